@@ -11,13 +11,13 @@ import {
   requireTable,
   toTexts,
 } from '../execution/check-input.ts'
-import { requireAccess } from '../execution/grants.ts'
+import { assertColumnsWritable, checkOverwrites, requireAccess } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
+import type { UpdatedRecord, UpdateOptions } from '../records/change-store.ts'
+import { changeRecords, parseChanges, updatedRecords } from '../records/change-store.ts'
 import type { Table } from '../schema/layout.ts'
 import { at } from '../util/at.ts'
 import { readInput } from '../util/boundary.ts'
-import { changeRecords, parseChanges, type UpdatedRecord, updatedRecords } from './change-records.ts'
-import type { UpdateOptions } from './update-record.ts'
 
 /** A record to update, and what to write over it: values and, where the caller supplies them, tokens, by column. */
 export interface RecordChange {
@@ -69,15 +69,18 @@ export const updateMany: Operation<UpdateManyInput, UpdateManyRequest, { records
   async execute(context, { table, ids, records, tokenization, mode }) {
     const access = requireAccess(context, table, 'UPDATE')
     const changes = readInput(() => {
-      const given = records.map((record, index) => ({
-        fields: memberOf(record, 'fields'),
-        tokens: memberOf(record, 'tokens'),
-        index,
-      }))
-      return parseChanges(context, access, { mode, given })
+      const given = records.map((record, index) => {
+        return { fields: memberOf(record, 'fields'), tokens: memberOf(record, 'tokens'), index }
+      })
+      const members = given.flatMap(({ fields, tokens }) => [fields, tokens])
+      assertColumnsWritable(context, access, { members, action: 'UPDATE' })
+      return parseChanges(context, table, { mode, given })
     })
-    const notFound = (missing: readonly number[]) => notFoundAt(table, ids, { missing, where: paths('records', missing) })
-    const overwritten = await changeRecords(context, access, { ids, changes, notFound })
+    const overwritten = await changeRecords(context, {
+      ...{ table, ids, changes },
+      check: (overwrites) => checkOverwrites(context, access, overwrites),
+      notFound: (missing) => notFoundAt(table, ids, { missing, where: paths('records', missing) }),
+    })
     const updated = updatedRecords(context, table, { ...overwritten, changes, tokenization })
     return { records: updated.map((record, index) => ({ ...record, id: at(ids, index) })) }
   },

@@ -2,21 +2,16 @@
 import type { ByotMode } from '../barrier/supplied-tokens.ts'
 import { BYOT_MODES } from '../barrier/supplied-tokens.ts'
 import { assertOptions, parseByot, parseFlag, recordsNotFound, requireTable, toTexts } from '../execution/check-input.ts'
-import { requireAccess } from '../execution/grants.ts'
+import type { OperationContext } from '../execution/context.ts'
+import { assertColumnsWritable, checkOverwrites, requireAccess } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
 import { dividedRows } from '../execution/written-rows.ts'
+import type { UpdatedRecord, UpdateOptions } from '../records/change-store.ts'
+import { changeRecords, parseChanges, updatedRecords } from '../records/change-store.ts'
+import type { WritingContext } from '../records/writing-context.ts'
 import type { Table } from '../schema/layout.ts'
 import { at } from '../util/at.ts'
 import { readInput } from '../util/boundary.ts'
-import { changeRecords, parseChanges, type UpdateContext, type UpdatedRecord, updatedRecords } from './change-records.ts'
-
-/** Options of an update. */
-export interface UpdateOptions {
-  /** Return the tokens of the columns that were given a value. Default false. */
-  readonly tokenization?: boolean
-  /** Whether the change can, or must, have tokens supplied by the caller. Default DISABLE. */
-  readonly byot?: ByotMode
-}
 
 /** Input of an update. */
 export interface UpdateInput {
@@ -57,16 +52,26 @@ export const update: Operation<UpdateInput, UpdateRequest, UpdatedRecord> = {
   },
 }
 
+/** The dependencies of an update: its rows can be those of several events. */
+type UpdateContext = Omit<OperationContext, 'event'> & Pick<WritingContext, 'event'>
+
 /** Updates different records of one table, all or none, and returns them in order. */
 async function updateAll(context: UpdateContext, requests: readonly UpdateRequest[]): Promise<UpdatedRecord[]> {
   const { table, mode, tokenization } = at(requests, 0)
   const access = requireAccess(context, table, 'UPDATE')
-  const given = requests.map(({ fields, tokens }) => ({ fields, tokens, index: undefined }))
-  const changes = readInput(() => parseChanges(context, access, { mode, given }))
+  const changes = readInput(() => {
+    const given = requests.map(({ fields, tokens }) => ({ fields, tokens, index: undefined }))
+    const members = given.flatMap(({ fields, tokens }) => [fields, tokens])
+    assertColumnsWritable(context, access, { members, action: 'UPDATE' })
+    return parseChanges(context, table, { mode, given })
+  })
   const ids = requests.map(({ id }) => id)
-  // The error of one change. Of several, each runs again by itself.
-  const notFound = () => recordsNotFound(table, [at(ids, 0)], [0])
-  const overwritten = await changeRecords(context, access, { ids, changes, notFound })
+  const overwritten = await changeRecords(context, {
+    ...{ table, ids, changes },
+    check: (overwrites) => checkOverwrites(context, access, overwrites),
+    // The error of one change. Of several, each runs again by itself.
+    notFound: () => recordsNotFound(table, [at(ids, 0)], [0]),
+  })
   const updated = updatedRecords(context, table, { ...overwritten, changes, tokenization })
   return updated.map((record, index) => ({ ...record, id: at(ids, index) }))
 }

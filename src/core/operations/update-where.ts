@@ -2,13 +2,15 @@
 import { assertOptions, parseFlag, requireTable } from '../execution/check-input.ts'
 import { findChangeable, notChangeable, parseWhere, requireChangeAccess, type Where } from '../execution/find-changeable.ts'
 import type { Lookup } from '../execution/find-records.ts'
+import { assertColumnsWritable, checkOverwrites } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
+import type { UpdatedRecord } from '../records/change-store.ts'
+import { overwrite, parseChanges, retryUpdate, updatedRecords } from '../records/change-store.ts'
 import type { Table } from '../schema/layout.ts'
 import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import { at } from '../util/at.ts'
 import { readInput } from '../util/boundary.ts'
 import { retry } from '../util/retry.ts'
-import { overwrite, parseChanges, retryUpdate, type UpdatedRecord, updatedRecords } from './change-records.ts'
 
 /** The records to update, and the values to write over each. */
 export interface WhereChange extends Where {
@@ -60,18 +62,21 @@ export const updateWhere: Operation<UpdateWhereInput, UpdateWhereRequest, { reco
   },
   async execute(context, { table, lookup, fields, tokenization }) {
     const access = requireChangeAccess(context, table, 'UPDATE')
-    const given = [{ fields, tokens: undefined, index: undefined }]
-    const change = at(
-      readInput(() => parseChanges(context, access, { mode: 'DISABLE', given })),
-      0,
-    )
+    const change = readInput(() => {
+      assertColumnsWritable(context, access, { members: [fields], action: 'UPDATE' })
+      const given = [{ fields, tokens: undefined, index: undefined }]
+      return at(parseChanges(context, table, { mode: 'DISABLE', given }), 0)
+    })
     const write = async (unit: UnitOfWork) => {
       const found = await findChangeable({ ...context, unit }, access, lookup)
       if (found.rows.length === 0) return []
       const rows = found.rows.map(({ row }) => row)
       const changes = rows.map(() => change)
-      const notFound = (missing: readonly number[]) => notChangeable(access, found.ids, missing)
-      const overwritten = await overwrite(unit, context, access, { changes, rows, notFound })
+      const overwritten = await overwrite(unit, context, {
+        ...{ table, changes, rows },
+        check: (overwrites) => checkOverwrites(context, access, overwrites),
+        notFound: (missing) => notChangeable(access, found.ids, missing),
+      })
       return updatedRecords(context, table, { ...overwritten, changes, tokenization })
     }
     const { unit } = context

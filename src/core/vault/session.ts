@@ -25,9 +25,9 @@ import type { QueryOptions } from '../operations/query-records.ts'
 import type { RevokeCredentialInput, RevokedCredential } from '../operations/revoke-credential.ts'
 import type { TokenizeParameter } from '../operations/tokenize-values.ts'
 import type { RecordChange } from '../operations/update-many.ts'
-import type { UpdateOptions } from '../operations/update-record.ts'
 import type { UpdateWhereOptions, WhereChange } from '../operations/update-where.ts'
 import type { QueryRecord } from '../queries/run-query.ts'
+import type { UpdateOptions } from '../records/change-store.ts'
 import type { SchemaDefinition, TableDefinition } from '../schema/column.ts'
 import type {
   ColumnName,

@@ -41,7 +41,7 @@ import { readQuery } from '../queries/query-text.ts'
 import { explainQuery } from '../queries/run-query.ts'
 import { purgePass } from '../records/transient-store.ts'
 import type { SchemaDefinition } from '../schema/column.ts'
-import { defineSchema } from '../schema/define-schema.ts'
+import { checkSchema } from '../schema/define-schema.ts'
 import type { SchemaDescription } from '../schema/describe-schema.ts'
 import { describeSchema } from '../schema/describe-schema.ts'
 import type { TableName } from '../schema/infer.ts'
@@ -158,7 +158,7 @@ export function openVault<S extends SchemaDefinition>(options: OpenOptions<S>): 
 
 async function open<S extends SchemaDefinition>(options: OpenOptions<S>): Promise<Vault<S>> {
   const limits = parseOptions(options)
-  const { tables } = defineSchema(readInput(() => options.schema.tables))
+  const { tables } = checkSchema(readInput(() => options.schema.tables))
   const policy = {
     maxAttempts: MAX_ATTEMPTS,
     shouldRetry: (error: unknown) => error === CATALOG_MOVED,

@@ -65,7 +65,7 @@ onEachStorage('an insert that ignores conflicts', (engine) => {
     expect(events[0]?.rows).toBeUndefined()
   })
 
-  it('reveals no more than a conflict: whoever can write the column, and nothing of the other record', async () => {
+  it('reveals no more than a conflict, and nothing of the other record', async () => {
     const policy = { pipeline: ['ALLOW CREATE ON clients.name, clients.email', 'ALLOW CREATE ON clients.country'] }
     const vault = await openClients(engine.fresh().open(), { policy })
     await vault.as(OWNER).insert('clients', [{ fields: { name: 'Ann', email: 'ann@acme.example' } }])

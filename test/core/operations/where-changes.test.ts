@@ -77,7 +77,7 @@ onEachStorage('deleteWhere', (engine) => {
     expect(await stored()).toHaveLength(5)
   })
 
-  it('works in a transaction, and is undone with it', async () => {
+  it('works in a transaction, and is rolled back with it', async () => {
     const { vault, stored, ids } = await open(engine.fresh().open())
     const undo = new Error('undo')
     const work = vault.transaction(async (inside) => {

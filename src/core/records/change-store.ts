@@ -1,4 +1,4 @@
-/** What all updates share: they parse the changes of records, check them against the caller's grants, and write them over rows. */
+/** Writes the changes of existing records, all or none: what all updates share. The grants of the caller are checked by a function that they pass. */
 import { mintRecords, type StoredRecord } from '../barrier/mint-tokens.ts'
 import type { RecordIndex, Values } from '../barrier/parse-record.ts'
 import { parseFields, recordDetail, recordPath } from '../barrier/parse-record.ts'
@@ -6,27 +6,38 @@ import { decodeRecordIds } from '../barrier/record-ids.ts'
 import type { ByotMode } from '../barrier/supplied-tokens.ts'
 import { assertOwnFormsUnused, parseTokens } from '../barrier/supplied-tokens.ts'
 import { fault } from '../errors.ts'
-import type { OperationContext } from '../execution/context.ts'
-import { assertColumnsWritable, checkOverwrites } from '../execution/grants.ts'
-import type { RowAccess, TableAccess } from '../policy/table-access.ts'
+import type { RowAccess } from '../policy/table-access.ts'
+import type { Scheduler } from '../ports/scheduler.ts'
 import type { Row } from '../ports/storage.ts'
-import { assertUnredacted } from '../records/assert-unredacted.ts'
-import type { Written } from '../records/record-store.ts'
-import { mintInputOf, STALE, storeChanges } from '../records/record-store.ts'
-import type { WritingContext } from '../records/writing-context.ts'
+import type { CheckedOverwrites, Overwrite } from '../row-access/overwrite.ts'
 import type { Table } from '../schema/layout.ts'
 import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import { at } from '../util/at.ts'
 import { type RetryPolicy, retry, retryStale } from '../util/retry.ts'
 import { toTimestamp } from '../util/timestamp.ts'
+import { assertUnredacted } from './assert-unredacted.ts'
+import type { Written } from './record-store.ts'
+import { mintInputOf, STALE, storeChanges } from './record-store.ts'
+import type { WritingContext } from './writing-context.ts'
 
 /** An updated record; `updatedAt` is RFC 3339 with nine decimals. */
 export interface UpdatedRecord extends StoredRecord {
   readonly updatedAt: string
 }
 
-/** The dependencies of an update: its rows can be those of several events. */
-export type UpdateContext = Omit<OperationContext, 'event'> & Pick<WritingContext, 'event'>
+/** Options of an update. */
+export interface UpdateOptions {
+  /** Return the tokens of the columns that were given a value. Default false. */
+  readonly tokenization?: boolean
+  /** Whether the change can, or must, have tokens supplied by the caller. Default DISABLE. */
+  readonly byot?: ByotMode
+}
+
+/** The dependencies of an update. */
+export interface ChangingContext extends WritingContext {
+  readonly unit: UnitOfWork
+  readonly scheduler: Scheduler
+}
 
 /** What a caller asks to write over one record. */
 export interface GivenChange {
@@ -42,15 +53,13 @@ export interface Change {
   readonly index: RecordIndex
 }
 
-/** Returns the checked changes. Throws for a column that the caller cannot write, and for a value or token that its column does not accept. */
+/** Returns the parsed changes. Throws for a value or token that its column does not accept. */
 export function parseChanges(
-  context: UpdateContext,
-  access: TableAccess,
+  { barrier, layout }: Pick<ChangingContext, 'barrier' | 'layout'>,
+  table: Table,
   { mode, given }: { readonly mode: ByotMode; readonly given: readonly GivenChange[] },
 ): Change[] {
-  const { table } = access
   const changes = given.map(({ fields, tokens, index }) => {
-    assertColumnsWritable(context, access, { members: [fields, tokens], action: 'UPDATE' })
     const values = parseFields(table, fields, index)
     if (values.every((value) => value === undefined))
       throw fault(
@@ -59,7 +68,7 @@ export function parseChanges(
       )`${recordPath(index)}.fields names no column of table ${table.name}. Name at least one.`
     return { values, supplied: parseTokens(table, tokens, { mode, values, index }), index }
   })
-  assertOwnFormsUnused({ ring: context.barrier.ring, layout: context.layout }, table, {
+  assertOwnFormsUnused({ ring: barrier.ring, layout }, table, {
     tokens: changes.map(({ supplied }) => supplied),
     values: changes.map(({ values }) => values),
     indexes: changes.map(({ index }) => index),
@@ -68,7 +77,7 @@ export function parseChanges(
 }
 
 /** Returns the policy of an update: it runs again if others changed one of its records meanwhile. */
-export function retryUpdate({ name }: Table, { scheduler }: Pick<UpdateContext, 'scheduler'>): RetryPolicy {
+export function retryUpdate({ name }: Table, { scheduler }: Pick<ChangingContext, 'scheduler'>): RetryPolicy {
   return retryStale(
     STALE,
     scheduler,
@@ -76,11 +85,19 @@ export function retryUpdate({ name }: Table, { scheduler }: Pick<UpdateContext, 
   )
 }
 
-/** The row of each change; undefined where there is none. `notFound` returns the error for the positions whose row is invisible, or is none. */
+/** What an update does with the grants of its caller, and with records that the caller cannot reach. */
+export interface ChangeChecks {
+  readonly table: Table
+  /** Checks overwrites against the grants of the caller. Throws `forbidden`. */
+  check(overwrites: readonly Overwrite[]): CheckedOverwrites
+  /** Returns the error for the positions of changes whose row is invisible, or does not exist. */
+  notFound(positions: readonly number[]): Error
+}
+
+/** The row of each change; undefined where there is none. */
 interface Overwriting {
   readonly changes: readonly Change[]
   readonly rows: readonly (Row | undefined)[]
-  notFound(positions: readonly number[]): Error
 }
 
 /** The written rows, and the caller's access to each before. */
@@ -95,22 +112,21 @@ export interface Overwritten {
  */
 export async function overwrite(
   unit: UnitOfWork,
-  context: UpdateContext,
-  access: TableAccess,
-  { changes, rows: found, notFound }: Overwriting,
+  context: WritingContext,
+  { table, check, notFound, changes, rows: found }: ChangeChecks & Overwriting,
 ): Promise<Overwritten> {
   const overwrites = changes.flatMap(({ values, index }, position) => {
     const row = found[position]
     return row === undefined ? [] : [{ row, values, index, position }]
   })
-  const { existing, invisible } = checkOverwrites(context, access, overwrites)
+  const { existing, invisible } = check(overwrites)
   const hidden = new Set(invisible)
   const reached = new Set(overwrites.flatMap((one) => (hidden.has(one) ? [] : [one.position])))
   const missing = [...changes.keys()].filter((position) => !reached.has(position))
   if (missing.length > 0) throw notFound(missing)
-  assertUnredacted(context.barrier, access.table, { existing, records: overwrites })
+  assertUnredacted(context.barrier, table, { existing, records: overwrites })
   const written = await storeChanges(unit, context, {
-    table: access.table,
+    table,
     rows: overwrites.map(({ row }) => row),
     records: changes.map(({ values }) => values),
     supplied: changes.map(({ supplied }) => supplied),
@@ -119,25 +135,22 @@ export async function overwrite(
   return { written, before: existing.map((one) => one.access) }
 }
 
-/** The ids of different records, and the change of each. `notFound` as for `overwrite`. */
-interface IdentifiedChanges extends Pick<Overwriting, 'changes' | 'notFound'> {
+/** The ids of different records, and the change of each. */
+interface IdentifiedChanges extends ChangeChecks {
   readonly ids: readonly string[]
+  readonly changes: readonly Change[]
 }
 
 /** Writes the changes over the records of these ids, all or none, and tries again if others changed one meanwhile. */
-export function changeRecords(
-  context: UpdateContext,
-  access: TableAccess,
-  { ids, changes, notFound }: IdentifiedChanges,
-): Promise<Overwritten> {
-  const { table } = access
+export function changeRecords(context: ChangingContext, { ids, changes, ...checks }: IdentifiedChanges): Promise<Overwritten> {
+  const { table } = checks
   const { unit } = context
   const rowIds = decodeRecordIds(context.barrier.ring, table, ids)
   assertDifferent(table, changes, rowIds)
   const policy = retryUpdate(table, context)
   const write = async (inner: UnitOfWork) => {
     const rows = await rowsOf(inner, table, rowIds)
-    return overwrite(inner, context, access, { changes, rows, notFound })
+    return overwrite(inner, context, { ...checks, changes, rows })
   }
   // Values are sealed before the transaction begins. If that was too early, the records are read inside of it.
   const alone = () => retry(policy, (attempt) => (attempt === 1 ? write(unit) : unit.change(write)))
@@ -178,7 +191,7 @@ async function rowsOf(
 
 /** Returns the updated records in order, with their tokens where they are asked for. */
 export function updatedRecords(
-  { barrier, clock }: Pick<UpdateContext, 'barrier' | 'clock'>,
+  { barrier, clock }: Pick<ChangingContext, 'barrier' | 'clock'>,
   table: Table,
   {
     written,
