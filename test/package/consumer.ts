@@ -11,8 +11,6 @@ import {
   isVaultError,
   mask,
   type PolicyFor,
-  type Schema,
-  type SchemaDefinition,
   type Vault,
   type VaultError,
 } from 'strongroom'
@@ -21,7 +19,7 @@ import type { blobCases } from 'strongroom/blob-conformance'
 import { folderBlobs, s3Blobs } from 'strongroom/blobs'
 import { ed25519Signer, localKeys } from 'strongroom/keys'
 import { memoryStorage } from 'strongroom/memory'
-import { openTelemetry, openTelemetryMetrics } from 'strongroom/opentelemetry'
+import { openTelemetry } from 'strongroom/opentelemetry'
 import { postgresStorage } from 'strongroom/postgres'
 import { clamdScanner, type FileScanner, type ScanVerdict } from 'strongroom/scanner'
 import { sqliteStorage } from 'strongroom/sqlite'
@@ -72,13 +70,6 @@ column.string({ token: 'magic' })
 column.string({ token: 'formatPreserving' })
 // @ts-expect-error no such preset
 column.string({ token: { kind: 'formatPreserving', format: 'iban' } })
-
-// @ts-expect-error a column with an upper-case letter, which queries read as lower case
-defineSchema({ customers: { firstName: column.string() } })
-// @ts-expect-error a table with one
-defineSchema({ bankAccounts: { iban: column.string() } })
-/** Definitions that are read at run time have any names, which are checked then. */
-export const loaded = (tables: SchemaDefinition): Schema => defineSchema(tables)
 
 /** Every storage and every kind of key is accepted. */
 export async function openVaults(): Promise<void> {
@@ -208,18 +199,6 @@ export async function readLowered(id: string, token: string): Promise<boolean> {
 export async function change(id: string, token: string): Promise<string[]> {
   const session = await openSession()
   await session.update('customers', id, { fields: { visits: 4, born: null } })
-  const [ignorable] = (await session.insert('customers', [{ fields: { name: 'Ann' } }], { onConflict: 'ignore' })).records
-  if (ignorable?.ignored !== true) holds<Same<NonNullable<typeof ignorable>['id'], string>>()
-  await session.updateMany('customers', [{ id, fields: { visits: 5 } }])
-  const where = { columnName: 'country', columnValues: ['DE'] } as const
-  await session.updateWhere('customers', { ...where, fields: { visits: 6 } })
-  await session.deleteWhere('customers', where)
-  // @ts-expect-error a column without a look-up
-  await session.deleteWhere('customers', { columnName: 'visits', columnValues: [1] })
-  // @ts-expect-error a value of another column
-  await session.deleteWhere('customers', { columnName: 'born', columnValues: ['DE', 5] })
-  // @ts-expect-error no such column
-  await session.updateMany('customers', [{ id, fields: { phone: '1' } }])
   // @ts-expect-error a required column cannot become null
   await session.update('customers', id, { fields: { name: null } })
   const { records } = await session.detokenize([{ token, redaction: 'PLAIN_TEXT' }], { continueOnError: true })
@@ -342,7 +321,6 @@ export async function account(privateKey: string): Promise<boolean> {
     storage: memoryStorage(),
     keys: localKeys({ file: 'vault.key' }),
     tracing: openTelemetry(),
-    metrics: openTelemetryMetrics(),
     log: console,
   })
   const caller: Caller = {

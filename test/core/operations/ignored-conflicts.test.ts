@@ -1,4 +1,4 @@
-/** `onConflict: 'ignore'`: records whose unique values are in use are left out, also when several callers insert them at once. */
+/** Inserts with `onConflict: 'ignore'`: records whose unique values are in use are left out, also when several callers insert them at once. */
 import { expect, expectTypeOf, it } from 'vitest'
 import type { IgnoredRecord } from '../../../src/index.ts'
 import { callerOf, eventsBy, openClients } from '../../support/audit/audited-clients.ts'

@@ -1,4 +1,4 @@
-/** `updateMany`: each record gets its own values, all or none, in order, with one event and one write of storage. */
+/** Updates of many records: each record gets its own values, all or none, in order, with one event and one write of storage. */
 import { expect, it } from 'vitest'
 import type { Caller, StorageHandle } from '../../../src/index.ts'
 import { callerOf, eventsBy, openClients } from '../../support/audit/audited-clients.ts'

@@ -1,4 +1,4 @@
-/** `deleteWhere` and `updateWhere`: the records that a read by the column returns are changed, all or none, and no others. */
+/** Deletions and updates by the value of a column: the records that a read by the column returns are changed, all or none, and no others. */
 import { expect, it } from 'vitest'
 import type { PolicyFor, StorageHandle } from '../../../src/index.ts'
 import type { Clients } from '../../support/audit/audited-clients.ts'

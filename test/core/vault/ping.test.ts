@@ -1,4 +1,4 @@
-/** `vault.ping`: one short read that says whether the storage answers, and `await using`, which closes. */
+/** A ping of a vault: one short read that says whether the storage answers, and `await using`, which closes. */
 import { expect, it } from 'vitest'
 import { VaultError } from '../../../src/core/errors.ts'
 import { eventsOf, openClients } from '../../support/audit/audited-clients.ts'
