@@ -4,11 +4,7 @@ import { isValidTraceId, SpanStatusCode, trace } from '@opentelemetry/api'
 import { VaultError } from '../../core/errors.ts'
 import type { Span, SpanAttributes, Tracing } from '../../core/ports/tracing.ts'
 import { readOptions } from '../../core/util/read-options.ts'
-
-/** Name of the instrumentation scope, and prefix of attribute names. */
-const NAME = 'strongroom'
-/** The version of this package. A test compares it with package.json. */
-const VERSION = '0.1.0'
+import { NAME, VERSION } from './instrumentation-scope.ts'
 
 /** Options of `openTelemetry`. */
 export interface OpenTelemetryOptions {

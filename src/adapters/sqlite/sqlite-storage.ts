@@ -1,5 +1,6 @@
 /** Storage in one SQLite file: a writing connection behind a queue of shared commits, and others that read snapshots. */
 import type { StorageHandle } from '../../core/ports/storage.ts'
+import type { ClosedByUsing } from '../../core/util/closed-by-using.ts'
 import { readOptions } from '../../core/util/read-options.ts'
 import { closedError } from '../errors/storage-errors.ts'
 import { createLevel, isInsideTransaction } from '../sql/nested-transaction.ts'
@@ -30,7 +31,7 @@ export interface SqliteOptions {
  * database in memory, `failed_precondition` where the file does not support WAL or `synchronous`, and `unavailable` where
  * it cannot be opened. Source: docs/storage-port.md.
  */
-export function sqliteStorage(options: SqliteOptions): StorageHandle {
+export function sqliteStorage(options: SqliteOptions): StorageHandle & ClosedByUsing {
   const { filename, synchronous = 'full' } = readOptions('sqliteStorage', options)
   const database = openDatabase(filename, synchronous)
   const shapes = createTableShapes()
@@ -64,6 +65,9 @@ export function sqliteStorage(options: SqliteOptions): StorageHandle {
     close() {
       closing ??= Promise.all([queue.idle(), scanners.close()]).then(() => database.close())
       return closing
+    },
+    async [Symbol.asyncDispose]() {
+      await this.close()
     },
   }
 }

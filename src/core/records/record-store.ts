@@ -140,7 +140,7 @@ const DRAW_AGAIN: RetryPolicy = {
 
 /** Runs a write, and explains its conflict by the schema: the column and the record whose value or supplied token is in use. */
 async function explained(
-  { table, supplied, indexes }: WriteRequest,
+  { table, supplied, indexes, onValueTaken }: WriteRequest,
   tokens: readonly NewToken[],
   write: () => Promise<void>,
 ): Promise<void> {
@@ -149,7 +149,7 @@ async function explained(
   } catch (error) {
     if (!isVaultError(error, 'conflict')) throw error
     const [detail] = error.details
-    if (detail?.table === table.physical.name) throw explainConflict(error, table, indexes)
+    if (detail?.table === table.physical.name) throw onValueTaken ?? explainConflict(error, table, indexes)
     if (detail?.table !== TOKENS.name) throw error
     const token = detail.index === undefined ? undefined : tokens[detail.index]
     const isSupplied = token !== undefined && supplied[token.index]?.get(token.column.name) === token.text
