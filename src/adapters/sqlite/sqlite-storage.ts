@@ -66,7 +66,8 @@ export function sqliteStorage(options: SqliteOptions): StorageHandle {
       const connection = joinHost(host, { filename: database.filename, driver })
       const level = createLevel(state, connection)
       // Whether the application commits is not seen here: such a frame takes no more ids from the counter than it needs.
-      return transactionStorage({ state, level, above: [state.ids.committed], own: new Map(), blockSize: 0 }, connection)
+      const frame = { state, level, above: [state.ids.committed], own: new Map(), blockSize: 0, latest: new Map() }
+      return transactionStorage(frame, connection)
     },
     close() {
       closing ??= Promise.all([queue.idle(), scanners.close()]).then(() => database.close())

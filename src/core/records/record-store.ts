@@ -67,8 +67,27 @@ export function mintInputOf(written: Written, records: readonly Values[], before
   }
 }
 
-/** Stores new records with their tokens and transient values, all or none. Throws `conflict`, `unprocessable`, `tokens_exhausted`, or `failed_precondition` if the schema of this process is too old. */
+/**
+ * Stores new records with their tokens and transient values, all or none. Throws `conflict`, `unprocessable`, `tokens_exhausted`, or
+ * `failed_precondition` if the schema of this process is too old.
+ */
 export async function storeNew(unit: UnitOfWork, context: WritingContext, request: WriteRequest): Promise<Written> {
+  try {
+    return await storeWithIds(unit, context, request)
+  } catch (error) {
+    if (!isIdConflict(error)) throw error
+    // Another writer committed higher ids meanwhile. Inside a transaction no other one does, so that this happens once.
+    return unit.change((inner) => storeWithIds(inner, context, request))
+  }
+}
+
+/** True for a conflict of record ids: any other names its column. */
+function isIdConflict(error: unknown): boolean {
+  return isVaultError(error, 'conflict') && error.details[0]?.column === undefined
+}
+
+/** One attempt with ids that are reserved first, so that rows are sealed before the writer is held. */
+async function storeWithIds(unit: UnitOfWork, context: WritingContext, request: WriteRequest): Promise<Written> {
   const { table, records } = request
   const { storage } = unit
   context.catalog.assertWritable(table)
