@@ -6,7 +6,7 @@ import type { DriverDatabase, OpenConnection } from './sqlite-driver.ts'
 import type { RawRow } from './table-work.ts'
 
 /** What needs no package. */
-const OTHERWISE = "Or pass driver: 'node:sqlite' to use the SQLite of Node 22.16 and later."
+const OTHERWISE = "Or pass driver: 'node:sqlite' to use the SQLite of Node 24.21 and later."
 
 /** Returns the function that opens connections. Throws `failed_precondition` if the package is not installed. */
 export function loadBetterSqlite(): OpenConnection {

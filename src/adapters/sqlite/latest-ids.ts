@@ -1,7 +1,7 @@
 /** The order of ids: in a table that asks for it, a row is inserted only above every row that was committed before. Source: docs/decisions/0048. */
 import { sql } from 'kysely'
-import { VaultError } from '../../core/errors.ts'
 import type { NewRow } from '../../core/ports/storage.ts'
+import { outOfOrderError } from '../errors/storage-errors.ts'
 import type { SqlStatement } from '../sql/sql-statements.ts'
 import type { TableShape } from '../sql/table-shapes.ts'
 import { ID_COUNTERS } from './prepare-tables.ts'
@@ -25,11 +25,6 @@ export function* latestId(shape: TableShape, known: LatestIds): Steps<number> {
 export function* assertInOrder(shape: TableShape, newRows: readonly NewRow[], known: LatestIds): Steps<void> {
   const latest = yield* latestId(shape, known)
   for (const { id } of newRows) if (id <= latest) throw outOfOrderError(shape.name)
-}
-
-function outOfOrderError(table: string): VaultError {
-  const message = `Rows of table "${table}" were committed with higher ids meanwhile. Reserve other ids, inside a transaction.`
-  return new VaultError('conflict', message, { table, columns: ['id'] })
 }
 
 const latestStatements = new WeakMap<TableShape, SqlStatement>()

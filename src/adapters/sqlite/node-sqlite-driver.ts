@@ -8,10 +8,10 @@ import type { RawRow } from './table-work.ts'
 export function loadNodeSqlite(): OpenConnection {
   // A static import would fail on a runtime without the module, and bundlers do not all know it.
   const found: typeof import('node:sqlite') | undefined = process.getBuiltinModule?.('node:sqlite')
-  if (found === undefined || typeof found.StatementSync.prototype.setReturnArrays !== 'function') {
+  if (found === undefined || !isComplete(found)) {
     throw new VaultError(
       'failed_precondition',
-      "sqliteStorage: the driver 'node:sqlite' needs Node 22.16 or later. Update Node, or run: npm install better-sqlite3, and pass driver: 'better-sqlite3'.",
+      "sqliteStorage: the driver 'node:sqlite' of this runtime is missing, or does not return texts whole. Update Node: 24.21 has what is needed. Or run: npm install better-sqlite3, and pass driver: 'better-sqlite3'.",
     )
   }
   const { DatabaseSync } = found
@@ -19,6 +19,22 @@ export function loadNodeSqlite(): OpenConnection {
     // Node would read such a name as a URI.
     const path = filename.startsWith('file:') ? `./${filename}` : filename
     return nodeDatabase(new DatabaseSync(path, { timeout }), filename)
+  }
+}
+
+let isKnownComplete: boolean | undefined
+
+/** True if rows can be arrays, and if a text does not end at its first NUL, as it does in Node 22 and in the first versions of Node 24. */
+function isComplete({ DatabaseSync, StatementSync }: typeof import('node:sqlite')): boolean {
+  if (typeof StatementSync.prototype.setReturnArrays !== 'function') return false
+  if (isKnownComplete !== undefined) return isKnownComplete
+  const database = new DatabaseSync(':memory:')
+  try {
+    const text = 'a\0b'
+    isKnownComplete = reading(database.prepare('select ?')).get(text)?.[0] === text
+    return isKnownComplete
+  } finally {
+    database.close()
   }
 }
 

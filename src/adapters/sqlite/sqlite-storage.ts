@@ -25,8 +25,8 @@ export interface SqliteOptions {
   /** Default `full`: no acknowledged commit is lost when the power fails. `normal` may lose the last commits. */
   readonly synchronous?: Synchronous
   /**
-   * What reads and writes the file. Default `better-sqlite3`, a package to install beside this one. `node:sqlite` is a part of Node 22.16
-   * and later. A file that one wrote opens in the other. Processes can use different drivers at the same time; within one process, all
+   * What reads and writes the file. Default `better-sqlite3`, a package to install beside this one. `node:sqlite` is a part of Node, and
+   * complete enough in 24.21 and later. A file that one wrote opens in the other. Processes can use different drivers at the same time; within one process, all
    * connections to a file must use the same, because neither sees the locks of the other.
    */
   readonly driver?: DriverName
