@@ -32,7 +32,7 @@ import type { WritingContext } from './writing-context.ts'
 const MAX_ATTEMPTS = 100
 
 /** Attempts to store records with ids that were reserved before, while others commit higher ones. The next attempt reserves them in a transaction. */
-const OPTIMISTIC_ATTEMPTS = 2
+const ATTEMPTS_WITH_EARLY_IDS = 2
 
 /** Thrown inside a transaction to roll it back when a row changed between reading and writing it. */
 export const STALE = new Error('a row changed between reading and writing it')
@@ -78,7 +78,7 @@ export function mintInputOf(written: Written, records: readonly Values[], before
 export async function storeNew(unit: UnitOfWork, context: WritingContext, request: WriteRequest): Promise<Written> {
   const { table, indexes } = request
   const inside = (within: UnitOfWork): Promise<Written> => storeWithIds(within, context, request)
-  for (let attempt = 0; attempt < OPTIMISTIC_ATTEMPTS; attempt++) {
+  for (let attempt = 0; attempt < ATTEMPTS_WITH_EARLY_IDS; attempt++) {
     try {
       return await inside(unit)
     } catch (error) {
