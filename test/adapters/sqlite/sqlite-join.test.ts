@@ -20,6 +20,18 @@ const nextFile = temporaryFolder()
 const OWN_TABLE = 'create table if not exists orders (total integer)'
 const OWN_ROW = 'insert into orders values (1)'
 
+async function inTransaction(database: { exec(text: string): unknown }, work: (host: unknown) => Promise<void>): Promise<void> {
+  database.exec('begin immediate')
+  try {
+    database.exec(OWN_ROW)
+    await work(database)
+    database.exec('commit')
+  } catch (error) {
+    database.exec('rollback')
+    throw error
+  }
+}
+
 function driverHost(filename: string): Host {
   const database = new Database(filename)
   database.exec(OWN_TABLE)
@@ -27,17 +39,7 @@ function driverHost(filename: string): Host {
   database.defaultSafeIntegers(true)
   return {
     name: 'better-sqlite3',
-    async transaction(work) {
-      database.exec('begin immediate')
-      try {
-        database.exec(OWN_ROW)
-        await work(database)
-        database.exec('commit')
-      } catch (error) {
-        database.exec('rollback')
-        throw error
-      }
-    },
+    transaction: (work) => inTransaction(database, work),
     ownRows: () => Number(database.prepare('select count(*) from orders').pluck().get()),
     async close() {
       database.close()
@@ -50,17 +52,7 @@ function nodeHost(filename: string): Host {
   database.exec(OWN_TABLE)
   return {
     name: 'node:sqlite',
-    async transaction(work) {
-      database.exec('begin immediate')
-      try {
-        database.exec(OWN_ROW)
-        await work(database)
-        database.exec('commit')
-      } catch (error) {
-        database.exec('rollback')
-        throw error
-      }
-    },
+    transaction: (work) => inTransaction(database, work),
     ownRows: () => Number(database.prepare('select count(*) as rows from orders').get()?.rows),
     async close() {
       database.close()
