@@ -17,7 +17,9 @@ export default defineConfig({
   clean: true,
   noExternal: [...BUNDLED_PACKAGES],
   esbuildPlugins: [compactPackages],
-  esbuildOptions(options) {
+  esbuildOptions(options, { format }) {
+    // CommonJS has no `import.meta`: one is a syntax error there. The only use asks for the name of its own file.
+    if (format === 'cjs') options.define = { ...options.define, 'import.meta.url': '__filename' }
     // One character beyond ASCII makes Node decode and compile the whole file as UTF-16, which takes longer than the rest of the import.
     options.charset = 'ascii'
   },

@@ -1,12 +1,12 @@
 /** Metrics with the OpenTelemetry API. Measurements go to the SDK that the application has registered. */
-import type { Attributes, Meter } from '@opentelemetry/api'
-import { metrics as api } from '@opentelemetry/api'
+import type { Attributes, Meter, MetricsAPI } from '@opentelemetry/api'
 import { VaultError } from '../../core/errors.ts'
 import type { Metrics, OperationEnd } from '../../core/ports/metrics.ts'
 import { readOptions } from '../../core/util/read-options.ts'
 import { createCacheTotals } from './cache-totals.ts'
 import { NAME, VERSION } from './instrumentation-scope.ts'
 import { createInstruments, type Instruments } from './instruments.ts'
+import { loadApi } from './load-api.ts'
 
 /** Options of `openTelemetryMetrics`. */
 export interface OpenTelemetryMetricsOptions {
@@ -24,12 +24,15 @@ export function openTelemetryMetrics(options: OpenTelemetryMetricsOptions = {}):
     throw new VaultError('invalid_request', 'openTelemetryMetrics: `meter` must be a meter of the OpenTelemetry API.')
   }
   const caches = createCacheTotals()
+  const globalMetrics = (): MetricsAPI =>
+    loadApi('openTelemetryMetrics', "Or pass meter: metrics.getMeter('strongroom').").metrics
+  if (meter === undefined) globalMetrics()
   let known: { readonly source: object; readonly instruments: Instruments } | undefined
   /** The API returns meters that record nothing until a provider is registered, so each new provider gets instruments. */
   const instruments = (): Instruments => {
-    const source = meter ?? api.getMeterProvider()
+    const source = meter ?? globalMetrics().getMeterProvider()
     if (known?.source !== source) {
-      known = { source, instruments: createInstruments(meter ?? api.getMeter(NAME, VERSION), caches.read) }
+      known = { source, instruments: createInstruments(meter ?? globalMetrics().getMeter(NAME, VERSION), caches.read) }
     }
     return known.instruments
   }
