@@ -1,6 +1,6 @@
 /** The package as it would be published: packed, and unpacked again. */
 import { execFileSync } from 'node:child_process'
-import { mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import * as z from 'zod'
 import { required } from '../../src/core/util/at.ts'
@@ -16,8 +16,9 @@ export interface PackedPackage {
   readonly folder: string
 }
 
-/** Packs what the build wrote. */
+/** Packs what the last build wrote. */
 export function packPackage({ home }: Trial): PackedPackage {
+  if (!existsSync(join(TOP, 'dist/index.js'))) throw new Error('There is no build to pack. Run npm run build.')
   const output = execFileSync('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', home], {
     cwd: TOP,
     encoding: 'utf8',

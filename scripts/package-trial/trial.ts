@@ -11,11 +11,16 @@ export const MODULES = join(TOP, 'node_modules')
 /** The name of the package. */
 export const NAME = 'strongroom'
 
+/** What programs that report to their makers read. */
+const QUIET = { NEXT_TELEMETRY_DISABLED: '1', DENO_NO_UPDATE_CHECK: '1' }
+
 /** A command of a check, and the folder it runs in. */
 export interface Command {
   readonly command: string
   readonly args: readonly string[]
   readonly folder: string
+  /** Variables of the environment, besides those of this process. */
+  readonly env?: Readonly<Record<string, string>>
 }
 
 /** A trial that is in progress. */
@@ -37,9 +42,13 @@ export function startTrial(): Trial {
   return {
     home,
     fail: (sentence) => failures.push(sentence),
-    run(what, { command, args, folder }) {
+    run(what, { command, args, folder, env }) {
       const began = performance.now()
-      const { status, stdout, stderr, error } = spawnSync(command, args, { cwd: folder, encoding: 'utf8' })
+      const { status, stdout, stderr, error } = spawnSync(command, args, {
+        cwd: folder,
+        encoding: 'utf8',
+        env: { ...process.env, ...QUIET, ...env },
+      })
       const seconds = ((performance.now() - began) / 1000).toFixed(1)
       console.log(`${status === 0 ? 'ok  ' : 'FAIL'} ${what} (${seconds} s)`)
       if (status !== 0) failures.push(`failed: ${what}\n${shorten(`${stdout ?? ''}${stderr ?? ''}${error?.message ?? ''}`)}`)
