@@ -22,7 +22,9 @@ export default defineConfig({
   clean: true,
   noExternal: [...BUNDLED_PACKAGES],
   esbuildPlugins: [replaceRequires, compactPackages],
-  esbuildOptions(options) {
+  esbuildOptions(options, { format }) {
+    // CommonJS has the name of its file as a variable. To mention import.meta is a syntax error there.
+    if (format === 'cjs') options.define = { ...options.define, 'import.meta.url': '__filename' }
     // One character beyond ASCII makes Node decode and compile the whole file as UTF-16, which takes longer than the rest of the import.
     options.charset = 'ascii'
   },
