@@ -25,8 +25,10 @@ export function installProject(trial: Trial, name: string, installation: Install
   project.write('package.json', JSON.stringify({ name, private: true, type: 'module', allowScripts }))
   const names = packages.map((one) => (one.endsWith('.tgz') ? basename(one) : one)).join(', ')
   const quiet = ['--no-audit', '--no-fund', '--no-package-lock', '--loglevel=error']
+  // Without them npm waits for minutes before it says that there is no registry.
+  const patience = ['--fetch-retries=2', '--fetch-retry-mintimeout=1000', '--fetch-retry-maxtimeout=5000']
   const what = `npm installs ${names}, for which it needs the registry`
-  const command = { command: 'npm', args: ['install', ...quiet, ...packages], folder: project.folder, env }
+  const command = { command: 'npm', args: ['install', ...quiet, ...patience, ...packages], folder: project.folder, env }
   return trial.run(what, command) ? project : undefined
 }
 
