@@ -86,12 +86,12 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'src/adapters/scanner': ['node:net', 'node:timers/promises'],
   'src/adapters/content-type': ['file-type'],
   'src/adapters/system': MACHINE,
-  'src/audit-verifier': ['node:crypto', 'zod'],
+  'src/audit-verifier': ['node:crypto'],
   'src/http': ['@fastify/busboy', 'jose', 'node:crypto', 'node:http', 'node:net', 'node:stream', 'zod'],
 }
 
 /** Paths that may exist in `src`. */
-export const TOP_LEVEL = /^src\/(index\.ts|create-vault\.ts|(core|adapters|audit-verifier|http)\/.+)$/
+export const TOP_LEVEL = /^src\/(index\.ts|create-vault\.ts|public-errors\.ts|(core|adapters|audit-verifier|http)\/.+)$/
 
 /** Names of files or folders that do not say what they hold. */
 export const EMPTY_NAMES: ReadonlySet<string> = new Set([
