@@ -1,5 +1,4 @@
 /** Loads an optional package at its first use and at once: a static import would fail before this library could say what to install. */
-import { createRequire } from 'node:module'
 import { type MissingPackage, missingPackageError } from './missing-package.ts'
 
 const loaded = new Map<string, unknown>()
@@ -18,6 +17,8 @@ export function requirePackage(wanted: MissingPackage): unknown {
 }
 
 function load(wanted: MissingPackage): unknown {
+  // Not imported: webpack reads calls of what is imported by this name, and warns of an argument that is not constant.
+  const { createRequire } = process.getBuiltinModule('node:module')
   try {
     return createRequire(ownFile())(wanted.name)
   } catch (error) {
