@@ -6,6 +6,7 @@ import { checkContents } from './package-trial/check-contents.ts'
 import { checkDriverVersions } from './package-trial/check-driver-versions.ts'
 import { checkEntryPoints } from './package-trial/check-entry-points.ts'
 import { checkJest } from './package-trial/check-jest.ts'
+import { checkMissingPackages } from './package-trial/check-missing-packages.ts'
 import { checkNext } from './package-trial/check-next.ts'
 import { checkRuntimes } from './package-trial/check-runtimes.ts'
 import { type PackedPackage, packPackage } from './package-trial/packed-package.ts'
@@ -15,7 +16,7 @@ type Check = (trial: Trial, packed: PackedPackage) => void
 
 /** The checks by part. All but the quick ones install packages from the registry. */
 const CHECKS: Readonly<Record<string, readonly Check[]>> = {
-  quick: [checkContents, checkEntryPoints, checkConsumers, checkJest, checkBundles, checkBun],
+  quick: [checkContents, checkEntryPoints, checkMissingPackages, checkConsumers, checkJest, checkBundles, checkBun],
   runtimes: [checkRuntimes],
   more: [checkDriverVersions, checkNext],
 }
