@@ -1,7 +1,10 @@
 /** How the package is built: one ESM file, one CommonJS file and their declarations for each entry point, shared code in shared chunks. */
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { defineConfig } from 'tsup'
-import { BUNDLED_PACKAGES, compactPackages, writeNotices } from './scripts/bundled-packages.ts'
+import { BUNDLED_PACKAGES, compactPackages, replaceRequires, writeNotices } from './scripts/bundled-packages.ts'
 import { builtName, ENTRY_POINTS } from './scripts/entry-points.ts'
+import { SBOM, sbomText } from './scripts/sbom.ts'
 
 const FOLDER = 'dist'
 
@@ -14,12 +17,19 @@ export default defineConfig({
   splitting: true,
   target: 'node22',
   platform: 'node',
+  // A package of Node's could have the name of a module without it.
+  removeNodeProtocol: false,
   clean: true,
   noExternal: [...BUNDLED_PACKAGES],
-  esbuildPlugins: [compactPackages],
-  esbuildOptions(options) {
+  esbuildPlugins: [replaceRequires, compactPackages],
+  esbuildOptions(options, { format }) {
+    // CommonJS has the name of its file as a variable. To mention import.meta is a syntax error there.
+    if (format === 'cjs') options.define = { ...options.define, 'import.meta.url': '__filename' }
     // One character beyond ASCII makes Node decode and compile the whole file as UTF-16, which takes longer than the rest of the import.
     options.charset = 'ascii'
   },
-  onSuccess: () => writeNotices(FOLDER),
+  async onSuccess() {
+    await writeNotices(FOLDER)
+    await writeFile(join(FOLDER, SBOM), sbomText())
+  },
 })

@@ -9,8 +9,22 @@ import * as z from 'zod'
 const MODULES = fileURLToPath(new URL('../node_modules', import.meta.url))
 const manifestShape = z.object({ version: z.string(), license: z.string() })
 
-/** They are pure, small, and listed in devDependencies with an exact version. */
-export const BUNDLED_PACKAGES: readonly string[] = ['kysely', 're2js', 'uuid', 'zod']
+/** They are small, without native code, and have an exact version: in devDependencies, or in the lock file if another one of them brings it. */
+export const BUNDLED_PACKAGES: readonly string[] = [
+  '@borewit/text-codec',
+  '@fastify/busboy',
+  '@tokenizer/inflate',
+  'file-type',
+  'ieee754',
+  'jose',
+  'kysely',
+  're2js',
+  'strtok3',
+  'token-types',
+  'uint8array-extras',
+  'uuid',
+  'zod',
+]
 
 /** Where the build puts the licenses of these packages. */
 export const NOTICES = 'third-party-notices.txt'
@@ -29,6 +43,9 @@ const WITHOUT_PRIVATE_NAMES = {
   'class-private-static-method': false,
 } as const
 
+/** The build writes a constructor to CommonJS wrongly if it sets members in the same statement that calls `super`. In jose these are errors. */
+const WITHOUT_CLASS_FIELDS = { 'class-field': false, 'class-static-field': false } as const
+
 /** Removes comments and white space from these packages. Our own code stays as it is written. */
 export const compactPackages: Plugin = {
   name: 'compact-packages',
@@ -36,13 +53,29 @@ export const compactPackages: Plugin = {
     build.onLoad({ filter: /\/node_modules\/.*\.m?js$/ }, async ({ path }) => {
       const text = await readFile(path, 'utf8')
       const { code } = await transform(text, {
-        minifyWhitespace: true,
+        // A comment of file-type makes bundlers leave an import alone that it never reaches here.
+        minifyWhitespace: !path.includes('/node_modules/file-type/'),
         charset: 'ascii',
         legalComments: 'none',
-        supported: WITHOUT_PRIVATE_NAMES,
+        supported: { ...WITHOUT_PRIVATE_NAMES, ...(path.includes('/node_modules/jose/') ? WITHOUT_CLASS_FIELDS : {}) },
       })
       return { contents: code }
     })
+  },
+}
+
+/** Lets CommonJS packages have modules of Node in an ES module, which has no `require`, and leaves out the log of a package. */
+export const replaceRequires: Plugin = {
+  name: 'replace-requires',
+  setup(build) {
+    build.onResolve({ filter: /^node:/ }, ({ path, kind }) =>
+      kind === 'require-call' ? { path, namespace: 'required' } : undefined,
+    )
+    build.onLoad({ filter: /^/, namespace: 'required' }, ({ path }) => ({
+      contents: `import members from ${JSON.stringify(path)}\nmodule.exports = members`,
+    }))
+    build.onResolve({ filter: /^debug$/ }, ({ path }) => ({ path, namespace: 'silent' }))
+    build.onLoad({ filter: /^/, namespace: 'silent' }, () => ({ contents: 'export default () => () => {}' }))
   },
 }
 
@@ -56,7 +89,7 @@ export async function writeNotices(folder: string): Promise<void> {
 function noticeOf(name: string): string {
   const folder = join(MODULES, name)
   const { version, license } = manifestShape.parse(JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')))
-  const [file] = globSync('LICENSE*', { cwd: folder })
+  const [file] = globSync('{LICENSE,license}*', { cwd: folder })
   if (file === undefined) throw new Error(`${name} ${version} has no license file. Add its text by hand.`)
   return `${name} ${version} (${license})\n\n${readFileSync(join(folder, file), 'utf8').trim()}\n`
 }

@@ -10,6 +10,7 @@ export const ENTRY_POINTS: Readonly<Record<string, string>> = {
   './opentelemetry': 'src/adapters/opentelemetry/index.ts',
   './scanner': 'src/adapters/scanner/index.ts',
   './http': 'src/http/index.ts',
+  './errors': 'src/public-errors.ts',
   './audit-verifier': 'src/audit-verifier/index.ts',
   './blobs': 'src/adapters/blobs/index.ts',
   './blob-conformance': 'src/adapters/blob-conformance/index.ts',

@@ -8,9 +8,9 @@ import { systemScheduler } from './adapters/system/system-scheduler.ts'
 import { systemTimer } from './adapters/system/system-timer.ts'
 import type { SchemaDefinition } from './core/schema/column.ts'
 import { readInput } from './core/util/boundary.ts'
+import { openVault } from './core/vault/open-vault.ts'
 import type { VaultOptions } from './core/vault/options.ts'
 import type { Vault } from './core/vault/vault.ts'
-import { openVault } from './core/vault/vault.ts'
 
 /**
  * Opens a vault, and creates it in an empty storage. Throws `invalid_request` for an invalid option, and `failed_precondition` if the

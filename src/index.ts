@@ -19,22 +19,26 @@ export type { ErrorCode, ErrorDetail, ErrorDetails, Status, VaultErrorOptions } 
 export { isVaultError, STATUSES, statusOf, VaultError } from './core/errors.ts'
 export type { Limits } from './core/execution/context.ts'
 export type { IssuedTicket } from './core/execution/file-tickets.ts'
+export type { Where } from './core/execution/find-changeable.ts'
 export type { QueryValue } from './core/expressions/parameter-values.ts'
 export type { FileMetadata } from './core/files/file-metadata.ts'
 export type { ScanStatus } from './core/files/scan-state.ts'
 export type { CreateCredentialInput, CreatedCredential } from './core/operations/create-credential.ts'
+export type { DeleteWhereInput } from './core/operations/delete-where.ts'
 export type { DetokenizedRecord, DetokenizeOptions, DetokenizeParameter } from './core/operations/detokenize-tokens.ts'
 export type { FileStatus, UploadedFileStatus, UploadStatusRecord, UploadStatusResult } from './core/operations/file-status.ts'
 export type { UploadURLInput } from './core/operations/file-urls.ts'
 export type { GetByTokensOptions, TokenRecord } from './core/operations/get-by-tokens.ts'
 export type { GetOptions, ReadOptions } from './core/operations/get-records.ts'
+export type { IgnoredRecord, InsertedRecord } from './core/operations/insert-records.ts'
 export type { IssueBearerInput, IssuedBearer } from './core/operations/issue-bearer.ts'
 export type { CredentialList, ListCredentialsOptions } from './core/operations/list-credentials.ts'
 export type { EventList } from './core/operations/list-events.ts'
 export type { OpenFileOptions, OpenFileResult } from './core/operations/open-file.ts'
 export type { QueryOptions } from './core/operations/query-records.ts'
 export type { RevokeCredentialInput, RevokedCredential } from './core/operations/revoke-credential.ts'
-export type { UpdatedRecord, UpdateOptions } from './core/operations/update-record.ts'
+export type { RecordChange, UpdateManyInput } from './core/operations/update-many.ts'
+export type { UpdateWhereInput, UpdateWhereOptions, WhereChange } from './core/operations/update-where.ts'
 export type { UploadedFile, UploadFileInput, UploadFileOptions } from './core/operations/upload-file.ts'
 export type { Action } from './core/policy/actions.ts'
 export type { BuiltInRole } from './core/policy/built-in-roles.ts'
@@ -55,6 +59,7 @@ export type { Clock } from './core/ports/clock.ts'
 export type { Entropy } from './core/ports/entropy.ts'
 export type { KeyProvider, RootKeySet, RootKeyState, WrappedKey } from './core/ports/keys.ts'
 export type { Log } from './core/ports/log.ts'
+export type { CacheReading, Metrics, OperationEnd } from './core/ports/metrics.ts'
 export type { FileScanner, ScannedFile, ScanVerdict } from './core/ports/scanner.ts'
 export type { Signer } from './core/ports/signer.ts'
 export type {
@@ -77,6 +82,7 @@ export type {
 export type { Span, SpanAttributes, Tracing } from './core/ports/tracing.ts'
 export type { QueryBudget } from './core/queries/budget-meter.ts'
 export type { QueryRecord, QueryRecordFields } from './core/queries/run-query.ts'
+export type { UpdatedRecord, UpdateOptions } from './core/records/change-store.ts'
 export type { UntypedRecord } from './core/records/show-records.ts'
 export type { Redaction, RedactionLevel } from './core/redaction/levels.ts'
 export type { MaskDefinition } from './core/redaction/masks.ts'
@@ -95,7 +101,7 @@ export type {
   TokenDefinition,
 } from './core/schema/column.ts'
 export { column } from './core/schema/column.ts'
-export type { Schema } from './core/schema/define-schema.ts'
+export type { LowerCaseNames, Schema } from './core/schema/define-schema.ts'
 export { defineSchema } from './core/schema/define-schema.ts'
 export type { ColumnDescription, SchemaDescription } from './core/schema/describe-schema.ts'
 export type {
@@ -138,6 +144,7 @@ export type { EmailOptions } from './core/tokens/formats/email-format.ts'
 export type { PhoneOptions } from './core/tokens/formats/phone-format.ts'
 export type { PresetDefinition, TokenFormatDefinition, TokenPreset } from './core/tokens/token-formats.ts'
 export type { TokenKindName } from './core/tokens/token-kind.ts'
+export type { ClosedByUsing } from './core/util/closed-by-using.ts'
 export type { OnProgress, Progress } from './core/util/progress.ts'
 export type { Signal } from './core/util/signal.ts'
 export type { ColumnTypeName, JsonValue } from './core/values/column-type.ts'
@@ -156,6 +163,7 @@ export type {
   SessionReadOptions,
   SessionStatusRecord,
   SessionUpload,
+  SessionWhere,
   TokenizeValue,
   UploadContent,
 } from './core/vault/session.ts'

@@ -7,7 +7,7 @@ import { wordFaults } from './support/architecture/inspect-modules.ts'
 const TOP = new URL('..', import.meta.url)
 const SOURCES = ['src', 'test', 'benchmarks', 'examples', 'scripts']
 
-const DOCUMENTS = ['docs', 'test', 'benchmarks', 'README.md', 'CONTRIBUTING.md', 'CHANGELOG.md']
+const DOCUMENTS = ['docs', 'test', 'benchmarks', 'README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md']
 
 describe('the repository', () => {
   it('uses no retired word in its documents', () => {

@@ -1,5 +1,4 @@
 /** Parses single lines of an export. */
-import * as z from 'zod'
 import type { TreeHead } from '../core/audit/chain-verifier.ts'
 import type { SignedCheckpoint } from '../core/audit/checkpoint.ts'
 import { parseCheckpoint } from '../core/audit/checkpoint.ts'
@@ -8,6 +7,7 @@ import { EXPORT_FORMAT } from '../core/audit/export-lines.ts'
 import { MAX_CHAINS } from '../core/limits.ts'
 import { required } from '../core/util/at.ts'
 import { ByteWriter } from '../core/util/bytes.ts'
+import { text as anyText, integer, matching, objectOf, oneOf } from '../core/util/shape.ts'
 import { jsonCanonical } from '../core/values/json-canonical.ts'
 
 /** One parsed line. `problem` is why a line is invalid, as a clause. */
@@ -22,17 +22,15 @@ export type ExportLine =
 /** The line of an event: its digest, then its text. The chain verification checks that the text is canonical. */
 const EVENT_LINE = /^\{"digest":"([0-9a-f]{64})","event":(\{.*\})\}$/s
 
-const hex = z.string().regex(/^[0-9a-f]{64}$/)
-const count = z.int().min(0)
+const hex = matching(/^[0-9a-f]{64}$/)
+const count = integer(0)
 
-const lineShape = z.union([
-  z.strictObject({ strongroom: z.literal(EXPORT_FORMAT), v: z.literal(1), vaultID: z.string() }),
-  z.strictObject({
-    head: z.strictObject({ chain: z.int().min(1).max(MAX_CHAINS), sequence: z.int().min(1), digest: hex, root: hex }),
-  }),
-  z.strictObject({ checkpoint: z.unknown() }),
-  z.strictObject({ end: z.literal(true), heads: count, checkpoints: count, events: count }),
-])
+const headerShape = objectOf({ strongroom: oneOf([EXPORT_FORMAT]), v: oneOf([1]), vaultID: anyText })
+const headShape = objectOf({
+  head: objectOf({ chain: integer(1, MAX_CHAINS), sequence: integer(1), digest: hex, root: hex }),
+})
+const checkpointShape = objectOf({ checkpoint: (value: unknown) => value })
+const endShape = objectOf({ end: oneOf([true]), heads: count, checkpoints: count, events: count })
 
 /** Returns a parsed line. Never throws. */
 export function readExportLine(text: unknown): ExportLine {
@@ -44,20 +42,28 @@ export function readExportLine(text: unknown): ExportLine {
     out.utf8(eventText)
     return { kind: 'event', digest, bytes: out.written() }
   }
-  const line = parsedLine(text)
+  return readOther(canonicalJson(text))
+}
+
+/** Returns any other line than an event as what it is. */
+function readOther(json: unknown): ExportLine {
+  const header = headerShape(json)
+  if (header !== undefined) return { kind: 'header', vaultID: header.vaultID }
+  const head = headShape(json)
+  if (head !== undefined) return { kind: 'head', head: head.head }
+  const end = endShape(json)
+  if (end !== undefined) return { kind: 'end', counts: end }
+  const line = checkpointShape(json)
   if (line === undefined) return { kind: 'fault', problem: 'is not a line of an export in canonical form' }
-  if ('strongroom' in line) return { kind: 'header', vaultID: line.vaultID }
-  if ('head' in line) return { kind: 'head', head: line.head }
-  if ('end' in line) return { kind: 'end', counts: line }
   const signed = parseCheckpoint(line.checkpoint)
   return signed === undefined ? { kind: 'fault', problem: 'has an invalid checkpoint' } : { kind: 'checkpoint', signed }
 }
 
 /** Returns a line as JSON data; undefined if it is not canonical. Only one form is valid, so that all JSON parsers read the same. */
-function parsedLine(text: string): z.infer<typeof lineShape> | undefined {
+function canonicalJson(text: string): unknown {
   try {
     const json = JSON.parse(text)
-    return jsonCanonical(json) === text ? lineShape.parse(json) : undefined
+    return jsonCanonical(json) === text ? json : undefined
   } catch {
     return undefined
   }

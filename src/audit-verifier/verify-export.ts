@@ -9,6 +9,7 @@ import { VaultError } from '../core/errors.ts'
 import type { SignatureVerifier } from '../core/ports/signer.ts'
 import { required } from '../core/util/at.ts'
 import { readInput } from '../core/util/boundary.ts'
+import { assertNoNulls } from '../core/util/null-options.ts'
 import { unreachable } from '../core/util/unreachable.ts'
 import type { ExportLine } from './export-reader.ts'
 import { readExportLine } from './export-reader.ts'
@@ -59,7 +60,10 @@ export async function verifyExport(
     throw new VaultError('invalid_request', 'verifyExport expects the lines of an export, not one text. Split it at line ends.')
   }
   if (!isIterable(lines)) throw new VaultError('invalid_request', 'verifyExport expects an iterable of the lines of an export.')
-  const { checkpoints, verifiers } = readInput(() => parseOptions(options), VaultError.isGenuine)
+  const { checkpoints, verifiers } = readInput(() => {
+    assertNoNulls(options, 'verifyExport: ')
+    return parseOptions(options)
+  }, VaultError.isGenuine)
   const verification = new Verification(checkpoints, verifiers)
   let began = performance.now()
   for await (const line of lines) {

@@ -1,13 +1,13 @@
 /** Creates the handler of a host: one router, with the edges that servers call. */
 
-import { VaultError } from '../index.ts'
+import { type ClosedByUsing, VaultError } from '../index.ts'
 import { createFetchHandler, type FetchHandler } from './edges/fetch-edge.ts'
 import { createNodeHandler, type NodeHandler } from './edges/node-edge.ts'
 import type { HandlerOptions } from './options.ts'
 import { createRouter, type Router } from './router/router.ts'
 
 /** Handles web requests: Hono, Next.js, Bun and Deno take it as it is. `toNodeHandler` makes a handler for node:http of it. */
-export interface Handler extends FetchHandler {
+export interface Handler extends FetchHandler, ClosedByUsing {
   /** Closes the vaults that the handler opened. Vaults that were passed to it stay open. */
   close(): Promise<void>
 }
@@ -18,7 +18,10 @@ const ROUTERS = new WeakMap<Handler, Router>()
 /** Returns a handler that serves vaults over HTTP. Throws `invalid_request` for a wrong option. */
 export function createHandler(options: HandlerOptions): Handler {
   const router = createRouter(options)
-  const handler = Object.assign(createFetchHandler(router), { close: () => router.close() })
+  const handler = Object.assign(createFetchHandler(router), {
+    close: () => router.close(),
+    [Symbol.asyncDispose]: () => router.close(),
+  })
   ROUTERS.set(handler, router)
   return handler
 }

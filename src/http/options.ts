@@ -2,6 +2,7 @@
 import { VaultError } from '../index.ts'
 import type { Authenticate } from './credentials/authenticate.ts'
 import { type Names, parseNames } from './names.ts'
+import { assertNoNulls } from './null-options.ts'
 import type { AddressOptions } from './router/request-context.ts'
 import type { HttpLog } from './router/router-log.ts'
 import type { VaultSource, VaultsOfAccount } from './vaults/vault-directory.ts'
@@ -74,6 +75,7 @@ const DEFAULT_LIMITS: HttpLimits = {
 
 /** Returns the checked options. Throws `invalid_request` that names the first one that is wrong. */
 export function parseOptions(options: HandlerOptions): RouterOptions {
+  assertNoNulls(options)
   const { legacyTables = LEGACY_TABLES } = options
   if (!Array.isArray(legacyTables) || !legacyTables.every((name) => typeof name === 'string' && /^[a-z][a-z0-9_]*$/.test(name)))
     throw new VaultError('invalid_request', 'Option "legacyTables" must be an array of table names.')

@@ -8,6 +8,7 @@ const ROOT = join(import.meta.dirname, '../..')
 const pages = [
   'README.md',
   'CONTRIBUTING.md',
+  'SECURITY.md',
   'CHANGELOG.md',
   ...readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.md'))

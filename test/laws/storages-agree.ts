@@ -1,7 +1,7 @@
-/** Law: for any list of operations, memory, SQLite and PostgreSQL return equal results and store equal rows. */
+/** Law: for any list of operations, memory, SQLite with each driver, and PostgreSQL return equal results and store equal rows. */
 import fc from 'fast-check'
 import type { StorageHandle } from '../../src/core/ports/storage.ts'
-import { openPlaces } from '../support/storages/places.ts'
+import { openPlaces, sqlitePlaces } from '../support/storages/places.ts'
 import { operationLists, PLAYGROUND, replay } from '../support/storages/random-operations.ts'
 import type { Law } from './law.ts'
 
@@ -14,20 +14,23 @@ const SEARCH_MS = 40_000
 
 export const storagesAgree: Law = {
   name: 'storages-agree',
-  statement: 'Memory, SQLite and PostgreSQL return equal results for random lists of operations',
+  statement: 'Memory, SQLite with each driver and PostgreSQL return equal results for random lists of operations',
   unit: 'operations',
   figures: { test: 2000, soak: 1_000_000 },
   weight: 2,
   async open({ postgresUrl }) {
     const places = await openPlaces(postgresUrl)
-    const contestants = [places.memory, places.sqlite, places.postgres].map(({ name, fresh }) => ({
-      name,
-      storage: fresh().open(),
-    }))
+    const nodeSqlite = sqlitePlaces('node:sqlite')
+    const contestants = [places.memory, places.sqlite, places.postgres, { ...nodeSqlite, name: 'node:sqlite' }].map(
+      ({ name, fresh }) => ({ name, storage: fresh().open() }),
+    )
     for (const { storage } of contestants) await storage.prepare([PLAYGROUND])
     return {
       check: ({ random }) => assertAgree(contestants, LISTS, random.below(2 ** 31)),
-      close: () => places.close(),
+      async close() {
+        await nodeSqlite.close()
+        await places.close()
+      },
     }
   },
 }

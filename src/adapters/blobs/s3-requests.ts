@@ -2,6 +2,7 @@
 import { Readable } from 'node:stream'
 import type { CompletedPart, S3Client } from '@aws-sdk/client-s3'
 import { VaultError } from '../../core/errors.ts'
+import { missingPackageError } from '../packages/missing-package.ts'
 import { isNoSuchUpload } from './s3-errors.ts'
 
 /** The `S3Client` of the application. Only its method `send` is used. */
@@ -47,8 +48,8 @@ const MAX_DELETED_AT_ONCE = 1000
 async function loadSdk(): Promise<typeof import('@aws-sdk/client-s3')> {
   try {
     return await import('@aws-sdk/client-s3')
-  } catch {
-    throw new VaultError('failed_precondition', 's3Blobs needs the package @aws-sdk/client-s3. Install it beside strongroom.')
+  } catch (error) {
+    throw missingPackageError({ user: 's3Blobs', name: '@aws-sdk/client-s3' }, error)
   }
 }
 

@@ -20,6 +20,12 @@ export function conflictError(
   return new VaultError('conflict', message, detail, { cause })
 }
 
+/** `conflict` on `id`: rows with higher ids were committed after these ids were reserved, in a table whose ids rise in the order of commits. */
+export function outOfOrderError(table: string): VaultError {
+  const message = `Rows of table ${quoted(table)} were committed with higher ids meanwhile. Reserve other ids, inside a transaction.`
+  return new VaultError('conflict', message, { table, columns: ['id'] })
+}
+
 /** `unavailable`: the engine cannot be reached, is busy, is closed, or failed to read or write. */
 export function unavailableError(message: string, cause?: Error): VaultError {
   return new VaultError('unavailable', message, {}, { cause })

@@ -1,4 +1,5 @@
 /** The WebAssembly module of the keys. The process has one instance, created on first use; its memory has fixed regions. */
+import { VaultError } from '../../core/errors.ts'
 import { wasmBytes } from './wasm-bytes.ts'
 
 /** Maximum number of items of one call. */
@@ -137,6 +138,7 @@ export interface WasmModule {
 
 /** The part of the WebAssembly API used here. The type library of this project does not include it. */
 declare const WebAssembly: {
+  validate(bytes: Uint8Array): boolean
   readonly Module: new (bytes: Uint8Array) => object
   readonly Instance: new (module: object) => { readonly exports: object }
 }
@@ -151,7 +153,9 @@ export function getWasm(): WasmModule {
 }
 
 function startWasm(): WasmModule {
-  const module = new WebAssembly.Module(Buffer.from(wasmBytes, 'base64'))
+  const bytes = Buffer.from(wasmBytes, 'base64')
+  assertSupported(bytes)
+  const module = new WebAssembly.Module(bytes)
   const { exports } = new WebAssembly.Instance(module)
   // The cast is safe: the bytes are built from wasm/wasm.as, and a test rebuilds them.
   const calls = exports as WasmCalls
@@ -165,6 +169,16 @@ function startWasm(): WasmModule {
     words: new Uint32Array(buffer, REGION.input, 4 * MAX_BATCH_ITEMS),
     derived: new Uint8Array(buffer, REGION.blocks, DERIVED_KEY_BYTES),
   }
+}
+
+/** Throws `failed_precondition` on a runtime that cannot compile the module. */
+function assertSupported(bytes: Uint8Array): void {
+  if (typeof WebAssembly === 'object' && WebAssembly.validate(bytes)) return
+  throw new VaultError(
+    'failed_precondition',
+    'The keys need WebAssembly with SIMD (128-bit), which this runtime or processor does not have, or which an option of the runtime turns off. ' +
+      'Node 22 and later, Bun and Deno have it on x64 processors with SSE4.1 and on ARM64.',
+  )
 }
 
 /** Overwrites all regions, when a key ring is closed. Each call wipes what it wrote; this covers a call that threw. */

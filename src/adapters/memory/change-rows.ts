@@ -2,9 +2,9 @@
 
 import { isVaultError, type VaultError } from '../../core/errors.ts'
 import type { Cell, NewRow, Patch } from '../../core/ports/storage.ts'
-import { conflictError } from '../errors/storage-errors.ts'
+import { conflictError, outOfOrderError } from '../errors/storage-errors.ts'
 import { compareCells } from './compare-cells.ts'
-import { columnNamed, type MemoryTable, putRow, sweepOrder } from './memory-table.ts'
+import { columnNamed, type LatestIds, type MemoryTable, putRow, sweepOrder } from './memory-table.ts'
 import { type StoredRow, toStoredCell } from './stored-cell.ts'
 import type { UndoLog } from './undo-log.ts'
 
@@ -16,11 +16,21 @@ export function reserveIds(table: MemoryTable, count: number): readonly number[]
 }
 
 export function insertRows(table: MemoryTable, rows: readonly NewRow[], undoLog: UndoLog): void {
+  if (table.latest !== undefined) assertInOrder(table, table.latest, rows)
   for (const [position, row] of rows.entries()) {
     if (table.rows.has(row.id)) throw conflictError(table.name, ['id'], { index: position })
     const stored = withCells(table, table.blank, row)
     putLogged(table, stored.id, stored, { undoLog, position })
   }
+}
+
+/** Throws `conflict` on `id` if one of the rows is not above all that were committed before. */
+function assertInOrder(table: MemoryTable, latest: LatestIds, rows: readonly NewRow[]): void {
+  const lowest = rows.reduce((least, { id }) => Math.min(least, id), Number.POSITIVE_INFINITY)
+  if (lowest <= latest.committed) {
+    for (const id of table.rows.keys()) if (id >= lowest && id <= latest.committed) throw outOfOrderError(table.name)
+  }
+  for (const { id } of rows) if (id > latest.inserted) latest.inserted = id
 }
 
 export function updateRows(table: MemoryTable, patches: readonly Patch[], undoLog: UndoLog): readonly boolean[] {

@@ -3,6 +3,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { VaultError } from '../../core/errors.ts'
 import type { DeleteTarget, Storage, StorageHandle } from '../../core/ports/storage.ts'
+import type { ClosedByUsing } from '../../core/util/closed-by-using.ts'
 import { assertApplied, falseIfMissed } from '../errors/missed-patch.ts'
 import { endedError, outerStorageError, unpreparedError } from '../errors/storage-errors.ts'
 import { aggregateRows } from './aggregate-rows.ts'
@@ -26,7 +27,7 @@ interface Database {
  * readers do not wait, they see the last commit. Inside `transaction` use only the storage passed to `work`: a write on the
  * outer one throws `internal`, because it would deadlock.
  */
-export function memoryStorage(): StorageHandle {
+export function memoryStorage(): StorageHandle & ClosedByUsing {
   const database: Database = { tables: new Map(), undoLog: createUndoLog(), running: new AsyncLocalStorage() }
   return {
     ...createStorage(database, undefined),
@@ -36,6 +37,9 @@ export function memoryStorage(): StorageHandle {
       throw new VaultError('invalid_request', 'The memory storage cannot join host transactions. Use transaction() instead.')
     },
     async close(): Promise<void> {},
+    async [Symbol.asyncDispose]() {
+      await this.close()
+    },
   }
 }
 

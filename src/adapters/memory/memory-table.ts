@@ -18,6 +18,14 @@ export interface MemoryTable {
   readonly keepBytes: (bytes: Uint8Array) => Uint8Array
   readonly order: IdOrder
   nextId: number
+  /** The highest inserted ids; undefined unless ids must rise in the order of commits. */
+  readonly latest: LatestIds | undefined
+}
+
+/** The highest id that was inserted before the open transaction, and now. */
+export interface LatestIds {
+  committed: number
+  inserted: number
 }
 
 /** Ids by key. A unique index holds one id per key; another holds one id or a set. */
@@ -46,7 +54,7 @@ const ROW_COLUMNS: readonly PhysicalColumn[] = [
   { name: 'version', type: 'integer' },
 ]
 
-export function createTable({ name, columns, indexes }: PhysicalTable): MemoryTable {
+export function createTable({ name, columns, indexes, isOrdered }: PhysicalTable): MemoryTable {
   const blank: StoredRow = { id: 0, version: 1 }
   for (const column of columns) blank[column.name] = null
   return {
@@ -59,6 +67,7 @@ export function createTable({ name, columns, indexes }: PhysicalTable): MemoryTa
     keepBytes: createBytesCopier(),
     order: { ids: [], gone: new Set(), sorted: true },
     nextId: 1,
+    latest: isOrdered === true ? { committed: 0, inserted: 0 } : undefined,
   }
 }
 

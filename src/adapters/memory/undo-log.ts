@@ -25,6 +25,10 @@ interface RowEntry {
   readonly before: StoredRow | undefined
 }
 
+function noteCommitted({ latest }: MemoryTable): void {
+  if (latest !== undefined) latest.committed = latest.inserted
+}
+
 type Images = Map<number, StoredRow | undefined>
 
 export function createUndoLog(): UndoLog {
@@ -57,6 +61,7 @@ export function createUndoLog(): UndoLog {
       imagesTaken = Math.min(imagesTaken, savepoint)
     },
     clear() {
+      for (const entry of entries) if (typeof entry !== 'function') noteCommitted(entry.table)
       entries.length = 0
       firstImages.clear()
       imagesTaken = 0

@@ -1,3 +1,5 @@
-/** Entry point "strongroom/opentelemetry": operations as spans in the traces of the application. */
+/** Entry point "strongroom/opentelemetry": operations as spans in the traces of the application, and as metrics. */
+export type { CacheReading, Metrics, OperationEnd } from '../../core/ports/metrics.ts'
 export type { Span, SpanAttributes, Tracing } from '../../core/ports/tracing.ts'
 export { type OpenTelemetryOptions, openTelemetry } from './open-telemetry.ts'
+export { type OpenTelemetryMetricsOptions, openTelemetryMetrics } from './open-telemetry-metrics.ts'

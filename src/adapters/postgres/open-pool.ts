@@ -1,6 +1,7 @@
 /** Opens a pool that belongs to the storage, and ends it in bounded time. */
-import { Pool } from 'pg'
+import type { Pool, PoolConfig } from 'pg'
 import { closedError } from '../errors/storage-errors.ts'
+import { missingPackageError } from '../packages/missing-package.ts'
 import type { DriverPool, PooledClient } from './driver-connection.ts'
 import { settingStatements, type Timeouts } from './timeouts.ts'
 
@@ -24,24 +25,28 @@ export interface PoolOptions {
   readonly ownsSessions: boolean
 }
 
+/** Returns at once. The package `pg` is loaded, and the pool made, when the first connection is needed. */
 export function openPool(connectionString: string, { maxConnections, timeouts, ownsSessions }: PoolOptions): OpenedPool {
-  const pool = new Pool({
-    connectionString,
-    max: maxConnections ?? DEFAULT_CONNECTIONS,
-    connectionTimeoutMillis: timeouts.connectMs,
-    keepAlive: true,
-    keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
-    pipeline: true,
-  })
   const clients = new Set<PooledClient>()
-  // The pool drops an idle connection that breaks; without a listener the error event would end the process.
-  pool.on('error', ignore)
-  pool.on('connect', (client) => {
-    clients.add(client)
-    // Not awaited: it is the first in the pipeline. If it fails, so does the connection.
-    if (ownsSessions) client.query(settingStatements(timeouts, 'session')).catch(ignore)
+  const pool = createLazyPool(async () => {
+    const made = await createPool({
+      connectionString,
+      max: maxConnections ?? DEFAULT_CONNECTIONS,
+      connectionTimeoutMillis: timeouts.connectMs,
+      keepAlive: true,
+      keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
+      pipeline: true,
+    })
+    // The pool drops an idle connection that breaks; without a listener the error event would end the process.
+    made.on('error', ignore)
+    made.on('connect', (client) => {
+      clients.add(client)
+      // Not awaited: it is the first in the pipeline. If it fails, so does the connection.
+      if (ownsSessions) client.query(settingStatements(timeouts, 'session')).catch(ignore)
+    })
+    made.on('remove', (client) => void clients.delete(client))
+    return made
   })
-  pool.on('remove', (client) => void clients.delete(client))
 
   const queue = createQueue(pool)
   return {
@@ -64,6 +69,45 @@ export function openPool(connectionString: string, { maxConnections, timeouts, o
           .then(() => pool.end())
           .then(finish, finish)
       }),
+  }
+}
+
+/** Loads the package, which is optional, and makes a pool. */
+async function createPool(options: PoolConfig): Promise<Pool> {
+  let pg: typeof import('pg')
+  try {
+    pg = await import('pg')
+  } catch (error) {
+    throw missingPackageError({ user: 'postgresStorage', name: 'pg' }, error)
+  }
+  return new pg.Pool(options)
+}
+
+/** A pool that is made for the first connection. */
+function createLazyPool(make: () => Promise<DriverPool & Pick<Pool, 'end'>>): DriverPool & Pick<Pool, 'end'> {
+  let made: (DriverPool & Pick<Pool, 'end'>) | undefined
+  let making: Promise<void> | undefined
+
+  async function start(): Promise<void> {
+    made = await make()
+  }
+
+  return {
+    connect(done) {
+      if (made !== undefined) {
+        made.connect(done)
+        return
+      }
+      making ??= start()
+      making.then(
+        () => made?.connect(done),
+        (error: Error) => done(error, undefined),
+      )
+    },
+    async end() {
+      await making?.catch(ignore)
+      await made?.end()
+    },
   }
 }
 

@@ -1,8 +1,8 @@
-/** Runs steps on a better-sqlite3 connection: at once, on prepared statements that are kept. */
-import type { Database, Statement } from 'better-sqlite3'
+/** Runs steps on a connection of a SQLite driver: at once, on prepared statements that are kept. */
 import type { VaultError } from '../../core/errors.ts'
 import type { SqlStatement } from '../sql/sql-statements.ts'
 import type { TableShape } from '../sql/table-shapes.ts'
+import type { DriverDatabase, DriverStatement } from './sqlite-driver.ts'
 import { mapSqliteError, rolledBackError } from './sqlite-errors.ts'
 import type { Connection, OnlyStep, RawRow, Step, StepOutcome, Steps, TableWork } from './table-work.ts'
 
@@ -11,24 +11,22 @@ export interface DriverConnection extends Connection {
 }
 
 /** `reading` connections are outside any transaction. */
-export function createDriverConnection(database: Database, purpose: 'reading' | 'transaction'): DriverConnection {
-  const prepared = new WeakMap<SqlStatement, Statement<unknown[], unknown>>()
+export function createDriverConnection(database: DriverDatabase, purpose: 'reading' | 'transaction'): DriverConnection {
+  const prepared = new WeakMap<SqlStatement, DriverStatement>()
 
-  function statementOf(step: Step): Statement<unknown[], unknown> {
+  function statementOf(step: Step): DriverStatement {
     const found = prepared.get(step.statement)
     if (found !== undefined) return found
-    const made = database.prepare<unknown[], unknown>(step.statement.text).safeIntegers(false)
-    if (step.kind !== 'change') made.raw()
+    const made = database.prepare(step.statement.text, step.kind === 'change' ? 'change' : 'rows')
     prepared.set(step.statement, made)
     return made
   }
 
-  /** A statement in raw mode returns arrays; the driver's types do not say so. */
   function read(step: Step): readonly RawRow[] {
     const statement = statementOf(step)
-    if (step.kind === 'rows') return statement.all(step.parameters) as RawRow[]
+    if (step.kind === 'rows') return statement.all(step.parameters)
     const row = statement.get(...step.parameters)
-    return row === undefined ? NO_ROWS : [row as RawRow]
+    return row === undefined ? NO_ROWS : [row]
   }
 
   function perform(step: Step): StepOutcome {

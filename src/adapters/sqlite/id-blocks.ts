@@ -5,12 +5,19 @@ import { at } from '../../core/util/at.ts'
 import { damagedCounterError, idsExhaustedError } from '../errors/storage-errors.ts'
 import type { SqlStatement } from '../sql/sql-statements.ts'
 import type { TableShape } from '../sql/table-shapes.ts'
+import { type LatestIds, latestId } from './latest-ids.ts'
 import { ID_COUNTERS } from './prepare-tables.ts'
 import { sqliteSqlDialect } from './sqlite-sql-dialect.ts'
 import { change, type RawRow, rows, type Steps } from './table-work.ts'
 
 /** Ids a process takes from the counter at once. What is left of a block when the process ends is a gap. */
 export const BLOCK_SIZE = 1000
+
+/**
+ * Ids that are taken instead after another handle took some: in a table that is ordered, what is left of a block is given up as soon as
+ * another handle commits.
+ */
+const CONTENDED_BLOCK_SIZE = 32
 
 /** Batches of the requested size a new block covers: taking a block costs a commit of its own. */
 const BATCHES_AHEAD = 16
@@ -36,7 +43,16 @@ export interface IdBlocks {
   /** Ids from committed blocks alone, or undefined if they do not suffice. Changes nothing then. */
   available(table: string, count: number): number[] | undefined
   /** Ids from the blocks of the stack and then from the counter. The rest of a new block goes to the last member of the stack. */
-  reserve(shape: TableShape, request: { readonly count: number; readonly blockSize: number }, stack: BlockStack): Steps<number[]>
+  reserve(shape: TableShape, request: IdRequest, stack: BlockStack): Steps<number[]>
+}
+
+/** Ids that are wanted, in a transaction. */
+export interface IdRequest {
+  readonly count: number
+  /** Ids to take from the counter at once; 0 for those only that are needed. */
+  readonly blockSize: number
+  /** What the transaction knows of the ids that are committed. */
+  readonly latest: LatestIds
 }
 
 export function createIdBlocks(): IdBlocks {
@@ -56,7 +72,8 @@ export function createIdBlocks(): IdBlocks {
       const block = committed.get(table)
       return block !== undefined && block.end - block.next >= count ? remember(table, take(table, count, [committed])) : undefined
     },
-    *reserve(shape, { count, blockSize }, stack) {
+    *reserve(shape, { count, blockSize, latest }, stack) {
+      const isContended = shape.table.isOrdered === true && dropUpTo(shape.name, yield* latestId(shape, latest), stack)
       const ids = take(shape.name, count, stack)
       const missing = count - ids.length
       if (missing > 0) {
@@ -64,7 +81,7 @@ export function createIdBlocks(): IdBlocks {
         const block = yield* advance(shape, {
           floor,
           missing,
-          size: blockSize === 0 ? missing : Math.max(missing * BATCHES_AHEAD, blockSize),
+          size: blockSizeFor(missing, blockSize, isContended),
         })
         const last = at(stack, stack.length - 1)
         last.set(shape.name, block)
@@ -73,6 +90,24 @@ export function createIdBlocks(): IdBlocks {
       return remember(shape.name, ids)
     },
   }
+}
+
+function blockSizeFor(missing: number, blockSize: number, isContended: boolean): number {
+  if (blockSize === 0) return missing
+  return isContended ? Math.max(missing, CONTENDED_BLOCK_SIZE) : Math.max(missing * BATCHES_AHEAD, blockSize)
+}
+
+/** Drops the ids up to this one out of the blocks of a stack. Returns whether there were any. */
+function dropUpTo(table: string, last: number, stack: BlockStack): boolean {
+  let hasDropped = false
+  for (const blocks of stack) {
+    const block = blocks.get(table)
+    if (block === undefined || block.next > last) continue
+    hasDropped = true
+    if (block.end > last + 1) blocks.set(table, { next: last + 1, end: block.end })
+    else blocks.delete(table)
+  }
+  return hasDropped
 }
 
 /** Takes up to `count` ids out of the blocks of a stack. Returns them in rising order. */

@@ -1,45 +1,85 @@
-/** Joins a transaction the application opened itself, on a better-sqlite3 connection or through Kysely. */
+/** Joins a transaction the application opened itself, on a connection of one of the drivers or through Kysely. */
 import { realpathSync } from 'node:fs'
+import type { DatabaseSync } from 'node:sqlite'
 import type { Database } from 'better-sqlite3'
 import type { Transaction } from 'kysely'
 import { VaultError } from '../../core/errors.ts'
 import type { AnyTables } from '../sql/sql-dialect.ts'
+import { betterSqliteDatabase } from './better-sqlite-driver.ts'
 import { createDriverConnection, type DriverConnection } from './driver-connection.ts'
 import { createKyselyConnection } from './kysely-connection.ts'
+import { nodeDatabase } from './node-sqlite-driver.ts'
+import type { DriverDatabase, DriverName } from './sqlite-driver.ts'
 import type { Connection } from './table-work.ts'
 
 /** Prepared statements are kept for as long as the application keeps its connection. */
-const connections = new WeakMap<Database, DriverConnection>()
+const connections = new WeakMap<object, DriverConnection>()
 
-/** The connection of a host transaction on the file `filename`. */
-export function joinHost(host: unknown, filename: string): Connection {
-  if (isDriverDatabase(host)) return joinDriver(host, filename)
+/** The connection of a host transaction on the file of a storage. Throws `invalid_request` for one of another file or driver. */
+export function joinHost(host: unknown, storage: OpenFile): Connection {
+  if (isBetterSqlite(host)) {
+    const isInTransaction = host.open && host.inTransaction
+    const path = host.memory ? undefined : host.name
+    assertJoinable({ driver: 'better-sqlite3', what: 'better-sqlite3 Database', isInTransaction, path }, storage)
+    return kept(host, () => betterSqliteDatabase(host))
+  }
+  if (isNodeSqlite(host)) {
+    const isInTransaction = host.isOpen && host.isTransaction
+    const path = isInTransaction ? (host.location() ?? undefined) : undefined
+    assertJoinable({ driver: 'node:sqlite', what: 'DatabaseSync', isInTransaction, path }, storage)
+    return kept(host, () => nodeDatabase(host, storage.filename))
+  }
   if (isKyselyTransaction(host)) return createKyselyConnection(host)
   throw new VaultError(
     'invalid_request',
-    'The SQLite storage joins a better-sqlite3 Database that is inside a transaction, or a Kysely Transaction on one.',
+    'The SQLite storage joins a better-sqlite3 Database or a DatabaseSync of node:sqlite that is inside a transaction, or a Kysely Transaction on one.',
   )
 }
 
-function joinDriver(host: Database, filename: string): DriverConnection {
-  if (!host.open || !host.inTransaction) {
-    throw new VaultError('invalid_request', 'The better-sqlite3 Database to join is not inside a transaction. Begin one first.')
+/** The file of a storage, and the driver that it uses. */
+export interface OpenFile {
+  readonly filename: string
+  readonly driver: DriverName
+}
+
+/** A connection of the application. */
+interface HostConnection {
+  readonly driver: DriverName
+  readonly what: string
+  readonly isInTransaction: boolean
+  /** The path of its file; undefined if its database is in memory. */
+  readonly path: string | undefined
+}
+
+function assertJoinable({ driver, what, isInTransaction, path }: HostConnection, storage: OpenFile): void {
+  if (!isInTransaction) {
+    throw new VaultError('invalid_request', `The ${what} to join is not inside a transaction. Begin one first.`)
   }
-  if (!isSameFile(host, filename)) {
-    throw new VaultError('invalid_request', 'The better-sqlite3 Database to join is open on another file than this storage.')
+  if (path === undefined || realpathSync(path) !== storage.filename) {
+    throw new VaultError('invalid_request', `The ${what} to join is open on another file than this storage.`)
   }
-  const connection = connections.get(host) ?? createDriverConnection(host, 'transaction')
+  // Two of them in one process do not see the locks of each other.
+  if (driver !== storage.driver) {
+    throw new VaultError(
+      'invalid_request',
+      `The ${what} to join is not of the driver of this storage. Open the storage with driver: '${driver}'.`,
+    )
+  }
+}
+
+function kept(host: object, open: () => DriverDatabase): DriverConnection {
+  const connection = connections.get(host) ?? createDriverConnection(open(), 'transaction')
   connections.set(host, connection)
   return connection
 }
 
-function isSameFile(host: Database, filename: string): boolean {
-  return !host.memory && realpathSync(host.name) === filename
+/** Recognized by shape, not by class: the application may have its own copy of the driver. */
+function isBetterSqlite(host: unknown): host is Database {
+  return has(host, ['prepare', 'pragma', 'inTransaction', 'memory', 'open'])
 }
 
-/** Recognized by shape, not by class: the application may have its own copy of the driver. */
-function isDriverDatabase(host: unknown): host is Database {
-  return has(host, ['prepare', 'pragma', 'inTransaction', 'memory', 'open'])
+function isNodeSqlite(host: unknown): host is DatabaseSync {
+  return has(host, ['prepare', 'exec', 'location', 'isTransaction', 'isOpen'])
 }
 
 function isKyselyTransaction(host: unknown): host is Transaction<AnyTables> {

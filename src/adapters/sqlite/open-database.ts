@@ -1,9 +1,13 @@
 /** Opens the two connections of one SQLite file and sets how durably they write. */
-import { realpathSync } from 'node:fs'
-import Database from 'better-sqlite3'
+import { existsSync, realpathSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { VaultError } from '../../core/errors.ts'
 import { unavailableError } from '../errors/storage-errors.ts'
+import { loadBetterSqlite } from './better-sqlite-driver.ts'
 import { createFileGuard, type FileGuard } from './file-guard.ts'
+import { loadNodeSqlite } from './node-sqlite-driver.ts'
+import { noteOpenFile } from './open-files.ts'
+import type { DriverDatabase, DriverName, OpenConnection } from './sqlite-driver.ts'
 import { mapSqliteError } from './sqlite-errors.ts'
 
 /** `full`: every commit reaches the disk before it is acknowledged. `normal`: a power failure may lose the last ones. */
@@ -25,80 +29,110 @@ const SCANNER_CACHE_KIBIBYTES = 1024
 export interface OpenDatabase {
   readonly filename: string
   readonly guard: FileGuard
-  readonly writer: Database.Database
-  readonly reader: Database.Database
+  readonly writer: DriverDatabase
+  readonly reader: DriverDatabase
   /** One more connection that only reads; the caller closes it. */
-  openScanner(): Database.Database
+  openScanner(): DriverDatabase
   /** Throws the code unless commits are as durable as configured. */
   assertDurable(code: 'failed_precondition' | 'outcome_unknown'): void
   close(): void
 }
 
-export function openDatabase(filename: string, synchronous: Synchronous): OpenDatabase {
+/** The drivers by name. Each is loaded at its first use. */
+const DRIVERS: Readonly<Record<DriverName, () => OpenConnection>> = {
+  'better-sqlite3': loadBetterSqlite,
+  'node:sqlite': loadNodeSqlite,
+}
+
+/** How a database is opened. */
+export interface OpeningOptions {
+  readonly filename: string
+  readonly synchronous: Synchronous
+  readonly driver: DriverName
+}
+
+export function openDatabase({ filename, synchronous, driver }: OpeningOptions): OpenDatabase {
   if (typeof filename !== 'string' || filename === ':memory:' || filename.trim() === '') {
     throw new VaultError(
       'invalid_request',
       'sqliteStorage() needs the name of a file. For a vault in memory use strongroom/memory.',
     )
   }
-  let writer: Database.Database | undefined
-  let reader: Database.Database | undefined
+  const source = { driver, connect: loadDriver(driver), filename }
+  let writer: DriverDatabase | undefined
+  let reader: DriverDatabase | undefined
   try {
-    writer = open(filename, CACHE_KIBIBYTES)
+    writer = open(source, CACHE_KIBIBYTES)
     setUpWriter(writer, synchronous)
     writer.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS}`)
-    reader = openReader(filename, CACHE_KIBIBYTES)
-    return opened(filename, { writer, reader }, synchronous)
+    reader = openReader(source, CACHE_KIBIBYTES)
+    return opened(source, { writer, reader }, synchronous)
   } catch (error) {
     reader?.close()
     writer?.close()
-    if (error instanceof TypeError) throw unavailableError('The folder of the SQLite file does not exist. Create it first.')
+    if (!existsSync(dirname(filename))) {
+      throw unavailableError('The folder of the SQLite file does not exist. Create it first.')
+    }
     throw mapSqliteError(error, undefined, filename)
   }
 }
 
-function open(filename: string, cacheKibibytes: number): Database.Database {
-  const connection = new Database(filename, { timeout: OPENING_TIMEOUT_MS })
+function loadDriver(name: DriverName): OpenConnection {
+  const load = Object.hasOwn(DRIVERS, name) ? DRIVERS[name] : undefined
+  if (load !== undefined) return load()
+  throw new VaultError('invalid_request', "sqliteStorage: driver must be 'better-sqlite3' or 'node:sqlite'.")
+}
+
+/** A file, its driver, and the function of the driver that opens connections. */
+interface Source {
+  readonly driver: DriverName
+  readonly connect: OpenConnection
+  readonly filename: string
+}
+
+function open({ connect, filename }: Source, cacheKibibytes: number): DriverDatabase {
+  const connection = connect(filename, OPENING_TIMEOUT_MS)
   connection.pragma(`cache_size = -${cacheKibibytes}`)
   // Undo data of a statement is kept in memory: on disk it costs more than the statement.
   connection.pragma('temp_store = memory')
   return connection
 }
 
-function openReader(filename: string, cacheKibibytes: number): Database.Database {
-  const connection = open(filename, cacheKibibytes)
+function openReader(source: Source, cacheKibibytes: number): DriverDatabase {
+  const connection = open(source, cacheKibibytes)
   connection.pragma('query_only = on')
   connection.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS}`)
   return connection
 }
 
-function setUpWriter(writer: Database.Database, synchronous: Synchronous): void {
-  if (writer.pragma('journal_mode = wal', { simple: true }) !== 'wal') {
+function setUpWriter(writer: DriverDatabase, synchronous: Synchronous): void {
+  if (writer.pragma('journal_mode = wal') !== 'wal') {
     throw new VaultError('failed_precondition', 'The SQLite file cannot be switched to WAL mode. Keep it on a local disk.')
   }
   // The driver's build lowers `synchronous` when a WAL file is first read; reading first and setting afterwards holds.
-  writer.prepare('select count(*) from sqlite_schema').get()
+  writer.prepare('select count(*) from sqlite_schema', 'rows').get()
   writer.pragma(`synchronous = ${synchronous}`)
   writer.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
 }
 
 function opened(
-  filename: string,
-  { writer, reader }: { readonly writer: Database.Database; readonly reader: Database.Database },
+  source: Source,
+  { writer, reader }: { readonly writer: DriverDatabase; readonly reader: DriverDatabase },
   synchronous: Synchronous,
 ): OpenDatabase {
   const assertDurable: OpenDatabase['assertDurable'] = (code) => {
-    if (writer.pragma('synchronous', { simple: true }) === LEVELS[synchronous]) return
+    if (writer.pragma('synchronous') === LEVELS[synchronous]) return
     throw new VaultError(code, `SQLite did not apply synchronous = ${synchronous}, so commits would not be durable.`)
   }
   assertDurable('failed_precondition')
-  const path = realpathSync(filename)
+  const path = realpathSync(source.filename)
+  const noteClosed = noteOpenFile(path, source.driver)
   return {
     filename: path,
     guard: createFileGuard(path),
     writer,
     reader,
-    openScanner: () => openReader(filename, SCANNER_CACHE_KIBIBYTES),
+    openScanner: () => openReader(source, SCANNER_CACHE_KIBIBYTES),
     assertDurable,
     close() {
       try {
@@ -108,6 +142,7 @@ function opened(
       }
       reader.close()
       writer.close()
+      noteClosed()
     },
   }
 }

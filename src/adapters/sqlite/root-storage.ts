@@ -70,11 +70,14 @@ function createRootRunner({ state, writing, reading, queue, retryWhileBusy, asse
   return {
     read,
     write: (work) => push({ isAtomic: true, run: () => writing.run(work) }),
+    insert: (table, newRows) =>
+      push({ isAtomic: true, run: ({ latest }) => writing.run(state.rows.insert(table, newRows, latest)) }),
     reserveIds(shape, count) {
       assertOpen()
-      const request = { count, blockSize: BLOCK_SIZE }
-      const run = ({ group, own }: WriterBlocks) =>
-        writing.run({ shape, begin: () => ids.reserve(shape, request, [ids.committed, group, own]) })
+      const run = ({ group, own, latest }: WriterBlocks) => {
+        const request = { count, blockSize: BLOCK_SIZE, latest }
+        return writing.run({ shape, begin: () => ids.reserve(shape, request, [ids.committed, group, own]) })
+      }
       return ids.available(shape.name, count) ?? push({ isAtomic: true, run })
     },
     transaction(work) {
@@ -82,8 +85,8 @@ function createRootRunner({ state, writing, reading, queue, retryWhileBusy, asse
       const bound = inCallersContext(level, work)
       return push({
         isAtomic: false,
-        run({ group, own }) {
-          const frame = { state, level, above: [ids.committed, group], own, blockSize: BLOCK_SIZE }
+        run({ group, own, latest }) {
+          const frame = { state, level, above: [ids.committed, group], own, blockSize: BLOCK_SIZE, latest }
           return runToEnd(level, () => bound(transactionStorage(frame, writing)))
         },
       })
@@ -91,9 +94,9 @@ function createRootRunner({ state, writing, reading, queue, retryWhileBusy, asse
     commit({ updates, inserts }) {
       const { rows } = state
       // Nothing is awaited between the statements, so this costs neither a level nor an asynchronous context.
-      const run = (): void => {
+      const run = ({ latest }: WriterBlocks): void => {
         for (const { table, patches } of updates) assertApplied(writing.run(rows.update(table, patches)))
-        for (const { table, rows: newRows } of inserts) writing.run(rows.insert(table, newRows))
+        for (const { table, rows: newRows } of inserts) writing.run(rows.insert(table, newRows, latest))
       }
       return push({ isAtomic: false, run }).then(() => true, falseIfMissed)
     },

@@ -9,6 +9,7 @@ import { toIntegerCell } from '../sql/stored-cells.ts'
 import { projectedShape, type TableShape, type TableShapes } from '../sql/table-shapes.ts'
 import { type AccessPath, alongPath } from './access-path.ts'
 import { expandLists } from './expand-lists.ts'
+import { assertInOrder, type LatestIds } from './latest-ids.ts'
 import { findRows, getRows, toCell } from './read-rows.ts'
 import { isOverflowError } from './sqlite-errors.ts'
 import { sqliteSqlDialect, wideSqliteSqlDialect } from './sqlite-sql-dialect.ts'
@@ -23,7 +24,8 @@ const statements = createSqlStatements(sqliteSqlDialect)
 const wideStatements = createSqlStatements(wideSqliteSqlDialect)
 
 export interface RowWork {
-  insert(table: string, newRows: readonly NewRow[]): TableWork<void>
+  /** In a transaction that knows `latest`. */
+  insert(table: string, newRows: readonly NewRow[], latest: LatestIds): TableWork<void>
   get(table: string, ids: readonly number[], columns?: readonly string[]): TableWork<readonly (Row | undefined)[]>
   /** Without a path, SQLite chooses it. */
   find(table: string, filter: Filter, page: Page, path?: AccessPath): TableWork<readonly Row[]>
@@ -40,7 +42,7 @@ export function createRowWork(shapes: TableShapes): RowWork {
     return { shape, begin: () => begin(shape) }
   }
   return {
-    insert: (table, newRows) => on(table, (shape) => insertRows(shape, newRows)),
+    insert: (table, newRows, latest) => on(table, (shape) => insertRows(shape, newRows, latest)),
     get: (table, ids, columns) => getRows(projectedShape(shapes.of(table), columns), ids),
     find: (table, filter, page, path) => findRows(shapes.of(table), filter, page, path),
     update: (table, patches) => on(table, (shape) => updateRows(shape, patches)),
@@ -51,7 +53,8 @@ export function createRowWork(shapes: TableShapes): RowWork {
   }
 }
 
-function* insertRows(shape: TableShape, newRows: readonly NewRow[]): Steps<void> {
+function* insertRows(shape: TableShape, newRows: readonly NewRow[], latest: LatestIds): Steps<void> {
+  if (shape.table.isOrdered === true) yield* assertInOrder(shape, newRows, latest)
   const atOnce = Math.max(1, Math.min(ROWS_AT_ONCE, Math.floor(MAX_PARAMETERS / shape.columns.length)))
   let done = 0
   try {

@@ -1,7 +1,7 @@
 /** A few connections for long scans: each keeps one snapshot for as long as its scan takes. */
-import type { Database } from 'better-sqlite3'
 import { createDriverConnection, type DriverConnection } from './driver-connection.ts'
 import type { OnSnapshot } from './sliced-scans.ts'
+import type { DriverDatabase } from './sqlite-driver.ts'
 import { mapSqliteError } from './sqlite-errors.ts'
 import { command } from './table-work.ts'
 
@@ -19,11 +19,11 @@ const BEGIN = command('begin')
 const END = command('commit')
 
 interface Scanner {
-  readonly database: Database
+  readonly database: DriverDatabase
   readonly connection: DriverConnection
 }
 
-export function createScanners(open: () => Database): Scanners {
+export function createScanners(open: () => DriverDatabase): Scanners {
   const pool = createPool(open)
   let scans = 0
   let onQuiet: (() => void) | undefined
@@ -65,7 +65,7 @@ interface Pool {
   close(): void
 }
 
-function createPool(open: () => Database): Pool {
+function createPool(open: () => DriverDatabase): Pool {
   const all: Scanner[] = []
   const idle: Scanner[] = []
   const waiting: ((scanner: Scanner) => void)[] = []
@@ -89,7 +89,7 @@ function createPool(open: () => Database): Pool {
   }
 }
 
-function openScanner(open: () => Database): Scanner {
+function openScanner(open: () => DriverDatabase): Scanner {
   try {
     const database = open()
     return { database, connection: createDriverConnection(database, 'reading') }

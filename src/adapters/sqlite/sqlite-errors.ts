@@ -3,6 +3,7 @@ import { isVaultError, VaultError } from '../../core/errors.ts'
 import { closedError, conflictError, engineError, fullError, strippedCause, unavailableError } from '../errors/storage-errors.ts'
 import type { TableShape } from '../sql/table-shapes.ts'
 import { isDiskFull } from './disk-space.ts'
+import { sqliteCodeOf } from './sqlite-codes.ts'
 
 const ENGINE = 'SQLite'
 const UNIQUE = 'UNIQUE constraint failed: '
@@ -34,7 +35,7 @@ export function rolledBackError(): VaultError {
 /** The error to throw for anything an engine call threw. With `filename`, a failed write on a full disk is `storage_full`. */
 export function mapSqliteError(error: unknown, shape: TableShape | undefined, filename?: string): VaultError {
   if (isVaultError(error)) return error
-  const code = codeOf(error)
+  const code = sqliteCodeOf(error)
   const message = error instanceof Error ? error.message : ''
   const cause = strippedCause(ENGINE, code)
   if (message.startsWith(UNIQUE)) return uniqueError(message.slice(UNIQUE.length), shape, cause)
@@ -48,9 +49,12 @@ export function mapSqliteError(error: unknown, shape: TableShape | undefined, fi
     if (code?.endsWith('FSYNC') === true) syncErrors.add(error)
     return error
   }
-  if (message === 'The database connection is not open') return closedError(ENGINE, cause)
+  if (CLOSED_MESSAGES.has(message)) return closedError(ENGINE, cause)
   return engineError(ENGINE, shape?.name, cause)
 }
+
+/** What better-sqlite3 and node:sqlite say of a connection that is closed. */
+const CLOSED_MESSAGES: ReadonlySet<string> = new Set(['The database connection is not open', 'database is not open'])
 
 function overflowError(cause: Error): VaultError {
   const error = new VaultError('out_of_range', 'A sum of integers does not fit in 64 bits.', {}, { cause })
@@ -81,12 +85,6 @@ const FULL_OR_BROKEN_CODES = ['SQLITE_IOERR_WRITE', 'SQLITE_IOERR_SHM', 'SQLITE_
 
 function startsWithAny(code: string | undefined, starts: readonly string[]): boolean {
   return code !== undefined && starts.some((start) => code.startsWith(start))
-}
-
-/** The engine's own code, if it looks like one: drivers sometimes put free text in `code`. */
-function codeOf(error: unknown): string | undefined {
-  if (typeof error !== 'object' || error === null || !('code' in error)) return undefined
-  return typeof error.code === 'string' && /^[A-Z0-9_]+$/.test(error.code) ? error.code : undefined
 }
 
 /** SQLite names the columns as `table.column, table.column`; they are found again among the indexes of the table. */

@@ -1,5 +1,6 @@
 /** Storage in one SQLite file: a writing connection behind a queue of shared commits, and others that read snapshots. */
 import type { StorageHandle } from '../../core/ports/storage.ts'
+import type { ClosedByUsing } from '../../core/util/closed-by-using.ts'
 import { readOptions } from '../../core/util/read-options.ts'
 import { closedError } from '../errors/storage-errors.ts'
 import { createLevel, isInsideTransaction } from '../sql/nested-transaction.ts'
@@ -13,6 +14,7 @@ import { createRootStorage } from './root-storage.ts'
 import { createRowWork } from './row-work.ts'
 import { createScanners } from './scanners.ts'
 import { createYielder } from './sliced-scans.ts'
+import type { DriverName } from './sqlite-driver.ts'
 import type { HandleState } from './storage-port.ts'
 import { transactionStorage } from './transaction-storage.ts'
 import { createWriteQueue } from './write-queue.ts'
@@ -23,16 +25,22 @@ export interface SqliteOptions {
   readonly filename: string
   /** Default `full`: no acknowledged commit is lost when the power fails. `normal` may lose the last commits. */
   readonly synchronous?: Synchronous
+  /**
+   * What reads and writes the file. Default `better-sqlite3`, a package to install beside this one. `node:sqlite` is a part of Node, and
+   * complete enough in 24.21 and later. A file that one wrote opens in the other. Processes can use different drivers at the same time; within one process, all
+   * connections to a file must use the same, because neither sees the locks of the other.
+   */
+  readonly driver?: DriverName
 }
 
 /**
  * Opens the file, in WAL mode. Several handles and several processes may share it. Throws `invalid_request` for a
- * database in memory, `failed_precondition` where the file does not support WAL or `synchronous`, and `unavailable` where
- * it cannot be opened. Source: docs/storage-port.md.
+ * database in memory, `failed_precondition` where the driver is not installed or the file does not support WAL or `synchronous`, and
+ * `unavailable` where it cannot be opened. Source: docs/storage-port.md.
  */
-export function sqliteStorage(options: SqliteOptions): StorageHandle {
-  const { filename, synchronous = 'full' } = readOptions('sqliteStorage', options)
-  const database = openDatabase(filename, synchronous)
+export function sqliteStorage(options: SqliteOptions): StorageHandle & ClosedByUsing {
+  const { filename, synchronous = 'full', driver = 'better-sqlite3' } = readOptions('sqliteStorage', options)
+  const database = openDatabase({ filename, synchronous, driver })
   const shapes = createTableShapes()
   const state: HandleState = { shapes, rows: createRowWork(shapes), ids: createIdBlocks(), yielder: createYielder() }
   const writing = createDriverConnection(database.writer, 'transaction')
@@ -56,14 +64,18 @@ export function sqliteStorage(options: SqliteOptions): StorageHandle {
     isInsideTransaction: () => isInsideTransaction(state),
     joinTransaction(host) {
       assertOpen()
-      const connection = joinHost(host, database.filename)
+      const connection = joinHost(host, { filename: database.filename, driver })
       const level = createLevel(state, connection)
       // Whether the application commits is not seen here: such a frame takes no more ids from the counter than it needs.
-      return transactionStorage({ state, level, above: [state.ids.committed], own: new Map(), blockSize: 0 }, connection)
+      const frame = { state, level, above: [state.ids.committed], own: new Map(), blockSize: 0, latest: new Map() }
+      return transactionStorage(frame, connection)
     },
     close() {
       closing ??= Promise.all([queue.idle(), scanners.close()]).then(() => database.close())
       return closing
+    },
+    async [Symbol.asyncDispose]() {
+      await this.close()
     },
   }
 }

@@ -1,5 +1,5 @@
 /** The methods of the storage port over a runner of work: what reads, what writes, and what opens transactions. */
-import type { Changes, PhysicalTable, Storage } from '../../core/ports/storage.ts'
+import type { Changes, NewRow, PhysicalTable, Storage } from '../../core/ports/storage.ts'
 import { commitInTransaction } from '../sql/commit-in-transaction.ts'
 import type { TableShape, TableShapes } from '../sql/table-shapes.ts'
 import type { IdBlocks } from './id-blocks.ts'
@@ -20,6 +20,7 @@ export interface HandleState {
 export interface WorkRunner {
   read<T>(work: TableWork<T>): T | Promise<T>
   write<T>(work: TableWork<T>): T | Promise<T>
+  insert(table: string, newRows: readonly NewRow[]): void | Promise<void>
   reserveIds(shape: TableShape, count: number): readonly number[] | Promise<readonly number[]>
   transaction<T>(work: (storage: Storage) => Promise<T>): T | Promise<T>
   /** Stores all changes or none. Absent where a transaction does the same. */
@@ -40,7 +41,7 @@ export function createPort({ shapes, rows }: HandleState, runner: WorkRunner): S
       return count > 0 ? runner.reserveIds(shape, count) : []
     },
     async insert(table, newRows) {
-      await runner.write(rows.insert(table, newRows))
+      await runner.insert(table, newRows)
     },
     async get(table, ids) {
       return runner.read(rows.get(table, ids))

@@ -2,6 +2,7 @@
 import type { Storage } from '../../core/ports/storage.ts'
 import { type Level, runCall, runNested, type Savepoint } from '../sql/nested-transaction.ts'
 import { type BlockStack, type BlocksByTable, returnBlocks } from './id-blocks.ts'
+import type { LatestIds } from './latest-ids.ts'
 import { createSlicedReads } from './sliced-reads.ts'
 import type { OnSnapshot } from './sliced-scans.ts'
 import { createPort, type HandleState } from './storage-port.ts'
@@ -17,23 +18,26 @@ export interface TransactionFrame {
   readonly own: BlocksByTable
   /** Ids to take from the counter at once: a whole block where this library commits, only those needed where the application does. */
   readonly blockSize: number
+  /** What the transaction knows of the ids that are committed. */
+  readonly latest: LatestIds
 }
 
 /** The storage port inside a frame. */
 export function transactionStorage(frame: TransactionFrame, connection: Connection): Storage {
-  const { state, level, above, own, blockSize } = frame
+  const { state, level, above, own, blockSize, latest } = frame
   const run = <T>(work: TableWork<T>): T | Promise<T> => runCall(level, () => connection.run(work))
   const port = createPort(state, {
     read: run,
     write: run,
+    insert: (table, newRows) => run(state.rows.insert(table, newRows, latest)),
     reserveIds(shape, count) {
-      return run({ shape, begin: () => state.ids.reserve(shape, { count, blockSize }, [...above, own]) })
+      return run({ shape, begin: () => state.ids.reserve(shape, { count, blockSize, latest }, [...above, own]) })
     },
     transaction(work) {
       const inner: BlocksByTable = new Map()
       const savepoint = createSavepoint(connection, () => returnBlocks(inner, own))
       return runNested(level, savepoint, (child) =>
-        work(transactionStorage({ state, level: child, above: [...above, own], own: inner, blockSize }, connection)),
+        work(transactionStorage({ state, level: child, above: [...above, own], own: inner, blockSize, latest }, connection)),
       )
     },
   })

@@ -4,6 +4,7 @@ import { createTurnSaver } from '../../core/util/turn-saver.ts'
 import { outcomeUnknownError } from '../errors/storage-errors.ts'
 import type { DriverConnection } from './driver-connection.ts'
 import { type BlocksByTable, returnBlocks } from './id-blocks.ts'
+import type { LatestIds } from './latest-ids.ts'
 import { createRetryWhileBusy, type RetryWhileBusy } from './retry-while-busy.ts'
 import { isSyncError, rolledBackError } from './sqlite-errors.ts'
 import { command, OPEN_SAVEPOINT, RELEASE_SAVEPOINT, ROLLBACK_TO_SAVEPOINT } from './table-work.ts'
@@ -20,6 +21,8 @@ export interface Writer<T> {
 export interface WriterBlocks {
   readonly group: BlocksByTable
   readonly own: BlocksByTable
+  /** What the shared transaction knows of the ids that are committed. */
+  readonly latest: LatestIds
 }
 
 export interface WriteQueue {
@@ -105,7 +108,7 @@ async function runGroup(connection: DriverConnection, waiting: Waiting[], ending
   }
   const kept: Kept[] = []
   const blocks: BlocksByTable = new Map()
-  const lost = await gather(connection, waiting, { kept, blocks })
+  const lost = await gather(connection, waiting, { kept, blocks, latest: new Map() })
   if (lost !== undefined) {
     for (const { waiter } of kept) waiter.reject(lost)
     return kept.length
@@ -117,6 +120,7 @@ async function runGroup(connection: DriverConnection, waiting: Waiting[], ending
 interface Group {
   readonly kept: Kept[]
   readonly blocks: BlocksByTable
+  readonly latest: LatestIds
 }
 
 /** Runs writers one after the other until none waits or the group is full. Returns an error if the engine rolled all of them back. */
@@ -132,14 +136,14 @@ async function gather(connection: DriverConnection, waiting: Waiting[], group: G
 }
 
 /** Runs one writer in a savepoint of its own, unless it needs none. Returns the error of a storage that failed under it. */
-async function runWriter(connection: DriverConnection, waiter: Waiting, { kept, blocks }: Group): Promise<unknown> {
+async function runWriter(connection: DriverConnection, waiter: Waiting, { kept, blocks, latest }: Group): Promise<unknown> {
   const { writer } = waiter
   // The first to write needs no savepoint: undoing it is undoing everything.
   const inSavepoint = !writer.isAtomic && kept.length > 0
   const own: BlocksByTable = new Map()
   try {
     if (inSavepoint) connection.run(OPEN_SAVEPOINT)
-    const value = await writer.run({ group: blocks, own })
+    const value = await writer.run({ group: blocks, own, latest })
     connection.assertOpen()
     if (inSavepoint) connection.run(RELEASE_SAVEPOINT)
     returnBlocks(own, blocks)
@@ -147,6 +151,8 @@ async function runWriter(connection: DriverConnection, waiter: Waiting, { kept, 
     return undefined
   } catch (error) {
     const failure = connection.isOpen() ? undo(connection, writer, inSavepoint) : undefined
+    // The transaction began again, and others can have committed before it did.
+    if (!inSavepoint && !writer.isAtomic) latest.clear()
     waiter.reject(error)
     return failure ?? (isVaultError(error, 'unavailable') ? error : undefined)
   }
@@ -168,7 +174,7 @@ function undo(connection: DriverConnection, writer: Writer<unknown>, inSavepoint
 }
 
 /** Commits, then resolves the writers; when the commit fails, all of the group fail with its error. */
-function finish(connection: DriverConnection, { kept, blocks }: Group, { committed, afterCommit }: Ending): void {
+function finish(connection: DriverConnection, { kept, blocks }: Omit<Group, 'latest'>, { committed, afterCommit }: Ending): void {
   try {
     if (kept.length === 0) connection.run(ROLLBACK)
     else commit(connection)

@@ -1,11 +1,11 @@
 /** Checkpoints: the heads of all chains at one time, signed and stored elsewhere, so that a later truncation is detected. */
-import * as z from 'zod'
 import { MAX_CHAINS } from '../limits.ts'
 import type { Hash } from '../ports/hash.ts'
 import type { RootKeySet } from '../ports/keys.ts'
 import { at } from '../util/at.ts'
 import { fromBase64, fromHex, toBase64 } from '../util/byte-text.ts'
 import { ByteWriter, toHex } from '../util/bytes.ts'
+import { integer, listOf, matching, objectOf, oneOf, type Shape, text } from '../util/shape.ts'
 import { toTimestamp } from '../util/timestamp.ts'
 import type { JsonValue } from '../values/column-type.ts'
 import { jsonCanonical } from '../values/json-canonical.ts'
@@ -48,27 +48,27 @@ export interface CheckpointInput {
   readonly keys: RootKeySet
 }
 
-const hex = z.string().regex(/^[0-9a-f]{64}$/)
-const sequence = z.int().min(1).max(0xffff_ffff)
-const keyVersion = z.int().min(1).max(0xffff)
+const hex = matching(/^[0-9a-f]{64}$/)
+const sequence = integer(1, 0xffff_ffff)
+const keyVersion = integer(1, 0xffff)
 
-const signedShape: z.ZodType<SignedCheckpoint> = z.strictObject({
-  checkpoint: z.strictObject({
-    v: z.literal(1),
-    vaultID: z.string(),
-    accountID: z.string(),
-    timestamp: z.string().regex(/^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{9}Z$/),
-    events: z.int().min(0),
-    chains: z.array(z.strictObject({ chain: z.int().min(1).max(MAX_CHAINS), sequence, digest: hex })),
+const signedShape: Shape<SignedCheckpoint> = objectOf({
+  checkpoint: objectOf({
+    v: oneOf([1]),
+    vaultID: text,
+    accountID: text,
+    timestamp: matching(/^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{9}Z$/),
+    events: integer(0),
+    chains: listOf(objectOf({ chain: integer(1, MAX_CHAINS), sequence, digest: hex })),
     root: hex,
-    keys: z.strictObject({
-      generation: z.int().min(1).max(0xffff_ffff),
+    keys: objectOf({
+      generation: integer(1, 0xffff_ffff),
       lookupVersion: keyVersion,
-      roots: z.array(z.strictObject({ version: keyVersion, state: z.enum(['pending', 'active', 'retired']) })).min(1),
+      roots: listOf(objectOf({ version: keyVersion, state: oneOf(['pending', 'active', 'retired']) }), 1),
     }),
   }),
-  keyId: z.string().min(1).max(128),
-  signature: z.string().length(88),
+  keyId: matching(/^.{1,128}$/s),
+  signature: matching(/^.{88}$/s),
 })
 
 /** Returns the checkpoint of these heads, in any order. */
@@ -108,8 +108,8 @@ export function signatureBytes({ signature }: SignedCheckpoint): Uint8Array | un
 
 /** Returns JSON data as a signed checkpoint; undefined if it is not one. Does not check the signature. */
 export function parseCheckpoint(json: unknown): SignedCheckpoint | undefined {
-  const parsed = signedShape.safeParse(json)
-  return parsed.success && isConsistent(parsed.data.checkpoint) ? parsed.data : undefined
+  const signed = signedShape(json)
+  return signed !== undefined && isConsistent(signed.checkpoint) ? signed : undefined
 }
 
 /** Returns the positions that a verifier must watch to compare these checkpoints later: sequence numbers by chain. */

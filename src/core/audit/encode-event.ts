@@ -47,8 +47,7 @@ export function hasTimestamp({ timestamp }: Pick<ChainedEvent, 'timestamp'>, at:
 
 /** Returns JSON data as an event; undefined if it is not one. */
 export function parseEvent(json: unknown): ChainedEvent | undefined {
-  const parsed = eventShape.safeParse(json)
-  return parsed.success ? parsed.data : undefined
+  return eventShape(json)
 }
 
 /**

@@ -2,6 +2,7 @@
 import * as z from 'zod'
 import { type ErrorCode, type Fault, fault, words } from '../errors.ts'
 import { DEFAULT_PAGE_SIZE, MAX_CLIENT_TRACE_LENGTH } from '../limits.ts'
+import { assertNoNulls } from '../util/null-options.ts'
 import { toTimestamp } from '../util/timestamp.ts'
 import type { AuditAfterOptions, EventFilter, EventQuery, ResourceFilter } from './event-query.ts'
 import { ACTION_TYPES, RESOURCE_TYPES } from './event-shape.ts'
@@ -95,6 +96,7 @@ const UNSET: ReadonlySet<string> = new Set(['', 'NONE', 'ACCESS_NONE', 'AUTH_NON
  * `out_of_range` for `limit` and `offset`, and `limit_exceeded` for too many resources. Errors name the member.
  */
 export function parseEventQuery(input: unknown): EventQuery {
+  assertNoNulls(input)
   const parsed = queryShape.safeParse(input)
   if (!parsed.success) throw issueFault(parsed.error.issues[0])
   const { filterOps, limit, offset } = parsed.data

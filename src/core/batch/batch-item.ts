@@ -35,6 +35,8 @@ export interface BatchItem {
   readonly tokenization?: boolean
   /** A unique column: POST. */
   readonly upsert?: string
+  /** Leave out the record if another one holds one of its unique values: POST. */
+  readonly onConflict?: 'ignore'
   /** Return tickets to download files: GET. Default false. */
   readonly downloadURL?: boolean
   /** Return the metadata of files: GET. Default false. */
@@ -51,6 +53,7 @@ const METHOD_MEMBERS: readonly MethodMember[] = [
   'redaction',
   'tokenization',
   'upsert',
+  'onConflict',
   'downloadURL',
   'returnFileMetadata',
 ]
@@ -73,6 +76,7 @@ export const RECORDED_ITEM = {
   redaction: REDACTIONS,
   tokenization: 'flag',
   upsert: 'name',
+  onConflict: ['ignore'],
   downloadURL: 'flag',
   returnFileMetadata: 'flag',
 } as const satisfies Readonly<Record<keyof BatchItem, RecordedShape>>
@@ -102,7 +106,8 @@ export function readMembers(item: unknown, { method, members, position, byot }: 
   for (const name of Object.keys(given)) {
     if (!Object.hasOwn(RECORDED_ITEM, name)) throw fault('invalid_request')`Unknown member ${printableName(name)} of an item.`
   }
-  const { tableName, fields, tokens, ID, batchID, redaction, tokenization, upsert, downloadURL, returnFileMetadata } = given
+  const { tableName, fields, tokens, ID, batchID, redaction, tokenization, upsert, onConflict, downloadURL, returnFileMetadata } =
+    given
   const read: ItemMembers = {
     method,
     tableName,
@@ -112,6 +117,7 @@ export function readMembers(item: unknown, { method, members, position, byot }: 
     redaction,
     tokenization,
     upsert,
+    onConflict,
     downloadURL,
     returnFileMetadata,
     fields: copyColumns(fields),

@@ -16,11 +16,11 @@ const METHODS = {
     openMethod({
       name: 'POST',
       operation: OPERATIONS.insert,
-      members: ['fields', 'tokens', 'tokenization', 'upsert'],
-      inputOf: ({ tableName, fields, tokens, tokenization, upsert, byot }) => ({
+      members: ['fields', 'tokens', 'tokenization', 'upsert', 'onConflict'],
+      inputOf: ({ tableName, fields, tokens, tokenization, upsert, onConflict, byot }) => ({
         table: tableName,
         records: [{ fields, tokens }],
-        options: { tokenization, upsert, byot },
+        options: { tokenization, upsert, onConflict, byot },
       }),
       toValue: (result) => result,
       recordOf: ({ records }) => records[0]?.id,

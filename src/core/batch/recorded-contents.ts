@@ -46,7 +46,7 @@ function isAlike({ members: left }: Step<unknown>, { members: right }: Step<unkn
 }
 
 /** The members whose value is recorded. The id of a record is not, and every item of a method has one, or none has. */
-const OPTIONS = ['tokenization', 'upsert', 'redaction', 'downloadURL', 'returnFileMetadata'] as const
+const OPTIONS = ['tokenization', 'upsert', 'onConflict', 'redaction', 'downloadURL', 'returnFileMetadata'] as const
 
 function haveSameNames(left: unknown, right: unknown): boolean {
   if (left === right) return true

@@ -48,10 +48,12 @@ export async function runSteps<Value>(running: Running<Value>, storage: Storage,
   for (const part of partsOf(steps, bind)) await runPart(paced, storage, part)
 }
 
-/** Returns the id of the record of an item that ended; an error if it has none, because it failed. */
+/** Returns the id of the record of an item that ended; an error if it has none, because it failed or was ignored. */
 function recordOf<Value>({ runner }: Step<Value>, { response }: Ended<Value>, position: number): string | VaultError {
   const id = response.ok ? runner.recordOf(response.value) : undefined
-  return id ?? fault('not_found')`ID refers to the record of item ${position}, which failed.`
+  return (
+    id ?? fault('not_found')`ID refers to the record of item ${position}, which ${words(response.ok ? 'was ignored' : 'failed')}.`
+  )
 }
 
 /** Runs a part as a whole. If a step is refused, runs one half after the other: in the end, the step is alone. */

@@ -5,6 +5,7 @@ import { fault, MAX_DETAILS, printableName, type Sentence, say, withoutStack, wo
 import { MAX_TOKEN_LENGTH } from '../limits.ts'
 import { isRedaction, REDACTIONS, type Redaction } from '../redaction/levels.ts'
 import type { Layout, Table } from '../schema/layout.ts'
+import { assertNotNull } from '../util/null-options.ts'
 import type { Limits } from './context.ts'
 
 /** Returns the table with this name. Throws `not_found`. */
@@ -29,6 +30,12 @@ export function parseList({ limits }: { readonly limits: Limits }, list: unknown
   return Array.from<unknown>(list)
 }
 
+/** Throws `invalid_request` for an empty list of records. `verb` says what was to be done with them. */
+export function assertNotEmpty(records: unknown, verb: 'insert' | 'update'): void {
+  if (Array.isArray(records) && records.length === 0)
+    throw fault('invalid_request')`There are no records to ${words(verb)}. Pass at least one.`
+}
+
 /** The error of a token that was not found. Existing clients read exactly this text. */
 export const TOKEN_NOT_FOUND = 'Token Not Found'
 
@@ -49,14 +56,15 @@ export function parseTokenText(token: unknown, index: number): string {
   return token
 }
 
-/** Throws `invalid_request` if the options are not an object or have an unknown member, which is usually misspelled. */
+/** Throws `invalid_request` if the options are not an object, have an unknown member, which is usually misspelled, or one that is null. */
 export function assertOptions<T extends object>(options: unknown, known: readonly (keyof T & string)[]): asserts options is T {
   if (typeof options !== 'object' || options === null || Array.isArray(options))
     throw fault('invalid_request')`options must be an object.`
   const supported: readonly string[] = known
-  for (const name of Object.keys(options)) {
-    if (supported.includes(name)) continue
-    throw fault('invalid_request')`Unknown option ${printableName(name)}. Supported: ${words(supported.join(', '))}.`
+  for (const [name, value] of Object.entries(options)) {
+    if (!supported.includes(name))
+      throw fault('invalid_request')`Unknown option ${printableName(name)}. Supported: ${words(supported.join(', '))}.`
+    assertNotNull(name, value)
   }
 }
 
@@ -93,11 +101,22 @@ function orList(choices: readonly string[]): string {
 
 /** Returns the error for ids without a record. It is the same for unknown ids, deleted records and ids of another table. */
 export function recordsNotFound(table: Table, ids: readonly string[], missing: readonly number[]): Fault {
+  return notFoundAt(table, ids, { missing, where: ids.length === 1 ? undefined : paths('ids', missing) })
+}
+
+/** The positions of ids without a record, and how a message names them; undefined for the one id of a request. */
+interface MissingIds {
+  readonly missing: readonly number[]
+  readonly where: Sentence | undefined
+}
+
+/** The same for ids at other places of a request. */
+export function notFoundAt(table: Table, ids: readonly string[], { missing, where }: MissingIds): Fault {
   const details = missing.map((index) => {
     const id = ids[index]
     return { table: table.name, index, ...(isUuid(id) ? { id } : {}) }
   })
-  const which = ids.length === 1 ? words('this id') : say`the id at ${paths('ids', missing)}`
+  const which = where === undefined ? words('this id') : say`the id at ${where}`
   return withoutStack(() => fault('not_found', details)`No record of table ${table.name} has ${which}.`)
 }
 

@@ -6,6 +6,7 @@ import type { QueryLimits } from '../limits.ts'
 import type { Caller } from '../policy/caller.ts'
 import type { Access } from '../policy/create-access.ts'
 import type { Log } from '../ports/log.ts'
+import type { Metrics } from '../ports/metrics.ts'
 import type { Scheduler } from '../ports/scheduler.ts'
 import type { Tracing } from '../ports/tracing.ts'
 import type { ReadingContext } from '../row-access/reading-context.ts'
@@ -39,6 +40,8 @@ export interface SessionContext extends ReadingContext {
   readonly lifetime: Lifetime
   readonly scheduler: Scheduler
   readonly tracing: Tracing | undefined
+  /** Metrics that never throw. */
+  readonly metrics: Metrics | undefined
   readonly log: Log | undefined
   readonly audit: AuditContext
   readonly files: SessionFiles

@@ -1,11 +1,11 @@
 /** Collects the table and rows of an operation for its event, and what it finds wrong in the database. */
 import type { EventDraft, EventRows, ResourceType } from '../audit/event.ts'
-import { isOfChange, type Outcome } from '../audit/outcome.ts'
+import { isOfChange, type Outcome, SUCCESS } from '../audit/outcome.ts'
 import { toRuns } from '../audit/row-runs.ts'
 import type { DigestMismatch } from '../barrier/barrier.ts'
 import { UNKNOWN_NAME } from '../errors.ts'
 import type { Column, Table } from '../schema/layout.ts'
-import { type EventPart, nestedOutcomes } from './event-parts.ts'
+import { type EventPart, nestedOutcomes, type RowCounts } from './event-parts.ts'
 
 /** Rows of one table whose digests of one column do not agree with their values. */
 export interface MismatchedRows {
@@ -98,6 +98,21 @@ export class EventBuilder {
   /** The parts of an operation that consists of others. */
   get parts(): readonly EventPart[] {
     return this.#parts?.() ?? []
+  }
+
+  /** Returns how many rows were read and written, with those of its parts that succeeded. */
+  countRows(): RowCounts {
+    let read = 0
+    let written = 0
+    for (const rows of this.#read?.values() ?? []) read += rows.size
+    for (const [, count] of this.#written?.runs ?? []) written += count
+    for (const { event, outcome } of this.parts) {
+      if (outcome !== SUCCESS) continue
+      const counts = event.countRows()
+      read += counts.read
+      written += counts.written
+    }
+    return { read, written }
   }
 
   /** Adds a row whose digest does not agree with its value. A row that is seen several times counts once. */

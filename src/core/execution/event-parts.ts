@@ -5,12 +5,19 @@ import { fromRuns, toRuns } from '../audit/row-runs.ts'
 import { mayBeStoredCode, type VaultError } from '../errors.ts'
 import { at } from '../util/at.ts'
 
+/** How many rows an operation read and wrote. */
+export interface RowCounts {
+  readonly read: number
+  readonly written: number
+}
+
 /** What an operation inside another adds to the event. */
 interface PartialEvent {
   /** True after rows were written, whether or not they are kept. */
   readonly hasWritten: boolean
   /** Returns its rows, if it ended like this. */
   rowsOf(outcome: Outcome): readonly EventRows[]
+  countRows(): RowCounts
 }
 
 /** One operation inside another. */

@@ -1,12 +1,12 @@
 /** Checks the names and rows of a request against the caller's grants: the few checks that operations share. */
-import type { RecordIndex, Values } from '../barrier/parse-record.ts'
+import type { Values } from '../barrier/parse-record.ts'
 import { unknownColumn } from '../barrier/parse-record.ts'
 import { openRows } from '../barrier/reveal.ts'
 import type { Action } from '../policy/actions.ts'
 import { forbidden } from '../policy/forbidden.ts'
 import type { TableAccess } from '../policy/table-access.ts'
-import type { Row } from '../ports/storage.ts'
-import { evaluateAccess, evaluateValues, type RowWithAccess } from '../row-access/evaluate-access.ts'
+import { evaluateAccess, evaluateValues } from '../row-access/evaluate-access.ts'
+import type { CheckedOverwrites, Overwrite } from '../row-access/overwrite.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { at } from '../util/at.ts'
 import type { SessionContext } from './context.ts'
@@ -85,19 +85,6 @@ export function assertGranted(context: GrantContext, access: TableAccess, { acti
     return value === undefined ? before?.(column) : value
   }
   if (!evaluateValues(access, valueIn).meets(need)) throw forbidden(context.caller, action, access.table)
-}
-
-/** An existing row, the values to write over it, and the index of the record in the request. */
-export interface Overwrite {
-  readonly row: Row
-  readonly values: Values
-  readonly index: RecordIndex
-}
-
-/** The caller's access to each row of some overwrites, in order, and the overwrites of rows that are invisible for this update. */
-export interface CheckedOverwrites {
-  readonly existing: readonly RowWithAccess[]
-  readonly invisible: readonly Overwrite[]
 }
 
 /** Checks overwrites of visible rows against the caller's grants. Throws `forbidden` for one that the grants would not cover after it is stored. */

@@ -14,6 +14,7 @@ import { prefixed, recordedOutcome, withVerbOf } from './operation-errors.ts'
 import { recordMismatches } from './record-mismatches.ts'
 import { recordedInput, withNames } from './recorded-content.ts'
 import { requestContextOf } from './request-context.ts'
+import { type NoteEvent, runMeasured } from './run-measured.ts'
 import { runTraced } from './run-traced.ts'
 
 /** The members of an operation that do not depend on its types. */
@@ -29,21 +30,33 @@ export function perform<Given extends object, Request, Result>(
   operation: Operation<Given, Request, Result>,
   given: Given,
 ): Promise<Result> {
-  const { tracing } = session
-  if (tracing === undefined) return run(session, operation, { given, span: undefined })
-  const name = `strongroom.${operation.action.toLowerCase()}`
-  return runTraced(tracing, name, (span) => run(session, operation, { given, span }))
+  const { tracing, metrics, clock } = session
+  if (tracing === undefined && metrics === undefined) return run(session, operation, { given, span: undefined })
+  const name = operation.action.toLowerCase()
+  const traced = (noteEvent?: NoteEvent): Promise<Result> =>
+    tracing === undefined
+      ? run(session, operation, { given, span: undefined, noteEvent })
+      : runTraced(tracing, `strongroom.${name}`, (span) => run(session, operation, { given, span, noteEvent }))
+  return metrics === undefined ? traced() : runMeasured({ metrics, clock }, name, traced)
+}
+
+/** The input of a running operation, and who watches it. */
+interface Started<Given> {
+  readonly given: Given
+  readonly span: Span | undefined
+  readonly noteEvent?: NoteEvent | undefined
 }
 
 async function run<Given extends object, Request, Result>(
   session: SessionContext,
   operation: Operation<Given, Request, Result>,
-  { given, span }: { readonly given: Given; readonly span: Span | undefined },
+  { given, span, noteEvent }: Started<Given>,
 ): Promise<Result> {
   const { lifetime, units } = session
   const joined = operation.joined === undefined ? undefined : session.joined
   const { action, resourceType } = operation
   const event = new EventBuilder()
+  noteEvent?.(event)
   let requested: EventContext | undefined
   const requestContext = (): EventContext => {
     try {

@@ -79,7 +79,7 @@ export const getByTokens: Operation<GetByTokensInput, GetByTokensRequest, { reco
   recorded: { tokens: 'value', redaction: REDACTIONS, onLowered: ON_LOWERED, columnOnly: 'flag', onMissing: ON_MISSING },
   parse({ tokens, options = {} }, context) {
     assertOptions<GetByTokensOptions>(options, ['redaction', 'onLowered', 'columnOnly', 'onMissing'])
-    const redaction = parseRedaction(options.redaction ?? undefined)
+    const redaction = parseRedaction(options.redaction)
     return {
       redaction,
       refusesLowered: parseOnLowered(options.onLowered, redaction),

@@ -211,7 +211,7 @@ async function readTogether(
 function parseShow(name: unknown, options: ReadOptions, context: ParsingContext): Omit<GetRequest, 'which'> {
   const table = requireTable(context, name)
   context.event.setTable(table)
-  const redaction = parseRedaction(options.redaction ?? undefined)
+  const redaction = parseRedaction(options.redaction)
   const asTokens = parseFlag(options.tokenization, 'tokenization')
   if (asTokens && redaction !== 'DEFAULT')
     throw fault('invalid_request')`tokenization cannot be combined with a redaction other than DEFAULT.`

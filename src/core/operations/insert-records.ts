@@ -1,4 +1,4 @@
-/** Insert: new records, all or none, or an upsert by a unique column; returns their ids and tokens. */
+/** Insert: new records, all or none, without those whose unique values are in use, or an upsert by a unique column; returns ids and tokens. */
 import { valueTaken } from '../barrier/explain-conflict.ts'
 import { keyOfCell, lookupCells } from '../barrier/lookup.ts'
 import type { StoredRecord } from '../barrier/mint-tokens.ts'
@@ -9,7 +9,7 @@ import type { ByotMode } from '../barrier/supplied-tokens.ts'
 import { assertOwnFormsUnused, BYOT_MODES, parseTokens } from '../barrier/supplied-tokens.ts'
 import type { TokensByRow } from '../barrier/token-metadata.ts'
 import { fault } from '../errors.ts'
-import { assertOptions, parseByot, parseFlag, parseList, requireTable } from '../execution/check-input.ts'
+import { assertNotEmpty, assertOptions, parseByot, parseFlag, parseList, requireTable } from '../execution/check-input.ts'
 import type { OperationContext } from '../execution/context.ts'
 import {
   assertColumnsWritable,
@@ -26,6 +26,7 @@ import { forbidden } from '../policy/forbidden.ts'
 import type { TableAccess } from '../policy/table-access.ts'
 import type { Cell, Row, Storage } from '../ports/storage.ts'
 import { assertNewUnredacted, assertUnredacted } from '../records/assert-unredacted.ts'
+import { storeUntaken } from '../records/ignore-store.ts'
 import { mintInputOf, retryRecords, storeNew } from '../records/record-store.ts'
 import type { UpsertRecord, UpsertRequest } from '../records/upsert-store.ts'
 import { findExisting, storeUpserts } from '../records/upsert-store.ts'
@@ -51,6 +52,11 @@ export interface InsertOptions {
   readonly tokenization?: boolean
   /** A unique column: a record that holds the same value there is updated instead. Empty means absent. */
   readonly upsert?: string
+  /**
+   * `ignore`: leave out a record whose unique value another record holds, or an earlier one of this request. Its result is
+   * `{ ignored: true }`. Not with upsert. Default: such a record is a `conflict`, and nothing is stored.
+   */
+  readonly onConflict?: 'ignore'
   /** Require every record to name the same columns. Not with upsert. */
   readonly homogeneous?: boolean
   /** Whether records can, or must, have tokens supplied by the caller. Default DISABLE. */
@@ -58,6 +64,16 @@ export interface InsertOptions {
   /** An `AbortSignal`. Aborted before the records are handed to the storage, the insert throws `cancelled`, and nothing is stored; later it has no effect. */
   readonly signal?: Signal
 }
+
+/** The result of a record that was left out, because another record holds one of its unique values. It does not say which. */
+export interface IgnoredRecord {
+  readonly ignored: true
+  readonly id?: undefined
+  readonly tokens?: undefined
+}
+
+/** The result of one record: its id and tokens, or that it was left out. */
+export type InsertedRecord = (StoredRecord & { readonly ignored?: undefined }) | IgnoredRecord
 
 /** Input of an insert. */
 export interface InsertInput {
@@ -75,6 +91,7 @@ export interface InsertRequest {
   readonly mode: ByotMode
   readonly upsert: string | undefined
   readonly signal: Signal | undefined
+  readonly ignoresTaken: boolean
 }
 
 /** Checked records. */
@@ -85,8 +102,11 @@ interface ParsedRecords {
   readonly tokenization: boolean
 }
 
+/** The words of `onConflict`, as events record them. */
+const ON_CONFLICT: readonly string[] = ['ignore'] satisfies InsertOptions['onConflict'][]
+
 /** Returns the stored records in order. Throws `invalid_request`, `unprocessable`, `conflict`, `forbidden` or `tokens_exhausted`; nothing is stored then. */
-export const insert: Operation<InsertInput, InsertRequest, { records: readonly StoredRecord[] }> = {
+export const insert: Operation<InsertInput, InsertRequest, { records: readonly InsertedRecord[] }> = {
   action: 'INSERT',
   resourceType: 'RECORD',
   verb: 'Insert',
@@ -96,6 +116,7 @@ export const insert: Operation<InsertInput, InsertRequest, { records: readonly S
     records: { fields: 'columns', tokens: 'columns' },
     tokenization: 'flag',
     upsert: 'name',
+    onConflict: ON_CONFLICT,
     homogeneous: 'flag',
     byot: BYOT_MODES,
     signal: 'omitted',
@@ -103,7 +124,8 @@ export const insert: Operation<InsertInput, InsertRequest, { records: readonly S
   parse({ table: name, records, options = {} }, context) {
     const table = requireTable(context, name)
     context.event.setTable(table)
-    assertOptions<InsertOptions>(options, ['tokenization', 'upsert', 'homogeneous', 'byot', 'signal'])
+    assertOptions<InsertOptions>(options, ['tokenization', 'upsert', 'onConflict', 'homogeneous', 'byot', 'signal'])
+    assertNotEmpty(records, 'insert')
     return {
       table,
       tokenization: parseFlag(options.tokenization, 'tokenization'),
@@ -112,6 +134,7 @@ export const insert: Operation<InsertInput, InsertRequest, { records: readonly S
       records: parseList(context, records, 'records'),
       upsert: options.upsert,
       signal: parseSignal(options.signal),
+      ignoresTaken: parseOnConflict(options.onConflict),
     }
   },
   async execute(given, request) {
@@ -119,11 +142,12 @@ export const insert: Operation<InsertInput, InsertRequest, { records: readonly S
     const access = requireAccess(context, request.table, 'CREATE')
     const key = upsertColumn(context, access, request)
     const parsed = readInput(() => parseRecords(context, access, request))
-    return { records: key === undefined ? await insertAll(context, parsed) : await upsertAll(context, key, parsed) }
+    if (key !== undefined) return { records: await upsertAll(context, key, parsed) }
+    return { records: await (request.ignoresTaken ? insertUntaken : insertAll)(context, parsed) }
   },
   together: {
-    groupOf: ({ table, records, upsert, homogeneous, mode, tokenization }) =>
-      records.length === 1 && !homogeneous && (upsert === undefined || upsert === '')
+    groupOf: ({ table, records, upsert, ignoresTaken, homogeneous, mode, tokenization }) =>
+      records.length === 1 && !homogeneous && !ignoresTaken && (upsert === undefined || upsert === '')
         ? `${table.name} ${mode} ${tokenization}`
         : undefined,
     async execute(context, requests, events) {
@@ -136,13 +160,21 @@ export const insert: Operation<InsertInput, InsertRequest, { records: readonly S
   },
 }
 
+/** Returns whether records whose unique values are in use are left out. Throws `invalid_request` for another word. */
+function parseOnConflict(onConflict: unknown): boolean {
+  if (onConflict === undefined) return false
+  if (onConflict !== 'ignore') throw fault('invalid_request')`onConflict must be ignore, or absent.`
+  return true
+}
+
 /** Returns the column to upsert by; undefined for an insert without upsert. */
 function upsertColumn(
   context: OperationContext,
   access: TableAccess,
-  { upsert: name, homogeneous }: InsertRequest,
+  { upsert: name, homogeneous, ignoresTaken }: InsertRequest,
 ): Column | undefined {
   if (name === undefined || name === '') return undefined
+  if (ignoresTaken) throw fault('invalid_request')`onConflict cannot be combined with upsert.`
   if (homogeneous) throw fault('invalid_request')`homogeneous cannot be combined with upsert.`
   const { table } = access
   const column = requireColumn(context, access, { name, action: 'CREATE' })
@@ -209,6 +241,27 @@ async function insertAll(
   const written = await storeNew(context.unit, context, { table, records, supplied, indexes: [...records.keys()] })
   const wanted = tokenization ? mintInputOf(written, records) : undefined
   return mintRecords(context.barrier.ring, table, written.ids, wanted)
+}
+
+/** Inserts the records whose unique values no other record holds, and returns the result of each in order. */
+async function insertUntaken(
+  context: InsertContext,
+  { access, values: records, supplied, tokenization }: ParsedRecords,
+): Promise<InsertedRecord[]> {
+  const { table } = access
+  for (const [index, values] of records.entries()) checkNew(context, access, { values, index })
+  const request = { table, records, supplied, indexes: [...records.keys()] }
+  const { unit } = context
+  // Most records are new, so they are looked up and sealed before the transaction begins. If that was too early, inside of it.
+  const { positions, written } = await retry(retryRecords(table, context.scheduler), (attempt) =>
+    attempt === 1 ? storeUntaken(unit, context, request) : unit.change((inner) => storeUntaken(inner, context, request)),
+  )
+  const results: InsertedRecord[] = records.map(() => ({ ignored: true }))
+  if (written === undefined) return results
+  const chosen = positions.map((position) => at(records, position))
+  const stored = mintRecords(context.barrier.ring, table, written.ids, tokenization ? mintInputOf(written, chosen) : undefined)
+  for (const [index, position] of positions.entries()) results[position] = at(stored, index)
+  return results
 }
 
 /** Upserts records, and returns them in order. Records with one key become one; later values win. */

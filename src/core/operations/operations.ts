@@ -2,6 +2,7 @@
 import { createCredential } from './create-credential.ts'
 import { deleteFile } from './delete-file.ts'
 import { deleteOne, deleteRecords } from './delete-records.ts'
+import { deleteWhere } from './delete-where.ts'
 import { detokenize } from './detokenize-tokens.ts'
 import { fileStatus, uploadStatus } from './file-status.ts'
 import { downloadURL, uploadURL } from './file-urls.ts'
@@ -14,7 +15,9 @@ import { openFile } from './open-file.ts'
 import { query } from './query-records.ts'
 import { revokeCredential } from './revoke-credential.ts'
 import { tokenize } from './tokenize-values.ts'
+import { updateMany } from './update-many.ts'
 import { update } from './update-record.ts'
+import { updateWhere } from './update-where.ts'
 import { uploadFile } from './upload-file.ts'
 
 /** Every operation but the batch, by its name. */
@@ -23,8 +26,11 @@ export const OPERATIONS = {
   get,
   getOne,
   update,
+  updateMany,
+  updateWhere,
   delete: deleteRecords,
   deleteOne,
+  deleteWhere,
   detokenize,
   tokenize,
   getByTokens,

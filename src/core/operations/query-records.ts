@@ -10,6 +10,7 @@ import { type QueryRecord, type QueryRequest, runQuery } from '../queries/run-qu
 import { ON_LOWERED, type OnLowered } from '../row-access/lowered-columns.ts'
 import { RECORD_ID_NAME } from '../schema/names.ts'
 import type { SqlQuery } from '../sql/sql.ts'
+import { assertNoNulls } from '../util/null-options.ts'
 import { parseSignal, type Signal } from '../util/signal.ts'
 
 /** Options of a query. */
@@ -99,6 +100,7 @@ const SUPPORTED =
 
 /** Throws `invalid_request` for options of another shape than declared, `out_of_range` for an amount of the budget. */
 function assertQueryOptions(options: unknown): asserts options is QueryOptions {
+  assertNoNulls(options)
   const parsed = optionsShape.safeParse(options)
   if (parsed.success) return
   const [issue] = parsed.error.issues

@@ -1,4 +1,5 @@
 /** A caller's access to all tables, as operations use it. */
+import type { CacheReading } from '../ports/metrics.ts'
 import type { Table } from '../schema/layout.ts'
 import { ACTIONS, type Action } from './actions.ts'
 import type { Caller } from './caller.ts'
@@ -22,8 +23,28 @@ export interface Access {
 /** Maximum number of cached accesses per policy. Above it, the cache is cleared. */
 const MAX_CACHED_ACCESSES = 1024
 
-/** Accesses that depend only on the roles, by policy. */
-const cached = new WeakMap<Policy, Map<string, Access>>()
+/** Accesses that depend only on the roles. */
+interface CachedAccesses {
+  readonly byRoles: Map<string, Access>
+  hits: number
+  misses: number
+}
+
+const cached = new WeakMap<Policy, CachedAccesses>()
+
+function openAccesses(policy: Policy): CachedAccesses {
+  const known = cached.get(policy)
+  if (known !== undefined) return known
+  const accesses: CachedAccesses = { byRoles: new Map(), hits: 0, misses: 0 }
+  cached.set(policy, accesses)
+  return accesses
+}
+
+/** Returns the state of the cache of a policy. Accesses that depend on the context of a caller are not cached, and not counted. */
+export function readCachedAccesses(policy: Policy): CacheReading {
+  const { byRoles, hits, misses } = openAccesses(policy)
+  return { cache: 'access', entries: byRoles.size, hits, misses }
+}
 
 /**
  * Returns the caller's access under the policy. Roles add up, and unknown roles grant nothing. Callers with the same roles share one
@@ -32,11 +53,15 @@ const cached = new WeakMap<Policy, Map<string, Access>>()
 export function accessOf(policy: Policy, caller: Pick<Caller, 'roles' | 'context'>): Access {
   const roles = [...new Set(caller.roles)].filter((role) => policy.roles.has(role)).sort()
   if (roles.some((role) => policy.roles.get(role)?.usesContext)) return createAccess(policy, roles, caller.context)
-  const byRoles = cached.get(policy) ?? new Map<string, Access>()
-  cached.set(policy, byRoles)
+  const accesses = openAccesses(policy)
+  const { byRoles } = accesses
   const key = JSON.stringify(roles)
   const known = byRoles.get(key)
-  if (known !== undefined) return known
+  if (known !== undefined) {
+    accesses.hits++
+    return known
+  }
+  accesses.misses++
   const access = createAccess(policy, roles, undefined)
   if (byRoles.size >= MAX_CACHED_ACCESSES) byRoles.clear()
   byRoles.set(key, access)

@@ -31,6 +31,11 @@ export interface PhysicalTable {
   readonly name: string
   readonly columns: readonly PhysicalColumn[]
   readonly indexes: readonly PhysicalIndex[]
+  /**
+   * True if ids must rise in the order of commits: a row with an id that is not above those of all rows committed before is a `conflict` on `id`.
+   * Ids that `reserveIds` returns inside a transaction are above them. Engines whose transactions are `concurrent` ignore it. Default false.
+   */
+  readonly isOrdered?: boolean
 }
 
 /** A stored row: `id`, `version`, and every column of its table, or those that `Page.columns` names. */

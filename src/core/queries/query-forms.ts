@@ -1,5 +1,6 @@
 /** The forms of recent queries: what texts share that differ only in literals. Nothing of a literal is kept. */
 import type { QueryLimits } from '../limits.ts'
+import type { CacheReading } from '../ports/metrics.ts'
 import type { Layout } from '../schema/layout.ts'
 import type { QueryNames } from '../sql/query-names.ts'
 import type { ResolvedNames } from '../sql/resolve-select.ts'
@@ -30,6 +31,8 @@ const MAX_ACCESSES = 16
 interface Forms {
   young: Map<string, QueryForm>
   old: Map<string, QueryForm>
+  hits: number
+  misses: number
 }
 
 /** By layout: a changed schema has another one. */
@@ -37,21 +40,38 @@ const formsOf = new WeakMap<object, Forms>()
 
 /** Returns a form that was kept; undefined if it was not, or not lately. */
 export function findForm({ layout, idName }: QuerySchema, text: string): QueryForm | undefined {
-  const forms = formsOf.get(layout)
-  if (forms === undefined) return undefined
+  const forms = openForms(layout)
   const key = keyOf(idName, text)
   const young = forms.young.get(key)
-  if (young !== undefined) return young
+  if (young !== undefined) {
+    forms.hits++
+    return young
+  }
   const old = forms.old.get(key)
   if (old !== undefined) keep(forms, key, old)
+  if (old === undefined) forms.misses++
+  else forms.hits++
   return old
+}
+
+/** Returns the forms of a layout, none at first. */
+function openForms(layout: object): Forms {
+  const known = formsOf.get(layout)
+  if (known !== undefined) return known
+  const forms: Forms = { young: new Map(), old: new Map(), hits: 0, misses: 0 }
+  formsOf.set(layout, forms)
+  return forms
+}
+
+/** Returns the state of the cache of a layout. */
+export function readQueryForms({ layout }: Pick<QuerySchema, 'layout'>): CacheReading {
+  const { young, old, hits, misses } = openForms(layout)
+  return { cache: 'query_forms', entries: young.size + old.size, hits, misses }
 }
 
 /** Keeps the form of a valid query. */
 export function keepForm({ layout, idName }: QuerySchema, text: string, form: Pick<QueryForm, 'template' | 'names'>): void {
-  const forms = formsOf.get(layout) ?? { young: new Map(), old: new Map() }
-  formsOf.set(layout, forms)
-  keep(forms, keyOf(idName, text), { ...form, resolvedFor: createResolvedNames() })
+  keep(openForms(layout), keyOf(idName, text), { ...form, resolvedFor: createResolvedNames() })
 }
 
 function keep(forms: Forms, key: string, form: QueryForm): void {

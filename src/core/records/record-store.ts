@@ -17,6 +17,7 @@ import type { NewRow, Row, Storage, StorageReads } from '../ports/storage.ts'
 import type { ReadingContext } from '../row-access/reading-context.ts'
 import type { Table } from '../schema/layout.ts'
 import { TOKENS, TRANSIENTS } from '../schema/system-tables.ts'
+import { isIdConflict } from '../unit-of-work/id-conflict.ts'
 import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import { type RetryPolicy, retry, retryStale } from '../util/retry.ts'
 import { nowMs } from '../util/timestamp.ts'
@@ -29,6 +30,9 @@ import type { WritingContext } from './writing-context.ts'
 
 /** Maximum number of attempts, if other callers keep storing drawn tokens between check and write. */
 const MAX_ATTEMPTS = 100
+
+/** Attempts to store records with ids that were reserved before, while others commit higher ones. The next attempt reserves them in a transaction. */
+const ATTEMPTS_WITH_EARLY_IDS = 2
 
 /** Thrown inside a transaction to roll it back when a row changed between reading and writing it. */
 export const STALE = new Error('a row changed between reading and writing it')
@@ -67,8 +71,30 @@ export function mintInputOf(written: Written, records: readonly Values[], before
   }
 }
 
-/** Stores new records with their tokens and transient values, all or none. Throws `conflict`, `unprocessable`, `tokens_exhausted`, or `failed_precondition` if the schema of this process is too old. */
+/**
+ * Stores new records with their tokens and transient values, all or none. Throws `conflict`, `unprocessable`, `tokens_exhausted`, or
+ * `failed_precondition` if the schema of this process is too old.
+ */
 export async function storeNew(unit: UnitOfWork, context: WritingContext, request: WriteRequest): Promise<Written> {
+  const { table, indexes } = request
+  const inside = (within: UnitOfWork): Promise<Written> => storeWithIds(within, context, request)
+  for (let attempt = 0; attempt < ATTEMPTS_WITH_EARLY_IDS; attempt++) {
+    try {
+      return await inside(unit)
+    } catch (error) {
+      if (!isIdConflict(error)) throw error
+    }
+  }
+  try {
+    // In a transaction of such an engine no others commit meanwhile. Those that wait share one.
+    return await unit.changeInTurn(`${table.physical.name} id`, { alone: () => unit.change(inside), shared: inside })
+  } catch (error) {
+    throw isIdConflict(error) ? explainConflict(error, table, indexes) : error
+  }
+}
+
+/** One attempt with ids that are reserved first, so that rows are sealed before the writer is held. */
+async function storeWithIds(unit: UnitOfWork, context: WritingContext, request: WriteRequest): Promise<Written> {
   const { table, records } = request
   const { storage } = unit
   context.catalog.assertWritable(table)
@@ -140,16 +166,16 @@ const DRAW_AGAIN: RetryPolicy = {
 
 /** Runs a write, and explains its conflict by the schema: the column and the record whose value or supplied token is in use. */
 async function explained(
-  { table, supplied, indexes }: WriteRequest,
+  { table, supplied, indexes, onValueTaken }: WriteRequest,
   tokens: readonly NewToken[],
   write: () => Promise<void>,
 ): Promise<void> {
   try {
     await write()
   } catch (error) {
-    if (!isVaultError(error, 'conflict')) throw error
+    if (!isVaultError(error, 'conflict') || isIdConflict(error)) throw error
     const [detail] = error.details
-    if (detail?.table === table.physical.name) throw explainConflict(error, table, indexes)
+    if (detail?.table === table.physical.name) throw onValueTaken ?? explainConflict(error, table, indexes)
     if (detail?.table !== TOKENS.name) throw error
     const token = detail.index === undefined ? undefined : tokens[detail.index]
     const isSupplied = token !== undefined && supplied[token.index]?.get(token.column.name) === token.text

@@ -35,11 +35,16 @@ export interface UpsertRequest {
   readonly tokenization: boolean
 }
 
+/** Records to look up by their keys. */
+export type KeyedRecords = Pick<UpsertRequest, 'table' | 'key'> & {
+  readonly records: readonly Pick<UpsertRecord, 'cell' | 'values'>[]
+}
+
 /** Returns the existing row of each record, in order; undefined for a new record. Throws `data_loss` if a record of another value has the digest of a key. */
 export async function findExisting(
   storage: StorageReads,
   { barrier }: Pick<WritingContext, 'barrier'>,
-  { table, key, records }: UpsertRequest,
+  { table, key, records }: KeyedRecords,
 ): Promise<(Row | undefined)[]> {
   const lookup = required(key.lookup, 'The look-up column of an upsert')
   const cells = records.map((record) => record.cell)

@@ -9,4 +9,6 @@ export interface WriteRequest {
   readonly records: readonly Values[]
   readonly supplied: TokensByRow
   readonly indexes: readonly RecordIndex[]
+  /** Thrown in place of `conflict` if another record holds a unique value. Default: the error that names column and record. */
+  readonly onValueTaken?: Error
 }

@@ -84,15 +84,40 @@ const columnShape = z.discriminatedUnion('type', [
   z.strictObject({ type: z.enum(otherTypes), ...common }),
 ])
 
+/** What the compiler shows for a table or column whose name has an upper-case letter. */
+interface NameMustBeLowerCase<Name extends string> {
+  readonly 'names have lower-case letters, digits and _ only': Name
+}
+
+/** Refuses names with upper-case letters, which queries would read as lower case. All names are checked at run time too. */
+export type LowerCaseNames<S> = {
+  readonly [T in keyof S & string]: string extends T
+    ? unknown
+    : T extends Lowercase<T>
+      ? {
+          readonly [C in keyof S[T] & string]: string extends C
+            ? unknown
+            : C extends Lowercase<C>
+              ? unknown
+              : NameMustBeLowerCase<C>
+        }
+      : NameMustBeLowerCase<T>
+}
+
 /**
  * Checks a schema and returns a frozen copy, with the types of its columns inferred. Accepts definitions from the `column` builders
  * or plain JSON. Throws `invalid_request`, with table and column in the details, for an invalid definition.
  */
-export function defineSchema<const S extends SchemaDefinition>(tables: S): Schema<S> {
+export function defineSchema<const S extends SchemaDefinition>(tables: S & LowerCaseNames<S>): Schema<S> {
+  return checkSchema<S>(tables)
+}
+
+/** The same for a definition whose names the compiler does not know, such as one of a type parameter. */
+export function checkSchema<S extends SchemaDefinition>(tables: S): Schema<S> {
   return readInput(() => checkedSchema(tables))
 }
 
-function checkedSchema<const S extends SchemaDefinition>(tables: S): Schema<S> {
+function checkedSchema<S extends SchemaDefinition>(tables: S): Schema<S> {
   if (!isPlainObject(tables) || Object.keys(tables).length === 0) {
     throw fault('invalid_request')`Invalid schema: expected an object with at least one table.`
   }

@@ -234,5 +234,5 @@ function layoutPhysical(name: string, columns: readonly Column[], table: Catalog
     const isIndexed = column.unique || table.columns[column.name]?.definition.index === true
     if (column.plain !== undefined && isIndexed) indexes.push({ columns: [column.plain], unique: column.unique })
   }
-  return { name, columns: physical, indexes }
+  return { name, columns: physical, indexes, isOrdered: true }
 }

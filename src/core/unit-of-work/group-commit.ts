@@ -1,6 +1,7 @@
 /** Group commit: gathers items of one event-loop turn and sends them as one list, so that many callers share one commit. */
 import type { Scheduler } from '../ports/scheduler.ts'
 import { createTurnSaver } from '../util/turn-saver.ts'
+import type { OnCommit } from './note-commit.ts'
 
 /** Stores a list of items, all or none. Resolves when they are stored. */
 export type Send<T> = (items: readonly T[]) => Promise<void>
@@ -10,6 +11,7 @@ export interface EventLoopTurns {
   readonly scheduler: Scheduler
   /** True if no call is in progress besides the one that asks. */
   isAlone(): boolean
+  readonly onCommit?: OnCommit
 }
 
 /** Options of a group commit. */

@@ -3,6 +3,7 @@ import { mayBeStored } from '../errors.ts'
 import type { NewRow } from '../ports/storage.ts'
 import type { EventLoopTurns, Send } from './group-commit.ts'
 import { createGroupCommit } from './group-commit.ts'
+import { isIdConflict } from './id-conflict.ts'
 import type { Batch } from './unit-of-work.ts'
 
 /** Maximum number of rows of an insert that shares a commit. A larger one gains little. */
@@ -34,9 +35,10 @@ export function groupEvents<T>(loop: EventLoopTurns, send: Send<T>): (event: T) 
   return createGroupCommit(send, { ...optionsFor(loop), weightOf: () => 1 })
 }
 
-/** Items are not sent again after an error that may have stored the list. */
+/** Items are not sent again after an error that may have stored the list, nor with ids that came too late. */
 function optionsFor(loop: EventLoopTurns) {
-  return { ...loop, maxWeight: MAX_ROWS_TOGETHER, retriesAlone: (error: unknown) => !mayBeStored(error) }
+  const retriesAlone = (error: unknown) => !mayBeStored(error) && !isIdConflict(error)
+  return { ...loop, maxWeight: MAX_ROWS_TOGETHER, retriesAlone }
 }
 
 /** Returns the rows of all inserts, one batch for each table, in the order in which the tables first occur. */

@@ -15,6 +15,7 @@ import type { CommitProgress } from './in-doubt-commit.ts'
 import { resolveInDoubtCommit } from './in-doubt-commit.ts'
 import type { GroupedInsert } from './merge-inserts.ts'
 import { groupEvents, groupInserts, mergeBatches, oldestGeneration } from './merge-inserts.ts'
+import { noted } from './note-commit.ts'
 import { TransactionEvents } from './transaction-events.ts'
 import { createTurns, runEach, type SharedChange, type TurnEnd } from './turns.ts'
 import type { Batch, CatalogGeneration, RecordedChange, RecordingStorage, UnitFactories, UnitFactory } from './unit-of-work.ts'
@@ -41,11 +42,20 @@ export function recordedUnits(ports: RecordedPorts): UnitFactories {
 }
 
 /** Outside any transaction, each change has its own. Small inserts, and single events, of one event-loop turn share one. */
-function recordingOutside({ storage, scheduler, clock, isAlone, chains, events }: RecordedPorts): RecordingStorage {
+function recordingOutside({ storage, scheduler, clock, isAlone, onCommit, chains, events }: RecordedPorts): RecordingStorage {
   function within<T>(work: (storage: Storage) => Promise<T>, draft: () => EventsToAppend): Promise<T> {
-    return chains.withChain((chain) =>
-      resolveInDoubtCommit({ storage, events }, (progress: CommitProgress<T>) => transactOn(chain, { work, draft, progress })),
+    let operations = 0
+    const counted = () => {
+      const toAppend = draft()
+      operations = toAppend.drafts.length
+      return toAppend
+    }
+    const committed = chains.withChain((chain) =>
+      resolveInDoubtCommit({ storage, events }, (progress: CommitProgress<T>) =>
+        transactOn(chain, { work, draft: counted, progress }),
+      ),
     )
+    return noted(onCommit, committed, () => operations)
   }
   function transactOn<T>(chain: number, { work, draft, progress }: RecordedWork<T>): Promise<T> {
     return storage.transaction(async (inner) => {
@@ -57,13 +67,14 @@ function recordingOutside({ storage, scheduler, clock, isAlone, chains, events }
   }
   /** Stores rows and events in one call if the head of the chain is known, else in a transaction that reads it. */
   function store(batches: readonly Batch[], toAppend: EventsToAppend): Promise<void> {
-    return chains.withChain((chain) =>
+    const stored = chains.withChain((chain) =>
       resolveInDoubtCommit({ storage, events }, async (progress: CommitProgress<void>) => {
         const next = events.next(chain, toAppend)
         if (next !== undefined && (await commitNext(storage, { next, batches, progress }))) return
         await transactOn(chain, { work: (inner) => insertInOrder(inner, batches), draft: () => toAppend, progress })
       }),
     )
+    return noted(onCommit, stored, () => toAppend.drafts.length)
   }
   const insert = groupInserts<GroupedInsert & { readonly event: EventDraft }>({ scheduler, isAlone }, (inserts) =>
     store(mergeBatches(inserts), { drafts: inserts.map(({ event }) => event), generation: oldestGeneration(inserts) }),
@@ -136,12 +147,14 @@ async function transact<T>(ports: RecordedPorts, outer: RecordingStorage, work: 
   const { storage, chains, events, catalog } = ports
   const attempts: TransactionEvents[] = []
   let isRolledBack = true
+  let operations = 0
   try {
     const result = await chains.withChain((first, takeAnother) =>
       resolveInDoubtCommit({ storage, events }, (progress: CommitProgress<T>) =>
         storage.transaction(async (inner) => {
           const recorded = new TransactionEvents()
           attempts.push(recorded)
+          operations = 0
           let chain = first
           const units = unitsInside({
             storage: inner,
@@ -149,6 +162,7 @@ async function transact<T>(ports: RecordedPorts, outer: RecordingStorage, work: 
             recorded,
             async append(within, event) {
               progress.appended = await events.append(within, chain, event)
+              operations += event.drafts.length
             },
             async changeChain() {
               chain = await takeAnother(inner)
@@ -161,6 +175,7 @@ async function transact<T>(ports: RecordedPorts, outer: RecordingStorage, work: 
       ),
     )
     attempts.pop()
+    ports.onCommit?.(operations)
     return result
   } catch (error) {
     isRolledBack = !mayBeStored(error)

@@ -6,6 +6,7 @@ import type { Storage, StorageHandle } from '../ports/storage.ts'
 import type { EventLoopTurns } from './group-commit.ts'
 import type { GroupedInsert } from './merge-inserts.ts'
 import { groupInserts, mergeBatches, oldestGeneration } from './merge-inserts.ts'
+import { noted, type OnCommit } from './note-commit.ts'
 import { createTurns, runEach, type Turns } from './turns.ts'
 import type { UnitFactories, UnitFactory } from './unit-of-work.ts'
 import { insertInOrder, unitWithin } from './unit-of-work.ts'
@@ -21,16 +22,18 @@ export interface UnrecordedPorts extends EventLoopTurns {
 type Catalog = Pick<CatalogFence, 'keys' | 'isCurrent'>
 
 /** Returns the unit factories of a vault with the audit off. */
-export function unrecordedUnits({ storage, scheduler, clock, isAlone, catalog }: UnrecordedPorts): UnitFactories {
-  const insert = groupInserts<GroupedInsert>({ scheduler, isAlone }, (inserts) =>
-    changeIn(storage, catalog, oldestGeneration(inserts), (inner) => insertInOrder(inner, mergeBatches(inserts))),
-  )
+export function unrecordedUnits({ storage, scheduler, clock, isAlone, onCommit, catalog }: UnrecordedPorts): UnitFactories {
+  const insert = groupInserts<GroupedInsert>({ scheduler, isAlone }, (inserts) => {
+    const work = (inner: Storage) => insertInOrder(inner, mergeBatches(inserts))
+    return noted(onCommit, changeIn(storage, catalog, oldestGeneration(inserts), work), () => inserts.length)
+  })
   const turns = createTurns<Generation>((changes) => {
     const generation = oldestGeneration(changes.map(({ own }) => own))
-    return changeIn(storage, catalog, generation, (inner) => runEach(inner, changes, { clock, scheduler }))
+    const work = (inner: Storage) => runEach(inner, changes, { clock, scheduler })
+    return noted(onCommit, changeIn(storage, catalog, generation, work), () => changes.length)
   })
   return {
-    outer: factoryIn(storage, catalog, { insert, turns }),
+    outer: factoryIn(storage, catalog, { insert, turns, onCommit }),
     transact: (work) => storage.transaction((inner) => work(factoryIn(inner, catalog))),
     join: (hostTransaction) => factoryIn(storage.joinTransaction(hostTransaction), catalog),
   }
@@ -43,6 +46,7 @@ type Generation = Pick<GroupedInsert, 'generation'>
 interface Outside {
   insert(insert: GroupedInsert): Promise<void>
   readonly turns: Turns<Generation>
+  readonly onCommit: OnCommit
 }
 
 /** Returns a factory of units that count as recorded, because there is nothing to record. Without `outside`, inserts are changes like others. */
@@ -59,7 +63,12 @@ function factoryIn(storage: Storage, catalog: Catalog, outside?: Outside): UnitF
         insert: (batches) =>
           outside?.insert({ batches, generation }) ??
           changeIn(storage, catalog, generation, (inner) => insertInOrder(inner, batches)),
-        change: (work) => changeIn(storage, catalog, generation, (inner) => work(unitWithin(inner))),
+        change: (work) =>
+          noted(
+            outside?.onCommit,
+            changeIn(storage, catalog, generation, (inner) => work(unitWithin(inner))),
+            () => 1,
+          ),
         changeInTurn: (key, turn) => outside?.turns.run(key, turn, { generation }) ?? turn.alone(),
         record: async () => {},
       }

@@ -10,6 +10,7 @@ import type { Entropy } from '../ports/entropy.ts'
 import type { Hash } from '../ports/hash.ts'
 import type { KeyProvider, KeyRingFactory } from '../ports/keys.ts'
 import type { Log } from '../ports/log.ts'
+import type { Metrics } from '../ports/metrics.ts'
 import type { FileScanner } from '../ports/scanner.ts'
 import type { Scheduler } from '../ports/scheduler.ts'
 import type { StorageHandle } from '../ports/storage.ts'
@@ -18,6 +19,7 @@ import type { Tracing } from '../ports/tracing.ts'
 import type { SchemaDefinition } from '../schema/column.ts'
 import type { Schema } from '../schema/define-schema.ts'
 import { readInput } from '../util/boundary.ts'
+import { assertNoNulls } from '../util/null-options.ts'
 import type { OnProgress } from '../util/progress.ts'
 import type { Signal } from '../util/signal.ts'
 import { isWellFormed } from '../values/well-formed.ts'
@@ -46,6 +48,8 @@ export interface VaultOptions<S extends SchemaDefinition, Role extends string = 
   readonly audit?: 'on' | 'off'
   /** Receives a span for each operation, such as `openTelemetry()`. Default: no spans. */
   readonly tracing?: Tracing
+  /** Receives counts, durations and sizes, such as `openTelemetryMetrics()`. Default: no metrics. */
+  readonly metrics?: Metrics
   /** Receives log records about failures, in the shape of pino. Default: no log. */
   readonly log?: Log
   /** Store of the contents of files, such as `folderBlobs({ … })`. Default: the storage of the vault. */
@@ -112,6 +116,12 @@ const optionsShape = z.strictObject({
   tracing: z
     .custom((value) => value === undefined || hasMethod(value, 'startActiveSpan'), 'must be tracing, such as openTelemetry()')
     .optional(),
+  metrics: z
+    .custom(
+      (value) => ['operationEnded', 'committed', 'observeCaches'].every((name) => hasMethod(value, name)),
+      'must be metrics, such as openTelemetryMetrics()',
+    )
+    .optional(),
   log: z
     .custom(
       (value) => value === undefined || ['info', 'warn', 'error'].every((name) => hasMethod(value, name)),
@@ -132,7 +142,10 @@ const optionsShape = z.strictObject({
 
 /** Returns the limits of requests. Throws `invalid_request` that names the first invalid option. */
 export function parseOptions(options: unknown): Limits {
-  const parsed = readInput(() => optionsShape.safeParse(options))
+  const parsed = readInput(() => {
+    assertNoNulls(options, 'Cannot open the vault: ')
+    return optionsShape.safeParse(options)
+  })
   if (parsed.success) return limitsShape.parse(parsed.data.limits ?? {})
   throw new VaultError('invalid_request', `Cannot open the vault: ${problemOf(parsed.error.issues[0])}.`)
 }

@@ -5,7 +5,7 @@ import type { ItemResponse } from '../batch/run-steps.ts'
 import type { Redaction } from '../redaction/levels.ts'
 import type { SchemaDefinition, TableDefinition } from '../schema/column.ts'
 import type { ColumnName, InsertFields, TableName, TokensOf, UniqueColumn, UpdateFields } from '../schema/infer.ts'
-import type { ReadRecord, WrittenRecord } from './session-records.ts'
+import type { InsertedRecordOf, ReadRecord, WrittenRecord } from './session-records.ts'
 
 /** The members of every item. */
 export interface AnyItem<T> {
@@ -20,6 +20,7 @@ export interface PostItem<T, D extends TableDefinition> extends AnyItem<T> {
   readonly tokens?: TokensOf<D>
   readonly tokenization?: boolean
   readonly upsert?: UniqueColumn<D>
+  readonly onConflict?: 'ignore'
 }
 
 /** Updates one record. */
@@ -86,7 +87,7 @@ export type CheckedItems<S extends SchemaDefinition, Items extends readonly unkn
 /** What the method of an item returns for one record of a table. */
 type ItemValue<D extends TableDefinition, Item> = Item extends { readonly method: infer Method }
   ? Method extends 'POST'
-    ? { readonly records: readonly [WrittenRecord<D, Item>] }
+    ? { readonly records: readonly [InsertedRecordOf<D, Item>] }
     : Method extends 'PUT'
       ? WrittenRecord<D, Item> & { readonly updatedAt: string }
       : Method extends 'GET'

@@ -1,5 +1,6 @@
 /** The types of written and read records, from the schema and the options of the call. */
 import type { FileMetadata } from '../files/file-metadata.ts'
+import type { IgnoredRecord } from '../operations/insert-records.ts'
 import type { NoOptions, TableDefinition } from '../schema/column.ts'
 import type { FileColumn, LoweredColumn, OutputFields, PlainFields, TokensOf } from '../schema/infer.ts'
 
@@ -12,6 +13,11 @@ export type WrittenRecord<T extends TableDefinition, O = NoOptions> = O extends 
   : O extends { readonly tokenization: boolean }
     ? { readonly id: string; readonly tokens?: TokensOf<T> }
     : { readonly id: string }
+
+/** An inserted record. With `onConflict`, it can have been left out. */
+export type InsertedRecordOf<T extends TableDefinition, O> = O extends { readonly onConflict: 'ignore' | undefined }
+  ? (WrittenRecord<T, O> & { readonly ignored?: undefined }) | IgnoredRecord
+  : WrittenRecord<T, O>
 
 /**
  * A record as it is read: its fields or, with `tokenization`, its tokens. `lowered` names the fields that are masked or redacted; their

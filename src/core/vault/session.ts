@@ -8,6 +8,7 @@ import type { BatchOptions } from '../batch/run-batch.ts'
 import type { ErrorCode } from '../errors.ts'
 import type { SessionContext } from '../execution/context.ts'
 import type { IssuedTicket } from '../execution/file-tickets.ts'
+import type { Where } from '../execution/find-changeable.ts'
 import type { QueryValue } from '../expressions/parameter-values.ts'
 import type { FileMetadata } from '../files/file-metadata.ts'
 import type { CreateCredentialInput, CreatedCredential } from '../operations/create-credential.ts'
@@ -24,8 +25,10 @@ import type { OpenFileOptions, OpenFileResult } from '../operations/open-file.ts
 import type { QueryOptions } from '../operations/query-records.ts'
 import type { RevokeCredentialInput, RevokedCredential } from '../operations/revoke-credential.ts'
 import type { TokenizeParameter } from '../operations/tokenize-values.ts'
-import type { UpdateOptions } from '../operations/update-record.ts'
+import type { RecordChange } from '../operations/update-many.ts'
+import type { UpdateWhereOptions, WhereChange } from '../operations/update-where.ts'
 import type { QueryRecord, QueryRecordFields } from '../queries/run-query.ts'
+import type { UpdateOptions } from '../records/change-store.ts'
 import type { NoOptions, SchemaDefinition, TableDefinition } from '../schema/column.ts'
 import type {
   ColumnName,
@@ -47,13 +50,14 @@ import type { Signal } from '../util/signal.ts'
 import { toQueryInput } from './query-input.ts'
 import { type RecordPage, readPages } from './read-pages.ts'
 import type { BatchResponses, CheckedItems, ItemOutline } from './session-batch.ts'
-import type { ReadRecord, WrittenRecord } from './session-records.ts'
+import type { InsertedRecordOf, ReadRecord, WrittenRecord } from './session-records.ts'
 import { type GivenUpload, toUploadInput } from './upload-input.ts'
 
 /** Options of an insert, with column names checked by the compiler. */
 export interface SessionInsertOptions<T extends TableDefinition> {
   readonly tokenization?: boolean
   readonly upsert?: UniqueColumn<T>
+  readonly onConflict?: 'ignore'
   readonly homogeneous?: boolean
   readonly byot?: ByotMode
   readonly signal?: Signal
@@ -73,6 +77,14 @@ export interface SessionGetOptions<T extends TableDefinition> extends Omit<GetOp
 
 /** Options of a read page by page. `after` is where it begins. */
 export type SessionPagesOptions<T extends TableDefinition> = Omit<SessionGetOptions<T>, 'ids' | 'offset'>
+
+/** The records with one of some values in a look-up column, with its name and values checked by the compiler. */
+export type SessionWhere<T extends TableDefinition> =
+  string extends ColumnName<T>
+    ? Where
+    : {
+        [K in LookupColumn<T>]: { readonly columnName: K; readonly columnValues: readonly InputValue<T[K]>[] }
+      }[LookupColumn<T>]
 
 /** A value to tokenize: in a column with deterministic tokens, or in a column group. */
 export type TokenizeValue<S extends SchemaDefinition> =
@@ -144,14 +156,15 @@ export type SessionStatusRecord<S extends SchemaDefinition> = {
 /** The methods of one caller. Each checks its input at run time too. Errors are `VaultError`s that name positions, never values. */
 export interface Session<S extends SchemaDefinition> {
   /**
-   * Inserts records, all or none, in order. With `upsert`, a record whose value in that unique column exists is updated instead.
+   * Inserts records, all or none, in order. With `upsert`, a record whose value in that unique column exists is updated instead. With
+   * `onConflict: 'ignore'`, a record with a unique value that exists is left out, and its result is `{ ignored: true }`.
    * Throws `invalid_request`, `unprocessable`, `conflict`, `forbidden`. Source: specification, "Records".
    */
   insert<T extends TableName<S>, const O extends SessionInsertOptions<S[T]> = NoOptions>(
     table: T,
     records: readonly { readonly fields: InsertFields<S[T]>; readonly tokens?: TokensOf<S[T]> }[],
     options?: O,
-  ): Promise<{ records: WrittenRecord<S[T], O>[] }>
+  ): Promise<{ records: InsertedRecordOf<S[T], O>[] }>
   /**
    * Reads by `ids`, by `columnName` and `columnValues`, or page by page: pass `next` of a page as `after`. Throws `not_found` for an id
    * without a record, `forbidden` for a masked or redacted field with `onLowered`, and `invalid_request` for a cursor of another read.
@@ -185,10 +198,31 @@ export interface Session<S extends SchemaDefinition> {
     change: { readonly fields: UpdateFields<S[T]>; readonly tokens?: TokensOf<S[T]> },
     options?: O,
   ): Promise<WrittenRecord<S[T], O> & { readonly updatedAt: string }>
+  /**
+   * Updates many records of one table, all or none, in order and with one event. Each change is what `update` takes. Throws like `update`,
+   * with the index of the record, and `invalid_request` if two name one id.
+   */
+  updateMany<T extends TableName<S>, const O extends UpdateOptions = NoOptions>(
+    table: T,
+    changes: readonly { readonly id: string; readonly fields: UpdateFields<S[T]>; readonly tokens?: TokensOf<S[T]> }[],
+    options?: O,
+  ): Promise<{ records: (WrittenRecord<S[T], O> & { readonly updatedAt: string })[] }>
+  /**
+   * Writes the same values over every record with one of `columnValues` in a look-up column, all or none, and returns these records. Needs
+   * READ and SEARCH, as a `get` by the column does, and UPDATE. Throws `limit_exceeded` for more than `limits.maxRecords` records,
+   * `not_found` for one that the caller can read and not update.
+   */
+  updateWhere<T extends TableName<S>, const O extends UpdateWhereOptions = NoOptions>(
+    table: T,
+    where: SessionWhere<S[T]> & { readonly fields: UpdateFields<S[T]> },
+    options?: O,
+  ): Promise<{ records: (WrittenRecord<S[T], O> & { readonly updatedAt: string })[] }>
   /** Deletes the records of these ids, all or none, or every record with '*' or ['*']. Throws `not_found`. */
   delete(table: TableName<S>, ids: readonly string[] | '*'): Promise<{ ids: string[] }>
   /** Deletes one record. Throws `not_found`. */
   deleteOne(table: TableName<S>, id: string): Promise<{ id: string; deleted: true }>
+  /** Deletes every record with one of `columnValues` in a look-up column, all or none, and returns their ids. Throws like `updateWhere`, with DELETE in place of UPDATE. */
+  deleteWhere<T extends TableName<S>>(table: T, where: SessionWhere<S[T]>): Promise<{ ids: string[] }>
   /** Returns the value of each token as text, in order. Throws `not_found` with positions, unless `continueOnError` is set and some tokens are found. */
   detokenize(parameters: readonly DetokenizeParameter[], options?: DetokenizeOptions): Promise<{ records: DetokenizedRecord[] }>
   /** Returns the deterministic token of each value, in order. Throws `not_found` if no live record has a value, `unprocessable` for a column without deterministic tokens. */
@@ -300,9 +334,14 @@ export function createSession<S extends SchemaDefinition>(context: SessionContex
         },
         options,
       }),
+    updateMany: (table: string, records: readonly RecordChange[], options = {}) =>
+      performNamed(context, 'updateMany', { table, records, options }),
+    updateWhere: (table: string, where: WhereChange, options = {}) =>
+      performNamed(context, 'updateWhere', { table, where, options }),
     delete: (table: string, ids: readonly string[] | '*') =>
       performNamed(context, 'delete', { table, ids: ids === ALL ? [ALL] : ids }),
     deleteOne: (table: string, id: string) => performNamed(context, 'deleteOne', { table, id }),
+    deleteWhere: (table: string, where: Where) => performNamed(context, 'deleteWhere', { table, where }),
     detokenize: (records: readonly DetokenizeParameter[], options = {}) =>
       performNamed(context, 'detokenize', { records, options }),
     tokenize: (records: readonly TokenizeParameter[]) => performNamed(context, 'tokenize', { records }),

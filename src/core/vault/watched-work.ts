@@ -2,6 +2,7 @@
 import { Fault } from '../errors.ts'
 import { withVerbOf } from '../execution/operation-errors.ts'
 import { type RunCallback, readInput } from '../util/boundary.ts'
+import { assertNoNulls } from '../util/null-options.ts'
 import { type OnProgress, parseOnProgress, type ReportProgress } from '../util/progress.ts'
 import { assertNotAborted, parseSignal, type Signal } from '../util/signal.ts'
 
@@ -30,7 +31,9 @@ interface Watched {
 export async function watched<T>({ verb, given, run }: Watched, work: (watch: Watch) => Promise<T>): Promise<T> {
   try {
     const watch = readInput(() => {
-      const { signal, onProgress }: WatchOptions = { ...given }
+      const options: WatchOptions = { ...given }
+      assertNoNulls(options)
+      const { signal, onProgress } = options
       return { signal: parseSignal(signal), report: parseOnProgress(onProgress, run) }
     })
     assertNotAborted(watch.signal)

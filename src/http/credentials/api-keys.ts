@@ -1,6 +1,7 @@
 /** API keys: made by an owner of the vault, shown once, and checked as credentials of requests. */
 import { randomBytes } from 'node:crypto'
 import type { CreateCredentialInput, SchemaDefinition, Session } from '../../index.ts'
+import { assertNoNulls } from '../null-options.ts'
 import { digestSecret, hasDigest, isLikeApiKey, parseApiKey, printApiKey, SECRET_BYTES } from './api-key-text.ts'
 import type { Authenticate } from './authenticate.ts'
 
@@ -22,6 +23,7 @@ const DECOY = '0'.repeat(64)
 
 /** Makes an API key with a secret of 256 random bits. Throws what `session.createCredential` throws. */
 export async function createApiKey(session: CreatingSession, options: ApiKeyOptions): Promise<ApiKey> {
+  assertNoNulls(options)
   const secret = randomBytes(SECRET_BYTES).toString('base64url')
   const { keyID } = await session.createCredential({ ...options, kind: 'API_KEY', verifier: digestSecret(secret) })
   return { keyID, apiKey: printApiKey({ keyID, secret }) }

@@ -4,6 +4,7 @@ import { createPrivateKey } from 'node:crypto'
 import { SignJWT } from 'jose'
 import * as z from 'zod'
 import type { Caller, Clock, Vault } from '../../index.ts'
+import { assertNoNulls } from '../null-options.ts'
 import { readClaimContext } from './claim-context.ts'
 import type { ServiceAccountKey } from './create-service-account.ts'
 import { nowOf } from './now-of.ts'
@@ -38,8 +39,10 @@ export interface SignedDataToken {
 export async function signDataTokens(
   { privateKey, keyID, clientID }: Pick<ServiceAccountKey, 'privateKey' | 'keyID' | 'clientID'>,
   tokens: readonly string[],
-  { ttlSeconds = 60, ctx, clock }: SignOptions = {},
+  options: SignOptions = {},
 ): Promise<SignedDataToken[]> {
+  assertNoNulls(options)
+  const { ttlSeconds = 60, ctx, clock } = options
   const key = createPrivateKey(privateKey)
   const issued = Math.floor(nowOf(clock).getTime() / 1000)
   const sign = (tok: string) =>
@@ -61,8 +64,10 @@ export function isSignedToken(text: string): boolean {
 export async function resolveSignedToken(
   vault: Pick<Vault, 'id' | 'credentials'>,
   text: string,
-  { caller, clock }: { readonly caller: Pick<Caller, 'context'>; readonly clock?: Clock },
+  options: { readonly caller: Pick<Caller, 'context'>; readonly clock?: Clock },
 ): Promise<string | undefined> {
+  assertNoNulls(options)
+  const { caller, clock } = options
   const signed = isSignedToken(text) && text.length <= MAX_LENGTH ? text.slice(PREFIX.length) : ''
   const claimed = parseKeyID(unverifiedClaims(signed)?.key)
   const account = claimed?.vaultID === vault.id ? await vault.credentials.find(claimed.keyID) : undefined

@@ -1,6 +1,7 @@
 /** The options of JWTs: issuers, their keys, and what the host makes of their claims. */
 import * as z from 'zod'
 import { type Clock, VaultError } from '../../index.ts'
+import { assertNoNulls } from '../null-options.ts'
 import { isJwtAlgorithm, isSymmetric, type JwtAlgorithm } from './jwt-algorithms.ts'
 import type { KeySource } from './key-source.ts'
 import { createRemoteKeys } from './remote-keys.ts'
@@ -79,6 +80,7 @@ const shape = z.strictObject({
 
 /** Checks the options and reads the keys. Throws `invalid_request` and names the invalid member, never its content. */
 export function parseJwtOptions(given: JwtOptions): ReadyOptions {
+  assertNoNulls(given)
   const parsed = shape.safeParse(given)
   if (!parsed.success) throw invalid(memberAt(parsed.error.issues[0]?.path ?? []), 'is missing or invalid')
   const { roles, actor, clock } = parsed.data

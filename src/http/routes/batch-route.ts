@@ -9,7 +9,7 @@ import { wireMessage } from '../router/error-texts.ts'
 import { type Call, operationRoute, type Route, type RouteExample } from '../router/route.ts'
 import { EXAMPLE } from './examples.ts'
 import { BY_COLUMN, BYOT_MEMBER, flagMember, isObject, REDACTION_MEMBER, VAULT_MEMBER } from './shapes.ts'
-import { toWireId, toWireRecord } from './wire-records.ts'
+import { toWireId, toWireIds, toWireRecord } from './wire-records.ts'
 
 const METHODS = ['POST', 'PUT', 'GET', 'DELETE'] as const
 const STATUSES: readonly ErrorStatus[] = [400, 401, 404, 422, 500]
@@ -147,7 +147,7 @@ type Value = Extract<OperationResult<'batch'>['responses'][number], { readonly o
 /** Returns the payload of an item, as the route of the single operation answers it. */
 function toPayload(value: Value, call: Call): unknown {
   const { names } = call.options
-  if ('records' in value) return { records: value.records.map((record) => toWireId(names, record)) }
+  if ('records' in value) return { records: toWireIds(names, value.records) }
   if ('fields' in value) return toWireRecord(value, call)
   if ('deleted' in value) return { [names.id]: value.id, deleted: true }
   return toWireId(names, value)

@@ -16,7 +16,7 @@ import {
   REDACTION_QUERY,
   VAULT_MEMBER,
 } from './shapes.ts'
-import { toWireId, toWireRecord } from './wire-records.ts'
+import { toWireId, toWireIds, toWireRecord } from './wire-records.ts'
 
 /** Members of the query of a read. */
 const SHOW = {
@@ -117,7 +117,7 @@ function insertRoute({ names }: RouterOptions, { group, path, table }: RecordPla
       const options = present({ tokenization, upsert, homogeneous, byot })
       return { table: table ?? params.objectName ?? '', records: records.map(toRecord), options }
     },
-    write: ({ records }) => ({ records: records.map((record) => toWireId(names, record)) }),
+    write: ({ records }) => ({ records: toWireIds(names, records) }),
   })
 }
 

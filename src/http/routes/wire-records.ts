@@ -1,5 +1,5 @@
 /** Records as they travel: the record id is a member under the name that the host chose. */
-import type { UntypedRecord } from '../../index.ts'
+import type { OperationResult, UntypedRecord } from '../../index.ts'
 import type { Names } from '../names.ts'
 import { fileUrl, type UrlCall } from '../router/urls.ts'
 
@@ -22,6 +22,11 @@ export function toWireRecord(record: UntypedRecord, call: UrlCall): WireRecord {
     ...(tokens === undefined ? {} : { tokens }),
     ...(fileMetadata === undefined ? {} : { fileMetadata }),
   }
+}
+
+/** Returns inserted records. The wire has no `onConflict`, so none is left out. */
+export function toWireIds(names: Names, records: OperationResult<'insert'>['records']): Record<string, unknown>[] {
+  return records.flatMap((record) => (record.ignored === true ? [] : [toWireId(names, record)]))
 }
 
 /** Returns a stored record: its id, and its tokens where they were asked for. */

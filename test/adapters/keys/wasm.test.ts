@@ -1,9 +1,14 @@
 /** The bytes of the module are the compiled form of its source. */
+import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
-import { expect, it } from 'vitest'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { describe, expect, it } from 'vitest'
 import { buildWasm, renderWasmFile } from '../../../scripts/build-wasm.ts'
 import { getWasm, REGION } from '../../../src/adapters/keys/wasm.ts'
 import { wasmBytes } from '../../../src/adapters/keys/wasm-bytes.ts'
+
+const run = promisify(execFile)
 
 it('rebuilding the module from its source gives the published bytes', async () => {
   const bytes = await buildWasm()
@@ -16,4 +21,22 @@ it('the module imports nothing, and its static memory ends below the first regio
   const { memory } = getWasm()
   expect(memory.length).toBe(40 * 65_536)
   expect(memory.subarray(3072, REGION.hashKey).every((byte) => byte === 0)).toBe(true)
+})
+
+describe('a runtime without WebAssembly SIMD', () => {
+  const opened = async (...flags: readonly string[]): Promise<string> =>
+    (await run(process.execPath, [...flags, join(import.meta.dirname, 'opening-process.ts')])).stdout.trim()
+  const ERROR = /^failed_precondition: .*WebAssembly with SIMD/
+
+  it.skipIf(process.arch !== 'x64')(
+    'gets an error that says so when a vault is opened (as on an x64 processor without SSE4.1)',
+    async () => {
+      expect(await opened()).toBe('opened')
+      expect(await opened('--no-enable-sse4-1')).toMatch(ERROR)
+    },
+  )
+
+  it('gets the same error where the module is not valid', async () => {
+    expect(await opened('--import', 'data:text/javascript,WebAssembly.validate = () => false')).toMatch(ERROR)
+  })
 })

@@ -2,6 +2,7 @@
 import Database from 'better-sqlite3'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createTableShapes } from '../../../src/adapters/sql/table-shapes.ts'
+import { betterSqliteDatabase } from '../../../src/adapters/sqlite/better-sqlite-driver.ts'
 import { createDriverConnection } from '../../../src/adapters/sqlite/driver-connection.ts'
 import { createIdBlocks } from '../../../src/adapters/sqlite/id-blocks.ts'
 import { sqliteStorage } from '../../../src/adapters/sqlite/index.ts'
@@ -53,7 +54,7 @@ describe('the path of a scan', () => {
     file = new Database(filename)
     const shapes = createTableShapes()
     shapes.add([EVENTS])
-    const connection = createDriverConnection(file, 'reading')
+    const connection = createDriverConnection(betterSqliteDatabase(file), 'reading')
     const run = <T>(work: TableWork<T>): T => connection.run(watched(work))
     const state = { shapes, rows: createRowWork(shapes), ids: createIdBlocks(), yielder: createYielder() }
     reads = createSlicedReads(state, { read: run, scan: (slices) => slices(run) })

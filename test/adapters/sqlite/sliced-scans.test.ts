@@ -2,6 +2,7 @@
 import Database from 'better-sqlite3'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createTableShapes } from '../../../src/adapters/sql/table-shapes.ts'
+import { betterSqliteDatabase } from '../../../src/adapters/sqlite/better-sqlite-driver.ts'
 import { createDriverConnection } from '../../../src/adapters/sqlite/driver-connection.ts'
 import { sqliteStorage } from '../../../src/adapters/sqlite/index.ts'
 import { createRowWork, type RowWork } from '../../../src/adapters/sqlite/row-work.ts'
@@ -54,7 +55,7 @@ describe('scans in slices', () => {
   function oneStatement<T>(work: (rows: RowWork) => TableWork<T>): T {
     const shapes = createTableShapes()
     shapes.add([READINGS])
-    return createDriverConnection(plain, 'reading').run(work(createRowWork(shapes)))
+    return createDriverConnection(betterSqliteDatabase(plain), 'reading').run(work(createRowWork(shapes)))
   }
 
   beforeAll(async () => {

@@ -1,4 +1,5 @@
 /** The storage inside transactions of the application, through the driver and through Kysely. */
+import { DatabaseSync } from 'node:sqlite'
 import Database from 'better-sqlite3'
 import { CamelCasePlugin, Kysely, SqliteDialect, type Transaction } from 'kysely'
 import { describe, expect, it } from 'vitest'
@@ -19,6 +20,18 @@ const nextFile = temporaryFolder()
 const OWN_TABLE = 'create table if not exists orders (total integer)'
 const OWN_ROW = 'insert into orders values (1)'
 
+async function inTransaction(database: { exec(text: string): unknown }, work: (host: unknown) => Promise<void>): Promise<void> {
+  database.exec('begin immediate')
+  try {
+    database.exec(OWN_ROW)
+    await work(database)
+    database.exec('commit')
+  } catch (error) {
+    database.exec('rollback')
+    throw error
+  }
+}
+
 function driverHost(filename: string): Host {
   const database = new Database(filename)
   database.exec(OWN_TABLE)
@@ -26,18 +39,21 @@ function driverHost(filename: string): Host {
   database.defaultSafeIntegers(true)
   return {
     name: 'better-sqlite3',
-    async transaction(work) {
-      database.exec('begin immediate')
-      try {
-        database.exec(OWN_ROW)
-        await work(database)
-        database.exec('commit')
-      } catch (error) {
-        database.exec('rollback')
-        throw error
-      }
-    },
+    transaction: (work) => inTransaction(database, work),
     ownRows: () => Number(database.prepare('select count(*) from orders').pluck().get()),
+    async close() {
+      database.close()
+    },
+  }
+}
+
+function nodeHost(filename: string): Host {
+  const database = new DatabaseSync(filename, { readBigInts: true })
+  database.exec(OWN_TABLE)
+  return {
+    name: 'node:sqlite',
+    transaction: (work) => inTransaction(database, work),
+    ownRows: () => Number(database.prepare('select count(*) as rows from orders').get()?.rows),
     async close() {
       database.close()
     },
@@ -63,11 +79,12 @@ function kyselyHost(filename: string): Host {
   }
 }
 
-for (const createHost of [driverHost, kyselyHost]) {
+for (const createHost of [driverHost, nodeHost, kyselyHost]) {
   describe(`joining a transaction of ${createHost.name}`, () => {
     async function joined(body: (storage: StorageHandle, host: Host) => Promise<void>): Promise<void> {
       const filename = nextFile()
-      const storage = sqliteStorage({ filename })
+      const driver = createHost === nodeHost ? 'node:sqlite' : 'better-sqlite3'
+      const storage = sqliteStorage({ filename, driver })
       await storage.prepare([NOTES])
       const host = createHost(filename)
       try {
@@ -182,13 +199,28 @@ describe('a host that cannot be joined', () => {
     const idle = new Database(filename)
     const elsewhere = new Database(nextFile())
     elsewhere.exec('begin')
+    const inMemory = new DatabaseSync(':memory:')
+    inMemory.exec('begin')
     for (const host of [undefined, null, {}, 'begin', new Kysely({ dialect: new SqliteDialect({ database: idle }) })]) {
-      expect(() => storage.joinTransaction(host)).toThrow(/better-sqlite3 Database that is inside a transaction, or a Kysely/)
+      expect(() => storage.joinTransaction(host)).toThrow(/DatabaseSync of node:sqlite that is inside a transaction, or a Kysely/)
     }
     expect(() => storage.joinTransaction(idle)).toThrow(/not inside a transaction/)
     expect(() => storage.joinTransaction(elsewhere)).toThrow(/another file/)
+    expect(() => storage.joinTransaction(inMemory)).toThrow(/another file/)
+    for (const host of [idle, elsewhere, inMemory]) host.close()
+    expect(() => storage.joinTransaction(idle)).toThrow(/not inside a transaction/)
+    await storage.close()
+  })
+
+  it('is rejected if it is not of the driver of the storage', async () => {
+    const filename = nextFile()
+    const storage = sqliteStorage({ filename })
+    // A connection that does not touch the file takes no locks.
+    const idle = new DatabaseSync(filename)
+    expect(() => storage.joinTransaction(idle)).toThrow(/DatabaseSync to join is not inside a transaction/)
+    idle.exec('begin')
+    expect(() => storage.joinTransaction(idle)).toThrow(/Open the storage with driver: 'node:sqlite'/)
     idle.close()
-    elsewhere.close()
     await storage.close()
   })
 

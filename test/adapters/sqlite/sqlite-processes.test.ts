@@ -14,11 +14,15 @@ const run = promisify(execFile)
 const script = (name: string): string => join(import.meta.dirname, name)
 
 describe('two processes on one file', () => {
-  it('lose no row and share no id, even if both create the tables', async () => {
+  it.each([
+    ['better-sqlite3', 'better-sqlite3'],
+    ['node:sqlite', 'node:sqlite'],
+    ['better-sqlite3', 'node:sqlite'],
+  ])('lose no row and share no id, even if both create the tables: %s and %s', async (...drivers) => {
     const filename = nextFile()
     const written = await Promise.all(
-      ['left', 'right'].map(async (name) => {
-        const { stdout } = await run(process.execPath, [script('writing-process.ts'), filename, name, '600'])
+      ['left', 'right'].map(async (name, n) => {
+        const { stdout } = await run(process.execPath, [script('writing-process.ts'), filename, name, '600', drivers[n] ?? ''])
         return JSON.parse(stdout) as number[]
       }),
     )

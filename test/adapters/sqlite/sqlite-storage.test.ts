@@ -148,19 +148,22 @@ describe('group commit', () => {
 })
 
 describe('durability', () => {
-  it('commits with synchronous = FULL in WAL mode by default, or with NORMAL', async () => {
-    const database = openDatabase(nextFile(), 'full')
-    database.writer.exec('create table t (x); insert into t values (1)')
-    expect(database.writer.pragma('synchronous', { simple: true })).toBe(2)
-    expect(database.writer.pragma('journal_mode', { simple: true })).toBe('wal')
-    expect(() => database.assertDurable('failed_precondition')).not.toThrow()
-    database.writer.pragma('synchronous = normal')
-    expect(() => database.assertDurable('failed_precondition')).toThrow(/synchronous = full/)
-    database.close()
-    const relaxed = openDatabase(nextFile(), 'normal')
-    expect(relaxed.writer.pragma('synchronous', { simple: true })).toBe(1)
-    relaxed.close()
-  })
+  it.each(['better-sqlite3', 'node:sqlite'] as const)(
+    '%s commits with synchronous = FULL in WAL mode, or with NORMAL',
+    async (driver) => {
+      const database = openDatabase({ filename: nextFile(), synchronous: 'full', driver })
+      for (const text of ['create table t (x)', 'insert into t values (1)']) database.writer.prepare(text, 'change').run([])
+      expect(database.writer.pragma('synchronous')).toBe(2)
+      expect(database.writer.pragma('journal_mode')).toBe('wal')
+      expect(() => database.assertDurable('failed_precondition')).not.toThrow()
+      database.writer.pragma('synchronous = normal')
+      expect(() => database.assertDurable('failed_precondition')).toThrow(/synchronous = full/)
+      database.close()
+      const relaxed = openDatabase({ filename: nextFile(), synchronous: 'normal', driver })
+      expect(relaxed.writer.pragma('synchronous')).toBe(1)
+      relaxed.close()
+    },
+  )
 
   it('returns the stored rows from a reopened file', async () => {
     const filename = nextFile()

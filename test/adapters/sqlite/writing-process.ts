@@ -1,9 +1,9 @@
-/** A separate process that writes notes to a shared file and prints their ids: `node writing-process.ts <file> <name> <count>`. */
+/** A separate process that writes notes to a shared file and prints their ids: `node writing-process.ts <file> <name> <count> <driver>`. */
 import { sqliteStorage } from '../../../src/adapters/sqlite/index.ts'
 import { NOTES } from './notes-table.ts'
 
-const [, , filename = '', name = '', count = '0'] = process.argv
-const storage = sqliteStorage({ filename })
+const [, , filename = '', name = '', count = '0', driver] = process.argv
+const storage = sqliteStorage({ filename, driver: driver === 'node:sqlite' ? driver : 'better-sqlite3' })
 await storage.prepare([NOTES])
 const ids: number[] = []
 for (let batch = 0; batch < Number(count); batch += 20) {

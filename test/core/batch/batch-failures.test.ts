@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { localKeys } from '../../../src/adapters/keys/index.ts'
 import { memoryStorage } from '../../../src/adapters/memory/index.ts'
-import { openVault } from '../../../src/core/vault/vault.ts'
+import { openVault } from '../../../src/core/vault/open-vault.ts'
 import { column, defineSchema, VaultError } from '../../../src/index.ts'
 import { eventsOf, openClients } from '../../support/audit/audited-clients.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'

@@ -3,9 +3,10 @@ import { describe, expect, it } from 'vitest'
 import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import type { Row, StorageHandle } from '../../../src/core/ports/storage.ts'
+import { checkSchema } from '../../../src/core/schema/define-schema.ts'
 import { CATALOG, MARKER } from '../../../src/core/schema/system-tables.ts'
 import type { SchemaDefinition, Vault } from '../../../src/index.ts'
-import { column, createVault, defineSchema, VaultError } from '../../../src/index.ts'
+import { column, createVault, VaultError } from '../../../src/index.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
 import { faultyStorage } from '../../support/storages/faulty-storage.ts'
 import { OWNER, TEST_SECRET } from '../../support/vaults/test-vault.ts'
@@ -21,7 +22,7 @@ function open<const S extends SchemaDefinition>(
   tables: S,
   audit: 'on' | 'off' = 'on',
 ): Promise<Vault<S>> {
-  return createVault({ id: 'v1', schema: defineSchema(tables), storage, audit, keys: localKeys({ key: TEST_SECRET }) })
+  return createVault({ id: 'v1', schema: checkSchema(tables), storage, audit, keys: localKeys({ key: TEST_SECRET }) })
 }
 
 /** A handle on which the system tables and the table of records are prepared. */

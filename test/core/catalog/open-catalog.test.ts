@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest'
 import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
+import { checkSchema } from '../../../src/core/schema/define-schema.ts'
 import type { SchemaDefinition, Vault } from '../../../src/index.ts'
 import { column, createVault, defineSchema } from '../../../src/index.ts'
 import type { Place } from '../../support/storages/engines.ts'
@@ -10,7 +11,7 @@ import { OWNER, openPeople, TEST_SECRET } from '../../support/vaults/test-vault.
 
 /** A separate handle on the same storage, so that a rejected opening does not affect the others. */
 function open<const S extends SchemaDefinition>(place: Place, tables: S, id = 'v1', key = TEST_SECRET): Promise<Vault<S>> {
-  return createVault({ id, schema: defineSchema(tables), storage: place.open(), keys: localKeys({ key }) })
+  return createVault({ id, schema: checkSchema(tables), storage: place.open(), keys: localKeys({ key }) })
 }
 
 const BASE = {

@@ -6,8 +6,9 @@ import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
 import { postgresStorage } from '../../../src/adapters/postgres/postgres-storage.ts'
 import { systemScheduler } from '../../../src/adapters/system/system-scheduler.ts'
 import type { Storage, StorageHandle } from '../../../src/core/ports/storage.ts'
+import { checkSchema } from '../../../src/core/schema/define-schema.ts'
 import { CATALOG } from '../../../src/core/schema/system-tables.ts'
-import { openVault } from '../../../src/core/vault/vault.ts'
+import { openVault } from '../../../src/core/vault/open-vault.ts'
 import type { SchemaDefinition, Vault } from '../../../src/index.ts'
 import { column, createVault, defineSchema } from '../../../src/index.ts'
 import { freshDatabase } from '../../support/postgres/fresh-database.ts'
@@ -20,7 +21,7 @@ import { OWNER, TEST_SECRET } from '../../support/vaults/test-vault.ts'
 type Audit = 'on' | 'off'
 
 function open<const S extends SchemaDefinition>(storage: StorageHandle, tables: S, audit: Audit = 'on'): Promise<Vault<S>> {
-  return createVault({ id: 'v1', schema: defineSchema(tables), storage, audit, keys: localKeys({ key: TEST_SECRET }) })
+  return createVault({ id: 'v1', schema: checkSchema(tables), storage, audit, keys: localKeys({ key: TEST_SECRET }) })
 }
 
 const NAME = column.string({ redaction: 'PLAIN_TEXT', token: 'random' })

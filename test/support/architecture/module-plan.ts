@@ -48,12 +48,13 @@ export const ADAPTERS_SEE_CORE = /^src\/core\/(ports\/|util\/|errors\.ts$)/
 /** Adapters that an adapter may import. */
 export const ADAPTERS_SEE_ADAPTERS: Readonly<Record<string, readonly string[]>> = {
   keys: ['system'],
-  blobs: ['errors'],
+  blobs: ['errors', 'packages'],
   'blob-conformance': ['conformance'],
   memory: ['errors'],
   sql: ['errors'],
-  sqlite: ['sql', 'errors'],
-  postgres: ['sql', 'errors'],
+  opentelemetry: ['packages'],
+  sqlite: ['sql', 'errors', 'packages'],
+  postgres: ['sql', 'errors', 'packages'],
 }
 
 /** The one file that connects the default keys and system ports to core, and what it may import. */
@@ -75,7 +76,8 @@ const MACHINE = ['node:crypto', 'node:fs', 'node:fs/promises', 'node:os', 'node:
 export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'src/core': ['re2js', 'uuid', 'zod'],
   'src/adapters/sql': ['kysely', 'node:async_hooks'],
-  'src/adapters/sqlite': ['better-sqlite3', 'kysely', 'node:fs', 'node:path', 'node:timers/promises'],
+  'src/adapters/packages': ['node:module'],
+  'src/adapters/sqlite': ['better-sqlite3', 'kysely', 'node:fs', 'node:path', 'node:sqlite', 'node:timers/promises'],
   'src/adapters/postgres': ['kysely', 'pg'],
   'src/adapters/memory': ['node:async_hooks'],
   'src/adapters/keys': MACHINE,
@@ -84,12 +86,12 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'src/adapters/scanner': ['node:net', 'node:timers/promises'],
   'src/adapters/content-type': ['file-type'],
   'src/adapters/system': MACHINE,
-  'src/audit-verifier': ['node:crypto', 'zod'],
+  'src/audit-verifier': ['node:crypto'],
   'src/http': ['@fastify/busboy', 'jose', 'node:crypto', 'node:http', 'node:net', 'node:stream', 'zod'],
 }
 
 /** Paths that may exist in `src`. */
-export const TOP_LEVEL = /^src\/(index\.ts|create-vault\.ts|(core|adapters|audit-verifier|http)\/.+)$/
+export const TOP_LEVEL = /^src\/(index\.ts|create-vault\.ts|public-errors\.ts|(core|adapters|audit-verifier|http)\/.+)$/
 
 /** Names of files or folders that do not say what they hold. */
 export const EMPTY_NAMES: ReadonlySet<string> = new Set([

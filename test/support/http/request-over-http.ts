@@ -13,7 +13,7 @@ export function carried({ method, args }: LeakRequest): LeakRequest | undefined 
   return { method, args: plain.map((arg) => (isObject(arg) ? carriedOptions(arg) : arg)) }
 }
 
-function carriedOptions({ onLowered: _, columnValues, ...options }: Members): Members {
+function carriedOptions({ onLowered: _, onConflict: _ignored, columnValues, ...options }: Members): Members {
   return Array.isArray(columnValues) ? { ...options, columnValues: columnValues.map(textOf) } : options
 }
 

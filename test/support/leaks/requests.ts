@@ -19,8 +19,11 @@ const MAKERS: readonly (readonly [maker: Maker, need: Action | undefined])[] = [
   [insert, 'CREATE'],
   [insert, 'CREATE'],
   [upsert, 'CREATE'],
+  [insertUntaken, 'CREATE'],
   [update, 'UPDATE'],
   [update, 'UPDATE'],
+  [updateMany, 'UPDATE'],
+  [updateWhere, 'UPDATE'],
   [getByIds, 'READ'],
   [getByIds, 'READ'],
   [lookUp, 'READ'],
@@ -31,6 +34,7 @@ const MAKERS: readonly (readonly [maker: Maker, need: Action | undefined])[] = [
   [tokenView, 'READ'],
   [getOne, 'READ'],
   [remove, 'DELETE'],
+  [deleteWhere, 'DELETE'],
   [detokenize, 'DETOKENIZATION'],
   [detokenize, 'DETOKENIZATION'],
   [detokenize, 'DETOKENIZATION'],
@@ -110,6 +114,44 @@ function update(random: SeededRandom, known: KnownValues): LeakRequest {
   return { method: 'update', args: [table.name, idFor(random, known, table), { fields }, { tokenization: random.chance(0.5) }] }
 }
 
+/** At times records whose unique values exist, visible to the caller or not. */
+function insertUntaken(random: SeededRandom, known: KnownValues): LeakRequest {
+  const { method, args } = insert(random, known)
+  const [table, records, options] = args
+  return { method, args: [table, records, { ...Object(options), onConflict: 'ignore' }] }
+}
+
+function updateMany(random: SeededRandom, known: KnownValues): LeakRequest {
+  const table = tableFor(random, known, 'UPDATE')
+  const columns = columnsFor(random, known, table, 'UPDATE')
+  const changes = Array.from({ length: 1 + random.below(3) }, () => {
+    const named = random.sample(columns, 1 + random.below(Math.min(3, columns.length)))
+    return { id: idFor(random, known, table), fields: recordFor(random, known, table, named) }
+  })
+  return { method: 'updateMany', args: [table.name, changes, { tokenization: random.chance(0.5) }] }
+}
+
+/** The records of a look-up: mostly in a column that has an index. */
+function whereIn(random: SeededRandom, known: KnownValues, table: LeakTable): { columnName: string; columnValues: unknown[] } {
+  const found = table.columns.filter(({ definition }) => definition.unique || definition.searchable || definition.index)
+  const column = random.pick(found.length > 0 && random.chance(0.9) ? found : table.columns)
+  const columnValues = Array.from({ length: 1 + random.below(2) }, () => valueFor(random, known, table, column))
+  return { columnName: column.name, columnValues }
+}
+
+function updateWhere(random: SeededRandom, known: KnownValues): LeakRequest {
+  const table = tableFor(random, known, 'UPDATE')
+  const columns = columnsFor(random, known, table, 'UPDATE')
+  const fields = recordFor(random, known, table, random.sample(columns, 1 + random.below(Math.min(2, columns.length))))
+  const where = { ...whereIn(random, known, table), fields }
+  return { method: 'updateWhere', args: [table.name, where, { tokenization: random.chance(0.5) }] }
+}
+
+function deleteWhere(random: SeededRandom, known: KnownValues): LeakRequest {
+  const table = tableFor(random, known, 'DELETE')
+  return { method: 'deleteWhere', args: [table.name, whereIn(random, known, table)] }
+}
+
 function idFor(random: SeededRandom, known: KnownValues, table: LeakTable): string {
   const ids = known.idsOf(random.chance(0.95) ? table : random.pick(known.tables))
   return ids.length > 0 && random.chance(0.95) ? random.pick(ids) : UNKNOWN_ID
@@ -139,13 +181,7 @@ function getByIds(random: SeededRandom, known: KnownValues): LeakRequest {
 
 function lookUp(random: SeededRandom, known: KnownValues): LeakRequest {
   const table = tableFor(random, known, 'READ')
-  const found = table.columns.filter(({ definition }) => definition.unique || definition.searchable || definition.index)
-  const column = random.pick(found.length > 0 && random.chance(0.9) ? found : table.columns)
-  const values = Array.from({ length: 1 + random.below(2) }, () => valueFor(random, known, table, column))
-  return {
-    method: 'get',
-    args: [table.name, { columnName: column.name, columnValues: values, ...showing(random, known, table) }],
-  }
+  return { method: 'get', args: [table.name, { ...whereIn(random, known, table), ...showing(random, known, table) }] }
 }
 
 function getPage(random: SeededRandom, known: KnownValues): LeakRequest {

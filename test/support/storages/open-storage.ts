@@ -9,6 +9,8 @@ export interface SqliteAddress {
   readonly filename: string
   /** Default: that of the storage. */
   readonly synchronous?: 'full' | 'normal'
+  /** Default: that of the storage. */
+  readonly driver?: 'better-sqlite3' | 'node:sqlite'
 }
 
 /** A schema of a PostgreSQL database; without `schema`, the one that the storage uses by default. */

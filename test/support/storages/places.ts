@@ -55,15 +55,16 @@ export function memoryPlaces(): OpenEngine<'memory'> {
   }
 }
 
-/** Storages in SQLite files, each in a folder of its own. */
-export function sqlitePlaces(): OpenEngine<'sqlite'> {
+/** Storages in SQLite files, each in a folder of its own. Without a driver, with the default one. */
+export function sqlitePlaces(driver?: SqliteAddress['driver']): OpenEngine<'sqlite'> {
   const handles = createHandles()
   let directory: string | undefined
   return {
     name: 'sqlite',
     fresh() {
       directory ??= mkdtempSync(join(tmpdir(), 'strongroom-test-'))
-      const address = { engine: 'sqlite', filename: join(mkdtempSync(join(directory, 'place-')), 'vault.db') } as const
+      const filename = join(mkdtempSync(join(directory, 'place-')), 'vault.db')
+      const address = { engine: 'sqlite', filename, ...(driver === undefined ? {} : { driver }) } as const
       const own = handles.group()
       return {
         open: () => own.keep(openStorage(address)),

@@ -1,9 +1,9 @@
 /** Clause R: a race for one unique key has one winner, and no id is given out twice. */
 
 import { isVaultError } from '../../../core/errors.ts'
-import type { Storage } from '../../../core/ports/storage.ts'
-import { assert, assertEqual } from '../assert.ts'
-import { EVERY, idsFound, KEYED, numbers, THINGS } from '../sample.ts'
+import type { PhysicalTable, Storage } from '../../../core/ports/storage.ts'
+import { assert, assertEqual, assertRejects } from '../assert.ts'
+import { EVERY, idsFound, KEYED, numbers, rowsWithIds, THINGS } from '../sample.ts'
 import { type StorageCase, storageCase } from '../storage-case.ts'
 
 /** Starts all inserts at once and returns the ids of those that succeeded; all others must be conflicts. */
@@ -24,6 +24,9 @@ function raceCase(name: string, insert: (storage: Storage, id: number) => Promis
     assertEqual(await idsFound(storage, 'keyed', EVERY), winners)
   })
 }
+
+/** Ids rise in the order of commits. */
+const ORDERED: PhysicalTable = { name: 'ordered', columns: [], indexes: [], isOrdered: true }
 
 export const raceCases: readonly StorageCase[] = [
   raceCase('R1 of 64 racing inserts of one text exactly one wins', (storage, id) =>
@@ -88,4 +91,24 @@ export const raceCases: readonly StorageCase[] = [
     await storage.insert('keyed', [...others].map((id) => ({ id }))) // biome-ignore format: one line
     assertEqual(await idsFound(storage, 'keyed', EVERY), others)
   }),
+  storageCase(
+    'R9 ids of an ordered table rise in the order of commits, where transactions are serial',
+    [ORDERED],
+    async ({ storage }) => {
+      if (storage.transactions === 'concurrent') return
+      const [early = 0, other = 0] = await storage.reserveIds('ordered', 2)
+      const [late = 0] = await storage.reserveIds('ordered', 1)
+      await storage.insert('ordered', rowsWithIds([late, other]))
+      const error = await assertRejects(storage.insert('ordered', rowsWithIds([early])), 'conflict', 'an early id')
+      assertEqual(error.details[0]?.columns, ['id'])
+      const changes = { updates: [], inserts: [{ table: 'ordered', rows: rowsWithIds([early]) }] }
+      await assertRejects(storage.commit(changes), 'conflict', 'an early id in a commit')
+      const inside = await storage.transaction(async (inner) => {
+        const ids = await inner.reserveIds('ordered', 3)
+        for (const id of [...ids].reverse()) await inner.insert('ordered', rowsWithIds([id]))
+        return ids
+      })
+      assertEqual(await idsFound(storage, 'ordered', EVERY), [other, late, ...inside])
+    },
+  ),
 ]

@@ -1,0 +1,85 @@
+/** Checks what the package contains: documents, one error class for each module system, files that load quickly, resolvable types. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { BUNDLED_PACKAGES, NOTICES } from '../bundled-packages.ts'
+import { SBOM } from '../sbom.ts'
+import type { PackedPackage } from './packed-package.ts'
+import { MODULES, type Trial } from './trial.ts'
+
+const DOCUMENTS = ['LICENSE', 'README.md', 'CHANGELOG.md', 'package.json', `dist/${NOTICES}`, `dist/${SBOM}`]
+/** Entry points that are used where there is no vault. They load no schema library. */
+const THIN = ['errors', 'audit-verifier']
+/** A name that every build of the schema library has. */
+const SCHEMA_LIBRARY = '$ZodType'
+
+/** Runs the checks. */
+export function checkContents(trial: Trial, { folder, tarball }: PackedPackage): void {
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((one) => one.isFile())
+  const paths = files.map((one) => join(one.parentPath, one.name))
+  for (const document of DOCUMENTS) {
+    if (!paths.includes(join(folder, document))) trial.fail(`${document} is not in the package`)
+  }
+  for (const extension of ['.js', '.cjs']) {
+    checkErrorClass(trial, paths, extension)
+    checkThinEntryPoints(trial, join(folder, 'dist'), extension)
+  }
+  const built = paths.filter((one) => /\.c?js$/.test(one))
+  for (const path of built) checkBuiltFile(trial, path)
+  checkBuiltIn(trial, built)
+  for (const path of paths.filter((one) => /\.d\.c?ts$/.test(one))) {
+    if (/(from|import\()\s*['"][^'"]*(?<!\.d)\.[cm]?ts['"]/.test(readFileSync(path, 'utf8')))
+      trial.fail(`${path} imports a .ts file, which is not shipped`)
+  }
+  const attw = [join(MODULES, '@arethetypeswrong/cli/dist/index.js'), '--profile', 'node16', '--no-emoji', tarball]
+  trial.run('the types resolve', { command: 'node', args: attw, folder: trial.home })
+}
+
+function checkErrorClass(trial: Trial, paths: readonly string[], extension: string): void {
+  const classes = paths.filter(
+    (path) => path.endsWith(extension) && /class VaultError\b|VaultError = class\b/.test(readFileSync(path, 'utf8')),
+  )
+  if (classes.length === 1) return
+  trial.fail(`VaultError is declared ${classes.length} times in the ${extension} files; all entry points must share one class`)
+}
+
+function checkThinEntryPoints(trial: Trial, dist: string, extension: string): void {
+  const loadsLibrary = (name: string): boolean =>
+    [...loadedFiles(join(dist, `${name}${extension}`))].some((path) => readFileSync(path, 'utf8').includes(SCHEMA_LIBRARY))
+  if (!loadsLibrary('index'))
+    trial.fail(`No ${extension} file that index loads has ${SCHEMA_LIBRARY}; look for another name of the library`)
+  for (const name of THIN) if (loadsLibrary(name)) trial.fail(`${name}${extension} loads the schema library`)
+}
+
+/** Returns the built files that loading one file loads. */
+function loadedFiles(path: string, found: Set<string> = new Set()): ReadonlySet<string> {
+  if (found.has(path)) return found
+  found.add(path)
+  const text = readFileSync(path, 'utf8')
+  for (const [, target = ''] of text.matchAll(/(?:from ?|import ?|require\()["'](\.[^"']+)["']/g)) {
+    loadedFiles(resolve(dirname(path), target), found)
+  }
+  return found
+}
+
+/** Checks that the packages in the built files, which the build names in comments, are those that the documents list. */
+function checkBuiltIn(trial: Trial, built: readonly string[]): void {
+  const found = new Set<string>()
+  for (const path of built) {
+    for (const [, name = ''] of readFileSync(path, 'latin1').matchAll(/node_modules\/((?:@[\w-]+\/)?[\w.-]+)\//g)) found.add(name)
+  }
+  const [missing, surplus] = [
+    BUNDLED_PACKAGES.filter((name) => !found.has(name)),
+    [...found].filter((name) => !BUNDLED_PACKAGES.includes(name)),
+  ]
+  if (missing.length > 0) trial.fail(`${missing.join(', ')} should be built in, and no built file names them`)
+  if (surplus.length > 0) trial.fail(`${surplus.join(', ')} are built in; list them in BUNDLED_PACKAGES`)
+}
+
+/** Checks that a built file loads no package that is built into ours, and that all its bytes are ASCII, which Node compiles faster. */
+function checkBuiltFile(trial: Trial, path: string): void {
+  const text = readFileSync(path, 'latin1')
+  const imported = BUNDLED_PACKAGES.filter((name) => new RegExp(`(from ?|require\\(|import\\()["']${name}["']`).test(text))
+  if (imported.length > 0) trial.fail(`${path} imports ${imported.join(', ')}, which should be built into it`)
+  if (/#\w+ = exports\./.test(text)) trial.fail(`${path} assigns an export in place of a private member`)
+  if (/[\u0080-\u00ff]/.test(text)) trial.fail(`${path} has characters beyond ASCII`)
+}

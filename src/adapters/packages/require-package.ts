@@ -1,0 +1,36 @@
+/** Loads an optional package at its first use and at once: a static import would fail before this library could say what to install. */
+import { type MissingPackage, missingPackageError } from './missing-package.ts'
+
+const loaded = new Map<string, unknown>()
+
+/**
+ * Returns what a package exports to CommonJS. Looks for it beside this file, and then in the working directory of the process: a bundler
+ * can have moved this file away from it. Throws `failed_precondition` if it cannot be loaded.
+ */
+export function requirePackage(wanted: MissingPackage): unknown {
+  const { name } = wanted
+  const found = loaded.get(name)
+  if (found !== undefined) return found
+  const exported = load(wanted)
+  loaded.set(name, exported)
+  return exported
+}
+
+function load(wanted: MissingPackage): unknown {
+  // Not imported: webpack reads calls of what is imported by this name, and warns of an argument that is not constant.
+  const { createRequire } = process.getBuiltinModule('node:module')
+  try {
+    return createRequire(ownFile())(wanted.name)
+  } catch (error) {
+    try {
+      return createRequire(`${process.cwd()}/`)(wanted.name)
+    } catch {
+      throw missingPackageError(wanted, error)
+    }
+  }
+}
+
+/** CommonJS, also of a bundler, has the name of the file as a variable; there `import.meta` is empty. */
+function ownFile(): string {
+  return typeof __filename === 'string' ? __filename : import.meta.url
+}

@@ -1,0 +1,59 @@
+/** The driver `better-sqlite3`. */
+import type Database from 'better-sqlite3'
+import { VaultError } from '../../core/errors.ts'
+import { requirePackage } from '../packages/require-package.ts'
+import type { DriverDatabase, OpenConnection } from './sqlite-driver.ts'
+import type { RawRow } from './table-work.ts'
+
+/** What needs no package. */
+const OTHERWISE = "Or pass driver: 'node:sqlite' to use the SQLite of Node 24.21 and later."
+
+/** Returns the function that opens connections. Throws `failed_precondition` if the package is not installed. */
+export function loadBetterSqlite(): OpenConnection {
+  const exported = requirePackage({
+    user: 'sqliteStorage',
+    name: 'better-sqlite3',
+    otherwise: OTHERWISE,
+  })
+  // The package exports its class, and the test beside this file opens a database with it.
+  const Driver = exported as typeof Database
+  return (filename, timeoutMs) => {
+    try {
+      return betterSqliteDatabase(new Driver(filename, { timeout: timeoutMs }))
+    } catch (error) {
+      throw isUnbuilt(error) ? unbuiltError() : error
+    }
+  }
+}
+
+/** True if the compiled part of the package is missing, or was compiled for another runtime. It is loaded with the first database. */
+function isUnbuilt(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  const code = 'code' in error ? error.code : undefined
+  return (
+    code === 'MODULE_NOT_FOUND' || code === 'ERR_DLOPEN_FAILED' || error.message.startsWith('Could not locate the bindings file')
+  )
+}
+
+function unbuiltError(): VaultError {
+  return new VaultError(
+    'failed_precondition',
+    `sqliteStorage cannot load the compiled part of better-sqlite3 on this runtime. Run: npm rebuild better-sqlite3. ${OTHERWISE}`,
+  )
+}
+
+/** A connection of the package as the adapter uses it. Its statements are passed on as they are: a wrapper would cost each read. */
+export function betterSqliteDatabase(database: Database.Database): DriverDatabase {
+  return {
+    name: database.name,
+    get inTransaction() {
+      return database.inTransaction
+    },
+    prepare(text, kind) {
+      const statement = database.prepare<unknown[], RawRow>(text).safeIntegers(false)
+      return kind === 'change' ? statement : statement.raw()
+    },
+    pragma: (text) => database.pragma(text, { simple: true }),
+    close: () => void database.close(),
+  }
+}

@@ -1,0 +1,67 @@
+/** Runs an operation and reports its end to the metrics. Errors of the metrics and of their clock change neither its result nor its error. */
+import { outcomeOf } from '../audit/outcome.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Metrics } from '../ports/metrics.ts'
+import type { EventBuilder } from './event-builder.ts'
+
+/** Metrics that never throw, as `quietMetrics` returns them, and the clock that durations are measured with. */
+interface Measuring {
+  readonly metrics: Metrics
+  readonly clock: Clock
+}
+
+/** Notes the event of an operation, which counts its rows. */
+export type NoteEvent = (event: EventBuilder) => void
+
+/** Runs an operation, and returns its result. `operation` as spans name it. */
+export async function runMeasured<T>(
+  { metrics, clock }: Measuring,
+  operation: string,
+  work: (noteEvent: NoteEvent) => Promise<T>,
+): Promise<T> {
+  const began = quietly(() => clock.now())
+  let event: EventBuilder | undefined
+  let failure: string | undefined
+  try {
+    return await work((begun) => {
+      event = begun
+    })
+  } catch (error) {
+    failure = outcomeOf(error).failure
+    throw error
+  } finally {
+    const seconds = began === undefined ? 0 : (quietly(() => secondsSince(clock, began)) ?? 0)
+    const { read, written } = event?.countRows() ?? NO_ROWS
+    const rowsWritten = failure === undefined ? written : 0
+    metrics.operationEnded({ operation, table: event?.table, failure, seconds, rowsRead: read, rowsWritten })
+  }
+}
+
+const NO_ROWS = { read: 0, written: 0 }
+
+const NANOSECONDS_PER_SECOND = 1e9
+
+/** The clock may have gone backwards. */
+function secondsSince(clock: Clock, began: bigint): number {
+  return Math.max(0, Number(clock.now() - began) / NANOSECONDS_PER_SECOND)
+}
+
+function quietly<T>(work: () => T): T | undefined {
+  try {
+    return work()
+  } catch {
+    return undefined
+  }
+}
+
+/** Returns metrics that never throw, so that their errors change no operation. */
+export function quietMetrics(metrics: Metrics): Metrics {
+  return {
+    operationEnded: (end) => void quietly(() => metrics.operationEnded(end)),
+    committed: (operations) => void quietly(() => metrics.committed(operations)),
+    observeCaches(read) {
+      const stop = quietly(() => metrics.observeCaches(read))
+      return () => void (typeof stop === 'function' && quietly(stop))
+    },
+  }
+}

@@ -1,0 +1,66 @@
+/** Delete where: deletes the records with given values in a look-up column, all or none, in one transaction. */
+import { assertVersions } from '../barrier/assert-versions.ts'
+import { requireTable } from '../execution/check-input.ts'
+import type { OperationContext } from '../execution/context.ts'
+import { assertChangeable, findChangeable, parseWhere, requireChangeAccess, type Where } from '../execution/find-changeable.ts'
+import type { Lookup } from '../execution/find-records.ts'
+import type { Operation } from '../execution/operation.ts'
+import { removeFilesOfDeleted } from '../file-store/remove-files.ts'
+import type { Row, Storage } from '../ports/storage.ts'
+import { deleteRows, retryRecords, STALE } from '../records/record-store.ts'
+import type { Table } from '../schema/layout.ts'
+import { retry } from '../util/retry.ts'
+
+/** Input of a deletion by the value of a column. */
+export interface DeleteWhereInput {
+  readonly table: string
+  readonly where: Where
+}
+
+/** A parsed request, before grants are checked. */
+export interface DeleteWhereRequest {
+  readonly table: Table
+  readonly lookup: Lookup
+}
+
+/**
+ * Deletes the records that a read by the column returns, and returns their ids. None is no error. Throws like that read, `limit_exceeded`
+ * for more than `limits.maxRecords`, and `not_found` for one that the caller can read and not delete; nothing is deleted then.
+ */
+export const deleteWhere: Operation<DeleteWhereInput, DeleteWhereRequest, { ids: string[] }> = {
+  action: 'DELETE',
+  resourceType: 'RECORD',
+  verb: 'Delete',
+  recorded: { table: 'name', where: { columnName: 'name', columnValues: 'value' } },
+  parse({ table: name, where }, context) {
+    const table = requireTable(context, name)
+    context.event.setTable(table)
+    return { table, lookup: parseWhere(context, where) }
+  },
+  async execute(context, { table, lookup }) {
+    const ids = await retry(retryRecords(table, context.scheduler), () => deleteFound(context, { table, lookup }))
+    await removeFilesOfDeleted(context, [table])
+    return { ids }
+  },
+}
+
+/** One attempt, in a transaction. Throws STALE if another caller changed one of the records meanwhile. */
+function deleteFound(context: OperationContext, { table, lookup }: DeleteWhereRequest): Promise<string[]> {
+  const access = requireChangeAccess(context, table, 'DELETE')
+  return context.unit.change(async (unit) => {
+    const found = await findChangeable({ ...context, unit }, access, lookup)
+    assertChangeable(access, found, { action: 'DELETE', columns: table.columns })
+    const rows = found.rows.map(({ row }) => row)
+    assertVersions(context.barrier, table, rows)
+    await lock(unit.storage, table, rows)
+    const deleted = await deleteRows(unit.storage, context, { table, rows: rows.map(({ id }) => id) })
+    context.event.setWrittenRows(table, deleted)
+    return [...found.ids]
+  })
+}
+
+/** Increments the versions, so that no other caller gives a record another value before it is deleted. */
+async function lock(storage: Storage, table: Table, rows: readonly Row[]): Promise<void> {
+  const patches = rows.map(({ id, version }) => ({ id, version, set: {} }))
+  if (patches.length > 0 && (await storage.update(table.physical.name, patches)).includes(false)) throw STALE
+}

@@ -1,0 +1,91 @@
+/** Update many: writes named columns of many records of one table, each its own, all or none, with one read and one write of storage. */
+import { BYOT_MODES, type ByotMode } from '../barrier/supplied-tokens.ts'
+import {
+  assertNotEmpty,
+  assertOptions,
+  notFoundAt,
+  parseByot,
+  parseFlag,
+  parseList,
+  paths,
+  requireTable,
+  toTexts,
+} from '../execution/check-input.ts'
+import { assertColumnsWritable, checkOverwrites, requireAccess } from '../execution/grants.ts'
+import type { Operation } from '../execution/operation.ts'
+import type { UpdatedRecord, UpdateOptions } from '../records/change-store.ts'
+import { changeRecords, parseChanges, updatedRecords } from '../records/change-store.ts'
+import type { Table } from '../schema/layout.ts'
+import { at } from '../util/at.ts'
+import { readInput } from '../util/boundary.ts'
+
+/** A record to update, and what to write over it: values and, where the caller supplies them, tokens, by column. */
+export interface RecordChange {
+  readonly id: string
+  readonly fields: unknown
+  readonly tokens?: unknown
+}
+
+/** Input of an update of many records. */
+export interface UpdateManyInput {
+  readonly table: string
+  readonly records: readonly RecordChange[]
+  readonly options?: UpdateOptions
+}
+
+/** A parsed request, before grants are checked. */
+export interface UpdateManyRequest {
+  readonly table: Table
+  readonly ids: readonly string[]
+  readonly records: readonly unknown[]
+  readonly tokenization: boolean
+  readonly mode: ByotMode
+}
+
+/**
+ * Updates each record as `update` does, in order and in one transaction, and returns them in order. Throws like `update`, with the index of
+ * the record, and `invalid_request` if two name one id; nothing is changed then.
+ */
+export const updateMany: Operation<UpdateManyInput, UpdateManyRequest, { records: UpdatedRecord[] }> = {
+  action: 'UPDATE',
+  resourceType: 'RECORD',
+  verb: 'Update',
+  recorded: {
+    table: 'name',
+    records: { id: 'value', fields: 'columns', tokens: 'columns' },
+    tokenization: 'flag',
+    byot: BYOT_MODES,
+  },
+  parse({ table: name, records: given, options = {} }, context) {
+    const table = requireTable(context, name)
+    context.event.setTable(table)
+    assertOptions<UpdateOptions>(options, ['tokenization', 'byot'])
+    const tokenization = parseFlag(options.tokenization, 'tokenization')
+    const mode = parseByot(options.byot)
+    assertNotEmpty(given, 'update')
+    const records = parseList(context, given, 'records')
+    return { table, records, ids: toTexts(records.map((record) => memberOf(record, 'id'))), tokenization, mode }
+  },
+  async execute(context, { table, ids, records, tokenization, mode }) {
+    const access = requireAccess(context, table, 'UPDATE')
+    const changes = readInput(() => {
+      const given = records.map((record, index) => {
+        return { fields: memberOf(record, 'fields'), tokens: memberOf(record, 'tokens'), index }
+      })
+      const members = given.flatMap(({ fields, tokens }) => [fields, tokens])
+      assertColumnsWritable(context, access, { members, action: 'UPDATE' })
+      return parseChanges(context, table, { mode, given })
+    })
+    const overwritten = await changeRecords(context, {
+      ...{ table, ids, changes },
+      check: (overwrites) => checkOverwrites(context, access, overwrites),
+      notFound: (missing) => notFoundAt(table, ids, { missing, where: paths('records', missing) }),
+    })
+    const updated = updatedRecords(context, table, { ...overwritten, changes, tokenization })
+    return { records: updated.map((record, index) => ({ ...record, id: at(ids, index) })) }
+  },
+}
+
+function memberOf(record: unknown, name: keyof RecordChange): unknown {
+  return typeof record === 'object' && record !== null ? Reflect.get(record, name) : undefined
+}

@@ -1,0 +1,85 @@
+/** Update where: writes the same values over the records with given values in a look-up column, all or none, in one transaction. */
+import { assertOptions, parseFlag, requireTable } from '../execution/check-input.ts'
+import { findChangeable, notChangeable, parseWhere, requireChangeAccess, type Where } from '../execution/find-changeable.ts'
+import type { Lookup } from '../execution/find-records.ts'
+import { assertColumnsWritable, checkOverwrites } from '../execution/grants.ts'
+import type { Operation } from '../execution/operation.ts'
+import type { UpdatedRecord } from '../records/change-store.ts'
+import { overwrite, parseChanges, retryUpdate, updatedRecords } from '../records/change-store.ts'
+import type { Table } from '../schema/layout.ts'
+import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
+import { at } from '../util/at.ts'
+import { readInput } from '../util/boundary.ts'
+import { retry } from '../util/retry.ts'
+
+/** The records to update, and the values to write over each. */
+export interface WhereChange extends Where {
+  readonly fields: unknown
+}
+
+/** Options of an update by the value of a column. It takes no tokens: those of several records differ. */
+export interface UpdateWhereOptions {
+  /** Return the tokens of the columns that were given a value. Default false. */
+  readonly tokenization?: boolean
+}
+
+/** Input of an update by the value of a column. */
+export interface UpdateWhereInput {
+  readonly table: string
+  readonly where: WhereChange
+  readonly options?: UpdateWhereOptions
+}
+
+/** A parsed request, before grants are checked. */
+export interface UpdateWhereRequest {
+  readonly table: Table
+  readonly lookup: Lookup
+  readonly fields: unknown
+  readonly tokenization: boolean
+}
+
+/**
+ * Updates the records that a read by the column returns, and returns them in the order of insertion. None is no error. Throws like that
+ * read and like `update`, `limit_exceeded` for more than `limits.maxRecords`, and `not_found` for one that the caller can read and not
+ * update; nothing is changed then.
+ */
+export const updateWhere: Operation<UpdateWhereInput, UpdateWhereRequest, { records: UpdatedRecord[] }> = {
+  action: 'UPDATE',
+  resourceType: 'RECORD',
+  verb: 'Update',
+  recorded: {
+    table: 'name',
+    where: { columnName: 'name', columnValues: 'value', fields: 'columns' },
+    tokenization: 'flag',
+  },
+  parse({ table: name, where, options = {} }, context) {
+    const table = requireTable(context, name)
+    context.event.setTable(table)
+    assertOptions<UpdateWhereOptions>(options, ['tokenization'])
+    const lookup = parseWhere(context, where, ['fields'])
+    const fields = typeof where === 'object' && where !== null ? Reflect.get(where, 'fields') : undefined
+    return { table, lookup, fields, tokenization: parseFlag(options.tokenization, 'tokenization') }
+  },
+  async execute(context, { table, lookup, fields, tokenization }) {
+    const access = requireChangeAccess(context, table, 'UPDATE')
+    const change = readInput(() => {
+      assertColumnsWritable(context, access, { members: [fields], action: 'UPDATE' })
+      const given = [{ fields, tokens: undefined, index: undefined }]
+      return at(parseChanges(context, table, { mode: 'DISABLE', given }), 0)
+    })
+    const write = async (unit: UnitOfWork) => {
+      const found = await findChangeable({ ...context, unit }, access, lookup)
+      if (found.rows.length === 0) return []
+      const rows = found.rows.map(({ row }) => row)
+      const changes = rows.map(() => change)
+      const overwritten = await overwrite(unit, context, {
+        ...{ table, changes, rows },
+        check: (overwrites) => checkOverwrites(context, access, overwrites),
+        notFound: (missing) => notChangeable(access, found.ids, missing),
+      })
+      return updatedRecords(context, table, { ...overwritten, changes, tokenization })
+    }
+    const { unit } = context
+    return { records: await retry(retryUpdate(table, context), (attempt) => (attempt === 1 ? write(unit) : unit.change(write))) }
+  },
+}

@@ -1,0 +1,207 @@
+/** Writes the changes of existing records, all or none: what all updates share. The grants of the caller are checked by a function that they pass. */
+import { mintRecords, type StoredRecord } from '../barrier/mint-tokens.ts'
+import type { RecordIndex, Values } from '../barrier/parse-record.ts'
+import { parseFields, recordDetail, recordPath } from '../barrier/parse-record.ts'
+import { decodeRecordIds } from '../barrier/record-ids.ts'
+import type { ByotMode } from '../barrier/supplied-tokens.ts'
+import { assertOwnFormsUnused, parseTokens } from '../barrier/supplied-tokens.ts'
+import { fault } from '../errors.ts'
+import type { RowAccess } from '../policy/table-access.ts'
+import type { Scheduler } from '../ports/scheduler.ts'
+import type { Row } from '../ports/storage.ts'
+import type { CheckedOverwrites, Overwrite } from '../row-access/overwrite.ts'
+import type { Table } from '../schema/layout.ts'
+import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
+import { at } from '../util/at.ts'
+import { type RetryPolicy, retry, retryStale } from '../util/retry.ts'
+import { toTimestamp } from '../util/timestamp.ts'
+import { assertUnredacted } from './assert-unredacted.ts'
+import type { Written } from './record-store.ts'
+import { mintInputOf, STALE, storeChanges } from './record-store.ts'
+import type { WritingContext } from './writing-context.ts'
+
+/** An updated record; `updatedAt` is RFC 3339 with nine decimals. */
+export interface UpdatedRecord extends StoredRecord {
+  readonly updatedAt: string
+}
+
+/** Options of an update. */
+export interface UpdateOptions {
+  /** Return the tokens of the columns that were given a value. Default false. */
+  readonly tokenization?: boolean
+  /** Whether the change can, or must, have tokens supplied by the caller. Default DISABLE. */
+  readonly byot?: ByotMode
+}
+
+/** The dependencies of an update. */
+export interface ChangingContext extends WritingContext {
+  readonly unit: UnitOfWork
+  readonly scheduler: Scheduler
+}
+
+/** What a caller asks to write over one record. */
+export interface GivenChange {
+  readonly fields: unknown
+  readonly tokens: unknown
+  readonly index: RecordIndex
+}
+
+/** The values and supplied tokens to write over one record, and its index in the request. */
+export interface Change {
+  readonly values: Values
+  readonly supplied: ReadonlyMap<string, string> | undefined
+  readonly index: RecordIndex
+}
+
+/** Returns the parsed changes. Throws for a value or token that its column does not accept. */
+export function parseChanges(
+  { barrier, layout }: Pick<ChangingContext, 'barrier' | 'layout'>,
+  table: Table,
+  { mode, given }: { readonly mode: ByotMode; readonly given: readonly GivenChange[] },
+): Change[] {
+  const changes = given.map(({ fields, tokens, index }) => {
+    const values = parseFields(table, fields, index)
+    if (values.every((value) => value === undefined))
+      throw fault(
+        'invalid_request',
+        recordDetail(table, index),
+      )`${recordPath(index)}.fields names no column of table ${table.name}. Name at least one.`
+    return { values, supplied: parseTokens(table, tokens, { mode, values, index }), index }
+  })
+  assertOwnFormsUnused({ ring: barrier.ring, layout }, table, {
+    tokens: changes.map(({ supplied }) => supplied),
+    values: changes.map(({ values }) => values),
+    indexes: changes.map(({ index }) => index),
+  })
+  return changes
+}
+
+/** Returns the policy of an update: it runs again if others changed one of its records meanwhile. */
+export function retryUpdate({ name }: Table, { scheduler }: Pick<ChangingContext, 'scheduler'>): RetryPolicy {
+  return retryStale(
+    STALE,
+    scheduler,
+    () => fault('aborted', { table: name })`The record of table ${name} changed concurrently in every attempt. Retry.`,
+  )
+}
+
+/** What an update does with the grants of its caller, and with records that the caller cannot reach. */
+export interface ChangeChecks {
+  readonly table: Table
+  /** Checks overwrites against the grants of the caller. Throws `forbidden`. */
+  check(overwrites: readonly Overwrite[]): CheckedOverwrites
+  /** Returns the error for the positions of changes whose row is invisible, or does not exist. */
+  notFound(positions: readonly number[]): Error
+}
+
+/** The row of each change; undefined where there is none. */
+interface Overwriting {
+  readonly changes: readonly Change[]
+  readonly rows: readonly (Row | undefined)[]
+}
+
+/** The written rows, and the caller's access to each before. */
+export interface Overwritten {
+  readonly written: Written
+  readonly before: readonly RowAccess[]
+}
+
+/**
+ * One attempt: writes the changes over their rows, all or none. Throws STALE if others changed a row meanwhile. A row that is invisible for
+ * its change is refused like one that does not exist, in whatever order they come.
+ */
+export async function overwrite(
+  unit: UnitOfWork,
+  context: WritingContext,
+  { table, check, notFound, changes, rows: found }: ChangeChecks & Overwriting,
+): Promise<Overwritten> {
+  const overwrites = changes.flatMap(({ values, index }, position) => {
+    const row = found[position]
+    return row === undefined ? [] : [{ row, values, index, position }]
+  })
+  const { existing, invisible } = check(overwrites)
+  const hidden = new Set(invisible)
+  const reached = new Set(overwrites.flatMap((one) => (hidden.has(one) ? [] : [one.position])))
+  const missing = [...changes.keys()].filter((position) => !reached.has(position))
+  if (missing.length > 0) throw notFound(missing)
+  assertUnredacted(context.barrier, table, { existing, records: overwrites })
+  const written = await storeChanges(unit, context, {
+    table,
+    rows: overwrites.map(({ row }) => row),
+    records: changes.map(({ values }) => values),
+    supplied: changes.map(({ supplied }) => supplied),
+    indexes: changes.map(({ index }) => index),
+  })
+  return { written, before: existing.map((one) => one.access) }
+}
+
+/** The ids of different records, and the change of each. */
+interface IdentifiedChanges extends ChangeChecks {
+  readonly ids: readonly string[]
+  readonly changes: readonly Change[]
+}
+
+/** Writes the changes over the records of these ids, all or none, and tries again if others changed one meanwhile. */
+export function changeRecords(context: ChangingContext, { ids, changes, ...checks }: IdentifiedChanges): Promise<Overwritten> {
+  const { table } = checks
+  const { unit } = context
+  const rowIds = decodeRecordIds(context.barrier.ring, table, ids)
+  assertDifferent(table, changes, rowIds)
+  const policy = retryUpdate(table, context)
+  const write = async (inner: UnitOfWork) => {
+    const rows = await rowsOf(inner, table, rowIds)
+    return overwrite(inner, context, { ...checks, changes, rows })
+  }
+  // Values are sealed before the transaction begins. If that was too early, the records are read inside of it.
+  const alone = () => retry(policy, (attempt) => (attempt === 1 ? write(unit) : unit.change(write)))
+  const [row] = rowIds
+  if (row === undefined || rowIds.length > 1) return alone()
+  return unit.changeInTurn(`${table.physical.name} ${row}`, { alone, shared: (shared) => retry(policy, () => write(shared)) })
+}
+
+/** Throws `invalid_request` if two changes name one record, because one of them would be lost. */
+function assertDifferent(table: Table, changes: readonly Change[], rowIds: readonly (number | undefined)[]): void {
+  const first = new Map<number, number>()
+  for (const [position, row] of rowIds.entries()) {
+    if (row === undefined) continue
+    const earlier = first.get(row)
+    if (earlier !== undefined) {
+      const { index } = at(changes, position)
+      const detail = recordDetail(table, index)
+      throw fault(
+        'invalid_request',
+        detail,
+      )`${recordPath(index)} and ${recordPath(at(changes, earlier).index)} have the same id. Name each record once.`
+    }
+    first.set(row, position)
+  }
+}
+
+/** Returns the row of each row id; undefined for one that does not exist. */
+async function rowsOf(
+  { storage }: UnitOfWork,
+  table: Table,
+  rowIds: readonly (number | undefined)[],
+): Promise<(Row | undefined)[]> {
+  const known = rowIds.filter((row) => row !== undefined)
+  const rows = known.length === 0 ? [] : await storage.get(table.physical.name, known)
+  let next = 0
+  return rowIds.map((row) => (row === undefined ? undefined : rows[next++]))
+}
+
+/** Returns the updated records in order, with their tokens where they are asked for. */
+export function updatedRecords(
+  { barrier, clock }: Pick<ChangingContext, 'barrier' | 'clock'>,
+  table: Table,
+  {
+    written,
+    before,
+    changes,
+    tokenization,
+  }: Overwritten & { readonly changes: readonly Change[]; readonly tokenization: boolean },
+): UpdatedRecord[] {
+  const values = changes.map((change) => change.values)
+  const wanted = tokenization ? mintInputOf(written, values, before) : undefined
+  const updatedAt = toTimestamp(clock.now())
+  return mintRecords(barrier.ring, table, written.ids, wanted).map((stored) => ({ ...stored, updatedAt }))
+}

@@ -1,0 +1,310 @@
+import type { AuditContext } from '../audit-log/audit-context.ts'
+import { createChainPool } from '../audit-log/chain-pool.ts'
+import { checkpointAudit, parseCheckpointOptions } from '../audit-log/checkpoint-audit.ts'
+import { createEventStore, type EventStore } from '../audit-log/event-store.ts'
+import { exportAudit } from '../audit-log/export-audit.ts'
+import type { VerifyAuditOptions } from '../audit-log/verify-audit.ts'
+import { verifyAudit } from '../audit-log/verify-audit.ts'
+import type { Barrier } from '../barrier/barrier.ts'
+import { CATALOG_MOVED, retryingBarrier } from '../barrier/barrier.ts'
+import { applySchema } from '../catalog/apply-schema.ts'
+import type { CatalogFence } from '../catalog/catalog-fence.ts'
+import { createCatalogFence } from '../catalog/catalog-fence.ts'
+import { openCatalog } from '../catalog/open-catalog.ts'
+import { expiredCredentialsPass } from '../credentials/purge-credentials.ts'
+import { Fault, VaultError } from '../errors.ts'
+import { requireTable } from '../execution/check-input.ts'
+import type { Limits, SessionContext } from '../execution/context.ts'
+import { createJoinedCalls } from '../execution/joined-calls.ts'
+import { createLifetime, createTransactionLifetime, type Lifetime } from '../execution/lifetime.ts'
+import { withVerb, withVerbOf } from '../execution/operation-errors.ts'
+import { quietMetrics } from '../execution/run-measured.ts'
+import type { QueryValue } from '../expressions/parameter-values.ts'
+import { removalPass } from '../file-store/remove-files.ts'
+import { type MaintenancePass, runPass } from '../maintenance/run-pass.ts'
+import type { Caller } from '../policy/caller.ts'
+import { parseCaller } from '../policy/caller.ts'
+import { compilePolicy } from '../policy/compile-policy.ts'
+import { accessOf, readCachedAccesses } from '../policy/create-access.ts'
+import { explainAccess } from '../policy/explain-access.ts'
+import type { Log } from '../ports/log.ts'
+import { readQueryForms } from '../queries/query-forms.ts'
+import { readQuery } from '../queries/query-text.ts'
+import { explainQuery } from '../queries/run-query.ts'
+import { purgePass } from '../records/transient-store.ts'
+import type { SchemaDefinition } from '../schema/column.ts'
+import { checkSchema } from '../schema/define-schema.ts'
+import type { SchemaDescription } from '../schema/describe-schema.ts'
+import { describeSchema } from '../schema/describe-schema.ts'
+import type { Layout } from '../schema/layout.ts'
+import { RECORD_ID_NAME } from '../schema/names.ts'
+import { CATALOG } from '../schema/system-tables.ts'
+import type { SqlQuery } from '../sql/sql.ts'
+import type { OnCommit } from '../unit-of-work/note-commit.ts'
+import { assertOutsideTransaction, outsideTransactions } from '../unit-of-work/outside-transactions.ts'
+import { recordedUnits } from '../unit-of-work/recorded-units.ts'
+import type { UnitFactories, UnitFactory } from '../unit-of-work/unit-of-work.ts'
+import { unrecordedUnits } from '../unit-of-work/unrecorded-units.ts'
+import { guard, guardAround, type RunCallback, readInput } from '../util/boundary.ts'
+import { assertNoNulls } from '../util/null-options.ts'
+import { parseOnProgress } from '../util/progress.ts'
+import { retry } from '../util/retry.ts'
+import { assertNotAborted, parseSignal } from '../util/signal.ts'
+import { type VerifyRecordsOptions, verifyRecords } from '../verification/verify-records.ts'
+import type { OpenOptions } from './options.ts'
+import { parseOptions } from './options.ts'
+import { toExplained } from './query-input.ts'
+import { createSession } from './session.ts'
+import type { Vault, VaultInTransaction } from './vault.ts'
+import { createVaultCredentials, recordRefusal } from './vault-credentials.ts'
+import { createVaultFiles } from './vault-files.ts'
+import { type Watch, type WatchOptions, watched } from './watched-work.ts'
+
+/** Maximum number of attempts to open, if other processes keep changing the schema. */
+const MAX_ATTEMPTS = 10
+
+/**
+ * Opens a vault with the given ports. Throws `invalid_request` for an invalid option, `failed_precondition` if storage, key or schema
+ * do not fit, `data_loss` for a damaged catalog, `aborted` if other processes keep changing the schema. No record is changed then.
+ */
+export function openVault<S extends SchemaDefinition, Role extends string>(
+  options: OpenOptions<S, Role>,
+): Promise<Vault<S, Role>> {
+  return guardAround('Cannot open the vault.', (run) => open(options, run)).catch((error: unknown) => {
+    const isAborted = Fault.isFault(error) && error.code === 'cancelled'
+    throw isAborted ? new VaultError(error.code, `Cannot open the vault. ${error.message}`) : error
+  })
+}
+
+async function open<S extends SchemaDefinition, Role extends string>(
+  options: OpenOptions<S, Role>,
+  run: RunCallback,
+): Promise<Vault<S, Role>> {
+  const limits = parseOptions(options)
+  const { signal, report } = readInput(() => ({
+    signal: parseSignal(options.signal),
+    report: parseOnProgress(options.onProgress, run),
+  }))
+  const { tables } = checkSchema(readInput(() => options.schema.tables))
+  const policy = {
+    maxAttempts: MAX_ATTEMPTS,
+    shouldRetry: (error: unknown) => error === CATALOG_MOVED,
+    exhausted: () => new VaultError('aborted', 'Cannot open the vault: other processes keep changing its schema. Retry.'),
+  }
+  const opened = await retry(policy, async () => {
+    assertNotAborted(signal)
+    const catalog = await openCatalog(options, options.id, tables)
+    const layout = await applySchema(options.storage, {
+      ...{ catalog, definition: tables, scheduler: options.scheduler },
+      ...{ signal, report },
+    })
+    const schema = describeSchema(layout, tables)
+    return {
+      barrier: catalog.barrier,
+      catalog: createCatalogFence(catalog, tables),
+      layout,
+      schema,
+      closeKeys: () => catalog.close(),
+    }
+  })
+  return createVault(options, { ...opened, limits })
+}
+
+/** Returns a log that never throws, so that its errors change neither a result nor an error. */
+function quietLog(log: Log | undefined): Log | undefined {
+  if (log === undefined) return undefined
+  const quiet = (level: keyof Log) => (fields: object, message: string) => {
+    try {
+      const returned: unknown = log[level](fields, message)
+      if (returned instanceof Promise) returned.catch(() => {})
+    } catch {
+      // The result of the operation matters more than its log.
+    }
+  }
+  return { info: quiet('info'), warn: quiet('warn'), error: quiet('error') }
+}
+
+/** The result of opening a vault. */
+interface Opened {
+  readonly barrier: Barrier
+  readonly catalog: CatalogFence
+  readonly layout: Layout
+  readonly schema: SchemaDescription
+  readonly limits: Limits
+  /** Overwrites the keys in memory. */
+  closeKeys(): void
+}
+
+function createVault<S extends SchemaDefinition, Role extends string>(
+  options: OpenOptions<S, Role>,
+  { barrier, catalog, layout, schema, limits, closeKeys }: Opened,
+): Vault<S, Role> {
+  const { id, storage, clock, scheduler, hash, tracing, accountId = id } = options
+  const log = quietLog(options.log)
+  const metrics = options.metrics === undefined ? undefined : quietMetrics(options.metrics)
+  const policy = readInput(() => compilePolicy(options.policy ?? {}, layout), VaultError.isGenuine)
+  const events = createEventStore({ barrier, clock, hash, vaultID: id, accountID: accountId, catalog, log })
+  const audit: AuditContext = { storage, events, scheduler, barrier, catalog, clock, hash, vaultID: id, accountID: accountId }
+  const lifetime = createLifetime()
+  const factories = unitFactoriesOf(options, { events, catalog, log, isAlone: lifetime.isAlone, onCommit: metrics?.committed })
+  const outer = outsideTransactions(storage, factories.outer)
+  const shared = { barrier, catalog, clock, layout, limits, scheduler, tracing, metrics, log, audit }
+  const joined = createJoinedCalls(scheduler)
+  const files = createVaultFiles(options, { barrier, catalog, layout, log, contextOf: (caller) => outerContext(caller) })
+  const contextIn = (within: Pick<SessionContext, 'units' | 'lifetime' | 'files' | 'joined'>, caller: Caller): SessionContext => {
+    return { ...shared, ...within, caller, access: accessOf(policy, caller) }
+  }
+  const outerContext = (caller: Caller): SessionContext =>
+    contextIn({ units: outer, lifetime, files: files.outer, joined }, caller)
+  const stopObserving = metrics?.observeCaches(() => [readCachedAccesses(policy), readQueryForms({ layout })])
+  const outsideAround = <T>(failed: string, work: (run: RunCallback) => Promise<T>): Promise<T> =>
+    guardAround(failed, async (run) => {
+      assertOutsideTransaction(storage)
+      return lifetime.run(async () => work(run))
+    })
+  const outsideWatched = <T>(verb: string, given: WatchOptions | undefined, work: (watch: Watch) => Promise<T>): Promise<T> =>
+    outsideAround(`${verb} failed.`, (run) => watched({ verb, given, run }, work))
+  const outside = <T>(failed: string, work: () => Promise<T>): Promise<T> => outsideAround(failed, work)
+  const credentialPorts = { storage, clock, barrier, reloadKeys: () => catalog.reload(storage), contextOf: outerContext, outside }
+  const within = (units: UnitFactory, calls: Lifetime): VaultInTransaction<S, Role> => ({
+    as: (caller) =>
+      createSession<S>(contextIn({ units, lifetime: calls, files: files.inTransaction, joined: undefined }, parseCaller(caller))),
+  })
+  return {
+    id,
+    accountId,
+    schema,
+    as: (caller) => createSession<S>(outerContext(parseCaller(caller))),
+    transaction: (work) =>
+      outsideAround('The transaction failed.', (run) => {
+        assertFunction(work, 'The transaction failed. The work of a transaction must be a function.')
+        return factories.transact((units) => {
+          const calls = createTransactionLifetime()
+          return calls.run(() => run(() => work(within(units, calls))))
+        })
+      }),
+    withTransaction: (hostTransaction) =>
+      within(
+        withVerb('Join', () => factories.join(hostTransaction)),
+        lifetime,
+      ),
+    ping: () =>
+      outside('Ping failed.', async () => {
+        await storage.find(CATALOG.name, { kind: 'all' }, { order: 'asc', limit: 1, columns: [] })
+        return { ok: true }
+      }),
+    purgeExpired: (given) =>
+      outsideWatched('Purge', given, async ({ signal, report }) => {
+        let before = 0
+        const run = async (pass: MaintenancePass): Promise<number> => {
+          const rows = await runPass(pass, { scheduler, signal, onProgress: (done) => report?.({ done: before + done }) })
+          before += rows
+          return rows
+        }
+        return {
+          deleted: await run(purgePass(storage, { clock, layout })),
+          files: await run(removalPass(files.outer)),
+          credentials: await run(expiredCredentialsPass(storage, { clock })),
+        }
+      }),
+    scanFiles: (given) => outsideWatched('Scan', given, async (watch) => ({ scanned: (await files.scans?.scanDue(watch)) ?? 0 })),
+    downloadWithTicket: (ticket, opening, request) => files.download(ticket, opening, request),
+    uploadWithTicket: (ticket, given, request) => files.upload(ticket, given, request),
+    credentials: createVaultCredentials(credentialPorts),
+    recordRefusal: (refusal) => guard('Request failed.', () => recordRefusal(credentialPorts, refusal)),
+    explain: (caller, action, name, explaining) =>
+      withVerb('Explain', () => {
+        const explained = parseCaller(caller)
+        return readInput(() => {
+          assertNoNulls(explaining)
+          return explainAccess(policy, explained, { action, table: requireTable({ layout }, name), ...explaining })
+        })
+      }),
+    explainQuery: (query: string | SqlQuery, second: readonly QueryValue[] | Caller, third?: Caller) =>
+      withVerb('Query', () => {
+        lifetime.assertOpen()
+        const { values, caller } = toExplained(second, third)
+        return explainQuery(
+          { barrier, layout, access: accessOf(policy, parseCaller(caller)) },
+          readQuery(query, { layout, idName: RECORD_ID_NAME, limits }, values),
+        )
+      }),
+    verifyRecords: (given) =>
+      outsideWatched('Verify', given, (watch) => {
+        const { table } = readInput((): VerifyRecordsOptions => ({ ...given }))
+        const tables = table === undefined ? [...layout.tables.values()] : [requireTable({ layout }, table)]
+        return verifyRecords({ ...shared, barrier: retryingBarrier(barrier), storage }, tables, watch)
+      }),
+    verifyAudit: (given) =>
+      outsideWatched('Verify', given, (watch) => {
+        const { checkpoints } = readInput((): VerifyAuditOptions => ({ ...given }))
+        return verifyAudit(audit, { ...(checkpoints === undefined ? {} : { checkpoints }), ...watch })
+      }),
+    exportAudit: (exporting) =>
+      guardedLines(() => {
+        assertOutsideTransaction(storage)
+        lifetime.assertOpen()
+        return exportAudit(audit, exporting)
+      }),
+    checkpointAudit: (given) =>
+      outsideAround('Checkpoint failed.', (run) => {
+        const { signer, sink } = readInput(() => parseCheckpointOptions(given))
+        return checkpointAudit(audit, { signer, sink: async (signed) => run(async () => sink?.(signed)) })
+      }),
+    close: () =>
+      guard('Close failed.', async () => {
+        const callsEnd = lifetime.close()
+        await files.stop()
+        await callsEnd
+        try {
+          await files.outer.blobs.close()
+          await storage.close()
+        } finally {
+          closeKeys()
+          stopObserving?.()
+        }
+      }),
+    async [Symbol.asyncDispose]() {
+      await this.close()
+    },
+  }
+}
+
+/** Throws `invalid_request` for anything but a function: calling it would throw an error of the engine, as if it were the callback's own. */
+function assertFunction(callback: unknown, sentence: string): void {
+  if (typeof callback !== 'function') throw new VaultError('invalid_request', sentence)
+}
+
+/** Yields the lines of an export. Its errors are thrown as they may leave the vault. */
+async function* guardedLines(exporting: () => AsyncIterable<string>): AsyncGenerator<string> {
+  try {
+    yield* exporting()
+  } catch (error) {
+    throw withVerbOf({ verb: 'Export' }, error)
+  }
+}
+
+/** Returns the unit factories of a vault. Only this function depends on whether the audit is on. */
+function unitFactoriesOf(
+  {
+    audit,
+    storage,
+    scheduler,
+    clock,
+    entropy,
+  }: Pick<OpenOptions<SchemaDefinition>, 'audit' | 'storage' | 'scheduler' | 'clock' | 'entropy'>,
+  { events, catalog, log, isAlone, onCommit }: UnitResources,
+): UnitFactories {
+  if (audit === 'off') return unrecordedUnits({ storage, scheduler, clock, isAlone, onCommit, catalog })
+  const chains = createChainPool(storage, events, entropy)
+  return recordedUnits({ storage, scheduler, clock, isAlone, onCommit, chains, events, catalog, log })
+}
+
+/** What the units of a vault share with its calls. */
+interface UnitResources {
+  readonly events: EventStore
+  readonly catalog: CatalogFence
+  readonly log: Log | undefined
+  readonly onCommit: OnCommit
+  isAlone(): boolean
+}

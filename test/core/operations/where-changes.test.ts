@@ -1,0 +1,200 @@
+/** Deletions and updates by the value of a column: the records that a read by the column returns are changed, all or none, and no others. */
+import { expect, it } from 'vitest'
+import type { PolicyFor, StorageHandle } from '../../../src/index.ts'
+import type { Clients } from '../../support/audit/audited-clients.ts'
+import { callerOf, eventsBy, openClients } from '../../support/audit/audited-clients.ts'
+import type { Engine } from '../../support/storages/engines.ts'
+import { onEachStorage } from '../../support/storages/engines.ts'
+import type { Moment } from '../../support/storages/interposed-storage.ts'
+import { interposedStorage } from '../../support/storages/interposed-storage.ts'
+import { OWNER } from '../../support/vaults/test-vault.ts'
+
+const POLICY = {
+  swede: ["ALLOW READ, UPDATE, DELETE ON clients.* WITH REDACTION = PLAIN_TEXT WHERE country = 'SE'"],
+  reader: ['ALLOW READ ON clients.* WITH REDACTION = PLAIN_TEXT', "ALLOW UPDATE, DELETE ON clients.* WHERE country = 'SE'"],
+  unread: ['ALLOW SEARCH, UPDATE, DELETE ON clients.*'],
+  unsearched: ['ALLOW READ, UPDATE, DELETE ON clients.*', 'DENY SEARCH ON clients.salary'],
+  viewer: ['ALLOW READ ON clients.* WITH REDACTION = PLAIN_TEXT'],
+  narrow: ['ALLOW READ, DELETE, UPDATE ON clients.country WITH REDACTION = PLAIN_TEXT'],
+} as const satisfies PolicyFor<Clients>
+
+const PEOPLE = [
+  { name: 'Anna', email: 'anna@acme.example', country: 'SE', salary: 100 },
+  { name: 'Bert', email: 'bert@acme.example', country: 'DE', salary: 100 },
+  { name: 'Cilla', email: 'cilla@acme.example', country: 'SE', salary: 300 },
+] as const
+
+async function open(storage: StorageHandle, limits = {}) {
+  const vault = await openClients(storage, { policy: POLICY, limits })
+  const owner = vault.as(OWNER)
+  const { records } = await owner.insert(
+    'clients',
+    PEOPLE.map((fields) => ({ fields })),
+  )
+  const stored = async () =>
+    (await owner.get('clients', { redaction: 'PLAIN_TEXT' })).records.map(({ fields }) => [fields.name, fields.salary])
+  return { vault, owner, stored, ids: records.map(({ id }) => id) }
+}
+
+const UNCHANGED = [
+  ['Anna', 100],
+  ['Bert', 100],
+  ['Cilla', 300],
+]
+
+onEachStorage('deleteWhere', (engine) => {
+  it('deletes the records with one of the values, returns their ids, and records one event', async () => {
+    const { vault, owner, ids, stored } = await open(engine.fresh().open())
+    const where = { columnName: 'salary', columnValues: [100n, 5n] } as const
+    const { answer, events } = await eventsBy(vault, () => owner.deleteWhere('clients', where))
+    expect(answer).toEqual({ ids: ids.slice(0, 2) })
+    expect(await stored()).toEqual([['Cilla', 300]])
+    expect(events).toMatchObject([{ action: 'DELETE', code: 200, table: 'clients', rows: [{ table: 'clients' }] }])
+    expect(JSON.parse(events[0]?.content ?? '')).toEqual({
+      table: 'clients',
+      where: { columnName: 'salary', columnValues: [{ each: '*REDACTED*', times: 2 }] },
+    })
+    expect(await owner.deleteWhere('clients', where)).toEqual({ ids: [] })
+  })
+
+  it.each([
+    ['unique', { columnName: 'email', columnValues: ['bert@acme.example'] }],
+    ['indexed and plain', { columnName: 'country', columnValues: ['DE'] }],
+  ] as const)('looks up a column that is %s', async (_, where) => {
+    const { owner, ids } = await open(engine.fresh().open())
+    expect(await owner.deleteWhere('clients', where)).toEqual({ ids: [ids[1]] })
+  })
+
+  it('deletes nothing if more records have the values than the limit', async () => {
+    const { owner, stored } = await open(engine.fresh().open(), { maxRecords: 3 })
+    await owner.insert('clients', [{ fields: { name: 'Dan', salary: 100 } }])
+    await owner.insert('clients', [{ fields: { name: 'Eva', salary: 100 } }])
+    await expect(owner.deleteWhere('clients', { columnName: 'salary', columnValues: [100] })).rejects.toMatchObject({
+      code: 'limit_exceeded',
+      message:
+        'Delete failed. More than 3 records of table "clients" have these values. Pass fewer values, or raise limits.maxRecords.',
+    })
+    expect(await stored()).toHaveLength(5)
+  })
+
+  it('works in a transaction, and is rolled back with it', async () => {
+    const { vault, stored, ids } = await open(engine.fresh().open())
+    const undo = new Error('undo')
+    const work = vault.transaction(async (inside) => {
+      const session = inside.as(OWNER)
+      const where = { columnName: 'salary', columnValues: [100] } as const
+      expect((await session.updateWhere('clients', { ...where, fields: { name: 'X' } })).records).toHaveLength(2)
+      expect(await session.deleteWhere('clients', where)).toEqual({ ids: ids.slice(0, 2) })
+      throw undo
+    })
+    await expect(work).rejects.toBe(undo)
+    expect(await stored()).toEqual(UNCHANGED)
+  })
+})
+
+onEachStorage('updateWhere', (engine) => {
+  it('writes the values over the records with one of the values, and returns these with their tokens', async () => {
+    const { vault, owner, ids, stored } = await open(engine.fresh().open())
+    const where = { columnName: 'salary', columnValues: [100], fields: { name: 'Same', salary: 101 } } as const
+    const { answer, events } = await eventsBy(vault, () => owner.updateWhere('clients', where, { tokenization: true }))
+    const written = { updatedAt: expect.any(String), tokens: { name: expect.any(String) } }
+    expect(answer).toEqual({
+      records: [
+        { id: ids[0], ...written },
+        { id: ids[1], ...written },
+      ],
+    })
+    expect(await stored()).toEqual([
+      ['Same', 101],
+      ['Same', 101],
+      ['Cilla', 300],
+    ])
+    expect(events).toMatchObject([{ action: 'UPDATE', code: 200, table: 'clients' }])
+    expect(JSON.parse(events[0]?.content ?? '')).toEqual({
+      table: 'clients',
+      where: { columnName: 'salary', columnValues: ['*REDACTED*'], fields: { name: '*REDACTED*', salary: '*REDACTED*' } },
+      tokenization: true,
+    })
+    expect(await owner.updateWhere('clients', where)).toEqual({ records: [] })
+  })
+
+  it('changes nothing if a value cannot be stored in each record', async () => {
+    const { owner, stored } = await open(engine.fresh().open())
+    const where = { columnName: 'salary', columnValues: [100] } as const
+    const fails = (fields: object) => owner.updateWhere('clients', { ...where, fields: fields as never })
+    await expect(fails({ email: 'one@acme.example' })).rejects.toMatchObject({ code: 'conflict', details: [{ column: 'email' }] })
+    await expect(fails({ name: null })).rejects.toMatchObject({ code: 'unprocessable' })
+    await expect(fails({ nam: 'X' })).rejects.toMatchObject({ code: 'invalid_request' })
+    await expect(fails({})).rejects.toMatchObject({ code: 'invalid_request' })
+    expect(await stored()).toEqual(UNCHANGED)
+  })
+})
+
+const WHERE = { columnName: 'salary', columnValues: [100] } as const
+
+onEachStorage('both', (engine) => {
+  const changes = {
+    deleteWhere: (session: Awaited<ReturnType<typeof open>>['owner'], where: object) =>
+      session.deleteWhere('clients', where as never),
+    updateWhere: (session: Awaited<ReturnType<typeof open>>['owner'], where: object) =>
+      session.updateWhere('clients', { ...where, fields: { name: 'X' } } as never),
+  }
+
+  it.each(Object.entries(changes))('%s reaches only records that the caller can read', async (_, change) => {
+    const { vault, stored } = await open(engine.fresh().open())
+    await change(vault.as(callerOf('swede')), WHERE)
+    expect(await stored()).toContainEqual(['Bert', 100])
+    expect(await stored()).not.toContainEqual(['Anna', 100])
+  })
+
+  it.each(Object.entries(changes))('%s is refused where reading by the column or the change is', async (_, change) => {
+    const { vault, stored, ids } = await open(engine.fresh().open())
+    const refused = (role: keyof typeof POLICY, where: object = WHERE) => change(vault.as(callerOf(role)), where)
+    await expect(refused('unread')).rejects.toMatchObject({ code: 'forbidden' })
+    await expect(refused('unsearched')).rejects.toMatchObject({ code: 'forbidden' })
+    await expect(refused('viewer')).rejects.toMatchObject({ code: 'forbidden' })
+    await expect(refused('narrow')).rejects.toMatchObject({ code: 'invalid_request' })
+    // One of the two records can be read and not changed: it is named, because the caller can read its id.
+    await expect(refused('reader')).rejects.toMatchObject({ code: 'not_found', details: [{ table: 'clients', id: ids[1] }] })
+    await expect(refused('viewer', { columnName: 'name', columnValues: ['Anna'] })).rejects.toMatchObject({ code: 'forbidden' })
+    expect(await stored()).toEqual(UNCHANGED)
+  })
+
+  it.each(Object.entries(changes))('%s refuses malformed input, and members that it does not have', async (_, change) => {
+    const { owner, stored } = await open(engine.fresh().open())
+    const refused = (where: object) => change(owner, where)
+    await expect(refused({ columnName: 'name', columnValues: ['Anna'] })).rejects.toMatchObject({ code: 'invalid_request' })
+    await expect(refused({ columnName: 'salary', columnValues: [] })).rejects.toMatchObject({ code: 'invalid_request' })
+    await expect(refused({ columnName: '', columnValues: [1] })).rejects.toMatchObject({ code: 'invalid_request' })
+    await expect(refused({ columnName: 'salary', columnValues: ['x'] })).rejects.toMatchObject({ code: 'unprocessable' })
+    await expect(refused({ ...WHERE, limit: 1 })).rejects.toMatchObject({
+      code: 'invalid_request',
+      message: expect.stringContaining('Unknown option "limit"'),
+    })
+    expect(await stored()).toEqual(UNCHANGED)
+  })
+
+  it.each(Object.entries(changes))('%s leaves a record alone that lost the value meanwhile', async (_, change) => {
+    const { session, owner, hasCome } = await openRaced(engine)
+    await change(session, WHERE)
+    expect(hasCome()).toBe(true)
+    const { records } = await owner.get('clients', { redaction: 'PLAIN_TEXT', fields: ['name', 'salary'] })
+    expect(records.map(({ fields }) => fields)).toContainEqual({ name: 'Bert', salary: 999 })
+    expect(records.map(({ fields }) => fields)).not.toContainEqual({ name: 'Anna', salary: 100 })
+  })
+})
+
+/** A vault in which another writer changes the second record as late as possible: after it was found, if transactions are concurrent. */
+async function openRaced(engine: Engine) {
+  const place = engine.fresh()
+  const { storage, interpose } = interposedStorage(place.open())
+  const { owner, ids } = await open(place.open())
+  const session = (await openClients(storage, { policy: POLICY })).as(OWNER)
+  const isLast = ({ method, table }: Moment): boolean =>
+    storage.transactions === 'concurrent' ? table?.endsWith('clients') === true : method === 'begin'
+  const hasCome = interpose({
+    isDue: isLast,
+    work: async () => void (await owner.update('clients', ids[1] ?? '', { fields: { salary: 999 } })),
+  })
+  return { session, owner, hasCome }
+}

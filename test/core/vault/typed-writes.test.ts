@@ -1,0 +1,50 @@
+/** The types of writes: what a result can be, which columns a look-up takes, and names that the compiler refuses. */
+import { expect, expectTypeOf, it } from 'vitest'
+import type { IgnoredRecord, LowerCaseNames, Schema, SchemaDefinition, Session } from '../../../src/index.ts'
+import { column, defineSchema } from '../../../src/index.ts'
+import type { Clients } from '../../support/audit/audited-clients.ts'
+
+/** Never run: the calls only have to compile, or not. */
+async function compiled(session: Session<Clients>, id: string): Promise<void> {
+  const [plain] = (await session.insert('clients', [{ fields: { name: 'Ann' } }])).records
+  expectTypeOf(plain?.id).toEqualTypeOf<string | undefined>()
+  const [ignorable] = (await session.insert('clients', [{ fields: { name: 'Ann' } }], { onConflict: 'ignore' })).records
+  if (ignorable !== undefined && ignorable.ignored !== true) expectTypeOf(ignorable.id).toEqualTypeOf<string>()
+  expectTypeOf<IgnoredRecord['id']>().toEqualTypeOf<undefined>()
+  await session.updateMany('clients', [{ id, fields: { salary: 5 } }])
+  const where = { columnName: 'country', columnValues: ['DE'] } as const
+  const { records } = await session.updateWhere('clients', { ...where, fields: { salary: 6 } }, { tokenization: true })
+  expectTypeOf(records[0]?.tokens.email).toEqualTypeOf<string | undefined>()
+  await session.deleteWhere('clients', where)
+  // @ts-expect-error a column without a look-up
+  await session.deleteWhere('clients', { columnName: 'name', columnValues: ['Ann'] })
+  // @ts-expect-error a value that the column does not hold
+  await session.deleteWhere('clients', { columnName: 'email', columnValues: [5] })
+  // @ts-expect-error no such column
+  await session.updateMany('clients', [{ id, fields: { phone: '1' } }])
+  // @ts-expect-error no such column
+  await session.updateWhere('clients', { ...where, fields: { phone: '1' } })
+}
+
+it('calls are typed by the schema and their options', () => {
+  expect(compiled).toBeTypeOf('function')
+})
+
+/** A helper of an application, with a type parameter in place of a schema. */
+function withNotes<const S extends SchemaDefinition>(tables: S & LowerCaseNames<S>): Schema<S> {
+  return defineSchema<S>(tables)
+}
+
+it('a name with an upper-case letter is refused, by the compiler and at run time', () => {
+  // @ts-expect-error a column with an upper-case letter
+  expect(() => defineSchema({ clients: { firstName: column.string() } })).toThrow('must be lower-case letters')
+  // @ts-expect-error a table with an upper-case letter
+  expect(() => defineSchema({ bankAccounts: { iban: column.string() } })).toThrow('must be lower-case letters')
+})
+
+it('a definition that is read at run time, or passed on by a helper, compiles', () => {
+  const loaded: SchemaDefinition = { clients: { name: { type: 'STRING' } } }
+  expect(defineSchema(loaded).tables).toEqual(loaded)
+  const helped = withNotes({ clients: { name: column.string({ unique: true }) } })
+  expectTypeOf(helped.tables.clients).toHaveProperty('name')
+})

@@ -1,0 +1,26 @@
+/**
+ * What the entry points do where the packages they need are not installed. Runs in a project that has this package and none of the
+ * optional ones, and prints one line of JSON for each: the function, the code and the message of its error. It has no types, so that it
+ * runs as JavaScript too.
+ */
+import { s3Blobs } from 'strongroom/blobs'
+import { openTelemetry } from 'strongroom/opentelemetry'
+import { postgresStorage } from 'strongroom/postgres'
+import { sqliteStorage } from 'strongroom/sqlite'
+
+const USES = {
+  sqliteStorage: () => sqliteStorage({ filename: 'never-created.db' }),
+  postgresStorage: () => postgresStorage({ connectionString: 'postgres://127.0.0.1:1/none' }).prepare([]),
+  s3Blobs: () => s3Blobs({ client: { send: async () => undefined }, bucket: 'none' }).delete(['a'.repeat(32)]),
+  openTelemetry: () => openTelemetry(),
+}
+
+for (const [name, use] of Object.entries(USES)) {
+  try {
+    await use()
+    console.log(JSON.stringify({ name, code: 'none' }))
+  } catch (error) {
+    const { code, message } = Object(error)
+    console.log(JSON.stringify({ name, code, message }))
+  }
+}

@@ -1,0 +1,6 @@
+/** Uses a vault in memory. */
+import { memoryStorage } from 'strongroom/memory'
+import { useVault } from './use-vault.mjs'
+
+await useVault(memoryStorage())
+console.log('memory works')
