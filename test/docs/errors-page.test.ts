@@ -15,3 +15,8 @@ it('docs/errors.md has one row for each error code, with its statuses', () => {
   expect(codes).toContain('invalid_request 400 3')
   expect(codesIn('docs/errors.md', /^\| `(\w+)` \| (\d+) \| (\d+) \|/gm)).toEqual(codes)
 })
+
+it('docs/errors.md says of each error code when it is thrown and what to do', () => {
+  const explained = codesIn('docs/errors.md', /^\| `(\w+)` \| \d+ \| \d+ \| [^|]{3,} \| [^|]{3,} \|$/gm)
+  expect(explained).toEqual(Object.keys(STATUSES))
+})
