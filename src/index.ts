@@ -23,6 +23,7 @@ export type { Where } from './core/execution/find-changeable.ts'
 export type { QueryValue } from './core/expressions/parameter-values.ts'
 export type { FileMetadata } from './core/files/file-metadata.ts'
 export type { ScanStatus } from './core/files/scan-state.ts'
+export type { QueryLimits } from './core/limits.ts'
 export type { CreateCredentialInput, CreatedCredential } from './core/operations/create-credential.ts'
 export type { DeleteWhereInput } from './core/operations/delete-where.ts'
 export type { DetokenizedRecord, DetokenizeOptions, DetokenizeParameter } from './core/operations/detokenize-tokens.ts'
@@ -101,7 +102,7 @@ export type {
   TokenDefinition,
 } from './core/schema/column.ts'
 export { column } from './core/schema/column.ts'
-export type { LowerCaseNames, Schema } from './core/schema/define-schema.ts'
+export type { LowerCaseNames, NameMustBeLowerCase, Schema } from './core/schema/define-schema.ts'
 export { defineSchema } from './core/schema/define-schema.ts'
 export type { ColumnDescription, SchemaDescription } from './core/schema/describe-schema.ts'
 export type {
@@ -178,7 +179,7 @@ export type {
   PutItem,
   SessionBatchItem,
 } from './core/vault/session-batch.ts'
-export type { ReadRecord, WrittenRecord } from './core/vault/session-records.ts'
+export type { InsertedRecordOf, ReadRecord, WrittenRecord } from './core/vault/session-records.ts'
 export type { Vault, VaultInTransaction } from './core/vault/vault.ts'
 export type { BearerRequest, FoundCredential, Refusal, VaultCredentials, VerifiedBearer } from './core/vault/vault-credentials.ts'
 export type { UploadByTicket } from './core/vault/vault-files.ts'

@@ -85,7 +85,7 @@ const columnShape = z.discriminatedUnion('type', [
 ])
 
 /** What the compiler shows for a table or column whose name has an upper-case letter. */
-interface NameMustBeLowerCase<Name extends string> {
+export interface NameMustBeLowerCase<Name extends string> {
   readonly 'names have lower-case letters, digits and _ only': Name
 }
 

@@ -1,3 +1,4 @@
+/** Opens a vault: its storage, keys and policy, and the sessions of its callers. It has no rules of its own. */
 import type { AuditContext } from '../audit-log/audit-context.ts'
 import { createChainPool } from '../audit-log/chain-pool.ts'
 import { checkpointAudit, parseCheckpointOptions } from '../audit-log/checkpoint-audit.ts'
