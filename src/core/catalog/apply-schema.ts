@@ -1,5 +1,6 @@
 /** Applies the schema that a vault is opened with: adds tables and columns, refuses changes that would lose or weaken data, and fills new digests. */
 import { CATALOG_MOVED } from '../barrier/barrier.ts'
+import { isVaultError } from '../errors.ts'
 import type { Scheduler } from '../ports/scheduler.ts'
 import type { PhysicalTable, Storage } from '../ports/storage.ts'
 import { assignIds, knownPart } from '../schema/catalog-schema.ts'
@@ -37,7 +38,7 @@ export async function applySchema(storage: Storage, { catalog, definition, ...wa
   if (JSON.stringify(catalogSchema) !== JSON.stringify(state.schema)) {
     const grown = [...layout.tables.values()].flatMap((table) => grownColumns(table, before.tables.get(table.name)))
     for (const growth of grown) await assertCanGrow(storage, barrier, { ...growth, ...watch })
-    await storage.prepare(physicalTables(layout))
+    await prepareGrown(storage, layout)
     await storage.transaction(async (inner) => {
       // Writers of these tables end first, and their records are seen below. Later ones wait, and find the next generation.
       await inner.lock([...new Set(grown.map(({ table }) => table.physical.name))])
@@ -53,6 +54,18 @@ export async function applySchema(storage: Storage, { catalog, definition, ...wa
     await catalog.reload(storage)
   }
   return layoutSchema(knownPart(definition, catalogSchema), layout)
+}
+
+/** Prepares the tables. A unique index of a plain column that records do not allow is reported with the names of the schema, not with those of the storage. */
+async function prepareGrown(storage: Storage, layout: Layout): Promise<void> {
+  try {
+    await storage.prepare(physicalTables(layout))
+  } catch (error) {
+    const [detail] = isVaultError(error, 'failed_precondition') ? error.details : []
+    const table = [...layout.tables.values()].find(({ physical }) => physical.name === detail?.table)
+    const column = table?.plain.find(({ plain, unique }) => unique && plain === detail?.column)
+    throw table === undefined || column === undefined ? error : equalValues({ table, column })
+  }
 }
 
 /** Returns a function that adds up the records of all columns to fill, and reports the sum; undefined if the caller does not ask for it. */

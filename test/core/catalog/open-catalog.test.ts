@@ -120,6 +120,7 @@ onEachStorage('opening a vault', (engine) => {
     })
     await expect(refusedBy({ ...BASE.things, size: column.integer({ encrypted: false, unique: true }) })).rejects.toMatchObject({
       code: 'failed_precondition',
+      details: [{ table: 'things', column: 'size' }],
     })
     expect((await (await open(place, BASE)).as(OWNER).get('things')).records.length).toBe(2)
   })
