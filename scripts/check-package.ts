@@ -1,4 +1,4 @@
-/** Tries the packed package as applications use it: `node scripts/check-package.ts quick runtimes more`, or some of these parts. */
+/** Tries the packed package as applications use it: `node scripts/check-package.ts quick runtimes drivers more`, or some of these parts. */
 import { checkBun } from './package-trial/check-bun.ts'
 import { checkBundles } from './package-trial/check-bundles.ts'
 import { checkConsumers } from './package-trial/check-consumers.ts'
@@ -18,7 +18,8 @@ type Check = (trial: Trial, packed: PackedPackage) => void
 const CHECKS: Readonly<Record<string, readonly Check[]>> = {
   quick: [checkContents, checkEntryPoints, checkMissingPackages, checkConsumers, checkJest, checkBundles, checkBun],
   runtimes: [checkRuntimes],
-  more: [checkDriverVersions, checkNext],
+  drivers: [checkDriverVersions],
+  more: [checkNext],
 }
 
 const parts = process.argv.slice(2)
