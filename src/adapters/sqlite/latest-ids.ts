@@ -27,7 +27,7 @@ export function* assertInOrder(shape: TableShape, newRows: readonly NewRow[], kn
   if (!known.has(shape.name)) {
     // Looking at all ids is quicker, and nearly always enough.
     const [row] = yield* rows(highestStatement(shape), [], ['highest'])
-    const highest = Number(row?.[0] ?? 0)
+    const highest = Number(row?.[0] ?? Number.NEGATIVE_INFINITY)
     if (highest < lowest) {
       known.set(shape.name, highest)
       return

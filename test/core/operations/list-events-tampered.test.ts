@@ -62,7 +62,7 @@ onEachStorage('a record whose row id was changed', (engine) => {
     if (row === undefined) throw new Error('the record to move is missing')
     // All rows are put back at once: a row alone could have a lower id than those that are committed.
     await storage.delete(table, { filter: { kind: 'all' } })
-    await storage.insert(table, [...others, { ...row, id: Number(id) }])
+    await storage.insert(table, [{ ...row, id: Number(id) }, ...others])
     await owner.get('notes').catch(() => {})
     await owner.query('select count(*) from notes').catch(() => {})
     expect(await vault.verifyAudit()).toMatchObject({ ok: true })
