@@ -56,6 +56,8 @@ export class TableScan<Batch extends { readonly length: number }> {
   /** The page to read after the rows; undefined if there is none. */
   #page: Page | undefined
   #rows: readonly Row[] = NO_ROWS
+  /** True if all of these together are a short slice, so that none of them need be measured again. */
+  #areShort = true
   /** Rows already read of these, and rows to read in the next slice. */
   #start = 0
   #size = FIRST_SLICE_SIZE
@@ -103,7 +105,9 @@ export class TableScan<Batch extends { readonly length: number }> {
     if (!plan.isConditional) meter.addRowsRead(rows.length)
     const last = rows.at(-1)
     const isLast = last === undefined || rows.length < page.limit
-    this.#page = isLast ? undefined : { ...page, limit: nextLimit(rows), after: last.id }
+    const bytes = bytesOfRows(rows)
+    this.#areShort = bytes < MAX_SLICE_BYTES
+    this.#page = isLast ? undefined : { ...page, limit: nextLimit(rows.length, bytes), after: last.id }
     // Many queries end with their first page. Those need not yield.
     this.#yieldsBetween = page.after !== undefined
     this.#rows = rows
@@ -111,7 +115,9 @@ export class TableScan<Batch extends { readonly length: number }> {
 
   async #readSlice(): Promise<Batch> {
     const { plan, meter } = this.#scanned
-    const end = endOfSlice(this.#rows, this.#start, { size: this.#size, maxBytes: MAX_SLICE_BYTES })
+    const end = this.#areShort
+      ? Math.min(this.#rows.length, this.#start + this.#size)
+      : endOfSlice(this.#rows, this.#start, { size: this.#size, maxBytes: MAX_SLICE_BYTES })
     const isWhole = this.#start === 0 && end === this.#rows.length
     const batch = await this.#read(isWhole ? this.#rows : this.#rows.slice(this.#start, end))
     if (plan.isConditional) meter.addRowsRead(batch.length)
@@ -148,9 +154,8 @@ function nextSize(size: number, isDue: boolean): number {
   return isDue ? Math.max(1, size >> 2) : Math.min(MAX_SLICE_SIZE, size * 2)
 }
 
-/** Number of rows that fit a page if they are as long as these. */
-function nextLimit(rows: readonly Row[]): number {
-  const bytes = bytesOfRows(rows)
-  const fitting = Math.floor((MAX_PAGE_BYTES / Math.max(bytes, 1)) * rows.length)
+/** Number of rows that fit a page if they are as long as those before, which had so many bytes. */
+function nextLimit(rows: number, bytes: number): number {
+  const fitting = Math.floor((MAX_PAGE_BYTES / Math.max(bytes, 1)) * rows)
   return Math.max(1, Math.min(MAX_PAGE_SIZE, fitting))
 }
