@@ -179,6 +179,7 @@ function toRow(own: readonly PhysicalColumn[], raw: RawRow): Row {
 
 /** The cell for a driver's value. STRICT tables guarantee the type of the column. */
 export function toCell(type: PhysicalType, raw: unknown): Cell {
+  if (typeof raw === 'number') return raw
   if (raw instanceof Uint8Array) return toPlainBytes(raw)
   if (type === 'integer' && typeof raw === 'string') return toIntegerCell(raw)
   return raw === null || raw === undefined ? null : (raw as Cell)

@@ -2,7 +2,7 @@
 import type { Barrier } from '../barrier/barrier.ts'
 import { LongMatch } from '../expressions/like.ts'
 import { bytesOfRows, endOfSlice } from '../maintenance/row-bytes.ts'
-import type { Filter, Page, Row, StorageReads } from '../ports/storage.ts'
+import type { Filter, Page, PhysicalType, Row, StorageReads } from '../ports/storage.ts'
 import type { SourcePlan } from '../sql/plan.ts'
 import type { BudgetMeter } from './budget-meter.ts'
 import type { BufferedRow } from './buffered-row.ts'
@@ -53,6 +53,8 @@ export class TableScan<Batch extends { readonly length: number }> {
   readonly #scanned: ScannedTable
   readonly #reader: SliceReader<Batch>
   readonly #filter: Filter
+  /** False if it reads numbers only: then no row need be measured. */
+  readonly #readsBytes: boolean
   /** The page to read after the rows; undefined if there is none. */
   #page: Page | undefined
   #rows: readonly Row[] = NO_ROWS
@@ -75,6 +77,8 @@ export class TableScan<Batch extends { readonly length: number }> {
     this.#filter = both(scanned.plan.filter, scanned.extraFilter)
     this.#page = { order: 'asc', limit: FIRST_PAGE_SIZE, columns: reader.columns }
     this.#wanted = scanned.limit ?? Number.POSITIVE_INFINITY
+    const { columns } = scanned.plan.source.table.physical
+    this.#readsBytes = columns.some(({ name, type }) => isOfBytes(type) && reader.columns.includes(name))
   }
 
   /** Returns the next batch, which is not empty; undefined at the end of the table, and when no more rows are needed. */
@@ -105,7 +109,7 @@ export class TableScan<Batch extends { readonly length: number }> {
     if (!plan.isConditional) meter.addRowsRead(rows.length)
     const last = rows.at(-1)
     const isLast = last === undefined || rows.length < page.limit
-    const bytes = bytesOfRows(rows)
+    const bytes = this.#readsBytes ? bytesOfRows(rows) : 0
     this.#areShort = bytes < MAX_SLICE_BYTES
     this.#page = isLast ? undefined : { ...page, limit: nextLimit(rows.length, bytes), after: last.id }
     // Many queries end with their first page. Those need not yield.
@@ -142,6 +146,10 @@ export class TableScan<Batch extends { readonly length: number }> {
       }
     }
   }
+}
+
+function isOfBytes(type: PhysicalType): boolean {
+  return type === 'text' || type === 'bytes'
 }
 
 function both(filter: Filter, extra: Filter | undefined): Filter {
