@@ -99,10 +99,11 @@ export function rowsAtOnce(shape: TableShape, columns?: readonly string[]): numb
 
 /** Returns the rows, and remembers how long they are. */
 function measured<T extends Row | undefined>(plan: ReadPlan, rows: T[]): T[] {
+  if (plan.long.length === 0) return rows
   let bytes = 0
   for (const row of rows) {
     if (row === undefined) continue
-    for (const { name } of plan.own) {
+    for (const { name } of plan.long) {
       const cell = row[name]
       if (cell instanceof Uint8Array || typeof cell === 'string') bytes += cell.length
     }
@@ -117,11 +118,13 @@ interface ReadPlan {
   readonly packs: boolean
   /** Number of next reads that are not packed. */
   unpackedReads: number
-  /** Mean bytes of the rows of the last read; undefined before the first. */
+  /** Mean bytes of the rows of the last read; undefined before the first, unless none of its cells has a length. */
   rowBytes: number | undefined
   readonly names: readonly string[]
   /** The columns beside `id` and `version`. */
   readonly own: readonly PhysicalColumn[]
+  /** Those of them whose cells have a length. */
+  readonly long: readonly PhysicalColumn[]
   readonly point: SqlStatement
   readonly list: SqlStatement
 }
@@ -133,13 +136,16 @@ function readPlan(shape: TableShape): ReadPlan {
   if (found !== undefined) return found
   const { columns } = shape
   const names = columns.map((column) => column.name)
+  const own = columns.slice(2)
+  const long = own.filter(({ type }) => type === 'text' || type === 'bytes')
   const plan = {
     shape,
     packs: canPack(shape),
     unpackedReads: 0,
-    rowBytes: undefined,
+    rowBytes: long.length === 0 ? 0 : undefined,
     names,
-    own: columns.slice(2),
+    own,
+    long,
     point: pointStatement(shape),
     list: listStatement(shape),
   }
@@ -173,6 +179,7 @@ function toRow(own: readonly PhysicalColumn[], raw: RawRow): Row {
 
 /** The cell for a driver's value. STRICT tables guarantee the type of the column. */
 export function toCell(type: PhysicalType, raw: unknown): Cell {
+  if (typeof raw === 'number') return raw
   if (raw instanceof Uint8Array) return toPlainBytes(raw)
   if (type === 'integer' && typeof raw === 'string') return toIntegerCell(raw)
   return raw === null || raw === undefined ? null : (raw as Cell)

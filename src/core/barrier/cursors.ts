@@ -3,12 +3,14 @@ import type { KeyRing } from '../ports/keys.ts'
 import { POINTER_WORDS } from '../ports/keys.ts'
 import type { Cell, Page } from '../ports/storage.ts'
 import type { Column, Table } from '../schema/layout.ts'
-import { readPointer, writePointer } from '../sealing/pointer.ts'
+import { type Pointer, readPointer, writePointer } from '../sealing/pointer.ts'
+import { required } from '../util/at.ts'
 import { fromBase64Url, fromHex, toBase64Url } from '../util/byte-text.ts'
 import { ByteWriter, readU32, toHex } from '../util/bytes.ts'
 import { toSlab } from '../util/slab.ts'
 import { digestItems } from './digest-values.ts'
 import { keyOfCell } from './lookup.ts'
+import { encodeRecordIds, writeRecordPointers } from './record-ids.ts'
 
 /** A read page by page. Its cursors are of no other read. */
 export interface PagedRead {
@@ -26,12 +28,25 @@ const KIND = 1
 const HIGH_BITS = 18
 const UUID_BYTES = 16
 
-/** Returns the cursor after a row: 22 characters of base64url. Row 0, which never exists, is the start of a rising read. */
-export function encodeCursor(ring: KeyRing, read: PagedRead, row: number): string {
-  const words = new Uint32Array(POINTER_WORDS)
-  writePointer(words, 0, { objectId: read.table.objectId, row, ...checkOf(ring, read) })
-  const [uuid] = ring.encryptPointers(ring.lookupVersion, words)
-  return toBase64Url(fromHex(String(uuid).replaceAll('-', '')))
+/** The rows of a page, and the one that its cursor comes after; undefined for none. Row 0, which never exists, is the start of a rising read. */
+export interface PageRows {
+  readonly rows: readonly number[]
+  readonly last: number | undefined
+}
+
+/** Returns the public ids of a page, and its cursor: 22 characters of base64url. One call of the key ring encrypts them all. */
+export function encodePage(
+  ring: KeyRing,
+  read: PagedRead,
+  { rows, last }: PageRows,
+): { readonly ids: readonly string[]; readonly next: string | undefined } {
+  if (last === undefined) return { ids: encodeRecordIds(ring, read.table, rows), next: undefined }
+  const words = new Uint32Array((rows.length + 1) * POINTER_WORDS)
+  writeRecordPointers(words, read.table, rows)
+  writePointer(words, rows.length, { objectId: read.table.objectId, row: last, ...checkOf(ring, read) })
+  const ids = ring.encryptPointers(ring.lookupVersion, words)
+  const uuid = required(ids.pop(), 'The cursor of a page')
+  return { ids, next: toBase64Url(fromHex(uuid.replaceAll('-', ''))) }
 }
 
 /** Returns the row of a cursor, which may not exist any more; undefined for a text that is no cursor of this read. */
@@ -50,8 +65,22 @@ function toUuid(bytes: Uint8Array): string {
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-')
 }
 
+/** The two words of a pointer that say what the read finds, and in which order. */
+type Check = Pick<Pointer, 'checkHigh' | 'checkLow'>
+
+/** The checks of reads of every record by order: the same for all tables of a key ring. */
+const checksOfAll = new WeakMap<KeyRing, Map<Page['order'], Check>>()
+
+function checkOf(ring: KeyRing, read: PagedRead): Check {
+  if (read.lookup !== undefined) return computeCheck(ring, read)
+  const checks = checksOfAll.get(ring) ?? new Map<Page['order'], Check>()
+  const check = checks.get(read.order) ?? computeCheck(ring, read)
+  checksOfAll.set(ring, checks.set(read.order, check))
+  return check
+}
+
 /** Returns the kind, and 50 bits of a digest of what the read finds, and in which order. */
-function checkOf(ring: KeyRing, { order, lookup }: PagedRead): { readonly checkHigh: number; readonly checkLow: number } {
+function computeCheck(ring: KeyRing, { order, lookup }: PagedRead): Check {
   const out = new ByteWriter(64)
   out.u8(order === 'asc' ? 0 : 1)
   if (lookup !== undefined) {

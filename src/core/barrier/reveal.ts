@@ -43,14 +43,17 @@ export class OpenRows {
   readonly #bodies: Slab
   readonly #opened: Uint8Array
   readonly #map: CellMap
+  /** False if only plain columns are read: then the map stays empty. */
+  readonly #isSealed: boolean
   /** The digests to compare with the values; undefined if there are none, or if no body is opened. */
   readonly #digests: StoredDigests | undefined
   #index = 0
 
   /** `opened` has the bodies of the rows; undefined if only plain columns are read. */
   constructor(barrier: Barrier, table: Table, rows: readonly Row[], bodies: Opened | undefined) {
-    const { plaintexts, opened } = bodies ?? unopened(rows.length)
+    const { plaintexts, opened } = bodies ?? UNOPENED
     this.#barrier = barrier
+    this.#isSealed = bodies !== undefined
     this.#digests = bodies === undefined || barrier.reportMismatch === undefined ? undefined : storedDigests(table, rows)
     this.#table = table
     this.#rows = rows
@@ -62,6 +65,7 @@ export class OpenRows {
   /** Moves to the row at `index`. Throws `data_loss` if its body failed authentication. Other rows can still be read. */
   to(index: number): void {
     this.#index = index
+    if (!this.#isSealed) return
     const end = required(this.#bodies.ends[index])
     const isAuthentic = this.#opened[index] === 1 && mapCells(this.#bodies.bytes, slabStart(this.#bodies, index), end, this.#map)
     if (!isAuthentic) throw unreadable(this.#barrier, this.#table, required(this.#rows[index]).id)
@@ -215,9 +219,10 @@ function bodyOf(row: Row): Uint8Array {
   return body instanceof Uint8Array ? body : new Uint8Array(0)
 }
 
-/** Returns empty bodies for a cursor that reads plain columns only. */
-function unopened(count: number): Opened {
-  return { plaintexts: { bytes: new Uint8Array(0), ends: new Uint32Array(count), count }, opened: new Uint8Array(count).fill(1) }
+/** In place of the bodies, for a cursor that reads plain columns only. */
+const UNOPENED: Opened = {
+  plaintexts: { bytes: new Uint8Array(0), ends: new Uint32Array(0), count: 0 },
+  opened: new Uint8Array(0),
 }
 
 /** Names the record by its id, which the vault computes from the row. The id of a record that a caller cannot see gives them no access. */

@@ -1,8 +1,8 @@
 /** Finds the records that a read names: by their ids, by the value of a column, or page by page. */
-import { decodeCursor, encodeCursor, type PagedRead } from '../barrier/cursors.ts'
+import { decodeCursor, encodePage, type PagedRead } from '../barrier/cursors.ts'
 import { keyOfCell, lookupCells } from '../barrier/lookup.ts'
 import { parseListedValue } from '../barrier/parse-record.ts'
-import { decodeRecordIds, encodeRecordIds } from '../barrier/record-ids.ts'
+import { decodeRecordIds } from '../barrier/record-ids.ts'
 import { fault } from '../errors.ts'
 import type { RequiredGrant, TableAccess } from '../policy/table-access.ts'
 import type { Page } from '../ports/storage.ts'
@@ -130,8 +130,8 @@ async function rowsOnPage(context: OperationContext, access: TableAccess, listed
   const shown = hasNext ? rows.slice(0, page.limit) : rows
   const rowIds = shown.map(({ row }) => row.id)
   const last = rowIds.at(-1) ?? start.after ?? 0
-  const next = hasNext || isResumable ? encodeCursor(barrier.ring, read, last) : undefined
-  return { rows: shown, ids: encodeRecordIds(barrier.ring, table, rowIds), next }
+  const encoded = encodePage(barrier.ring, read, { rows: rowIds, last: hasNext || isResumable ? last : undefined })
+  return { rows: shown, ...encoded }
 }
 
 /** Returns the row after which a page begins. */

@@ -2,7 +2,7 @@
 import type { Barrier } from '../barrier/barrier.ts'
 import { LongMatch } from '../expressions/like.ts'
 import { bytesOfRows, endOfSlice } from '../maintenance/row-bytes.ts'
-import type { Filter, Page, Row, StorageReads } from '../ports/storage.ts'
+import type { Filter, Page, PhysicalType, Row, StorageReads } from '../ports/storage.ts'
 import type { SourcePlan } from '../sql/plan.ts'
 import type { BudgetMeter } from './budget-meter.ts'
 import type { BufferedRow } from './buffered-row.ts'
@@ -53,9 +53,13 @@ export class TableScan<Batch extends { readonly length: number }> {
   readonly #scanned: ScannedTable
   readonly #reader: SliceReader<Batch>
   readonly #filter: Filter
+  /** False if it reads numbers only: then no row need be measured. */
+  readonly #readsBytes: boolean
   /** The page to read after the rows; undefined if there is none. */
   #page: Page | undefined
   #rows: readonly Row[] = NO_ROWS
+  /** True if all of these together are a short slice, so that none of them need be measured again. */
+  #areShort = true
   /** Rows already read of these, and rows to read in the next slice. */
   #start = 0
   #size = FIRST_SLICE_SIZE
@@ -73,6 +77,8 @@ export class TableScan<Batch extends { readonly length: number }> {
     this.#filter = both(scanned.plan.filter, scanned.extraFilter)
     this.#page = { order: 'asc', limit: FIRST_PAGE_SIZE, columns: reader.columns }
     this.#wanted = scanned.limit ?? Number.POSITIVE_INFINITY
+    const { columns } = scanned.plan.source.table.physical
+    this.#readsBytes = columns.some(({ name, type }) => isOfBytes(type) && reader.columns.includes(name))
   }
 
   /** Returns the next batch, which is not empty; undefined at the end of the table, and when no more rows are needed. */
@@ -103,7 +109,9 @@ export class TableScan<Batch extends { readonly length: number }> {
     if (!plan.isConditional) meter.addRowsRead(rows.length)
     const last = rows.at(-1)
     const isLast = last === undefined || rows.length < page.limit
-    this.#page = isLast ? undefined : { ...page, limit: nextLimit(rows), after: last.id }
+    const bytes = this.#readsBytes ? bytesOfRows(rows) : 0
+    this.#areShort = bytes < MAX_SLICE_BYTES
+    this.#page = isLast ? undefined : { ...page, limit: nextLimit(rows.length, bytes), after: last.id }
     // Many queries end with their first page. Those need not yield.
     this.#yieldsBetween = page.after !== undefined
     this.#rows = rows
@@ -111,7 +119,9 @@ export class TableScan<Batch extends { readonly length: number }> {
 
   async #readSlice(): Promise<Batch> {
     const { plan, meter } = this.#scanned
-    const end = endOfSlice(this.#rows, this.#start, { size: this.#size, maxBytes: MAX_SLICE_BYTES })
+    const end = this.#areShort
+      ? Math.min(this.#rows.length, this.#start + this.#size)
+      : endOfSlice(this.#rows, this.#start, { size: this.#size, maxBytes: MAX_SLICE_BYTES })
     const isWhole = this.#start === 0 && end === this.#rows.length
     const batch = await this.#read(isWhole ? this.#rows : this.#rows.slice(this.#start, end))
     if (plan.isConditional) meter.addRowsRead(batch.length)
@@ -138,6 +148,10 @@ export class TableScan<Batch extends { readonly length: number }> {
   }
 }
 
+function isOfBytes(type: PhysicalType): boolean {
+  return type === 'text' || type === 'bytes'
+}
+
 function both(filter: Filter, extra: Filter | undefined): Filter {
   if (extra === undefined) return filter
   return filter.kind === 'all' ? extra : { kind: 'and', filters: [extra, filter] }
@@ -148,9 +162,8 @@ function nextSize(size: number, isDue: boolean): number {
   return isDue ? Math.max(1, size >> 2) : Math.min(MAX_SLICE_SIZE, size * 2)
 }
 
-/** Number of rows that fit a page if they are as long as these. */
-function nextLimit(rows: readonly Row[]): number {
-  const bytes = bytesOfRows(rows)
-  const fitting = Math.floor((MAX_PAGE_BYTES / Math.max(bytes, 1)) * rows.length)
+/** Number of rows that fit a page if they are as long as those before, which had so many bytes. */
+function nextLimit(rows: number, bytes: number): number {
+  const fitting = Math.floor((MAX_PAGE_BYTES / Math.max(bytes, 1)) * rows)
   return Math.max(1, Math.min(MAX_PAGE_SIZE, fitting))
 }

@@ -1,5 +1,5 @@
 /** Adds doubles without rounding, so that no order of the values, and no storage, changes the sum. */
-import { at } from '../util/at.ts'
+import { required } from '../util/at.ts'
 import { nearestDouble } from './nearest-double.ts'
 
 /** A sum of finite doubles. */
@@ -35,9 +35,9 @@ export function createExactSum(): ExactSum {
       const first = (position - shift) / WORD_BITS
       const sign = value < 0 ? -1 : 1
       const back = WORD_BITS - shift
-      words[first] = at(words, first) + sign * ((low << shift) >>> 0)
-      words[first + 1] = at(words, first + 1) + sign * (((top << shift) | (shift === 0 ? 0 : low >>> back)) >>> 0)
-      words[first + 2] = at(words, first + 2) + sign * (shift === 0 ? 0 : top >>> back)
+      words[first] = required(words[first]) + sign * ((low << shift) >>> 0)
+      words[first + 1] = required(words[first + 1]) + sign * (((top << shift) | (shift === 0 ? 0 : low >>> back)) >>> 0)
+      words[first + 2] = required(words[first + 2]) + sign * (shift === 0 ? 0 : top >>> back)
       if (++uncarried < MAX_UNCARRIED) return
       carry(words)
       uncarried = 0
@@ -49,14 +49,14 @@ export function createExactSum(): ExactSum {
 /** Leaves every word but the last between 0 and 2 ** 32. */
 function carry(words: Float64Array): void {
   for (let index = 0; index + 1 < words.length; index++) {
-    const carried = Math.floor(at(words, index) / WORD)
-    words[index] = at(words, index) - carried * WORD
-    words[index + 1] = at(words, index + 1) + carried
+    const carried = Math.floor(required(words[index]) / WORD)
+    words[index] = required(words[index]) - carried * WORD
+    words[index + 1] = required(words[index + 1]) + carried
   }
 }
 
 function totalOf(words: Float64Array): bigint {
   let total = 0n
-  for (let index = words.length - 1; index >= 0; index--) total = (total << BigInt(WORD_BITS)) + BigInt(at(words, index))
+  for (let index = words.length - 1; index >= 0; index--) total = (total << BigInt(WORD_BITS)) + BigInt(required(words[index]))
   return total
 }
