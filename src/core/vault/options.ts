@@ -13,6 +13,7 @@ import type { Log } from '../ports/log.ts'
 import type { Metrics } from '../ports/metrics.ts'
 import type { FileScanner } from '../ports/scanner.ts'
 import type { Scheduler } from '../ports/scheduler.ts'
+import type { Stopwatch } from '../ports/stopwatch.ts'
 import type { StorageHandle } from '../ports/storage.ts'
 import type { Timer } from '../ports/timer.ts'
 import type { Tracing } from '../ports/tracing.ts'
@@ -80,6 +81,7 @@ export type OpenOptions<S extends SchemaDefinition, Role extends string = string
   readonly keyRingFactory: KeyRingFactory
   readonly hash: Hash
   readonly scheduler: Scheduler
+  readonly stopwatch: Stopwatch
   readonly timer: Timer
   readonly contentTypes: ContentTypeDetector
 }
@@ -108,6 +110,7 @@ const optionsShape = z.strictObject({
   keyRingFactory: z.unknown(),
   hash: z.unknown(),
   scheduler: z.unknown(),
+  stopwatch: z.unknown().optional(),
   timer: z.unknown().optional(),
   contentTypes: z.unknown().optional(),
   accountId: idShape().optional(),
