@@ -102,7 +102,7 @@ function idShape(): z.ZodString {
 
 const optionsShape = z.strictObject({
   id: idShape(),
-  schema: z.looseObject({ tables: z.unknown() }, 'must be the result of defineSchema'),
+  schema: z.custom((value) => isObject(value) && 'tables' in value, 'must be the result of defineSchema'),
   storage: z.custom((value) => hasMethod(value, 'joinTransaction'), 'must be a storage, such as sqliteStorage({ … })'),
   keys: z.custom((value) => hasMethod(value, 'unwrap'), 'must be a key provider, such as localKeys({ … })'),
   clock: z.custom((value) => hasMethod(value, 'now'), 'must have a method now() that returns nanoseconds as a bigint'),
