@@ -5,6 +5,7 @@ import { systemClock } from './adapters/system/system-clock.ts'
 import { systemEntropy } from './adapters/system/system-entropy.ts'
 import { systemHash } from './adapters/system/system-hash.ts'
 import { systemScheduler } from './adapters/system/system-scheduler.ts'
+import { systemStopwatch } from './adapters/system/system-stopwatch.ts'
 import { systemTimer } from './adapters/system/system-timer.ts'
 import type { SchemaDefinition } from './core/schema/column.ts'
 import { readInput } from './core/util/boundary.ts'
@@ -25,6 +26,6 @@ export async function createVault<const S extends SchemaDefinition, const Role e
   return openVault({
     ...given,
     ...{ clock, entropy, keyRingFactory, hash: systemHash, scheduler: systemScheduler },
-    ...{ timer: systemTimer, contentTypes: contentTypeDetector },
+    ...{ stopwatch: systemStopwatch, timer: systemTimer, contentTypes: contentTypeDetector },
   })
 }

@@ -182,6 +182,11 @@ export class Fault extends VaultError {
   /** Private, because it contains the names as the caller gave them. */
   readonly #sentence: Sentence
 
+  static {
+    // Node prints the name of the class beside that of the error where they differ: callers know `VaultError` only.
+    Object.defineProperty(Fault, 'name', { value: 'VaultError' })
+  }
+
   constructor(code: ErrorCode, sentence: Sentence, details?: ErrorDetails, cause?: Error) {
     super(code, print(sentence), details, { cause })
     this.#sentence = sentence

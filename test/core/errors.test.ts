@@ -1,4 +1,5 @@
 /** Codes with their statuses, and sentences that know which of their words are names. */
+import { inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import {
   Fault,
@@ -92,6 +93,10 @@ describe('a sentence', () => {
     const inner = say`Column ${'hunter2'} of table ${'people'} is invalid.`
     expect(print(say`Line ${1}: ${inner}`, isName)).toBe('Line 1: Column *UNKNOWN* of table "people" is invalid.')
   })
+})
+
+it('a fault is printed as a VaultError, the one class that callers know', () => {
+  expect(inspect(fault('not_found')`Table ${'people'} does not exist.`)).toMatch(/^VaultError: Table "people" does not exist\.\n/)
 })
 
 it('a fault is a VaultError that keeps its sentence to itself', () => {

@@ -24,6 +24,8 @@ const vault = await createVault({
 })
 const session = vault.as({ actor: 'ann', actorType: 'USER', roles: ['clerk'] })
 const { records } = await session.get('people')
+export const page = await session.get('people', { tokenization: true })
+for await (const next of session.pages('people', { resumable: true, fields: ['country'], onLowered: 'throw' })) next
 export const shownFields = records[0]?.fields
 export const plainFields = (await session.getOne('people', '1', { onLowered: 'throw', fields: ['name', 'country'] })).fields
 export const view = await session.getOne('people', '1', { tokenization: true })
@@ -55,6 +57,14 @@ const hovers: readonly (readonly [position: string, shows: string])[] = [
   [
     'records } = ',
     `const records: { readonly id: string; readonly fields: ${SHOWN}; readonly lowered: readonly ("name" | "country" | "visits")[]; }[]`,
+  ],
+  [
+    'page = ',
+    `const page: { readonly records: { readonly id: string; readonly fields: ${TOKENS}; readonly tokens: ${TOKENS}; }[]; readonly next?: string; }`,
+  ],
+  [
+    'next of ',
+    'const next: { readonly records: { readonly id: string; readonly fields: { readonly country: "DE" | "FR" | null; }; readonly lowered: readonly never[]; }[]; readonly next: string; }',
   ],
   ['shownFields = ', `const shownFields: ${SHOWN} | undefined`],
   ['plainFields = ', 'const plainFields: { readonly name: string; readonly country: "DE" | "FR" | null; }'],

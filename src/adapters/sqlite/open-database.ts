@@ -6,7 +6,7 @@ import { unavailableError } from '../errors/storage-errors.ts'
 import { loadBetterSqlite } from './better-sqlite-driver.ts'
 import { createFileGuard, type FileGuard } from './file-guard.ts'
 import { loadNodeSqlite } from './node-sqlite-driver.ts'
-import { noteOpenFile } from './open-files.ts'
+import { assertSoleDriver, noteOpenFile } from './open-files.ts'
 import type { DriverDatabase, DriverName, OpenConnection } from './sqlite-driver.ts'
 import { mapSqliteError } from './sqlite-errors.ts'
 
@@ -62,6 +62,7 @@ export function openDatabase({ filename, synchronous, driver }: OpeningOptions):
   let writer: DriverDatabase | undefined
   let reader: DriverDatabase | undefined
   try {
+    assertSoleDriver(filename, driver)
     writer = open(source, CACHE_KIBIBYTES)
     setUpWriter(writer, synchronous)
     writer.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS}`)

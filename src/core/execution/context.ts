@@ -6,7 +6,6 @@ import type { QueryLimits } from '../limits.ts'
 import type { Caller } from '../policy/caller.ts'
 import type { Access } from '../policy/create-access.ts'
 import type { Log } from '../ports/log.ts'
-import type { Metrics } from '../ports/metrics.ts'
 import type { Scheduler } from '../ports/scheduler.ts'
 import type { Tracing } from '../ports/tracing.ts'
 import type { ReadingContext } from '../row-access/reading-context.ts'
@@ -14,6 +13,7 @@ import type { UnitFactory, UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import type { EventBuilder } from './event-builder.ts'
 import type { JoinedCalls } from './joined-calls.ts'
 import type { Lifetime } from './lifetime.ts'
+import type { Measuring } from './run-measured.ts'
 
 /** Limits that the application can set. docs/reliability.md lists their ranges. */
 export interface Limits extends QueryLimits {
@@ -40,8 +40,7 @@ export interface SessionContext extends ReadingContext {
   readonly lifetime: Lifetime
   readonly scheduler: Scheduler
   readonly tracing: Tracing | undefined
-  /** Metrics that never throw. */
-  readonly metrics: Metrics | undefined
+  readonly measuring: Measuring | undefined
   readonly log: Log | undefined
   readonly audit: AuditContext
   readonly files: SessionFiles

@@ -30,14 +30,14 @@ export function perform<Given extends object, Request, Result>(
   operation: Operation<Given, Request, Result>,
   given: Given,
 ): Promise<Result> {
-  const { tracing, metrics, clock } = session
-  if (tracing === undefined && metrics === undefined) return run(session, operation, { given, span: undefined })
+  const { tracing, measuring } = session
+  if (tracing === undefined && measuring === undefined) return run(session, operation, { given, span: undefined })
   const name = operation.action.toLowerCase()
   const traced = (noteEvent?: NoteEvent): Promise<Result> =>
     tracing === undefined
       ? run(session, operation, { given, span: undefined, noteEvent })
       : runTraced(tracing, `strongroom.${name}`, (span) => run(session, operation, { given, span, noteEvent }))
-  return metrics === undefined ? traced() : runMeasured({ metrics, clock }, name, traced)
+  return measuring === undefined ? traced() : runMeasured(measuring, name, traced)
 }
 
 /** The input of a running operation, and who watches it. */

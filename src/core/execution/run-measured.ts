@@ -1,13 +1,13 @@
-/** Runs an operation and reports its end to the metrics. Errors of the metrics and of their clock change neither its result nor its error. */
+/** Runs an operation and reports its end to the metrics, whose errors change neither its result nor its error. */
 import { outcomeOf } from '../audit/outcome.ts'
-import type { Clock } from '../ports/clock.ts'
 import type { Metrics } from '../ports/metrics.ts'
+import type { Stopwatch } from '../ports/stopwatch.ts'
 import type { EventBuilder } from './event-builder.ts'
 
-/** Metrics that never throw, as `quietMetrics` returns them, and the clock that durations are measured with. */
-interface Measuring {
+/** Metrics that never throw, as `quietMetrics` returns them, and what durations are measured with. */
+export interface Measuring {
   readonly metrics: Metrics
-  readonly clock: Clock
+  readonly stopwatch: Stopwatch
 }
 
 /** Notes the event of an operation, which counts its rows. */
@@ -15,11 +15,11 @@ export type NoteEvent = (event: EventBuilder) => void
 
 /** Runs an operation, and returns its result. `operation` as spans name it. */
 export async function runMeasured<T>(
-  { metrics, clock }: Measuring,
+  { metrics, stopwatch }: Measuring,
   operation: string,
   work: (noteEvent: NoteEvent) => Promise<T>,
 ): Promise<T> {
-  const began = quietly(() => clock.now())
+  const began = stopwatch.now()
   let event: EventBuilder | undefined
   let failure: string | undefined
   try {
@@ -30,7 +30,7 @@ export async function runMeasured<T>(
     failure = outcomeOf(error).failure
     throw error
   } finally {
-    const seconds = began === undefined ? 0 : (quietly(() => secondsSince(clock, began)) ?? 0)
+    const seconds = (stopwatch.now() - began) / MILLISECONDS_PER_SECOND
     const { read, written } = event?.countRows() ?? NO_ROWS
     const rowsWritten = failure === undefined ? written : 0
     metrics.operationEnded({ operation, table: event?.table, failure, seconds, rowsRead: read, rowsWritten })
@@ -39,12 +39,7 @@ export async function runMeasured<T>(
 
 const NO_ROWS = { read: 0, written: 0 }
 
-const NANOSECONDS_PER_SECOND = 1e9
-
-/** The clock may have gone backwards. */
-function secondsSince(clock: Clock, began: bigint): number {
-  return Math.max(0, Number(clock.now() - began) / NANOSECONDS_PER_SECOND)
-}
+const MILLISECONDS_PER_SECOND = 1000
 
 function quietly<T>(work: () => T): T | undefined {
   try {

@@ -107,6 +107,10 @@ function assertQueryOptions(options: unknown): asserts options is QueryOptions {
   const path = issue?.path.map(String) ?? []
   const isAmount = (path[0] === 'budget' && path.length > 1) || path[0] === 'maxRecords'
   const code = isAmount ? 'out_of_range' : 'invalid_request'
-  const member = path.length === 0 ? 'list' : path.join('.')
-  throw fault(code)`Invalid option "${words(member)}". Supported: ${words(SUPPORTED)}.`
+  const unknown = issue?.code === 'unrecognized_keys' && path.length === 0 ? issue.keys[0] : undefined
+  if (unknown !== undefined)
+    throw fault(code)`Unknown option ${unknown}. Values are a list in front of the options. Supported: ${words(SUPPORTED)}.`
+  if (path.length === 0)
+    throw fault(code)`The options must be an object. Values are a list in front of them: query(text, [value], options).`
+  throw fault(code)`Invalid option "${words(path.join('.'))}". Supported: ${words(SUPPORTED)}.`
 }

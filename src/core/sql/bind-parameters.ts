@@ -28,7 +28,9 @@ export function bindParameters(parsed: ParsedSelect, values: readonly Literal[],
   const bound = { ...rest, limit: numberOf(limit, literalFor), offset: numberOf(offset, literalFor) }
   const unused = values.findIndex((_, index) => !used.has(index + 1))
   if (unused < 0) return bound
-  throw fault('invalid_request')`Value ${unused + 1} is not used: the query has no parameter ${words(`$${unused + 1}`)}.`
+  throw fault(
+    'invalid_request',
+  )`Value ${unused + 1} is not used: the query has no parameter ${words(`$${unused + 1}`)}. In quotes it is text: leave the quotes out, and write % and _ of a pattern into the value.`
 }
 
 /** Returns the number of LIMIT or OFFSET. */

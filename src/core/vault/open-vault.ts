@@ -143,13 +143,14 @@ function createVault<S extends SchemaDefinition, Role extends string>(
   const { id, storage, clock, scheduler, hash, tracing, accountId = id } = options
   const log = quietLog(options.log)
   const metrics = options.metrics === undefined ? undefined : quietMetrics(options.metrics)
+  const measuring = metrics === undefined ? undefined : { metrics, stopwatch: options.stopwatch }
   const policy = readInput(() => compilePolicy(options.policy ?? {}, layout), VaultError.isGenuine)
   const events = createEventStore({ barrier, clock, hash, vaultID: id, accountID: accountId, catalog, log })
   const audit: AuditContext = { storage, events, scheduler, barrier, catalog, clock, hash, vaultID: id, accountID: accountId }
   const lifetime = createLifetime()
   const factories = unitFactoriesOf(options, { events, catalog, log, isAlone: lifetime.isAlone, onCommit: metrics?.committed })
   const outer = outsideTransactions(storage, factories.outer)
-  const shared = { barrier, catalog, clock, layout, limits, scheduler, tracing, metrics, log, audit }
+  const shared = { barrier, catalog, clock, layout, limits, scheduler, tracing, measuring, log, audit }
   const joined = createJoinedCalls(scheduler)
   const files = createVaultFiles(options, { barrier, catalog, layout, log, contextOf: (caller) => outerContext(caller) })
   const contextIn = (within: Pick<SessionContext, 'units' | 'lifetime' | 'files' | 'joined'>, caller: Caller): SessionContext => {

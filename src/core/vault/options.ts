@@ -13,6 +13,7 @@ import type { Log } from '../ports/log.ts'
 import type { Metrics } from '../ports/metrics.ts'
 import type { FileScanner } from '../ports/scanner.ts'
 import type { Scheduler } from '../ports/scheduler.ts'
+import type { Stopwatch } from '../ports/stopwatch.ts'
 import type { StorageHandle } from '../ports/storage.ts'
 import type { Timer } from '../ports/timer.ts'
 import type { Tracing } from '../ports/tracing.ts'
@@ -80,6 +81,7 @@ export type OpenOptions<S extends SchemaDefinition, Role extends string = string
   readonly keyRingFactory: KeyRingFactory
   readonly hash: Hash
   readonly scheduler: Scheduler
+  readonly stopwatch: Stopwatch
   readonly timer: Timer
   readonly contentTypes: ContentTypeDetector
 }
@@ -100,7 +102,7 @@ function idShape(): z.ZodString {
 
 const optionsShape = z.strictObject({
   id: idShape(),
-  schema: z.looseObject({ tables: z.unknown() }, 'must be the result of defineSchema'),
+  schema: z.custom((value) => isObject(value) && 'tables' in value, 'must be the result of defineSchema'),
   storage: z.custom((value) => hasMethod(value, 'joinTransaction'), 'must be a storage, such as sqliteStorage({ … })'),
   keys: z.custom((value) => hasMethod(value, 'unwrap'), 'must be a key provider, such as localKeys({ … })'),
   clock: z.custom((value) => hasMethod(value, 'now'), 'must have a method now() that returns nanoseconds as a bigint'),
@@ -108,6 +110,7 @@ const optionsShape = z.strictObject({
   keyRingFactory: z.unknown(),
   hash: z.unknown(),
   scheduler: z.unknown(),
+  stopwatch: z.unknown().optional(),
   timer: z.unknown().optional(),
   contentTypes: z.unknown().optional(),
   accountId: idShape().optional(),

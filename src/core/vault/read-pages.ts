@@ -6,12 +6,13 @@ import type { GetOptions, GetResult } from '../operations/get-records.ts'
 import type { TableDefinition } from '../schema/column.ts'
 import type { ReadRecord } from './session-records.ts'
 
-/** A page of records. `next` is the cursor of the next one: absent if there was no further record, unless the read is `resumable`. */
-export type RecordPage<T extends TableDefinition, O> = { readonly records: ReadRecord<T, O>[] } & (O extends {
-  readonly resumable: true
-}
-  ? { readonly next: string }
-  : { readonly next?: string })
+/**
+ * A page of records. `next` is the cursor of the next one: absent if there was no further record, unless the read is `resumable`. A
+ * conditional type, because editors then show its records, and not its name with the whole schema as argument.
+ */
+export type RecordPage<T extends TableDefinition, O> = O extends { readonly resumable: true }
+  ? { readonly records: ReadRecord<T, O>[]; readonly next: string }
+  : { readonly records: ReadRecord<T, O>[]; readonly next?: string }
 
 /** Yields the pages, and reads each when it is asked for. Between two pages nothing is open. */
 export async function* readPages(

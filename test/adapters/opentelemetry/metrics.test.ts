@@ -1,66 +1,66 @@
 /** Operations as metrics: counts, durations, rows, commits and caches, with names and codes as attributes and never a value. */
-import type { Attributes, BatchObservableCallback, Meter, MeterProvider, MetricOptions, Observable } from '@opentelemetry/api'
-import { metrics as api, createNoopMeter } from '@opentelemetry/api'
+import { type Attributes, metrics as api } from '@opentelemetry/api'
+import {
+  AggregationTemporality,
+  type DataPoint,
+  type Histogram,
+  InMemoryMetricExporter,
+  MeterProvider,
+  PeriodicExportingMetricReader,
+} from '@opentelemetry/sdk-metrics'
 import { afterEach, expect, it } from 'vitest'
 import { openTelemetryMetrics } from '../../../src/adapters/opentelemetry/index.ts'
+import { VERSION } from '../../../src/adapters/opentelemetry/instrumentation-scope.ts'
 import type { Metrics, VaultOptions } from '../../../src/index.ts'
 import { type Clients, callerOf, openClients } from '../../support/audit/audited-clients.ts'
 import { memoryEngine, onEachStorage } from '../../support/storages/engines.ts'
 import { OWNER } from '../../support/vaults/test-vault.ts'
 
-/** One measurement, by its instrument. */
-interface Measured {
-  readonly name: string
-  readonly value: number
-  readonly attributes: Attributes
+/** What is compared of a histogram. */
+type Summary = Pick<Histogram, 'count' | 'min' | 'max'>
+
+/** What the SDK exports of an instrument: its unit, and a point for each set of attributes. */
+interface Exported {
+  readonly unit: string
+  readonly points: readonly DataPoint<number | Summary>[]
 }
 
-/** A meter that keeps what it is given, as an SDK with an exporter in memory does. */
-function recordingMeter() {
-  const measured: Measured[] = []
-  const units = new Map<string, string | undefined>()
-  const callbacks: BatchObservableCallback[] = []
-  const names = new Map<Observable, string>()
-  const record = (name: string, options: MetricOptions = {}) => {
-    units.set(name, options.unit)
-    return (value: number, attributes: Attributes = {}) => void measured.push({ name, value, attributes })
+/** The SDK with an exporter in memory. */
+function recordingSdk() {
+  const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
+  // Exports when it is asked to. The interval is longer than a test.
+  const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 2 ** 31 - 1 })
+  const provider = new MeterProvider({ readers: [reader] })
+  /** Exports, and returns the instruments by name. */
+  async function collect(): Promise<Record<string, Exported>> {
+    exporter.reset()
+    await provider.forceFlush()
+    const scopes = exporter.getMetrics().flatMap(({ scopeMetrics }) => scopeMetrics)
+    const instruments = scopes.flatMap(({ metrics }) => metrics)
+    return Object.fromEntries(
+      instruments.map(({ descriptor: { name, unit }, dataPoints }) => [name, { unit, points: [...dataPoints] }]),
+    )
   }
-  const observable = (name: string, options?: MetricOptions) => {
-    record(name, options)
-    const instrument: Observable = { addCallback() {}, removeCallback() {} }
-    names.set(instrument, name)
-    return instrument
-  }
-  const meter: Meter = {
-    ...createNoopMeter(),
-    createCounter: (name, options) => ({ add: record(name, options) }),
-    createHistogram: (name, options) => ({ record: record(name, options) }),
-    createObservableCounter: observable,
-    createObservableUpDownCounter: observable,
-    addBatchObservableCallback: (callback) => void callbacks.push(callback),
-  }
-  /** Collects what is observed, as an SDK does at each export. */
-  async function collect(): Promise<Record<string, Measured[]>> {
-    const observed: Measured[] = []
-    for (const callback of callbacks) {
-      await callback({
-        observe: (instrument, value, attributes = {}) =>
-          void observed.push({ name: names.get(instrument) ?? '', value, attributes }),
-      })
-    }
-    const byName: Record<string, Measured[]> = {}
-    for (const one of [...measured, ...observed]) byName[one.name] = [...(byName[one.name] ?? []), one]
-    return byName
-  }
-  return { meter, units, collect, provider: { getMeter: () => meter } satisfies MeterProvider }
+  /** The name and version of each scope that has instruments. */
+  const scopes = () => exporter.getMetrics().flatMap(({ scopeMetrics }) => scopeMetrics.map(({ scope }) => scope))
+  return { meter: provider.getMeter('test'), provider, collect, scopes }
 }
 
-/** Sums the measurements of an instrument that have these attributes. */
-function sumOf(measured: readonly Measured[] | undefined, attributes: Attributes): number {
-  const own = (measured ?? []).filter((one) =>
-    Object.entries(attributes).every(([name, value]) => one.attributes[name] === value),
+/** The points of an instrument that have these attributes. */
+function pointsOf(exported: Exported | undefined, attributes: Attributes): Exported['points'] {
+  return (exported?.points ?? []).filter((point) =>
+    Object.entries(attributes).every(([name, value]) => point.attributes[name] === value),
   )
-  return own.reduce((sum, { value }) => sum + value, 0)
+}
+
+/** Sums the points of a counter that have these attributes, or the counts of a histogram. */
+function sumOf(exported: Exported | undefined, attributes: Attributes): number {
+  return pointsOf(exported, attributes).reduce((sum, { value }) => sum + (typeof value === 'number' ? value : value.count), 0)
+}
+
+/** The histograms of the points of an instrument. */
+function histogramsOf(exported: Exported | undefined): Summary[] {
+  return (exported?.points ?? []).flatMap(({ value }) => (typeof value === 'number' ? [] : [value]))
 }
 
 const POLICY = { clerk: ['ALLOW CREATE ON clients.name'] } as const
@@ -76,7 +76,7 @@ afterEach(() => {
 
 onEachStorage('metrics', (engine) => {
   it.each(['on', 'off'] as const)('count operations, rows and commits, with the audit %s', async (audit) => {
-    const { meter, units, collect } = recordingMeter()
+    const { meter, collect } = recordingSdk()
     const vault = await openMeasured(openTelemetryMetrics({ meter }), { audit }, engine.fresh().open())
     const owner = vault.as(OWNER)
     const { records } = await owner.insert('clients', [ANN, { fields: { name: 'Bo' } }])
@@ -111,20 +111,20 @@ onEachStorage('metrics', (engine) => {
     expect(sumOf(found['strongroom.rows.written'], of('batch'))).toBe(3)
     expect(sumOf(found['strongroom.rows.read'], inClients('get'))).toBe(2)
 
-    const durations = found['strongroom.operation.duration'] ?? []
-    expect(durations).toHaveLength(operations?.length ?? 0)
-    expect(durations.every(({ value }) => value >= 0 && value < 60)).toBe(true)
-    expect(units.get('strongroom.operation.duration')).toBe('s')
-    const commits = (found['strongroom.commit.operations'] ?? []).map(({ value }) => value)
-    expect(commits.every((size) => Number.isInteger(size) && size >= 1)).toBe(true)
+    const durations = found['strongroom.operation.duration']
+    expect(durations?.unit).toBe('s')
+    expect(sumOf(durations, {})).toBe(sumOf(operations, {}))
+    expect(histogramsOf(durations).every(({ min = -1, max = 60 }) => min > 0 && max < 60)).toBe(true)
+    const [commits] = histogramsOf(found['strongroom.commit.operations'])
+    expect(commits?.min).toBeGreaterThanOrEqual(1)
     // Three inserts of one turn share their commit.
-    expect(Math.max(...commits)).toBe(3)
+    expect(commits?.max).toBe(3)
     await vault.close()
   })
 })
 
 it('caches are observed: entries while the vault is open, and counts that never fall', async () => {
-  const { meter, collect } = recordingMeter()
+  const { meter, collect } = recordingSdk()
   const metrics = openTelemetryMetrics({ meter })
   const vaults = [await openMeasured(metrics), await openMeasured(metrics)]
   for (const vault of vaults) {
@@ -145,7 +145,7 @@ it('caches are observed: entries while the vault is open, and counts that never 
 })
 
 it('attributes hold names and codes only, also of a table that does not exist', async () => {
-  const { meter, collect } = recordingMeter()
+  const { meter, collect } = recordingSdk()
   const vault = await openMeasured(openTelemetryMetrics({ meter }))
   const owner = vault.as(OWNER)
   const { records } = await owner.insert('clients', [ANN], { tokenization: true })
@@ -161,11 +161,28 @@ it('attributes hold names and codes only, also of a table that does not exist', 
 it('a provider can be registered after the vault was opened', async () => {
   const vault = await openMeasured(openTelemetryMetrics())
   await vault.as(OWNER).insert('clients', [ANN])
-  const { provider, collect } = recordingMeter()
+  const { provider, collect, scopes } = recordingSdk()
   api.setGlobalMeterProvider(provider)
   await vault.as(OWNER).get('clients')
   const { 'strongroom.operations': operations } = await collect()
-  expect(operations).toMatchObject([{ value: 1, attributes: { 'strongroom.operation': 'get' } }])
+  expect(operations?.points).toMatchObject([{ value: 1, attributes: { 'strongroom.operation': 'get' } }])
+  expect(scopes()).toMatchObject([{ name: 'strongroom', version: VERSION }])
+})
+
+it('durations do not depend on the clock of the vault, which can be stopped or set', async () => {
+  const { meter, collect } = recordingSdk()
+  let now = 1_700_000_000_000_000_000n
+  const HOUR = 3_600_000_000_000n
+  const clocks = [{ now: () => now }, { now: () => (now += HOUR) }, { now: () => (now -= HOUR) }]
+  for (const clock of clocks) {
+    const vault = await openMeasured(openTelemetryMetrics({ meter }), { clock })
+    await vault.as(OWNER).insert('clients', [ANN])
+    await vault.close()
+  }
+  const [durations] = histogramsOf((await collect())['strongroom.operation.duration'])
+  expect(durations?.count).toBe(3)
+  expect(durations?.min).toBeGreaterThan(0)
+  expect(durations?.max).toBeLessThan(60)
 })
 
 it('metrics that throw change neither a result nor an error', async () => {

@@ -1,5 +1,5 @@
 /** The drivers of the SQLite storage: how one is chosen, that both open the same files, and that both report errors alike. */
-import { writeFileSync } from 'node:fs'
+import { linkSync, symlinkSync, writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { sqliteStorage } from '../../../src/adapters/sqlite/index.ts'
 import { openDatabase } from '../../../src/adapters/sqlite/open-database.ts'
@@ -45,6 +45,25 @@ describe.each([
     )
     await first[1]?.close()
     await sqliteStorage({ filename, driver: reader }).close()
+  })
+
+  it(`loses nothing when ${reader} is refused it under any of its names`, async () => {
+    const filename = nextFile()
+    const storage = sqliteStorage({ filename, driver: writer })
+    await storage.prepare([NOTES])
+    await storage.insert('notes', [{ id: 1, label: 'before' }])
+    const names = { symbolic: nextFile(), hard: nextFile() }
+    symlinkSync(filename, names.symbolic)
+    linkSync(filename, names.hard)
+    for (const name of [filename, names.symbolic, names.hard]) {
+      expect(() => sqliteStorage({ filename: name, driver: reader })).toThrow(/open with the driver/)
+    }
+    await storage.insert('notes', [{ id: 2, label: 'after' }])
+    await storage.close()
+    const again = sqliteStorage({ filename, driver: writer })
+    await again.prepare([NOTES])
+    expect(await again.find('notes', EVERY, ALL)).toMatchObject([{ label: 'before' }, { label: 'after' }])
+    await again.close()
   })
 
   it(`holds a vault that ${reader} opens, queries and verifies`, async () => {

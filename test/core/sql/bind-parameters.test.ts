@@ -123,7 +123,11 @@ describe('a parameter', () => {
     ['name = $0', ['a'], 'invalid_request: Line 1, column 33: Parameters are numbered from 1.'],
     ['name = $1', ['a', 'b'], 'invalid_request: Value 2 is not used: the query has no parameter $2.'],
     ['name = $3 OR name = $1', ['a', 'b', 'c'], 'invalid_request: Value 2 is not used: the query has no parameter $2.'],
-    ["name = '$1'", ['a'], 'invalid_request: Value 1 is not used: the query has no parameter $1.'],
+    [
+      "name LIKE '%$1%'",
+      ['a'],
+      'invalid_request: Value 1 is not used: the query has no parameter $1. In quotes it is text: leave the quotes out, and write % and _ of a pattern into the value.',
+    ],
     ['name = $1', 'a', 'invalid_request: The values of a query must be a list.'],
     ['name = $1', { 0: 'a', length: 1 }, 'invalid_request: The values of a query must be a list.'],
     ['name = $1', null, 'invalid_request: The values of a query must be a list.'],

@@ -44,6 +44,18 @@ describe('the limit of the records of a query', () => {
     expect(await ask(ALL, { maxRecords: 0 })).toMatch(/^out_of_range: Query failed\. Invalid option "maxRecords"/)
     expect(vault.explainQuery(ALL, OWNER).limit).toBe(29)
   })
+
+  it('is an option, and an object of values is refused as one', async () => {
+    const { vault } = await openWith({})
+    const ask = (second: unknown) =>
+      Reflect.apply(vault.as(OWNER).query, undefined, [ALL, second]).catch((error: Error) => error.message)
+    expect(await ask({ memo: 'm1' })).toMatch(
+      /^Query failed\. Unknown option "memo"\. Values are a list in front of the options\. /,
+    )
+    expect(await ask('m1')).toBe(
+      'Query failed. The options must be an object. Values are a list in front of them: query(text, [value], options).',
+    )
+  })
 })
 
 describe('limits of the text of a query', () => {

@@ -36,6 +36,7 @@ describe('parseOptions', () => {
     [{ entropy: {} }, 'option "entropy" must have a method bytes(count) that returns a Uint8Array.'],
     [{ clock: {} }, 'option "clock" must have a method now() that returns nanoseconds as a bigint.'],
     [{ keys: undefined }, 'option "keys" must be a key provider, such as localKeys({ … }).'],
+    [{ schema: { customers: {} } }, 'option "schema" must be the result of defineSchema.'],
     [{ id: '' }, 'option "id" must be a string of 1 to 128 characters.'],
     [{ audit: true }, "option \"audit\" must be 'on' or 'off'."],
     [{ limits: { maxRecords: 0 } }, 'option "limits.maxRecords" must be an integer from 1 to 1000000.'],

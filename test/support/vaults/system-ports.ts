@@ -5,6 +5,7 @@ import { systemClock } from '../../../src/adapters/system/system-clock.ts'
 import { systemEntropy } from '../../../src/adapters/system/system-entropy.ts'
 import { systemHash } from '../../../src/adapters/system/system-hash.ts'
 import { systemScheduler } from '../../../src/adapters/system/system-scheduler.ts'
+import { systemStopwatch } from '../../../src/adapters/system/system-stopwatch.ts'
 import { systemTimer } from '../../../src/adapters/system/system-timer.ts'
 
 export const SYSTEM_PORTS = {
@@ -13,6 +14,7 @@ export const SYSTEM_PORTS = {
   keyRingFactory,
   hash: systemHash,
   scheduler: systemScheduler,
+  stopwatch: systemStopwatch,
   timer: systemTimer,
   contentTypes: contentTypeDetector,
 } as const
