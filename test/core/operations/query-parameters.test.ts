@@ -171,6 +171,6 @@ it('arguments of a query that throw when they are looked at are refused, and lea
     expect(isVaultError(error, 'invalid_request')).toBe(true)
     expect(events.length).toBe(1)
   }
-  expect(() => Reflect.apply(vault.explainQuery, vault, ['SELECT name FROM clients', revoked])).toThrow('Invalid caller')
+  expect(() => Reflect.apply(vault.explainQuery, vault, ['SELECT name FROM clients', revoked])).toThrow('cannot be read')
   await vault.close()
 })
