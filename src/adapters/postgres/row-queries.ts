@@ -23,6 +23,8 @@ export interface RowQueries {
    * Otherwise they keep their content until it ends. Locks nothing at READ COMMITTED, which reads the newest state in any case.
    */
   assertNewest(shape: TableShape, filter: Filter): PreparedQuery
+  /** Locks rows until the transaction ends, in the order of their ids: two transactions that change the same rows cannot wait for each other. */
+  lock(shape: TableShape, ids: readonly number[]): PreparedQuery
   deleteIds(shape: TableShape, ids: readonly number[]): PreparedQuery
   /** All patches must set and expect the same columns, and no two the same row. Returns the ids that matched. */
   update(shape: TableShape, patches: readonly Patch[]): PreparedQuery
@@ -74,6 +76,13 @@ export function createRowQueries(context: SqlContext): RowQueries {
         return { compile: () => text.compile(dialect.compiler) }
       })
       return bind(statement, form.values)
+    },
+    lock(shape, ids) {
+      const statement = once(`lock ${shape.key}`, (slot) => {
+        const id = sql.id('id')
+        return sql`select ${id} from ${aliased(dialect, shape)} where ${id} = any(${slot()}::int8[]) order by ${id} for update`
+      })
+      return bind(statement, [toWireArray('integer', ids)])
     },
     deleteIds(shape, ids) {
       const statement = once(

@@ -79,15 +79,47 @@ export async function updateRows(
   patches: readonly Patch[],
 ): Promise<readonly boolean[]> {
   const groups = isOrderFree(shape, patches) ? toGroups(patches) : patches.map((_, position) => [position])
-  const [only] = groups
-  if (only === undefined) return []
+  const work = { shape, patches, groups }
+  if (patches.length === 0) return []
+  if (patches.length === 1) return updateGroups(builders, executor, work)
+  if (groups.length > 1) return executor.transaction((executor) => updateLocked(builders, executor, work))
+  return executor.inTransaction ? updateLocked(builders, executor, work) : updateGroups(builders, executor, work)
+}
+
+/** Patches, and the positions of those that fit one statement. */
+interface PatchGroups {
+  readonly shape: TableShape
+  readonly patches: readonly Patch[]
+  readonly groups: readonly (readonly number[])[]
+}
+
+/** Locks all rows first: two transactions that update the same rows in different orders would wait for each other. */
+async function updateLocked(builders: QueryBuilders, executor: Executor, work: PatchGroups): Promise<readonly boolean[]> {
+  const { shape, patches } = work
+  const ids = patches.map(({ id }) => id)
+  // Both are sent at once. If the rows cannot be locked, the error of the update only follows from that.
+  const [locked, updated] = await Promise.allSettled([
+    guarded(executor, builders.queries.lock(shape, ids), { shape }),
+    updateGroups(builders, executor, work),
+  ])
+  if (locked.status === 'rejected') throw locked.reason
+  if (updated.status === 'rejected') throw updated.reason
+  return updated.value
+}
+
+async function updateGroups(
+  builders: QueryBuilders,
+  executor: Executor,
+  { shape, patches, groups }: PatchGroups,
+): Promise<readonly boolean[]> {
   const matched = patches.map(() => false)
-  const update = async (executor: Executor, together: readonly (readonly number[])[]): Promise<void> => {
-    const listed = together.map((positions) => positions.map((position) => at(patches, position)))
+  for (let start = 0; start < groups.length; start += PATCHES_AT_ONCE) {
+    const together = groups.slice(start, start + PATCHES_AT_ONCE)
     const results = await Promise.allSettled(
-      listed.map((group, index) => {
+      together.map((positions) => {
+        const group = positions.map((position) => at(patches, position))
         const context = { shape, written: group.map(({ set }) => set) }
-        return guarded(executor, builders.queries.update(shape, group), context, at(at(together, index), 0))
+        return guarded(executor, builders.queries.update(shape, group), context, at(positions, 0))
       }),
     )
     for (const [index, result] of results.entries()) {
@@ -95,14 +127,6 @@ export async function updateRows(
       const ids = new Set(result.value.map(([id]) => Number(id)))
       for (const position of at(together, index)) matched[position] = ids.has(at(patches, position).id)
     }
-  }
-  if (groups.length === 1) await update(executor, [only])
-  else {
-    await executor.transaction(async (executor) => {
-      for (let start = 0; start < groups.length; start += PATCHES_AT_ONCE) {
-        await update(executor, groups.slice(start, start + PATCHES_AT_ONCE))
-      }
-    })
   }
   return matched
 }

@@ -29,7 +29,7 @@ import { assertNewUnredacted, assertUnredacted } from '../records/assert-unredac
 import { storeUntaken } from '../records/ignore-store.ts'
 import { mintInputOf, retryRecords, storeNew } from '../records/record-store.ts'
 import type { UpsertRecord, UpsertRequest } from '../records/upsert-store.ts'
-import { findExisting, storeUpserts } from '../records/upsert-store.ts'
+import { findExisting, storeUpserts, unlessLastConflict } from '../records/upsert-store.ts'
 import type { WritingContext } from '../records/writing-context.ts'
 import type { RowWithAccess } from '../row-access/evaluate-access.ts'
 import type { Column, Table } from '../schema/layout.ts'
@@ -276,12 +276,14 @@ async function upsertAll(context: OperationContext, key: Column, parsed: ParsedR
     byCell.set(keyOfCell(cell), earlier === undefined ? record : overlay(table, earlier, record))
   }
   const request = { table, key, tokenization, records: [...byCell.values()] }
-  const shared = (unit: UnitOfWork<Storage>) =>
-    retry(retryRecords(table, context.scheduler), async () => {
+  const shared = (unit: UnitOfWork<Storage>) => {
+    const attempt = unlessLastConflict()
+    return retry(retryRecords(table, context.scheduler), async () => {
       const found = await findExisting(unit.storage, context, request)
       const existing = checkUpserts(context, access, { ...request, found })
-      return storeUpserts(unit, context, { ...request, existing })
+      return attempt(found, () => storeUpserts(unit, context, { ...request, existing }))
     })
+  }
   const alone = () => context.unit.change(shared)
   const [cell, ...others] = byCell.keys()
   const stored = await (others.length > 0

@@ -31,7 +31,7 @@ export async function storeUntaken(unit: UnitOfWork, context: WritingContext, re
     records: positions.map((position) => at(records, position)),
     supplied: positions.map((position) => supplied[position]),
     indexes: positions.map((position) => indexes[position]),
-    onValueTaken: STALE,
+    onValueTaken: () => STALE,
   })
   return { positions, written }
 }

@@ -175,7 +175,10 @@ async function explained(
   } catch (error) {
     if (!isVaultError(error, 'conflict') || isIdConflict(error)) throw error
     const [detail] = error.details
-    if (detail?.table === table.physical.name) throw onValueTaken ?? explainConflict(error, table, indexes)
+    if (detail?.table === table.physical.name) {
+      const conflict = explainConflict(error, table, indexes)
+      throw onValueTaken?.(conflict) ?? conflict
+    }
     if (detail?.table !== TOKENS.name) throw error
     const token = detail.index === undefined ? undefined : tokens[detail.index]
     const isSupplied = token !== undefined && supplied[token.index]?.get(token.column.name) === token.text

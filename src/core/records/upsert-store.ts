@@ -86,22 +86,40 @@ export async function storeUpserts(
   context: WritingContext,
   { existing, ...request }: UpsertRequest & { readonly existing: readonly (RowWithAccess | undefined)[] },
 ): Promise<readonly StoredRecord[]> {
-  const { table, key, records } = request
+  const { table, records } = request
   const positions = records.map((_, position) => position)
   const changed = positions.filter((position) => existing[position] !== undefined)
   const fresh = positions.filter((position) => existing[position] === undefined)
   const rows = changed.map((position) => required(existing[position], 'The row of an upserted record'))
-  try {
-    return await unit.change(async (inner) => {
-      const byChange = changed.length === 0 ? undefined : await change(inner, context, { ...request, positions: changed, rows })
-      const byInsert = fresh.length === 0 ? undefined : await insert(inner, context, { ...request, positions: fresh })
-      context.event.setWrittenRows(table, [...(byChange?.ids ?? []), ...(byInsert?.ids ?? [])])
-      const stored = new Map([...(byChange?.stored ?? []), ...(byInsert?.stored ?? [])])
-      return positions.map((position) => required(stored.get(position), 'An upserted record'))
-    })
-  } catch (error) {
-    // Another caller inserted the same key between the look-up and the write.
-    throw isVaultError(error, 'conflict') && error.details[0]?.column === key.name ? STALE : error
+  return unit.change(async (inner) => {
+    const byChange = changed.length === 0 ? undefined : await change(inner, context, { ...request, positions: changed, rows })
+    const byInsert = fresh.length === 0 ? undefined : await insert(inner, context, { ...request, positions: fresh })
+    context.event.setWrittenRows(table, [...(byChange?.ids ?? []), ...(byInsert?.ids ?? [])])
+    const stored = new Map([...(byChange?.stored ?? []), ...(byInsert?.stored ?? [])])
+    return positions.map((position) => required(stored.get(position), 'An upserted record'))
+  })
+}
+
+/** Runs one attempt of an upsert with the rows that it found. */
+export type UpsertAttempt = <T>(found: readonly (Row | undefined)[], store: () => Promise<T>) => Promise<T>
+
+/**
+ * Returns what runs the attempts of one upsert. A conflict becomes STALE: what holds the other unique value can be a record of the same key,
+ * which another caller inserted after it was looked up. It is thrown when the next attempt finds the same rows.
+ */
+export function unlessLastConflict(): UpsertAttempt {
+  let last: { readonly error: unknown; readonly found: readonly (Row | undefined)[] } | undefined
+  return async (found, store) => {
+    const before = last
+    last = undefined
+    if (before?.found.every((row, index) => row?.id === found[index]?.id) === true) throw before.error
+    try {
+      return await store()
+    } catch (error) {
+      if (!isVaultError(error, 'conflict')) throw error
+      last = { error, found }
+      throw STALE
+    }
   }
 }
 
@@ -140,12 +158,14 @@ function storedRecords(
   return { ids: written.ids, stored: positions.map((position, k) => [position, at(minted, k)]) }
 }
 
-function writeRequestOf({ table, records, positions }: Chosen): WriteRequest {
+function writeRequestOf({ table, key, records, positions }: Chosen): WriteRequest {
   const chosen = positions.map((position) => at(records, position))
   return {
     table,
     records: chosen.map(({ values }) => values),
     supplied: chosen.map(({ supplied }) => supplied),
     indexes: chosen.map(({ index }) => index),
+    // Another caller inserted the same key between the look-up and the write. A supplied token in use stays so, and is no reason to try again.
+    onValueTaken: (conflict) => (isVaultError(conflict) && conflict.details[0]?.column === key.name ? STALE : undefined),
   }
 }

@@ -9,6 +9,6 @@ export interface WriteRequest {
   readonly records: readonly Values[]
   readonly supplied: TokensByRow
   readonly indexes: readonly RecordIndex[]
-  /** Thrown in place of `conflict` if another record holds a unique value. Default: the error that names column and record. */
-  readonly onValueTaken?: Error
+  /** Returns what is thrown in place of the `conflict` of a unique value that another record holds; undefined for the conflict itself. */
+  readonly onValueTaken?: (conflict: unknown) => Error | undefined
 }

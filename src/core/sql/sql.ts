@@ -1,6 +1,7 @@
 /** The `sql` tag: a template whose interpolated values are parameters, so that none can become SQL. */
 import { fault, words } from '../errors.ts'
 import { type FixedValue, fixed, type QueryValue, SUPPORTED_VALUES } from '../expressions/parameter-values.ts'
+import { readInput } from '../util/boundary.ts'
 
 /** Exists in types only: objects are recognized by `PARTS`. */
 declare const BRAND: unique symbol
@@ -43,7 +44,11 @@ export function isSqlQuery(piece: unknown): piece is SqlQuery {
 }
 
 /** Makes queries of templates. Source: docs/sql.md, "Parameters". */
-export const sql: SqlTag = Object.freeze(Object.assign(tag, { join }))
+export const sql: SqlTag = Object.freeze(
+  Object.assign((...given: Parameters<SqlTag>) => readInput(() => tag(...given)), {
+    join: (...given: Parameters<SqlTag['join']>) => readInput(() => join(...given)),
+  }),
+)
 
 function tag(texts: TemplateStringsArray, ...pieces: readonly SqlPiece[]): SqlQuery {
   if (!isTemplate(texts)) throw fault('invalid_request')`sql is the tag of a template. Write it before the text in backticks.`

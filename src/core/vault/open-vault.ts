@@ -3,8 +3,7 @@ import type { AuditContext } from '../audit-log/audit-context.ts'
 import { createChainPool } from '../audit-log/chain-pool.ts'
 import { checkpointAudit, parseCheckpointOptions } from '../audit-log/checkpoint-audit.ts'
 import { createEventStore, type EventStore } from '../audit-log/event-store.ts'
-import { exportAudit } from '../audit-log/export-audit.ts'
-import type { VerifyAuditOptions } from '../audit-log/verify-audit.ts'
+import { type ExportOptions, exportAudit } from '../audit-log/export-audit.ts'
 import { verifyAudit } from '../audit-log/verify-audit.ts'
 import type { Barrier } from '../barrier/barrier.ts'
 import { CATALOG_MOVED, retryingBarrier } from '../barrier/barrier.ts'
@@ -14,7 +13,7 @@ import { createCatalogFence } from '../catalog/catalog-fence.ts'
 import { openCatalog } from '../catalog/open-catalog.ts'
 import { expiredCredentialsPass } from '../credentials/purge-credentials.ts'
 import { Fault, VaultError } from '../errors.ts'
-import { requireTable } from '../execution/check-input.ts'
+import { assertOptions, requireTable } from '../execution/check-input.ts'
 import type { Limits, SessionContext } from '../execution/context.ts'
 import { createJoinedCalls } from '../execution/joined-calls.ts'
 import { createLifetime, createTransactionLifetime, type Lifetime } from '../execution/lifetime.ts'
@@ -27,7 +26,7 @@ import type { Caller } from '../policy/caller.ts'
 import { parseCaller } from '../policy/caller.ts'
 import { compilePolicy } from '../policy/compile-policy.ts'
 import { accessOf, readCachedAccesses } from '../policy/create-access.ts'
-import { explainAccess } from '../policy/explain-access.ts'
+import { type ExplainOptions, explainAccess } from '../policy/explain-access.ts'
 import type { Log } from '../ports/log.ts'
 import { readQueryForms } from '../queries/query-forms.ts'
 import { readQuery } from '../queries/query-text.ts'
@@ -47,11 +46,10 @@ import { recordedUnits } from '../unit-of-work/recorded-units.ts'
 import type { UnitFactories, UnitFactory } from '../unit-of-work/unit-of-work.ts'
 import { unrecordedUnits } from '../unit-of-work/unrecorded-units.ts'
 import { guard, guardAround, type RunCallback, readInput } from '../util/boundary.ts'
-import { assertNoNulls } from '../util/null-options.ts'
 import { parseOnProgress } from '../util/progress.ts'
 import { retry } from '../util/retry.ts'
 import { assertNotAborted, parseSignal } from '../util/signal.ts'
-import { type VerifyRecordsOptions, verifyRecords } from '../verification/verify-records.ts'
+import { verifyRecords } from '../verification/verify-records.ts'
 import type { OpenOptions } from './options.ts'
 import { parseOptions } from './options.ts'
 import { toExplained } from './query-input.ts'
@@ -59,7 +57,7 @@ import { createSession } from './session.ts'
 import type { Vault, VaultInTransaction } from './vault.ts'
 import { createVaultCredentials, recordRefusal } from './vault-credentials.ts'
 import { createVaultFiles } from './vault-files.ts'
-import { type Watch, type WatchOptions, watched } from './watched-work.ts'
+import { type Watch, type WatchedCall, type WatchOptions, watched } from './watched-work.ts'
 
 /** Maximum number of attempts to open, if other processes keep changing the schema. */
 const MAX_ATTEMPTS = 10
@@ -164,8 +162,10 @@ function createVault<S extends SchemaDefinition, Role extends string>(
       assertOutsideTransaction(storage)
       return lifetime.run(async () => work(run))
     })
-  const outsideWatched = <T>(verb: string, given: WatchOptions | undefined, work: (watch: Watch) => Promise<T>): Promise<T> =>
-    outsideAround(`${verb} failed.`, (run) => watched({ verb, given, run }, work))
+  const outsideWatched = <T, Options extends WatchOptions>(
+    call: WatchedCall<Options>,
+    work: (watch: Watch, options: Partial<Options>) => Promise<T>,
+  ): Promise<T> => outsideAround(`${call.verb} failed.`, (run) => watched({ ...call, run }, work))
   const outside = <T>(failed: string, work: () => Promise<T>): Promise<T> => outsideAround(failed, work)
   const credentialPorts = { storage, clock, barrier, reloadKeys: () => catalog.reload(storage), contextOf: outerContext, outside }
   const within = (units: UnitFactory, calls: Lifetime): VaultInTransaction<S, Role> => ({
@@ -196,7 +196,7 @@ function createVault<S extends SchemaDefinition, Role extends string>(
         return { ok: true }
       }),
     purgeExpired: (given) =>
-      outsideWatched('Purge', given, async ({ signal, report }) => {
+      outsideWatched({ verb: 'Purge', given }, async ({ signal, report }) => {
         let before = 0
         const run = async (pass: MaintenancePass): Promise<number> => {
           const rows = await runPass(pass, { scheduler, signal, onProgress: (done) => report?.({ done: before + done }) })
@@ -209,7 +209,8 @@ function createVault<S extends SchemaDefinition, Role extends string>(
           credentials: await run(expiredCredentialsPass(storage, { clock })),
         }
       }),
-    scanFiles: (given) => outsideWatched('Scan', given, async (watch) => ({ scanned: (await files.scans?.scanDue(watch)) ?? 0 })),
+    scanFiles: (given) =>
+      outsideWatched({ verb: 'Scan', given }, async (watch) => ({ scanned: (await files.scans?.scanDue(watch)) ?? 0 })),
     downloadWithTicket: (ticket, opening, request) => files.download(ticket, opening, request),
     uploadWithTicket: (ticket, given, request) => files.upload(ticket, given, request),
     credentials: createVaultCredentials(credentialPorts),
@@ -218,7 +219,7 @@ function createVault<S extends SchemaDefinition, Role extends string>(
       withVerb('Explain', () => {
         const explained = parseCaller(caller)
         return readInput(() => {
-          assertNoNulls(explaining)
+          assertOptions<ExplainOptions>(explaining === undefined ? {} : explaining, ['record'])
           return explainAccess(policy, explained, { action, table: requireTable({ layout }, name), ...explaining })
         })
       }),
@@ -232,20 +233,19 @@ function createVault<S extends SchemaDefinition, Role extends string>(
         )
       }),
     verifyRecords: (given) =>
-      outsideWatched('Verify', given, (watch) => {
-        const { table } = readInput((): VerifyRecordsOptions => ({ ...given }))
+      outsideWatched({ verb: 'Verify', given, others: ['table'] }, (watch, { table }) => {
         const tables = table === undefined ? [...layout.tables.values()] : [requireTable({ layout }, table)]
         return verifyRecords({ ...shared, barrier: retryingBarrier(barrier), storage }, tables, watch)
       }),
     verifyAudit: (given) =>
-      outsideWatched('Verify', given, (watch) => {
-        const { checkpoints } = readInput((): VerifyAuditOptions => ({ ...given }))
+      outsideWatched({ verb: 'Verify', given, others: ['checkpoints'] }, (watch, { checkpoints }) => {
         return verifyAudit(audit, { ...(checkpoints === undefined ? {} : { checkpoints }), ...watch })
       }),
     exportAudit: (exporting) =>
       guardedLines(() => {
         assertOutsideTransaction(storage)
         lifetime.assertOpen()
+        readInput(() => assertOptions<ExportOptions>(exporting === undefined ? {} : exporting, ['checkpoints', 'signal']))
         return exportAudit(audit, exporting)
       }),
     checkpointAudit: (given) =>

@@ -25,7 +25,11 @@ export function toExplained(
   return isList(second) ? { values: second, caller: third as Caller } : { caller: second }
 }
 
-/** `Array.isArray` for a readonly list. */
+/** `Array.isArray` for a readonly list. False where it throws, for a Proxy that was revoked: the operation refuses that as options. */
 function isList(given: unknown): given is Values {
-  return Array.isArray(given)
+  try {
+    return Array.isArray(given)
+  } catch {
+    return false
+  }
 }

@@ -1,8 +1,8 @@
 /** Long work that its caller watches: a signal ends it, and a callback receives how far it has come. */
 import { Fault } from '../errors.ts'
+import { assertOptions } from '../execution/check-input.ts'
 import { withVerbOf } from '../execution/operation-errors.ts'
 import { type RunCallback, readInput } from '../util/boundary.ts'
-import { assertNoNulls } from '../util/null-options.ts'
 import { type OnProgress, parseOnProgress, type ReportProgress } from '../util/progress.ts'
 import { assertNotAborted, parseSignal, type Signal } from '../util/signal.ts'
 
@@ -20,24 +20,36 @@ export interface Watch {
   readonly report: ReportProgress
 }
 
-/** The work: its verb in errors, its options as they were given, and the function that runs callbacks. */
-interface Watched {
+/** The call of a work: its verb in errors, and its options as they were given. */
+export interface WatchedCall<Options extends WatchOptions> {
   readonly verb: string
-  readonly given: WatchOptions | undefined
+  readonly given: Options | undefined
+  /** The names of the options that it has besides. Default: none. */
+  readonly others?: readonly (keyof Options & string)[]
+}
+
+/** The call, and the function that runs callbacks. */
+interface Watched<Options extends WatchOptions> extends WatchedCall<Options> {
   readonly run: RunCallback
 }
 
-/** Runs the work, and puts its verb before its faults. Throws `invalid_request` for other options, `cancelled` if the signal is aborted already. */
-export async function watched<T>({ verb, given, run }: Watched, work: (watch: Watch) => Promise<T>): Promise<T> {
+/**
+ * Runs the work with its options, and puts its verb before its faults. Throws `invalid_request` for other options: a misspelled one would
+ * have no effect. Throws `cancelled` if the signal is aborted already.
+ */
+export async function watched<T, Options extends WatchOptions>(
+  { verb, given, others = [], run }: Watched<Options>,
+  work: (watch: Watch, options: Partial<Options>) => Promise<T>,
+): Promise<T> {
   try {
-    const watch = readInput(() => {
-      const options: WatchOptions = { ...given }
-      assertNoNulls(options)
-      const { signal, onProgress } = options
-      return { signal: parseSignal(signal), report: parseOnProgress(onProgress, run) }
+    const { watch, options } = readInput(() => {
+      const options: unknown = given === undefined ? {} : given
+      assertOptions<Partial<Options>>(options, ['signal', 'onProgress', ...others])
+      const copy = { ...options }
+      return { watch: { signal: parseSignal(copy.signal), report: parseOnProgress(copy.onProgress, run) }, options: copy }
     })
     assertNotAborted(watch.signal)
-    return await work(watch)
+    return await work(watch, options)
   } catch (error) {
     throw Fault.isFault(error) ? withVerbOf({ verb }, error) : error
   }

@@ -234,6 +234,27 @@ describe('transactions', () => {
     expect((await storage.get('cards', [1, 2])).map((row) => row?.amount)).toEqual([2, 2])
   })
 
+  it('update the same rows in opposite orders without a deadlock', async () => {
+    const storage = await prepared()
+    const ids = Array.from({ length: 100 }, (_, i) => i + 1)
+    await storage.insert(
+      'cards',
+      ids.map((id) => ({ id, owner: `${id}` })),
+    )
+    let runs = 0
+    const update = (order: readonly number[], version: number) =>
+      storage.transaction(async (storage) => {
+        runs++
+        // Patches of a unique column are statements of their own, in the order given.
+        await storage.update(
+          'cards',
+          order.map((id) => ({ id, version, set: { owner: `${id}` } })),
+        )
+      })
+    for (let round = 0; round < 10; round++) await Promise.all([update(ids, round), update(ids.toReversed(), round)])
+    expect(runs).toBe(20)
+  })
+
   it('return the same as row-by-row updates if one patch takes a unique value of another', async () => {
     const storage = await prepared()
     await storage.insert('cards', [

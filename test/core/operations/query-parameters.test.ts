@@ -160,3 +160,17 @@ it('is explained with its values', async () => {
   expect(() => vault.explainQuery(text, ['a'], undefined as unknown as Caller)).toThrow('aller')
   await vault.close()
 })
+
+it('arguments of a query that throw when they are looked at are refused, and leave an event', async () => {
+  const vault = await openClients(memoryStorage())
+  const session: Untyped = vault.as(OWNER)
+  const { proxy: revoked, revoke } = Proxy.revocable([], {})
+  revoke()
+  for (const given of [[revoked], [['Ann'], revoked], [revoked, {}]]) {
+    const { error, events } = await eventsBy(vault, () => session.query('SELECT name FROM clients WHERE name = $1', ...given))
+    expect(isVaultError(error, 'invalid_request')).toBe(true)
+    expect(events.length).toBe(1)
+  }
+  expect(() => Reflect.apply(vault.explainQuery, vault, ['SELECT name FROM clients', revoked])).toThrow('cannot be read')
+  await vault.close()
+})

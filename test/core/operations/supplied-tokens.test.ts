@@ -253,6 +253,21 @@ onEachStorage('supplied tokens', (engine) => {
     expect(await valuesOf(session, asked)).toEqual([undefined, 'late', 'B-2', undefined, 'newest', undefined, VALUES.card])
   })
 
+  it('that are in use on the column of an upsert throw conflict at once, for new and for existing records', async () => {
+    const { session } = await openLoose(engine.fresh().open(), {
+      people: { email: column.string({ unique: true, token: 'random' }) },
+    })
+    await session.insert('people', [{ fields: { email: 'a' }, tokens: { email: 'taken' } }, { fields: { email: 'b' } }], ENABLE)
+    for (const email of ['new', 'b']) {
+      const refused = session.insert('people', [{ fields: { email }, tokens: { email: 'taken' } }], {
+        ...ENABLE,
+        upsert: 'email',
+      })
+      await expect(refused).rejects.toMatchObject({ code: 'conflict', details: [{ column: 'email', index: 0 }] })
+      await expect(refused).rejects.toThrow('token for column "email"')
+    }
+  })
+
   it('can be exchanged between two records in one upsert', async () => {
     const { session } = await open()
     const records = (one: string, two: string) => [

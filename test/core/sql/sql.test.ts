@@ -1,6 +1,7 @@
 /** Tests of the `sql` tag: what becomes a parameter, what becomes text, and what is refused. */
 import { describe, expect, it } from 'vitest'
 import { isVaultError, type SqlPiece, type SqlQuery, sql } from '../../../src/index.ts'
+import { hostileInputs } from '../../support/vaults/hostile-inputs.ts'
 
 const TEST_SECRET = "a secret ' OR TRUE --"
 
@@ -17,6 +18,15 @@ function faultOf(make: () => unknown): { code: string; message: string } {
     throw error
   }
   throw new Error('nothing was refused')
+}
+
+function isMadeOrRefused(make: () => unknown): boolean {
+  try {
+    make()
+    return true
+  } catch (error) {
+    return isVaultError(error, 'invalid_request')
+  }
 }
 
 describe('sql', () => {
@@ -106,6 +116,18 @@ describe('sql', () => {
     const separator = { text: ' OR TRUE OR ', values: [] } as unknown as SqlQuery
     expect(faultOf(() => sql.join([1, 2], separator)).message).toBe('The separator of sql.join must be made by sql.')
     expect(faultOf(() => sql.join('ab' as unknown as SqlPiece[])).code).toBe('invalid_request')
+  })
+
+  it('throws no error of an object that it was given', () => {
+    for (const [name, input] of hostileInputs()) {
+      for (const make of [
+        () => untyped(input, input),
+        () => Reflect.apply(sql.join, undefined, [input]),
+        () => sql`a = ${input as SqlPiece}`,
+      ]) {
+        expect(isMadeOrRefused(make), name).toBe(true)
+      }
+    }
   })
 
   it('is not a function of a text', () => {

@@ -119,8 +119,10 @@ const client = { privateKey: '', keyID: '', clientID: '' }
 const FUNCTIONS: readonly (readonly [name: string, options: readonly string[], call: (options: object) => unknown])[] = [
   ['createVault', VAULT_OPTIONS, (o) => createVault({ id: 'v', schema: clients, storage: memoryStorage(), keys, ...o })],
   ['verifyRecords', ['table', 'signal', 'onProgress'], (o) => vault.verifyRecords(o)],
-  ['verifyAudit', ['checkpoints'], (o) => vault.verifyAudit(o)],
-  ['exportAudit', ['checkpoints'], (o) => vault.exportAudit(o)[Symbol.asyncIterator]().next()],
+  ['verifyAudit', ['checkpoints', 'signal', 'onProgress'], (o) => vault.verifyAudit(o)],
+  ['purgeExpired', ['signal', 'onProgress'], (o) => vault.purgeExpired(o)],
+  ['scanFiles', ['signal', 'onProgress'], (o) => vault.scanFiles(o)],
+  ['exportAudit', ['checkpoints', 'signal'], (o) => vault.exportAudit(o)[Symbol.asyncIterator]().next()],
   ['checkpointAudit', ['signer', 'sink'], (o) => vault.checkpointAudit(o as never)],
   ['explain', ['record'], (o) => vault.explain(OWNER, 'READ', 'clients', o)],
   ['verifyExport', ['checkpoints', 'keys'], (o) => verifyExport([], o)],
@@ -161,6 +163,24 @@ const FUNCTIONS: readonly (readonly [name: string, options: readonly string[], c
   ['signDataTokens', ['ttlSeconds', 'ctx', 'clock'], (o) => signDataTokens(client, ['token'], o)],
   ['exchangeAssertion', ['vaultOf', 'audience', 'clock', 'request'], (o) => exchangeAssertion(o as never, {})],
 ]
+
+/** The long work of a vault, and an explanation. */
+const WORK: readonly (readonly [name: string, call: (options: never) => unknown])[] = [
+  ['verifyRecords', (o) => vault.verifyRecords(o)],
+  ['verifyAudit', (o) => vault.verifyAudit(o)],
+  ['purgeExpired', (o) => vault.purgeExpired(o)],
+  ['scanFiles', (o) => vault.scanFiles(o)],
+  ['exportAudit', (o) => vault.exportAudit(o)[Symbol.asyncIterator]().next()],
+  ['explain', (o) => vault.explain(OWNER, 'READ', 'clients', o)],
+]
+
+describe('the options of a vault method', () => {
+  it.each(WORK)('of %s are refused as a whole if they are no object, and by name if one is unknown', async (_name, call) => {
+    for (const options of [null, 'text', 5, true, [], ['signal']])
+      expect(await refusalOf(() => call(options as never))).toContain('options must be an object')
+    expect(await refusalOf(() => call({ singal: AbortSignal.abort() } as never))).toContain('Unknown option "singal"')
+  })
+})
 
 describe('an option of a function that is null', () => {
   it.each(FUNCTIONS)('%s refuses each of its options by name', async (_name, options, call) => {
