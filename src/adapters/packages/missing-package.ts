@@ -1,6 +1,6 @@
 /** The error of an optional package that is not installed: it names the command that installs it. */
 import { VaultError } from '../../core/errors.ts'
-import { errorCode } from '../../core/util/error-code.ts'
+import { errorCode, errorText } from '../../core/util/error-code.ts'
 
 /** The packages that an application installs beside this one if it uses the entry point that needs them. */
 export type OptionalPackage = 'better-sqlite3' | 'pg' | '@aws-sdk/client-s3' | '@opentelemetry/api'
@@ -27,5 +27,5 @@ export function missingPackageError({ user, name, otherwise }: MissingPackage, e
 function isNotFound(error: unknown, name: OptionalPackage): boolean {
   const code = errorCode(error)
   const isMissing = code === 'MODULE_NOT_FOUND' || code === 'ERR_MODULE_NOT_FOUND'
-  return isMissing && String(error).includes(`'${name}'`)
+  return isMissing && errorText(error).includes(`'${name}'`)
 }

@@ -1,7 +1,7 @@
 /** The driver `better-sqlite3`. */
 import type Database from 'better-sqlite3'
 import { VaultError } from '../../core/errors.ts'
-import { errorCode } from '../../core/util/error-code.ts'
+import { errorCode, errorText } from '../../core/util/error-code.ts'
 import { requirePackage } from '../packages/require-package.ts'
 import type { DriverDatabase, OpenConnection } from './sqlite-driver.ts'
 import type { RawRow } from './table-work.ts'
@@ -31,7 +31,7 @@ export function loadBetterSqlite(): OpenConnection {
 function isUnbuilt(error: unknown): boolean {
   const code = errorCode(error)
   const isUnreadable = code === 'MODULE_NOT_FOUND' || code === 'ERR_DLOPEN_FAILED'
-  return isUnreadable || String(error).startsWith('Error: Could not locate the bindings file')
+  return isUnreadable || errorText(error).startsWith('Could not locate the bindings file')
 }
 
 function unbuiltError(): VaultError {

@@ -2,12 +2,13 @@
 import { runInNewContext } from 'node:vm'
 import { expect, it } from 'vitest'
 import { missingPackageError } from '../../../src/adapters/packages/missing-package.ts'
-import { errorCode } from '../../../src/core/util/error-code.ts'
+import { errorCode, errorText } from '../../../src/core/util/error-code.ts'
 
 it('an error of another realm has its code', () => {
   const foreign: unknown = runInNewContext("Object.assign(new Error('no such file'), { code: 'ENOENT' })")
   expect(foreign instanceof Error).toBe(false)
   expect(errorCode(foreign)).toBe('ENOENT')
+  expect(errorText(foreign)).toBe('no such file')
   expect(errorCode(Object.assign(new Error('full'), { code: 'ENOSPC' }))).toBe('ENOSPC')
 })
 
