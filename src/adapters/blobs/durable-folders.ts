@@ -2,7 +2,7 @@
 import { mkdir, open } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { fault } from '../../core/errors.ts'
-import { fileErrorCode } from './file-errors.ts'
+import { errorCode } from '../../core/util/error-code.ts'
 
 /** Only the account of the process can list a folder and use what is in it. */
 const FOLDER_MODE = 0o700
@@ -35,8 +35,8 @@ async function mkdirIn(directory: string, folder: string): Promise<void> {
   try {
     await mkdir(folder, { mode: FOLDER_MODE })
   } catch (error) {
-    if (fileErrorCode(error) === 'EEXIST') return
-    if (fileErrorCode(error) !== 'ENOENT') throw error
+    if (errorCode(error) === 'EEXIST') return
+    if (errorCode(error) !== 'ENOENT') throw error
     const first = await mkdir(directory, { mode: FOLDER_MODE, recursive: true })
     if (first !== undefined) await synchronizeAbove(resolve(directory), dirname(resolve(first)))
     await mkdir(folder, { mode: FOLDER_MODE, recursive: true })

@@ -1,5 +1,6 @@
 /** Maps what the file system throws to `VaultError`s that carry its code, and neither its text nor a path. */
 import { isVaultError, VaultError } from '../../core/errors.ts'
+import { errorCode } from '../../core/util/error-code.ts'
 import { fullError, strippedCause, unavailableError } from '../errors/storage-errors.ts'
 
 const ENGINE = 'The file system'
@@ -11,16 +12,10 @@ const REFUSED: ReadonlySet<string> = new Set(['EACCES', 'EPERM', 'EROFS'])
 /** The disk, or the process, cannot serve the call now. */
 const UNREACHABLE: ReadonlySet<string> = new Set(['EIO', 'EMFILE', 'ENFILE', 'ENOMEM', 'EBUSY', 'ESTALE', 'ENODEV', 'ETIMEDOUT'])
 
-/** The code of a failed call, such as `ENOENT`; undefined for any other error. */
-export function fileErrorCode(error: unknown): string | undefined {
-  if (!(error instanceof Error) || !('code' in error)) return undefined
-  return typeof error.code === 'string' && /^[A-Z0-9_]{1,40}$/.test(error.code) ? error.code : undefined
-}
-
 /** Returns the error to throw for anything that a call threw. */
 export function mapFileError(error: unknown): VaultError {
   if (isVaultError(error)) return error
-  const code = fileErrorCode(error)
+  const code = errorCode(error)
   const cause = strippedCause(ENGINE, code)
   if (code === undefined) return new VaultError('internal', 'The folder of the blobs cannot be used.', {}, { cause })
   if (FULL.has(code)) return fullError(ENGINE, cause)

@@ -4,10 +4,11 @@ import { type FileHandle, rename, rm } from 'node:fs/promises'
 import { VaultError } from '../../core/errors.ts'
 import type { BlobStore, ByteRange } from '../../core/ports/blobs.ts'
 import { assertBlobKeys, assertByteRange } from '../../core/util/blob-arguments.ts'
+import { errorCode } from '../../core/util/error-code.ts'
 import { readOptions } from '../../core/util/read-options.ts'
 import { toBlocks, watchContent } from '../../core/util/to-blocks.ts'
 import { assertDirectoryName, createDurableFolders, type DurableFolders, synchronizeFolder } from './durable-folders.ts'
-import { fileErrorCode, mapFileError, noBlobError } from './file-errors.ts'
+import { mapFileError, noBlobError } from './file-errors.ts'
 import { type BlobPaths, blobPaths } from './folder-paths.ts'
 import { createOpenFiles, type OpenFile, type OpenFiles } from './open-files.ts'
 
@@ -94,7 +95,7 @@ async function discard(file: OpenFile, paths: BlobPaths): Promise<void> {
 
 function writeError(error: unknown, { files, isOpened }: { readonly files: OpenFiles; readonly isOpened: boolean }): VaultError {
   files.assertOpen()
-  const code = fileErrorCode(error)
+  const code = errorCode(error)
   if (code === 'ENOENT' && isOpened) return new VaultError('not_found', 'The blob was deleted while it was written.')
   if (code === 'EEXIST')
     return new VaultError('internal', 'A blob of this key is being written, or was not finished. Delete it first.')
@@ -122,7 +123,7 @@ async function openBlob(files: OpenFiles, paths: BlobPaths): Promise<OpenFile> {
     if ((await file.handle.stat()).isFile()) return file
     await file.close()
   } catch (error) {
-    throw fileErrorCode(error) === 'ENOENT' ? noBlobError() : mapFileError(error)
+    throw errorCode(error) === 'ENOENT' ? noBlobError() : mapFileError(error)
   }
   throw new VaultError('internal', 'The name of a blob belongs to something that is no file.')
 }
@@ -160,7 +161,7 @@ async function removeFile(path: string): Promise<boolean> {
     await rm(path)
     return true
   } catch (error) {
-    if (fileErrorCode(error) === 'ENOENT') return false
+    if (errorCode(error) === 'ENOENT') return false
     throw error
   }
 }

@@ -1,5 +1,6 @@
 /** The error of an optional package that is not installed: it names the command that installs it. */
 import { VaultError } from '../../core/errors.ts'
+import { errorCode, errorText } from '../../core/util/error-code.ts'
 
 /** The packages that an application installs beside this one if it uses the entry point that needs them. */
 export type OptionalPackage = 'better-sqlite3' | 'pg' | '@aws-sdk/client-s3' | '@opentelemetry/api'
@@ -24,7 +25,7 @@ export function missingPackageError({ user, name, otherwise }: MissingPackage, e
 
 /** True if the package itself was not found. One that it needs in turn has another name. */
 function isNotFound(error: unknown, name: OptionalPackage): boolean {
-  if (!(error instanceof Error) || !('code' in error)) return false
-  const isMissing = error.code === 'MODULE_NOT_FOUND' || error.code === 'ERR_MODULE_NOT_FOUND'
-  return isMissing && error.message.includes(`'${name}'`)
+  const code = errorCode(error)
+  const isMissing = code === 'MODULE_NOT_FOUND' || code === 'ERR_MODULE_NOT_FOUND'
+  return isMissing && errorText(error).includes(`'${name}'`)
 }

@@ -1,6 +1,7 @@
 /** The errors of the scanner. None quotes a file, or what clamd says: names of files in archives could be in it. */
 import { VaultError } from '../../core/errors.ts'
 import { bareCause } from '../../core/util/bare-cause.ts'
+import { errorCode } from '../../core/util/error-code.ts'
 
 /** `unavailable`: no connection. `error` is the platform's. */
 export function unreachableError(error: unknown): VaultError {
@@ -61,6 +62,5 @@ function unavailable(message: string, error?: unknown): VaultError {
 
 /** The code of an error of the platform, such as ECONNREFUSED. Its text is left out. */
 function codeOf(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined
-  return typeof code === 'string' && /^[A-Z][A-Z0-9_]{1,40}$/.test(code) ? code : 'no code'
+  return errorCode(error) ?? 'no code'
 }

@@ -1,6 +1,7 @@
 /** The driver `better-sqlite3`. */
 import type Database from 'better-sqlite3'
 import { VaultError } from '../../core/errors.ts'
+import { errorCode, errorText } from '../../core/util/error-code.ts'
 import { requirePackage } from '../packages/require-package.ts'
 import type { DriverDatabase, OpenConnection } from './sqlite-driver.ts'
 import type { RawRow } from './table-work.ts'
@@ -28,11 +29,9 @@ export function loadBetterSqlite(): OpenConnection {
 
 /** True if the compiled part of the package is missing, or was compiled for another runtime. It is loaded with the first database. */
 function isUnbuilt(error: unknown): boolean {
-  if (!(error instanceof Error)) return false
-  const code = 'code' in error ? error.code : undefined
-  return (
-    code === 'MODULE_NOT_FOUND' || code === 'ERR_DLOPEN_FAILED' || error.message.startsWith('Could not locate the bindings file')
-  )
+  const code = errorCode(error)
+  const isUnreadable = code === 'MODULE_NOT_FOUND' || code === 'ERR_DLOPEN_FAILED'
+  return isUnreadable || errorText(error).startsWith('Could not locate the bindings file')
 }
 
 function unbuiltError(): VaultError {

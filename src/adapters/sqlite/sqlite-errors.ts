@@ -1,5 +1,6 @@
 /** Maps what SQLite throws to `VaultError`s that carry its code and never its text, which may quote values. */
 import { isVaultError, VaultError } from '../../core/errors.ts'
+import { errorText } from '../../core/util/error-code.ts'
 import { closedError, conflictError, engineError, fullError, strippedCause, unavailableError } from '../errors/storage-errors.ts'
 import type { TableShape } from '../sql/table-shapes.ts'
 import { isDiskFull } from './disk-space.ts'
@@ -36,7 +37,7 @@ export function rolledBackError(): VaultError {
 export function mapSqliteError(error: unknown, shape: TableShape | undefined, filename?: string): VaultError {
   if (isVaultError(error)) return error
   const code = sqliteCodeOf(error)
-  const message = error instanceof Error ? error.message : ''
+  const message = errorText(error)
   const cause = strippedCause(ENGINE, code)
   if (message.startsWith(UNIQUE)) return uniqueError(message.slice(UNIQUE.length), shape, cause)
   if (message === 'integer overflow') return overflowError(cause)
