@@ -4,8 +4,9 @@ import { type MissingPackage, missingPackageError } from './missing-package.ts'
 const loaded = new Map<string, unknown>()
 
 /**
- * Returns what a package exports to CommonJS. Looks for it beside this file, and then in the working directory of the process: a bundler
- * can have moved this file away from it. Throws `failed_precondition` if it cannot be loaded.
+ * Returns what a package exports to CommonJS. Looks for it beside this file, and then beside the program that runs: a bundler can have moved
+ * this file away from it. Never looks in the working directory, where others may be able to put files that would be run. Throws
+ * `failed_precondition` if it cannot be loaded.
  */
 export function requirePackage(wanted: MissingPackage): unknown {
   const { name } = wanted
@@ -19,15 +20,16 @@ export function requirePackage(wanted: MissingPackage): unknown {
 function load(wanted: MissingPackage): unknown {
   // Not imported: webpack reads calls of what is imported by this name, and warns of an argument that is not constant.
   const { createRequire } = process.getBuiltinModule('node:module')
-  try {
-    return createRequire(ownFile())(wanted.name)
-  } catch (error) {
+  let first: unknown
+  for (const file of [ownFile(), process.argv[1]]) {
+    if (file === undefined) continue
     try {
-      return createRequire(`${process.cwd()}/`)(wanted.name)
-    } catch {
-      throw missingPackageError(wanted, error)
+      return createRequire(file)(wanted.name)
+    } catch (error) {
+      first ??= error
     }
   }
+  throw missingPackageError(wanted, first)
 }
 
 /** CommonJS, also of a bundler, has the name of the file as a variable; there `import.meta` is empty. */

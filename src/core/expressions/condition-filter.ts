@@ -1,5 +1,5 @@
 /** Converts conditions about one table to filters, so that storage evaluates as much of them as it can without opening a cell. */
-import type { Filter } from '../ports/storage.ts'
+import type { Cell, Filter } from '../ports/storage.ts'
 import type { Column } from '../schema/layout.ts'
 import { unreachable } from '../util/unreachable.ts'
 import type { Comparator } from './ast.ts'
@@ -96,18 +96,22 @@ type In = Extract<Filter, { readonly kind: 'in' }>
 
 /** Merges equalities of one column into one `in` list, at the position of the first. */
 function mergeEqualities(filters: readonly Filter[]): readonly Filter[] {
-  const lists = new Map<string, In>()
+  const lists = new Map<string, Exclude<Cell, null>[]>()
   for (const { column, values } of filters.flatMap(asList)) {
-    lists.set(column, { kind: 'in', column, values: [...(lists.get(column)?.values ?? []), ...values] })
+    const list = lists.get(column)
+    // Copied once: a condition can have very many equalities.
+    if (list === undefined) lists.set(column, [...values])
+    else for (const value of values) list.push(value)
   }
   const placed = new Set<string>()
   return filters.flatMap((filter) => {
     const [own] = asList(filter)
     if (own === undefined) return [filter]
-    if (placed.has(own.column)) return []
-    placed.add(own.column)
-    const list = lists.get(own.column) ?? own
-    return list.values.length === 1 ? [filter] : [list]
+    const { column } = own
+    if (placed.has(column)) return []
+    placed.add(column)
+    const values = lists.get(column) ?? own.values
+    return values.length === 1 ? [filter] : [{ kind: 'in' as const, column, values }]
   })
 }
 

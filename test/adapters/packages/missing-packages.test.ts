@@ -1,7 +1,10 @@
 /** Entry points whose packages are not installed: each error names the command that installs them. */
 import { execFile } from 'node:child_process'
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
 import { missingPackageError } from '../../../src/adapters/packages/missing-package.ts'
@@ -30,6 +33,31 @@ it('a package that is not installed is named with the command that installs it',
     openTelemetry: /Run: npm install @opentelemetry\/api. Or pass tracer:/,
   })) {
     expect(errors[name]).toMatchObject({ code: 'failed_precondition', message: expect.stringMatching(wanted) })
+  }
+})
+
+it('a package in the working directory of the process is not run', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'packages-'))
+  const program = mkdtempSync(join(tmpdir(), 'program-'))
+  try {
+    mkdirSync(join(folder, 'node_modules/foreign'), { recursive: true })
+    writeFileSync(join(folder, 'node_modules/foreign/index.js'), 'console.log("the foreign package ran")')
+    const file = join(program, 'program.ts')
+    const load = pathToFileURL(join(ROOT, 'src/adapters/packages/require-package.ts')).href
+    writeFileSync(
+      file,
+      `import { requirePackage } from '${load}'\ntry { requirePackage({ user: 'f', name: 'foreign' }) } catch (error) { console.log(error.code) }`,
+    )
+    const hooks = pathToFileURL(join(ROOT, 'scripts/resolve-sources.ts')).href
+    const ran = await run(process.execPath, ['--import', hooks, file], { cwd: folder })
+    expect(ran.stdout.trim()).toBe('failed_precondition')
+    // Beside the program it is found, as behind a bundler that moved the library.
+    cpSync(join(folder, 'node_modules'), join(program, 'node_modules'), { recursive: true })
+    expect((await run(process.execPath, ['--import', hooks, file], { cwd: folder })).stdout.trim()).toBe(
+      'the foreign package ran',
+    )
+  } finally {
+    for (const made of [folder, program]) rmSync(made, { recursive: true, force: true })
   }
 })
 
