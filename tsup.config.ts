@@ -23,8 +23,10 @@ export default defineConfig({
   noExternal: [...BUNDLED_PACKAGES],
   esbuildPlugins: [replaceRequires, compactPackages],
   esbuildOptions(options, { format }) {
-    // CommonJS has the name of its file as a variable. To mention import.meta is a syntax error there.
-    if (format === 'cjs') options.define = { ...options.define, 'import.meta.url': '__filename' }
+    // CommonJS has the name of its file as a variable. To mention import.meta is a syntax error there. And `require` is that of its
+    // loader: under Jest the module that it returns finds the same copy of a package as a test does. Two copies of a native one end the process.
+    const ofCommonJs = { 'import.meta.url': '__filename', 'globalThis.process.getBuiltinModule': 'require' }
+    if (format === 'cjs') options.define = { ...options.define, ...ofCommonJs }
     // One character beyond ASCII makes Node decode and compile the whole file as UTF-16, which takes longer than the rest of the import.
     options.charset = 'ascii'
   },

@@ -10,8 +10,9 @@ export function checkJest(trial: Trial, packed: PackedPackage): void {
   const project = createProject(trial, packed, 'jest', {
     type: 'commonjs',
     packages: ['better-sqlite3'],
-    files: ['programs/vaults.test.js'],
+    files: ['programs/vaults.test.js', 'programs/shared-transaction.test.js'],
   })
   writeAsCommonJs(project, ['use-vault'])
-  project.run('Jest tests vaults in a CommonJS project', 'node', [join(MODULES, 'jest/bin/jest.js'), '--runInBand', '--ci'])
+  const jest = [join(MODULES, 'jest/bin/jest.js'), '--runInBand', '--ci']
+  project.run('Jest tests vaults in a CommonJS project', 'node', ['--expose-gc', ...jest])
 }

@@ -18,8 +18,9 @@ export function requirePackage(wanted: MissingPackage): unknown {
 }
 
 function load(wanted: MissingPackage): unknown {
-  // Not imported: webpack reads calls of what is imported by this name, and warns of an argument that is not constant.
-  const { createRequire } = process.getBuiltinModule('node:module')
+  // Not imported: webpack reads calls of what is imported by this name, and warns of an argument that is not constant. The CommonJS build
+  // has `require` in place of this member (tsup.config.ts).
+  const { createRequire } = globalThis.process.getBuiltinModule('node:module')
   let first: unknown
   for (const file of [ownFile(), process.argv[1]]) {
     if (file === undefined) continue

@@ -1,6 +1,6 @@
 /** Query: runs a SELECT over sealed and plain columns, and returns at most `limits.maxQueryRecords` records. */
 import * as z from 'zod'
-import { fault, words } from '../errors.ts'
+import { fault, printableName, words } from '../errors.ts'
 import type { Operation } from '../execution/operation.ts'
 import type { QueryValue } from '../expressions/parameter-values.ts'
 import type { QueryLimits } from '../limits.ts'
@@ -109,7 +109,9 @@ function assertQueryOptions(options: unknown): asserts options is QueryOptions {
   const code = isAmount ? 'out_of_range' : 'invalid_request'
   const unknown = issue?.code === 'unrecognized_keys' && path.length === 0 ? issue.keys[0] : undefined
   if (unknown !== undefined)
-    throw fault(code)`Unknown option ${unknown}. Values are a list in front of the options. Supported: ${words(SUPPORTED)}.`
+    throw fault(
+      code,
+    )`Unknown option ${printableName(unknown)}. Values are a list in front of the options. Supported: ${words(SUPPORTED)}.`
   if (path.length === 0)
     throw fault(code)`The options must be an object. Values are a list in front of them: query(text, [value], options).`
   throw fault(code)`Invalid option "${words(path.join('.'))}". Supported: ${words(SUPPORTED)}.`
