@@ -1,11 +1,11 @@
 /** Broken connections and servers: the error of the call, and that the next call works. */
-import pg from 'pg'
 import { afterAll, afterEach, expect, inject, it } from 'vitest'
 import { type PostgresOptions, postgresStorage } from '../../../src/adapters/postgres/index.ts'
 import type { VaultError } from '../../../src/core/errors.ts'
 import type { PhysicalTable, StorageHandle } from '../../../src/core/ports/storage.ts'
 import { onceWith, startFaultyProxy } from '../../support/postgres/faulty-proxy.ts'
 import { freshDatabase } from '../../support/postgres/fresh-database.ts'
+import { queryServer } from '../../support/postgres/query-server.ts'
 import { startPostgres } from '../../support/postgres/server.ts'
 
 const NOTES: PhysicalTable = {
@@ -30,12 +30,10 @@ async function prepared(options: Partial<PostgresOptions> = {}): Promise<Storage
 
 /** Ends every other connection to the database, as an administrator would. */
 async function endOthers(): Promise<void> {
-  const client = new pg.Client({ connectionString: database.url })
-  await client.connect()
-  await client.query(
+  await queryServer(
+    database.url,
     'select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
   )
-  await client.end()
 }
 
 it('a transaction whose backend is terminated throws unavailable, stores nothing, and the next one works', async () => {

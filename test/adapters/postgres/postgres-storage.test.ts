@@ -4,6 +4,7 @@ import { afterAll, afterEach, describe, expect, inject, it } from 'vitest'
 import { type PostgresOptions, postgresStorage } from '../../../src/adapters/postgres/index.ts'
 import type { PhysicalTable, StorageHandle } from '../../../src/core/ports/storage.ts'
 import { freshDatabase } from '../../support/postgres/fresh-database.ts'
+import { queryServer } from '../../support/postgres/query-server.ts'
 
 const database = await freshDatabase(inject('postgresUrl'))
 afterAll(() => database.drop())
@@ -40,14 +41,8 @@ async function prepared(options?: Partial<PostgresOptions>): Promise<StorageHand
   return storage
 }
 
-async function asSuperuser<T extends object>(text: string): Promise<T[]> {
-  const client = new pg.Client({ connectionString: database.url })
-  await client.connect()
-  try {
-    return (await client.query<T>(text)).rows
-  } finally {
-    await client.end()
-  }
+function asSuperuser<T extends object>(text: string): Promise<T[]> {
+  return queryServer<T>(database.url, text)
 }
 
 /** A promise and the function that fulfils it. */

@@ -1,6 +1,5 @@
 /** Texts of any length in indexes of PostgreSQL: they are unique, found by the index, and taken over from an earlier version. */
 import { randomBytes } from 'node:crypto'
-import pg from 'pg'
 import { afterAll, afterEach, describe, expect, inject, it } from 'vitest'
 import { postgresStorage } from '../../../src/adapters/postgres/index.ts'
 import { createPostgresSqlDialect } from '../../../src/adapters/postgres/postgres-sql-dialect.ts'
@@ -9,6 +8,7 @@ import { createSqlStatements } from '../../../src/adapters/sql/sql-statements.ts
 import { toTableShape } from '../../../src/adapters/sql/table-shapes.ts'
 import type { Filter, PhysicalTable, StorageHandle } from '../../../src/core/ports/storage.ts'
 import { freshDatabase } from '../../support/postgres/fresh-database.ts'
+import { queryServer } from '../../support/postgres/query-server.ts'
 
 const database = await freshDatabase(inject('postgresUrl'))
 afterAll(() => database.drop())
@@ -40,26 +40,14 @@ async function prepared(): Promise<StorageHandle> {
   return storage
 }
 
-async function asSuperuser<T extends object>(text: string): Promise<T[]> {
-  const client = new pg.Client({ connectionString: database.url })
-  await client.connect()
-  try {
-    return (await client.query<T>(text)).rows
-  } finally {
-    await client.end()
-  }
+function asSuperuser<T extends object>(text: string): Promise<T[]> {
+  return queryServer<T>(database.url, text)
 }
 
 /** The plan of a statement, as the server explains it. */
 async function explained(text: string, parameters: readonly unknown[]): Promise<string> {
-  const client = new pg.Client({ connectionString: database.url })
-  await client.connect()
-  try {
-    const { rows } = await client.query<string[]>({ text: `explain ${text}`, values: [...parameters], rowMode: 'array' })
-    return rows.flat().join('\n')
-  } finally {
-    await client.end()
-  }
+  const rows = await queryServer<{ 'QUERY PLAN': string }>(database.url, `explain ${text}`, parameters)
+  return rows.map((row) => row['QUERY PLAN']).join('\n')
 }
 
 async function idsOf(storage: StorageHandle, filter: Filter): Promise<number[]> {

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import type { Caller, PolicyFor, StorageHandle, VaultError } from '../../../src/index.ts'
 import { isVaultError } from '../../../src/index.ts'
 import type { ClientSession, Clients } from '../../support/audit/audited-clients.ts'
-import { callerOf, openClients } from '../../support/audit/audited-clients.ts'
+import { callerOf, openClients, PEOPLE } from '../../support/audit/audited-clients.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
 import { OWNER } from '../../support/vaults/test-vault.ts'
 
@@ -26,13 +26,6 @@ const POLICY = {
   ],
   blind: ['ALLOW READ, CREATE, UPDATE ON clients.name, clients.country WITH REDACTION = PLAIN_TEXT'],
 } as const satisfies PolicyFor<Clients>
-
-/** Three records of SE, DE, SE. */
-const PEOPLE = [
-  { name: 'Anna', email: 'anna@acme.example', country: 'SE', salary: 100 },
-  { name: 'Bert', email: 'bert@acme.example', country: 'DE', salary: 200 },
-  { name: 'Cilla', email: 'cilla@acme.example', country: 'SE', salary: 300 },
-] as const
 
 const analyst = (country: string): Caller => ({ ...callerOf('analyst'), context: { country } })
 

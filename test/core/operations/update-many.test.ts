@@ -1,15 +1,9 @@
 /** Updates of many records: each record gets its own values, all or none, in order, with one event and one write of storage. */
 import { expect, it } from 'vitest'
 import type { Caller, StorageHandle } from '../../../src/index.ts'
-import { callerOf, eventsBy, openClients } from '../../support/audit/audited-clients.ts'
+import { callerOf, eventsBy, openClients, PEOPLE } from '../../support/audit/audited-clients.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
 import { OWNER } from '../../support/vaults/test-vault.ts'
-
-const PEOPLE = [
-  { name: 'Anna', email: 'anna@acme.example', country: 'SE', salary: 100 },
-  { name: 'Bert', email: 'bert@acme.example', country: 'DE', salary: 200 },
-  { name: 'Cilla', email: 'cilla@acme.example', country: 'SE', salary: 300 },
-] as const
 
 const POLICY = {
   analyst: [

@@ -22,6 +22,13 @@ export type Clients = (typeof clients)['tables']
 /** A session on the vault of `clients`. */
 export type ClientSession = Session<Clients>
 
+/** Three records of `clients`: of SE, DE, SE. */
+export const PEOPLE = [
+  { name: 'Anna', email: 'anna@acme.example', country: 'SE', salary: 100 },
+  { name: 'Bert', email: 'bert@acme.example', country: 'DE', salary: 200 },
+  { name: 'Cilla', email: 'cilla@acme.example', country: 'SE', salary: 300 },
+] as const
+
 /** Opens the vault of `clients`. It can be opened several times on one storage. */
 export function openClients(
   storage: StorageHandle,

@@ -1,7 +1,7 @@
 /** Creates an empty database on the running PostgreSQL, so that test files are independent. */
 import { randomBytes } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
-import pg from 'pg'
+import { queryServer } from './query-server.ts'
 
 export interface FreshDatabase {
   readonly url: string
@@ -12,7 +12,7 @@ export interface FreshDatabase {
 /** `url` is a superuser's address on the server: `inject('postgresUrl')`. `options` are those of CREATE DATABASE. */
 export async function freshDatabase(url: string, options = ''): Promise<FreshDatabase> {
   const name = `fresh_${randomBytes(8).toString('hex')}`
-  await asSuperuser(url, `create database ${name} template template0 ${options}`)
+  await queryServer(url, `create database ${name} template template0 ${options}`)
   const own = new URL(url)
   own.pathname = `/${name}`
   return { url: own.href, drop: () => dropDatabase(url, name) }
@@ -24,26 +24,11 @@ const LOOKS = 25
 /** A pool's `end` resolves before the server has closed the connections. Closing them by force would be an error in the pool. */
 async function dropDatabase(url: string, name: string): Promise<void> {
   for (let look = 0; look < LOOKS && (await countConnections(url, name)) > 0; look++) await pause(10)
-  await asSuperuser(url, `drop database if exists ${name} with (force)`)
+  await queryServer(url, `drop database if exists ${name} with (force)`)
 }
 
 async function countConnections(url: string, name: string): Promise<number> {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
-  try {
-    const { rows } = await client.query<{ count: string }>('select count(*) from pg_stat_activity where datname = $1', [name])
-    return Number(rows[0]?.count ?? 0)
-  } finally {
-    await client.end()
-  }
-}
-
-async function asSuperuser(url: string, statement: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
-  try {
-    await client.query(statement)
-  } finally {
-    await client.end()
-  }
+  const text = 'select count(*) from pg_stat_activity where datname = $1'
+  const [row] = await queryServer<{ count: string }>(url, text, [name])
+  return Number(row?.count ?? 0)
 }
