@@ -100,6 +100,10 @@ function createStorage(database: Database, enclosing: Transaction | undefined): 
     lock: async (names) => {
       for (const name of names) tableNamed(name)
     },
+    tryLock: async (name) => {
+      tableNamed(name)
+      return true
+    },
 
     transaction: (work) =>
       change(async () => {

@@ -1,4 +1,4 @@
-/** Locks of a transaction: limits on the wait for them, and tables that no other transaction writes meanwhile. */
+/** Locks of a transaction: limits on the wait for them, tables that no other transaction writes meanwhile, and ids that no other locks. */
 import { type RawBuilder, sql } from 'kysely'
 import type { SqlDialect } from '../sql/sql-dialect.ts'
 import type { PreparedQuery } from './driver-connection.ts'
@@ -39,4 +39,18 @@ export async function lockTables(executor: Executor, dialect: SqlDialect, tables
   await withPatience(executor, dialect, async () => {
     await executor.run(patient(dialect, sql`lock table ${names} in share row exclusive mode`))
   })
+}
+
+/** An id of a table in a schema. */
+export interface LockedId {
+  readonly schema: string
+  readonly table: string
+  readonly id: number
+}
+
+/** Locks an id until the transaction ends, without waiting. Returns false if another open transaction has it, or by chance another id with an equal hash. */
+export async function tryLockId(executor: Executor, { schema, table, id }: LockedId): Promise<boolean> {
+  const text = 'select pg_try_advisory_xact_lock(hashtextextended($1, $2::int8))::int4 as locked'
+  const [[locked] = []] = await executor.run({ text, parameters: [`strongroom ${schema}.${table}`, String(id)] })
+  return Number(locked) === 1
 }

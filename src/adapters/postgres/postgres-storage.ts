@@ -11,7 +11,7 @@ import { commitChanges } from './commit-changes.ts'
 import type { DriverPool } from './driver-connection.ts'
 import { createIdBlocks, type IdBlocks } from './id-blocks.ts'
 import { createHostExecutor } from './join-host.ts'
-import { lockTables } from './lock-tables.ts'
+import { lockTables, tryLockId } from './lock-tables.ts'
 import { type OpenedPool, openPool } from './open-pool.ts'
 import { createPackedQueries } from './packed-queries.ts'
 import { BEGIN, createPoolExecutor } from './pool-executor.ts'
@@ -143,6 +143,8 @@ function createStorage({ context, builders, shapes, ids }: HandleState, executor
         ),
       )
     },
+    tryLock: async (table, id) =>
+      withMappedErrors(tryLockId(executor, { schema: context.schema, table: shapes.of(table).name, id })),
     commit: async (changes) => commitChanges({ builders, shapes, storage: { transaction } }, executor, changes),
     transaction,
   }

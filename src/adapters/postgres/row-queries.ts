@@ -196,10 +196,18 @@ function updateStatement(once: Once, dialect: SqlDialect, shape: TableShape, pat
 
 const RAISED = sql`${sql.id('version')} = ${sql.id('t', 'version')} + 1`
 
-function updateOne(slot: Slot, dialect: SqlDialect, shape: TableShape, patch: Patch): RawBuilder<unknown> {
+/** `conditions` are further ones, which the server checks first because they do not depend on the row. */
+function updateOne(
+  slot: Slot,
+  dialect: SqlDialect,
+  shape: TableShape,
+  patch: Patch,
+  conditions: readonly RawBuilder<unknown>[] = [],
+): RawBuilder<unknown> {
   const set = patchedColumns(patch).map((column) => sql`${sql.id(column)} = ${slot()}`)
   const where = [sql`${sql.id('t', 'id')} = ${slot()}`, sql`${sql.id('t', 'version')} = ${slot()}`]
   for (const column of comparedColumns(patch)) where.push(sql`${sql.id('t', column)} is not distinct from ${slot()}`)
+  where.push(...conditions)
   return sql`update ${aliased(dialect, shape)} set ${sql.join([...set, RAISED])} where ${sql.join(where, sql` and `)} returning ${sql.id('t', 'id')}`
 }
 
@@ -248,16 +256,19 @@ function patchParameters(shape: TableShape, patch: Patch): unknown[] {
 }
 
 /**
- * The server locks the tables in the order of the text, and the parts of a transaction lock them in the same order: what is inserted
- * before what is updated. So a patch that misses is noticed last, by a division by zero, which undoes the inserts.
+ * Rows are inserted before the patch locks its row, as in a transaction that does the same in several statements: in opposite orders the two
+ * could wait for each other. The server runs what `patched` reads first, so `patched` counts the inserted rows. A patch that misses is
+ * noticed last, by a division by zero, which undoes the inserts.
  */
 function commitStatement(once: Once, dialect: SqlDialect, { update, inserts }: CommitParts): SqlStatement {
   const inserted = inserts.map(({ shape, rows }) => `${shape.key} ${rows.length === 1}`)
   return once(`commit ${update?.shape.key ?? ''} ${patchKey(update?.patch)} ${inserted.join(' ')}`, (slot) => {
     const parts = inserts.map(
-      ({ shape, rows }, index) => sql`${sql.id(`i${index}`)} as (${insertText(slot, dialect, shape, rows.length === 1)})`,
+      ({ shape, rows }, index) =>
+        sql`${sql.id(`i${index}`)} as (${insertText(slot, dialect, shape, rows.length === 1)} returning 1)`,
     )
-    const patched = update === undefined ? sql`select 1` : updateOne(slot, dialect, update.shape, update.patch)
+    const inserted = inserts.map((_, index) => sql`(select count(*) from ${sql.id(`i${index}`)}) > 0`)
+    const patched = update === undefined ? sql`select 1` : updateOne(slot, dialect, update.shape, update.patch, inserted)
     return sql`with ${sql.join([...parts, sql`patched as (${patched})`])} select 1 / count(*) from patched`
   })
 }

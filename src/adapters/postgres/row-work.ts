@@ -38,9 +38,18 @@ export async function insertRows(
   const [only] = slices
   if (only === undefined) return
   if (slices.length === 1) return insert(executor, only)
-  await executor.transaction(async (executor) => {
+  await allOrNothing(executor, async (executor) => {
     for (const slice of slices) await insert(executor, slice)
   })
+}
+
+/**
+ * Runs several statements as one. Inside a transaction they need no savepoint, because one that fails undoes the level that it runs on. A
+ * savepoint that is released costs more than its statements: who waits for a row that it locked waits from then on for the whole
+ * transaction, even if the level around is rolled back, so that a second attempt on that level can wait for the waiting one.
+ */
+function allOrNothing<T>(executor: Executor, work: (executor: Executor) => Promise<T>): Promise<T> {
+  return executor.inTransaction ? work(executor) : executor.transaction(work)
 }
 
 /** A part of a list, and where in the list it begins. */
@@ -82,8 +91,8 @@ export async function updateRows(
   const work = { shape, patches, groups }
   if (patches.length === 0) return []
   if (patches.length === 1) return updateGroups(builders, executor, work)
-  if (groups.length > 1) return executor.transaction((executor) => updateLocked(builders, executor, work))
-  return executor.inTransaction ? updateLocked(builders, executor, work) : updateGroups(builders, executor, work)
+  if (groups.length === 1 && !executor.inTransaction) return updateGroups(builders, executor, work)
+  return allOrNothing(executor, (executor) => updateLocked(builders, executor, work))
 }
 
 /** Patches, and the positions of those that fit one statement. */

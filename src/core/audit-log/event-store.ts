@@ -222,6 +222,8 @@ export function createEventStore(ports: EventStorePorts): EventStore {
     },
     async append(storage, chain, { drafts, generation }) {
       const [row] = await storage.get(AUDIT_CHAINS.name, [chain])
+      // The insert of its head would wait for another process that begins the same chain, for as long as that one's transaction takes.
+      if (row === undefined && !(await storage.tryLock(AUDIT_CHAINS.name, chain))) throw CHAIN_CONFLICT
       const before = row === undefined ? undefined : await headToMove(storage, row)
       const keys = await keysOfHead(storage, before, generation)
       const { events, head, body, appended } = sealNext(chain, before, { drafts, keys })

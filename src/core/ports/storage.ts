@@ -169,6 +169,12 @@ export interface Storage {
    */
   lock(tables: readonly string[]): Promise<void>
   /**
+   * Inside a transaction: locks an id of a table until the transaction ends, whether or not a row has it, and returns true. Returns false
+   * if another open transaction has locked it by this method, or rarely without need. Never waits, and stops no one from writing the row.
+   * An engine with one writer at a time returns true.
+   */
+  tryLock(table: string, id: number): Promise<boolean>
+  /**
    * Runs `work` in one transaction and returns its result. If `work` throws, the transaction is rolled back and the error is rethrown
    * unchanged. Nested calls are savepoints. `work` can run again after a deadlock or a serialization failure. Inside `work`, only the
    * storage passed to it can be used.

@@ -80,6 +80,10 @@ export function faultyStorage(sound: StorageHandle): FaultyStorage {
         assertSound('lock', tables[0])
         return inner.lock(tables)
       },
+      async tryLock(table, id) {
+        assertSound('tryLock', table)
+        return inner.tryLock(table, id)
+      },
       async transaction(work) {
         assertSound('begin')
         const answer = await inner.transaction(async (within) => {

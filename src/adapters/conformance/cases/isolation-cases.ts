@@ -98,7 +98,46 @@ export const isolationCases: readonly StorageCase[] = [
       assertEqual(await idsFound(storage, 'things', EVERY), [1, 2])
     },
   ),
+  storageCase('T24 an id that a transaction locks can be locked by no other until it ends', [KEYED, THINGS], async (env) => {
+    const { storage } = env
+    const other = await env.another()
+    const locks = (from: Storage) =>
+      from.transaction((inner) =>
+        lockAll(inner, [
+          ['things', 7],
+          ['things', 8],
+          ['keyed', 7],
+        ]),
+      )
+    const [locked, mayEnd] = [signal(), signal()]
+    const holding = storage.transaction(async (inner) => {
+      const first = await lockAll(inner, [
+        ['things', 7],
+        ['things', 7],
+      ])
+      locked.give()
+      if (storage.transactions === 'concurrent') await mayEnd.given
+      return first
+    })
+    await locked.given
+    if (storage.transactions === 'concurrent') {
+      assertEqual(await locks(other), [false, true, true], 'while it is locked')
+      // The lock is an agreement of those who try it, and stops no writer.
+      await other.insert('things', [{ id: 7 }])
+    }
+    mayEnd.give()
+    assertEqual(await holding, [true, true])
+    assertEqual(await locks(other), [true, true, true], 'after the end')
+    await rolledBack(storage, async (inner) => assertEqual(await lockAll(inner, [['things', 7]]), [true]))
+    assertEqual(await locks(other), [true, true, true], 'after a rollback')
+  }),
 ]
+
+async function lockAll(storage: Storage, ids: readonly (readonly [table: string, id: number])[]): Promise<boolean[]> {
+  const locked: boolean[] = []
+  for (const [table, id] of ids) locked.push(await storage.tryLock(table, id))
+  return locked
+}
 
 /** Increments the counter in a transaction of its own, and retries where another transaction was first. */
 async function raise(storage: Storage): Promise<void> {
