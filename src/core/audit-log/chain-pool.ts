@@ -6,7 +6,7 @@ import type { Filter, Storage, StorageHandle } from '../ports/storage.ts'
 import { AUDIT_CHAINS } from '../schema/system-tables.ts'
 import { readU32 } from '../util/bytes.ts'
 import { retry } from '../util/retry.ts'
-import { CHAIN_CONFLICT, type EventStore } from './event-store.ts'
+import { CHAIN_BUSY, CHAIN_CONFLICT, type EventStore } from './event-store.ts'
 
 /** Maximum number of chains that a handle creates. Above it, the handle shares existing chains with other processes. */
 const MAX_NEW_CHAINS = 1000
@@ -20,7 +20,7 @@ const MAX_ATTEMPTS = 100
 /** The chains of one storage handle. */
 export interface ChainPool {
   /**
-   * Runs work with a chain that no other work of this process uses meanwhile. After CHAIN_CONFLICT it runs again with another chain;
+   * Runs work with a chain that no other work of this process uses meanwhile. After CHAIN_CONFLICT or CHAIN_BUSY it runs again with another chain;
    * throws `aborted` after 100 attempts. Work that cannot run again takes another chain itself, within its own transaction, because
    * that can have the last free connection.
    */
@@ -92,7 +92,7 @@ export function createChainPool(storage: StorageHandle, events: EventStore, entr
       return result
     } catch (error) {
       if (mayBeStored(error)) abandon(chain)
-      else if (error !== CHAIN_CONFLICT) free.push(chain)
+      else if (!isOfChain(error)) free.push(chain)
       throw error
     }
   }
@@ -150,12 +150,30 @@ async function highestChain(within: Storage): Promise<number> {
   return Math.max(0, last?.id ?? 0)
 }
 
-/** Runs work, and runs it again after each chain conflict. `changeChain` is awaited before. Throws `aborted` after 100 attempts. */
+/** True if another chain must be used. */
+function isOfChain(error: unknown): boolean {
+  return error === CHAIN_CONFLICT || error === CHAIN_BUSY
+}
+
+/** Runs work, and runs it again if another chain must be used. `changeChain` is awaited before. Throws `aborted` after 100 attempts. */
 export function retryOnConflict<T>(work: () => Promise<T>, changeChain: () => Promise<void>): Promise<T> {
+  return retryInChains(isOfChain, work, changeChain)
+}
+
+/** Appends to a chain, and to another one while the chain is busy. Nothing was written then, so what the transaction did before remains. */
+export function retryWhileBusy<T>(append: () => Promise<T>, changeChain: () => Promise<void>): Promise<T> {
+  return retryInChains((error) => error === CHAIN_BUSY, append, changeChain)
+}
+
+function retryInChains<T>(
+  shouldRetry: (error: unknown) => boolean,
+  work: () => Promise<T>,
+  changeChain: () => Promise<void>,
+): Promise<T> {
   return retry(
     {
       maxAttempts: MAX_ATTEMPTS,
-      shouldRetry: (error) => error === CHAIN_CONFLICT,
+      shouldRetry,
       between: changeChain,
       exhausted: () =>
         new VaultError('aborted', 'Appending to the audit trail conflicted with other writers in 100 attempts. Retry.'),

@@ -28,6 +28,9 @@ import { createKnownHeads } from './known-heads.ts'
  */
 export const CHAIN_CONFLICT = new Error('the audit chain cannot be appended to')
 
+/** Thrown before anything is written, if another open transaction begins the same chain. Another chain can be appended to in the same transaction. */
+export const CHAIN_BUSY = new Error('the audit chain is begun by another transaction')
+
 /** Length of the memory in which events are written before they are sealed, in bytes: at first, and at most to be kept. */
 const SCRATCH_BYTES = 4096
 const MAX_SCRATCH_BYTES = 1024 * 1024
@@ -92,8 +95,8 @@ export interface OpenedEntry {
 /** The audit events and heads of one vault. */
 export interface EventStore {
   /**
-   * Appends events to a chain, inside a transaction. Throws CHAIN_CONFLICT if another chain must be used, and CATALOG_MOVED for a
-   * change that was made with an older catalog.
+   * Appends events to a chain, inside a transaction. Throws CHAIN_CONFLICT or CHAIN_BUSY if another chain must be used, and CATALOG_MOVED
+   * for a change that was made with an older catalog.
    */
   append(storage: Storage, chain: number, events: EventsToAppend): Promise<AppendedEvents>
   /**
@@ -223,7 +226,7 @@ export function createEventStore(ports: EventStorePorts): EventStore {
     async append(storage, chain, { drafts, generation }) {
       const [row] = await storage.get(AUDIT_CHAINS.name, [chain])
       // The insert of its head would wait for another process that begins the same chain, for as long as that one's transaction takes.
-      if (row === undefined && !(await storage.tryLock(AUDIT_CHAINS.name, chain))) throw CHAIN_CONFLICT
+      if (row === undefined && !(await storage.tryLock(AUDIT_CHAINS.name, chain))) throw CHAIN_BUSY
       const before = row === undefined ? undefined : await headToMove(storage, row)
       const keys = await keysOfHead(storage, before, generation)
       const { events, head, body, appended } = sealNext(chain, before, { drafts, keys })

@@ -2,7 +2,7 @@
 import type { EventDraft } from '../audit/event.ts'
 import { SUCCESS } from '../audit/outcome.ts'
 import type { ChainPool } from '../audit-log/chain-pool.ts'
-import { retryOnConflict } from '../audit-log/chain-pool.ts'
+import { retryOnConflict, retryWhileBusy } from '../audit-log/chain-pool.ts'
 import type { EventStore, EventsToAppend, NextEvents } from '../audit-log/event-store.ts'
 import { CHAIN_CONFLICT } from '../audit-log/event-store.ts'
 import { isVaultError, mayBeStored } from '../errors.ts'
@@ -164,8 +164,8 @@ async function transact<T>(ports: RecordedPorts, outer: RecordingStorage, work: 
               progress.appended = await events.append(within, chain, event)
               operations += event.drafts.length
             },
-            async changeChain() {
-              chain = await takeAnother(inner)
+            async changeChain(within) {
+              chain = await takeAnother(within)
             },
           })
           const value = await work(units)
@@ -227,8 +227,8 @@ interface OpenTransaction {
   readonly recorded: TransactionEvents | undefined
   /** Appends an event to the chain of the transaction. */
   append(storage: Storage, event: EventsToAppend): Promise<void>
-  /** Replaces a chain that cannot be appended to. */
-  changeChain(): Promise<void>
+  /** Replaces a chain that cannot be appended to. `storage` is the innermost one that is open. */
+  changeChain(storage: Storage): Promise<void>
 }
 
 /**
@@ -236,15 +236,20 @@ interface OpenTransaction {
  * After a chain conflict only the call runs again, in another chain; the work of the transaction is not affected.
  */
 function unitsInside({ storage, catalog, recorded, append, changeChain }: OpenTransaction): UnitFactory {
+  const appendOne = (within: Storage, event: EventsToAppend): Promise<void> =>
+    retryWhileBusy(
+      () => append(within, event),
+      () => changeChain(within),
+    )
   async function change<T>(work: (storage: Storage) => Promise<T>, { build, generation }: RecordedChange): Promise<T> {
     const result = await retryOnConflict(
       () =>
         storage.transaction(async (inner) => {
           const value = await work(inner)
-          await append(inner, { drafts: [build(SUCCESS)], generation })
+          await appendOne(inner, { drafts: [build(SUCCESS)], generation })
           return value
         }),
-      changeChain,
+      () => changeChain(storage),
     )
     recorded?.addChange(build)
     return result
@@ -256,8 +261,8 @@ function unitsInside({ storage, catalog, recorded, append, changeChain }: OpenTr
     async record(event) {
       recorded?.addEvent(event)
       await retryOnConflict(
-        () => storage.transaction((inner) => append(inner, { drafts: [event], generation: undefined })),
-        changeChain,
+        () => storage.transaction((inner) => appendOne(inner, { drafts: [event], generation: undefined })),
+        () => changeChain(storage),
       )
     },
   }
