@@ -28,8 +28,8 @@ import { createKnownHeads } from './known-heads.ts'
  */
 export const CHAIN_CONFLICT = new Error('the audit chain cannot be appended to')
 
-/** Thrown before anything is written, if another open transaction begins the same chain. Another chain can be appended to in the same transaction. */
-export const CHAIN_BUSY = new Error('the audit chain is begun by another transaction')
+/** Thrown before anything is written, if another open transaction appends to the same chain. Another chain can be used in the same transaction. */
+export const CHAIN_BUSY = new Error('another transaction appends to the audit chain')
 
 /** Length of the memory in which events are written before they are sealed, in bytes: at first, and at most to be kept. */
 const SCRATCH_BYTES = 4096
@@ -224,9 +224,12 @@ export function createEventStore(ports: EventStorePorts): EventStore {
       return Promise.all(rows.map((row) => (row === undefined ? undefined : headOf(storage, row))))
     },
     async append(storage, chain, { drafts, generation }) {
-      const [row] = await storage.get(AUDIT_CHAINS.name, [chain])
-      // The insert of its head would wait for another process that begins the same chain, for as long as that one's transaction takes.
-      if (row === undefined && !(await storage.tryLock(AUDIT_CHAINS.name, chain))) throw CHAIN_BUSY
+      // Two processes can use one chain. Whoever comes second would wait until the transaction of the first ends, which an application may keep open.
+      const [isFree, [row]] = await Promise.all([
+        storage.tryLock(AUDIT_CHAINS.name, chain),
+        storage.get(AUDIT_CHAINS.name, [chain]),
+      ])
+      if (!isFree) throw CHAIN_BUSY
       const before = row === undefined ? undefined : await headToMove(storage, row)
       const keys = await keysOfHead(storage, before, generation)
       const { events, head, body, appended } = sealNext(chain, before, { drafts, keys })

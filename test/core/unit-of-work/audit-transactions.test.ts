@@ -180,7 +180,6 @@ describe('events of a host transaction on PostgreSQL', () => {
     await drop()
   })
 
-  /** Resolves when a connection to this database waits for a lock. */
   const host: Host = {
     async begin() {
       const client = await pool.connect()
