@@ -117,11 +117,12 @@ async function commitNext(storage: Storage, { next, batches, progress }: NextCom
   progress.appended = next.appended
   progress.result = { value: undefined }
   const rows = batches.filter((batch) => batch.rows.length > 0)
-  const isStored = await storage.commit({ updates, inserts: [...rows, ...inserts] }).catch((error: unknown) => {
+  try {
+    if (await storage.commit({ updates, inserts: [...rows, ...inserts] })) return true
+  } catch (error) {
     next.undo()
     throw isAuditConflict(error) ? CHAIN_CONFLICT : error
-  })
-  if (isStored) return true
+  }
   next.undo()
   progress.appended = undefined
   progress.result = undefined
