@@ -87,9 +87,14 @@ export function createWriteQueue(connection: DriverConnection, committed: Blocks
       })
     },
     commitAtOnce(changes) {
-      if (draining !== undefined || !savesTurn() || !beginsAtOnce(connection)) return false
-      runAlone(connection, changes, afterCommit)
-      return true
+      if (draining !== undefined || !savesTurn()) return false
+      if (beginsAtOnce(connection)) {
+        runAlone(connection, changes, afterCommit)
+        return true
+      }
+      // The call has waited for the lock, so the event loop has its turn before the next one waits.
+      lastTurn = Number.NEGATIVE_INFINITY
+      return false
     },
     async idle() {
       while (draining !== undefined) await draining
