@@ -1,25 +1,14 @@
 /** What the SQLite storage promises beyond the conformance suite: group commits, durability, unique ids, and closing. */
-import { readFileSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import { describe, expect, it } from 'vitest'
 import { sqliteStorage } from '../../../src/adapters/sqlite/index.ts'
 import { openDatabase } from '../../../src/adapters/sqlite/open-database.ts'
-import type { Changes, Storage, StorageHandle } from '../../../src/core/ports/storage.ts'
+import type { Storage } from '../../../src/core/ports/storage.ts'
+import { commitsInLog, labels, withStorage } from './notes-storage.ts'
 import { ALL, EVERY, NOTES } from './notes-table.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
 const nextFile = temporaryFolder()
-
-async function withStorage(body: (storage: StorageHandle, filename: string) => Promise<void>): Promise<void> {
-  const filename = nextFile()
-  const storage = sqliteStorage({ filename })
-  try {
-    await storage.prepare([NOTES])
-    await body(storage, filename)
-  } finally {
-    await storage.close()
-  }
-}
 
 /** How often the file was committed to, as another connection counts it. */
 function commitCounter(filename: string): { changed(): boolean; close(): void } {
@@ -34,19 +23,6 @@ function commitCounter(filename: string): { changed(): boolean; close(): void } 
     },
     close: () => watcher.close(),
   }
-}
-
-/** Number of commits in the log of a file: frames with the size of the database are the last of a commit. */
-function commitsInLog(filename: string): number {
-  const log = readFileSync(`${filename}-wal`)
-  const frameBytes = 24 + log.readUInt32BE(8)
-  let commits = 0
-  for (let at = 32; at + frameBytes <= log.length; at += frameBytes) if (log.readUInt32BE(at + 4) !== 0) commits++
-  return commits
-}
-
-async function labels(storage: Storage): Promise<unknown[]> {
-  return (await storage.find('notes', EVERY, ALL)).map((row) => row.label)
 }
 
 describe('group commit', () => {
@@ -143,51 +119,6 @@ describe('group commit', () => {
         expect(JSON.stringify([String(conflict), conflict, String((conflict as Error).cause)])).not.toContain('secret')
       })
       expect(await labels(storage)).toEqual(['secret-label', 'kept'])
-    })
-  })
-})
-
-describe('changes that are committed one by one', () => {
-  const changesTo = (version: number, id: number, label: string): Changes => ({
-    updates: [{ table: 'notes', patches: [{ id: 1, version, set: { label: `head of ${label}` } }] }],
-    inserts: [{ table: 'notes', rows: [{ id, label }] }],
-  })
-
-  it('leave nothing behind where one misses its row or conflicts, and the others are stored', async () => {
-    await withStorage(async (storage, filename) => {
-      await storage.insert('notes', [{ id: 1, label: 'head' }])
-      const before = commitsInLog(filename)
-      let version = 1
-      for (let id = 2; id <= 31; id++) {
-        if (id % 3 === 0) expect(await storage.commit(changesTo(version + 1, id, `note ${id}`))).toBe(false)
-        else if (id % 3 === 1 && id > 4)
-          await expect(storage.commit(changesTo(version, 2, `note ${id}`))).rejects.toMatchObject({ code: 'conflict' })
-        else expect(await storage.commit(changesTo(version++, id, `note ${id}`))).toBe(true)
-      }
-      const kept = [2, 4, 5, 8, 11, 14, 17, 20, 23, 26, 29]
-      expect(await labels(storage)).toEqual(['head of note 29', ...kept.map((id) => `note ${id}`)])
-      expect(commitsInLog(filename) - before).toBe(kept.length)
-    })
-  })
-
-  it('wait for another process that writes, and for nothing of this one', async () => {
-    await withStorage(async (storage, filename) => {
-      await storage.insert('notes', [{ id: 1, label: 'head' }])
-      const holder = new Database(filename)
-      for (let version = 1; version <= 12; version++) {
-        holder.exec('begin immediate')
-        let isStored = false
-        const stored = storage.commit(changesTo(version, version + 1, `note ${version}`)).then((applied) => {
-          isStored = applied
-        })
-        await new Promise((resolve) => setImmediate(resolve))
-        expect(isStored).toBe(false)
-        holder.exec('rollback')
-        await stored
-        expect(isStored).toBe(true)
-      }
-      holder.close()
-      expect(await labels(storage)).toHaveLength(13)
     })
   })
 })
