@@ -61,21 +61,26 @@ function createStorage(database: Database, enclosing: Transaction | undefined): 
     return enclosing === undefined ? undoLog.committedView(table) : currentView(table)
   }
 
-  /** Runs work alone; work that throws changes nothing. */
+  /** Runs work alone; work that throws changes nothing. Work that awaits nothing ends within the call, unless other work is before it. */
   async function change<T>(work: () => T | Promise<T>): Promise<T> {
     if (enclosing === undefined && isInside(database)) throw outerStorageError()
-    return mutex.runExclusive(async () => {
+    const turn = mutex.enter()
+    if (turn !== undefined) await turn
+    try {
       assertOpen(enclosing)
       const savepoint = undoLog.savepoint()
       try {
-        return await work()
+        const result = work()
+        return result instanceof Promise ? await result : result
       } catch (error) {
         undoLog.rollbackTo(savepoint)
         throw error
       } finally {
         if (enclosing === undefined) undoLog.clear()
       }
-    })
+    } finally {
+      mutex.leave()
+    }
   }
 
   return {
@@ -186,7 +191,8 @@ async function unlessRevoked<T>(work: Promise<T>, enclosing: Transaction | undef
 async function end(transaction: Transaction): Promise<void> {
   transaction.ended = true
   transaction.revokeNested?.()
-  await transaction.mutex.runExclusive(async () => {})
+  await transaction.mutex.enter()
+  transaction.mutex.leave()
 }
 
 /** True while neither the transaction nor one around it has ended; the root storage is always open. */

@@ -1,8 +1,13 @@
 /** Runs one piece of work at a time, in the order of calling. */
 
 export interface Mutex {
-  /** Runs work when all work before it has finished, and returns its result. */
-  runExclusive<T>(work: () => Promise<T>): Promise<T>
+  /**
+   * Begins work. Undefined if it can go on at once; else a promise that resolves when all work before it has ended. Each `enter` is
+   * followed by one `leave`.
+   */
+  enter(): Promise<void> | undefined
+  /** Ends work. */
+  leave(): void
 }
 
 export function createMutex(): Mutex {
@@ -10,17 +15,16 @@ export function createMutex(): Mutex {
   let locked = false
 
   return {
-    async runExclusive(work) {
-      if (locked) await new Promise<void>((wake) => waiting.push(wake))
+    enter() {
+      if (locked) return new Promise<void>((wake) => waiting.push(wake))
       locked = true
-      try {
-        return await work()
-      } finally {
-        // The lock passes on without a gap, so that a later caller cannot overtake one that waits.
-        const next = waiting.shift()
-        if (next === undefined) locked = false
-        else next()
-      }
+      return undefined
+    },
+    leave() {
+      // The lock passes on without a gap, so that a later caller cannot overtake one that waits.
+      const next = waiting.shift()
+      if (next === undefined) locked = false
+      else next()
     },
   }
 }

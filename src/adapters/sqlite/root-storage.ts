@@ -5,6 +5,7 @@ import { outerStorageError } from '../errors/storage-errors.ts'
 import { createLevel, inCallersContext, isInsideTransaction, runToEnd } from '../sql/nested-transaction.ts'
 import type { DriverConnection } from './driver-connection.ts'
 import { BLOCK_SIZE } from './id-blocks.ts'
+import type { LatestIds } from './latest-ids.ts'
 import { tablesExistWork } from './prepare-tables.ts'
 import type { RetryWhileBusy } from './retry-while-busy.ts'
 import type { Scanners } from './scanners.ts'
@@ -45,9 +46,13 @@ export function createRootStorage(resources: HandleResources): Storage {
 function createRootRunner({ state, writing, reading, queue, retryWhileBusy, assertOpen }: HandleResources): WorkRunner {
   const { ids } = state
 
-  function push<T>(writer: Writer<T>): Promise<T> {
+  function assertCanWrite(): void {
     assertOpen()
     if (isInsideTransaction(state)) throw outerStorageError()
+  }
+
+  function push<T>(writer: Writer<T>): Promise<T> {
+    assertCanWrite()
     return queue.push(writer)
   }
 
@@ -94,11 +99,17 @@ function createRootRunner({ state, writing, reading, queue, retryWhileBusy, asse
     commit({ updates, inserts }) {
       const { rows } = state
       // Nothing is awaited between the statements, so this costs neither a level nor an asynchronous context.
-      const run = ({ latest }: WriterBlocks): void => {
+      const run = (latest: LatestIds): void => {
         for (const { table, patches } of updates) assertApplied(writing.run(rows.update(table, patches)))
         for (const { table, rows: newRows } of inserts) writing.run(rows.insert(table, newRows, latest))
       }
-      return push({ isAtomic: false, run }).then(() => true, falseIfMissed)
+      assertCanWrite()
+      try {
+        if (queue.commitAtOnce(run)) return true
+      } catch (error) {
+        return falseIfMissed(error)
+      }
+      return queue.push({ isAtomic: false, run: ({ latest }) => run(latest) }).then(() => true, falseIfMissed)
     },
     tablesExist: async (tables) => read(tablesExistWork(tables)),
   }

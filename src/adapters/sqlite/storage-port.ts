@@ -24,7 +24,7 @@ export interface WorkRunner {
   reserveIds(shape: TableShape, count: number): readonly number[] | Promise<readonly number[]>
   transaction<T>(work: (storage: Storage) => Promise<T>): T | Promise<T>
   /** Stores all changes or none. Absent where a transaction does the same. */
-  commit?(changes: Changes): Promise<boolean>
+  commit?(changes: Changes): boolean | Promise<boolean>
   /** True when these tables need no change; absent if a query of its own is not worth it. */
   tablesExist?(tables: readonly PhysicalTable[]): Promise<boolean>
 }

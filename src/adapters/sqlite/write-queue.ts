@@ -6,7 +6,7 @@ import type { DriverConnection } from './driver-connection.ts'
 import { type BlocksByTable, returnBlocks } from './id-blocks.ts'
 import type { LatestIds } from './latest-ids.ts'
 import { createRetryWhileBusy, type RetryWhileBusy } from './retry-while-busy.ts'
-import { isSyncError, rolledBackError } from './sqlite-errors.ts'
+import { isBusyError, isSyncError, rolledBackError } from './sqlite-errors.ts'
 import { command, OPEN_SAVEPOINT, RELEASE_SAVEPOINT, ROLLBACK_TO_SAVEPOINT } from './table-work.ts'
 
 /** Something that wants to write. */
@@ -28,6 +28,11 @@ export interface WriterBlocks {
 export interface WriteQueue {
   /** Resolves after the commit. Rejects with the writer's own error, rolled back alone, or with the commit's. */
   push<T>(writer: Writer<T>): Promise<T>
+  /**
+   * Runs changes in a commit of their own, at once, if no writer waits and those before it came one by one. Returns false if they are to
+   * be pushed: nothing ran then. Throws their own error, rolled back, or the commit's.
+   */
+  commitAtOnce(changes: (latest: LatestIds) => void): boolean
   /** Resolves when nothing waits and nothing runs. */
   idle(): Promise<void>
 }
@@ -58,11 +63,13 @@ export function createWriteQueue(connection: DriverConnection, committed: Blocks
   let lastTurn = Number.NEGATIVE_INFINITY
   let draining: Promise<void> | undefined
 
+  const savesTurn = (): boolean => turns.saves() && performance.now() <= lastTurn + MAX_MS_WITHOUT_TURN
+
   async function drain(): Promise<void> {
     while (waiting.length > 0) {
       // One turn of the event loop, so that callers who act at the same time find themselves in the same group. Where the ones before
       // came one by one, the next goes at once.
-      if (!turns.saves() || performance.now() > lastTurn + MAX_MS_WITHOUT_TURN) {
+      if (!savesTurn()) {
         await new Promise((resolve) => setImmediate(resolve))
         lastTurn = performance.now()
       }
@@ -79,9 +86,42 @@ export function createWriteQueue(connection: DriverConnection, committed: Blocks
         draining ??= drain()
       })
     },
+    commitAtOnce(changes) {
+      if (draining !== undefined || !savesTurn()) return false
+      if (beginsAtOnce(connection)) {
+        runAlone(connection, changes, afterCommit)
+        return true
+      }
+      // The call has waited for the lock, so the event loop has its turn before the next one waits.
+      lastTurn = Number.NEGATIVE_INFINITY
+      return false
+    },
     async idle() {
       while (draining !== undefined) await draining
     },
+  }
+}
+
+/** Returns false if another process writes. */
+function beginsAtOnce(connection: DriverConnection): boolean {
+  try {
+    connection.run(BEGIN)
+    return true
+  } catch (error) {
+    if (!isBusyError(error)) throw error
+    return false
+  }
+}
+
+function runAlone(connection: DriverConnection, changes: (latest: LatestIds) => void, afterCommit: AfterCommit): void {
+  try {
+    changes(new Map())
+    connection.assertOpen()
+    commit(connection)
+    afterCommit()
+  } catch (error) {
+    rollBackQuietly(connection)
+    throw error
   }
 }
 

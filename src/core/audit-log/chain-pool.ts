@@ -5,7 +5,7 @@ import type { Entropy } from '../ports/entropy.ts'
 import type { Filter, Storage, StorageHandle } from '../ports/storage.ts'
 import { AUDIT_CHAINS } from '../schema/system-tables.ts'
 import { readU32 } from '../util/bytes.ts'
-import { retry } from '../util/retry.ts'
+import { type RetryPolicy, retry } from '../util/retry.ts'
 import { CHAIN_BUSY, CHAIN_CONFLICT, type EventStore } from './event-store.ts'
 
 /** Maximum number of chains that a handle creates. Above it, the handle shares existing chains with other processes. */
@@ -16,6 +16,14 @@ const MAX_LEASES = 64
 const MAX_ABANDONED = 64
 /** Maximum number of attempts, if other processes keep moving the head of the chain. */
 const MAX_ATTEMPTS = 100
+
+/** Retries after a chain conflict. */
+const CONFLICTS: RetryPolicy = {
+  maxAttempts: MAX_ATTEMPTS,
+  shouldRetry: isOfChain,
+  exhausted: () =>
+    new VaultError('aborted', 'Appending to the audit trail conflicted with other writers in 100 attempts. Retry.'),
+}
 
 /** The chains of one storage handle. */
 export interface ChainPool {
@@ -98,11 +106,7 @@ export function createChainPool(storage: StorageHandle, events: EventStore, entr
   }
 
   return {
-    withChain: (work) =>
-      retryOnConflict(
-        () => withOne(work),
-        async () => {},
-      ),
+    withChain: (work) => retry(CONFLICTS, () => withOne(work)),
     async lease(within) {
       await reclaim(within)
       const chain = await take(within)
@@ -124,15 +128,10 @@ function singleChain(storage: StorageHandle, entropy: Entropy): ChainPool {
     chain = highest < MAX_CHAINS ? highest + 1 : anyOf(entropy, MAX_CHAINS)
     return chain
   }
+  const inAnother = retryingOnConflict(async () => void (await takeAnother(storage)))
   return {
     lease: async () => ({ chain, appended() {} }),
-    withChain: (work) =>
-      retryOnConflict(
-        () => work(chain, takeAnother),
-        async () => {
-          await takeAnother(storage)
-        },
-      ),
+    withChain: (work) => retry(inAnother, () => work(chain, takeAnother)),
   }
 }
 
@@ -157,27 +156,14 @@ function isOfChain(error: unknown): boolean {
 
 /** Runs work, and runs it again if another chain must be used. `changeChain` is awaited before. Throws `aborted` after 100 attempts. */
 export function retryOnConflict<T>(work: () => Promise<T>, changeChain: () => Promise<void>): Promise<T> {
-  return retryInChains(isOfChain, work, changeChain)
+  return retry(retryingOnConflict(changeChain), work)
 }
 
 /** Appends to a chain, and to another one while the chain is busy. Nothing was written then, so what the transaction did before remains. */
 export function retryWhileBusy<T>(append: () => Promise<T>, changeChain: () => Promise<void>): Promise<T> {
-  return retryInChains((error) => error === CHAIN_BUSY, append, changeChain)
+  return retry({ ...CONFLICTS, shouldRetry: (error) => error === CHAIN_BUSY, between: changeChain }, append)
 }
 
-function retryInChains<T>(
-  shouldRetry: (error: unknown) => boolean,
-  work: () => Promise<T>,
-  changeChain: () => Promise<void>,
-): Promise<T> {
-  return retry(
-    {
-      maxAttempts: MAX_ATTEMPTS,
-      shouldRetry,
-      between: changeChain,
-      exhausted: () =>
-        new VaultError('aborted', 'Appending to the audit trail conflicted with other writers in 100 attempts. Retry.'),
-    },
-    work,
-  )
+function retryingOnConflict(changeChain: () => Promise<void>): RetryPolicy {
+  return { ...CONFLICTS, between: changeChain }
 }

@@ -6,7 +6,6 @@ import type { EventDraft } from '../audit/event.ts'
 import { hashLeaf } from '../audit/merkle.ts'
 import type { Barrier } from '../barrier/barrier.ts'
 import { CATALOG_MOVED } from '../barrier/barrier.ts'
-import { encodeChangeIds } from '../barrier/record-ids.ts'
 import { isVaultError, VaultError } from '../errors.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Hash } from '../ports/hash.ts'
@@ -20,6 +19,7 @@ import { readVersion } from '../sealing/envelope.ts'
 import { at } from '../util/at.ts'
 import { ByteWriter, toHex } from '../util/bytes.ts'
 import { slabItem } from '../util/slab.ts'
+import { createChangeIds } from './change-ids.ts'
 import { createKnownHeads } from './known-heads.ts'
 
 /**
@@ -119,6 +119,7 @@ export function createEventStore(ports: EventStorePorts): EventStore {
   const { barrier, clock, hash, vaultID, accountID, catalog, log } = ports
   const address = (kind: AuditEntryKind) => ({ ring: barrier.ring, vault: barrier.vault, kind })
   const known = createKnownHeads()
+  const changeIDsOf = createChangeIds(barrier)
   let scratch = new ByteWriter(SCRATCH_BYTES)
 
   async function open(storage: StorageReads, kind: AuditEntryKind, rows: readonly Row[]): Promise<OpenedEntry[]> {
@@ -191,7 +192,7 @@ export function createEventStore(ports: EventStorePorts): EventStore {
       accountID,
       now: clock.now(),
       hash,
-      changeIDsOf: (ids) => encodeChangeIds(barrier.ring, ids),
+      changeIDsOf,
     })
     const eventBytes = scratch.length
     writeHead(scratch, head)

@@ -7,7 +7,7 @@ import { toTimestamp } from '../util/timestamp.ts'
 import type { ChainHead } from './chain-head.ts'
 import { toRowId } from './chain-position.ts'
 import { eventText } from './encode-event.ts'
-import type { ChainedEvent, EventDraft } from './event.ts'
+import type { EventDraft, EventPlace } from './event.ts'
 import { hashPrefixed, LEAF_PREFIX, MerkleBuilder } from './merkle.ts'
 
 /** The chain to append to, and what events contain besides their drafts. */
@@ -53,16 +53,8 @@ export function chainEvents(drafts: readonly EventDraft[], input: ChainInput): C
   const rows = drafts.map((draft, index) => {
     time = now > time ? now : time + 1n
     const position = { chain, sequence: before + 1 + index, previous }
-    const event = {
-      ...draft,
-      v: 1,
-      position,
-      changeID: at(changeIDs, index),
-      timestamp: toTimestamp(time),
-      vaultID,
-      accountID,
-    } as const
-    const prefixed = writeLeaf(out, event)
+    const place = { v: 1, position, changeID: at(changeIDs, index), timestamp: toTimestamp(time), vaultID, accountID } as const
+    const prefixed = writeLeaf(out, draft, place)
     const leaf = hashPrefixed(hash, prefixed)
     tree.append(leaf)
     previous = toHex(leaf)
@@ -72,9 +64,9 @@ export function chainEvents(drafts: readonly EventDraft[], input: ChainInput): C
 }
 
 /** Appends the leaf prefix and the bytes of an event, and returns both as a view, so that hashing copies nothing. */
-function writeLeaf(out: ByteWriter, event: ChainedEvent): Uint8Array {
+function writeLeaf(out: ByteWriter, draft: EventDraft, place: EventPlace): Uint8Array {
   const start = out.length
   out.u8(LEAF_PREFIX)
-  out.utf8(eventText(event))
+  out.utf8(eventText(draft, place))
   return out.written().subarray(start)
 }

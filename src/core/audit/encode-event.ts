@@ -4,13 +4,13 @@ import { isAscii } from '../util/byte-text.ts'
 import { ByteWriter, readUtf8, sameBytes, toUtf8 } from '../util/bytes.ts'
 import { toTimestamp } from '../util/timestamp.ts'
 import type { JsonValue } from '../values/column-type.ts'
-import type { ChainedEvent, EventContext, EventRows, NestedOutcome } from './event.ts'
+import type { ChainedEvent, EventContext, EventDraft, EventPlace, EventRows, NestedOutcome } from './event.ts'
 import { type EventLinks, matchEvent } from './event-pattern.ts'
 import { eventShape } from './event-shape.ts'
 
 /** Returns the canonical text of an event as UTF-8. */
 export function encodeEvent(event: ChainedEvent): Uint8Array {
-  const text = eventText(event)
+  const text = eventText(event, event)
   const out = new ByteWriter(text.length * 3)
   out.utf8(text)
   return out.written()
@@ -32,7 +32,7 @@ export function readCanonical(bytes: Uint8Array): EventLinks | undefined {
   const links = isAscii(bytes) ? matchEvent(text) : undefined
   if (links !== undefined) return links
   const event = parseEventText(text)
-  return event !== undefined && sameBytes(toUtf8(eventText(event)), bytes) ? event : undefined
+  return event !== undefined && sameBytes(toUtf8(eventText(event, event)), bytes) ? event : undefined
 }
 
 /** Returns the event of JSON text; undefined if it is not one. */
@@ -54,25 +54,25 @@ export function parseEvent(json: unknown): ChainedEvent | undefined {
  * Returns the canonical text. The members are listed here in canonical order, so that `JSON.stringify` writes them: several times as
  * fast as sorting them for every event. Absent members are undefined and not written.
  */
-export function eventText(event: ChainedEvent): string {
+export function eventText(event: EventDraft, { position, changeID, timestamp, v, vaultID, accountID }: EventPlace): string {
   return JSON.stringify({
-    accountID: event.accountID,
+    accountID,
     action: event.action,
-    changeID: event.changeID,
+    changeID,
     code: event.code,
     content: event.content,
     context: inOrder(event.context),
     credential: event.credential,
     message: event.message,
     nested: event.nested?.map(nestedInOrder),
-    position: { chain: event.position.chain, previous: event.position.previous, sequence: event.position.sequence },
+    position: { chain: position.chain, previous: position.previous, sequence: position.sequence },
     resourceType: event.resourceType,
     rows: event.rows?.map(rowsInOrder),
     table: event.table,
     tables: event.tables,
-    timestamp: event.timestamp,
-    v: event.v,
-    vaultID: event.vaultID,
+    timestamp,
+    v,
+    vaultID,
   })
 }
 

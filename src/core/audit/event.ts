@@ -79,19 +79,19 @@ export interface EventDraft {
   readonly action: ActionType
   readonly resourceType: ResourceType
   /** The table of the request, if it names one. */
-  readonly table?: string
+  readonly table?: string | undefined
   /** The tables that a query names, or that a listing of events asks for, each once. */
-  readonly tables?: readonly string[]
-  readonly rows?: readonly EventRows[]
+  readonly tables?: readonly string[] | undefined
+  readonly rows?: readonly EventRows[] | undefined
   /** Key id of the stored credential that the operation is about. */
-  readonly credential?: string
+  readonly credential?: string | undefined
   /** HTTP status of the outcome. */
   readonly code: number
   /** Empty on success. */
   readonly message: string
   /** The body of the request as JSON text, with every value replaced and equal neighbors merged. */
-  readonly content?: string
-  readonly nested?: readonly NestedOutcome[]
+  readonly content?: string | undefined
+  readonly nested?: readonly NestedOutcome[] | undefined
 }
 
 /** The position of an event: chain and sequence number, both from 1, and the digest of the previous event (64 hex digits; empty for the first). */
@@ -101,8 +101,8 @@ export interface EventPosition {
   readonly previous: string
 }
 
-/** An event as it is digested and sealed. `timestamp` is RFC 3339 in UTC with nine decimals, and rises within a chain. */
-export interface ChainedEvent extends EventDraft {
+/** What an event has besides its draft. `timestamp` is RFC 3339 in UTC with nine decimals, and rises within a chain. */
+export interface EventPlace {
   /** Version of the format. */
   readonly v: 1
   readonly position: EventPosition
@@ -111,6 +111,9 @@ export interface ChainedEvent extends EventDraft {
   readonly vaultID: string
   readonly accountID: string
 }
+
+/** An event as it is digested and sealed. */
+export interface ChainedEvent extends EventDraft, EventPlace {}
 
 /** An event as `listEvents` returns it. */
 export interface AuditEvent {

@@ -74,9 +74,16 @@ function isKnown(name: unknown, isName: IsName): boolean {
 
 /** Replaces the members of an object, in order. Members that are undefined, before or after, are left out. */
 function foldMembers(part: object, foldMember: (name: string, value: unknown) => readonly [string, unknown] | undefined): object {
-  const members = Object.entries(part).filter(([, value]) => value !== undefined)
-  const folded = members.slice(0, MAX_MEMBERS).map(([name, value]) => foldMember(name, value))
-  return Object.fromEntries(folded.filter((entry) => entry !== undefined))
+  const folded: Record<string, unknown> = {}
+  let count = 0
+  for (const [name, value] of Object.entries(part)) {
+    if (value === undefined) continue
+    if (++count > MAX_MEMBERS) break
+    const entry = foldMember(name, value)
+    // Assigned, because an entry has a name of a shape, of the schema or *UNKNOWN*: none is one that an object inherits.
+    if (entry !== undefined) folded[entry[0]] = entry[1]
+  }
+  return folded
 }
 
 /** True for an item that is recorded as another one. */

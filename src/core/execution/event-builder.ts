@@ -21,6 +21,9 @@ export interface NamesRead {
   readonly filters: readonly string[]
 }
 
+/** What is known of an event when its operation begins. */
+export type EventStart = Pick<EventDraft, 'context' | 'action' | 'resourceType' | 'content'>
+
 /** The event of one running operation. `build` can be called several times, for different outcomes. */
 export class EventBuilder {
   #table: string | undefined
@@ -141,20 +144,21 @@ export class EventBuilder {
     return rows
   }
 
-  /** Returns outcome, tables, rows, credential and nested outcomes of the event, and its resource type if the input decided it. */
-  build(
-    outcome: Outcome,
-  ): Omit<EventDraft, 'context' | 'action' | 'resourceType' | 'content'> & { readonly resourceType?: ResourceType } {
+  /** Returns the event, with its outcome, tables, rows, credential and nested outcomes, and with its resource type if the input decided it. */
+  build({ context, action, resourceType, content }: EventStart, outcome: Outcome): EventDraft {
     const rows = this.rowsOf(outcome)
     return {
+      context,
+      action,
+      resourceType: this.#resourceType ?? resourceType,
+      content,
       code: outcome.code,
       message: outcome.message,
-      ...(this.#resourceType === undefined ? {} : { resourceType: this.#resourceType }),
-      ...(this.#table === undefined ? {} : { table: this.#table }),
-      ...(this.#tables.length === 0 ? {} : { tables: this.#tables }),
-      ...(rows.length === 0 ? {} : { rows }),
-      ...(this.#credential === undefined ? {} : { credential: this.#credential }),
-      ...(this.#parts === undefined ? {} : { nested: nestedOutcomes(this.#parts(), outcome) }),
+      table: this.#table,
+      tables: this.#tables.length === 0 ? undefined : this.#tables,
+      rows: rows.length === 0 ? undefined : rows,
+      credential: this.#credential,
+      nested: this.#parts === undefined ? undefined : nestedOutcomes(this.#parts(), outcome),
     }
   }
 }

@@ -63,7 +63,7 @@ export function createLifetime(): VaultLifetime {
   }
   const end = (): void => {
     inProgress--
-    if (inProgress === 0) for (const resolve of waiting.splice(0)) resolve()
+    if (inProgress === 0 && waiting.length > 0) for (const resolve of waiting.splice(0)) resolve()
   }
   return {
     assertOpen,

@@ -73,7 +73,7 @@ async function run<Given extends object, Request, Result>(
     const unit = units.begin(() => {
       const context = requestContext()
       const content = recordedInput(session, operation, given)
-      return (outcome) => ({ context, action, resourceType, content: withNames(content, event.names), ...event.build(outcome) })
+      return (outcome) => event.build({ context, action, resourceType, content: withNames(content, event.names) }, outcome)
     })
     const ending: Ending = { session, operation, requestContext }
     let result: Result

@@ -76,8 +76,7 @@ export function createGroupCommit<T>(
     })
   }
 
-  return async (item) => {
-    if (gathering.length === 0 && isAlone() && turns.saves()) return send([item])
+  async function joinOrRetry(item: T): Promise<void> {
     try {
       await join(item)
     } catch (error) {
@@ -86,6 +85,8 @@ export function createGroupCommit<T>(
       await send([item])
     }
   }
+
+  return (item) => (gathering.length === 0 && isAlone() && turns.saves() ? send([item]) : joinOrRetry(item))
 }
 
 /** Rejects an item of a failed list that must be sent alone. */

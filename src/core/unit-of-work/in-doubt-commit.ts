@@ -11,21 +11,29 @@ export interface CommitProgress<T> {
   result: { readonly value: T } | undefined
 }
 
+/** The storage of a vault and its events. */
+interface InDoubtPorts {
+  readonly storage: Storage
+  readonly events: EventStore
+}
+
 /**
  * Runs a transaction and returns its result. If the outcome of COMMIT is unknown but its event is stored, it committed, and the result
  * is returned. If storage cannot be read either, throws the error of the transaction. Source: docs/security.md.
  */
-export async function resolveInDoubtCommit<T>(
-  { storage, events }: { readonly storage: Storage; readonly events: EventStore },
-  run: (progress: CommitProgress<T>) => Promise<T>,
-): Promise<T> {
+export async function resolveInDoubtCommit<T>(ports: InDoubtPorts, run: (progress: CommitProgress<T>) => Promise<T>): Promise<T> {
   const progress: CommitProgress<T> = { appended: undefined, result: undefined }
   try {
     return await run(progress)
   } catch (error) {
     const { appended, result } = progress
-    if (appended === undefined || result === undefined || !mayBeStored(error)) throw error
-    if (await events.isStored(storage, appended).catch(() => false)) return result.value
-    throw error
+    if (appended === undefined || result === undefined) throw error
+    await assertStored(ports, appended, error)
+    return result.value
   }
+}
+
+/** Throws the error of the commit that appended events, unless the outcome of the commit is unknown and they are stored. */
+export async function assertStored({ storage, events }: InDoubtPorts, appended: AppendedEvents, error: unknown): Promise<void> {
+  if (!mayBeStored(error) || !(await events.isStored(storage, appended).catch(() => false))) throw error
 }

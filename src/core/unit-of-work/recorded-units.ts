@@ -12,7 +12,7 @@ import type { Storage, StorageHandle } from '../ports/storage.ts'
 import { AUDIT_EVENTS } from '../schema/system-tables.ts'
 import type { EventLoopTurns } from './group-commit.ts'
 import type { CommitProgress } from './in-doubt-commit.ts'
-import { resolveInDoubtCommit } from './in-doubt-commit.ts'
+import { assertStored, resolveInDoubtCommit } from './in-doubt-commit.ts'
 import type { GroupedInsert } from './merge-inserts.ts'
 import { groupEvents, groupInserts, mergeBatches, oldestGeneration } from './merge-inserts.ts'
 import { noted } from './note-commit.ts'
@@ -66,14 +66,15 @@ function recordingOutside({ storage, scheduler, clock, isAlone, onCommit, chains
     })
   }
   /** Stores rows and events in one call if the head of the chain is known, else in a transaction that reads it. */
-  function store(batches: readonly Batch[], toAppend: EventsToAppend): Promise<void> {
-    const stored = chains.withChain((chain) =>
-      resolveInDoubtCommit({ storage, events }, async (progress: CommitProgress<void>) => {
-        const next = events.next(chain, toAppend)
-        if (next !== undefined && (await commitNext(storage, { next, batches, progress }))) return
-        await transactOn(chain, { work: (inner) => insertInOrder(inner, batches), draft: () => toAppend, progress })
-      }),
+  async function storeOn(chain: number, batches: readonly Batch[], toAppend: EventsToAppend): Promise<void> {
+    const next = events.next(chain, toAppend)
+    if (next !== undefined && (await commitNext({ storage, events }, next, batches))) return
+    await resolveInDoubtCommit({ storage, events }, (progress: CommitProgress<void>) =>
+      transactOn(chain, { work: (inner) => insertInOrder(inner, batches), draft: () => toAppend, progress }),
     )
+  }
+  function store(batches: readonly Batch[], toAppend: EventsToAppend): Promise<void> {
+    const stored = chains.withChain((chain) => storeOn(chain, batches, toAppend))
     return noted(onCommit, stored, () => toAppend.drafts.length)
   }
   const insert = groupInserts<GroupedInsert & { readonly event: EventDraft }>({ scheduler, isAlone }, (inserts) =>
@@ -104,28 +105,23 @@ interface RecordedWork<T> {
   readonly progress: CommitProgress<T>
 }
 
-/** Rows and events for one call, with the progress of its attempt. */
-interface NextCommit {
-  readonly next: NextEvents
-  readonly batches: readonly Batch[]
-  readonly progress: CommitProgress<void>
-}
-
-/** Returns false, with nothing stored, if the stored head is not the known one. The progress is set first: the call can be lost while it runs. */
-async function commitNext(storage: Storage, { next, batches, progress }: NextCommit): Promise<boolean> {
-  const { updates, inserts } = next.changes
-  progress.appended = next.appended
-  progress.result = { value: undefined }
+/** Returns false, with nothing stored, if the stored head is not the known one. */
+async function commitNext(
+  ports: Pick<RecordedPorts, 'storage' | 'events'>,
+  { changes: { updates, inserts }, appended, undo }: NextEvents,
+  batches: readonly Batch[],
+): Promise<boolean> {
   const rows = batches.filter((batch) => batch.rows.length > 0)
-  const isStored = await storage.commit({ updates, inserts: [...rows, ...inserts] }).catch((error: unknown) => {
-    next.undo()
-    throw isAuditConflict(error) ? CHAIN_CONFLICT : error
-  })
-  if (isStored) return true
-  next.undo()
-  progress.appended = undefined
-  progress.result = undefined
-  return false
+  try {
+    const isStored = await ports.storage.commit({ updates, inserts: [...rows, ...inserts] })
+    if (!isStored) undo()
+    return isStored
+  } catch (error) {
+    undo()
+    if (isAuditConflict(error)) throw CHAIN_CONFLICT
+    await assertStored(ports, appended, error)
+    return true
+  }
 }
 
 /** True if a row of the audit trail has the id of a new event: the chain was changed in the database. */

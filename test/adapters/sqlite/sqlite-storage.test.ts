@@ -1,25 +1,14 @@
 /** What the SQLite storage promises beyond the conformance suite: group commits, durability, unique ids, and closing. */
-import { readFileSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import { describe, expect, it } from 'vitest'
 import { sqliteStorage } from '../../../src/adapters/sqlite/index.ts'
 import { openDatabase } from '../../../src/adapters/sqlite/open-database.ts'
-import type { Storage, StorageHandle } from '../../../src/core/ports/storage.ts'
+import type { Storage } from '../../../src/core/ports/storage.ts'
+import { commitsInLog, labels, withStorage } from './notes-storage.ts'
 import { ALL, EVERY, NOTES } from './notes-table.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
 const nextFile = temporaryFolder()
-
-async function withStorage(body: (storage: StorageHandle, filename: string) => Promise<void>): Promise<void> {
-  const filename = nextFile()
-  const storage = sqliteStorage({ filename })
-  try {
-    await storage.prepare([NOTES])
-    await body(storage, filename)
-  } finally {
-    await storage.close()
-  }
-}
 
 /** How often the file was committed to, as another connection counts it. */
 function commitCounter(filename: string): { changed(): boolean; close(): void } {
@@ -34,19 +23,6 @@ function commitCounter(filename: string): { changed(): boolean; close(): void } 
     },
     close: () => watcher.close(),
   }
-}
-
-/** Number of commits in the log of a file: frames with the size of the database are the last of a commit. */
-function commitsInLog(filename: string): number {
-  const log = readFileSync(`${filename}-wal`)
-  const frameBytes = 24 + log.readUInt32BE(8)
-  let commits = 0
-  for (let at = 32; at + frameBytes <= log.length; at += frameBytes) if (log.readUInt32BE(at + 4) !== 0) commits++
-  return commits
-}
-
-async function labels(storage: Storage): Promise<unknown[]> {
-  return (await storage.find('notes', EVERY, ALL)).map((row) => row.label)
 }
 
 describe('group commit', () => {

@@ -1,10 +1,25 @@
 /** Events of changes for every outcome: rows are named where they were written, also if the transaction rolled back later. */
 import { expect, it } from 'vitest'
 import { OUTCOME_UNKNOWN, ROLLED_BACK, SUCCESS } from '../../../src/core/audit/outcome.ts'
-import { EventBuilder } from '../../../src/core/execution/event-builder.ts'
+import { EventBuilder, type EventStart } from '../../../src/core/execution/event-builder.ts'
 import type { Table } from '../../../src/core/schema/layout.ts'
 
 const PEOPLE = { name: 'people' } as Table // The builder reads the name alone.
+const START: EventStart = {
+  context: {
+    requestID: 'request',
+    traceID: 'trace',
+    actor: 'ann',
+    actorType: 'USER',
+    accessType: 'API',
+    ipAddress: '',
+    authMode: 'STS',
+    jwtID: '',
+  },
+  action: 'INSERT',
+  resourceType: 'RECORD',
+  content: '{}',
+}
 const ROWS = [{ table: 'people', runs: [[1, 2]] }]
 
 function written(): EventBuilder {
@@ -20,12 +35,17 @@ it.each([
   ['rolled back with its transaction', ROLLED_BACK],
   ['ended in doubt', OUTCOME_UNKNOWN],
 ])('a change that %s names the rows of its last attempt', (_how, outcome) => {
-  expect(written().build(outcome)).toEqual({ ...outcome, table: 'people', rows: ROWS })
+  expect(written().build(START, outcome)).toEqual({ ...START, ...outcome, table: 'people', rows: ROWS })
 })
 
 it('a change that was refused names no rows it would have written, but those it read', () => {
   const event = written()
   event.addRows(PEOPLE, [4, 5])
   const refused = { code: 422, message: 'Insert failed.' }
-  expect(event.build(refused)).toEqual({ ...refused, table: 'people', rows: [{ table: 'people', runs: [[4, 2]] }] })
+  expect(event.build(START, refused)).toEqual({
+    ...START,
+    ...refused,
+    table: 'people',
+    rows: [{ table: 'people', runs: [[4, 2]] }],
+  })
 })
