@@ -8,9 +8,9 @@ import type { OperationContext } from '../execution/context.ts'
 import type { Operation } from '../execution/operation.ts'
 import { forbidden } from '../policy/forbidden.ts'
 import {
+  needsOfTokens,
   resolveVisible,
   rowsByTable,
-  type TokenGrant,
   type VisibleResolution,
   type VisibleToken,
 } from '../records/visible-tokens.ts'
@@ -90,8 +90,8 @@ export const getByTokens: Operation<GetByTokensInput, GetByTokensRequest, { reco
   },
   async execute(context, { texts, redaction, refusesLowered, columnOnly, refusesMissing }) {
     if (!context.access.possiblyAllowsAnywhere('DETOKENIZATION')) throw forbidden(context.caller, 'DETOKENIZATION')
-    const grants = columnOnly ? COLUMN_GRANTS : RECORD_GRANTS
-    const resolved = await resolveVisible(context.unit.storage, context, { texts, grants })
+    const needsOf = columnOnly ? columnNeeds : recordNeeds
+    const resolved = await resolveVisible(context.unit.storage, context, { texts, needsOf })
     const found = resolved.map((one) => (isShown(one, columnOnly) ? one : undefined))
     if (refusesLowered) for (const one of found) assertShownInPlainText(one, { redaction, columnOnly })
     for (const [table, rows] of rowsByTable(found)) context.event.addRows(table, rows)
@@ -116,16 +116,16 @@ function assertFound(records: readonly TokenRecord[], found: readonly VisibleRes
 }
 
 /** The record is shown, so at least one of its columns must be readable. */
-const RECORD_GRANTS: readonly TokenGrant[] = [
+const recordNeeds = needsOfTokens([
   { action: 'DETOKENIZATION', on: 'column' },
   { action: 'READ', on: 'record' },
-]
+])
 
 /** The column is shown, so it must be readable. */
-const COLUMN_GRANTS: readonly TokenGrant[] = [
+const columnNeeds = needsOfTokens([
   { action: 'DETOKENIZATION', on: 'column' },
   { action: 'READ', on: 'column' },
-]
+])
 
 /** False for a transient value where its record is asked for: it has none. */
 function isShown(found: VisibleResolution, columnOnly: boolean): boolean {
