@@ -45,7 +45,7 @@ export function createDriverConnection(database: DriverDatabase, purpose: Purpos
 
   function isOpen(): boolean {
     if (purpose === 'reading') return true
-    // Each read asks, and the answer of the driver costs a twentieth of it.
+    // Each read asks, and the answer of the driver costs a fortieth of it.
     if (purpose === 'writing' && !mayBeInTransaction) return false
     mayBeInTransaction = database.inTransaction
     return mayBeInTransaction
