@@ -50,8 +50,8 @@ onEachStorage('getByTokens', (engine) => {
 
   it('returns for a list of tokens what it returns for each of them alone, whatever a condition on rows shows', async () => {
     const policy = {
-      adults: ['ALLOW DETOKENIZATION, READ ON people.* WITH REDACTION = PLAIN_TEXT WHERE age >= 18', 'ALLOW READ ON people.name'],
-      pets: ['ALLOW DETOKENIZATION ON *.*', 'ALLOW READ ON pets.*'],
+      adults: ['ALLOW DETOKENIZATION, READ ON people.* WITH REDACTION = PLAIN_TEXT WHERE age > 17', 'ALLOW READ ON people.name'],
+      pets: ['ALLOW DETOKENIZATION ON people.*', 'ALLOW DETOKENIZATION, READ ON pets.*'],
     }
     const { session, vault } = await openLoose(engine.fresh().open(), TABLES, { policy })
     const asked: unknown[] = ['unknown']
