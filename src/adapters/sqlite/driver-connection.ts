@@ -10,9 +10,13 @@ export interface DriverConnection extends Connection {
   run<T>(work: TableWork<T>): T
 }
 
-/** `reading` connections are outside any transaction. */
-export function createDriverConnection(database: DriverDatabase, purpose: 'reading' | 'transaction'): DriverConnection {
+/** `reading` connections are outside any transaction. On a `writing` one only its own steps begin transactions, on a `joined` one the application does. */
+export type Purpose = 'reading' | 'writing' | 'joined'
+
+export function createDriverConnection(database: DriverDatabase, purpose: Purpose): DriverConnection {
   const prepared = new WeakMap<SqlStatement, DriverStatement>()
+  /** False if no step changed anything since the driver last said that it is in no transaction. */
+  let mayBeInTransaction = true
 
   function statementOf(step: Step): DriverStatement {
     const found = prepared.get(step.statement)
@@ -31,13 +35,21 @@ export function createDriverConnection(database: DriverDatabase, purpose: 'readi
 
   function perform(step: Step): StepOutcome {
     if (step.kind !== 'change') return { rows: read(step), changed: 0 }
+    mayBeInTransaction = true
     return { rows: NO_ROWS, changed: statementOf(step).run(step.parameters).changes }
   }
 
   const fail: Engine['fail'] = (error, shape) => mapSqliteError(error, shape, database.name)
 
   const engine: Engine = { perform, fail }
-  const isOpen = (): boolean => purpose === 'reading' || database.inTransaction
+
+  function isOpen(): boolean {
+    if (purpose === 'reading') return true
+    // Each read asks, and the answer of the driver costs a fortieth of it.
+    if (purpose === 'writing' && !mayBeInTransaction) return false
+    mayBeInTransaction = database.inTransaction
+    return mayBeInTransaction
+  }
 
   return {
     isPipelined: false,

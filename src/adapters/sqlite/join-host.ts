@@ -68,7 +68,7 @@ function assertJoinable({ driver, what, isInTransaction, path }: HostConnection,
 }
 
 function kept(host: object, open: () => DriverDatabase): DriverConnection {
-  const connection = connections.get(host) ?? createDriverConnection(open(), 'transaction')
+  const connection = connections.get(host) ?? createDriverConnection(open(), 'joined')
   connections.set(host, connection)
   return connection
 }

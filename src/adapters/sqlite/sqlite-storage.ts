@@ -43,7 +43,7 @@ export function sqliteStorage(options: SqliteOptions): StorageHandle & ClosedByU
   const database = openDatabase({ filename, synchronous, driver })
   const shapes = createTableShapes()
   const state: HandleState = { shapes, rows: createRowWork(shapes), ids: createIdBlocks(), yielder: createYielder() }
-  const writing = createDriverConnection(database.writer, 'transaction')
+  const writing = createDriverConnection(database.writer, 'writing')
   const reading = createDriverConnection(database.reader, 'reading')
   const assertDurableOnce = once(() => database.assertDurable('outcome_unknown'))
   const queue = createWriteQueue(writing, state.ids.committed, () => {

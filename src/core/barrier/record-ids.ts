@@ -35,11 +35,11 @@ export function decodeChangeIds(ring: KeyRing, texts: readonly string[]): (numbe
 /** Returns the row id of each public id, in order; undefined for text that is not an id of this table. The row may not exist. */
 export function decodeRecordIds(ring: KeyRing, table: Pick<Table, 'objectId'>, texts: readonly string[]): (number | undefined)[] {
   const { words, wellFormed } = ring.decryptPointers(ring.lookupVersion, texts)
-  const rows: (number | undefined)[] = []
+  const rows: (number | undefined)[] = new Array(texts.length)
   for (let i = 0; i < texts.length; i++) {
     const { objectId, row, checkHigh, checkLow } = readPointer(words, i)
     const isOurs = wellFormed[i] === 1 && objectId === table.objectId && checkHigh === 0 && checkLow === 0
-    rows.push(isOurs ? row : undefined)
+    rows[i] = isOurs ? row : undefined
   }
   return rows
 }

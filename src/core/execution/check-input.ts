@@ -61,10 +61,11 @@ export function assertOptions<T extends object>(options: unknown, known: readonl
   if (typeof options !== 'object' || options === null || Array.isArray(options))
     throw fault('invalid_request')`options must be an object.`
   const supported: readonly string[] = known
-  for (const [name, value] of Object.entries(options)) {
+  const members: Readonly<Record<string, unknown>> = { ...options }
+  for (const name of Object.keys(members)) {
     if (!supported.includes(name))
       throw fault('invalid_request')`Unknown option ${printableName(name)}. Supported: ${words(supported.join(', '))}.`
-    assertNotNull(name, value)
+    assertNotNull(name, members[name])
   }
 }
 

@@ -28,7 +28,8 @@ export type EventStart = Pick<EventDraft, 'context' | 'action' | 'resourceType' 
 export class EventBuilder {
   #table: string | undefined
   #resourceType: ResourceType | undefined
-  #read: Map<string, Set<number>> | undefined
+  /** As they were added: an event that is not built needs no more. */
+  readonly #added: { readonly table: string; readonly rows: readonly number[] }[] = []
   #written: EventRows | undefined
   #mismatches: Map<Column, MismatchedRows & { readonly rows: Set<number> }> | undefined
   #tables: readonly string[] = []
@@ -76,10 +77,18 @@ export class EventBuilder {
   /** Adds rows that were read or found. */
   addRows(table: Table, rows: readonly number[]): void {
     if (rows.length === 0) return
-    this.#read ??= new Map()
-    const known = this.#read.get(table.name)
-    if (known === undefined) this.#read.set(table.name, new Set(rows))
-    else for (const row of rows) known.add(row)
+    this.#added.push({ table: table.name, rows })
+  }
+
+  /** Returns the rows that were read or found, once each, by table. */
+  #readRows(): Map<string, Set<number>> {
+    const read = new Map<string, Set<number>>()
+    for (const { table, rows } of this.#added) {
+      const known = read.get(table)
+      if (known === undefined) read.set(table, new Set(rows))
+      else for (const row of rows) known.add(row)
+    }
+    return read
   }
 
   /** Sets the rows that were written, in place of any set before: a write may have run again. */
@@ -107,7 +116,7 @@ export class EventBuilder {
   countRows(): RowCounts {
     let read = 0
     let written = 0
-    for (const rows of this.#read?.values() ?? []) read += rows.size
+    for (const rows of this.#readRows().values()) read += rows.size
     for (const [, count] of this.#written?.runs ?? []) written += count
     for (const { event, outcome } of this.parts) {
       if (outcome !== SUCCESS) continue
@@ -139,7 +148,7 @@ export class EventBuilder {
   /** Returns the rows of the event. Written rows are left out if the change was refused. */
   rowsOf(outcome: Outcome): readonly EventRows[] {
     const rows: EventRows[] = []
-    for (const [table, ids] of this.#read ?? []) rows.push({ table, runs: toRuns([...ids]) })
+    for (const [table, ids] of this.#readRows()) rows.push({ table, runs: toRuns([...ids]) })
     if (this.#written !== undefined && isOfChange(outcome)) rows.push(this.#written)
     return rows
   }

@@ -5,12 +5,13 @@ import { parseListedValue } from '../barrier/parse-record.ts'
 import { decodeRecordIds } from '../barrier/record-ids.ts'
 import { fault } from '../errors.ts'
 import type { RequiredGrant, TableAccess } from '../policy/table-access.ts'
-import type { Page } from '../ports/storage.ts'
+import type { Page, Row } from '../ports/storage.ts'
 import { evaluateAccess, type FoundRows, type RowWithAccess } from '../row-access/evaluate-access.ts'
 import type { VisibleRows } from '../row-access/find-visible.ts'
 import { findVisible } from '../row-access/find-visible.ts'
 import { at } from '../util/at.ts'
 import { readInput } from '../util/boundary.ts'
+import { present } from '../util/present.ts'
 import { assertNotAborted, type Signal } from '../util/signal.ts'
 import { recordsNotFound } from './check-input.ts'
 import type { OperationContext } from './context.ts'
@@ -77,22 +78,9 @@ async function rowsById(
 ): Promise<FoundRows> {
   const { table } = access
   const decoded = decodeRecordIds(barrier.ring, table, ids)
-  const known = decoded.filter((row) => row !== undefined)
-  const stored = await unit.storage.get(table.physical.name, known)
-  const evaluated = evaluateAccess(
-    barrier,
-    access,
-    stored.filter((row) => row !== undefined),
-  )
-  const rows: RowWithAccess[] = []
-  const missing: number[] = []
-  let wanted = 0
-  let next = 0
-  for (const [index, id] of decoded.entries()) {
-    const one = id === undefined || stored[wanted++] === undefined ? undefined : evaluated[next++]
-    if (one?.access.meets(VISIBLE) === true) rows.push(one)
-    else missing.push(index)
-  }
+  const stored = await unit.storage.get(table.physical.name, present(decoded))
+  const evaluated = evaluateAccess(barrier, access, present(stored))
+  const { rows, missing } = visibleRows(decoded, stored, evaluated)
   if (missing.length > 0 && !skipsMissing) throw recordsNotFound(table, ids, missing)
   const visible = missing.length === 0 ? ids : withoutMissing(ids, missing)
   if (order === undefined) return pageOf({ rows, ids: visible }, offset, limit)
@@ -100,6 +88,29 @@ async function rowsById(
   // Row ids increase with every insertion.
   found.sort((left, right) => (left.row.row.id - right.row.row.id) * (order === 'asc' ? 1 : -1))
   return pageOf({ rows: found.map(({ row }) => row), ids: found.map(({ id }) => id) }, offset, limit)
+}
+
+/** Returns the visible rows, and the indexes of the ids without one. Mostly there is one for each id. */
+function visibleRows(
+  decoded: readonly (number | undefined)[],
+  stored: readonly (Row | undefined)[],
+  evaluated: readonly RowWithAccess[],
+): { readonly rows: readonly RowWithAccess[]; readonly missing: readonly number[] } {
+  if (evaluated.length === decoded.length && evaluated.every(isVisible)) return { rows: evaluated, missing: [] }
+  const rows: RowWithAccess[] = []
+  const missing: number[] = []
+  let wanted = 0
+  let next = 0
+  for (const [index, id] of decoded.entries()) {
+    const one = id === undefined || stored[wanted++] === undefined ? undefined : evaluated[next++]
+    if (one !== undefined && isVisible(one)) rows.push(one)
+    else missing.push(index)
+  }
+  return { rows, missing }
+}
+
+function isVisible({ access }: RowWithAccess): boolean {
+  return access.meets(VISIBLE)
 }
 
 function withoutMissing(ids: readonly string[], missing: readonly number[]): readonly string[] {

@@ -6,9 +6,9 @@ import { isVaultError, VaultError } from '../errors.ts'
 import type { Span } from '../ports/tracing.ts'
 import type { RecordedUnit } from '../unit-of-work/unit-of-work.ts'
 import { readInput, toVaultError } from '../util/boundary.ts'
-import type { SessionContext } from './context.ts'
+import type { OperationContext, SessionContext } from './context.ts'
 import { EventBuilder } from './event-builder.ts'
-import { executeUpToDate } from './execute-up-to-date.ts'
+import { executeAgain } from './execute-again.ts'
 import type { Operation } from './operation.ts'
 import { prefixed, recordedOutcome, withVerbOf } from './operation-errors.ts'
 import { recordMismatches } from './record-mismatches.ts'
@@ -83,12 +83,15 @@ async function run<Given extends object, Request, Result>(
       const request = readInput(() => operation.parse(given, context))
       const shared = joined?.join(operation.joined, context, request)
       const answer = shared === undefined ? undefined : await shared
-      result =
-        answer ??
-        (await executeUpToDate(context, (current) => {
-          unit.beginAttempt()
-          return operation.execute(current, request)
-        }))
+      const attempt = (current: OperationContext): Promise<Result> => {
+        unit.beginAttempt()
+        return operation.execute(current, request)
+      }
+      try {
+        result = answer ?? (await attempt(context))
+      } catch (error) {
+        result = await executeAgain(context, error, attempt)
+      }
     } catch (error) {
       throw await recordFailure(error, { unit, event, ending })
     }

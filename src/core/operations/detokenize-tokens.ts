@@ -12,7 +12,7 @@ import {
 } from '../execution/check-input.ts'
 import type { Operation } from '../execution/operation.ts'
 import { forbidden } from '../policy/forbidden.ts'
-import { resolveVisible, rowsByTable, type TokenGrant, type VisibleResolution } from '../records/visible-tokens.ts'
+import { needsOfTokens, resolveVisible, rowsByTable, type VisibleResolution } from '../records/visible-tokens.ts'
 import type { Redaction } from '../redaction/levels.ts'
 import { REDACTIONS } from '../redaction/levels.ts'
 import { assertPlainText, ON_LOWERED, type OnLowered, parseOnLowered } from '../row-access/lowered-columns.ts'
@@ -84,19 +84,21 @@ export const detokenize: Operation<DetokenizeInput, DetokenizeRequest, { records
     const continueOnError = parseFlag(options.continueOnError, 'continueOnError')
     parseFlag(options.downloadURL, 'downloadURL')
     const parameters = parseList(context, records, 'tokens').map(parseParameter)
-    const refusals = parameters.map(({ redaction }) => parseOnLowered(options.onLowered, redaction))
+    const { onLowered } = options
+    const refusals = onLowered === undefined ? [] : parameters.map(({ redaction }) => parseOnLowered(onLowered, redaction))
     return { continueOnError, refusesLowered: refusals.includes(true), parameters }
   },
   async execute(context, { parameters, continueOnError, refusesLowered }) {
     if (!context.access.possiblyAllowsAnywhere('DETOKENIZATION')) throw forbidden(context.caller, 'DETOKENIZATION')
     const texts = parameters.map(({ token }) => token)
-    const found = await resolveVisible(context.unit.storage, context, { texts, grants: GRANTS })
+    const found = await resolveVisible(context.unit.storage, context, { texts, needsOf })
     if (refusesLowered) for (const [index, one] of found.entries()) assertShownInPlainText(at(parameters, index), one)
     for (const [table, rows] of rowsByTable(found)) context.event.addRows(table, rows)
     const failed = found.find((one) => one instanceof VaultError)
     if (failed !== undefined && !continueOnError) throw failed
     const records = found.map((one, index) => toRecord(at(parameters, index), one))
-    const missing = records.flatMap((record, index) => (record.error === TOKEN_NOT_FOUND ? [index] : []))
+    const missing: number[] = []
+    for (let index = 0; index < records.length; index++) if (records[index]?.error === TOKEN_NOT_FOUND) missing.push(index)
     if (missing.length > 0 && (!continueOnError || missing.length === found.length))
       throw tokensNotFound(missing, continueOnError)
     return { records }
@@ -107,7 +109,7 @@ export const detokenize: Operation<DetokenizeInput, DetokenizeRequest, { records
     async execute(context, requests, events) {
       if (!context.access.possiblyAllowsAnywhere('DETOKENIZATION')) return requests.map(() => undefined)
       const texts = requests.flatMap(({ parameters }) => parameters.map(({ token }) => token))
-      const found = await resolveVisible(context.unit.storage, context, { texts, grants: GRANTS })
+      const found = await resolveVisible(context.unit.storage, context, { texts, needsOf })
       const lengths = requests.map(({ parameters }) => parameters.length)
       return cutList(found, lengths).map((own, index) => {
         const { parameters } = at(requests, index)
@@ -124,10 +126,10 @@ export const detokenize: Operation<DetokenizeInput, DetokenizeRequest, { records
 const MAX_TOKENS_TO_JOIN = 16
 
 /** Detokenizing shows the value, so READ is required too. */
-const GRANTS: readonly TokenGrant[] = [
+const needsOf = needsOfTokens([
   { action: 'DETOKENIZATION', on: 'column' },
   { action: 'READ', on: 'column' },
-]
+])
 
 function assertShownInPlainText({ redaction }: Required<DetokenizeParameter>, found: VisibleResolution): void {
   if (found === undefined || found instanceof VaultError) return

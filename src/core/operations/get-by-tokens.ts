@@ -1,22 +1,24 @@
 /** Get by tokens: returns the record of each token, or the value of its column alone, at the requested redaction. */
 import { encodeRecordIds } from '../barrier/record-ids.ts'
 import type { Fields } from '../barrier/reveal.ts'
-import { revealRows, showValue } from '../barrier/reveal.ts'
+import { showValue } from '../barrier/reveal.ts'
 import { type ErrorCode, fault, VaultError, words } from '../errors.ts'
 import { assertOptions, parseFlag, parseList, parseRedaction, parseTokenText, TOKEN_NOT_FOUND } from '../execution/check-input.ts'
 import type { OperationContext } from '../execution/context.ts'
 import type { Operation } from '../execution/operation.ts'
 import { forbidden } from '../policy/forbidden.ts'
+import { showRecords, type UntypedRecord } from '../records/show-records.ts'
 import {
+  needsOfTokens,
   resolveVisible,
   rowsByTable,
-  type TokenGrant,
   type VisibleResolution,
   type VisibleToken,
 } from '../records/visible-tokens.ts'
 import { REDACTIONS, type Redaction } from '../redaction/levels.ts'
+import type { RowWithAccess } from '../row-access/evaluate-access.ts'
 import { assertPlainText, loweredColumns, ON_LOWERED, type OnLowered, parseOnLowered } from '../row-access/lowered-columns.ts'
-import type { Column } from '../schema/layout.ts'
+import type { Column, Table } from '../schema/layout.ts'
 import { at } from '../util/at.ts'
 
 /** The values of the option `onMissing`. */
@@ -90,12 +92,13 @@ export const getByTokens: Operation<GetByTokensInput, GetByTokensRequest, { reco
   },
   async execute(context, { texts, redaction, refusesLowered, columnOnly, refusesMissing }) {
     if (!context.access.possiblyAllowsAnywhere('DETOKENIZATION')) throw forbidden(context.caller, 'DETOKENIZATION')
-    const grants = columnOnly ? COLUMN_GRANTS : RECORD_GRANTS
-    const resolved = await resolveVisible(context.unit.storage, context, { texts, grants })
+    const needsOf = columnOnly ? columnNeeds : recordNeeds
+    const resolved = await resolveVisible(context.unit.storage, context, { texts, needsOf })
     const found = resolved.map((one) => (isShown(one, columnOnly) ? one : undefined))
     if (refusesLowered) for (const one of found) assertShownInPlainText(one, { redaction, columnOnly })
     for (const [table, rows] of rowsByTable(found)) context.event.addRows(table, rows)
-    const records = found.map((one, index) => toRecord(context, one, { token: at(texts, index), redaction, columnOnly }))
+    const shown = await showFound(context, found, { redaction, columnOnly })
+    const records = found.map((one, index) => toRecord(one, shown.get(index), { token: at(texts, index), redaction, columnOnly }))
     if (refusesMissing) assertFound(records, found)
     return { records }
   },
@@ -116,16 +119,16 @@ function assertFound(records: readonly TokenRecord[], found: readonly VisibleRes
 }
 
 /** The record is shown, so at least one of its columns must be readable. */
-const RECORD_GRANTS: readonly TokenGrant[] = [
+const recordNeeds = needsOfTokens([
   { action: 'DETOKENIZATION', on: 'column' },
   { action: 'READ', on: 'record' },
-]
+])
 
 /** The column is shown, so it must be readable. */
-const COLUMN_GRANTS: readonly TokenGrant[] = [
+const columnNeeds = needsOfTokens([
   { action: 'DETOKENIZATION', on: 'column' },
   { action: 'READ', on: 'column' },
-]
+])
 
 /** False for a transient value where its record is asked for: it has none. */
 function isShown(found: VisibleResolution, columnOnly: boolean): boolean {
@@ -145,9 +148,40 @@ function assertShownInPlainText(found: VisibleResolution, shown: Shown): void {
   assertPlainText({ table, views: [access.views(columnsToShow(found, shown), shown.redaction)], named: undefined })
 }
 
+/** Returns the records of the tokens that have one, by the index of the token. Those of one table are opened together; with `columnOnly` none is. */
+async function showFound(
+  context: OperationContext,
+  found: readonly VisibleResolution[],
+  { redaction, columnOnly }: Shown,
+): Promise<ReadonlyMap<number, UntypedRecord>> {
+  const byIndex = new Map<number, UntypedRecord>()
+  for (const [table, rows] of rowsOfTokens(found)) {
+    const rowIds = rows.map(({ row }) => row.id)
+    const ids = encodeRecordIds(context.barrier.ring, table, rowIds)
+    const show = { table, columns: table.readable, redaction, asTokens: false }
+    const records = columnOnly ? ids.map((id) => ({ id, fields: {} })) : await showRecords(context, { rows, ids }, show)
+    for (const [k, { index }] of rows.entries()) byIndex.set(index, at(records, k))
+  }
+  return byIndex
+}
+
+/** Returns the rows of the tokens, with the index of each token, by table. */
+function rowsOfTokens(found: readonly VisibleResolution[]): Map<Table, (RowWithAccess & { readonly index: number })[]> {
+  const tables = new Map<Table, (RowWithAccess & { readonly index: number })[]>()
+  for (const [index, one] of found.entries()) {
+    if (one === undefined || one instanceof VaultError || one.row === undefined) continue
+    const { table, row, access } = one
+    const rows = tables.get(table)
+    if (rows === undefined) tables.set(table, [{ index, row, access }])
+    else rows.push({ index, row, access })
+  }
+  return tables
+}
+
+/** `record` is undefined for a token without one. */
 function toRecord(
-  { barrier }: Pick<OperationContext, 'barrier'>,
   found: VisibleResolution,
+  record: UntypedRecord | undefined,
   { token, ...shown }: Shown & { readonly token: string },
 ): TokenRecord {
   if (found instanceof VaultError) return { token, fields: {}, lowered: [], error: found.message, code: found.code }
@@ -155,16 +189,13 @@ function toRecord(
   const [first] = views
   if (found === undefined || first === undefined)
     return { token, fields: {}, lowered: [], error: TOKEN_NOT_FOUND, code: 'not_found' }
-  const { table, column, row, value } = found
+  const { table, column, value } = found
   return {
     token,
-    ...(row === undefined ? {} : { id: at(encodeRecordIds(barrier.ring, table, [row.id]), 0) }),
+    ...(record === undefined ? {} : { id: record.id }),
     table: table.name,
     column: column.name,
-    fields:
-      shown.columnOnly || row === undefined
-        ? { [column.name]: showValue(first, value) }
-        : at(revealRows(barrier, table, [row], views), 0),
+    fields: shown.columnOnly || record === undefined ? { [column.name]: showValue(first, value) } : record.fields,
     lowered: loweredColumns(views),
   }
 }

@@ -265,29 +265,37 @@ function parseListedPage(context: ParsingContext, options: GetOptions): ListedPa
 async function readRecords(
   context: OperationContext,
   request: GetRequest,
-  addRows = (table: Table, rows: readonly number[]): void => context.event.addRows(table, rows),
+  addRows?: (table: Table, rows: readonly number[]) => void,
 ): Promise<GetResult> {
-  const { table, which, redaction, asTokens, refusesLowered, fields } = request
+  const { table, which, redaction, asTokens, refusesLowered, fields, files } = request
   const access = requireAccess(context, table, 'READ')
-  const columns = readInput(() => columnsToShow(access, request))
+  const columns = fields === undefined ? columnsShown(request) : readInput(() => namedColumns(access, request, fields))
   const found = await findRecords(context, access, which)
   if (refusesLowered) {
     const views = found.rows.map(({ access }) => access.views(columns, redaction))
     assertPlainText({ table, views, named: fields === undefined ? undefined : columns })
   }
-  addRows(
-    table,
-    found.rows.map(({ row }) => row.id),
-  )
-  const shown = await showRecords(context, found, { table, columns, redaction, asTokens })
-  const records = await withFiles(context, found.rows, { table, shown, columns: filesAmong(table, fields), ...request.files })
+  const rowIds = found.rows.map(({ row }) => row.id)
+  if (addRows === undefined) context.event.addRows(table, rowIds)
+  else addRows(table, rowIds)
+  const showing = showRecords(context, found, { table, columns, redaction, asTokens })
+  const shown = Array.isArray(showing) ? showing : await showing
+  const records =
+    files.downloadURL || files.returnFileMetadata
+      ? await withFiles(context, found.rows, { table, shown, columns: filesAmong(table, fields), ...files })
+      : shown
   return found.next === undefined ? { records } : { records, next: found.next }
 }
 
-/** Returns the columns to show. A transient value is never read with its record, but its token is. */
-function columnsToShow(access: TableAccess, { table, fields, asTokens }: GetRequest): readonly Column[] {
-  const shown = asTokens ? table.tokenized : table.readable
-  if (fields === undefined) return shown
+/** Returns the columns that a request can show. A transient value is never read with its record, but its token is. */
+function columnsShown({ table, asTokens }: GetRequest): readonly Column[] {
+  return asTokens ? table.tokenized : table.readable
+}
+
+/** Returns those that it names. */
+function namedColumns(access: TableAccess, request: GetRequest, fields: readonly unknown[]): readonly Column[] {
+  const { table } = request
+  const shown = columnsShown(request)
   const named = [...new Set(fields)].map((name) => {
     const column = typeof name === 'string' ? table.byName.get(name) : undefined
     if (column === undefined || !access.possiblyVisible(column)) throw unknownColumn(table.name, name)

@@ -78,8 +78,14 @@ function createAccess(policy: Policy, roles: readonly string[], context: Caller[
     }
     return access
   }
-  const possiblyAllowsAnywhere = (action: Action) =>
-    [...policy.layout.tables.values()].some((table) => accessTo(table).possiblyMeets({ action, columns: [] }))
+  const anywhere = new Map<Action, boolean>()
+  const possiblyAllowsAnywhere = (action: Action): boolean => {
+    const known = anywhere.get(action)
+    if (known !== undefined) return known
+    const isAllowed = [...policy.layout.tables.values()].some((table) => accessTo(table).possiblyMeets({ action, columns: [] }))
+    anywhere.set(action, isAllowed)
+    return isAllowed
+  }
   return {
     table: accessTo,
     // AUDIT is only granted ON * and without WHERE, so every table gives the same result.

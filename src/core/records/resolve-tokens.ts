@@ -23,9 +23,6 @@ export interface Visibility<Visible extends Resolved> {
   keepVisible(found: readonly Resolution[]): readonly Resolution<Visible>[]
 }
 
-/** The resolution of one candidate for the text at an index. */
-type Choice<Found extends Resolved = Resolved> = readonly [index: number, resolution: Resolution<Found>]
-
 /**
  * Returns the resolution of each text, in order. A text is tried as a pointer, then as a derived and as a stored token. For a text
  * without a resolution, storage is called equally often, as many rows are opened and as many accesses evaluated, whether its row does
@@ -36,28 +33,25 @@ export async function resolveTokens<Visible extends Resolved>(
   context: ReadingContext,
   { texts, visibility }: { readonly texts: readonly string[]; readonly visibility: Visibility<Visible> },
 ): Promise<Resolution<Visible>[]> {
-  const verify = async (candidates: readonly TokenCandidate[]): Promise<[CheckedCandidate[], Choice<Visible>[]]> => {
-    const checked = await verifyCandidates(storage, context, candidates)
-    // Access is evaluated for cells that are not verified too: it is part of the equal work.
-    const visible = visibility.keepVisible(checked.map(({ resolution }) => resolution))
-    const choices = checked.map(
-      ({ candidate, isVerified }, k): Choice<Visible> => [candidate.index, isVerified ? visible[k] : undefined],
-    )
-    return [checked, choices]
-  }
+  // Access is evaluated for cells that are not verified too: it is part of the equal work.
+  const choose = (checked: readonly CheckedCandidate[]): Resolution<Visible>[] =>
+    chooseOne(texts.length, checked, visibility.keepVisible(checked.map(({ resolution }) => resolution)))
   const { pointers, others } = pointerCandidates(context, texts)
-  const [pointed, first] = await verify(pointers)
-  const found = chooseOne(texts.length, first)
+  const pointed = await verifyCandidates(storage, context, pointers)
+  const found = choose(pointed)
+  if (!found.includes(undefined)) return found
   const open = texts.flatMap((text, index) => (found[index] === undefined ? [{ index, text }] : []))
-  if (open.length === 0) return found
   const derived = await derivedCandidates(context, open, visibility.findRows)
-  const [looked, second] = await verify([...derived, ...(await storedCandidates(storage, context, { open, derived }))])
-  const rest = chooseOne(texts.length, second)
+  const candidates = [...derived, ...(await storedCandidates(storage, context, { open, derived }))]
+  const looked = await verifyCandidates(storage, context, candidates)
+  const rest = choose(looked)
   for (const { index } of open) found[index] = rest[index]
-  const [malformed] = await verify(others.filter(({ index }) => found[index] === undefined))
+  const unresolved = others.filter(({ index }) => found[index] === undefined)
+  const malformed = await verifyCandidates(storage, context, unresolved)
+  choose(malformed)
   for (const checked of [[...pointed, ...malformed], looked]) {
     const failed = checked.filter(({ candidate }) => found[candidate.index] === undefined)
-    if (failed.length > 0) await verify(await decoysOf(storage, failed))
+    if (failed.length > 0) choose(await verifyCandidates(storage, context, await decoysOf(storage, failed)))
   }
   return found
 }
@@ -76,14 +70,25 @@ export async function resolveDerived(
   const checked = await verifyCandidates(storage, context, candidates)
   return chooseOne(
     texts.length,
-    checked.map(({ candidate, isVerified, resolution }): Choice => [candidate.index, isVerified ? resolution : undefined]),
+    checked,
+    checked.map(({ resolution }) => resolution),
   )
 }
 
-/** Returns one resolution for each index. A text that is a token of unrelated columns gives an error, because any choice could be wrong. */
-function chooseOne<Found extends Resolved>(count: number, choices: readonly Choice<Found>[]): Resolution<Found>[] {
+/**
+ * Returns one resolution for each index, of verified candidates alone. `resolutions` has one for each candidate. A text that is a token of
+ * unrelated columns gives an error, because any choice could be wrong.
+ */
+function chooseOne<Found extends Resolved>(
+  count: number,
+  checked: readonly CheckedCandidate[],
+  resolutions: readonly Resolution<Found>[],
+): Resolution<Found>[] {
   const found: Resolution<Found>[] = new Array(count).fill(undefined)
-  for (const [index, resolution] of choices) {
+  for (let k = 0; k < checked.length; k++) {
+    const { candidate, isVerified } = required(checked[k])
+    const { index } = candidate
+    const resolution = isVerified ? resolutions[k] : undefined
     const earlier = found[index]
     if (resolution === undefined || earlier instanceof VaultError) continue
     if (earlier === undefined) found[index] = resolution

@@ -9,7 +9,7 @@ import { bytesOfRow } from '../maintenance/row-bytes.ts'
 import type { Scheduler } from '../ports/scheduler.ts'
 import type { Row } from '../ports/storage.ts'
 import type { Redaction } from '../redaction/levels.ts'
-import type { FoundRows } from '../row-access/evaluate-access.ts'
+import type { FoundRows, RowWithAccess } from '../row-access/evaluate-access.ts'
 import { loweredColumns } from '../row-access/lowered-columns.ts'
 import type { ReadingContext } from '../row-access/reading-context.ts'
 import type { Column, ColumnView, Table } from '../schema/layout.ts'
@@ -40,33 +40,54 @@ export interface Show {
 /** Bytes of the rows opened between two turns of the event loop. */
 const MAX_BYTES = 256 * 1024
 
-/** Returns the record of each row, in order. Neighbors that share their access are opened together. Yields to the event loop between large ones. */
-export async function showRecords(
-  context: ReadingContext & { readonly scheduler: Scheduler },
-  { rows, ids }: FoundRows,
-  show: Show,
-): Promise<UntypedRecord[]> {
+/** The dependencies of showing records. */
+type ShowingContext = ReadingContext & { readonly scheduler: Scheduler }
+
+/** Returns the record of each row, in order. Neighbors that share their access are opened together. A promise only if there are several groups of them. */
+export function showRecords(context: ShowingContext, found: FoundRows, show: Show): UntypedRecord[] | Promise<UntypedRecord[]> {
+  const { rows } = found
+  if (rows.length === 0) return []
+  const first = groupFrom(rows, 0)
+  return first.end === rows.length ? showGroup(context, found, show) : showGroups(context, found, show)
+}
+
+/** Neighbors from an index on that share their access, up to `end` (exclusive), and the bytes of their rows. */
+interface Neighbors {
+  readonly end: number
+  readonly bytes: number
+}
+
+function groupFrom(rows: readonly RowWithAccess[], start: number): Neighbors {
+  const { access } = required(rows[start])
+  let end = start
+  let bytes = 0
+  while (end < rows.length && rows[end]?.access === access && bytes < MAX_BYTES) bytes += bytesOfRow(required(rows[end++]).row)
+  return { end, bytes }
+}
+
+/** Shows one group after the other. Yields to the event loop between large ones. */
+async function showGroups(context: ShowingContext, { rows, ids }: FoundRows, show: Show): Promise<UntypedRecord[]> {
   const shown: UntypedRecord[] = []
   let bytes = 0
   for (let start = 0; start < rows.length; ) {
-    const { access } = required(rows[start])
-    let end = start
-    let groupBytes = 0
-    while (end < rows.length && rows[end]?.access === access && groupBytes < MAX_BYTES)
-      groupBytes += bytesOfRow(required(rows[end++]).row)
-    if (start > 0 && bytes + groupBytes > MAX_BYTES) {
+    const group = groupFrom(rows, start)
+    if (start > 0 && bytes + group.bytes > MAX_BYTES) {
       await context.scheduler.yield()
       bytes = 0
     }
-    bytes += groupBytes
-    const group = rows.slice(start, end).map(({ row }) => row)
-    const views = access.views(show.columns, show.redaction)
-    const rowGroup = { group, views, ids: ids.slice(start, end) }
-    const shownGroup = show.asTokens ? tokenViews(context, show.table, rowGroup) : fieldViews(context, show.table, rowGroup)
-    for (const one of shownGroup) shown.push(one)
-    start = end
+    bytes += group.bytes
+    const own = { rows: rows.slice(start, group.end), ids: ids.slice(start, group.end) }
+    for (const one of showGroup(context, own, show)) shown.push(one)
+    start = group.end
   }
   return shown
+}
+
+/** Shows rows with one access, at least one. */
+function showGroup(context: ShowingContext, { rows, ids }: FoundRows, show: Show): UntypedRecord[] {
+  const { access } = required(rows[0])
+  const rowGroup = { group: rows.map(({ row }) => row), views: access.views(show.columns, show.redaction), ids }
+  return show.asTokens ? tokenViews(context, show.table, rowGroup) : fieldViews(context, show.table, rowGroup)
 }
 
 /** Rows with the same views, and the public ids of their records. */

@@ -9,6 +9,7 @@ import type { ReadingContext } from '../row-access/reading-context.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { required } from '../util/at.ts'
 import { sameBytes } from '../util/bytes.ts'
+import { present } from '../util/present.ts'
 import { nowMs } from '../util/timestamp.ts'
 import { unreachable } from '../util/unreachable.ts'
 import { getTransients } from './transient-store.ts'
@@ -57,17 +58,24 @@ export async function verifyCandidates(
   storage: StorageReads,
   context: ReadingContext,
   candidates: readonly TokenCandidate[],
-): Promise<CheckedCandidate[]> {
+): Promise<readonly CheckedCandidate[]> {
   const records = groupBy(candidates, ({ table, column }) => (column.token?.expires === true ? undefined : table))
   const transients = groupBy(candidates, ({ column }) => (column.token?.expires === true ? column : undefined))
-  const checked: CheckedCandidate[] = []
-  for (const [table, group] of records) checked.push(...(await verifyRecords(storage, context, { table, group })))
-  for (const [column, group] of transients) checked.push(...(await verifyTransients(storage, context, { column, group })))
-  return checked
+  const checked: (readonly CheckedCandidate[])[] = []
+  for (const [table, group] of records) checked.push(await verifyRecords(storage, context, { table, group }))
+  for (const [column, group] of transients) checked.push(await verifyTransients(storage, context, { column, group }))
+  const [only = []] = checked
+  return checked.length > 1 ? checked.flat() : only
 }
 
-/** Returns the items by key, in order. An item without a key is in no group. */
-function groupBy<Item, Key>(items: readonly Item[], keyOf: (item: Item) => Key | undefined): Map<Key, Item[]> {
+/** Returns the items by key, in order. An item without a key is in no group. Mostly all have one key. */
+function groupBy<Item, Key>(
+  items: readonly Item[],
+  keyOf: (item: Item) => Key | undefined,
+): Iterable<readonly [key: Key, group: readonly Item[]]> {
+  const [first] = items
+  const key = first === undefined ? undefined : keyOf(first)
+  if (items.every((item) => keyOf(item) === key)) return key === undefined ? [] : [[key, items]]
   const groups = new Map<Key, Item[]>()
   for (const item of items) {
     const key = keyOf(item)
@@ -83,10 +91,9 @@ async function verifyRecords(
   storage: StorageReads,
   { barrier }: ReadingContext,
   { table, group }: { readonly table: Table; readonly group: readonly TokenCandidate[] },
-): Promise<CheckedCandidate[]> {
+): Promise<readonly CheckedCandidate[]> {
   const rows = await readRows(storage, table, group)
-  const live = rows.filter((row) => row !== undefined)
-  const cursor = openRows(barrier, table, live)
+  const cursor = openRows(barrier, table, present(rows))
   let next = 0
   const checked = group.map((candidate, index): CheckedCandidate => {
     const row = rows[index]
@@ -106,7 +113,14 @@ async function verifyRecords(
 }
 
 /** Returns the row of each candidate, in order; undefined if it does not exist. Reads those that were not read yet. */
-async function readRows(
+function readRows(storage: StorageReads, table: Table, group: readonly TokenCandidate[]): Promise<readonly (Row | undefined)[]> {
+  if (group.some(({ read }) => read !== undefined)) return readRest(storage, table, group)
+  const ids = group.map(({ row }) => row)
+  return storage.get(table.physical.name, ids)
+}
+
+/** The same where the look-up by digest read some of them. */
+async function readRest(
   storage: StorageReads,
   table: Table,
   group: readonly TokenCandidate[],
@@ -114,7 +128,7 @@ async function readRows(
   const unread = group.filter(({ read }) => read === undefined).map(({ row }) => row)
   const rows = unread.length === 0 ? [] : await storage.get(table.physical.name, unread)
   let next = 0
-  return unread.length === group.length ? rows : group.map(({ read }) => read ?? rows[next++])
+  return group.map(({ read }) => read ?? rows[next++])
 }
 
 /** True if the opened cell contains what the candidate expects. Digests are compared later, all at once. */

@@ -26,10 +26,25 @@ export interface TokenGrant {
   readonly on: 'column' | 'record'
 }
 
+/** Returns the grants that the caller needs for a token of a column. */
+export type NeedsOf = (column: Column) => readonly RequiredGrant[]
+
+/** Returns what these grants mean for each column, made once for a column. */
+export function needsOfTokens(grants: readonly TokenGrant[]): NeedsOf {
+  const needs = new WeakMap<Column, readonly RequiredGrant[]>()
+  return (column) => {
+    const known = needs.get(column)
+    if (known !== undefined) return known
+    const made = grants.map(({ action, on }) => ({ action, columns: on === 'column' ? [column] : [] }))
+    needs.set(column, made)
+    return made
+  }
+}
+
 /** Tokens to resolve, and the grants that the caller needs for each. */
 export interface TokensToResolve {
   readonly texts: readonly string[]
-  readonly grants: readonly TokenGrant[]
+  readonly needsOf: NeedsOf
 }
 
 /** The dependencies of resolving tokens for a caller. */
@@ -39,16 +54,8 @@ type CallerContext = ReadingContext & { readonly access: Access }
 export function resolveVisible(
   storage: StorageReads,
   context: CallerContext,
-  { texts, grants }: TokensToResolve,
+  { texts, needsOf }: TokensToResolve,
 ): Promise<VisibleResolution[]> {
-  const needs = new Map<Column, readonly RequiredGrant[]>()
-  const needsOf = (column: Column): readonly RequiredGrant[] => {
-    const known = needs.get(column)
-    if (known !== undefined) return known
-    const made = grants.map(({ action, on }) => ({ action, columns: on === 'column' ? [column] : [] }))
-    needs.set(column, made)
-    return made
-  }
   const visibility = {
     findRows: (table: Table, column: Column, digests: readonly Uint8Array[]) =>
       findVisibleByDigest(storage, context.barrier, {
@@ -63,7 +70,8 @@ export function resolveVisible(
         if (one === undefined) return undefined
         if (one instanceof VaultError) return isErrorVisible(context, one) ? one : undefined
         const access = accessOf(one)
-        return needsOf(one.column).every((need) => access.meets(need)) ? { ...one, access } : undefined
+        const { table, column, value, row } = one
+        return needsOf(column).every((need) => access.meets(need)) ? { table, column, value, row, access } : undefined
       })
     },
   }
@@ -72,10 +80,11 @@ export function resolveVisible(
 
 /** Returns a function for the caller's access to each resolved cell. Access is evaluated one table at a time. */
 function rowAccessOf(context: CallerContext, found: readonly Resolution[]): (resolved: Resolved) => RowAccess {
+  const conditional = found.filter((one) => isRecord(one) && context.access.table(one.table).conditions.length > 0)
+  if (conditional.length === 0) return ({ table }) => accessWithoutRecord(context.access.table(table))
   const byRow = new Map<Row, RowAccess>()
-  for (const [table, rows] of recordsByTable(found)) {
+  for (const [table, rows] of recordsByTable(conditional)) {
     const access = context.access.table(table)
-    if (access.conditions.length === 0) continue
     for (const one of evaluateAccess(context.barrier, access, rows)) byRow.set(one.row, one.access)
   }
   return ({ table, row }) => {
@@ -84,14 +93,19 @@ function rowAccessOf(context: CallerContext, found: readonly Resolution[]): (res
   }
 }
 
+/** True for a cell. */
+function isRecord(one: Resolution): one is Resolved {
+  return one !== undefined && !(one instanceof VaultError)
+}
+
 /** Returns the access to a transient value, or to any row if there are no conditions. A transient value has no record, so no condition is true for it. */
 function accessWithoutRecord(access: TableAccess): RowAccess {
   return access.forRow(access.conditions.map(() => undefined))
 }
 
 /** Returns the row ids of the resolved tokens, by table. */
-export function rowsByTable(found: readonly VisibleResolution[]): Map<Table, number[]> {
-  return new Map([...recordsByTable(found)].map(([table, rows]) => [table, rows.map(({ id }) => id)]))
+export function rowsByTable(found: readonly VisibleResolution[]): (readonly [table: Table, rows: readonly number[]])[] {
+  return [...recordsByTable(found)].map(([table, rows]) => [table, rows.map(({ id }) => id)])
 }
 
 function recordsByTable(found: readonly Resolution[]): Map<Table, Row[]> {

@@ -49,3 +49,22 @@ it('a change that was refused names no rows it would have written, but those it 
     rows: [{ table: 'people', runs: [[4, 2]] }],
   })
 })
+
+it('a read names a row once, in the order it was first read, and counts it once', () => {
+  const pets = { name: 'pets' } as Table // The builder reads the name alone.
+  const event = new EventBuilder()
+  event.addRows(PEOPLE, [4, 2, 4])
+  event.addRows(pets, [2])
+  event.addRows(PEOPLE, [2, 3])
+  expect(event.rowsOf(SUCCESS)).toEqual([
+    {
+      table: 'people',
+      runs: [
+        [4, 1],
+        [2, 2],
+      ],
+    },
+    { table: 'pets', runs: [[2, 1]] },
+  ])
+  expect(event.countRows()).toEqual({ read: 4, written: 0 })
+})

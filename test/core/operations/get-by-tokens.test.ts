@@ -48,6 +48,29 @@ onEachStorage('getByTokens', (engine) => {
     )
   })
 
+  it('returns for a list of tokens what it returns for each of them alone, whatever a condition on rows shows', async () => {
+    const policy = {
+      adults: ['ALLOW DETOKENIZATION, READ ON people.* WITH REDACTION = PLAIN_TEXT WHERE age > 17', 'ALLOW READ ON people.name'],
+      pets: ['ALLOW DETOKENIZATION ON people.*', 'ALLOW DETOKENIZATION, READ ON pets.*'],
+    }
+    const { session, vault } = await openLoose(engine.fresh().open(), TABLES, { policy })
+    const asked: unknown[] = ['unknown']
+    for (let age = 15; age < 21; age++) {
+      const { tokens } = await insertOne(session, 'people', { ...ANN, name: `Ann ${age}`, age, card: null, pin: '1234' })
+      const pet = await insertOne(session, 'pets', { name: `Rex ${age}` })
+      asked.push(tokens.name, pet.tokens.name, tokens.pin, tokens.email, tokens.name)
+    }
+    for (const roles of [['adults'], ['adults', 'pets'], ['pets']]) {
+      const reader = asLoose(vault.as({ ...CLERK, roles }))
+      for (const options of [{}, { columnOnly: true }, { redaction: 'MASKED' as const }]) {
+        const alone = await Promise.all(asked.map((token) => reader.getByTokens([token], options)))
+        const { records } = await reader.getByTokens(asked, options)
+        expect(records).toEqual(alone.flatMap((one) => one.records))
+        expect(records.some(({ error }) => error === undefined)).toBe(true)
+      }
+    }
+  })
+
   it('shows fields at the requested level, or at their own by default', async () => {
     const { session } = await open()
     const { tokens } = await insertOne(session, 'people', ANN)

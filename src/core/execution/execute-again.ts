@@ -19,18 +19,17 @@ function isOutdated(error: unknown): boolean {
 }
 
 /**
- * Runs work, and runs it again after the catalog was read again if another process changed it: nothing was stored then. A key that is
- * unknown after that, too, is not the catalog's: its bodies fail authentication.
+ * Runs work again that failed with `first`, after the catalog was read again, if another process changed it: nothing was stored then.
+ * Otherwise throws `first`. A key that is unknown after that, too, is not the catalog's: its bodies fail authentication.
  */
-export async function executeUpToDate<T>(context: OperationContext, work: (context: OperationContext) => Promise<T>): Promise<T> {
+export async function executeAgain<T>(
+  context: OperationContext,
+  first: unknown,
+  work: (context: OperationContext) => Promise<T>,
+): Promise<T> {
+  if (!isOutdated(first)) throw first
   let current = context
-  let failure: unknown
-  try {
-    return await work(context)
-  } catch (error) {
-    if (!isOutdated(error)) throw error
-    failure = error
-  }
+  let failure = first
   return retry(RELOADING, async () => {
     await context.catalog.reload(context.unit.storage)
     if (failure === UNKNOWN_KEY) {
