@@ -137,6 +137,15 @@ function createStorage(database: Database, enclosing: Transaction | undefined): 
       )
     },
 
+    async readColumn(name, filter, { column, ...page }) {
+      const seen = view(name)
+      columnNamed(seen.table, column)
+      const rows = findRows(seen, filter, { order: 'asc', ...page })
+      const copyBytes = createBytesCopier(rows.length)
+      const cells = rows.map(({ [column]: cell = null }) => (cell instanceof Uint8Array ? copyBytes(cell) : cell))
+      return { cells, next: rows.length < page.limit ? undefined : rows.at(-1)?.id }
+    },
+
     async aggregate(name, filter, aggregates) {
       const seen = view(name)
       return aggregateRows(seen.table, findRows(seen, filter, ALL_ROWS), aggregates)

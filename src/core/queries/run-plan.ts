@@ -1,10 +1,13 @@
 /** Runs a query plan: returns its rows or its aggregates. */
 import { VaultError } from '../errors.ts'
 import type { ColumnRef } from '../expressions/condition.ts'
+import type { ColumnPage } from '../ports/storage.ts'
+import type { Column } from '../schema/layout.ts'
+import { plainValue } from '../schema/plain-value.ts'
 import { createAccumulator, resultsOfCells } from '../sql/aggregate.ts'
 import type { Plan, StepPlan } from '../sql/plan.ts'
 import type { AggregateOutput } from '../sql/query.ts'
-import { at } from '../util/at.ts'
+import { at, required } from '../util/at.ts'
 import { unreachable } from '../util/unreachable.ts'
 import type { JsonValue } from '../values/column-type.ts'
 import type { BudgetMeter } from './budget-meter.ts'
@@ -98,6 +101,8 @@ async function totals(context: ScanContext, plan: Plan, { aggregates, ...running
       const cells = await context.storage.aggregate(first.source.table.physical.name, first.filter, strategy.aggregates)
       return resultsOfCells(aggregates, cells)
     }
+    case 'column':
+      return totalsOfColumn(context, plan, { ...running, aggregates, column: strategy.column })
     case 'totals':
       return steps.length === 0
         ? await totalsOfTable(context, plan, { ...running, aggregates })
@@ -130,6 +135,31 @@ async function totalsOfTable(
       if (position === undefined) for (let row = 0; row < batch.length; row++) accumulator.add(true)
       else for (const value of at(batch.lists, position)) accumulator.add(value)
     }
+  }
+  return parts.map(({ accumulator }) => accumulator.result())
+}
+
+/** Cells of a column that are read at once: a few milliseconds on every engine. */
+const COLUMN_PAGE = 4096
+
+/** Totals of one plain column of one table. Storage returns its cells, and no rows. */
+async function totalsOfColumn(
+  { storage }: ScanContext,
+  { first }: Plan,
+  { meter, aggregates, column }: Pick<RunningTotals, 'meter' | 'aggregates'> & { readonly column: Column },
+): Promise<JsonValue[]> {
+  const { physical, name } = first.source.table
+  const parts = aggregates.map((output) => ({ countsRows: output.ref === undefined, accumulator: createAccumulator(output) }))
+  let page: ColumnPage | undefined = { column: required(column.plain), limit: COLUMN_PAGE }
+  while (page !== undefined) {
+    const { cells, next } = await storage.readColumn(physical.name, first.filter, page)
+    meter.addRowsRead(cells.length)
+    const values = cells.map((cell) => (cell === null ? null : plainValue(column, cell, name)))
+    for (const { countsRows, accumulator } of parts) {
+      for (const value of values) accumulator.add(countsRows ? true : value)
+    }
+    page = next === undefined ? undefined : { ...page, after: next }
+    if (page !== undefined) await meter.yield()
   }
   return parts.map(({ accumulator }) => accumulator.result())
 }

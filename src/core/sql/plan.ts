@@ -47,12 +47,13 @@ export interface StepPlan {
 }
 
 /**
- * How the result is computed. `page`: storage applies offset and limit. `aggregate`: storage computes the aggregates. `rows`: row by row
- * until the limit is reached. `totals`: aggregates over all rows.
+ * How the result is computed. `page`: storage applies offset and limit. `aggregate`: storage computes the aggregates. `column`: aggregates
+ * over one column, of which storage returns nothing else. `rows`: row by row until the limit is reached. `totals`: aggregates over all rows.
  */
 export type PlanStrategy =
   | { readonly kind: 'page' }
   | { readonly kind: 'aggregate'; readonly aggregates: readonly Aggregate[] }
+  | { readonly kind: 'column'; readonly column: Column }
   | { readonly kind: 'rows' }
   | { readonly kind: 'totals' }
 
@@ -133,8 +134,12 @@ function canLookUpBy(kind: JoinKind, pair: JoinEquality | undefined): boolean {
 function strategyOf({ outputs }: Query, first: SourcePlan, steps: readonly StepPlan[]): PlanStrategy {
   const isDecided = steps.length === 0 && !first.isConditional && isAlways(first.residual)
   if (outputs.kind === 'rows') return { kind: isDecided ? 'page' : 'rows' }
-  const aggregates = isDecided ? storageAggregates(outputs) : undefined
-  return aggregates === undefined ? { kind: 'totals' } : { kind: 'aggregate', aggregates }
+  if (!isDecided) return { kind: 'totals' }
+  const aggregates = storageAggregates(outputs)
+  if (aggregates !== undefined) return { kind: 'aggregate', aggregates }
+  const [column, ...others] = first.projected
+  const isOfOne = column?.plain !== undefined && others.length === 0 && !first.projectsId
+  return isOfOne ? { kind: 'column', column } : { kind: 'totals' }
 }
 
 /** True for a condition that is always true. */

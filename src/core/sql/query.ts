@@ -3,8 +3,7 @@ import type { ColumnRef, Condition } from '../expressions/condition.ts'
 import type { Redaction } from '../redaction/levels.ts'
 import type { Table } from '../schema/layout.ts'
 import type { AggregateName, JoinKind } from './select.ts'
-import type { SourceAccess } from './source-access.ts'
-import type { SourceNeeds } from './source-needs.ts'
+import type { SourceAccess, SourceNeeds } from './source-access.ts'
 
 /** A table in FROM. `index` is its position there, from 0. */
 export interface Source {

@@ -14,9 +14,9 @@ import { resolveOutputs } from './resolve-outputs.ts'
 import type { Scope } from './scope.ts'
 import { findColumn, isKnown } from './scope.ts'
 import type { FromTable, Select } from './select.ts'
-import type { SourceAccess } from './source-access.ts'
+import type { SourceAccess, SourceNeeds } from './source-access.ts'
 import { SHOWS_ANYTHING } from './source-access.ts'
-import { needsOf, type SourceNeeds } from './source-needs.ts'
+import { needsOf } from './source-needs.ts'
 
 /** What resolving a query needs. */
 export interface ResolveInput {

@@ -1,22 +1,15 @@
-/** What a query needs of the rows of one table, whatever its literals are. Queries of one form share it. */
+/** Finds what a query needs of the rows of one table, whatever its literals are. Queries of one form share it. */
 import { allOf } from '../expressions/columns-of.ts'
-import type { ColumnRef, Condition } from '../expressions/condition.ts'
+import type { ColumnRef } from '../expressions/condition.ts'
 import type { Column } from '../schema/layout.ts'
 import type { Outputs, Source, Use, UseKind } from './query.ts'
-import { type ColumnRequirements, guaranteedGrants, isVisibleTo, pushdownConditionFor } from './source-access.ts'
-
-/** The needs of one source. */
-export interface SourceNeeds {
-  readonly requirements: ColumnRequirements
-  /** True if the policy's conditions must be evaluated on each row. Otherwise every row is visible with the guaranteed grants. */
-  readonly isConditional: boolean
-  /** True in every visible row. Storage evaluates what it can of it. */
-  readonly granted: Condition
-  /** Columns of the result. The id of a result row becomes text only when the result is built. */
-  readonly selected: readonly Column[]
-  /** True if aggregates read the public id. */
-  readonly selectsId: boolean
-}
+import {
+  type ColumnRequirements,
+  guaranteedGrants,
+  isVisibleTo,
+  pushdownConditionFor,
+  type SourceNeeds,
+} from './source-access.ts'
 
 /** Returns the needs of a source, by the outputs of a query and its uses of columns. */
 export function needsOf(source: Source, outputs: Outputs, uses: readonly Use[]): SourceNeeds {
