@@ -67,6 +67,8 @@ export type {
   Aggregate,
   Cell,
   Changes,
+  ColumnCells,
+  ColumnPage,
   DeleteTarget,
   Filter,
   NewRow,

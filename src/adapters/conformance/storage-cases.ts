@@ -3,6 +3,7 @@
 import { absenceCases } from './cases/absence-cases.ts'
 import { aggregateCases } from './cases/aggregate-cases.ts'
 import { bytesCases } from './cases/bytes-cases.ts'
+import { columnCases } from './cases/column-cases.ts'
 import { commitCases } from './cases/commit-cases.ts'
 import { conflictCases } from './cases/conflict-cases.ts'
 import { filterCases } from './cases/filter-cases.ts'
@@ -32,6 +33,7 @@ export const storageCases: readonly StorageCase[] = [
   ...commitCases,
   ...numberCases,
   ...filterCases,
+  ...columnCases,
   ...aggregateCases,
   ...prepareCases,
 ]

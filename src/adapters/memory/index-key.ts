@@ -1,6 +1,7 @@
 /** The key under which an index files a row: equal keys exactly where SQL calls the cells equal. */
 
 import type { Cell } from '../../core/ports/storage.ts'
+import { keyOfBytes } from '../../core/util/bytes.ts'
 import type { StoredRow } from './stored-cell.ts'
 
 /** Cells of one column are of one type, so keys of two types never stand for equal cells. */
@@ -32,7 +33,7 @@ const CHUNK = 4096
 
 /** One character per byte. */
 function bytesKey(bytes: Uint8Array): string {
-  if (bytes.length <= CHUNK) return Reflect.apply(String.fromCharCode, undefined, bytes)
+  if (bytes.length <= CHUNK) return keyOfBytes(bytes)
   let key = ''
   for (let at = 0; at < bytes.length; at += CHUNK) key += bytesKey(bytes.subarray(at, at + CHUNK))
   return key

@@ -128,7 +128,7 @@ function createStorage(database: Database, enclosing: Transaction | undefined): 
 
     async get(name, ids) {
       const { table, rowAt } = view(name)
-      const copyBytes = createBytesCopier()
+      const copyBytes = createBytesCopier(ids.length)
       return ids.map((id) => {
         const row = rowAt(id)
         return row === undefined ? undefined : copyOut(row, table.bytesColumns, copyBytes)
@@ -138,11 +138,21 @@ function createStorage(database: Database, enclosing: Transaction | undefined): 
     async find(name, filter, page) {
       const seen = view(name)
       for (const column of page.columns ?? []) columnNamed(seen.table, column)
-      const copyBytes = createBytesCopier()
       const { columns } = page
-      return findRows(seen, filter, page).map((row) =>
+      const found = findRows(seen, filter, page)
+      const copyBytes = createBytesCopier(found.length)
+      return found.map((row) =>
         columns === undefined ? copyOut(row, seen.table.bytesColumns, copyBytes) : copyColumns(row, columns, copyBytes),
       )
+    },
+
+    async readColumn(name, filter, { column, ...page }) {
+      const seen = view(name)
+      columnNamed(seen.table, column)
+      const rows = findRows(seen, filter, { order: 'asc', ...page })
+      const copyBytes = createBytesCopier(rows.length)
+      const cells = rows.map(({ [column]: cell = null }) => (cell instanceof Uint8Array ? copyBytes(cell) : cell))
+      return { cells, next: rows.length < page.limit ? undefined : rows.at(-1)?.id }
     },
 
     async aggregate(name, filter, aggregates) {

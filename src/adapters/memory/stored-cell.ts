@@ -75,15 +75,21 @@ export function copyColumns(row: StoredRow, columns: readonly string[], copyByte
   return copy
 }
 
+function copyAlone(bytes: Uint8Array): Uint8Array {
+  return new Uint8Array(bytes)
+}
+
 /** Longest byte string that shares a piece of memory with others. */
 const MAX_SHARED_LENGTH = 1024
 const MAX_PIECE_LENGTH = 65_536
 
 /**
  * Copies byte strings, also a Buffer's, to plain `Uint8Array`s. Short ones lie side by side in a larger piece of
- * memory, which is ten times faster than memory of their own; only copies made by one copier ever lie together.
+ * memory, which is ten times faster than memory of their own; only copies made by one copier ever lie together. `rows` is the number of rows
+ * whose bytes it copies, if that is known.
  */
-export function createBytesCopier(): (bytes: Uint8Array) => Uint8Array {
+export function createBytesCopier(rows = Number.POSITIVE_INFINITY): (bytes: Uint8Array) => Uint8Array {
+  if (rows <= 1) return copyAlone
   let piece = new Uint8Array(0)
   let used = 0
   return (bytes) => {

@@ -1,9 +1,10 @@
 /** Queries that return many rows as one base64 text: by themselves, rows and fields cost the server and the driver more than packing them. */
 import { type Compilable, type RawBuilder, sql } from 'kysely'
-import type { Filter, Page, PhysicalType } from '../../core/ports/storage.ts'
+import type { ColumnPage, Filter, Page, PhysicalType } from '../../core/ports/storage.ts'
+import { rowsOfColumn } from '../sql/column-of-rows.ts'
 import type { SqlDialect } from '../sql/sql-dialect.ts'
 import { aliased, createSqlStatements, type SqlStatement } from '../sql/sql-statements.ts'
-import { projectedShape, type TableShape } from '../sql/table-shapes.ts'
+import { columnType, projectedShape, type TableShape } from '../sql/table-shapes.ts'
 import type { PreparedQuery } from './driver-connection.ts'
 import type { RowQueries } from './row-queries.ts'
 import { LONG_CELL, NULL_CELL } from './unpack-rows.ts'
@@ -19,12 +20,16 @@ const MAX_CELL_BYTES = 2048
 export interface PackedQueries {
   get(shape: TableShape, ids: readonly number[]): PreparedQuery
   find(shape: TableShape, filter: Filter, page: Page): PreparedQuery
+  /** Returns one row: the last id, and one text for `unpackColumn`. */
+  column(shape: TableShape, filter: Filter, page: ColumnPage): PreparedQuery
 }
 
 export function createPackedQueries(dialect: SqlDialect, bind: RowQueries['bind']): PackedQueries {
   // Cells are packed as they are stored.
   const statements = createSqlStatements({ ...dialect, readColumn: (column) => column })
   const packedFinds = new WeakMap<SqlStatement, SqlStatement>()
+  /** By column: `id` and `version` are in every page, so one statement reads either. */
+  const packedColumns = new WeakMap<SqlStatement, Map<string, SqlStatement>>()
 
   const compiled = (text: RawBuilder<unknown>): Compilable => ({ compile: () => text.compile(dialect.compiler) })
 
@@ -33,6 +38,18 @@ export function createPackedQueries(dialect: SqlDialect, bind: RowQueries['bind'
     if (found !== undefined) return found
     const made = { text: compiled(packed(shape, sql.raw(statement.text))).compile().sql }
     packedFinds.set(statement, made)
+    return made
+  }
+
+  function packedColumn(shape: TableShape, column: string, statement: SqlStatement): SqlStatement {
+    const known = packedColumns.get(statement) ?? new Map<string, SqlStatement>()
+    packedColumns.set(statement, known)
+    const found = known.get(column)
+    if (found !== undefined) return found
+    const cell = packedCell(sql.id('r', column), columnType(shape, column))
+    const text = sql`select max(${sql.id('r', 'id')}), encode(string_agg(${cell}, ''), 'base64') from (${sql.raw(statement.text)}) as "r"`
+    const made = { text: compiled(text).compile().sql }
+    known.set(column, made)
     return made
   }
 
@@ -48,6 +65,10 @@ export function createPackedQueries(dialect: SqlDialect, bind: RowQueries['bind'
     find(shape, filter, page) {
       const { statement, parameters } = statements.find(shape, filter, page)
       return bind(packedFind(projectedShape(shape, page.columns), statement), parameters)
+    },
+    column(shape, filter, page) {
+      const { statement, parameters } = statements.find(shape, filter, rowsOfColumn(page))
+      return bind(packedColumn(shape, page.column, statement), parameters)
     },
   }
 }

@@ -37,6 +37,19 @@ export function unpackRows(shape: TableShape, result: readonly RawRow[]): Row[] 
   return rows
 }
 
+/** The cells of a packed column of numbers. */
+export function unpackColumn(type: 'integer' | 'real', packed: string): Cell[] {
+  const bytes = Buffer.from(packed, 'base64')
+  const cells: Cell[] = []
+  for (let at = 0; at < bytes.length; ) {
+    const length = bytes.readInt32BE(at)
+    const start = at + LENGTH_BYTES
+    cells.push(length === NULL_CELL ? null : readCell(type, bytes, { start, end: start + length }))
+    at = start + Math.max(length, 0)
+  }
+  return cells
+}
+
 /** A 64-bit integer, rounded if it is not safe. */
 function readNumber(bytes: Buffer, at: number): number {
   return bytes.readInt32BE(at) * 2 ** 32 + bytes.readUInt32BE(at + 4)

@@ -3,7 +3,7 @@ import type Database from 'better-sqlite3'
 import { VaultError } from '../../core/errors.ts'
 import { errorCode, errorText } from '../../core/util/error-code.ts'
 import { requirePackage } from '../packages/require-package.ts'
-import type { DriverDatabase, OpenConnection } from './sqlite-driver.ts'
+import { type DriverDatabase, type DriverStatement, misused, type OpenConnection } from './sqlite-driver.ts'
 import type { RawRow } from './table-work.ts'
 
 /** What needs no package. */
@@ -50,9 +50,15 @@ export function betterSqliteDatabase(database: Database.Database): DriverDatabas
     },
     prepare(text, kind) {
       const statement = database.prepare<unknown[], RawRow>(text).safeIntegers(false)
+      if (kind === 'column') return pluckedColumn(statement.pluck())
       return kind === 'change' ? statement : statement.raw()
     },
     pragma: (text) => database.pragma(text, { simple: true }),
     close: () => void database.close(),
   }
+}
+
+/** A statement of one column. The driver returns its cells without a list for each row. */
+function pluckedColumn(statement: Database.Statement<unknown[], unknown>): DriverStatement {
+  return { all: (parameters) => [statement.all(parameters)], get: misused, run: misused }
 }

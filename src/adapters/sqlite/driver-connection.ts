@@ -21,14 +21,14 @@ export function createDriverConnection(database: DriverDatabase, purpose: Purpos
   function statementOf(step: Step): DriverStatement {
     const found = prepared.get(step.statement)
     if (found !== undefined) return found
-    const made = database.prepare(step.statement.text, step.kind === 'change' ? 'change' : 'rows')
+    const made = database.prepare(step.statement.text, step.kind === 'row' ? 'rows' : step.kind)
     prepared.set(step.statement, made)
     return made
   }
 
   function read(step: Step): readonly RawRow[] {
     const statement = statementOf(step)
-    if (step.kind === 'rows') return statement.all(step.parameters)
+    if (step.kind !== 'row') return statement.all(step.parameters)
     const row = statement.get(...step.parameters)
     return row === undefined ? NO_ROWS : [row]
   }

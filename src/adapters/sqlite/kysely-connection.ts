@@ -12,7 +12,8 @@ export function createKyselyConnection(transaction: Transaction<AnyTables>): Con
   async function perform(step: Step): Promise<StepOutcome> {
     const query = CompiledQuery.raw(step.statement.text, [...step.parameters])
     const { rows, numAffectedRows } = await plain.executeQuery(query)
-    return { rows: rows.map((row) => toRawRow(row, step.columns)), changed: Number(numAffectedRows ?? 0n) }
+    const raw = rows.map((row) => toRawRow(row, step.columns))
+    return { rows: step.kind === 'column' ? [raw.map(([cell]) => cell)] : raw, changed: Number(numAffectedRows ?? 0n) }
   }
 
   return {

@@ -1,7 +1,7 @@
 /** The driver `node:sqlite`, which is a part of Node: nothing is installed or compiled for it. */
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import { VaultError } from '../../core/errors.ts'
-import type { DriverDatabase, DriverStatement, OpenConnection } from './sqlite-driver.ts'
+import { type DriverDatabase, type DriverStatement, misused, type OpenConnection } from './sqlite-driver.ts'
 import type { RawRow } from './table-work.ts'
 
 /** Returns the function that opens connections. Throws `failed_precondition` where the runtime has no such driver, or one that lacks what this adapter needs. */
@@ -47,6 +47,7 @@ export function nodeDatabase(database: DatabaseSync, name: string): DriverDataba
     },
     prepare(text, kind) {
       const statement = database.prepare(text)
+      if (kind === 'column') return readingColumn(reading(statement))
       return kind === 'change' ? changing(statement) : reading(statement)
     },
     pragma: (text) => reading(database.prepare(`pragma ${text}`)).get()?.[0],
@@ -74,8 +75,9 @@ function reading(statement: StatementSync): DriverStatement {
   }
 }
 
-function misused(): never {
-  throw new VaultError('internal', 'A statement was used for what it was not prepared for. This is a defect; please report it.')
+/** This driver has no rows without lists. */
+function readingColumn({ all }: DriverStatement): DriverStatement {
+  return { all: (parameters) => [all(parameters).map(([cell]) => cell)], get: misused, run: misused }
 }
 
 /** Cells of the storage port, all of which the driver accepts. */

@@ -1,5 +1,7 @@
 /** The reads of the storage port: one statement where that is short, else slices between which the event loop turns. */
-import type { Row, Storage } from '../../core/ports/storage.ts'
+import type { Filter, Page, Row, Storage } from '../../core/ports/storage.ts'
+import { columnOfRows, rowsOfColumn } from '../sql/column-of-rows.ts'
+import { isReadByIndex, readColumnSlice } from './column-reads.ts'
 import { rowsAtOnce } from './read-rows.ts'
 import { isCountedAtOnce, isShortAggregate, isShortFind, isWholeCount } from './short-reads.ts'
 import {
@@ -26,23 +28,31 @@ export interface Reader {
 export function createSlicedReads(
   { shapes, rows, yielder }: HandleState,
   { read, scan }: Reader,
-): Pick<Storage, 'get' | 'find' | 'aggregate'> {
+): Pick<Storage, 'get' | 'find' | 'readColumn' | 'aggregate'> {
   async function lastRow(table: string): Promise<Row | undefined> {
     return (await read(rows.find(table, EVERY, { order: 'desc', limit: 1, columns: [] })))[0]
   }
 
   const scanned = (table: string, filter = EVERY): Omit<SlicedScan, 'run'> => ({ rows, shape: shapes.of(table), filter, yielder })
 
+  async function find(table: string, filter: Filter, page: Page): Promise<readonly Row[]> {
+    const isFew = page.limit <= FEW_ROWS || page.limit <= rowsAtOnce(shapes.of(table), page.columns)
+    if (isFew && isShortFind(shapes.of(table), filter, page)) return read(rows.find(table, filter, page))
+    return scan((run) => findInSlices({ ...scanned(table, filter), run }, page))
+  }
+
   return {
+    find,
     async get(table, ids) {
       if (ids.length <= FEW_ROWS || ids.length <= Math.min(ROWS_AT_ONCE, rowsAtOnce(shapes.of(table))))
         return read(rows.get(table, ids))
       return scan((run) => getInSlices({ ...scanned(table), run }, ids))
     },
-    async find(table, filter, page) {
-      const isFew = page.limit <= FEW_ROWS || page.limit <= rowsAtOnce(shapes.of(table), page.columns)
-      if (isFew && isShortFind(shapes.of(table), filter, page)) return read(rows.find(table, filter, page))
-      return scan((run) => findInSlices({ ...scanned(table, filter), run }, page))
+    async readColumn(table, filter, page) {
+      const shape = shapes.of(table)
+      return isReadByIndex(shape, filter)
+        ? columnOfRows(await find(table, filter, rowsOfColumn(page)), page)
+        : readColumnSlice(read, { shape, filter }, page)
     },
     async aggregate(table, filter, aggregates) {
       if (isShortAggregate(shapes.of(table), filter, aggregates)) return read(rows.aggregate(table, filter, aggregates))

@@ -193,7 +193,7 @@ async function eachSlice(
 }
 
 /** True if the filter allows no row from this id on. */
-function endsBefore(filter: Filter, order: Page['order'], id: number): boolean {
+export function endsBefore(filter: Filter, order: Page['order'], id: number): boolean {
   return conjuncts(filter).some((part) => {
     if (!isIdBound(part)) return false
     if (order === 'asc') return part.operator === '<' && id >= Number(part.value)
@@ -221,7 +221,7 @@ function listedValues(filter: Filter): number {
 }
 
 /** Returns the filter of each slice. Of a list of ids it has those of the slice only, because SQLite looks up every id of a list. */
-function sliceOf(filter: Filter): (low: number, high: number) => Filter {
+export function sliceOf(filter: Filter): (low: number, high: number) => Filter {
   const parts = conjuncts(filter).map((part) => {
     if (part.kind !== 'in' || part.column !== 'id') return () => part
     const ids = part.values.map(Number).sort((left, right) => left - right)

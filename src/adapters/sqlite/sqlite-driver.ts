@@ -1,4 +1,5 @@
 /** What this adapter needs of a SQLite driver. `better-sqlite3` and `node:sqlite` provide it, and nothing else of the adapter knows which. */
+import { VaultError } from '../../core/errors.ts'
 import type { RawRow } from './table-work.ts'
 
 /** The drivers by the names of their packages. */
@@ -17,8 +18,8 @@ export interface DriverDatabase {
   /** The path of the file, as the connection was opened with it. */
   readonly name: string
   readonly inTransaction: boolean
-  /** `change` is for statements that return no rows. */
-  prepare(text: string, kind: 'rows' | 'change'): DriverStatement
+  /** `change` is for statements that return no rows. `all` of a `column` returns one row with the first cell of each. */
+  prepare(text: string, kind: 'rows' | 'column' | 'change'): DriverStatement
   /** Returns the first cell of what the pragma answers, if it answers. */
   pragma(text: string): unknown
   close(): void
@@ -26,3 +27,8 @@ export interface DriverDatabase {
 
 /** Opens a connection. `timeoutMs` is how long a call waits for the lock of another connection. */
 export type OpenConnection = (filename: string, timeoutMs: number) => DriverDatabase
+
+/** The method of a statement that was prepared for another. */
+export function misused(): never {
+  throw new VaultError('internal', 'A statement was used for what it was not prepared for. This is a defect; please report it.')
+}

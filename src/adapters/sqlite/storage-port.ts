@@ -1,5 +1,6 @@
 /** The methods of the storage port over a runner of work: what reads, what writes, and what opens transactions. */
 import type { Changes, NewRow, PhysicalTable, Storage } from '../../core/ports/storage.ts'
+import { columnOfRows, rowsOfColumn } from '../sql/column-of-rows.ts'
 import { commitInTransaction } from '../sql/commit-in-transaction.ts'
 import type { TableShape, TableShapes } from '../sql/table-shapes.ts'
 import type { IdBlocks } from './id-blocks.ts'
@@ -48,6 +49,9 @@ export function createPort({ shapes, rows }: HandleState, runner: WorkRunner): S
     },
     async find(table, filter, page) {
       return runner.read(rows.find(table, filter, page))
+    },
+    async readColumn(table, filter, page) {
+      return columnOfRows(await runner.read(rows.find(table, filter, rowsOfColumn(page))), page)
     },
     async update(table, patches) {
       return runner.write(rows.update(table, patches))

@@ -3,9 +3,12 @@ import type { LevelConnection } from '../sql/nested-transaction.ts'
 import type { SqlStatement } from '../sql/sql-statements.ts'
 import type { TableShape } from '../sql/table-shapes.ts'
 
-/** One statement to run. `rows` returns rows as arrays of cells, `row` the first of them, `change` the number of rows changed. */
+/**
+ * One statement to run. `rows` returns rows as arrays of cells, `row` the first of them, `change` the number of rows changed. `column` is for
+ * statements of one column, and returns the cells of all rows as one row.
+ */
 export interface Step {
-  readonly kind: 'rows' | 'row' | 'change'
+  readonly kind: 'rows' | 'row' | 'column' | 'change'
   readonly statement: SqlStatement
   readonly parameters: readonly unknown[]
   /** Names of the cells of a row, in order, for connections that return rows as objects. */

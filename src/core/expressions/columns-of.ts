@@ -1,20 +1,22 @@
 /** Takes resolved conditions apart and combines them: their columns and conjuncts, and AND, OR and NOT of them. */
 import { unreachable } from '../util/unreachable.ts'
 import { type AnyColumnType, columnTypes } from '../values/column-types.ts'
-import type { ColumnRef, Condition, Term, Truth } from './condition.ts'
+import type { ColumnRef, Condition, Truth } from './condition.ts'
 
 /** The columns that a condition uses, without duplicates. */
 export function columnsOf(condition: Condition): readonly ColumnRef[] {
   const found: ColumnRef[] = []
-  for (const ref of refsOf(condition)) {
+  eachRef(condition, (ref) => {
     if (!found.some(({ source, column }) => source === ref.source && column === ref.column)) found.push(ref)
-  }
+  })
   return found
 }
 
 /** The indexes of the sources that a condition uses. */
 export function sourcesOf(condition: Condition): ReadonlySet<number> {
-  return new Set(refsOf(condition).map(({ source }) => source))
+  const sources = new Set<number>()
+  eachRef(condition, ({ source }) => sources.add(source))
+  return sources
 }
 
 /** The operands of the outermost AND. The condition is true when all of them are. Empty if the condition is always true. */
@@ -52,6 +54,8 @@ export function typeOf({ column }: ColumnRef): AnyColumnType {
 
 /** A constant that decides the operator replaces the whole: false for AND, true for OR. The other constant is left out. */
 function joined(kind: 'and' | 'or', conditions: readonly Condition[]): Condition {
+  const [first, second] = conditions
+  if (first !== undefined && second === undefined) return first
   const neutral = kind === 'and'
   const parts: Condition[] = []
   let isUnknown = false
@@ -66,26 +70,27 @@ function joined(kind: 'and' | 'or', conditions: readonly Condition[]): Condition
   return parts.length === 1 ? only : { kind, conditions: parts }
 }
 
-function refsOf(condition: Condition): readonly ColumnRef[] {
+function eachRef(condition: Condition, visit: (ref: ColumnRef) => void): void {
   switch (condition.kind) {
     case 'truth':
-      return []
+      break
     case 'and':
     case 'or':
-      return condition.conditions.flatMap(refsOf)
+      for (const part of condition.conditions) eachRef(part, visit)
+      break
     case 'not':
-      return refsOf(condition.condition)
+      eachRef(condition.condition, visit)
+      break
     case 'compare':
     case 'like':
-      return [...refsIn(condition.left), ...refsIn(condition.right)]
+      if (condition.left.kind === 'cell') visit(condition.left.ref)
+      if (condition.right.kind === 'cell') visit(condition.right.ref)
+      break
     case 'isNull':
     case 'hasKey':
-      return [condition.ref]
+      visit(condition.ref)
+      break
     default:
-      return unreachable(condition)
+      unreachable(condition)
   }
-}
-
-function refsIn(term: Term): readonly ColumnRef[] {
-  return term.kind === 'cell' ? [term.ref] : []
 }

@@ -27,6 +27,9 @@ export interface QueryOptions {
   readonly onLowered?: OnLowered
 }
 
+/** The options of a query without any. They are not checked again for each query. */
+export const NO_QUERY_OPTIONS: QueryOptions = Object.freeze({})
+
 /** Input of a query. */
 export interface QueryInput {
   readonly query: string | SqlQuery
@@ -53,7 +56,7 @@ export const query: Operation<QueryInput, QueryRequest, { records: QueryRecord[]
     maxRecords: 'omitted',
     onLowered: ON_LOWERED,
   },
-  parse({ query: given, values, options = {} }, { layout, limits, event }) {
+  parse({ query: given, values, options = NO_QUERY_OPTIONS }, { layout, limits, event }) {
     const text = readQuery(given, { layout, idName: idNameIn(options), limits }, values)
     event.setNames(text.names)
     assertQueryOptions(options)
@@ -100,6 +103,7 @@ const SUPPORTED =
 
 /** Throws `invalid_request` for options of another shape than declared, `out_of_range` for an amount of the budget. */
 function assertQueryOptions(options: unknown): asserts options is QueryOptions {
+  if (options === NO_QUERY_OPTIONS) return
   assertNoNulls(options)
   const parsed = optionsShape.safeParse(options)
   if (parsed.success) return

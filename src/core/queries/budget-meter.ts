@@ -40,8 +40,8 @@ export function createBudgetMeter(
   budget: QueryBudget,
   signal: Signal | undefined,
 ): BudgetMeter {
-  const end = clock.now() + BigInt(Math.ceil(budget.timeoutMs)) * 1_000_000n
   let lastYield = clock.now()
+  const end = lastYield + BigInt(Math.ceil(budget.timeoutMs)) * 1_000_000n
   let rowsRead = 0
   let bytesInUse = 0
 

@@ -13,7 +13,6 @@ import { compiledConditions } from '../row-access/evaluate-access.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { BODY } from '../schema/layout.ts'
 import type { SourcePlan } from '../sql/plan.ts'
-import { isAlways } from '../sql/plan.ts'
 import type { RowGrants } from '../sql/source-access.ts'
 import { guaranteedGrants, isVisibleTo } from '../sql/source-access.ts'
 import { required } from '../util/at.ts'
@@ -42,13 +41,14 @@ export interface CurrentRow {
 
 /** Creates the filter of one source. Its conditions are compiled once. */
 export function createResidualFilter(barrier: Barrier, plan: SourcePlan): ResidualFilter {
-  const conjuncts = splitConjuncts(plan.residual)
-  const onPlain = conjuncts.filter(isOnPlain)
-  const passesPlain = createTest(allOf(onPlain))
-  const passesOpened = createTest(allOf(conjuncts.filter((condition) => !isOnPlain(condition))))
+  const onPlain: Condition[] = []
+  const onOpened: Condition[] = []
+  for (const condition of splitConjuncts(plan.residual)) (isOnPlain(condition) ? onPlain : onOpened).push(condition)
+  const passesPlain = createTest(onPlain)
+  const passesOpened = createTest(onOpened)
   const evaluator = createRowEvaluator(plan)
-  const filtersOpened = plan.isConditional || onPlain.length < conjuncts.length
-  const columns = [...passesOpened.columns, ...(plan.isConditional ? plan.source.access.conditionColumns : []), ...plan.projected]
+  const filtersOpened = plan.isConditional || onOpened.length > 0
+  const columns = passesOpened.columns.concat(plan.isConditional ? plan.source.access.conditionColumns : [], plan.projected)
   const readsIds = plan.projectsId || passesOpened.readsIds || evaluator.readsIds
 
   const isVisible = (cellOf: ValueOf): boolean => evaluator.grantsOf(cellOf) !== undefined
@@ -78,12 +78,15 @@ export function createResidualFilter(barrier: Barrier, plan: SourcePlan): Residu
     }
     return taken
   }
-  return { columns: physicalOf([...passesPlain.columns, ...columns]), each }
+  return { columns: physicalOf(passesPlain.columns.concat(columns)), each }
 }
 
 /** The physical columns that contain these values: the body for all sealed columns. */
 function physicalOf(columns: readonly Column[]): string[] {
-  return [...new Set(columns.map(({ plain }) => plain ?? BODY))]
+  // A list and not a set: it is made for each query, and has few columns.
+  const physical: string[] = []
+  for (const { plain = BODY } of columns) if (!physical.includes(plain)) physical.push(plain)
+  return physical
 }
 
 /** A compiled condition and the columns it reads. */
@@ -95,11 +98,16 @@ interface RowTest {
   test(cellOf: ValueOf): boolean
 }
 
-function createTest(condition: Condition): RowTest {
+const EVERY_ROW: RowTest = { isAlwaysTrue: true, columns: [], readsIds: false, test: () => true }
+
+/** Returns the test that all of these conditions are true. */
+function createTest(conditions: readonly Condition[]): RowTest {
+  if (conditions.length === 0) return EVERY_ROW
+  const condition = allOf(conditions)
   const refs = columnsOf(condition)
   const evaluate = compileSuspending(condition)
   return {
-    isAlwaysTrue: isAlways(condition),
+    isAlwaysTrue: false,
     columns: refs.flatMap(({ column }) => column ?? []),
     readsIds: refs.some(({ column }) => column === undefined),
     test: (cellOf) => evaluate(cellOf) === true,

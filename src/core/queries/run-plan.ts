@@ -1,10 +1,13 @@
 /** Runs a query plan: returns its rows or its aggregates. */
 import { VaultError } from '../errors.ts'
 import type { ColumnRef } from '../expressions/condition.ts'
+import type { ColumnPage } from '../ports/storage.ts'
+import type { Column } from '../schema/layout.ts'
+import { plainValue } from '../schema/plain-value.ts'
 import { createAccumulator, resultsOfCells } from '../sql/aggregate.ts'
 import type { Plan, StepPlan } from '../sql/plan.ts'
 import type { AggregateOutput } from '../sql/query.ts'
-import { at } from '../util/at.ts'
+import { at, required } from '../util/at.ts'
 import { unreachable } from '../util/unreachable.ts'
 import type { JsonValue } from '../values/column-type.ts'
 import type { BudgetMeter } from './budget-meter.ts'
@@ -25,13 +28,12 @@ export type PlanResult =
   | { readonly kind: 'totals'; readonly values: readonly JsonValue[] | undefined }
 
 /** Runs a plan within its budget. Throws a `range` error if an aggregate overflows a double. */
-export async function runPlan(context: ScanContext, plan: Plan, meter: BudgetMeter): Promise<PlanResult> {
+export function runPlan(context: ScanContext, plan: Plan, meter: BudgetMeter): Promise<PlanResult> {
   const { outputs } = plan.query
-  const read = createReader(plan)
-  if (outputs.kind === 'rows') return { kind: 'rows', tuples: await resultRows(context, plan, { meter, read }), read }
-  // Aggregates are one record: any OFFSET skips it, and LIMIT 0 leaves it out.
-  if (plan.query.limit === 0 || plan.query.offset > 0) return { kind: 'totals', values: undefined }
-  return { kind: 'totals', values: await totals(context, plan, { meter, read, aggregates: outputs.aggregates }) }
+  const running = { meter, read: createReader(plan) }
+  return outputs.kind === 'rows'
+    ? resultRows(context, plan, running)
+    : resultTotals(context, plan, { ...running, aggregates: outputs.aggregates })
 }
 
 interface Running {
@@ -39,14 +41,16 @@ interface Running {
   readonly read: ReadBuffered
 }
 
-async function resultRows(context: ScanContext, plan: Plan, running: Running): Promise<readonly Tuple[]> {
+async function resultRows(context: ScanContext, plan: Plan, running: Running): Promise<PlanResult> {
   const { query, first, steps, strategy } = plan
   const { limit, offset } = query
-  if (limit === 0) return []
+  const { read } = running
+  if (limit === 0) return { kind: 'rows', tuples: [], read }
   if (strategy.kind === 'page') {
     const reader = createRowReader(createResidualFilter(context.barrier, first), first)
     const page = { order: 'asc', offset, limit, columns: reader.columns } as const
-    return asTuples(reader.read(await context.storage.find(first.source.table.physical.name, first.filter, page), limit))
+    const rows = await context.storage.find(first.source.table.physical.name, first.filter, page)
+    return { kind: 'rows', tuples: asTuples(reader.read(rows, limit)), read }
   }
   const window = createWindow(offset, limit)
   if (steps.length === 0) {
@@ -61,7 +65,7 @@ async function resultRows(context: ScanContext, plan: Plan, running: Running): P
       if (window.isFull()) break
     }
   }
-  return window.tuples
+  return { kind: 'rows', tuples: window.tuples, read }
 }
 
 /** Collects the tuples from OFFSET up to LIMIT. */
@@ -79,17 +83,26 @@ function createWindow(offset: number, limit: number) {
   }
 }
 
-async function totals(
-  context: ScanContext,
-  plan: Plan,
-  { aggregates, ...running }: Running & { readonly aggregates: readonly AggregateOutput[] },
-): Promise<JsonValue[]> {
+/** What aggregates read, and how. */
+interface RunningTotals extends Running {
+  readonly aggregates: readonly AggregateOutput[]
+}
+
+async function resultTotals(context: ScanContext, plan: Plan, running: RunningTotals): Promise<PlanResult> {
+  // Aggregates are one record: any OFFSET skips it, and LIMIT 0 leaves it out.
+  const isLeftOut = plan.query.limit === 0 || plan.query.offset > 0
+  return { kind: 'totals', values: isLeftOut ? undefined : await totals(context, plan, running) }
+}
+
+async function totals(context: ScanContext, plan: Plan, { aggregates, ...running }: RunningTotals): Promise<JsonValue[]> {
   const { first, steps, strategy } = plan
   switch (strategy.kind) {
     case 'aggregate': {
       const cells = await context.storage.aggregate(first.source.table.physical.name, first.filter, strategy.aggregates)
       return resultsOfCells(aggregates, cells)
     }
+    case 'column':
+      return totalsOfColumn(context, plan, { ...running, aggregates, column: strategy.column })
     case 'totals':
       return steps.length === 0
         ? await totalsOfTable(context, plan, { ...running, aggregates })
@@ -106,7 +119,7 @@ async function totals(
 async function totalsOfTable(
   context: ScanContext,
   { first }: Plan,
-  { meter, aggregates }: Pick<Running, 'meter'> & { readonly aggregates: readonly AggregateOutput[] },
+  { meter, aggregates }: Pick<RunningTotals, 'meter' | 'aggregates'>,
 ): Promise<JsonValue[]> {
   // SUM and AVG of one column share its values. The record id is the column `undefined`.
   const columns = [...new Set(aggregates.flatMap(({ ref }) => (ref === undefined ? [] : [ref.column])))]
@@ -122,6 +135,31 @@ async function totalsOfTable(
       if (position === undefined) for (let row = 0; row < batch.length; row++) accumulator.add(true)
       else for (const value of at(batch.lists, position)) accumulator.add(value)
     }
+  }
+  return parts.map(({ accumulator }) => accumulator.result())
+}
+
+/** Cells of a column that are read at once: a few milliseconds on every engine. */
+const COLUMN_PAGE = 4096
+
+/** Totals of one plain column of one table. Storage returns its cells, and no rows. */
+async function totalsOfColumn(
+  { storage }: ScanContext,
+  { first }: Plan,
+  { meter, aggregates, column }: Pick<RunningTotals, 'meter' | 'aggregates'> & { readonly column: Column },
+): Promise<JsonValue[]> {
+  const { physical, name } = first.source.table
+  const parts = aggregates.map((output) => ({ countsRows: output.ref === undefined, accumulator: createAccumulator(output) }))
+  let page: ColumnPage | undefined = { column: required(column.plain), limit: COLUMN_PAGE }
+  while (page !== undefined) {
+    const { cells, next } = await storage.readColumn(physical.name, first.filter, page)
+    meter.addRowsRead(cells.length)
+    const values = cells.map((cell) => (cell === null ? null : plainValue(column, cell, name)))
+    for (const { countsRows, accumulator } of parts) {
+      for (const value of values) accumulator.add(countsRows ? true : value)
+    }
+    page = next === undefined ? undefined : { ...page, after: next }
+    if (page !== undefined) await meter.yield()
   }
   return parts.map(({ accumulator }) => accumulator.result())
 }

@@ -54,7 +54,7 @@ export interface QueryRecord<Row extends object = QueryRecordFields> {
 /** The records of a query, and the rows behind them. */
 export interface QueryResult {
   readonly records: QueryRecord[]
-  /** Rows behind the records, by table; none for aggregates. */
+  /** Rows behind the records, by table and possibly repeated; none for aggregates. */
   readonly found: readonly { readonly table: Table; readonly rows: readonly number[] }[]
 }
 
@@ -62,7 +62,12 @@ export interface QueryResult {
 export async function runQuery(context: QueryContext, request: QueryRequest): Promise<QueryResult> {
   const plan = planText(context, request)
   const meter = createBudgetMeter(context, request.budget, request.signal)
-  const result = await withRunErrors(request.text, () => runPlan(context, plan, meter))
+  let result: PlanResult
+  try {
+    result = await runPlan(context, plan, meter)
+  } catch (error) {
+    throw runError(request.text, error)
+  }
   return { records: show(context, plan, result, request), found: foundBy(plan, result) }
 }
 
@@ -71,16 +76,12 @@ export function explainQuery(context: PlanContext, query: QueryText): QueryPlan 
   return explainPlan(planText(context, query), query.idName)
 }
 
-/** Runs work. Language errors that depend on values get a position in the text, like other errors of the text. */
-async function withRunErrors<T>(text: string, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work()
-  } catch (error) {
-    if (error instanceof LanguageError) throw toQueryError(text, error)
-    if (error instanceof PatternError)
-      throw fault('unprocessable')`A LIKE pattern read from a column is invalid. ${words(error.message)}`
-    throw error
-  }
+/** Language errors that depend on values get a position in the text, like other errors of the text. */
+function runError(text: string, error: unknown): unknown {
+  if (error instanceof LanguageError) return toQueryError(text, error)
+  if (error instanceof PatternError)
+    return fault('unprocessable')`A LIKE pattern read from a column is invalid. ${words(error.message)}`
+  return error
 }
 
 function show(
@@ -94,11 +95,10 @@ function show(
   }
   const { tuples, read } = result
   const values = query.outputs.kind === 'rows' ? query.outputs.values : []
-  const ids = query.sources.map(({ table }, index) => {
-    const rows = values.some(({ ref }) => ref.source === index && ref.column === undefined) ? rowsOf(tuples, index) : []
-    const minted = rows.length === 0 ? [] : encodeRecordIds(barrier.ring, table, rows)
-    return new Map(rows.map((row, position) => [row, required(minted[position])]))
-  })
+  const shownIds = values.filter(({ ref }) => ref.column === undefined)
+  const ids = query.sources.map(({ table }, index) =>
+    shownIds.some(({ ref }) => ref.source === index) ? encodeIds(barrier, table, rowsOf(tuples, index)) : NO_IDS,
+  )
   const idOf = ({ id }: BufferedRow, source: number) => required(required(ids[source]).get(id), 'The public id of a row')
   const lowered = tuples.map((tuple) => values.filter((one) => isLowered(one, tuple)))
   if (refusesLowered) assertNoneLowered(query.sources, new Set(lowered.flat()), idName)
@@ -107,6 +107,15 @@ function show(
     fields: Object.fromEntries(values.map((one) => [one.key, shown(one, tuple, { read, idOf })])),
     lowered: at(lowered, index).map(({ key }) => key),
   }))
+}
+
+const NO_IDS: ReadonlyMap<number, string> = new Map()
+
+/** Returns the public ids of rows. */
+function encodeIds({ ring }: ScanContext['barrier'], table: Table, rows: readonly number[]): ReadonlyMap<number, string> {
+  const distinct = [...new Set(rows)]
+  const encoded = encodeRecordIds(ring, table, distinct)
+  return new Map(distinct.map((row, position) => [row, at(encoded, position)]))
 }
 
 /** Throws `forbidden` if there are lowered outputs. */
@@ -158,7 +167,9 @@ function foundBy({ query }: Plan, result: PlanResult): QueryResult['found'] {
   return query.sources.map(({ table }, index) => ({ table, rows: rowsOf(result.tuples, index) }))
 }
 
-/** Returns the row ids of one source in these tuples, without duplicates. */
+/** Returns the row ids of one source in these tuples. A join can repeat them. */
 function rowsOf(tuples: readonly Tuple[], source: number): number[] {
-  return [...new Set(tuples.flatMap((tuple) => tuple[source]?.id ?? []))]
+  const rows: number[] = []
+  for (const { [source]: row } of tuples) if (row !== undefined) rows.push(row.id)
+  return rows
 }

@@ -89,8 +89,12 @@ export class TableScan<Batch extends { readonly length: number }> {
         await this.#scanned.meter.yield()
       }
       if (this.#start === this.#rows.length) {
-        if (this.#page === undefined) return undefined
-        await this.#readPage(this.#page)
+        const page = this.#page
+        if (page === undefined) return undefined
+        // The rows before are not kept alive while the next are read.
+        this.#rows = NO_ROWS
+        this.#start = 0
+        this.#addPage(page, await this.#storage.find(this.#scanned.plan.source.table.physical.name, this.#filter, page))
       } else {
         const batch = await this.#readSlice()
         if (batch.length > 0) return batch
@@ -99,12 +103,8 @@ export class TableScan<Batch extends { readonly length: number }> {
     return undefined
   }
 
-  async #readPage(page: Page): Promise<void> {
+  #addPage(page: Page, rows: readonly Row[]): void {
     const { plan, meter } = this.#scanned
-    // The rows before are not kept alive while the next are read.
-    this.#rows = NO_ROWS
-    this.#start = 0
-    const rows = await this.#storage.find(plan.source.table.physical.name, this.#filter, page)
     // Rows hidden from the caller do not count against the row budget; otherwise the budget would reveal how many there are.
     if (!plan.isConditional) meter.addRowsRead(rows.length)
     const last = rows.at(-1)

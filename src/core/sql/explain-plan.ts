@@ -85,6 +85,7 @@ interface Naming {
 const STRATEGIES: Readonly<Record<PlanStrategy['kind'], string>> = {
   page: 'storage applies filter, offset and limit',
   aggregate: 'storage computes the aggregates',
+  column: 'one column is read and aggregated',
   rows: 'rows are read until the limit is reached',
   totals: 'every row is read and aggregated',
 }

@@ -9,12 +9,10 @@ import type { Column, Table } from '../schema/layout.ts'
 import { at as itemAt } from '../util/at.ts'
 import { storageAggregates } from './aggregate.ts'
 import { type JoinEquality, joinEqualities } from './join-keys.ts'
-import { pushDownConditions } from './push-down-conditions.ts'
+import { type JoinConditions, pushDownConditions } from './push-down-conditions.ts'
 import type { Query, Source } from './query.ts'
-import { requirementsOn } from './query.ts'
 import type { JoinKind } from './select.ts'
 import type { ColumnRequirements } from './source-access.ts'
-import { guaranteedGrants, isVisibleTo, pushdownConditionFor } from './source-access.ts'
 
 /** How one table is read, and which of its columns are kept. */
 export interface SourcePlan {
@@ -49,12 +47,13 @@ export interface StepPlan {
 }
 
 /**
- * How the result is computed. `page`: storage applies offset and limit. `aggregate`: storage computes the aggregates. `rows`: row by row
- * until the limit is reached. `totals`: aggregates over all rows.
+ * How the result is computed. `page`: storage applies offset and limit. `aggregate`: storage computes the aggregates. `column`: aggregates
+ * over one column, of which storage returns nothing else. `rows`: row by row until the limit is reached. `totals`: aggregates over all rows.
  */
 export type PlanStrategy =
   | { readonly kind: 'page' }
   | { readonly kind: 'aggregate'; readonly aggregates: readonly Aggregate[] }
+  | { readonly kind: 'column'; readonly column: Column }
   | { readonly kind: 'rows' }
   | { readonly kind: 'totals' }
 
@@ -69,9 +68,9 @@ export interface Plan {
 /** Plans a query. `cellsOf` returns how constants are stored in a table. */
 export function planQuery(query: Query, cellsOf: (table: Table) => FilterCells): Plan {
   const { own, steps } = pushDownConditions(query)
-  const carried = projectedRefs(query, steps)
+  const joined = joinedRefs(steps)
   const [first, ...others] = query.sources.map((source) =>
-    planSource({ query, source, conditions: itemAt(own, source.index), carried }, cellsOf(source.table)),
+    planSource({ query, source, conditions: itemAt(own, source.index), joined }, cellsOf(source.table)),
   )
   if (first === undefined) throw new VaultError('internal', 'A query has no source. This is a defect; please report it.')
   const planned = others.map((right, index): StepPlan => {
@@ -87,37 +86,30 @@ interface SourceRequest {
   readonly query: Query
   readonly source: Source
   readonly conditions: readonly Condition[]
-  readonly carried: readonly ColumnRef[]
+  readonly joined: readonly ColumnRef[]
 }
 
-function planSource({ query, source, conditions, carried }: SourceRequest, cells: FilterCells): SourcePlan {
-  const requirements = requirementsOn(source, query.uses)
-  const isConditional = dependsOnRow(source, requirements, query)
+function planSource({ query, source, conditions, joined }: SourceRequest, cells: FilterCells): SourcePlan {
+  const { requirements, isConditional, granted, selected, selectsId } = itemAt(query.needs, source.index)
   const pushed = conditions.map((condition) => ({ condition, ...toFilter(condition, cells) }))
-  const granted = isConditional ? [toFilter(pushdownConditionFor(source.access, requirements), cells).filter] : []
-  const ownRefs = carried.filter((ref) => ref.source === source.index)
+  const filters = pushed.map(({ filter }) => filter)
+  if (isConditional) filters.push(toFilter(granted, cells).filter)
+  const own = joined.filter((ref) => ref.source === source.index)
   return {
     source,
     requirements,
     conditions,
-    filter: allFilters([...pushed.map(({ filter }) => filter), ...granted]),
+    filter: allFilters(filters),
     residual: allOf(pushed.flatMap(({ condition, isExact }) => (isExact ? [] : [condition]))),
     isConditional,
-    projected: [...new Set(ownRefs.flatMap(({ column }) => column ?? []))],
-    projectsId: ownRefs.some(({ column }) => column === undefined),
+    projected: own.length === 0 ? selected : [...new Set([...selected, ...own.flatMap(({ column }) => column ?? [])])],
+    projectsId: selectsId || own.some(({ column }) => column === undefined),
   }
 }
 
-/** True unless every row is visible and shows the selected columns in plain text. Otherwise no policy condition needs to be evaluated. */
-function dependsOnRow({ access, index }: Source, demand: ColumnRequirements, { uses }: Query): boolean {
-  if (access.conditions.length === 0) return false
-  const least = guaranteedGrants(access)
-  const shown = uses.filter(({ kind, ref }) => ref.source === index && (kind === 'select' || kind === 'select all'))
-  const showsPlainText = shown.every(({ ref }) => ref.column === undefined || least.level(ref.column) === 'PLAIN_TEXT')
-  return !showsPlainText || !isVisibleTo(least, demand)
-}
-
 function allFilters(filters: readonly Filter[]): Filter {
+  const [first, second] = filters
+  if (first !== undefined && second === undefined) return first
   const parts = filters
     .flatMap((filter) => (filter.kind === 'and' ? filter.filters : [filter]))
     .filter(({ kind }) => kind !== 'all')
@@ -126,16 +118,9 @@ function allFilters(filters: readonly Filter[]): Filter {
   return other === undefined ? only : { kind: 'and', filters: parts }
 }
 
-/** The columns that joins and the result need. The id of a result row becomes text only when the result is built. */
-function projectedRefs(
-  { outputs }: Query,
-  steps: readonly { readonly on: readonly Condition[]; readonly postJoin: readonly Condition[] }[],
-): ColumnRef[] {
-  const selected =
-    outputs.kind === 'rows'
-      ? outputs.values.flatMap(({ ref }) => (ref.column === undefined ? [] : [ref]))
-      : outputs.aggregates.flatMap(({ ref }) => ref ?? [])
-  return [...selected, ...steps.flatMap(({ on, postJoin }) => [...on, ...postJoin].flatMap((condition) => columnsOf(condition)))]
+/** The columns that join conditions read. */
+function joinedRefs(steps: readonly JoinConditions[]): ColumnRef[] {
+  return steps.flatMap(({ on, postJoin }) => [...on, ...postJoin].flatMap((condition) => columnsOf(condition)))
 }
 
 /** True if storage has an index on the joined column and the join returns no unmatched rows of the joined table. */
@@ -149,8 +134,12 @@ function canLookUpBy(kind: JoinKind, pair: JoinEquality | undefined): boolean {
 function strategyOf({ outputs }: Query, first: SourcePlan, steps: readonly StepPlan[]): PlanStrategy {
   const isDecided = steps.length === 0 && !first.isConditional && isAlways(first.residual)
   if (outputs.kind === 'rows') return { kind: isDecided ? 'page' : 'rows' }
-  const aggregates = isDecided ? storageAggregates(outputs) : undefined
-  return aggregates === undefined ? { kind: 'totals' } : { kind: 'aggregate', aggregates }
+  if (!isDecided) return { kind: 'totals' }
+  const aggregates = storageAggregates(outputs)
+  if (aggregates !== undefined) return { kind: 'aggregate', aggregates }
+  const [column, ...others] = first.projected
+  const isOfOne = column?.plain !== undefined && others.length === 0 && !first.projectsId
+  return isOfOne ? { kind: 'column', column } : { kind: 'totals' }
 }
 
 /** True for a condition that is always true. */

@@ -14,12 +14,13 @@ export interface JoinConditions {
 /** The conditions of a query. Each is in exactly one list. */
 export interface PushedConditions {
   /** By source: evaluated on its rows alone, before any join. */
-  readonly own: readonly Condition[][]
+  readonly own: readonly (readonly Condition[])[]
   readonly steps: readonly JoinConditions[]
 }
 
 /** Pushes all conditions down. A condition on a source's own rows is true for them wherever they appear in the result. */
 export function pushDownConditions({ sources, joins, where }: Pick<Query, 'sources' | 'joins' | 'where'>): PushedConditions {
+  if (joins.length === 0) return { own: [splitConjuncts(where)], steps: [] }
   const own: Condition[][] = sources.map(() => [])
   const steps: JoinConditions[] = joins.map(() => ({ on: [], postJoin: [] }))
   const kinds = joins.map(({ kind }) => kind)

@@ -1,9 +1,9 @@
 /** A resolved query: names, types, grants and result keys are checked, and no row has been read. */
 import type { ColumnRef, Condition } from '../expressions/condition.ts'
 import type { Redaction } from '../redaction/levels.ts'
-import type { Column, Table } from '../schema/layout.ts'
+import type { Table } from '../schema/layout.ts'
 import type { AggregateName, JoinKind } from './select.ts'
-import type { ColumnRequirements, SourceAccess } from './source-access.ts'
+import type { SourceAccess, SourceNeeds } from './source-access.ts'
 
 /** A table in FROM. `index` is its position there, from 0. */
 export interface Source {
@@ -63,20 +63,6 @@ export interface Query {
   readonly limit: number
   readonly offset: number
   readonly uses: readonly Use[]
-}
-
-/** The requirements that a query's uses place on the rows of one source. */
-export function requirementsOn(source: Source, uses: readonly Use[]): ColumnRequirements {
-  // Lists and not sets: they are made for each query, and have few columns.
-  const columns = (kinds: readonly UseKind[], others: readonly Column[] = []): readonly Column[] => {
-    const found: Column[] = []
-    for (const { kind, ref } of uses) {
-      const { column } = ref
-      if (column === undefined || ref.source !== source.index || !kinds.includes(kind)) continue
-      if (!others.includes(column) && !found.includes(column)) found.push(column)
-    }
-    return found
-  }
-  const plainText = columns(['comparison', 'aggregate'])
-  return { plainText, visible: columns(['select', 'null test', 'count'], plainText), equated: columns(['equality'], plainText) }
+  /** By source. */
+  readonly needs: readonly SourceNeeds[]
 }

@@ -14,8 +14,9 @@ import { resolveOutputs } from './resolve-outputs.ts'
 import type { Scope } from './scope.ts'
 import { findColumn, isKnown } from './scope.ts'
 import type { FromTable, Select } from './select.ts'
-import type { SourceAccess } from './source-access.ts'
+import type { SourceAccess, SourceNeeds } from './source-access.ts'
 import { SHOWS_ANYTHING } from './source-access.ts'
+import { needsOf } from './source-needs.ts'
 
 /** What resolving a query needs. */
 export interface ResolveInput {
@@ -34,6 +35,8 @@ export interface ResolvedNames {
   readonly scope: Scope
   readonly outputs: Outputs
   readonly uses: readonly Use[]
+  /** By source. */
+  readonly needs: readonly SourceNeeds[]
 }
 
 /** Resolves the names of a query. Throws `LanguageError` and `not_found` for an unknown table. */
@@ -45,13 +48,13 @@ export function resolveNames(select: Select, input: ResolveInput): ResolvedNames
   const outputs = resolveOutputs(select.items, { uses, scope })
   for (const [index, { on }] of select.joins.entries()) useConditionColumns({ uses, scope: scopeOfJoin(scope, index) }, on)
   if (select.where !== undefined) useConditionColumns({ uses, scope }, select.where)
-  return { scope, outputs, uses }
+  return { scope, outputs, uses, needs: sources.map((source) => needsOf(source, outputs, uses)) }
 }
 
 /** Returns the query of a SELECT and its resolved names. Throws `LanguageError`. */
 export function resolveSelect(
   { joins, where, limit, offset }: Select,
-  { scope, outputs, uses }: ResolvedNames,
+  { scope, outputs, uses, needs }: ResolvedNames,
   { maxQueryRecords }: QueryLimits,
 ): Query {
   return {
@@ -62,6 +65,7 @@ export function resolveSelect(
     limit: Math.min(limit ?? maxQueryRecords, maxQueryRecords),
     offset: offset ?? 0,
     uses,
+    needs,
   }
 }
 

@@ -61,6 +61,19 @@ export interface ColumnRequirements {
   readonly plainText: readonly Column[]
 }
 
+/** What a query needs of the rows of one table, whatever its literals are. */
+export interface SourceNeeds {
+  readonly requirements: ColumnRequirements
+  /** True if the policy's conditions must be evaluated on each row. Otherwise every row is visible with the guaranteed grants. */
+  readonly isConditional: boolean
+  /** True in every visible row. Storage evaluates what it can of it. */
+  readonly granted: Condition
+  /** Columns of the result. The id of a result row becomes text only when the result is built. */
+  readonly selected: readonly Column[]
+  /** True if aggregates read the public id. */
+  readonly selectsId: boolean
+}
+
 /** A row that shows no column does not exist for its reader. */
 export const SHOWS_ANYTHING: RequiredReadGrant = { action: 'READ', columns: [] }
 

@@ -1,6 +1,6 @@
 /** The arguments of queries: the values can be between the query and what follows. */
 import type { QueryValue } from '../expressions/parameter-values.ts'
-import type { QueryInput, QueryOptions } from '../operations/query-records.ts'
+import { NO_QUERY_OPTIONS, type QueryInput, type QueryOptions } from '../operations/query-records.ts'
 import type { Caller } from '../policy/caller.ts'
 import type { SqlQuery } from '../sql/sql.ts'
 
@@ -12,9 +12,9 @@ export function toQueryInput(
   second: Values | QueryOptions | undefined,
   third: QueryOptions | undefined,
 ): QueryInput {
-  if (third === undefined && !isList(second)) return { query, options: second === undefined ? {} : second }
+  if (third === undefined && !isList(second)) return { query, options: second === undefined ? NO_QUERY_OPTIONS : second }
   // The operation refuses values that are not a list.
-  return { query, values: second as Values, options: third === undefined ? {} : third }
+  return { query, values: second as Values, options: third === undefined ? NO_QUERY_OPTIONS : third }
 }
 
 /** Returns the values and the caller of a query to explain. */

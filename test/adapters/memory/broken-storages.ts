@@ -97,6 +97,15 @@ export const FAULTS = {
     find: (table, filter, { after, ...page }) =>
       storage.find(table, filter, page.order === 'asc' && after !== undefined ? { ...page, after } : page),
   }),
+  'a column ends with its first part': (storage) => ({
+    readColumn: async (table, filter, page) => ({ ...(await storage.readColumn(table, filter, page)), next: undefined }),
+  }),
+  'a column leaves out its nulls': (storage) => ({
+    async readColumn(table, filter, page) {
+      const { cells, next } = await storage.readColumn(table, filter, page)
+      return { cells: cells.filter((cell) => cell !== null), next }
+    },
+  }),
   'sums are cut to 64 bits': (storage) => ({
     aggregate: async (table, filter, aggregates) =>
       (await storage.aggregate(table, filter, aggregates)).map((cell) =>

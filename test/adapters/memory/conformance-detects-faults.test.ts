@@ -19,6 +19,8 @@ const NOTICED_BY: Record<FaultName, readonly string[]> = {
   'big integers pass through floating point': ['I2', 'I10'],
   'not forgets the unknown': ['F9', 'F10'],
   'a descending page ignores its start': ['O6', 'O9'],
+  'a column ends with its first part': ['L1', 'L2'],
+  'a column leaves out its nulls': ['L1', 'L2'],
   'sums are cut to 64 bits': ['M8', 'M9'],
 }
 

@@ -37,7 +37,7 @@ interface Ran {
 describe('the path of a scan', () => {
   const filename = nextFile()
   let file: Database.Database
-  let reads: Pick<Storage, 'find' | 'aggregate'>
+  let reads: Pick<Storage, 'find' | 'readColumn' | 'aggregate'>
   let ran: Ran[] = []
 
   beforeAll(async () => {
@@ -105,6 +105,28 @@ describe('the path of a scan', () => {
     { order: 'asc', limit: 100, offset: 100 },
     { order: 'desc', limit: 25, offset: 3, columns: [] },
   ]
+
+  it('of a part of a column is a range of ids, after the next id was looked up', async () => {
+    const filter: Filter = { kind: 'compare', column: 'body', operator: '<>', value: new Uint8Array(1) }
+    for (const some of [{ kind: 'all' } as const, filter]) {
+      const plans = await plansOf(async () => {
+        const part = await reads.readColumn('events', some, { column: 'at', after: 700, limit: 1000 })
+        expect(part).toMatchObject({ cells: { length: 1000 }, next: 1700 })
+      })
+      expect(plans).toEqual([
+        expect.stringMatching(/^SEARCH t USING INTEGER PRIMARY KEY \(rowid>\?\)/),
+        expect.stringMatching(/^SEARCH t USING INTEGER PRIMARY KEY \(rowid>\? AND rowid<\?\)$/),
+      ])
+    }
+  })
+
+  it('of a part of a column in a narrow range is its index', async () => {
+    const plans = await plansOf(async () => {
+      const part = await reads.readColumn('events', NARROW, { column: 'kind', limit: 4096 })
+      expect(part).toMatchObject({ cells: { length: 299 }, next: undefined })
+    })
+    expect(plans.filter((plan) => !plan.includes('INDEX events.at.index (at>? AND at<?)'))).toEqual([])
+  })
 
   it.each(pages)('of a narrow range is its index, with one count before: %o', async (page) => {
     // The first read of a table finds out how long its rows are.

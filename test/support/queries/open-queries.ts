@@ -27,7 +27,7 @@ export type Record_ = Readonly<Record<string, unknown>>
 
 /** One call of the storage. */
 export interface Call {
-  readonly verb: 'find' | 'aggregate'
+  readonly verb: 'find' | 'readColumn' | 'aggregate'
   readonly table: string
   readonly rows: number
 }
@@ -135,6 +135,11 @@ function watched(storage: Storage, calls: Call[]): Storage {
       const rows = await storage.find(table, filter, page)
       calls.push({ verb: 'find', table, rows: rows.length })
       return rows
+    },
+    async readColumn(table, filter, page) {
+      const part = await storage.readColumn(table, filter, page)
+      calls.push({ verb: 'readColumn', table, rows: part.cells.length })
+      return part
     },
     async aggregate(table, filter, aggregates) {
       calls.push({ verb: 'aggregate', table, rows: 0 })

@@ -55,6 +55,10 @@ export function faultyStorage(sound: StorageHandle): FaultyStorage {
         assertSound('find', table)
         return inner.find(table, filter, page)
       },
+      async readColumn(table, filter, page) {
+        assertSound('readColumn', table)
+        return inner.readColumn(table, filter, page)
+      },
       async update(table, patches) {
         assertSound('update', table)
         return inner.update(table, patches)

@@ -23,6 +23,7 @@ export type Operation =
   | { readonly kind: 'update'; readonly patches: readonly LoosePatch[] }
   | { readonly kind: 'commit'; readonly patches: readonly LoosePatch[]; readonly rows: readonly NewRow[] }
   | { readonly kind: 'delete'; readonly target: DeleteTarget }
+  | { readonly kind: 'readColumn'; readonly filter: Filter; readonly column: string; readonly limit: number }
   | { readonly kind: 'aggregate'; readonly filter: Filter; readonly aggregates: readonly Aggregate[] }
   | { readonly kind: 'reserve'; readonly count: number }
   | { readonly kind: 'transaction'; readonly operations: readonly Operation[]; readonly throws: boolean }
@@ -195,6 +196,15 @@ const { operation } = fc.letrec<{ operation: Operation }>((tie) => ({
     },
     { weight: 1, arbitrary: fc.record({ kind: fc.constant('delete' as const), target: fc.record({ filter: leaf }) }) },
     {
+      weight: 2,
+      arbitrary: fc.record({
+        kind: fc.constant('readColumn' as const),
+        filter,
+        column: fc.constantFrom('id', 'version', ...COLUMNS),
+        limit: fc.integer({ min: 1, max: 20 }),
+      }),
+    },
+    {
       weight: 3,
       arbitrary: fc.record({
         kind: fc.constant('aggregate' as const),
@@ -271,6 +281,8 @@ async function perform(storage: Storage, operation: Operation): Promise<unknown>
       return commit(storage, operation)
     case 'delete':
       return storage.delete(table, operation.target)
+    case 'readColumn':
+      return wholeColumn(storage, operation)
     case 'aggregate':
       return await storage.aggregate(table, operation.filter, operation.aggregates)
     case 'reserve':
@@ -280,6 +292,18 @@ async function perform(storage: Storage, operation: Operation): Promise<unknown>
     default:
       return unreachable(operation)
   }
+}
+
+/** Every part of a column: how long parts are differs by storage. */
+async function wholeColumn(
+  storage: Storage,
+  { filter, column, limit }: Extract<Operation, { readonly kind: 'readColumn' }>,
+): Promise<readonly Cell[]> {
+  const cells: Cell[] = []
+  let part = await storage.readColumn(PLAYGROUND.name, filter, { column, limit })
+  for (; part.next !== undefined; part = await storage.readColumn(PLAYGROUND.name, filter, { column, limit, after: part.next }))
+    cells.push(...part.cells)
+  return [...cells, ...part.cells]
 }
 
 /**
