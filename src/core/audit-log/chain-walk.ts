@@ -24,9 +24,9 @@ export const END_OF_TIME = '~'
 
 /** Returns the walks of all chains, lowest chain first. Events appended from now on are not in them. */
 export async function beginWalks(reader: PacedReader): Promise<ChainWalk[]> {
-  const heads = await currentHeads(reader)
-  const chains = [...heads.keys(), ...(await chainsWithoutHead(reader, [...heads.keys()]))]
-  return chains.sort((left, right) => left - right).map((chain) => walkOf(chain, heads.get(chain)))
+  const heads = await storedHeads(reader)
+  for (const chain of await chainsBeyond(reader, [...heads])) heads.set(chain, undefined)
+  return [...heads].sort(([left], [right]) => left - right).map(([chain, head]) => walkOf(chain, head))
 }
 
 /** Begins at the head. A chain without one that can be trusted is read from the last row that it can have. */
@@ -36,11 +36,8 @@ function walkOf(chain: number, head: ChainHead | undefined): ChainWalk {
   return { chain, before: after + head.sequence + 1, earlierThan: toTimestamp(head.at + 1n) }
 }
 
-/**
- * Returns the head of each chain that has one, lowest chain first. It is undefined if it fails authentication, or if a later event is
- * stored: then it is an older head, restored in the database, or the event was appended meanwhile.
- */
-async function currentHeads(reader: PacedReader): Promise<Map<number, ChainHead | undefined>> {
+/** Returns the head of each chain that has one, lowest chain first; undefined if it fails authentication. */
+async function storedHeads(reader: PacedReader): Promise<Map<number, ChainHead | undefined>> {
   const { storage, yielder } = reader
   const heads = new Map<number, ChainHead | undefined>()
   for await (const rows of eachPossiblePage(storage, AUDIT_CHAINS.name, { size: createPageSize() })) {
@@ -48,33 +45,65 @@ async function currentHeads(reader: PacedReader): Promise<Map<number, ChainHead 
       for (const entry of entries) if (entry.id <= MAX_CHAINS) heads.set(entry.id, readHead(entry))
     }
   }
-  const known = [...heads.values()].filter((head) => head !== undefined)
-  for (const chain of await chainsWithLaterRows(reader, known)) heads.set(chain, undefined)
   return heads
 }
 
-/** Chains in each of which any later row is searched. Each takes a read of its own, so with more chains a listing would take too many. */
+/** The heads of chains, rising. */
+type Heads = readonly (readonly [number, ChainHead | undefined])[]
+
+/** Heads after each of which any later row is searched. Each takes a read of its own, so with more heads a listing would take too many. */
 const MAX_SEARCHED = 16
 
 /**
- * Returns the chains in which a row after their head is stored. Any later row counts, not only the next one: that one can have been deleted.
- * With many chains, only the next row is looked at, in one read for all.
+ * Returns the chains with a row that no head accounts for. Either the chain has no head, because it was deleted in the database, or a row is
+ * stored after its head: that is an older head, restored in the database, or the event was appended meanwhile. Any later row counts, not
+ * only the next one: that one can have been deleted. With many chains, only the next row is looked at, in one read for all.
  */
-async function chainsWithLaterRows(reader: PacedReader, heads: readonly ChainHead[]): Promise<number[]> {
-  const ranges = heads.map(rowsAfter)
-  const later =
-    heads.length <= MAX_SEARCHED
-      ? await Promise.all(ranges.map((range) => lastRow(reader, range)))
-      : await reader.storage.get(
-          AUDIT_EVENTS.name,
-          ranges.map(({ after }) => after + 1),
-        )
-  return heads.flatMap(({ chain }, index) => (later[index] === undefined ? [] : [chain]))
+async function chainsBeyond(reader: PacedReader, heads: Heads): Promise<number[]> {
+  if (heads.length <= MAX_SEARCHED) {
+    // Up to the next chain with a head, so that one read finds later rows and chains without a head.
+    const found = await Promise.all(rangesBetween(heads, rowOfHead).map((range) => chainsIn(reader, range)))
+    return found.flat()
+  }
+  const chains = await chainsWithNextRow(reader, heads)
+  for (const range of rangesBetween(heads, ([chain]) => lastRowOf(chain))) chains.push(...(await chainsIn(reader, range)))
+  return chains
 }
 
-function rowsAfter({ chain, sequence }: ChainHead): RowRange {
-  const { after, before } = rowsOfChains(chain)
-  return { after: after + sequence, before }
+/** Returns the rows between each head and the next chain with a head, and those before the first. `lastOf` returns the last row to leave out. */
+function rangesBetween(heads: Heads, lastOf: (head: Heads[number]) => number): RowRange[] {
+  const { after, before } = rowsOfChains(1, MAX_CHAINS)
+  const starts = [after, ...heads.map(lastOf)]
+  const ends = [...heads.map(([chain]) => rowsOfChains(chain).after), before]
+  const ranges = starts.map((start, index): RowRange => ({ after: start, before: ends[index] ?? before }))
+  return ranges.filter((range) => range.before - range.after > 1)
+}
+
+/** Returns the row of the last event that a head accounts for: all of a chain that is read as a whole anyway. */
+function rowOfHead([chain, head]: Heads[number]): number {
+  return head === undefined ? lastRowOf(chain) : rowsOfChains(chain).after + head.sequence
+}
+
+function lastRowOf(chain: number): number {
+  return rowsOfChains(chain).before - 1
+}
+
+async function chainsWithNextRow({ storage }: PacedReader, heads: Heads): Promise<number[]> {
+  const next = heads.flatMap((head) => (head[1] === undefined ? [] : [rowOfHead(head) + 1]))
+  const rows = await storage.get(AUDIT_EVENTS.name, next)
+  return rows.flatMap((row) => (row === undefined ? [] : [chainOfRow(row.id)]))
+}
+
+/** Returns the chains that have rows in a range. */
+async function chainsIn(reader: PacedReader, { after, before }: RowRange): Promise<number[]> {
+  const chains: number[] = []
+  for (let end = before; ; ) {
+    const row = await lastRow(reader, { after, before: end })
+    if (row === undefined) return chains
+    const chain = chainOfRow(row)
+    if (fromRowId(row) !== undefined) chains.push(chain)
+    end = rowsOfChains(chain).after
+  }
 }
 
 function readHead({ id, bytes }: OpenedEntry): ChainHead | undefined {
@@ -85,22 +114,6 @@ function readHead({ id, bytes }: OpenedEntry): ChainHead | undefined {
     // Its format is that of a later version. Events are listed without heads, too.
     return undefined
   }
-}
-
-/** Returns the chains that have events but no head: it was deleted in the database. `known` are those with a head, rising. */
-async function chainsWithoutHead(reader: PacedReader, known: readonly number[]): Promise<number[]> {
-  const found: number[] = []
-  let first = 1
-  for (const chain of [...known, MAX_CHAINS + 1]) {
-    for (let last = chain - 1; last >= first; ) {
-      const row = await lastRow(reader, rowsOfChains(first, last))
-      const position = row === undefined ? undefined : fromRowId(row)
-      if (position !== undefined) found.push(position.chain)
-      last = row === undefined ? 0 : chainOfRow(row) - 1
-    }
-    first = chain + 1
-  }
-  return found
 }
 
 /** Returns the id of the last row between two ids, both excluded. */

@@ -7,6 +7,7 @@ import { rowsOfChains } from '../../../src/core/audit/chain-position.ts'
 import type { DatedEvent } from '../../../src/core/audit-log/dated-events.ts'
 import type { EventStore } from '../../../src/core/audit-log/event-store.ts'
 import { eachNewest, type TimeRange } from '../../../src/core/audit-log/newest-events.ts'
+import type { Storage } from '../../../src/core/ports/storage.ts'
 import { AUDIT_CHAINS, AUDIT_EVENTS } from '../../../src/core/schema/system-tables.ts'
 import { at } from '../../../src/core/util/at.ts'
 import { DRAFT, START, writeChain } from '../../support/audit/sample-trails.ts'
@@ -139,6 +140,29 @@ describe('a listing yields each event once, newest first, of', () => {
   })
 })
 
+it('the newest of many chains that ended long ago and a few that go on are listed after a few rows of some', async () => {
+  const trail = await openTrail()
+  for (let chain = 1; chain <= 60; chain++) await trail.writeChain(chain, rising(40, 1n, START + BigInt(chain) * HOUR))
+  for (let chain = 61; chain <= 63; chain++) await trail.writeChain(chain, rising(40, 3n, START + 100n * HOUR + BigInt(chain)))
+  let read = 0
+  const storage: Storage = {
+    ...trail.storage,
+    async get(table, ids) {
+      const rows = await trail.storage.get(table, ids)
+      if (table === AUDIT_EVENTS.name) read += rows.filter((one) => one !== undefined).length
+      return rows
+    },
+  }
+  const newest: Timed[] = []
+  for await (const batch of eachNewest({ ...trail.reader, storage }, ALL)) {
+    newest.push(...batch.map(({ id, event }) => ({ id, time: event?.timestamp ?? '' })))
+    if (newest.length >= 25) break
+  }
+  const ids = newest.sort(byTime).map(({ id }) => id)
+  expect(ids).toEqual(expected(trail).slice(0, ids.length))
+  expect(read).toBeLessThan(100)
+})
+
 describe('a listing is complete', () => {
   async function twoChains(): Promise<OpenTrail> {
     const trail = await openTrail()
@@ -216,6 +240,18 @@ describe('a listing is complete', () => {
     expect(await listed(trail, { since: START + SECOND, until })).toEqual(expected(trail, { since: START + SECOND, until }))
   })
 
+  it('of many chains, if heads were deleted, changed, or replaced by older ones', async () => {
+    const trail = await openTrail()
+    for (let chain = 2; chain <= 40; chain += 2) await trail.writeChain(chain, rising(30, 50n, START + BigInt(chain)))
+    for (const chain of [2, 20, 22, 40]) await trail.deleteHead(chain)
+    await trail.setHead(10, Uint8Array.of(0))
+    await trail.setHead(30, encodeHead(writeChain(30, [DRAFT]).head))
+    expect(await listed(trail)).toEqual(expected(trail))
+    expect(await listed(trail, { since: START + 300n, until: START + 900n })).toEqual(
+      expected(trail, { since: START + 300n, until: START + 900n }),
+    )
+  })
+
   it('if one row was replaced by an older one of the same chain, which alone can be late', async () => {
     const trail = await twoChains()
     const older = writeChain(
@@ -241,16 +277,16 @@ describe('a listing is complete', () => {
   })
 })
 
-/** A trail of a few chains, with random times, some of them the same, with gaps and changed rows. */
+/** A trail of a few chains, or of more than are searched for later rows, with random times, some of them the same, with gaps and changed rows. */
 async function randomTrail({ below }: SeededRandom): Promise<OpenTrail> {
   const trail = await openTrail()
-  const chains = 1 + below(6)
+  const chains = below(8) === 0 ? 17 + below(4) : 1 + below(6)
   const scale = 10n ** BigInt(below(12))
   let chain = 0
   for (let n = 0; n < chains; n++) {
     chain += 1 + below(2) * below(3)
     let time = START + BigInt(below(3)) * scale
-    const times = Array.from({ length: below(250) }, () => {
+    const times = Array.from({ length: below(chains > 16 ? 40 : 250) }, () => {
       time += below(4) === 0 ? BigInt(below(1000)) * scale : 1n
       return time
     })
