@@ -13,11 +13,11 @@ import { createRetryWhileBusy } from './retry-while-busy.ts'
 import { createRootStorage } from './root-storage.ts'
 import { createRowWork } from './row-work.ts'
 import { createScanners } from './scanners.ts'
-import { createYielder } from './sliced-scans.ts'
 import type { DriverName } from './sqlite-driver.ts'
 import type { HandleState } from './storage-port.ts'
 import { transactionStorage } from './transaction-storage.ts'
 import { createWriteQueue } from './write-queue.ts'
+import { createYielder } from './yielder.ts'
 
 /** Where a vault is kept and how durably it is written. */
 export interface SqliteOptions {

@@ -119,6 +119,18 @@ describe('group commit', () => {
     })
   })
 
+  it('gives the event loop its turns while reads follow each other', async () => {
+    await withStorage(async (storage) => {
+      await storage.insert('notes', [{ id: 1, label: 'note' }])
+      let hasTurned = false
+      setTimeout(() => {
+        hasTurned = true
+      }, 1)
+      for (let reads = 0; reads < 200_000 && !hasTurned; reads++) await storage.get('notes', [1])
+      expect(hasTurned).toBe(true)
+    })
+  })
+
   it('rejects single inserts that conflict inside a group and keeps their neighbors', async () => {
     await withStorage(async (storage) => {
       const endings = await Promise.allSettled(
