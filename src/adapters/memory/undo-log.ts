@@ -63,7 +63,7 @@ export function createUndoLog(): UndoLog {
     clear() {
       for (const entry of entries) if (typeof entry !== 'function') noteCommitted(entry.table)
       entries.length = 0
-      firstImages.clear()
+      if (firstImages.size > 0) firstImages.clear()
       imagesTaken = 0
     },
     committedView(table) {

@@ -35,6 +35,8 @@ export interface OpenDatabase {
   openScanner(): DriverDatabase
   /** Throws the code unless commits are as durable as configured. */
   assertDurable(code: 'failed_precondition' | 'outcome_unknown'): void
+  /** Moves what is committed from the log into the file, as far as no reader needs it in the log. */
+  checkpoint(): void
   close(): void
 }
 
@@ -134,6 +136,13 @@ function opened(
     writer,
     reader,
     openScanner: () => openReader(source, SCANNER_CACHE_KIBIBYTES),
+    checkpoint() {
+      try {
+        writer.pragma('wal_checkpoint(passive)')
+      } catch {
+        // What is committed is in the log, from which SQLite moves it later.
+      }
+    },
     assertDurable,
     close() {
       try {

@@ -44,7 +44,7 @@ export function createRootStorage(resources: HandleResources): Storage {
 }
 
 function createRootRunner({ state, writing, reading, queue, retryWhileBusy, assertOpen }: HandleResources): WorkRunner {
-  const { ids } = state
+  const { ids, yielder } = state
 
   function assertCanWrite(): void {
     assertOpen()
@@ -65,7 +65,8 @@ function createRootRunner({ state, writing, reading, queue, retryWhileBusy, asse
   const read: WorkRunner['read'] = (work) => {
     assertOpen()
     try {
-      return readCommitted(work)
+      const result = readCommitted(work)
+      return yielder.isDue() ? yielder.yield().then(() => result) : result
     } catch (error) {
       if (!isBusyError(error)) throw error
       return retryWhileBusy(() => readCommitted(work))

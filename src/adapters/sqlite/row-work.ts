@@ -10,6 +10,7 @@ import { projectedShape, type TableShape, type TableShapes } from '../sql/table-
 import { type AccessPath, alongPath } from './access-path.ts'
 import { expandLists } from './expand-lists.ts'
 import { assertInOrder, type LatestIds } from './latest-ids.ts'
+import type { LongWrites } from './long-writes.ts'
 import { findRows, getRows, toCell } from './read-rows.ts'
 import { isOverflowError } from './sqlite-errors.ts'
 import { sqliteSqlDialect, wideSqliteSqlDialect } from './sqlite-sql-dialect.ts'
@@ -36,16 +37,16 @@ export interface RowWork {
   countUpTo(table: string, filter: Filter, limit: number, path: AccessPath): TableWork<number>
 }
 
-export function createRowWork(shapes: TableShapes): RowWork {
+export function createRowWork(shapes: TableShapes, longWrites: LongWrites): RowWork {
   const on = <T>(table: string, begin: (shape: TableShape) => Steps<T>): TableWork<T> => {
     const shape = shapes.of(table)
     return { shape, begin: () => begin(shape) }
   }
   return {
-    insert: (table, newRows, latest) => on(table, (shape) => insertRows(shape, newRows, latest)),
+    insert: (table, newRows, latest) => on(table, (shape) => insertRows(shape, newRows, { latest, longWrites })),
     get: (table, ids, columns) => getRows(projectedShape(shapes.of(table), columns), ids),
     find: (table, filter, page, path) => findRows(shapes.of(table), filter, page, path),
-    update: (table, patches) => on(table, (shape) => updateRows(shape, patches)),
+    update: (table, patches) => on(table, (shape) => updateRows(shape, patches, longWrites)),
     delete: (table, target) => on(table, (shape) => deleteRows(shape, target)),
     aggregate: (table, filter, aggregates, path) =>
       on(table, (shape) => aggregateRows({ shape, filter: expandLists(shape, filter), aggregates, path })),
@@ -53,7 +54,13 @@ export function createRowWork(shapes: TableShapes): RowWork {
   }
 }
 
-function* insertRows(shape: TableShape, newRows: readonly NewRow[], latest: LatestIds): Steps<void> {
+/** What a handle knows of its writes. */
+interface Known {
+  readonly latest: LatestIds
+  readonly longWrites: LongWrites
+}
+
+function* insertRows(shape: TableShape, newRows: readonly NewRow[], { latest, longWrites }: Known): Steps<void> {
   if (shape.table.isOrdered === true) yield* assertInOrder(shape, newRows, latest)
   const atOnce = Math.max(1, Math.min(ROWS_AT_ONCE, Math.floor(MAX_PARAMETERS / shape.columns.length)))
   let done = 0
@@ -61,6 +68,8 @@ function* insertRows(shape: TableShape, newRows: readonly NewRow[], latest: Late
     while (done < newRows.length) {
       const slice = newRows.slice(done, done + atOnce)
       yield* insertSlice(shape, slice, done)
+      // The rows of a statement are mostly alike: looking at each would cost more than it shows.
+      longWrites.note(at(slice, 0), slice.length)
       done += slice.length
     }
   } catch (error) {
@@ -148,8 +157,10 @@ function insertStatement(shape: TableShape, count: number): SqlStatement {
   })
 }
 
-function* updateRows(shape: TableShape, patches: readonly Patch[]): Steps<readonly boolean[]> {
-  if (patches.length === 0) return []
+function* updateRows(shape: TableShape, patches: readonly Patch[], longWrites: LongWrites): Steps<readonly boolean[]> {
+  const [first] = patches
+  if (first === undefined) return []
+  longWrites.note(first.set, patches.length)
   return patches.length === 1 ? yield* applyPatches(shape, patches) : yield* atomically(applyPatches(shape, patches))
 }
 

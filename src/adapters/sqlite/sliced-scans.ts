@@ -8,6 +8,7 @@ import { mergeAggregates } from './merge-aggregates.ts'
 import { rowsAtOnce } from './read-rows.ts'
 import type { RowWork } from './row-work.ts'
 import type { TableWork } from './table-work.ts'
+import type { Yielder } from './yielder.ts'
 
 /** Runs work on the one snapshot of a scan, or in its transaction. Returns a promise only if the connection is asynchronous. */
 export type OnSnapshot = <T>(work: TableWork<T>) => T | Promise<T>
@@ -17,8 +18,6 @@ export const FIRST_SLICE = 4096
 const MIN_SLICE_ROWS = 256
 const SHORT_SLICE_MS = 2
 const LONG_SLICE_MS = 5
-/** How long slices may follow each other before the event loop turns. */
-const MAX_BLOCK_MS = 8
 
 export const EVERY: Filter = { kind: 'all' }
 const NONE: Filter = { kind: 'or', filters: [] }
@@ -29,26 +28,8 @@ export interface SlicedScan {
   readonly run: OnSnapshot
   readonly shape: TableShape
   readonly filter: Filter
-  /** Shared by all scans of a handle: many short ones in a row block the event loop as one long one does. */
+  /** Shared by all reads of a handle. */
   readonly yielder: Yielder
-}
-
-/** Lets the event loop turn where it has not turned for a while. */
-export interface Yielder {
-  /** True when the event loop has been blocked for so long that it must turn. */
-  isDue(): boolean
-  yield(): Promise<void>
-}
-
-export function createYielder(): Yielder {
-  let yielded = performance.now()
-  return {
-    isDue: () => performance.now() - yielded >= MAX_BLOCK_MS,
-    async yield() {
-      await new Promise((resolve) => setImmediate(resolve))
-      yielded = performance.now()
-    },
-  }
 }
 
 /** Ids looked up in one statement at most, and rows that an index finds in one; more are worth slicing. */

@@ -8,16 +8,17 @@ import { createTableShapes } from '../sql/table-shapes.ts'
 import { createDriverConnection } from './driver-connection.ts'
 import { createIdBlocks } from './id-blocks.ts'
 import { joinHost } from './join-host.ts'
+import { createLongWrites } from './long-writes.ts'
 import { openDatabase, type Synchronous } from './open-database.ts'
 import { createRetryWhileBusy } from './retry-while-busy.ts'
 import { createRootStorage } from './root-storage.ts'
 import { createRowWork } from './row-work.ts'
 import { createScanners } from './scanners.ts'
-import { createYielder } from './sliced-scans.ts'
 import type { DriverName } from './sqlite-driver.ts'
 import type { HandleState } from './storage-port.ts'
 import { transactionStorage } from './transaction-storage.ts'
 import { createWriteQueue } from './write-queue.ts'
+import { createYielder } from './yielder.ts'
 
 /** Where a vault is kept and how durably it is written. */
 export interface SqliteOptions {
@@ -42,13 +43,16 @@ export function sqliteStorage(options: SqliteOptions): StorageHandle & ClosedByU
   const { filename, synchronous = 'full', driver = 'better-sqlite3' } = readOptions('sqliteStorage', options)
   const database = openDatabase({ filename, synchronous, driver })
   const shapes = createTableShapes()
-  const state: HandleState = { shapes, rows: createRowWork(shapes), ids: createIdBlocks(), yielder: createYielder() }
+  const longWrites = createLongWrites()
+  const rows = createRowWork(shapes, longWrites)
+  const state: HandleState = { shapes, rows, ids: createIdBlocks(), yielder: createYielder() }
   const writing = createDriverConnection(database.writer, 'writing')
   const reading = createDriverConnection(database.reader, 'reading')
   const assertDurableOnce = once(() => database.assertDurable('outcome_unknown'))
   const queue = createWriteQueue(writing, state.ids.committed, () => {
     assertDurableOnce()
     database.guard.assertSame()
+    if (longWrites.areDue()) database.checkpoint()
   })
   const scanners = createScanners(database.openScanner)
   let closing: Promise<void> | undefined

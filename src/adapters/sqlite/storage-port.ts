@@ -6,8 +6,8 @@ import type { TableShape, TableShapes } from '../sql/table-shapes.ts'
 import type { IdBlocks } from './id-blocks.ts'
 import { prepareWork } from './prepare-tables.ts'
 import type { RowWork } from './row-work.ts'
-import type { Yielder } from './sliced-scans.ts'
 import type { TableWork } from './table-work.ts'
+import type { Yielder } from './yielder.ts'
 
 /** What all storages of one handle share. */
 export interface HandleState {

@@ -225,7 +225,7 @@ export function createEventStore(ports: EventStorePorts): EventStore {
       return Promise.all(rows.map((row) => (row === undefined ? undefined : headOf(storage, row))))
     },
     async append(storage, chain, { drafts, generation }) {
-      // Two processes can use one chain. Whoever comes second would wait until the transaction of the first ends, which an application may keep open.
+      // Two processes can use one chain. The second would wait until the transaction of the first ends, and an application may keep that open.
       const [isFree, [row]] = await Promise.all([
         storage.tryLock(AUDIT_CHAINS.name, chain),
         storage.get(AUDIT_CHAINS.name, [chain]),

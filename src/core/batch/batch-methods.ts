@@ -76,7 +76,7 @@ export function beginSteps(
   return steps
 
   function beginStep(item: unknown, position: number): Step<MethodValue<MethodName>> {
-    let verb = 'Batch'
+    let verb: string | undefined
     try {
       return readInput(() => {
         const name = parseMethod(item)

@@ -32,8 +32,8 @@ export interface Step<Value> {
 export interface Runner<Value> {
   readonly method: MethodName | undefined
   readonly resourceType: ResourceType
-  /** First word of the errors. */
-  readonly verb: string
+  /** First word of the errors; undefined for an item without a method, whose errors begin with that of the batch. */
+  readonly verb: string | undefined
   /** Returns the step of an item with the id of its record, or with the error of an item that has none. Its event is a new one. */
   bind(context: ParsingContext, step: Step<Value>, record: string | VaultError): Step<Value>
   /** Returns the id of the record that an item inserted, updated or read. */
@@ -142,7 +142,8 @@ function parsedBy<Request>(parse: () => Request): Parsed<Request> {
 /** An item that cannot be read as one of its method, and its error. */
 export interface RefusedItem {
   readonly item: unknown
-  readonly verb: string
+  /** Of its method; undefined for an item without one. */
+  readonly verb: string | undefined
   readonly refused: unknown
 }
 
@@ -155,7 +156,7 @@ export function refusedStep(context: ParsingContext, { item, verb, refused }: Re
     bind: (_, step) => step,
     run: () => Promise.reject(refused),
     runAll: () => Promise.reject(refused),
-    failureOf: (within, error) => failureOf(within, { verb }, error),
+    failureOf: (within, error) => failureOf(within, { verb: verb ?? 'Batch' }, error),
     content: () => recorded,
   }
   return {

@@ -110,7 +110,9 @@ async function runAlone<Value>(
     ended.push({ response: { ok: false, error }, outcome, event: step.event })
     if (!isRefusal(thrown)) throw thrown
     if (continueOnError && !unit.hasChanged) return
-    throw Fault.within(say`Item ${index}: ${words(step.runner.verb)} failed.`, thrown, atItem(thrown, index))
+    const { verb } = step.runner
+    const place = verb === undefined ? say`Item ${index}:` : say`Item ${index}: ${words(verb)} failed.`
+    throw Fault.within(place, thrown, atItem(thrown, index))
   }
 }
 

@@ -69,13 +69,14 @@ interface Group<Context, Request, Result> {
 /** Returns the joined calls of a vault. */
 export function createJoinedCalls<Context extends CallContext>(scheduler: Scheduler): JoinedCalls<Context> {
   const numberOf = numbering()
-  const gathering = new Map<string, Group<Context, never, unknown>>()
+  let gathering = new Map<string, Group<Context, never, unknown>>()
   let inProgress = 0
 
   function runAll(): void {
-    const groups = [...gathering.values()]
-    gathering.clear()
-    for (const group of groups) void group.run()
+    const groups = gathering
+    // A new map: one that is cleared refers from its former table to the next, so that garbage of all turns outlives short collections.
+    gathering = new Map()
+    for (const group of groups.values()) void group.run()
   }
 
   function begin<Request, Result>(key: string, joined: Joined<Context, Request, Result>): Group<Context, Request, Result> {
@@ -141,16 +142,8 @@ function runTogether<Context extends CallContext, Request, Result>(
   calls: readonly Waiting<Context, Request, Result>[],
 ): Promise<readonly (Result | undefined)[]> {
   const { context } = at(calls, 0)
-  const shared: Context = {
-    ...context,
-    barrier: retryingBarrier(context.barrier, needsOneCall),
-    get caller() {
-      return needsOneCall()
-    },
-    get event() {
-      return needsOneCall()
-    },
-  }
+  const barrier = retryingBarrier(context.barrier, needsOneCall)
+  const shared: Context = { ...context, barrier, caller: OF_ONE_CALL, event: OF_ONE_CALL }
   const requests = calls.map(({ request }) => request)
   return joined.execute(
     shared,
@@ -162,6 +155,15 @@ function runTogether<Context extends CallContext, Request, Result>(
 function needsOneCall(): never {
   throw NEEDS_ONE_CALL
 }
+
+/**
+ * In the place of what only one call has: any use of it throws. Made once, because an object with getters for each group would keep all
+ * calls of the group until a collection of the old generation (see `util/writable.ts`). It has every type, because it has no use.
+ */
+const OF_ONE_CALL = new Proxy(
+  {},
+  { get: needsOneCall, set: needsOneCall, has: needsOneCall, ownKeys: needsOneCall, getPrototypeOf: needsOneCall },
+) as never
 
 /** Returns a function that gives each object a number of its own, for keys. */
 function numbering(): (of: object) => number {

@@ -116,6 +116,7 @@ function withoutAbsent({ context, request, ...rest }: z.infer<typeof shape>): Ca
 
 /** The same members without those that are undefined. */
 function presentOnly(request: z.infer<typeof requestShape>): RequestContext {
-  // Each member keeps its type; only undefined ones are removed.
+  // Each member keeps its type; only undefined ones are removed, which are rare.
+  if (!Object.values(request).includes(undefined)) return request as RequestContext
   return Object.fromEntries(Object.entries(request).filter(([, value]) => value !== undefined)) as RequestContext
 }

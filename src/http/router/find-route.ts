@@ -16,7 +16,13 @@ export type FindRoute = (method: string, path: string) => FoundRoute
 interface Node {
   readonly fixed: Map<string, Node>
   parameter: Node | undefined
-  readonly routes: Map<string, Route>
+  readonly routes: Map<string, KnownRoute>
+}
+
+/** A route, and the names of the parameters of its path by their positions. */
+interface KnownRoute {
+  readonly route: Route
+  readonly parameters: readonly (readonly [name: string, position: number])[]
 }
 
 /** Returns the function that finds one of these routes. Throws `internal` if two of them have one method and path. */
@@ -25,8 +31,8 @@ export function createRouteFinder(routes: readonly Route[]): FindRoute {
   for (const route of routes) add(root, route)
   return (method, path) => {
     const segments = segmentsOf(path).map(decodePath)
-    const route = find(root, segments, 0, method)
-    if (route !== undefined) return { route, params: paramsOf(route, segments) }
+    const found = find(root, segments, 0, method)
+    if (found !== undefined) return { route: found.route, params: paramsOf(found, segments) }
     if (isKnown(root, segments, 0))
       throw new VaultError('unsupported', 'This route does not have this method. Use one that it has.')
     throw new VaultError('not_found', 'This route does not exist. Check the path.')
@@ -39,8 +45,10 @@ function createNode(): Node {
 
 function add(root: Node, route: Route): void {
   let node = root
-  for (const segment of segmentsOf(route.path)) {
+  const parameters: [string, number][] = []
+  for (const [position, segment] of segmentsOf(route.path).entries()) {
     if (isParameter(segment)) {
+      parameters.push([segment.slice(1, -1), position])
       node.parameter ??= createNode()
       node = node.parameter
     } else {
@@ -50,11 +58,11 @@ function add(root: Node, route: Route): void {
     }
   }
   if (node.routes.has(route.method)) throw new VaultError('internal', `Two routes have the path ${route.method} ${route.path}.`)
-  node.routes.set(route.method, route)
+  node.routes.set(route.method, { route, parameters })
 }
 
 /** Returns the route of the method. A fixed segment without it does not hide a parameter that has it. */
-function find(node: Node, segments: readonly string[], from: number, method: string): Route | undefined {
+function find(node: Node, segments: readonly string[], from: number, method: string): KnownRoute | undefined {
   const segment = segments[from]
   if (segment === undefined) return node.routes.get(method)
   const fixed = node.fixed.get(segment)
@@ -79,10 +87,8 @@ function isParameter(segment: string): boolean {
   return segment.startsWith('{')
 }
 
-function paramsOf({ path }: Route, segments: readonly string[]): Readonly<Record<string, string>> {
+function paramsOf({ parameters }: KnownRoute, segments: readonly string[]): Readonly<Record<string, string>> {
   const params: Record<string, string> = {}
-  for (const [index, segment] of segmentsOf(path).entries()) {
-    if (isParameter(segment)) params[segment.slice(1, -1)] = segments[index] ?? ''
-  }
+  for (const [name, position] of parameters) params[name] = segments[position] ?? ''
   return params
 }

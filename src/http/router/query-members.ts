@@ -26,6 +26,8 @@ export type QueryTexts = ReadonlyMap<string, readonly string[]>
 
 /** Returns the values of the members of a query. Unknown members are ignored. Throws `invalid_request`, `out_of_range`. */
 export function readQuery<Q extends QueryShape>(shape: Q, texts: QueryTexts): QueryOf<Q> {
+  // Most requests have no query: then every member is absent, which each may be.
+  if (texts.size === 0) return {} as QueryOf<Q>
   assertWithoutBrackets(shape, texts)
   const values: [string, unknown][] = []
   for (const [name, member] of Object.entries(shape)) {

@@ -15,13 +15,17 @@ export interface WireRecord {
  * that can be downloaded has its URL in `fields`.
  */
 export function toWireRecord(record: UntypedRecord, call: UrlCall): WireRecord {
-  const { id, fields, tokens, fileMetadata, downloadTickets = {} } = record
-  const urls = Object.entries(downloadTickets).map(([column, ticket]) => [column, fileUrl(call, ticket)])
+  const { id, fields, tokens, fileMetadata, downloadTickets } = record
   return {
-    fields: { [call.options.names.id]: id, ...fields, ...tokens, ...Object.fromEntries(urls) },
+    fields: { [call.options.names.id]: id, ...fields, ...tokens, ...urlsOf(downloadTickets, call) },
     ...(tokens === undefined ? {} : { tokens }),
     ...(fileMetadata === undefined ? {} : { fileMetadata }),
   }
+}
+
+function urlsOf(tickets: UntypedRecord['downloadTickets'], call: UrlCall): Record<string, string> | undefined {
+  if (tickets === undefined) return undefined
+  return Object.fromEntries(Object.entries(tickets).map(([column, ticket]) => [column, fileUrl(call, ticket)]))
 }
 
 /** Returns inserted records. The wire has no `onConflict`, so none is left out. */

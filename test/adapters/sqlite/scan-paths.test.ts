@@ -6,10 +6,11 @@ import { betterSqliteDatabase } from '../../../src/adapters/sqlite/better-sqlite
 import { createDriverConnection } from '../../../src/adapters/sqlite/driver-connection.ts'
 import { createIdBlocks } from '../../../src/adapters/sqlite/id-blocks.ts'
 import { sqliteStorage } from '../../../src/adapters/sqlite/index.ts'
+import { createLongWrites } from '../../../src/adapters/sqlite/long-writes.ts'
 import { createRowWork } from '../../../src/adapters/sqlite/row-work.ts'
 import { createSlicedReads } from '../../../src/adapters/sqlite/sliced-reads.ts'
-import { createYielder } from '../../../src/adapters/sqlite/sliced-scans.ts'
 import type { Step, TableWork } from '../../../src/adapters/sqlite/table-work.ts'
+import { createYielder } from '../../../src/adapters/sqlite/yielder.ts'
 import type { Filter, Page, PhysicalTable, Storage } from '../../../src/core/ports/storage.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
@@ -56,7 +57,7 @@ describe('the path of a scan', () => {
     shapes.add([EVENTS])
     const connection = createDriverConnection(betterSqliteDatabase(file), 'reading')
     const run = <T>(work: TableWork<T>): T => connection.run(watched(work))
-    const state = { shapes, rows: createRowWork(shapes), ids: createIdBlocks(), yielder: createYielder() }
+    const state = { shapes, rows: createRowWork(shapes, createLongWrites()), ids: createIdBlocks(), yielder: createYielder() }
     reads = createSlicedReads(state, { read: run, scan: (slices) => slices(run) })
   })
   afterAll(() => file.close())

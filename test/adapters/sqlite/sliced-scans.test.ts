@@ -5,6 +5,7 @@ import { createTableShapes } from '../../../src/adapters/sql/table-shapes.ts'
 import { betterSqliteDatabase } from '../../../src/adapters/sqlite/better-sqlite-driver.ts'
 import { createDriverConnection } from '../../../src/adapters/sqlite/driver-connection.ts'
 import { sqliteStorage } from '../../../src/adapters/sqlite/index.ts'
+import { createLongWrites } from '../../../src/adapters/sqlite/long-writes.ts'
 import { createRowWork, type RowWork } from '../../../src/adapters/sqlite/row-work.ts'
 import type { TableWork } from '../../../src/adapters/sqlite/table-work.ts'
 import type { Aggregate, Filter, PhysicalTable, Row, StorageHandle } from '../../../src/core/ports/storage.ts'
@@ -55,7 +56,7 @@ describe('scans in slices', () => {
   function oneStatement<T>(work: (rows: RowWork) => TableWork<T>): T {
     const shapes = createTableShapes()
     shapes.add([READINGS])
-    return createDriverConnection(betterSqliteDatabase(plain), 'reading').run(work(createRowWork(shapes)))
+    return createDriverConnection(betterSqliteDatabase(plain), 'reading').run(work(createRowWork(shapes, createLongWrites())))
   }
 
   beforeAll(async () => {

@@ -80,21 +80,6 @@ describe('group commit', () => {
     })
   })
 
-  it('gives the event loop its turns while writers come one by one', async () => {
-    await withStorage(async (storage) => {
-      let turns = 0
-      let isCounting = true
-      const count = (): void => {
-        turns++
-        if (isCounting) setImmediate(count)
-      }
-      setImmediate(count)
-      for (let id = 1; id <= 90; id++) await storage.insert('notes', [{ id, label: `note ${id}` }])
-      isCounting = false
-      expect(turns).toBeGreaterThanOrEqual(9)
-    })
-  })
-
   it('rejects single inserts that conflict inside a group and keeps their neighbors', async () => {
     await withStorage(async (storage) => {
       const endings = await Promise.allSettled(

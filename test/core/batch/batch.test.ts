@@ -105,6 +105,16 @@ onEachStorage('a batch', (engine) => {
     expect((await session.get('clients')).records).toMatchObject([{ id }])
   })
 
+  test.each([
+    ['a number', 7, 'Batch failed. Item 1: An item must be an object.'],
+    ['an item without a method', { tableName: 'clients' }, 'Batch failed. Item 1: method must be POST, PUT, GET or DELETE.'],
+    ['an item with a member of another method', { ...read('x'), fields: {} }, 'Batch failed. Item 1: Get failed. fields cannot'],
+  ])('names the batch once, and the item, for %s', async (_name, item, message) => {
+    const { session, id } = await open()
+    const items: unknown[] = [read(id), item]
+    await expect(session.perform('batch', { items: items as never })).rejects.toThrow(message)
+  })
+
   test('with continueOnError rolls back each failing item alone, also malformed ones', async () => {
     const { vault, session, id } = await open()
     const items = [

@@ -1,0 +1,38 @@
+/** Gives the event loop its turns: the driver answers at once, so calls that follow each other would hold it as one long call does. */
+
+/** Knows how long the event loop has not turned. All reads of a handle share one. */
+export interface Yielder {
+  /** True when the event loop has been held for so long that it must turn. */
+  isDue(): boolean
+  yield(): Promise<void>
+}
+
+/** How long reads may follow each other before the yielder looks whether the event loop turns by itself, and then until it must. */
+const MAX_HOLD_MS = 4
+
+export function createYielder(): Yielder {
+  let turned = performance.now()
+  /** When the look began; undefined if none is under way. */
+  let lookedSince: number | undefined
+  const noteTurn = (): void => {
+    turned = performance.now()
+    lookedSince = undefined
+  }
+  return {
+    isDue() {
+      const now = performance.now()
+      if (now - turned < MAX_HOLD_MS) return false
+      // The event loop may have turned while nothing was read: a read that comes alone must not wait for a turn.
+      if (lookedSince === undefined) {
+        lookedSince = now
+        setImmediate(noteTurn)
+        return false
+      }
+      return now - lookedSince >= MAX_HOLD_MS
+    },
+    async yield() {
+      await new Promise((resolve) => setImmediate(resolve))
+      noteTurn()
+    },
+  }
+}
