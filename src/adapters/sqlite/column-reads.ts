@@ -8,18 +8,19 @@ import { columnType, type TableShape } from '../sql/table-shapes.ts'
 import { alongPath, BY_ID, indexedPart } from './access-path.ts'
 import { expandLists } from './expand-lists.ts'
 import { findRows, toCell } from './read-rows.ts'
+import { isNarrow } from './short-reads.ts'
 import { EVERY, endsBefore, sliceOf } from './sliced-scans.ts'
 import { sqliteSqlDialect } from './sqlite-sql-dialect.ts'
 import { onlyStep, type TableWork } from './table-work.ts'
 
 const statements = createSqlStatements(sqliteSqlDialect)
 
-/** True if a filter finds its rows by an index, so that slices of ids would read it again and again. */
-export function isReadByIndex(shape: TableShape, filter: Filter): boolean {
-  return indexedPart(shape, expandLists(shape, filter)) !== undefined
+/** True if a filter finds its rows by their ids or by an index, or finds none: slices of ids would visit the whole table, and read an index again and again. */
+export function isReadByRows(shape: TableShape, filter: Filter): boolean {
+  return isNarrow(shape, filter) || indexedPart(shape, expandLists(shape, filter)) !== undefined
 }
 
-/** `Storage.readColumn` of a filter without an index: the cells in the next `limit` ids. */
+/** `Storage.readColumn` of any other filter: the cells in the next `limit` ids. */
 export async function readColumnSlice(
   read: <T>(work: TableWork<T>) => T | Promise<T>,
   { shape, filter }: { readonly shape: TableShape; readonly filter: Filter },

@@ -4,10 +4,13 @@ import type { TableShape } from '../sql/table-shapes.ts'
 import { conjuncts, isIdBound } from './access-path.ts'
 import { FIRST_SLICE } from './sliced-scans.ts'
 
+/** Rows of the longest page that an index or the id finds in one statement. */
+export const MAX_SHORT_PAGE = FIRST_SLICE - 1
+
 /** True if a find touches few rows, whatever the size of the table: then one statement is quicker than slices. */
 export function isShortFind(shape: TableShape, filter: Filter, page: Page): boolean {
   if (isNarrow(shape, filter)) return true
-  if ((page.offset ?? 0) >= FIRST_SLICE || page.limit >= FIRST_SLICE) return false
+  if ((page.offset ?? 0) > MAX_SHORT_PAGE || page.limit > MAX_SHORT_PAGE) return false
   if (conjuncts(filter).every((part) => part.kind === 'all' || isIdBound(part))) return true
   // An index keeps rows of one value by id, so the page is read off it.
   return isOfOneValue(filter) && shape.table.indexes.some(({ columns }) => columns.length === 1 && columns[0] === filter.column)

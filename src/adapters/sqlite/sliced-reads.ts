@@ -1,9 +1,9 @@
 /** The reads of the storage port: one statement where that is short, else slices between which the event loop turns. */
 import type { Filter, Page, Row, Storage } from '../../core/ports/storage.ts'
 import { columnOfRows, rowsOfColumn } from '../sql/column-of-rows.ts'
-import { isReadByIndex, readColumnSlice } from './column-reads.ts'
+import { isReadByRows, readColumnSlice } from './column-reads.ts'
 import { rowsAtOnce } from './read-rows.ts'
-import { isCountedAtOnce, isShortAggregate, isShortFind, isWholeCount } from './short-reads.ts'
+import { isCountedAtOnce, isShortAggregate, isShortFind, isWholeCount, MAX_SHORT_PAGE } from './short-reads.ts'
 import {
   aggregateInSlices,
   EVERY,
@@ -50,9 +50,10 @@ export function createSlicedReads(
     },
     async readColumn(table, filter, page) {
       const shape = shapes.of(table)
-      return isReadByIndex(shape, filter)
-        ? columnOfRows(await find(table, filter, rowsOfColumn(page)), page)
-        : readColumnSlice(read, { shape, filter }, page)
+      if (!isReadByRows(shape, filter)) return readColumnSlice(read, { shape, filter }, page)
+      // A longer page of few rows would be looked for in slices, too.
+      const short = { ...page, limit: Math.min(page.limit, MAX_SHORT_PAGE) }
+      return columnOfRows(await find(table, filter, rowsOfColumn(short)), short)
     },
     async aggregate(table, filter, aggregates) {
       if (isShortAggregate(shapes.of(table), filter, aggregates)) return read(rows.aggregate(table, filter, aggregates))

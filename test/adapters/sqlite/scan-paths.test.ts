@@ -129,6 +129,41 @@ describe('the path of a scan', () => {
     expect(plans.filter((plan) => !plan.includes('INDEX events.at.index (at>? AND at<?)'))).toEqual([])
   })
 
+  const few: Readonly<Record<string, readonly [filter: Filter, cells: number]>> = {
+    'one id': [{ kind: 'compare', column: 'id', operator: '=', value: ROWS - 5 }, 1],
+    'some ids': [{ kind: 'in', column: 'id', values: [7, 100_000, ROWS, ROWS + 1] }, 3],
+    'one of two ids': [
+      {
+        kind: 'or',
+        filters: [
+          { kind: 'compare', column: 'id', operator: '=', value: 3 },
+          { kind: 'compare', column: 'id', operator: '=', value: ROWS },
+        ],
+      },
+      2,
+    ],
+    'one value of an index': [{ kind: 'compare', column: 'at', operator: '=', value: 150_000_000 }, 1],
+    'no row': [{ kind: 'or', filters: [] }, 0],
+    'no row of an index': [
+      {
+        kind: 'and',
+        filters: [
+          { kind: 'compare', column: 'kind', operator: '=', value: 1 },
+          { kind: 'or', filters: [] },
+        ],
+      },
+      0,
+    ],
+  }
+
+  it.each(Object.entries(few))('of a part of a column in %s is one statement, and its end', async (_, [filter, length]) => {
+    const plans = await plansOf(async () => {
+      const part = await reads.readColumn('events', filter, { column: 'kind', limit: 4096 })
+      expect(part).toMatchObject({ cells: { length }, next: undefined })
+    })
+    expect(plans).toHaveLength(1)
+  })
+
   it.each(pages)('of a narrow range is its index, with one count before: %o', async (page) => {
     // The first read of a table finds out how long its rows are.
     await reads.find('events', NARROW, page)
