@@ -9,7 +9,10 @@ export interface LongWrites {
   areDue(): boolean
 }
 
-/** A cell from this length on has pages of its own. They are written once, so rare moves would not combine their writes. */
+/**
+ * A cell from this length on has pages of its own. They are written once, so rare moves would not combine their writes. A text counts its
+ * characters: its bytes are not fewer.
+ */
 const LONG_CELL_BYTES = 4096
 /** Bytes that are moved in a few milliseconds. */
 const MAX_BYTES = 5 * 1024 * 1024
@@ -20,7 +23,8 @@ export function createLongWrites(): LongWrites {
     note(row, count) {
       for (const column in row) {
         const cell = row[column]
-        if (cell instanceof Uint8Array && cell.length >= LONG_CELL_BYTES) bytes += cell.length * count
+        const length = cell instanceof Uint8Array || typeof cell === 'string' ? cell.length : 0
+        if (length >= LONG_CELL_BYTES) bytes += length * count
       }
     },
     areDue() {

@@ -50,4 +50,12 @@ describe('the event loop', () => {
     expect(statSync(`${filename}-wal`).size).toBeLessThan(8 * 1024 * 1024)
     expect((await storage.get('notes', [24]))[0]?.body).toEqual(body)
   })
+
+  it('is held for a few long texts at a time, as for long bytes', async () => {
+    await storage.prepare([{ name: 'pages', columns: [{ name: 'content', type: 'text' }], indexes: [] }])
+    const content = 'x'.repeat(1024 * 1024)
+    for (let id = 1; id <= 24; id++) await storage.insert('pages', [{ id, content }])
+    expect(statSync(`${filename}-wal`).size).toBeLessThan(8 * 1024 * 1024)
+    expect(await storage.get('pages', [24])).toEqual([{ id: 24, version: 1, content }])
+  })
 })
