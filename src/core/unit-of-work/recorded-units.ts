@@ -205,7 +205,7 @@ function joinHostTransaction({ storage, chains, events, catalog }: RecordedPorts
     catalog,
     recorded: undefined,
     async append(within, event) {
-      // After a failure, which can be undone by rolling back to a savepoint, the next call leases anew.
+      // After a failure the next call leases anew: the application can roll back to a savepoint and go on.
       lease ??= chains.lease(within).catch((error: unknown) => {
         lease = undefined
         throw error
