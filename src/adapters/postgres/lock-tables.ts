@@ -48,9 +48,14 @@ export interface LockedId {
   readonly id: number
 }
 
+/** The parameters of the lock of an id: a text and a number, which are hashed together. */
+export function lockParameters({ schema, table, id }: LockedId): readonly [string, string] {
+  return [`strongroom ${schema}.${table}`, String(id)]
+}
+
 /** Locks an id until the transaction ends, without waiting. Returns false if another open transaction has it, or by chance another id with an equal hash. */
-export async function tryLockId(executor: Executor, { schema, table, id }: LockedId): Promise<boolean> {
+export async function tryLockId(executor: Executor, locked: LockedId): Promise<boolean> {
   const text = 'select pg_try_advisory_xact_lock(hashtextextended($1, $2::int8))::int4 as locked'
-  const [[locked] = []] = await executor.run({ text, parameters: [`strongroom ${schema}.${table}`, String(id)] })
-  return Number(locked) === 1
+  const [[isLocked] = []] = await executor.run({ text, parameters: lockParameters(locked) })
+  return Number(isLocked) === 1
 }

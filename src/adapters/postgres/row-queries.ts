@@ -7,6 +7,7 @@ import type { SqlDialect } from '../sql/sql-dialect.ts'
 import { aliased, type SqlStatement, type SqlStatements, selectColumns } from '../sql/sql-statements.ts'
 import { columnType, type TableShape } from '../sql/table-shapes.ts'
 import type { PreparedQuery } from './driver-connection.ts'
+import { lockParameters } from './lock-tables.ts'
 import { stableHash } from './stable-names.ts'
 import { TYPE_NAMES, toWireArray, toWireCell } from './wire-cells.ts'
 
@@ -28,7 +29,7 @@ export interface RowQueries {
   deleteIds(shape: TableShape, ids: readonly number[]): PreparedQuery
   /** All patches must set and expect the same columns, and no two the same row. Returns the ids that matched. */
   update(shape: TableShape, patches: readonly Patch[]): PreparedQuery
-  /** All of it or nothing. Fails with a division by zero if the patch matches no row. */
+  /** All of it or nothing. Fails with a division by zero if the patch matches no row, or another open transaction has locked its id by `tryLock`. */
   commit(parts: CommitParts): PreparedQuery
   /** Returns the first id of each block. */
   nextBlocks(sequence: string, count: number): PreparedQuery
@@ -93,7 +94,7 @@ export function createRowQueries(context: SqlContext): RowQueries {
       return bind(statement, [toWireArray('integer', ids)])
     },
     update: (shape, patches) => bind(updateStatement(once, dialect, shape, patches), updateParameters(shape, patches)),
-    commit: (parts) => bind(commitStatement(once, dialect, parts), commitParameters(parts)),
+    commit: (parts) => bind(commitStatement(once, dialect, parts), commitParameters(schema, parts)),
     nextBlocks(sequence, count) {
       // nextval takes the quoted name as text. The name comes from the schema option and the table, never from a request.
       const name = `"${schema}"."${sequence.replaceAll('"', '""')}"`
@@ -196,18 +197,18 @@ function updateStatement(once: Once, dialect: SqlDialect, shape: TableShape, pat
 
 const RAISED = sql`${sql.id('version')} = ${sql.id('t', 'version')} + 1`
 
-/** `conditions` are further ones, which the server checks first because they do not depend on the row. */
+/** `condition` is a further one, which the server checks first because it does not depend on the row. Its slots follow those of the patch. */
 function updateOne(
   slot: Slot,
   dialect: SqlDialect,
   shape: TableShape,
   patch: Patch,
-  conditions: readonly RawBuilder<unknown>[] = [],
+  condition?: () => RawBuilder<unknown>,
 ): RawBuilder<unknown> {
   const set = patchedColumns(patch).map((column) => sql`${sql.id(column)} = ${slot()}`)
   const where = [sql`${sql.id('t', 'id')} = ${slot()}`, sql`${sql.id('t', 'version')} = ${slot()}`]
   for (const column of comparedColumns(patch)) where.push(sql`${sql.id('t', column)} is not distinct from ${slot()}`)
-  where.push(...conditions)
+  if (condition !== undefined) where.push(condition())
   return sql`update ${aliased(dialect, shape)} set ${sql.join([...set, RAISED])} where ${sql.join(where, sql` and `)} returning ${sql.id('t', 'id')}`
 }
 
@@ -258,7 +259,8 @@ function patchParameters(shape: TableShape, patch: Patch): unknown[] {
 /**
  * Rows are inserted before the patch locks its row, as in a transaction that does the same in several statements: in opposite orders the two
  * could wait for each other. The server runs what `patched` reads first, so `patched` counts the inserted rows. A patch that misses is
- * noticed last, by a division by zero, which undoes the inserts.
+ * noticed last, by a division by zero, which undoes the inserts. Before all of them, the lock of the row is tried: the transaction that has
+ * it can have inserted equal rows, for which this statement would wait. CASE keeps this order.
  */
 function commitStatement(once: Once, dialect: SqlDialect, { update, inserts }: CommitParts): SqlStatement {
   const inserted = inserts.map(({ shape, rows }) => `${shape.key} ${rows.length === 1}`)
@@ -268,13 +270,19 @@ function commitStatement(once: Once, dialect: SqlDialect, { update, inserts }: C
         sql`${sql.id(`i${index}`)} as (${insertText(slot, dialect, shape, rows.length === 1)} returning 1)`,
     )
     const inserted = inserts.map((_, index) => sql`(select count(*) from ${sql.id(`i${index}`)}) > 0`)
-    const patched = update === undefined ? sql`select 1` : updateOne(slot, dialect, update.shape, update.patch, inserted)
+    const mayInsert = () =>
+      sql`case when (select pg_try_advisory_xact_lock(hashtextextended(${slot()}, ${slot()}::int8)))
+        then ${sql.join([sql`true`, ...inserted], sql` and `)} else false end`
+    const patched = update === undefined ? sql`select 1` : updateOne(slot, dialect, update.shape, update.patch, mayInsert)
     return sql`with ${sql.join([...parts, sql`patched as (${patched})`])} select 1 / count(*) from patched`
   })
 }
 
-function commitParameters({ update, inserts }: CommitParts): unknown[] {
+function commitParameters(schema: string, { update, inserts }: CommitParts): unknown[] {
   const parameters = inserts.flatMap(({ shape, rows }) => insertParameters(shape, rows))
-  if (update !== undefined) parameters.push(...updateParameters(update.shape, [update.patch]))
+  if (update !== undefined) {
+    const { shape, patch } = update
+    parameters.push(...updateParameters(shape, [patch]), ...lockParameters({ schema, table: shape.name, id: patch.id }))
+  }
   return parameters
 }

@@ -17,12 +17,22 @@ const MAX_ABANDONED = 64
 /** Maximum number of attempts, if other processes keep moving the head of the chain. */
 const MAX_ATTEMPTS = 100
 
-/** Retries after a chain conflict. */
+/** Retries after a chain conflict. What was done before runs again. */
 const CONFLICTS: RetryPolicy = {
   maxAttempts: MAX_ATTEMPTS,
   shouldRetry: isOfChain,
   exhausted: () =>
     new VaultError('aborted', 'Appending to the audit trail conflicted with other writers in 100 attempts. Retry.'),
+}
+
+/**
+ * Retries after a busy chain, before anything is written. Each open transaction of another process can have a chain that is not stored
+ * yet, so all new ones can be tried.
+ */
+const BUSY: RetryPolicy = {
+  maxAttempts: 2 * MAX_NEW_CHAINS,
+  shouldRetry: (error) => error === CHAIN_BUSY,
+  exhausted: () => new VaultError('aborted', 'Every audit chain is in use by an open transaction of another process. Retry.'),
 }
 
 /** The chains of one storage handle. */
@@ -43,8 +53,10 @@ export type TakeChain = (within: Storage) => Promise<number>
 /** A leased chain. */
 export interface ChainLease {
   readonly chain: number
-  /** Records the sequence number of the last event. */
+  /** Notes the sequence number of an event that was appended. */
   appended(sequence: number): void
+  /** Ends the lease of a chain that cannot be appended to. This process does not use the chain any more. */
+  giveUp(within: Storage): Promise<void>
 }
 
 /** Returns the pool of a storage. Engines with serial transactions have one chain, because no other transaction moves its head meanwhile. */
@@ -65,15 +77,16 @@ export function createChainPool(storage: StorageHandle, events: EventStore, entr
     return anyOf(entropy, highest)
   }
 
-  /** Frees the leased chains whose last event is stored: their transaction has committed. */
+  /** Frees the leased chains with a stored event of their transaction: it has committed. Forgets those with a head that cannot be read. */
   async function reclaim(within: Storage): Promise<void> {
     const chains = [...leased.keys()]
-    const heads = chains.length === 0 ? [] : await events.heads(within, chains)
+    const sequences = chains.length === 0 ? [] : await events.sequences(within, chains)
     for (const [index, chain] of chains.entries()) {
       const awaited = leased.get(chain) ?? Number.POSITIVE_INFINITY // Other work may have freed the chain meanwhile.
-      if ((heads[index]?.sequence ?? 0) < awaited) continue
+      const sequence = sequences[index]
+      if (sequence !== undefined && sequence < awaited) continue
       leased.delete(chain)
-      free.push(chain)
+      if (sequence !== undefined) free.push(chain)
     }
   }
 
@@ -106,15 +119,27 @@ export function createChainPool(storage: StorageHandle, events: EventStore, entr
   }
 
   return {
-    withChain: (work) => retry(CONFLICTS, () => withOne(work)),
+    withChain: (work) => retry(CONFLICTS, () => retry(BUSY, () => withOne(work))),
     async lease(within) {
       await reclaim(within)
       const chain = await take(within)
       const [oldest] = leased.keys()
-      // A rolled-back transaction stores no event, so its lease would never end. The oldest lease is dropped after 64 newer ones.
-      if (leased.size >= MAX_LEASES && oldest !== undefined) leased.delete(oldest)
+      // A rolled-back transaction stores no event, so its lease would never end. After 64 newer ones, the chain is free again, to be used
+      // last. If its transaction is still open after all, it has the lock of the chain.
+      if (leased.size >= MAX_LEASES && oldest !== undefined) {
+        leased.delete(oldest)
+        free.unshift(oldest)
+      }
       leased.set(chain, Number.POSITIVE_INFINITY)
-      return { chain, appended: (sequence) => leased.set(chain, sequence) }
+      return {
+        chain,
+        appended(sequence) {
+          // The first one that is stored shows that the transaction has committed. Later ones can be rolled back to a savepoint.
+          const awaited = leased.get(chain)
+          if (awaited !== undefined) leased.set(chain, Math.min(awaited, sequence))
+        },
+        giveUp: async () => void leased.delete(chain),
+      }
     },
   }
 }
@@ -130,7 +155,16 @@ function singleChain(storage: StorageHandle, entropy: Entropy): ChainPool {
   }
   const inAnother = retryingOnConflict(async () => void (await takeAnother(storage)))
   return {
-    lease: async () => ({ chain, appended() {} }),
+    async lease() {
+      const leased = chain
+      return {
+        chain: leased,
+        appended() {},
+        async giveUp(within) {
+          if (chain === leased) await takeAnother(within)
+        },
+      }
+    },
     withChain: (work) => retry(inAnother, () => work(chain, takeAnother)),
   }
 }
@@ -161,7 +195,7 @@ export function retryOnConflict<T>(work: () => Promise<T>, changeChain: () => Pr
 
 /** Appends to a chain, and to another one while the chain is busy. Nothing was written then, so what the transaction did before remains. */
 export function retryWhileBusy<T>(append: () => Promise<T>, changeChain: () => Promise<void>): Promise<T> {
-  return retry({ ...CONFLICTS, shouldRetry: (error) => error === CHAIN_BUSY, between: changeChain }, append)
+  return retry({ ...BUSY, between: changeChain }, append)
 }
 
 function retryingOnConflict(changeChain: () => Promise<void>): RetryPolicy {

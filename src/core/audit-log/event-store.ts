@@ -108,8 +108,8 @@ export interface EventStore {
   next(chain: number, events: EventsToAppend): NextEvents | undefined
   /** Returns true if these events are stored. Resolves a commit in doubt. */
   isStored(storage: Storage, appended: AppendedEvents): Promise<boolean>
-  /** Returns the head of each chain, in order; undefined for one without events. Throws `data_loss` if one fails authentication. */
-  heads(storage: Storage, chains: readonly number[]): Promise<(ChainHead | undefined)[]>
+  /** Returns the sequence number of the last event of each chain, in order: 0 without events, and undefined, which is logged, if the head fails authentication. */
+  sequences(storage: Storage, chains: readonly number[]): Promise<(number | undefined)[]>
   /** Opens entries, in order. One that fails authentication has no bytes. Reads the catalog again for a key that this process does not know. */
   open(storage: StorageReads, kind: AuditEntryKind, rows: readonly Row[]): Promise<OpenedEntry[]>
 }
@@ -140,19 +140,26 @@ export function createEventStore(ports: EventStorePorts): EventStore {
     return decodeHead(entry.bytes)
   }
 
-  /** Returns the head to move. If it fails authentication, or has a version that no update can raise, it is logged, and its chain is not changed. */
-  async function headToMove(storage: StorageReads, row: Row): Promise<ChainHead> {
-    if (!Number.isSafeInteger(row.version)) {
-      log?.error({ chain: row.id }, 'audit chain head has an impossible version; continuing in another chain')
-      throw CHAIN_CONFLICT
-    }
+  /** Returns the head of a row; undefined if it fails authentication, which is logged. */
+  async function readableHead(storage: StorageReads, row: Row): Promise<ChainHead | undefined> {
     try {
       return known.ofRow(row) ?? (await headOf(storage, row))
     } catch (error) {
       if (!isVaultError(error, 'data_loss')) throw error
       log?.error({ chain: row.id }, 'audit chain head failed authentication; continuing in another chain')
+      return undefined
+    }
+  }
+
+  /** Returns the head to move. One that fails authentication, or has a version that no update can raise, is logged, and its chain is not changed. */
+  async function headToMove(storage: StorageReads, row: Row): Promise<ChainHead> {
+    if (!Number.isSafeInteger(row.version)) {
+      log?.error({ chain: row.id }, 'audit chain head has an impossible version; continuing in another chain')
       throw CHAIN_CONFLICT
     }
+    const head = await readableHead(storage, row)
+    if (head === undefined) throw CHAIN_CONFLICT
+    return head
   }
 
   /** Returns the root keys and generation for the new head; undefined if the stored catalog must be looked at. Throws CATALOG_MOVED as `keysOfHead`. */
@@ -220,9 +227,9 @@ export function createEventStore(ports: EventStorePorts): EventStore {
       )
       return entry?.bytes !== undefined && toHex(hashLeaf(hash, entry.bytes)) === digest
     },
-    async heads(storage, chains) {
+    async sequences(storage, chains) {
       const rows = await storage.get(AUDIT_CHAINS.name, chains)
-      return Promise.all(rows.map((row) => (row === undefined ? undefined : headOf(storage, row))))
+      return Promise.all(rows.map(async (row) => (row === undefined ? 0 : (await readableHead(storage, row))?.sequence)))
     },
     async append(storage, chain, { drafts, generation }) {
       // Two processes can use one chain. The second would wait until the transaction of the first ends, and an application may keep that open.

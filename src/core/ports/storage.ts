@@ -174,7 +174,8 @@ export interface Storage {
   update(table: string, patches: readonly Patch[]): Promise<readonly boolean[]>
   /**
    * Stores all changes or none, with as few round trips as the engine allows: outside a transaction it commits them, inside it is a
-   * savepoint. Returns false, with nothing changed, if a patch does not apply. Throws `conflict` as `insert` and `update` do.
+   * savepoint. Returns false, with nothing changed, if a patch does not apply, or if another open transaction has locked the id of its row
+   * by `tryLock`, for which it does not wait. Throws `conflict` as `insert` and `update` do.
    */
   commit(changes: Changes): Promise<boolean>
   /** Deletes rows. Returns the ids of the deleted rows, in rising order. */

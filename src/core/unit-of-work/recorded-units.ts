@@ -205,12 +205,18 @@ function joinHostTransaction({ storage, chains, events, catalog }: RecordedPorts
     catalog,
     recorded: undefined,
     async append(within, event) {
-      lease ??= chains.lease(within)
+      // After a failure the next call leases anew: the application can roll back to a savepoint and go on.
+      lease ??= chains.lease(within).catch((error: unknown) => {
+        lease = undefined
+        throw error
+      })
       const { chain, appended } = await lease
       appended((await events.append(within, chain, event)).sequence)
     },
-    async changeChain() {
+    async changeChain(within) {
+      const last = lease
       lease = undefined
+      await (await last)?.giveUp(within)
     },
   })
 }

@@ -4,7 +4,7 @@ import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import type { ChainPool } from '../../../src/core/audit-log/chain-pool.ts'
 import { createChainPool } from '../../../src/core/audit-log/chain-pool.ts'
 import type { EventStore } from '../../../src/core/audit-log/event-store.ts'
-import { CHAIN_CONFLICT } from '../../../src/core/audit-log/event-store.ts'
+import { CHAIN_BUSY, CHAIN_CONFLICT } from '../../../src/core/audit-log/event-store.ts'
 import { VaultError } from '../../../src/core/errors.ts'
 import type { StorageHandle } from '../../../src/core/ports/storage.ts'
 import { AUDIT_CHAINS } from '../../../src/core/schema/system-tables.ts'
@@ -17,10 +17,11 @@ const { scheduler, entropy } = SYSTEM_PORTS
 async function open(transactions: StorageHandle['transactions'] = 'concurrent') {
   const storage: StorageHandle = { ...memoryStorage(), transactions }
   await storage.prepare([AUDIT_CHAINS])
-  const sequences = new Map<number, number>()
+  /** Undefined for a head that cannot be read. */
+  const sequences = new Map<number, number | undefined>()
   const events = {
-    heads: async (_: unknown, chains: readonly number[]) =>
-      chains.map((chain) => (sequences.has(chain) ? { sequence: sequences.get(chain) } : undefined)),
+    sequences: async (_: unknown, chains: readonly number[]) =>
+      chains.map((chain) => (sequences.has(chain) ? sequences.get(chain) : 0)),
   } as unknown as EventStore // The pool only reads the positions of heads.
   const found = (chain: number) => storage.insert(AUDIT_CHAINS.name, [{ id: chain, body: new Uint8Array(1) }])
   return { chains: createChainPool(storage, events, entropy), storage, sequences, found }
@@ -161,4 +162,53 @@ it('a chain whose transaction was lost is not used again until 64 newer ones wer
   // Those set aside, and those in use beside them.
   expect(Math.max(...ever)).toBeLessThanOrEqual(64 + 4)
   expect(new Set(await useAtOnce(chains, 3)).size).toBe(3)
+})
+
+it('chains of transactions that were rolled back are used again after 64 newer ones, so that they do not add chains without end', async () => {
+  const { chains, storage } = await open()
+  const ever = new Set<number>()
+  for (let n = 0; n < 500; n++) {
+    const lease = await chains.lease(storage)
+    lease.appended(1)
+    for (const chain of [lease.chain, ...(await useAtOnce(chains, 1))]) ever.add(chain)
+  }
+  expect(Math.max(...ever)).toBeLessThanOrEqual(64 + 2)
+  expect(new Set(await useAtOnce(chains, 100)).size).toBe(100)
+})
+
+it('a lease ends with the first stored event: later ones can have been rolled back to a savepoint', async () => {
+  const { chains, storage, sequences } = await open()
+  const lease = await chains.lease(storage)
+  lease.appended(1)
+  lease.appended(2)
+  sequences.set(lease.chain, 1)
+  expect((await chains.lease(storage)).chain).toBe(lease.chain)
+})
+
+it('a leased chain whose head cannot be read is not used again, and the next ones are leased', async () => {
+  const { chains, storage, sequences } = await open()
+  const { chain } = await chains.lease(storage)
+  sequences.set(chain, undefined)
+  const later = new Set<number>()
+  for (let n = 0; n < 100; n++) later.add((await chains.lease(storage)).chain)
+  expect(later.has(chain)).toBe(false)
+})
+
+it('a lease that is given up ends, and another chain is leased, also where there is one writer', async () => {
+  for (const transactions of ['concurrent', 'serial'] as const) {
+    const { chains, storage } = await open(transactions)
+    const tried: number[] = []
+    for (let n = 0; n < 100; n++) {
+      const { chain, giveUp } = await chains.lease(storage)
+      tried.push(chain)
+      await giveUp(storage)
+    }
+    expect(new Set(tried).size).toBe(100)
+  }
+})
+
+it('work goes on after more busy chains than there are attempts after a conflict', async () => {
+  const { chains } = await open()
+  const work = (chain: number): Promise<number> => (chain <= 300 ? Promise.reject(CHAIN_BUSY) : Promise.resolve(chain))
+  expect(await chains.withChain(work)).toBe(301)
 })

@@ -124,6 +124,8 @@ export const isolationCases: readonly StorageCase[] = [
       assertEqual(await locks(other), [false, true, true], 'while it is locked')
       // The lock is an agreement of those who try it, and stops no writer.
       await other.insert('things', [{ id: 7 }])
+      const commit = { updates: [{ table: 'things', patches: [{ id: 7, version: 1, set: {} }] }], inserts: [] }
+      assertEqual(await other.commit(commit), false, 'a commit that patches it')
     }
     mayEnd.give()
     assertEqual(await holding, [true, true])
