@@ -1,4 +1,4 @@
-/** Locks of a transaction: limits on the wait for them, tables that no other transaction writes meanwhile, and ids that no other locks. */
+/** Locks of a transaction: limits on the wait for them, and tables that no other transaction writes meanwhile. */
 import { type RawBuilder, sql } from 'kysely'
 import type { SqlDialect } from '../sql/sql-dialect.ts'
 import type { PreparedQuery } from './driver-connection.ts'
@@ -39,23 +39,4 @@ export async function lockTables(executor: Executor, dialect: SqlDialect, tables
   await withPatience(executor, dialect, async () => {
     await executor.run(patient(dialect, sql`lock table ${names} in share row exclusive mode`))
   })
-}
-
-/** An id of a table in a schema. */
-export interface LockedId {
-  readonly schema: string
-  readonly table: string
-  readonly id: number
-}
-
-/** The parameters of the lock of an id: a text and a number, which are hashed together. */
-export function lockParameters({ schema, table, id }: LockedId): readonly [string, string] {
-  return [`strongroom ${schema}.${table}`, String(id)]
-}
-
-/** Locks an id until the transaction ends, without waiting. Returns false if another open transaction has it, or by chance another id with an equal hash. */
-export async function tryLockId(executor: Executor, locked: LockedId): Promise<boolean> {
-  const text = 'select pg_try_advisory_xact_lock(hashtextextended($1, $2::int8))::int4 as locked'
-  const [[isLocked] = []] = await executor.run({ text, parameters: lockParameters(locked) })
-  return Number(isLocked) === 1
 }

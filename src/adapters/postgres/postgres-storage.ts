@@ -12,7 +12,7 @@ import { commitChanges } from './commit-changes.ts'
 import type { DriverPool } from './driver-connection.ts'
 import { createIdBlocks, type IdBlocks } from './id-blocks.ts'
 import { createHostExecutor } from './join-host.ts'
-import { lockTables, tryLockId } from './lock-tables.ts'
+import { lockTables } from './lock-tables.ts'
 import { type OpenedPool, openPool } from './open-pool.ts'
 import { createPackedQueries } from './packed-queries.ts'
 import { BEGIN, createPoolExecutor } from './pool-executor.ts'
@@ -21,7 +21,7 @@ import { createPostgresSqlDialect } from './postgres-sql-dialect.ts'
 import { prepareTables } from './prepare-tables.ts'
 import { findRows, getRows } from './read-rows.ts'
 import { createRowQueries, type SqlContext } from './row-queries.ts'
-import { aggregateRows, deleteRows, insertRows, type QueryBuilders, updateRows } from './row-work.ts'
+import { aggregateRows, deleteRows, insertRows, type QueryBuilders, tryLockRow, updateRows } from './row-work.ts'
 import { toOpeningError } from './setup-errors.ts'
 import { type PostgresTimeouts, parseTimeouts, settingStatements, type Timeouts } from './timeouts.ts'
 import type { Executor } from './transaction-executor.ts'
@@ -145,8 +145,7 @@ function createStorage({ context, builders, shapes, ids }: HandleState, executor
         ),
       )
     },
-    tryLock: async (table, id) =>
-      withMappedErrors(tryLockId(executor, { schema: context.schema, table: shapes.of(table).name, id })),
+    tryLock: async (table, id) => tryLockRow(builders, executor, shapes.of(table), id),
     commit: async (changes) => commitChanges({ builders, shapes, storage: { transaction } }, executor, changes),
     transaction,
   }

@@ -7,7 +7,6 @@ import type { SqlDialect } from '../sql/sql-dialect.ts'
 import { aliased, type SqlStatement, type SqlStatements, selectColumns } from '../sql/sql-statements.ts'
 import { columnType, type TableShape } from '../sql/table-shapes.ts'
 import type { PreparedQuery } from './driver-connection.ts'
-import { lockParameters } from './lock-tables.ts'
 import { stableHash } from './stable-names.ts'
 import { TYPE_NAMES, toWireArray, toWireCell } from './wire-cells.ts'
 
@@ -26,6 +25,8 @@ export interface RowQueries {
   assertNewest(shape: TableShape, filter: Filter): PreparedQuery
   /** Locks rows until the transaction ends, in the order of their ids: two transactions that change the same rows cannot wait for each other. */
   lock(shape: TableShape, ids: readonly number[]): PreparedQuery
+  /** Locks an id until the transaction ends, without waiting. Returns 0 if another open transaction has it, or by chance another id with an equal hash; else 1. */
+  tryLock(shape: TableShape, id: number): PreparedQuery
   deleteIds(shape: TableShape, ids: readonly number[]): PreparedQuery
   /** All patches must set and expect the same columns, and no two the same row. Returns the ids that matched. */
   update(shape: TableShape, patches: readonly Patch[]): PreparedQuery
@@ -84,6 +85,10 @@ export function createRowQueries(context: SqlContext): RowQueries {
         return sql`select ${id} from ${aliased(dialect, shape)} where ${id} = any(${slot()}::int8[]) order by ${id} for update`
       })
       return bind(statement, [toWireArray('integer', ids)])
+    },
+    tryLock(shape, id) {
+      const statement = once('try lock', (slot) => sql`select (${lockAttempt(slot)})::int4`)
+      return bind(statement, lockParameters(schema, shape, id))
     },
     deleteIds(shape, ids) {
       const statement = once(
@@ -256,6 +261,15 @@ function patchParameters(shape: TableShape, patch: Patch): unknown[] {
   ]
 }
 
+/** The lock of an id, which `tryLock` and a commit must take alike: one of a text and a number, which are hashed together. */
+function lockAttempt(slot: Slot): RawBuilder<unknown> {
+  return sql`pg_try_advisory_xact_lock(hashtextextended(${slot()}, ${slot()}::int8))`
+}
+
+function lockParameters(schema: string, { name }: TableShape, id: number): string[] {
+  return [`strongroom ${schema}.${name}`, String(id)]
+}
+
 /**
  * Rows are inserted before the patch locks its row, as in a transaction that does the same in several statements: in opposite orders the two
  * could wait for each other. The server runs what `patched` reads first, so `patched` counts the inserted rows. A patch that misses is
@@ -271,7 +285,7 @@ function commitStatement(once: Once, dialect: SqlDialect, { update, inserts }: C
     )
     const inserted = inserts.map((_, index) => sql`(select count(*) from ${sql.id(`i${index}`)}) > 0`)
     const mayInsert = () =>
-      sql`case when (select pg_try_advisory_xact_lock(hashtextextended(${slot()}, ${slot()}::int8)))
+      sql`case when (select ${lockAttempt(slot)})
         then ${sql.join([sql`true`, ...inserted], sql` and `)} else false end`
     const patched = update === undefined ? sql`select 1` : updateOne(slot, dialect, update.shape, update.patch, mayInsert)
     return sql`with ${sql.join([...parts, sql`patched as (${patched})`])} select 1 / count(*) from patched`
@@ -282,7 +296,7 @@ function commitParameters(schema: string, { update, inserts }: CommitParts): unk
   const parameters = inserts.flatMap(({ shape, rows }) => insertParameters(shape, rows))
   if (update !== undefined) {
     const { shape, patch } = update
-    parameters.push(...updateParameters(shape, [patch]), ...lockParameters({ schema, table: shape.name, id: patch.id }))
+    parameters.push(...updateParameters(shape, [patch]), ...lockParameters(schema, shape, patch.id))
   }
   return parameters
 }

@@ -169,6 +169,11 @@ function toGroups(patches: readonly Patch[]): readonly (readonly number[])[] {
   return [...groups].sort(([left], [right]) => turnOf(left) - turnOf(right)).map(([, positions]) => positions)
 }
 
+export async function tryLockRow(builders: QueryBuilders, executor: Executor, shape: TableShape, id: number): Promise<boolean> {
+  const [[locked] = []] = await guarded(executor, builders.queries.tryLock(shape, id), { shape })
+  return Number(locked) === 1
+}
+
 export async function deleteRows(
   builders: QueryBuilders,
   executor: Executor,
