@@ -2,87 +2,36 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { createPeople } from './fixtures/people.ts'
 import { drawChart } from './report/draw-chart.ts'
 import { drawGrowth } from './report/draw-growth.ts'
 import { drawOverview } from './report/draw-overview.ts'
 import { formatTable } from './report/format-table.ts'
-import { type Entry, type Result, resultShape, storageNames } from './report/result-shape.ts'
+import { type Entry, type Result, resultShape } from './report/result-shape.ts'
 import { type Arguments, isFullRun, parseArguments, USAGE } from './runner/arguments.ts'
-import { createEnvironments } from './runner/environments.ts'
+import { BENCHMARKS } from './runner/benchmarks.ts'
+import { startServer } from './runner/environments.ts'
 import { longestHoldOf } from './runner/longest-hold.ts'
 import { describeCommit, describeMachine } from './runner/machine.ts'
-import { type Benchmark, type RunConfig, scaleOf } from './runner/run-config.ts'
-import { alternativesBenchmark } from './suites/alternatives-benchmark.ts'
-import { auditBenchmark } from './suites/audit-benchmark.ts'
-import { auditedReadBenchmark } from './suites/audited-read-benchmark.ts'
-import { batchBenchmark } from './suites/batch-benchmark.ts'
-import { blobsBenchmark } from './suites/blobs-benchmark.ts'
-import { contentionBenchmark } from './suites/contention-benchmark.ts'
-import { detokenizeBenchmark } from './suites/detokenize-benchmark.ts'
-import { diskBenchmark } from './suites/disk-benchmark.ts'
-import { filesBenchmark } from './suites/files-benchmark.ts'
-import { getBenchmark } from './suites/get-benchmark.ts'
-import { growthBenchmark } from './suites/growth-benchmark.ts'
-import { httpBenchmark } from './suites/http-benchmark.ts'
-import { insertBenchmark } from './suites/insert-benchmark.ts'
-import { insertConcurrentBenchmark } from './suites/insert-concurrent-benchmark.ts'
-import { insertUniqueBenchmark } from './suites/insert-unique-benchmark.ts'
-import { memoryBenchmark } from './suites/memory-benchmark.ts'
-import { openingBenchmark } from './suites/opening-benchmark.ts'
-import { queryBenchmark } from './suites/query-benchmark.ts'
-import { tokensBenchmark } from './suites/tokens-benchmark.ts'
+import { scaleOf } from './runner/run-config.ts'
+import { runTask } from './runner/run-task.ts'
+import { tasksOf } from './runner/task.ts'
 
-const BENCHMARKS: readonly Benchmark[] = [
-  insertBenchmark,
-  insertUniqueBenchmark,
-  insertConcurrentBenchmark,
-  contentionBenchmark,
-  batchBenchmark,
-  getBenchmark,
-  detokenizeBenchmark,
-  auditBenchmark,
-  auditedReadBenchmark,
-  queryBenchmark,
-  tokensBenchmark,
-  diskBenchmark,
-  memoryBenchmark,
-  alternativesBenchmark,
-  blobsBenchmark,
-  filesBenchmark,
-  growthBenchmark,
-  openingBenchmark,
-  httpBenchmark,
-]
-
-const SEED = 20_260_101
-
+/** Runs the tasks one after the other, all on one PostgreSQL server. */
 async function runAll(args: Arguments): Promise<Entry[]> {
-  const environments = createEnvironments()
-  const config: RunConfig = { scale: scaleOf(args), environments, people: createPeople(SEED) }
+  const [tasks, scale] = [tasksOf(args), scaleOf(args)]
+  const server = tasks.some(({ storage }) => storage === 'postgres') ? await startServer() : undefined
   const entries: Entry[] = []
   try {
-    for (const benchmark of BENCHMARKS) {
-      if (args.only !== undefined && !benchmark.names.includes(args.only)) continue
+    for (const task of tasks) {
       const begun = performance.now()
-      entries.push(...(await runOne(benchmark, args, config)))
-      console.error(`${benchmark.names[0]} took ${((performance.now() - begun) / 1000).toFixed(1)} s`)
+      const address = server !== undefined && task.storage === 'postgres' ? { postgresUrl: server.url } : {}
+      entries.push(...(await runTask({ task, scale, ...address })))
+      console.error(`${task.benchmark} on ${task.storage} took ${((performance.now() - begun) / 1000).toFixed(1)} s`)
     }
   } finally {
-    await environments.close()
+    await server?.stop()
   }
   return [...entries, ...longestHoldOf(entries)]
-}
-
-/** Runs a benchmark on each storage of the run and returns its entries. */
-async function runOne(benchmark: Benchmark, { storage: only, quick }: Arguments, config: RunConfig): Promise<Entry[]> {
-  const measurements = quick ? (benchmark.quick ?? {}) : benchmark.storages
-  const entries: Entry[] = []
-  for (const storage of storageNames) {
-    const measurement = measurements[storage]
-    if (measurement !== undefined && (only === undefined || only === storage)) entries.push(...(await measurement(config)))
-  }
-  return entries
 }
 
 /** Returns the path of the JSON result. `latest` is committed; a partial run writes to a file that git ignores. */

@@ -31,6 +31,8 @@ export interface Clocks {
 export interface Timing {
   /** Rounds whose rates are discarded. */
   readonly warmups: number
+  /** Milliseconds that each variant runs at least in discarded rounds, however many that takes. Default 0. */
+  readonly warmupTime?: number
   readonly rounds: number
   /** Default: the clocks of the process. */
   readonly clocks?: Clocks
@@ -47,16 +49,20 @@ const PROCESS_CLOCKS: Clocks = {
 /** Measures the variants and returns their rates in the same order. Each round starts with the next variant, so none has a fixed predecessor. */
 export async function measure(
   variants: readonly Variant[],
-  { warmups, rounds, clocks = PROCESS_CLOCKS }: Timing,
+  { warmups, warmupTime = 0, rounds, clocks = PROCESS_CLOCKS }: Timing,
 ): Promise<Measured[]> {
-  const measured = variants.map((variant) => ({ variant, runs: [] as Run[] }))
-  for (let round = 0; round < warmups + rounds; round++) {
-    for (const index of orderOf(measured.length, round)) {
-      const { variant, runs } = at(measured, index)
-      const run = await timed(variant, clocks)
-      if (round >= warmups) runs.push(run)
+  const measured = variants.map((variant) => ({ variant, runs: [] as Run[], warm: 0 }))
+  let round = 0
+  const runAll = async (isMeasured: boolean): Promise<void> => {
+    for (const index of orderOf(measured.length, round++)) {
+      const own = at(measured, index)
+      const run = await timed(own.variant, clocks)
+      if (isMeasured) own.runs.push(run)
+      else own.warm += run.milliseconds
     }
   }
+  while (round < warmups || measured.some(({ warm }) => warm < warmupTime)) await runAll(false)
+  for (let left = rounds; left > 0; left--) await runAll(true)
   return measured.map(
     ({ variant: { name }, runs }): Measured => ({
       name,
@@ -99,6 +105,7 @@ export function orderOf(count: number, round: number): number[] {
 
 /** One timed run. */
 interface Run {
+  readonly milliseconds: number
   readonly rate: number
   readonly cpu: number
   readonly hold: Hold | undefined
@@ -116,5 +123,5 @@ async function timed(variant: Variant, clocks: Clocks): Promise<Run> {
   if (!(milliseconds > 0) || operations <= 0) throw new Error(`${variant.name} took no time or did nothing.`)
   // The clock of the CPU counts whole microseconds.
   const own = Math.max(1, microseconds - (variant.senderCpu?.() ?? 0))
-  return { rate: (operations * 1000) / milliseconds, cpu: own / operations, hold }
+  return { milliseconds, rate: (operations * 1000) / milliseconds, cpu: own / operations, hold }
 }

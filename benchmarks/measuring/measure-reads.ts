@@ -32,9 +32,6 @@ export interface ReadPlan {
   readonly readings: readonly Reading[]
 }
 
-/** Rounds before the measured ones where a run is few calls, because each waits for a commit: V8 compiles a call after some thousand. */
-const COMMIT_WARMUPS = 20
-
 /** Returns one entry per reading. Closes the readers. */
 export async function measureReads(config: RunConfig, readers: FilledReaders, { verb, readings }: ReadPlan): Promise<Entry[]> {
   const entries: Entry[] = []
@@ -42,15 +39,10 @@ export async function measureReads(config: RunConfig, readers: FilledReaders, { 
     const subject = { benchmark: `${verb.name} ${describeReading(reading)}`, storage: readers.storage, rows: config.scale.rows }
     const pair = pairFor(config, readers, { verb, reading })
     const { target } = reading
-    const timing = waitsForCommits(reading) ? { ...config.scale.timing, warmups: COMMIT_WARMUPS } : config.scale.timing
-    entries.push(await measurePair(target === undefined ? subject : { ...subject, target }, pair, timing))
+    entries.push(await measurePair(target === undefined ? subject : { ...subject, target }, pair, config.scale.callTiming))
   }
   await readers.close()
   return entries
-}
-
-function waitsForCommits(reading: Reading): boolean {
-  return reading.kind === 'durable' || (reading.kind === 'singles' && reading.against === 'commits')
 }
 
 /** Returns the end of the benchmark's name. Lists of 1,000 are audited unless the name says otherwise; others always name the setting. */

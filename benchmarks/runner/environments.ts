@@ -1,4 +1,4 @@
-/** Where benchmarks store data: a temporary folder, and one PostgreSQL server with durable settings. */
+/** Where benchmarks store data: a temporary folder of the process, and the PostgreSQL server of the run, with durable settings. */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,11 +12,11 @@ export interface Environments {
   sqliteFile(): string
   /** Path of a new SQLite file in memory, where a commit does not wait for the disk. On disk if the system has no folder in memory. */
   memoryFile(): string
-  /** A new pool. The first call starts the server. */
-  postgresPool(): Promise<pg.Pool>
+  /** A new pool. */
+  postgresPool(): pg.Pool
   /** Name for a new Postgres schema. */
   postgresName(): string
-  /** Ends the pools, stops the server and deletes the files. */
+  /** Ends the pools and deletes the files. */
   close(): Promise<void>
 }
 
@@ -26,33 +26,35 @@ const POOL_SIZE = 10
 /** A folder of Linux in memory. */
 const MEMORY = '/dev/shm'
 
-export function createEnvironments(): Environments {
+/** Starts a server with the memory and checkpoint settings of a small production server, the same for every variant. */
+export function startServer(): Promise<PostgresServer> {
+  return startPostgres({ durable: true, settings: ['shared_buffers=512MB', 'max_wal_size=4GB'] })
+}
+
+/** `postgresUrl` is needed by benchmarks on PostgreSQL only. */
+export function createEnvironments(postgresUrl?: string): Environments {
   const folder = mkdtempSync(join(tmpdir(), 'strongroom-bench-'))
   const memoryFolder = existsSync(MEMORY) ? mkdtempSync(join(MEMORY, 'strongroom-bench-')) : folder
   const removeFolder = (): void => {
     for (const one of [folder, memoryFolder]) rmSync(one, { recursive: true, force: true })
   }
   process.once('exit', removeFolder)
-  let server: Promise<PostgresServer> | undefined
   let pools: pg.Pool[] = []
   let names = 0
   return {
     path: () => join(folder, `place-${++names}`),
     memoryFile: () => join(memoryFolder, `${++names}.db`),
     sqliteFile: () => join(folder, `${++names}.db`),
-    postgresName: () => `bench_${++names}`,
-    async postgresPool() {
-      // Memory and checkpoint settings of a small production server, the same for every variant.
-      server ??= startPostgres({ durable: true, settings: ['shared_buffers=512MB', 'max_wal_size=4GB'] })
-      const { url } = await server
-      const pool = new pg.Pool({ connectionString: url, max: POOL_SIZE })
+    postgresName: () => `bench_${process.pid}_${++names}`,
+    postgresPool() {
+      if (postgresUrl === undefined) throw new Error('This process has no PostgreSQL server.')
+      const pool = new pg.Pool({ connectionString: postgresUrl, max: POOL_SIZE })
       pools.push(pool)
       return pool
     },
     async close() {
       await Promise.all(pools.map((pool) => pool.end()))
       pools = []
-      await (await server)?.stop()
       removeFolder()
       process.removeListener('exit', removeFolder)
     },

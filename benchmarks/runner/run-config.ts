@@ -17,6 +17,8 @@ export interface Scale {
   /** Rows and events of the growth chart, smallest first. */
   readonly growth: readonly number[]
   readonly timing: Timing
+  /** The same for short calls that leave nothing behind: long enough before the measured rounds that V8 has compiled them for good. */
+  readonly callTiming: Timing
   /** Fewer rounds, for runs that take seconds each. */
   readonly slowTiming: Timing
   /** Batches of `BATCH` records in one timed run. */
@@ -44,7 +46,7 @@ type Measurements = Readonly<Partial<Record<StorageName, Measurement>>>
 
 /** One benchmark: the names that `--only` accepts for it, and what it measures on each storage. */
 export interface Benchmark {
-  readonly names: readonly string[]
+  readonly names: readonly [string, ...string[]]
   readonly storages: Measurements
   /** What a quick run measures instead. If absent, nothing. */
   readonly quick?: Measurements
@@ -61,6 +63,7 @@ const FULL: Scale = {
   fatEvents: 1000,
   growth: [10_000, 100_000, 1_000_000],
   timing: { warmups: 2, rounds: 9 },
+  callTiming: { warmups: 2, warmupTime: 2000, rounds: 9 },
   slowTiming: { warmups: 1, rounds: 3 },
   batches: 8,
   insertsPerCaller: 8,
@@ -77,6 +80,7 @@ const QUICK: Scale = {
   events: [100_000],
   fatEvents: 150,
   timing: { warmups: 1, rounds: 5 },
+  callTiming: { warmups: 1, warmupTime: 700, rounds: 5 },
   // The median leaves out the first round, which is cold.
   slowTiming: { warmups: 0, rounds: 3 },
   batches: 4,
@@ -87,6 +91,7 @@ const QUICK: Scale = {
 const SMOKE: Scale = {
   ...FULL,
   timing: { warmups: 1, rounds: 2 },
+  callTiming: { warmups: 1, rounds: 2 },
   slowTiming: { warmups: 0, rounds: 1 },
   commits: 20,
   fatEvents: 20,

@@ -53,7 +53,7 @@ async function compareHandRolled(config: RunConfig): Promise<Entry[]> {
 /** Returns no entry if the server has no pgcrypto. */
 async function comparePgcrypto(config: RunConfig): Promise<Entry[]> {
   const { environments, people, scale } = config
-  const pool = await environments.postgresPool()
+  const pool = environments.postgresPool()
   const alternative = await openPgcryptoTable(pool, environments.postgresName(), 'raw')
   const byPassword = await openPgcryptoTable(pool, environments.postgresName(), 'password')
   if (alternative === undefined || byPassword === undefined) return []

@@ -18,7 +18,7 @@ export const auditBenchmark: Benchmark = {
     },
     async postgres(config) {
       const { environments } = config
-      const pool = await environments.postgresPool()
+      const pool = environments.postgresPool()
       const open = (audit: 'on' | 'off') => openPostgresVault(pool, environments.postgresName(), { audit })
       return measureInsert(config, 'postgres', open)
     },

@@ -21,9 +21,6 @@ const MAX_PAGES = 2
 const ROWS = 1000
 /** Maximum reads in one timed run. */
 const MAX_READS = 1000
-/** Rounds before the measured ones: each call must run some thousand times before V8 has compiled it for good. */
-const WARMUPS = 5
-
 export const auditedReadBenchmark: Benchmark = {
   names: ['audited-read'],
   storages: { sqlite: measureOnSqlite },
@@ -59,7 +56,7 @@ async function measureOwnCpu(config: RunConfig, { audited, stored }: FilledVault
       driver.insertOne(person)
     },
   })
-  const measured = await measure([ours, baseline], { ...scale.timing, warmups: WARMUPS })
+  const measured = await measure([ours, baseline], scale.callTiming)
   driver.close()
   const [whole, least] = [at(measured, 0).cpu, at(measured, 1).cpu]
   const own = median(whole.map((microseconds, round) => microseconds - at(least, round)))

@@ -24,7 +24,7 @@ export const batchBenchmark: Benchmark = {
       return measureBatches(config, vault, { storage: 'sqlite', target: 0.25, baseline })
     },
     async postgres(config) {
-      const pool = await config.environments.postgresPool()
+      const pool = config.environments.postgresPool()
       const vault = await openPostgresVault(pool, config.environments.postgresName())
       const baseline = await openPostgresMixed(pool, config.environments.postgresName())
       return measureBatches(config, vault, { storage: 'postgres', target: 0.3, baseline })

@@ -35,7 +35,7 @@ export const blobsBenchmark: Benchmark = {
       return entries
     },
     async postgres(config) {
-      const pool = await config.environments.postgresPool()
+      const pool = config.environments.postgresPool()
       const storage = await prepared(postgresStorage({ pool, schema: config.environments.postgresName() }))
       const plain = await plainPostgresTable(pool, config.environments.postgresName())
       const entries = await measureContents(config, {

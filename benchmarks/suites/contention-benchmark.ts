@@ -20,7 +20,7 @@ const TARGET = 1.2
 const storages: Readonly<Partial<Record<StorageName, Measurement>>> = {
   sqlite: (config) => measureOn(config, 'sqlite', sqliteStorage({ filename: config.environments.sqliteFile() })),
   async postgres(config) {
-    const pool = await config.environments.postgresPool()
+    const pool = config.environments.postgresPool()
     const schema = config.environments.postgresName()
     const entries = await measureOn(config, 'postgres', postgresStorage({ pool, schema }))
     await dropSchema(pool, schema)

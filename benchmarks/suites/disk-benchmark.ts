@@ -28,7 +28,7 @@ async function measureSqlite({ environments, people, scale: { rows } }: RunConfi
 }
 
 async function measurePostgres({ environments, people, scale: { rows } }: RunConfig): Promise<Entry[]> {
-  const pool = await environments.postgresPool()
+  const pool = environments.postgresPool()
   const name = environments.postgresName()
   const vault = await openPostgresVault(pool, name)
   const plaintext = await openPostgresPlaintext(pool, environments.postgresName())

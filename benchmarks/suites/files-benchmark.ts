@@ -39,7 +39,7 @@ export const filesBenchmark: Benchmark = {
         target: DATABASE_TARGET,
       }),
     async postgres(config) {
-      const pool = await config.environments.postgresPool()
+      const pool = config.environments.postgresPool()
       return measureContents(config, {
         storage: 'postgres',
         what: 'a file',

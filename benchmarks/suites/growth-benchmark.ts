@@ -27,7 +27,7 @@ export const growthBenchmark: Benchmark = {
 }
 
 async function measureOnPostgres(config: RunConfig): Promise<Entry[]> {
-  const pool = await config.environments.postgresPool()
+  const pool = config.environments.postgresPool()
   const schemas: string[] = []
   const entries = await measureOn(config, 'postgres', async () => {
     const schema = config.environments.postgresName()

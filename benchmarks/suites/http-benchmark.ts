@@ -119,7 +119,7 @@ async function measureKind(config: RunConfig, { storage, kind, port, sender }: M
   const entry = await measurePair(
     kind.target === undefined ? subject : { ...subject, target: kind.target },
     pair,
-    config.scale.timing,
+    config.scale.callTiming,
   )
   baseline.close()
   const ours = median(late.ours)
@@ -228,7 +228,7 @@ async function measureRouter(config: RunConfig): Promise<Entry[]> {
   }
   const pair = { ours: load('strongroom/http', server.port), baseline: load('node:http, a constant', baseline.port) }
   const subject = { benchmark: 'http router, 32 connections', storage: 'none', rows: 0, target: 0.9 } as const
-  const entry = await measurePair(subject, pair, config.scale.timing)
+  const entry = await measurePair(subject, pair, config.scale.callTiming)
   server.close()
   baseline.close()
   await sender.close()

@@ -26,7 +26,7 @@ async function measureOnSqlite(config: RunConfig): Promise<Entry[]> {
 
 async function measureOnPostgres(config: RunConfig): Promise<Entry[]> {
   const { environments } = config
-  const [ourPool, baselinePool] = [await environments.postgresPool(), await environments.postgresPool()]
+  const [ourPool, baselinePool] = [environments.postgresPool(), environments.postgresPool()]
   const vault = await openPostgresVault(ourPool, environments.postgresName())
   const { insertOne, close } = await openPostgresPlaintext(baselinePool, environments.postgresName())
   const baseline = { name: 'the driver on an equal pool', insertOne }

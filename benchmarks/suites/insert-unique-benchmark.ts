@@ -48,7 +48,7 @@ async function fillSqlite({ environments, people }: RunConfig, rows: number): Pr
 }
 
 async function fillPostgres({ environments, people }: RunConfig, rows: number): Promise<FilledPair> {
-  const pool = await environments.postgresPool()
+  const pool = environments.postgresPool()
   const vault = await openPostgresVault(pool, environments.postgresName(), { unique: true })
   const plaintext = await openPostgresUuidUnique(pool, environments.postgresName())
   await fill(rows, people.nextUnique, vault.insert)

@@ -33,7 +33,7 @@ export async function measureEqual(
   const { storage } = at(stores, 0)
   const subject = { benchmark: 'query by =, audit off', storage, target }
   const growth = { benchmark: 'growth of query by =', target: GROWTH_TARGET }
-  return measureSizes({ subject, growth, timing: config.scale.timing }, pairs)
+  return measureSizes({ subject, growth, timing: config.scale.callTiming }, pairs)
 }
 
 /** Returns the query of one customer. */

@@ -81,6 +81,16 @@ describe('measuring', () => {
     ])
   })
 
+  it('discards further rounds until each variant has run for the warm-up time, and leaves preparations out of it', async () => {
+    const { variants, log, clocks } = staged({ slow: [60, 60, 10, 20], quick: [30, 30, 40, 40] })
+    const measured = await measure(variants, { warmups: 1, warmupTime: 50, rounds: 2, clocks })
+    expect(log.filter((line) => line === 'run quick')).toHaveLength(4)
+    expect(measured).toMatchObject([
+      { name: 'slow', rates: [1000, 500] },
+      { name: 'quick', rates: [250, 250] },
+    ])
+  })
+
   it('does not time prepare', async () => {
     const { variants, clocks } = staged({ a: [5] })
     const [measured] = await measure(variants, { warmups: 0, rounds: 1, clocks })

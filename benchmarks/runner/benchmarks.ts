@@ -1,0 +1,43 @@
+/** All benchmarks, in the order of the table. */
+import { alternativesBenchmark } from '../suites/alternatives-benchmark.ts'
+import { auditBenchmark } from '../suites/audit-benchmark.ts'
+import { auditedReadBenchmark } from '../suites/audited-read-benchmark.ts'
+import { batchBenchmark } from '../suites/batch-benchmark.ts'
+import { blobsBenchmark } from '../suites/blobs-benchmark.ts'
+import { contentionBenchmark } from '../suites/contention-benchmark.ts'
+import { detokenizeBenchmark } from '../suites/detokenize-benchmark.ts'
+import { diskBenchmark } from '../suites/disk-benchmark.ts'
+import { filesBenchmark } from '../suites/files-benchmark.ts'
+import { getBenchmark } from '../suites/get-benchmark.ts'
+import { growthBenchmark } from '../suites/growth-benchmark.ts'
+import { httpBenchmark } from '../suites/http-benchmark.ts'
+import { insertBenchmark } from '../suites/insert-benchmark.ts'
+import { insertConcurrentBenchmark } from '../suites/insert-concurrent-benchmark.ts'
+import { insertUniqueBenchmark } from '../suites/insert-unique-benchmark.ts'
+import { memoryBenchmark } from '../suites/memory-benchmark.ts'
+import { openingBenchmark } from '../suites/opening-benchmark.ts'
+import { queryBenchmark } from '../suites/query-benchmark.ts'
+import { tokensBenchmark } from '../suites/tokens-benchmark.ts'
+import type { Benchmark } from './run-config.ts'
+
+export const BENCHMARKS: readonly Benchmark[] = [
+  insertBenchmark,
+  insertUniqueBenchmark,
+  insertConcurrentBenchmark,
+  contentionBenchmark,
+  batchBenchmark,
+  getBenchmark,
+  detokenizeBenchmark,
+  auditBenchmark,
+  auditedReadBenchmark,
+  queryBenchmark,
+  tokensBenchmark,
+  diskBenchmark,
+  memoryBenchmark,
+  alternativesBenchmark,
+  blobsBenchmark,
+  filesBenchmark,
+  growthBenchmark,
+  openingBenchmark,
+  httpBenchmark,
+]
