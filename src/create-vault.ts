@@ -16,7 +16,7 @@ import type { Vault } from './core/vault/vault.ts'
 /**
  * Opens a vault, and creates it in an empty storage. Throws `invalid_request` for an invalid option, and `failed_precondition` if the
  * storage belongs to another vault, the key differs, or the schema would lose or weaken stored data. Throws `data_loss` for a damaged
- * catalog. No record is changed then.
+ * catalog. No record is changed then, and the storage stays open: call again with it, or close it.
  */
 export async function createVault<const S extends SchemaDefinition, const Role extends string = never>(
   options: VaultOptions<S, Role>,

@@ -94,13 +94,12 @@ export function findOutdatedTables(definition: SchemaDefinition, stored: Catalog
       const own = columns[column]
       const rule = WRITE_RULES.find((one) => is[one] === true && own?.[one] !== true)
       if (rule === undefined || outdated.has(table)) continue
-      outdated.set(
-        table,
-        fault('failed_precondition', {
-          table,
-          column,
-        })`The stored schema is newer than the one of this process: column ${column} of table ${table} is ${words(rule)}. Restart the process with the new schema.`,
-      )
+      const subject = say`column ${column} of table ${table} is ${words(rule)}`
+      const reason =
+        own === undefined
+          ? say`In the stored schema ${subject}, and the schema of this process leaves it out. Restart the process with a schema that has it.`
+          : say`The stored schema is newer than the one of this process: ${subject}. Restart the process with the new schema.`
+      outdated.set(table, fault('failed_precondition', { table, column })`${reason}`)
     }
   }
   return outdated

@@ -115,14 +115,17 @@ for (const audit of ['on', 'off'] as const) {
       const place = engine.fresh()
       const vault = await open(place.open(), NARROW, audit)
       const older = vault.as(OWNER)
-      const id = named === 'must' ? undefined : (await older.insert('things', [{ fields: { name: 'x' } }])).records[0]?.id
+      const isLeftOut = named === 'must'
+      const id = isLeftOut ? undefined : (await older.insert('things', [{ fields: { name: 'x' } }])).records[0]?.id
       await open(place.open(), tables, audit)
       // The second process opens only now, with the older schema.
       const late = id === undefined ? (await open(place.open(), NARROW, audit)).as(OWNER) : older
       const refused = {
         code: 'failed_precondition',
         message: expect.stringContaining(
-          `column "${named}" of table "things" is ${rule}. Restart the process with the new schema.`,
+          isLeftOut
+            ? `column "must" of table "things" is ${rule}, and the schema of this process leaves it out. Restart the process with a schema that has it.`
+            : `column "${named}" of table "things" is ${rule}. Restart the process with the new schema.`,
         ),
         details: [{ table: 'things', column: named }],
       }
