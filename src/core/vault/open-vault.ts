@@ -1,29 +1,20 @@
 /** Opens a vault: its storage, keys and policy, and the sessions of its callers. It has no rules of its own. */
 import type { AuditContext } from '../audit-log/audit-context.ts'
 import { createChainPool } from '../audit-log/chain-pool.ts'
-import { checkpointAudit, parseCheckpointOptions } from '../audit-log/checkpoint-audit.ts'
 import { createEventStore, type EventStore } from '../audit-log/event-store.ts'
-import { type ExportOptions, exportAudit } from '../audit-log/export-audit.ts'
-import { verifyAudit } from '../audit-log/verify-audit.ts'
-import type { Barrier } from '../barrier/barrier.ts'
-import { CATALOG_MOVED, retryingBarrier } from '../barrier/barrier.ts'
+import { type Barrier, CATALOG_MOVED } from '../barrier/barrier.ts'
 import { applySchema } from '../catalog/apply-schema.ts'
-import type { CatalogFence } from '../catalog/catalog-fence.ts'
-import { createCatalogFence } from '../catalog/catalog-fence.ts'
+import { type CatalogFence, createCatalogFence } from '../catalog/catalog-fence.ts'
 import { openCatalog } from '../catalog/open-catalog.ts'
-import { expiredCredentialsPass } from '../credentials/purge-credentials.ts'
 import { Fault, VaultError } from '../errors.ts'
 import { assertOptions, requireTable } from '../execution/check-input.ts'
 import type { Limits, SessionContext } from '../execution/context.ts'
 import { createJoinedCalls } from '../execution/joined-calls.ts'
 import { createLifetime, createTransactionLifetime, type Lifetime } from '../execution/lifetime.ts'
-import { withVerb, withVerbOf } from '../execution/operation-errors.ts'
+import { withVerb } from '../execution/operation-errors.ts'
 import { quietMetrics } from '../execution/run-measured.ts'
 import type { QueryValue } from '../expressions/parameter-values.ts'
-import { removalPass } from '../file-store/remove-files.ts'
-import { type MaintenancePass, runPass } from '../maintenance/run-pass.ts'
-import type { Caller } from '../policy/caller.ts'
-import { parseCaller } from '../policy/caller.ts'
+import { type Caller, parseCaller } from '../policy/caller.ts'
 import { compilePolicy } from '../policy/compile-policy.ts'
 import { accessOf, readCachedAccesses } from '../policy/create-access.ts'
 import { type ExplainOptions, explainAccess } from '../policy/explain-access.ts'
@@ -31,17 +22,14 @@ import type { Log } from '../ports/log.ts'
 import { readQueryForms } from '../queries/query-forms.ts'
 import { readQuery } from '../queries/query-text.ts'
 import { explainQuery } from '../queries/run-query.ts'
-import { purgePass } from '../records/transient-store.ts'
 import type { SchemaDefinition } from '../schema/column.ts'
 import { checkSchema } from '../schema/define-schema.ts'
-import type { SchemaDescription } from '../schema/describe-schema.ts'
-import { describeSchema } from '../schema/describe-schema.ts'
+import { describeSchema, type SchemaDescription } from '../schema/describe-schema.ts'
 import type { Layout } from '../schema/layout.ts'
 import { RECORD_ID_NAME } from '../schema/names.ts'
-import { CATALOG } from '../schema/system-tables.ts'
 import type { SqlQuery } from '../sql/sql.ts'
 import type { OnCommit } from '../unit-of-work/note-commit.ts'
-import { assertOutsideTransaction, outsideTransactions } from '../unit-of-work/outside-transactions.ts'
+import { outsideTransactions } from '../unit-of-work/outside-transactions.ts'
 import { recordedUnits } from '../unit-of-work/recorded-units.ts'
 import type { UnitFactories, UnitFactory } from '../unit-of-work/unit-of-work.ts'
 import { unrecordedUnits } from '../unit-of-work/unrecorded-units.ts'
@@ -49,15 +37,15 @@ import { guard, guardAround, type RunCallback, readInput } from '../util/boundar
 import { parseOnProgress } from '../util/progress.ts'
 import { retry } from '../util/retry.ts'
 import { assertNotAborted, parseSignal } from '../util/signal.ts'
-import { verifyRecords } from '../verification/verify-records.ts'
-import type { OpenOptions } from './options.ts'
-import { parseOptions } from './options.ts'
+import { type OpenOptions, parseOptions } from './options.ts'
+import { createOutsideCalls } from './outside-calls.ts'
 import { toExplained } from './query-input.ts'
 import { createSession } from './session.ts'
 import type { Vault, VaultInTransaction } from './vault.ts'
+import { createVaultAudit } from './vault-audit.ts'
 import { createVaultCredentials, recordRefusal } from './vault-credentials.ts'
 import { createVaultFiles } from './vault-files.ts'
-import { type Watch, type WatchedCall, type WatchOptions, watched } from './watched-work.ts'
+import { createVaultMaintenance } from './vault-maintenance.ts'
 
 /** Maximum number of attempts to open, if other processes keep changing the schema. */
 const MAX_ATTEMPTS = 10
@@ -157,17 +145,15 @@ function createVault<S extends SchemaDefinition, Role extends string>(
   const outerContext = (caller: Caller): SessionContext =>
     contextIn({ units: outer, lifetime, files: files.outer, joined }, caller)
   const stopObserving = metrics?.observeCaches(() => [readCachedAccesses(policy), readQueryForms({ layout })])
-  const outsideAround = <T>(failed: string, work: (run: RunCallback) => Promise<T>): Promise<T> =>
-    guardAround(failed, async (run) => {
-      assertOutsideTransaction(storage)
-      return lifetime.run(async () => work(run))
-    })
-  const outsideWatched = <T, Options extends WatchOptions>(
-    call: WatchedCall<Options>,
-    work: (watch: Watch, options: Partial<Options>) => Promise<T>,
-  ): Promise<T> => outsideAround(`${call.verb} failed.`, (run) => watched({ ...call, run }, work))
-  const outside = <T>(failed: string, work: () => Promise<T>): Promise<T> => outsideAround(failed, work)
-  const credentialPorts = { storage, clock, barrier, reloadKeys: () => catalog.reload(storage), contextOf: outerContext, outside }
+  const outside = createOutsideCalls(storage, lifetime)
+  const credentialPorts = {
+    storage,
+    clock,
+    barrier,
+    reloadKeys: () => catalog.reload(storage),
+    contextOf: outerContext,
+    outside: outside.run,
+  }
   const within = (units: UnitFactory, calls: Lifetime): VaultInTransaction<S, Role> => ({
     as: (caller) =>
       createSession<S>(contextIn({ units, lifetime: calls, files: files.inTransaction, joined: undefined }, parseCaller(caller))),
@@ -178,7 +164,7 @@ function createVault<S extends SchemaDefinition, Role extends string>(
     schema,
     as: (caller) => createSession<S>(outerContext(parseCaller(caller))),
     transaction: (work) =>
-      outsideAround('The transaction failed.', (run) => {
+      outside.run('The transaction failed.', (run) => {
         assertFunction(work, 'The transaction failed. The work of a transaction must be a function.')
         return factories.transact((units) => {
           const calls = createTransactionLifetime()
@@ -190,27 +176,8 @@ function createVault<S extends SchemaDefinition, Role extends string>(
         withVerb('Join', () => factories.join(hostTransaction)),
         lifetime,
       ),
-    ping: () =>
-      outside('Ping failed.', async () => {
-        await storage.find(CATALOG.name, { kind: 'all' }, { order: 'asc', limit: 1, columns: [] })
-        return { ok: true }
-      }),
-    purgeExpired: (given) =>
-      outsideWatched({ verb: 'Purge', given }, async ({ signal, report }) => {
-        let before = 0
-        const run = async (pass: MaintenancePass): Promise<number> => {
-          const rows = await runPass(pass, { scheduler, signal, onProgress: (done) => report?.({ done: before + done }) })
-          before += rows
-          return rows
-        }
-        return {
-          deleted: await run(purgePass(storage, { clock, layout })),
-          files: await run(removalPass(files.outer)),
-          credentials: await run(expiredCredentialsPass(storage, { clock })),
-        }
-      }),
-    scanFiles: (given) =>
-      outsideWatched({ verb: 'Scan', given }, async (watch) => ({ scanned: (await files.scans?.scanDue(watch)) ?? 0 })),
+    ...createVaultMaintenance({ ...shared, storage, files, outside }),
+    ...createVaultAudit({ storage, audit, lifetime, outside }),
     downloadWithTicket: (ticket, opening, request) => files.download(ticket, opening, request),
     uploadWithTicket: (ticket, given, request) => files.upload(ticket, given, request),
     credentials: createVaultCredentials(credentialPorts),
@@ -231,27 +198,6 @@ function createVault<S extends SchemaDefinition, Role extends string>(
           { barrier, layout, access: accessOf(policy, parseCaller(caller)) },
           readQuery(query, { layout, idName: RECORD_ID_NAME, limits }, values),
         )
-      }),
-    verifyRecords: (given) =>
-      outsideWatched({ verb: 'Verify', given, others: ['table'] }, (watch, { table }) => {
-        const tables = table === undefined ? [...layout.tables.values()] : [requireTable({ layout }, table)]
-        return verifyRecords({ ...shared, barrier: retryingBarrier(barrier), storage }, tables, watch)
-      }),
-    verifyAudit: (given) =>
-      outsideWatched({ verb: 'Verify', given, others: ['checkpoints'] }, (watch, { checkpoints }) => {
-        return verifyAudit(audit, { ...(checkpoints === undefined ? {} : { checkpoints }), ...watch })
-      }),
-    exportAudit: (exporting) =>
-      guardedLines(() => {
-        assertOutsideTransaction(storage)
-        lifetime.assertOpen()
-        readInput(() => assertOptions<ExportOptions>(exporting === undefined ? {} : exporting, ['checkpoints', 'signal']))
-        return exportAudit(audit, exporting)
-      }),
-    checkpointAudit: (given) =>
-      outsideAround('Checkpoint failed.', (run) => {
-        const { signer, sink } = readInput(() => parseCheckpointOptions(given))
-        return checkpointAudit(audit, { signer, sink: async (signed) => run(async () => sink?.(signed)) })
       }),
     close: () =>
       guard('Close failed.', async () => {
@@ -275,15 +221,6 @@ function createVault<S extends SchemaDefinition, Role extends string>(
 /** Throws `invalid_request` for anything but a function: calling it would throw an error of the engine, as if it were the callback's own. */
 function assertFunction(callback: unknown, sentence: string): void {
   if (typeof callback !== 'function') throw new VaultError('invalid_request', sentence)
-}
-
-/** Yields the lines of an export. Its errors are thrown as they may leave the vault. */
-async function* guardedLines(exporting: () => AsyncIterable<string>): AsyncGenerator<string> {
-  try {
-    yield* exporting()
-  } catch (error) {
-    throw withVerbOf({ verb: 'Export' }, error)
-  }
 }
 
 /** Returns the unit factories of a vault. Only this function depends on whether the audit is on. */

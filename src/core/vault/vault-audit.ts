@@ -1,0 +1,56 @@
+/** The audit trail of a vault, as an application verifies, exports and signs it. */
+import type { AuditContext } from '../audit-log/audit-context.ts'
+import { checkpointAudit, parseCheckpointOptions } from '../audit-log/checkpoint-audit.ts'
+import { type ExportOptions, exportAudit } from '../audit-log/export-audit.ts'
+import { verifyAudit } from '../audit-log/verify-audit.ts'
+import { assertOptions } from '../execution/check-input.ts'
+import type { VaultLifetime } from '../execution/lifetime.ts'
+import { withVerbOf } from '../execution/operation-errors.ts'
+import type { StorageHandle } from '../ports/storage.ts'
+import { assertOutsideTransaction } from '../unit-of-work/outside-transactions.ts'
+import { readInput } from '../util/boundary.ts'
+import type { OutsideCalls } from './outside-calls.ts'
+import type { Vault } from './vault.ts'
+
+/** What the methods of the trail need. */
+interface AuditPorts {
+  readonly storage: StorageHandle
+  readonly audit: AuditContext
+  readonly lifetime: VaultLifetime
+  readonly outside: OutsideCalls
+}
+
+export function createVaultAudit({
+  storage,
+  audit,
+  lifetime,
+  outside,
+}: AuditPorts): Pick<Vault, 'verifyAudit' | 'exportAudit' | 'checkpointAudit'> {
+  return {
+    verifyAudit: (given) =>
+      outside.watch({ verb: 'Verify', given, others: ['checkpoints'] }, (watch, { checkpoints }) => {
+        return verifyAudit(audit, { ...(checkpoints === undefined ? {} : { checkpoints }), ...watch })
+      }),
+    exportAudit: (exporting) =>
+      guardedLines(() => {
+        assertOutsideTransaction(storage)
+        lifetime.assertOpen()
+        readInput(() => assertOptions<ExportOptions>(exporting === undefined ? {} : exporting, ['checkpoints', 'signal']))
+        return exportAudit(audit, exporting)
+      }),
+    checkpointAudit: (given) =>
+      outside.run('Checkpoint failed.', (run) => {
+        const { signer, sink } = readInput(() => parseCheckpointOptions(given))
+        return checkpointAudit(audit, { signer, sink: async (signed) => run(async () => sink?.(signed)) })
+      }),
+  }
+}
+
+/** Yields the lines of an export. Its errors are thrown as they may leave the vault. */
+async function* guardedLines(exporting: () => AsyncIterable<string>): AsyncGenerator<string> {
+  try {
+    yield* exporting()
+  } catch (error) {
+    throw withVerbOf({ verb: 'Export' }, error)
+  }
+}
