@@ -1,6 +1,6 @@
 /** The queries on rows that only PostgreSQL has: any number of rows in one statement, through arrays. */
 import { type Compilable, type RawBuilder, sql } from 'kysely'
-import type { Cell, Filter, NewRow, Patch } from '../../core/ports/storage.ts'
+import type { Cell, Filter, NewRow, Patch, PhysicalColumn } from '../../core/ports/storage.ts'
 import { unknownColumnError } from '../errors/storage-errors.ts'
 import { filterExpression, filterForm } from '../sql/filter-expression.ts'
 import type { SqlDialect } from '../sql/sql-dialect.ts'
@@ -159,8 +159,9 @@ function insertInto(dialect: SqlDialect, shape: TableShape, rows: RawBuilder<unk
 
 /** The same where the row that is read exists. */
 function insertTextIfFound(slot: Slot, dialect: SqlDialect, shape: TableShape, single: boolean): RawBuilder<unknown> {
-  const cells = shape.columns.map(({ type }) => sql`${slot()}::${sql.raw(TYPE_NAMES[type])}`)
-  return insertInto(dialect, shape, sql`${single ? sql`select ${sql.join(cells)}` : unnested(slot, shape)} where ${IS_FOUND}`)
+  const cell = ({ type }: PhysicalColumn) => sql`${slot()}::${sql.raw(TYPE_NAMES[type])}`
+  const rows = single ? sql`select ${sql.join(shape.columns.map(cell))}` : unnested(slot, shape)
+  return insertInto(dialect, shape, sql`${rows} where ${IS_FOUND}`)
 }
 
 /** The rows of a list, as one array for each column. As a list of calls the server unnests row by row; as a table it would first copy each array. */
