@@ -1,4 +1,4 @@
-/** `commit` and `getAndCommit` of the storage port: one statement that commits by itself, where the changes fit into one. */
+/** The `commit` and `getAndCommit` of the storage port: one statement that commits by itself, where the changes fit into one. */
 import type { Changes, Row, Storage } from '../../core/ports/storage.ts'
 import { commitInTransaction } from '../sql/commit-in-transaction.ts'
 import type { TableShapes } from '../sql/table-shapes.ts'
