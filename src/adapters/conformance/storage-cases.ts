@@ -7,6 +7,7 @@ import { columnCases } from './cases/column-cases.ts'
 import { commitCases } from './cases/commit-cases.ts'
 import { conflictCases } from './cases/conflict-cases.ts'
 import { filterCases } from './cases/filter-cases.ts'
+import { getAndCommitCases } from './cases/get-and-commit-cases.ts'
 import { isolationCases } from './cases/isolation-cases.ts'
 import { lengthCases } from './cases/length-cases.ts'
 import { numberCases } from './cases/number-cases.ts'
@@ -31,6 +32,7 @@ export const storageCases: readonly StorageCase[] = [
   ...raceCases,
   ...patchCases,
   ...commitCases,
+  ...getAndCommitCases,
   ...numberCases,
   ...filterCases,
   ...columnCases,

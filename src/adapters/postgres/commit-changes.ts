@@ -1,8 +1,9 @@
-/** The `commit` of the storage port: one statement that commits by itself, where the changes fit into one. */
-import type { Changes, Storage } from '../../core/ports/storage.ts'
+/** The `commit` and `getAndCommit` of the storage port: one statement that commits by itself, where the changes fit into one. */
+import type { Changes, Row, Storage } from '../../core/ports/storage.ts'
 import { commitInTransaction } from '../sql/commit-in-transaction.ts'
 import type { TableShapes } from '../sql/table-shapes.ts'
 import { isDivisionByZero, mapPostgresError, tableOf } from './postgres-errors.ts'
+import { toRow } from './read-rows.ts'
 import type { CommitParts } from './row-queries.ts'
 import { type QueryBuilders, toSlices, uniqueColumnsOf } from './row-work.ts'
 import type { Executor } from './transaction-executor.ts'
@@ -20,6 +21,25 @@ export async function commitChanges(
   try {
     await commitAlone(builders.queries.commit(parts))
     return true
+  } catch (error) {
+    if (isDivisionByZero(error)) return false
+    throw mapCommitError(error, parts)
+  }
+}
+
+/** Stores all changes if a row exists, and returns it. Undefined without it, and false if a patch does not apply or the changes are too many. */
+export async function getAndCommit(
+  { builders, shapes }: Pick<CommitContext, 'builders' | 'shapes'>,
+  { commitAlone }: Executor,
+  { table, id, changes }: { readonly table: string; readonly id: number; readonly changes: Changes },
+): Promise<Row | undefined | false> {
+  const shape = shapes.of(table)
+  const parts = partsOf(shapes, changes)
+  if (commitAlone === undefined || parts === undefined) return false
+  if (!Number.isSafeInteger(id)) return undefined
+  try {
+    const [raw] = await commitAlone(builders.queries.commit({ ...parts, read: { shape, id } }))
+    return raw === undefined ? undefined : toRow(shape, raw)
   } catch (error) {
     if (isDivisionByZero(error)) return false
     throw mapCommitError(error, parts)

@@ -8,7 +8,7 @@ import { isInsideTransaction } from '../sql/nested-transaction.ts'
 import { createSqlStatements } from '../sql/sql-statements.ts'
 import { createTableShapes, type TableShapes } from '../sql/table-shapes.ts'
 import { readColumn } from './column-reads.ts'
-import { commitChanges } from './commit-changes.ts'
+import { commitChanges, getAndCommit } from './commit-changes.ts'
 import type { DriverPool } from './driver-connection.ts'
 import { createIdBlocks, type IdBlocks } from './id-blocks.ts'
 import { createHostExecutor } from './join-host.ts'
@@ -71,6 +71,7 @@ export function postgresStorage(options: PostgresOptions): StorageHandle & Close
   return {
     ...createStorage(state, executor),
     transactions: 'concurrent',
+    getAndCommit: async (table, id, changes) => getAndCommit(state, executor, { table, id, changes }),
     isInsideTransaction: () => isInsideTransaction(state),
     joinTransaction: (host) => createStorage(state, createHostExecutor(host)),
     close() {

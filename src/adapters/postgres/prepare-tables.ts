@@ -159,9 +159,13 @@ function missingSteps({ schema, dialect, tables }: Preparation, stored: StoredOb
 
 function createTable(tableName: RawBuilder<unknown>, table: PhysicalTable): RawBuilder<unknown> {
   const key = sql`constraint ${sql.id(primaryKeyName(table.name))} primary key (${sql.id('id')})`
-  const columns = toTableShape(table).columns.map(declared)
-  return sql`create table ${tableName} (${sql.join([...columns, key])})`
+  const { columns } = toTableShape(table)
+  const stored = STORED_ORDER.flatMap((types) => columns.filter(({ type }) => types.includes(type))).map(declared)
+  return sql`create table ${tableName} (${sql.join([...stored, key])})`
 }
+
+/** What conditions and aggregates read comes first: the server finds a cell at once only if all cells before it have a fixed length. */
+const STORED_ORDER: readonly (readonly PhysicalType[])[] = [['integer', 'real'], ['text'], ['bytes']]
 
 /** Text compares by code point, whatever the database's own collation. */
 function declared({ name, type }: PhysicalColumn): RawBuilder<unknown> {

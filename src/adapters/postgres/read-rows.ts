@@ -93,7 +93,8 @@ function isWorthPacking(shape: TableShape): boolean {
   return left === 0
 }
 
-function toRow(shape: TableShape, raw: RawRow): Row {
+/** The row of a result. `raw` can have further fields behind those of the row. */
+export function toRow(shape: TableShape, raw: RawRow): Row {
   const row: { id: number; version: number; [column: string]: Cell } = { id: Number(raw[0]), version: Number(raw[1]) }
   let index = 0
   for (const { name, type } of shape.columns) {

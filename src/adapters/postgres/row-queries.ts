@@ -1,6 +1,6 @@
 /** The queries on rows that only PostgreSQL has: any number of rows in one statement, through arrays. */
 import { type Compilable, type RawBuilder, sql } from 'kysely'
-import type { Cell, Filter, NewRow, Patch } from '../../core/ports/storage.ts'
+import type { Cell, Filter, NewRow, Patch, PhysicalColumn } from '../../core/ports/storage.ts'
 import { unknownColumnError } from '../errors/storage-errors.ts'
 import { filterExpression, filterForm } from '../sql/filter-expression.ts'
 import type { SqlDialect } from '../sql/sql-dialect.ts'
@@ -30,7 +30,10 @@ export interface RowQueries {
   deleteIds(shape: TableShape, ids: readonly number[]): PreparedQuery
   /** All patches must set and expect the same columns, and no two the same row. Returns the ids that matched. */
   update(shape: TableShape, patches: readonly Patch[]): PreparedQuery
-  /** All of it or nothing. Fails with a division by zero if the patch matches no row, or another open transaction has locked its id by `tryLock`. */
+  /**
+   * All of it or nothing. Fails with a division by zero if the patch matches no row, or another open transaction has locked its id by `tryLock`.
+   * With `read` it returns that row as `get` does; if there is none, it stores nothing and returns nothing.
+   */
   commit(parts: CommitParts): PreparedQuery
   /** Returns the first id of each block. */
   nextBlocks(sequence: string, count: number): PreparedQuery
@@ -40,6 +43,8 @@ export interface RowQueries {
 export interface CommitParts {
   readonly update: { readonly shape: TableShape; readonly patch: Patch } | undefined
   readonly inserts: readonly { readonly shape: TableShape; readonly rows: readonly NewRow[] }[]
+  /** The row that must exist for the changes to be stored. Default: none. */
+  readonly read?: { readonly shape: TableShape; readonly id: number }
 }
 
 export interface SqlContext {
@@ -63,10 +68,11 @@ export function createRowQueries(context: SqlContext): RowQueries {
     insert: (shape, rows) => bind(insertStatement(once, dialect, shape, rows.length === 1), insertParameters(shape, rows)),
     get(shape, ids) {
       const single = ids.length === 1
-      const statement = once(`get ${shape.key} ${single}`, (slot) => {
-        const matches = single ? sql`= ${slot()}` : sql`= any(${slot()}::int8[])`
-        return sql`select ${sql.join(selectColumns(dialect, shape))} from ${aliased(dialect, shape)} where ${sql.id('id')} ${matches}`
-      })
+      const statement = once(`get ${shape.key} ${single}`, (slot) =>
+        single
+          ? selectOne(slot, dialect, shape)
+          : sql`${selectFrom(dialect, shape)} where ${sql.id('id')} = any(${slot()}::int8[])`,
+      )
       return bind(statement, [single ? String(ids[0]) : toWireArray('integer', ids)])
     },
     assertNewest(shape, filter) {
@@ -130,14 +136,32 @@ function createBinder(named: boolean): RowQueries['bind'] {
   }
 }
 
+function selectFrom(dialect: SqlDialect, shape: TableShape): RawBuilder<unknown> {
+  return sql`select ${sql.join(selectColumns(dialect, shape))} from ${aliased(dialect, shape)}`
+}
+
+function selectOne(slot: Slot, dialect: SqlDialect, shape: TableShape): RawBuilder<unknown> {
+  return sql`${selectFrom(dialect, shape)} where ${sql.id('id')} = ${slot()}`
+}
+
 function insertStatement(once: Once, dialect: SqlDialect, shape: TableShape, single: boolean): SqlStatement {
   return once(`insert ${shape.key} ${single}`, (slot) => insertText(slot, dialect, shape, single))
 }
 
 function insertText(slot: Slot, dialect: SqlDialect, shape: TableShape, single: boolean): RawBuilder<unknown> {
-  const columns = sql.join(shape.columns.map(({ name }) => sql.id(name)))
   const rows = single ? sql`values (${sql.join(shape.columns.map(slot))})` : unnested(slot, shape)
-  return sql`insert into ${dialect.tableName(shape.name)} (${columns}) ${rows}`
+  return insertInto(dialect, shape, rows)
+}
+
+function insertInto(dialect: SqlDialect, shape: TableShape, rows: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`insert into ${dialect.tableName(shape.name)} (${sql.join(shape.columns.map(({ name }) => sql.id(name)))}) ${rows}`
+}
+
+/** The same where the row that is read exists. */
+function insertTextIfFound(slot: Slot, dialect: SqlDialect, shape: TableShape, single: boolean): RawBuilder<unknown> {
+  const cell = ({ type }: PhysicalColumn) => sql`${slot()}::${sql.raw(TYPE_NAMES[type])}`
+  const rows = single ? sql`select ${sql.join(shape.columns.map(cell))}` : unnested(slot, shape)
+  return insertInto(dialect, shape, sql`${rows} where ${IS_FOUND}`)
 }
 
 /** The rows of a list, as one array for each column. As a list of calls the server unnests row by row; as a table it would first copy each array. */
@@ -270,30 +294,41 @@ function lockParameters(schema: string, { name }: TableShape, id: number): strin
   return [`strongroom ${schema}.${name}`, String(id)]
 }
 
+/** The row that a commit reads. */
+const FOUND = sql.id('found')
+const IS_FOUND = sql`exists (select 1 from ${FOUND})`
+
 /**
  * Rows are inserted before the patch locks its row, as in a transaction that does the same in several statements: in opposite orders the two
  * could wait for each other. The server runs what `patched` reads first, so `patched` counts the inserted rows. A patch that misses is
  * noticed last, by a division by zero, which undoes the inserts. Before all of them, the lock of the row is tried: the transaction that has
- * it can have inserted equal rows, for which this statement would wait. CASE keeps this order.
+ * it can have inserted equal rows, for which this statement would wait. CASE keeps this order. If a row is to be read and does not exist,
+ * nothing is inserted, nothing is patched, and nothing is divided.
  */
-function commitStatement(once: Once, dialect: SqlDialect, { update, inserts }: CommitParts): SqlStatement {
-  const inserted = inserts.map(({ shape, rows }) => `${shape.key} ${rows.length === 1}`)
-  return once(`commit ${update?.shape.key ?? ''} ${patchKey(update?.patch)} ${inserted.join(' ')}`, (slot) => {
+function commitStatement(once: Once, dialect: SqlDialect, { update, inserts, read }: CommitParts): SqlStatement {
+  const rowKeys = inserts.map(({ shape, rows }) => `${shape.key} ${rows.length === 1}`)
+  const key = `commit ${read?.shape.key ?? ''} ${update?.shape.key ?? ''} ${patchKey(update?.patch)} ${rowKeys.join(' ')}`
+  return once(key, (slot) => {
+    const reads = read === undefined ? [] : [sql`${FOUND} as (${selectOne(slot, dialect, read.shape)})`]
+    const insert = read === undefined ? insertText : insertTextIfFound
     const parts = inserts.map(
-      ({ shape, rows }, index) =>
-        sql`${sql.id(`i${index}`)} as (${insertText(slot, dialect, shape, rows.length === 1)} returning 1)`,
+      ({ shape, rows }, index) => sql`${sql.id(`i${index}`)} as (${insert(slot, dialect, shape, rows.length === 1)} returning 1)`,
     )
     const inserted = inserts.map((_, index) => sql`(select count(*) from ${sql.id(`i${index}`)}) > 0`)
+    const conditions = read === undefined ? inserted : [IS_FOUND, ...inserted]
     const mayInsert = () =>
       sql`case when (select ${lockAttempt(slot)})
-        then ${sql.join([sql`true`, ...inserted], sql` and `)} else false end`
+        then ${sql.join([sql`true`, ...conditions], sql` and `)} else false end`
     const patched = update === undefined ? sql`select 1` : updateOne(slot, dialect, update.shape, update.patch, mayInsert)
-    return sql`with ${sql.join([...parts, sql`patched as (${patched})`])} select 1 / count(*) from patched`
+    const isPatched = sql`1 / (select count(*) from patched)`
+    const result = read === undefined ? sql`select ${isPatched}` : sql`select ${FOUND}.*, ${isPatched} from ${FOUND}`
+    return sql`with ${sql.join([...reads, ...parts, sql`patched as (${patched})`])} ${result}`
   })
 }
 
-function commitParameters(schema: string, { update, inserts }: CommitParts): unknown[] {
+function commitParameters(schema: string, { update, inserts, read }: CommitParts): unknown[] {
   const parameters = inserts.flatMap(({ shape, rows }) => insertParameters(shape, rows))
+  if (read !== undefined) parameters.unshift(String(read.id))
   if (update !== undefined) {
     const { shape, patch } = update
     parameters.push(...updateParameters(shape, [patch]), ...lockParameters(schema, shape, patch.id))

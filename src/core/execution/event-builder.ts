@@ -153,9 +153,11 @@ export class EventBuilder {
     return rows
   }
 
-  /** Returns the event, with its outcome, tables, rows, credential and nested outcomes, and with its resource type if the input decided it. */
-  build({ context, action, resourceType, content }: EventStart, outcome: Outcome): EventDraft {
-    const rows = this.rowsOf(outcome)
+  /**
+   * Returns the event, with its outcome, tables, rows, credential and nested outcomes, and with its resource type if the input decided it.
+   * `rows` are given if the event is stored with the read of them.
+   */
+  build({ context, action, resourceType, content }: EventStart, outcome: Outcome, rows = this.rowsOf(outcome)): EventDraft {
     return {
       context,
       action,

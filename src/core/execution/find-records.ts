@@ -9,6 +9,8 @@ import type { Page, Row } from '../ports/storage.ts'
 import { evaluateAccess, type FoundRows, type RowWithAccess } from '../row-access/evaluate-access.ts'
 import type { VisibleRows } from '../row-access/find-visible.ts'
 import { findVisible } from '../row-access/find-visible.ts'
+import type { Table } from '../schema/layout.ts'
+import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import { at } from '../util/at.ts'
 import { readInput } from '../util/boundary.ts'
 import { present } from '../util/present.ts'
@@ -46,6 +48,8 @@ export interface ListedIds {
   readonly limit: number | undefined
   /** Leave out ids without a record, in place of `not_found`. Default false. */
   readonly skipsMissing?: boolean
+  /** True if the operation succeeds whenever the one id has a visible record that opens, and is about nothing else. Default false. */
+  readonly decides?: boolean
 }
 
 /** A column, and the values to look up in it. */
@@ -74,11 +78,11 @@ const VISIBLE: RequiredGrant = { action: 'READ', columns: [] }
 async function rowsById(
   { unit, barrier }: OperationContext,
   access: TableAccess,
-  { ids, order, offset = 0, limit = ids.length, skipsMissing = false }: ListedIds,
+  { ids, order, offset = 0, limit = ids.length, skipsMissing = false, decides = false }: ListedIds,
 ): Promise<FoundRows> {
   const { table } = access
   const decoded = decodeRecordIds(barrier.ring, table, ids)
-  const stored = await unit.storage.get(table.physical.name, present(decoded))
+  const stored = await (decides ? storedRow(unit, access, present(decoded)) : storedRows(unit, table, present(decoded)))
   const evaluated = evaluateAccess(barrier, access, present(stored))
   const { rows, missing } = visibleRows(decoded, stored, evaluated)
   if (missing.length > 0 && !skipsMissing) throw recordsNotFound(table, ids, missing)
@@ -88,6 +92,23 @@ async function rowsById(
   // Row ids increase with every insertion.
   found.sort((left, right) => (left.row.row.id - right.row.row.id) * (order === 'asc' ? 1 : -1))
   return pageOf({ rows: found.map(({ row }) => row), ids: found.map(({ id }) => id) }, offset, limit)
+}
+
+function storedRows(
+  { storage }: UnitOfWork,
+  { physical }: Table,
+  rows: readonly number[],
+): Promise<readonly (Row | undefined)[]> {
+  return storage.get(physical.name, rows)
+}
+
+/** Reads one row, with its event where every row is visible, so that its existence decides. */
+async function storedRow(unit: UnitOfWork, access: TableAccess, rows: readonly number[]): Promise<readonly (Row | undefined)[]> {
+  const [row] = rows
+  const { getRecorded } = unit
+  const isCertain = access.conditions.length === 0 && access.alwaysMeets(VISIBLE)
+  if (row === undefined || getRecorded === undefined || !isCertain) return storedRows(unit, access.table, rows)
+  return [await getRecorded(access.table, row)]
 }
 
 /** Returns the visible rows, and the indexes of the ids without one. Mostly there is one for each id. */

@@ -73,7 +73,8 @@ async function run<Given extends object, Request, Result>(
     const unit = units.begin(() => {
       const context = requestContext()
       const content = recordedInput(session, operation, given)
-      return (outcome) => event.build({ context, action, resourceType, content: withNames(content, event.names) }, outcome)
+      return (outcome, rows) =>
+        event.build({ context, action, resourceType, content: withNames(content, event.names) }, outcome, rows)
     })
     const ending: Ending = { session, operation, requestContext }
     let result: Result

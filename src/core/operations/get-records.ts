@@ -270,7 +270,7 @@ async function readRecords(
   const { table, which, redaction, asTokens, refusesLowered, fields, files } = request
   const access = requireAccess(context, table, 'READ')
   const columns = fields === undefined ? columnsShown(request) : readInput(() => namedColumns(access, request, fields))
-  const found = await findRecords(context, access, which)
+  const found = await findRecords(context, access, addRows === undefined ? whichOf(request) : which)
   if (refusesLowered) {
     const views = found.rows.map(({ access }) => access.views(columns, redaction))
     assertPlainText({ table, views, named: fields === undefined ? undefined : columns })
@@ -285,6 +285,12 @@ async function readRecords(
       ? await withFiles(context, found.rows, { table, shown, columns: filesAmong(table, fields), ...files })
       : shown
   return found.next === undefined ? { records } : { records, next: found.next }
+}
+
+/** Returns the records to read, and whether one that exists decides that the read succeeds. */
+function whichOf({ which, refusesLowered, files }: GetRequest): Which {
+  const decides = !refusesLowered && !files.downloadURL && !files.returnFileMetadata
+  return decides && 'ids' in which && which.ids.length === 1 && isWhole(which) ? { ...which, decides } : which
 }
 
 /** Returns the columns that a request can show. A transient value is never read with its record, but its token is. */

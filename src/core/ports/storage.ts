@@ -209,6 +209,12 @@ export type StorageReads = Pick<Storage, 'reserveIds' | 'get' | 'find' | 'readCo
 export interface StorageHandle extends Storage {
   /** Whether transactions of this engine wait for each other, as with the one writer of SQLite, or run concurrently. */
   readonly transactions: 'serial' | 'concurrent'
+  /**
+   * Returns the row of an id, as `get` does, and stores the changes if it exists, as `commit` does, in one round trip and of one state of
+   * the database. Returns undefined if there is no such row, and false if `commit` would or more than one call is needed: nothing is stored
+   * then. Only for engines where a round trip costs more than its work; absent in others. Core calls it outside transactions only.
+   */
+  readonly getAndCommit?: (table: string, id: number, changes: Changes) => Promise<Row | undefined | false>
   /** Returns this storage inside a transaction that the application opened on the same database. The application commits it. */
   joinTransaction(hostTransaction: unknown): Storage
   /**

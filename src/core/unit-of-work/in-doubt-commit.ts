@@ -1,7 +1,9 @@
 /** Resolves in-doubt commits: if storage is lost during COMMIT, looks up the last audit event of the transaction. */
-import type { AppendedEvents, EventStore } from '../audit-log/event-store.ts'
-import { mayBeStored } from '../errors.ts'
+import type { AppendedEvents, EventStore, NextEvents } from '../audit-log/event-store.ts'
+import { CHAIN_CONFLICT } from '../audit-log/event-store.ts'
+import { isVaultError, mayBeStored } from '../errors.ts'
 import type { Storage } from '../ports/storage.ts'
+import { AUDIT_EVENTS } from '../schema/system-tables.ts'
 
 /** The progress of the last attempt of a transaction. */
 export interface CommitProgress<T> {
@@ -34,6 +36,18 @@ export async function resolveInDoubtCommit<T>(ports: InDoubtPorts, run: (progres
 }
 
 /** Throws the error of the commit that appended events, unless the outcome of the commit is unknown and they are stored. */
-export async function assertStored({ storage, events }: InDoubtPorts, appended: AppendedEvents, error: unknown): Promise<void> {
+async function assertStored({ storage, events }: InDoubtPorts, appended: AppendedEvents, error: unknown): Promise<void> {
   if (!mayBeStored(error) || !(await events.isStored(storage, appended).catch(() => false))) throw error
+}
+
+/** Forgets the head of events whose one call failed, and throws: CHAIN_CONFLICT if another chain must be used, else the error, unless they are stored. */
+export async function resolveNext(ports: InDoubtPorts, { undo, appended }: NextEvents, error: unknown): Promise<void> {
+  undo()
+  if (isAuditConflict(error)) throw CHAIN_CONFLICT
+  await assertStored(ports, appended, error)
+}
+
+/** True if a row of the audit trail has the id of a new event: the chain was changed in the database. */
+function isAuditConflict(error: unknown): boolean {
+  return isVaultError(error, 'conflict') && error.details[0]?.table === AUDIT_EVENTS.name
 }

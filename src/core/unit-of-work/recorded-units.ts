@@ -4,18 +4,17 @@ import { SUCCESS } from '../audit/outcome.ts'
 import type { ChainPool } from '../audit-log/chain-pool.ts'
 import { retryOnConflict, retryWhileBusy } from '../audit-log/chain-pool.ts'
 import type { EventStore, EventsToAppend, NextEvents } from '../audit-log/event-store.ts'
-import { CHAIN_CONFLICT } from '../audit-log/event-store.ts'
 import { isVaultError, mayBeStored } from '../errors.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Log } from '../ports/log.ts'
 import type { Storage, StorageHandle } from '../ports/storage.ts'
-import { AUDIT_EVENTS } from '../schema/system-tables.ts'
 import type { EventLoopTurns } from './group-commit.ts'
 import type { CommitProgress } from './in-doubt-commit.ts'
-import { assertStored, resolveInDoubtCommit } from './in-doubt-commit.ts'
+import { resolveInDoubtCommit, resolveNext } from './in-doubt-commit.ts'
 import type { GroupedInsert } from './merge-inserts.ts'
 import { groupEvents, groupInserts, mergeBatches, oldestGeneration } from './merge-inserts.ts'
 import { noted } from './note-commit.ts'
+import { recordedReads } from './recorded-reads.ts'
 import { TransactionEvents } from './transaction-events.ts'
 import { createTurns, runEach, type SharedChange, type TurnEnd } from './turns.ts'
 import type { Batch, CatalogGeneration, RecordedChange, RecordingStorage, UnitFactories, UnitFactory } from './unit-of-work.ts'
@@ -42,7 +41,8 @@ export function recordedUnits(ports: RecordedPorts): UnitFactories {
 }
 
 /** Outside any transaction, each change has its own. Small inserts, and single events, of one event-loop turn share one. */
-function recordingOutside({ storage, scheduler, clock, isAlone, onCommit, chains, events }: RecordedPorts): RecordingStorage {
+function recordingOutside(ports: RecordedPorts): RecordingStorage {
+  const { storage, scheduler, clock, isAlone, onCommit, chains, events } = ports
   function within<T>(work: (storage: Storage) => Promise<T>, draft: () => EventsToAppend): Promise<T> {
     let operations = 0
     const counted = () => {
@@ -95,6 +95,7 @@ function recordingOutside({ storage, scheduler, clock, isAlone, onCommit, chains
     change: (work, { build, generation }) => within(work, () => ({ drafts: [build(SUCCESS)], generation })),
     changeInTurn: turns.run,
     record,
+    getRecorded: recordedReads(ports),
   }
 }
 
@@ -108,25 +109,19 @@ interface RecordedWork<T> {
 /** Returns false, with nothing stored, if the stored head is not the known one. */
 async function commitNext(
   ports: Pick<RecordedPorts, 'storage' | 'events'>,
-  { changes: { updates, inserts }, appended, undo }: NextEvents,
+  next: NextEvents,
   batches: readonly Batch[],
 ): Promise<boolean> {
+  const { updates, inserts } = next.changes
   const rows = batches.filter((batch) => batch.rows.length > 0)
   try {
     const isStored = await ports.storage.commit({ updates, inserts: [...rows, ...inserts] })
-    if (!isStored) undo()
+    if (!isStored) next.undo()
     return isStored
   } catch (error) {
-    undo()
-    if (isAuditConflict(error)) throw CHAIN_CONFLICT
-    await assertStored(ports, appended, error)
+    await resolveNext(ports, next, error)
     return true
   }
-}
-
-/** True if a row of the audit trail has the id of a new event: the chain was changed in the database. */
-function isAuditConflict(error: unknown): boolean {
-  return isVaultError(error, 'conflict') && error.details[0]?.table === AUDIT_EVENTS.name
 }
 
 /** Returns the events of changes that share a transaction. */

@@ -1,9 +1,10 @@
 /** Units of work: the storage of one operation, whose change is stored all or nothing. */
-import type { EventDraft } from '../audit/event.ts'
-import type { Outcome } from '../audit/outcome.ts'
+import type { EventDraft, EventRows } from '../audit/event.ts'
+import { type Outcome, SUCCESS } from '../audit/outcome.ts'
 import type { CatalogFence } from '../catalog/catalog-fence.ts'
 import { VaultError } from '../errors.ts'
-import type { NewRow, Storage, StorageReads } from '../ports/storage.ts'
+import type { NewRow, Row, Storage, StorageReads } from '../ports/storage.ts'
+import type { Table } from '../schema/layout.ts'
 import type { Writable } from '../util/writable.ts'
 
 /** New rows of one table. */
@@ -24,6 +25,11 @@ export interface TurnChange<T> {
 export interface UnitOfWork<Calls extends StorageReads = StorageReads> {
   /** Read-only outside a change, which the compiler enforces. */
   readonly storage: Calls
+  /**
+   * Reads one row, for an operation that succeeds if the row exists and opens, and is about nothing else. Its event can be stored with the
+   * read, if the row exists. Absent where that saves nothing.
+   */
+  readonly getRecorded?: ((table: Table, id: number) => Promise<Row | undefined>) | undefined
   /** Inserts rows, all or none. Small inserts of several callers share a commit. */
   insert(batches: readonly Batch[]): Promise<void>
   /** Runs work in a transaction or savepoint, and returns its result. Work can run again. */
@@ -37,9 +43,9 @@ export interface UnitOfWork<Calls extends StorageReads = StorageReads> {
 
 /**
  * Returns the event of an operation for an outcome. Called when the outcome is known: inside the transaction of a change, after a
- * read, and again for a change if the transaction around it failed.
+ * read, and again for a change if the transaction around it failed. `rows` are those of a read that the event is stored with.
  */
-export type BuildEvent = (outcome: Outcome) => EventDraft
+export type BuildEvent = (outcome: Outcome, rows?: readonly EventRows[]) => EventDraft
 
 /** The outermost unit of an operation: its change and its event are stored together, or neither is. */
 export interface RecordedUnit extends UnitOfWork {
@@ -132,11 +138,22 @@ export interface RecordingStorage {
   /** Runs a change of what `key` names in turn. Absent inside transactions, where each runs at once. */
   readonly changeInTurn?: <T>(key: string, turn: TurnChange<T>, change: RecordedChange) => Promise<T>
   record(event: EventDraft): Promise<void>
+  /** Reads a row and stores an event with it. Undefined, with nothing stored, if that cannot be done in one call now. Absent where it saves nothing. */
+  readonly getRecorded?: GetRecorded | undefined
+}
+
+/** Source: `RecordingStorage.getRecorded`. */
+export type GetRecorded = (table: string, id: number, event: () => EventDraft) => Promise<RecordedRow | undefined>
+
+/** A row that was read, and whether its event is stored. */
+export interface RecordedRow {
+  readonly row: Row | undefined
+  readonly isRecorded: boolean
 }
 
 /** Returns a factory of units. A unit allows one change, because two would be two events; a second one throws `internal`. */
 export function unitFactoryOf(
-  { storage, insert, change, changeInTurn, record }: RecordingStorage,
+  { storage, insert, change, changeInTurn, record, getRecorded }: RecordingStorage,
   catalog: CatalogGeneration,
 ): UnitFactory {
   return {
@@ -147,9 +164,18 @@ export function unitFactoryOf(
         if (unit.isRecorded)
           throw new VaultError('internal', 'An operation changed storage twice. This is a defect; please report it.')
       }
+      const getOne = async (getRecorded: GetRecorded, table: Table, id: number): Promise<Row | undefined> => {
+        const { name } = table.physical
+        const rows = [{ table: table.name, runs: [[id, 1] as const] }]
+        const read = unit.isRecorded ? undefined : await getRecorded(name, id, () => build(SUCCESS, rows))
+        if (read === undefined) return (await storage.get(name, [id]))[0]
+        unit.isRecorded = read.isRecorded
+        return read.row
+      }
       const unit: Writable<RecordedUnit> = {
         storage,
         isRecorded: false,
+        getRecorded: getRecorded && ((table, id) => getOne(getRecorded, table, id)),
         beginAttempt() {
           generation = catalog.keys.generation
         },

@@ -2,7 +2,7 @@
 import pg from 'pg'
 import { afterAll, afterEach, describe, expect, inject, it } from 'vitest'
 import { type PostgresOptions, postgresStorage } from '../../../src/adapters/postgres/index.ts'
-import type { PhysicalTable, StorageHandle } from '../../../src/core/ports/storage.ts'
+import type { PhysicalTable, PhysicalType, StorageHandle } from '../../../src/core/ports/storage.ts'
 import { freshDatabase } from '../../support/postgres/fresh-database.ts'
 import { queryServer } from '../../support/postgres/query-server.ts'
 
@@ -78,6 +78,32 @@ describe('preparing', () => {
     const missing = open(schema, { connectionString: looking.href }).prepare([{ ...CARDS, name: 'not_there' }])
     await expect(missing).rejects.toMatchObject({ code: 'failed_precondition', cause: { message: 'PostgreSQL reported 42501' } })
     await asSuperuser('drop role looker')
+  })
+
+  it('stores numbers before texts and texts before bytes in a new table, and adds later columns at its end', async () => {
+    const columnsOf = (types: readonly PhysicalType[]) => types.map((type, at) => ({ name: `${type}_${at}`, type }))
+    const types = ['bytes', 'text', 'real', 'bytes', 'integer', 'text'] as const
+    const storage = open('ordered')
+    await storage.prepare([{ name: 'mixed', columns: columnsOf(types), indexes: [] }])
+    const grown = { name: 'mixed', columns: columnsOf([...types, 'integer']), indexes: [] }
+    await storage.prepare([grown])
+    const stored = await asSuperuser<{ name: string }>(
+      "select attname as name from pg_attribute where attrelid = 'ordered.mixed'::regclass and attnum > 0 order by attnum",
+    )
+    const names = ['id', 'version', 'real_2', 'integer_4', 'text_1', 'text_5', 'bytes_0', 'bytes_3', 'integer_6']
+    expect(stored.map(({ name }) => name)).toEqual(names)
+    const row = {
+      id: 1,
+      bytes_0: new Uint8Array([1]),
+      text_1: 'a',
+      real_2: 0.5,
+      bytes_3: null,
+      integer_4: 4,
+      text_5: 'b',
+      integer_6: 6,
+    }
+    await storage.insert('mixed', [row])
+    expect(await storage.get('mixed', [1])).toEqual([{ ...row, version: 1 }])
   })
 
   it('gives indexes distinct names if truncation or joining would make them equal', async () => {

@@ -101,8 +101,18 @@ export function faultyStorage(sound: StorageHandle): FaultyStorage {
     }
   }
 
+  /** Counts as a read and, after it, a commit. */
+  const getAndCommit: StorageHandle['getAndCommit'] = async (table, id, changes) => {
+    assertSound('get', table)
+    for (const method of ['begin', 'commit'] as const) assertSound(method)
+    for (const { table } of changes.inserts) assertSound('insert', table)
+    const found = await sound.getAndCommit?.(table, id, changes)
+    if (found) assertSound('committed')
+    return found
+  }
   const handle = {
     ...wrap(sound),
+    ...(sound.getAndCommit === undefined ? {} : { getAndCommit }),
     transactions: sound.transactions,
     isInsideTransaction: () => sound.isInsideTransaction(),
     joinTransaction: (hostTransaction: unknown) => wrap(sound.joinTransaction(hostTransaction)),
