@@ -123,8 +123,11 @@ export function endValue(out: ByteWriter, start: number): void {
 /** The offset of what a body does not have. */
 const NOTHING = -1
 
-/** The offsets of the cells of one body, by ordinal; -1 if there is nothing. One map is reused for many bodies. */
+/** The offsets of the cells of one body, by ordinal; -1 if there is nothing. One map is reused for many bodies of one buffer. */
 export interface CellMap extends CellSpecs {
+  /** The bounds of the body. Offsets beyond them are left over from other bodies: clearing so many numbers would cost more than checking those that are read. */
+  start: number
+  end: number
   /** Five lists of `ordinals` offsets, one after the other: start and end of the value, the token check, start and end of the text of the token. */
   readonly offsets: number[]
   /** Offset of the token check of the record. */
@@ -134,32 +137,46 @@ export interface CellMap extends CellSpecs {
 /** Returns an empty map for bodies with these cells. */
 export function createCellMap(specs: CellSpecs): CellMap {
   const { ordinals, marks, sizes } = specs
-  return { ordinals, marks, sizes, offsets: new Array<number>(5 * ordinals).fill(NOTHING), recordCheck: NOTHING }
+  return {
+    ordinals,
+    marks,
+    sizes,
+    start: 0,
+    end: 0,
+    offsets: new Array<number>(5 * ordinals).fill(NOTHING),
+    recordCheck: NOTHING,
+  }
+}
+
+/** The offset in one of the lists; -1 if the body has nothing there. What a cell has is after its head, and so never at the start of a body. */
+function offsetAt({ offsets, start, end }: CellMap, index: number): number {
+  const offset = offsets[index] ?? NOTHING
+  return offset > start && offset <= end ? offset : NOTHING
 }
 
 /** Returns the offset of the value of a column, -1 if the record has none. `ordinal` is below `map.ordinals`, here and below. */
-export function valueStart({ offsets }: CellMap, ordinal: number): number {
-  return offsets[ordinal] ?? NOTHING
+export function valueStart(map: CellMap, ordinal: number): number {
+  return offsetAt(map, ordinal)
 }
 
 /** Returns the offset after the value of a column, -1 if it has none. */
-export function valueEnd({ ordinals, offsets }: CellMap, ordinal: number): number {
-  return offsets[ordinals + ordinal] ?? NOTHING
+export function valueEnd(map: CellMap, ordinal: number): number {
+  return offsetAt(map, map.ordinals + ordinal)
 }
 
 /** Returns the offset of the token check of a column, -1 if it has none. */
-export function checkStart({ ordinals, offsets }: CellMap, ordinal: number): number {
-  return offsets[2 * ordinals + ordinal] ?? NOTHING
+export function checkStart(map: CellMap, ordinal: number): number {
+  return offsetAt(map, 2 * map.ordinals + ordinal)
 }
 
 /** Returns the offset of the text of the token of a column, -1 if it has none. */
-export function textStart({ ordinals, offsets }: CellMap, ordinal: number): number {
-  return offsets[3 * ordinals + ordinal] ?? NOTHING
+export function textStart(map: CellMap, ordinal: number): number {
+  return offsetAt(map, 3 * map.ordinals + ordinal)
 }
 
 /** Returns the offset after the text of the token of a column, -1 if it has none. */
-export function textEnd({ ordinals, offsets }: CellMap, ordinal: number): number {
-  return offsets[4 * ordinals + ordinal] ?? NOTHING
+export function textEnd(map: CellMap, ordinal: number): number {
+  return offsetAt(map, 4 * map.ordinals + ordinal)
 }
 
 /**
@@ -167,9 +184,8 @@ export function textEnd({ ordinals, offsets }: CellMap, ordinal: number): number
  * the mark or the length of a cell differs from its spec.
  */
 export function mapCells(bytes: Uint8Array, start: number, end: number, map: CellMap): boolean {
-  const { offsets } = map
-  // A loop, because `fill` is a call of the engine that costs more than these few numbers.
-  for (let i = 0; i < offsets.length; i++) offsets[i] = NOTHING
+  map.start = start
+  map.end = end
   map.recordCheck = NOTHING
   let next = start
   while (next < end) next = mapCell(bytes, next, map)

@@ -4,7 +4,9 @@ import fc from 'fast-check'
 import { isVaultError } from '../../../src/core/errors.ts'
 import type {
   Aggregate,
+  BytesPart,
   Cell,
+  ColumnPage,
   DeleteTarget,
   Filter,
   NewRow,
@@ -14,6 +16,7 @@ import type {
   Row,
   Storage,
 } from '../../../src/core/ports/storage.ts'
+import { slabItem } from '../../../src/core/util/slab.ts'
 import { unreachable } from '../../../src/core/util/unreachable.ts'
 
 export type Operation =
@@ -24,6 +27,7 @@ export type Operation =
   | { readonly kind: 'commit'; readonly patches: readonly LoosePatch[]; readonly rows: readonly NewRow[] }
   | { readonly kind: 'delete'; readonly target: DeleteTarget }
   | { readonly kind: 'readColumn'; readonly filter: Filter; readonly column: string; readonly limit: number }
+  | { readonly kind: 'readBytes'; readonly filter: Filter; readonly column: string; readonly limit: number }
   | { readonly kind: 'aggregate'; readonly filter: Filter; readonly aggregates: readonly Aggregate[] }
   | { readonly kind: 'reserve'; readonly count: number }
   | { readonly kind: 'transaction'; readonly operations: readonly Operation[]; readonly throws: boolean }
@@ -97,6 +101,7 @@ const CELLS: Readonly<Record<string, readonly Present[]>> = {
 
 const COLUMNS = Object.keys(CELLS)
 const OWN_COLUMNS = PLAYGROUND.columns.map((column) => column.name)
+const BYTES_COLUMNS = PLAYGROUND.columns.filter(({ type }) => type === 'bytes').map(({ name }) => name)
 const FREE_COLUMNS = ['n', 'r', 't', 'd']
 
 const cellOf = (column: string) => fc.constantFrom(...(CELLS[column] ?? []))
@@ -205,6 +210,15 @@ const { operation } = fc.letrec<{ operation: Operation }>((tie) => ({
       }),
     },
     {
+      weight: 2,
+      arbitrary: fc.record({
+        kind: fc.constant('readBytes' as const),
+        filter,
+        column: fc.constantFrom(...BYTES_COLUMNS),
+        limit: fc.constantFrom(1, 3, 150),
+      }),
+    },
+    {
       weight: 3,
       arbitrary: fc.record({
         kind: fc.constant('aggregate' as const),
@@ -283,6 +297,8 @@ async function perform(storage: Storage, operation: Operation): Promise<unknown>
       return storage.delete(table, operation.target)
     case 'readColumn':
       return wholeColumn(storage, operation)
+    case 'readBytes':
+      return wholeBytes(storage, operation)
     case 'aggregate':
       return await storage.aggregate(table, operation.filter, operation.aggregates)
     case 'reserve':
@@ -304,6 +320,20 @@ async function wholeColumn(
   for (; part.next !== undefined; part = await storage.readColumn(PLAYGROUND.name, filter, { column, limit, after: part.next }))
     cells.push(...part.cells)
   return [...cells, ...part.cells]
+}
+
+async function wholeBytes(
+  storage: Storage,
+  { filter, column, limit }: Extract<Operation, { readonly kind: 'readBytes' }>,
+): Promise<readonly Cell[]> {
+  const cells: Cell[] = []
+  let page: ColumnPage | undefined = { column, limit }
+  while (page !== undefined) {
+    const { ids, cells: slab, next }: BytesPart = await storage.readBytes(PLAYGROUND.name, filter, page)
+    for (const [index, id] of ids.entries()) cells.push(id, slabItem(slab, index))
+    page = next === undefined ? undefined : { column, limit, after: next }
+  }
+  return cells
 }
 
 /**
