@@ -80,6 +80,7 @@ export function createResidualFilter(barrier: Barrier, plan: SourcePlan): Residu
     let index = 0
     const cellOf: ValueOf = ({ column }) => (column === undefined ? required(publicIds[index]) : opened.value(column))
     const passes = (): boolean => {
+      if (passesOpened.isAlwaysTrue) return true
       const known = onBytes && opened.testBytes(onBytes.column, MAX_UTF8_BYTES, onBytes.test)
       return known ?? passesOpened.test(cellOf)
     }

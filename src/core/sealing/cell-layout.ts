@@ -188,8 +188,30 @@ export function mapCells(bytes: Uint8Array, start: number, end: number, map: Cel
   map.end = end
   map.recordCheck = NOTHING
   let next = start
-  while (next < end) next = mapCell(bytes, next, map)
+  while (next < end) {
+    const head = bytes[next] ?? 0
+    next = (head & USUAL_MASK) === HAS_VALUE ? mapUsualCell(bytes, next, map) : mapCell(bytes, next, map)
+  }
   return next === end
+}
+
+/** The bits of a head of one byte that say of a cell that it has a value and no token check of its own. */
+const USUAL_MASK = 0x80 | HAS_CHECK | HAS_VALUE
+
+/** As `mapCell`, for nearly all cells: of a known column, with a value of fewer than 128 bytes. */
+function mapUsualCell(bytes: Uint8Array, from: number, map: CellMap): number {
+  const { ordinals, offsets, marks, sizes } = map
+  const head = bytes[from] ?? 0
+  const ordinal = (head >>> 3) - 1
+  const size = bytes[from + 1 + MARK_BYTES] ?? 0x80
+  if (ordinal < 0 || ordinal >= ordinals || size > 0x7f) return mapCell(bytes, from, map)
+  const start = from + MARK_BYTES + 2
+  const fixed = sizes[ordinal] ?? NOTHING
+  if (readMark(bytes, from + 1) !== marks[ordinal] || (fixed >= 0 && fixed !== size)) return BEYOND
+  if ((head & IS_SHARED) !== 0) offsets[2 * ordinals + ordinal] = map.recordCheck
+  offsets[ordinal] = start
+  offsets[ordinals + ordinal] = start + size
+  return start + size
 }
 
 /** Beyond the end of every body: the offset after a cell that differs from its spec. */
