@@ -25,10 +25,7 @@ export async function readColumn(
   return { cells, next: cells.length < page.limit ? undefined : Number(last) }
 }
 
-/** Rows of one part of bytes at most: decoding a packed text of as many holds the event loop for some milliseconds. */
-const MAX_BYTES_ROWS = 1000
-
-/** `Storage.readBytes`. */
+/** `Storage.readBytes`: the same rows, packed where they are many. */
 export async function readBytes(
   builders: QueryBuilders,
   executor: Executor,
@@ -36,6 +33,5 @@ export async function readBytes(
   { filter, page }: { readonly filter: Filter; readonly page: ColumnPage },
 ): Promise<BytesPart> {
   assertBytes(shape, page.column)
-  const short = { ...page, limit: Math.min(page.limit, MAX_BYTES_ROWS) }
-  return bytesOfRows(await findRows(builders, executor, shape, { filter, page: rowsOfColumn(short) }), short)
+  return bytesOfRows(await findRows(builders, executor, shape, { filter, page: rowsOfColumn(page) }), page)
 }

@@ -19,9 +19,8 @@ import { createRowReader, type SliceReader } from './slice-reader.ts'
 
 /** Rows of the first page. It is often enough, and engines return so few without slicing. */
 const FIRST_PAGE_SIZE = 64
-/** Maximum rows of a page, and of one of which only bodies are read. */
+/** Maximum rows of a page. All of them count as read, also those after the last that is needed. */
 const MAX_PAGE_SIZE = 1000
-const MAX_BODIES = 2048
 /** Target size of a page in bytes and characters, estimated from the page before. */
 const MAX_PAGE_BYTES = 4 * 1024 * 1024
 /** Rows and bytes opened between two yields. Slices start small and grow while they take little time. */
@@ -128,8 +127,7 @@ export class TableScan<Batch extends { readonly length: number }> {
     if (!plan.isConditional) meter.addRowsRead(rows.length)
     const bytes = this.#readsBytes ? bytesOf(rows) : 0
     this.#areShort = bytes < MAX_SLICE_BYTES
-    const maxRows = this.#reader.readsOnlyBodies ? MAX_BODIES : MAX_PAGE_SIZE
-    this.#page = next === undefined ? undefined : { ...page, limit: nextLimit(rows.length, bytes, maxRows), after: next }
+    this.#page = next === undefined ? undefined : { ...page, limit: nextLimit(rows.length, bytes), after: next }
     // Many queries end with their first page. Those need not yield.
     this.#yieldsBetween = page.after !== undefined
     // A page without rows has no slices between which it could.
@@ -183,8 +181,8 @@ function nextSize(size: number, isDue: boolean): number {
 }
 
 /** Number of rows that fit a page if they are as long as those before, which had so many bytes. */
-function nextLimit(rows: number, bytes: number, maxRows: number): number {
-  if (rows === 0) return maxRows
+function nextLimit(rows: number, bytes: number): number {
+  if (rows === 0) return MAX_PAGE_SIZE
   const fitting = Math.floor((MAX_PAGE_BYTES / Math.max(bytes, 1)) * rows)
-  return Math.max(1, Math.min(maxRows, fitting))
+  return Math.max(1, Math.min(MAX_PAGE_SIZE, fitting))
 }
