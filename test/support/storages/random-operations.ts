@@ -4,9 +4,7 @@ import fc from 'fast-check'
 import { isVaultError } from '../../../src/core/errors.ts'
 import type {
   Aggregate,
-  BytesPart,
   Cell,
-  ColumnPage,
   DeleteTarget,
   Filter,
   NewRow,
@@ -16,8 +14,8 @@ import type {
   Row,
   Storage,
 } from '../../../src/core/ports/storage.ts'
-import { slabItem } from '../../../src/core/util/slab.ts'
 import { unreachable } from '../../../src/core/util/unreachable.ts'
+import { wholeBytes, wholeColumn } from './whole-column.ts'
 
 export type Operation =
   | { readonly kind: 'insert'; readonly rows: readonly NewRow[] }
@@ -296,9 +294,9 @@ async function perform(storage: Storage, operation: Operation): Promise<unknown>
     case 'delete':
       return storage.delete(table, operation.target)
     case 'readColumn':
-      return wholeColumn(storage, operation)
+      return wholeColumn(storage, PLAYGROUND.name, operation)
     case 'readBytes':
-      return wholeBytes(storage, operation)
+      return wholeBytes(storage, PLAYGROUND.name, operation)
     case 'aggregate':
       return await storage.aggregate(table, operation.filter, operation.aggregates)
     case 'reserve':
@@ -308,32 +306,6 @@ async function perform(storage: Storage, operation: Operation): Promise<unknown>
     default:
       return unreachable(operation)
   }
-}
-
-/** Every part of a column: how long parts are differs by storage. */
-async function wholeColumn(
-  storage: Storage,
-  { filter, column, limit }: Extract<Operation, { readonly kind: 'readColumn' }>,
-): Promise<readonly Cell[]> {
-  const cells: Cell[] = []
-  let part = await storage.readColumn(PLAYGROUND.name, filter, { column, limit })
-  for (; part.next !== undefined; part = await storage.readColumn(PLAYGROUND.name, filter, { column, limit, after: part.next }))
-    cells.push(...part.cells)
-  return [...cells, ...part.cells]
-}
-
-async function wholeBytes(
-  storage: Storage,
-  { filter, column, limit }: Extract<Operation, { readonly kind: 'readBytes' }>,
-): Promise<readonly Cell[]> {
-  const cells: Cell[] = []
-  let page: ColumnPage | undefined = { column, limit }
-  while (page !== undefined) {
-    const { ids, cells: slab, next }: BytesPart = await storage.readBytes(PLAYGROUND.name, filter, page)
-    for (const [index, id] of ids.entries()) cells.push(id, slabItem(slab, index))
-    page = next === undefined ? undefined : { column, limit, after: next }
-  }
-  return cells
 }
 
 /**
