@@ -65,6 +65,7 @@ export type { FileScanner, ScannedFile, ScanVerdict } from './core/ports/scanner
 export type { Signer } from './core/ports/signer.ts'
 export type {
   Aggregate,
+  BytesPart,
   Cell,
   Changes,
   ColumnCells,

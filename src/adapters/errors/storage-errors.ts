@@ -52,6 +52,14 @@ export function engineError(engine: string, table: string | undefined, cause: Er
   return new VaultError('internal', `${engine} refused a statement${place}.`, table === undefined ? {} : { table }, { cause })
 }
 
+/** `internal`: a column of another type is read as bytes. */
+export function notBytesError(table: string, column: string): VaultError {
+  return new VaultError('internal', `Column ${quoted(column)} of table ${quoted(table)} has no bytes. Read it with readColumn.`, {
+    table,
+    column,
+  })
+}
+
 /** `data_loss`: an integer column holds other text. BigInt would quote it. */
 export function damagedIntegerError(): VaultError {
   return new VaultError(

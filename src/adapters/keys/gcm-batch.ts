@@ -1,5 +1,6 @@
 /** AES-256-GCM of many short messages with one key: one AES call for all counter blocks, the rest in the module. */
 import { required } from '../../core/util/at.ts'
+import { freeBytes } from '../../core/util/free-bytes.ts'
 import { type Slab, slabStart } from '../../core/util/slab.ts'
 import { type BlockCipher, createBlockCipher } from './block-cipher.ts'
 import { CAPACITY, getWasm, MAX_BATCH_ITEMS, REGION, type WasmModule } from './wasm.ts'
@@ -102,7 +103,7 @@ export function openBatch(key: GcmKey, batch: OpenBatch, items: readonly number[
     let end = start
     for (let room = CAPACITY.large; end < items.length && end - start < MAX_BATCH_ITEMS; end++) {
       const item = required(items[end])
-      const length = slabStart(bodies, item + 1) - slabStart(bodies, item)
+      const length = required(bodies.ends[item]) - slabStart(bodies, item)
       module.lengths[end - start] = length - overhead
       room -= length + MESSAGE_ROOM
       if (room < 0) break
@@ -149,8 +150,8 @@ export function openSingle(key: GcmKey, { body, prefixBytes, associatedData, aad
 }
 
 function openChunk(module: WasmModule, key: GcmKey, batch: OpenBatch, items: readonly number[]): void {
-  const { calls, memory } = module
-  const { aadBytes, prefixBytes, opened } = batch
+  const { calls } = module
+  const { aadBytes, prefixBytes } = batch
   const count = items.length
   copyIn(module, batch, items)
   const stride = prefixBytes + HALF_BYTES + TAG_BYTES
@@ -168,7 +169,6 @@ function openChunk(module: WasmModule, key: GcmKey, batch: OpenBatch, items: rea
     REGION.output,
   )
   const plainBytes = copyOut(module, batch, items)
-  for (let i = 0; i < count; i++) opened[required(items[i])] = required(memory[REGION.flags + i])
   calls.wipe(REGION.output, plainBytes + TAG_BYTES)
   calls.wipe(REGION.blocks, streamBytes)
 }
@@ -196,14 +196,16 @@ function copyIn(module: WasmModule, batch: OpenBatch, items: readonly number[]):
   }
 }
 
-/** Copies plaintexts to `out`. Returns their number of bytes. */
+/** Copies plaintexts to `out`, and which of them opened. Returns the number of bytes. */
 function copyOut(module: WasmModule, batch: OpenBatch, items: readonly number[]): number {
   let offset: number = REGION.output
   for (let from = 0; from < items.length; ) {
     const to = runEnd(items, from)
-    let bytes = 0
-    for (let i = from; i < to; i++) bytes += required(module.lengths[i])
-    batch.out.set(module.memory.subarray(offset, offset + bytes), required(batch.starts[required(items[from])]))
+    const first = required(items[from])
+    const start = required(batch.starts[first])
+    const bytes = required(batch.starts[first + to - from]) - start
+    batch.out.set(module.memory.subarray(offset, offset + bytes), start)
+    batch.opened.set(module.memory.subarray(REGION.flags + from, REGION.flags + to), first)
     offset += bytes
     from = to
   }
@@ -222,6 +224,7 @@ function encryptBlocks(module: WasmModule, key: GcmKey, bytes: number): void {
   const stream = cipher.update(module.memory.subarray(REGION.blocks, REGION.blocks + bytes))
   module.memory.set(stream, REGION.blocks)
   stream.fill(0)
+  freeBytes(stream)
 }
 
 /** Returns the platform's cipher if it is faster for so many blocks; undefined if the module is. */

@@ -181,32 +181,42 @@ function groupByKey(
   starts: Uint32Array,
 ): Iterable<Group> {
   const overhead = headerBytes + NONCE_BYTES + TAG_BYTES
+  const { bytes, ends, count } = bodies
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
   const groups = new Map<string, Group>()
   let group: Group | undefined
   let last = 0
-  for (let i = 0; i < bodies.count; i++) {
-    const offset = slabStart(bodies, i)
-    const length = slabStart(bodies, i + 1) - offset - overhead
-    starts[i + 1] = required(starts[i])
+  let offset = 0
+  let plainEnd = 0
+  for (let i = 0; i < count; i++) {
+    const half = offset + headerBytes
+    const end = required(ends[i])
+    const length = end - offset - overhead
+    offset = end
     const key = length < 0 ? undefined : keys.keyOf(required(versions[i]))
-    if (key === undefined) continue
-    starts[i + 1] = required(starts[i]) + length
-    if (group === undefined || group.key !== key || !isSameHalf(bodies.bytes, last, offset + headerBytes)) {
-      last = offset + headerBytes
-      const name = `${versions[i]}/${halfText(bodies.bytes, last)}`
-      group = groups.get(name) ?? { key, short: [], long: [] }
-      groups.set(name, group)
+    if (key !== undefined) {
+      plainEnd += length
+      if (group === undefined || group.key !== key || !isSameHalf(view, last, half)) {
+        last = half
+        const name = `${versions[i]}/${halfText(bytes, last)}`
+        group = groups.get(name) ?? { key, short: [], long: [] }
+        groups.set(name, group)
+      }
+      if (isShort(length, headerBytes)) group.short.push(i)
+      else group.long.push(i)
     }
-    if (isShort(length, headerBytes)) group.short.push(i)
-    else group.long.push(i)
+    starts[i + 1] = plainEnd
   }
   return groups.values()
 }
 
 /** True if the half nonces at two offsets are equal. */
-function isSameHalf(bytes: Uint8Array, one: number, other: number): boolean {
-  for (let i = 0; i < HALF_BYTES; i++) if (bytes[one + i] !== bytes[other + i]) return false
-  return true
+function isSameHalf(view: DataView, one: number, other: number): boolean {
+  return (
+    view.getUint32(one) === view.getUint32(other) &&
+    view.getUint32(one + 4) === view.getUint32(other + 4) &&
+    view.getUint32(one + 8) === view.getUint32(other + 8)
+  )
 }
 
 /** Bytes for converting one half nonce to text. Holds nothing between calls. */

@@ -4,8 +4,10 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { VaultError } from '../../core/errors.ts'
 import type { DeleteTarget, Storage, StorageHandle } from '../../core/ports/storage.ts'
 import type { ClosedByUsing } from '../../core/util/closed-by-using.ts'
+import { freeBytes } from '../../core/util/free-bytes.ts'
+import { copyToSlab } from '../../core/util/slab.ts'
 import { assertApplied, falseIfMissed } from '../errors/missed-patch.ts'
-import { endedError, outerStorageError, unpreparedError } from '../errors/storage-errors.ts'
+import { endedError, notBytesError, outerStorageError, unpreparedError } from '../errors/storage-errors.ts'
 import { aggregateRows } from './aggregate-rows.ts'
 import { deleteRows, insertRows, reserveIds, updateRows } from './change-rows.ts'
 import { findRows } from './find-rows.ts'
@@ -155,6 +157,15 @@ function createStorage(database: Database, enclosing: Transaction | undefined): 
       return { cells, next: rows.length < page.limit ? undefined : rows.at(-1)?.id }
     },
 
+    async readBytes(name, filter, { column, ...page }) {
+      const seen = view(name)
+      if (columnNamed(seen.table, column).type !== 'bytes') throw notBytesError(name, column)
+      const rows = findRows(seen, filter, { order: 'asc', ...page })
+      const cells = copyToSlab(rows.map(({ [column]: cell }) => (cell instanceof Uint8Array ? cell : NO_BYTES)))
+      const next = rows.length < page.limit ? undefined : rows.at(-1)?.id
+      return { ids: rows.map(({ id }) => id), cells, next, free: () => freeBytes(cells.bytes) }
+    },
+
     async aggregate(name, filter, aggregates) {
       const seen = view(name)
       return aggregateRows(seen.table, findRows(seen, filter, ALL_ROWS), aggregates)
@@ -162,6 +173,7 @@ function createStorage(database: Database, enclosing: Transaction | undefined): 
   }
 }
 
+const NO_BYTES = new Uint8Array(0)
 const ALL_ROWS = { order: 'asc', limit: Number.POSITIVE_INFINITY } as const
 
 function targetIds(table: MemoryTable, target: DeleteTarget): readonly number[] {

@@ -1,7 +1,7 @@
 /** Reads a part of one column as one text of its cells, without the ids and versions of rows. */
-import type { Cell, ColumnCells, ColumnPage, Filter } from '../../core/ports/storage.ts'
-import { columnOfRows, rowsOfColumn } from '../sql/column-of-rows.ts'
-import { columnType, type TableShape } from '../sql/table-shapes.ts'
+import type { BytesPart, Cell, ColumnCells, ColumnPage, Filter } from '../../core/ports/storage.ts'
+import { bytesOfRows, columnOfRows, rowsOfColumn } from '../sql/column-of-rows.ts'
+import { assertBytes, columnType, type TableShape } from '../sql/table-shapes.ts'
 import { findRows } from './read-rows.ts'
 import { guarded, type QueryBuilders } from './row-work.ts'
 import type { Executor } from './transaction-executor.ts'
@@ -23,4 +23,15 @@ export async function readColumn(
   const [[last, packed] = []] = await guarded(executor, builders.packedQueries.column(shape, filter, page), { shape })
   const cells: readonly Cell[] = typeof packed === 'string' ? unpackColumn(type, packed) : []
   return { cells, next: cells.length < page.limit ? undefined : Number(last) }
+}
+
+/** `Storage.readBytes`: the same rows, packed where they are many. */
+export async function readBytes(
+  builders: QueryBuilders,
+  executor: Executor,
+  shape: TableShape,
+  { filter, page }: { readonly filter: Filter; readonly page: ColumnPage },
+): Promise<BytesPart> {
+  assertBytes(shape, page.column)
+  return bytesOfRows(await findRows(builders, executor, shape, { filter, page: rowsOfColumn(page) }), page)
 }

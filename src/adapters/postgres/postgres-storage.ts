@@ -7,7 +7,7 @@ import { closedError } from '../errors/storage-errors.ts'
 import { isInsideTransaction } from '../sql/nested-transaction.ts'
 import { createSqlStatements } from '../sql/sql-statements.ts'
 import { createTableShapes, type TableShapes } from '../sql/table-shapes.ts'
-import { readColumn } from './column-reads.ts'
+import { readBytes, readColumn } from './column-reads.ts'
 import { commitChanges, getAndCommit } from './commit-changes.ts'
 import type { DriverPool } from './driver-connection.ts'
 import { createIdBlocks, type IdBlocks } from './id-blocks.ts'
@@ -133,6 +133,7 @@ function createStorage({ context, builders, shapes, ids }: HandleState, executor
     get: async (table, ids) => getRows(builders, executor, shapes.of(table), ids),
     find: async (table, filter, page) => findRows(builders, executor, shapes.of(table), { filter, page }),
     readColumn: async (table, filter, page) => readColumn(builders, executor, shapes.of(table), { filter, page }),
+    readBytes: async (table, filter, page) => readBytes(builders, executor, shapes.of(table), { filter, page }),
     update: async (table, patches) => updateRows(builders, executor, shapes.of(table), patches),
     delete: async (table, target) => deleteRows(builders, executor, shapes.of(table), target),
     aggregate: async (table, filter, aggregates) => aggregateRows(builders, executor, shapes.of(table), { filter, aggregates }),

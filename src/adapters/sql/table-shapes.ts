@@ -1,6 +1,6 @@
 /** The prepared tables of a handle: name, columns and column types. */
 import type { PhysicalColumn, PhysicalTable, PhysicalType } from '../../core/ports/storage.ts'
-import { unknownColumnError, unpreparedError } from '../errors/storage-errors.ts'
+import { notBytesError, unknownColumnError, unpreparedError } from '../errors/storage-errors.ts'
 
 /** A prepared table with the two columns every table has put in front: `id`, `version`, then its own. */
 export interface TableShape {
@@ -64,6 +64,11 @@ function keyOf(name: string, columns: readonly PhysicalColumn[]): string {
   const number = numbers.get(written) ?? numbers.size
   numbers.set(written, number)
   return `"${name}"${number}`
+}
+
+/** Throws `internal` unless a column is of bytes. */
+export function assertBytes(shape: TableShape, column: string): void {
+  if (columnType(shape, column) !== 'bytes') throw notBytesError(shape.name, column)
 }
 
 /** The type of a column. Throws `internal` for an unknown column. */

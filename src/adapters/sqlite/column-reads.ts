@@ -1,15 +1,15 @@
 /** Reads one column, a slice of ids after the other: the driver makes a list of cells much faster than a list for each row. */
 import { sql } from 'kysely'
 import type { Cell, ColumnCells, ColumnPage, Filter } from '../../core/ports/storage.ts'
-import { damagedIdError } from '../errors/storage-errors.ts'
 import { filterExpression, filterForm } from '../sql/filter-expression.ts'
 import { aliased, createSqlStatements } from '../sql/sql-statements.ts'
 import { columnType, type TableShape } from '../sql/table-shapes.ts'
 import { alongPath, BY_ID, indexedPart } from './access-path.ts'
 import { expandLists } from './expand-lists.ts'
-import { findRows, toCell } from './read-rows.ts'
+import { nextRange } from './next-range.ts'
+import { toCell } from './read-rows.ts'
 import { isNarrow } from './short-reads.ts'
-import { EVERY, endsBefore, sliceOf } from './sliced-scans.ts'
+import type { OnSnapshot } from './sliced-scans.ts'
 import { sqliteSqlDialect } from './sqlite-sql-dialect.ts'
 import { onlyStep, type TableWork } from './table-work.ts'
 
@@ -22,17 +22,14 @@ export function isReadByRows(shape: TableShape, filter: Filter): boolean {
 
 /** `Storage.readColumn` of any other filter: the cells in the next `limit` ids. */
 export async function readColumnSlice(
-  read: <T>(work: TableWork<T>) => T | Promise<T>,
+  read: OnSnapshot,
   { shape, filter }: { readonly shape: TableShape; readonly filter: Filter },
-  { column, after, limit }: ColumnPage,
+  page: ColumnPage,
 ): Promise<ColumnCells> {
-  const first = { order: 'asc', limit: 1, columns: [] } as const
-  const [next] = await read(findRows(shape, EVERY, after === undefined ? first : { ...first, after }))
-  if (next === undefined || endsBefore(filter, 'asc', next.id)) return { cells: [], next: undefined }
-  const last = next.id + limit - 1
-  if (!Number.isSafeInteger(next.id - 1) || !Number.isSafeInteger(last + 1)) throw damagedIdError(shape.name)
-  const cells = await read(columnCells(shape, sliceOf(filter)(next.id, last), column))
-  return { cells, next: last }
+  const range = await nextRange(read, { shape, filter }, page)
+  if (range === undefined) return { cells: [], next: undefined }
+  const cells = await read(columnCells(shape, range.filter, page.column))
+  return { cells, next: range.high }
 }
 
 /** The cells of a column in the rows that match, by id. */

@@ -7,7 +7,7 @@ import { sqliteSqlDialect } from './sqlite-sql-dialect.ts'
 import type { RawRow } from './table-work.ts'
 
 /** Cells longer than this are not worth the copies packing makes. */
-const MAX_CELL_BYTES = 2048
+export const MAX_CELL_BYTES = 2048
 
 /** Names of the three cells a packed statement returns, in order. */
 export const PACKED_COLUMNS = ['letter', 'numbers', 'bytes'] as const

@@ -1,6 +1,8 @@
 /** The reads of the storage port: one statement where that is short, else slices between which the event loop turns. */
 import type { Filter, Page, Row, Storage } from '../../core/ports/storage.ts'
-import { columnOfRows, rowsOfColumn } from '../sql/column-of-rows.ts'
+import { bytesOfRows, columnOfRows, rowsOfColumn } from '../sql/column-of-rows.ts'
+import { assertBytes, type TableShape } from '../sql/table-shapes.ts'
+import { readBytesRange } from './bytes-reads.ts'
 import { isReadByRows, readColumnSlice } from './column-reads.ts'
 import { rowsAtOnce } from './read-rows.ts'
 import { isCountedAtOnce, isShortAggregate, isShortFind, isWholeCount, MAX_SHORT_PAGE } from './short-reads.ts'
@@ -19,6 +21,19 @@ import type { TableWork } from './table-work.ts'
 /** Rows that are read in one statement however long they are: slices of one row each would cost more than they help. */
 const FEW_ROWS = 1
 
+/** Rows from which reading a column of bytes as one row pays. */
+const MIN_JOINED_LIMIT = 100
+/** Reads of a table by rows after one met a cell too long to be joined. */
+const READS_BY_ROWS = 100
+
+const byRows = new WeakMap<TableShape, number>()
+
+function isWorthJoining(shape: TableShape): boolean {
+  const left = byRows.get(shape) ?? 0
+  if (left > 0) byRows.set(shape, left - 1)
+  return left === 0
+}
+
 /** Where reads run: a short one at once, a scan on one snapshot or in the transaction that holds the connection. */
 export interface Reader {
   read<T>(work: TableWork<T>): T | Promise<T>
@@ -28,7 +43,7 @@ export interface Reader {
 export function createSlicedReads(
   { shapes, rows, yielder }: HandleState,
   { read, scan }: Reader,
-): Pick<Storage, 'get' | 'find' | 'readColumn' | 'aggregate'> {
+): Pick<Storage, 'get' | 'find' | 'readColumn' | 'readBytes' | 'aggregate'> {
   async function lastRow(table: string): Promise<Row | undefined> {
     return (await read(rows.find(table, EVERY, { order: 'desc', limit: 1, columns: [] })))[0]
   }
@@ -54,6 +69,15 @@ export function createSlicedReads(
       // A longer page of few rows would be looked for in slices, too.
       const short = { ...page, limit: Math.min(page.limit, MAX_SHORT_PAGE) }
       return columnOfRows(await find(table, filter, rowsOfColumn(short)), short)
+    },
+    async readBytes(table, filter, page) {
+      const shape = shapes.of(table)
+      assertBytes(shape, page.column)
+      const isJoined = page.limit >= MIN_JOINED_LIMIT && !isReadByRows(shape, filter) && isWorthJoining(shape)
+      const part = isJoined ? await scan((run) => readBytesRange(run, { shape, filter }, page)) : undefined
+      if (part !== undefined) return part
+      if (isJoined) byRows.set(shape, READS_BY_ROWS)
+      return bytesOfRows(await find(table, filter, rowsOfColumn(page)), page)
     },
     async aggregate(table, filter, aggregates) {
       if (isShortAggregate(shapes.of(table), filter, aggregates)) return read(rows.aggregate(table, filter, aggregates))

@@ -1,8 +1,8 @@
 /** The methods of the storage port over a runner of work: what reads, what writes, and what opens transactions. */
 import type { Changes, NewRow, PhysicalTable, Storage } from '../../core/ports/storage.ts'
-import { columnOfRows, rowsOfColumn } from '../sql/column-of-rows.ts'
+import { bytesOfRows, columnOfRows, rowsOfColumn } from '../sql/column-of-rows.ts'
 import { commitInTransaction } from '../sql/commit-in-transaction.ts'
-import type { TableShape, TableShapes } from '../sql/table-shapes.ts'
+import { assertBytes, type TableShape, type TableShapes } from '../sql/table-shapes.ts'
 import type { IdBlocks } from './id-blocks.ts'
 import { prepareWork } from './prepare-tables.ts'
 import type { RowWork } from './row-work.ts'
@@ -52,6 +52,10 @@ export function createPort({ shapes, rows }: HandleState, runner: WorkRunner): S
     },
     async readColumn(table, filter, page) {
       return columnOfRows(await runner.read(rows.find(table, filter, rowsOfColumn(page))), page)
+    },
+    async readBytes(table, filter, page) {
+      assertBytes(shapes.of(table), page.column)
+      return bytesOfRows(await runner.read(rows.find(table, filter, rowsOfColumn(page))), page)
     },
     async update(table, patches) {
       return runner.write(rows.update(table, patches))

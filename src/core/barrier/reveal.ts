@@ -24,22 +24,33 @@ import { openBodies } from '../sealing/open.ts'
 import { required } from '../util/at.ts'
 import type { ByteWriter } from '../util/bytes.ts'
 import { readI64, readU32, readUtf8 } from '../util/bytes.ts'
+import { freeBytes } from '../util/free-bytes.ts'
 import type { Slab } from '../util/slab.ts'
 import { slabStart, toSlab } from '../util/slab.ts'
 import type { JsonValue } from '../values/column-type.ts'
 import { type Barrier, UNKNOWN_KEY } from './barrier.ts'
 import { encodeRecordIds } from './record-ids.ts'
+import type { SealedRows } from './sealed-rows.ts'
 import type { TokenMetadata } from './token-metadata.ts'
 import { setTokenCheck } from './token-metadata.ts'
 
 /** Redacted values by column name. */
 export type Fields = { [column: string]: JsonValue }
 
+/** Rows in order: their ids, and their cells where these were read. */
+interface RowsToOpen {
+  readonly ids: readonly number[]
+  readonly rows: readonly Row[] | undefined
+}
+
 /** A cursor over opened rows. `to` selects the row that the other methods read. */
 export class OpenRows {
   readonly #barrier: Barrier
   readonly #table: Table
-  readonly #rows: readonly Row[]
+  /** The row ids, in order. */
+  readonly ids: readonly number[]
+  /** Undefined if only the bodies were read: then no plain column is. */
+  readonly #rows: readonly Row[] | undefined
   readonly #bodies: Slab
   readonly #opened: Uint8Array
   readonly #map: CellMap
@@ -49,13 +60,15 @@ export class OpenRows {
   readonly #digests: StoredDigests | undefined
   #index = 0
 
-  /** `opened` has the bodies of the rows; undefined if only plain columns are read. */
-  constructor(barrier: Barrier, table: Table, rows: readonly Row[], bodies: Opened | undefined) {
+  /** `bodies` has the opened bodies of the rows; undefined if only plain columns are read. */
+  constructor(barrier: Barrier, table: Table, { ids, rows }: RowsToOpen, bodies: Opened | undefined) {
     const { plaintexts, opened } = bodies ?? UNOPENED
+    const isCompared = bodies !== undefined && rows !== undefined && barrier.reportMismatch !== undefined
     this.#barrier = barrier
     this.#isSealed = bodies !== undefined
-    this.#digests = bodies === undefined || barrier.reportMismatch === undefined ? undefined : storedDigests(table, rows)
+    this.#digests = isCompared ? storedDigests(table, rows) : undefined
     this.#table = table
+    this.ids = ids
     this.#rows = rows
     this.#bodies = plaintexts
     this.#opened = opened
@@ -68,7 +81,7 @@ export class OpenRows {
     if (!this.#isSealed) return
     const end = required(this.#bodies.ends[index])
     const isAuthentic = this.#opened[index] === 1 && mapCells(this.#bodies.bytes, slabStart(this.#bodies, index), end, this.#map)
-    if (!isAuthentic) throw unreadable(this.#barrier, this.#table, required(this.#rows[index]).id)
+    if (!isAuthentic) throw unreadable(this.#barrier, this.#table, required(this.ids[index]))
     if (this.#digests !== undefined) compareDigests(this.#barrier, this.#digests, this.#map, index)
   }
 
@@ -76,11 +89,28 @@ export class OpenRows {
   value(column: Column): unknown {
     if (column.token?.expires === true) return null
     if (column.plain !== undefined) {
-      const cell = required(this.#rows[this.#index])[column.plain] ?? null
+      const cell = required(this.#rows?.[this.#index])[column.plain] ?? null
       return cell === null ? null : plainValue(column, cell, this.#table.name)
     }
     const start = valueStart(this.#map, column.ordinal)
     return start < 0 ? null : column.type.read(this.#bodies.bytes, start, valueEnd(this.#map, column.ordinal))
+  }
+
+  /** Tests the bytes of the value of a sealed column: false if the record has none, undefined if they are more than `maxBytes`. */
+  testBytes(
+    { ordinal }: Column,
+    maxBytes: number,
+    test: (bytes: Uint8Array, start: number, end: number) => boolean,
+  ): boolean | undefined {
+    const start = valueStart(this.#map, ordinal)
+    if (start < 0) return false
+    const end = valueEnd(this.#map, ordinal)
+    return end - start > maxBytes ? undefined : test(this.#bodies.bytes, start, end)
+  }
+
+  /** Frees the memory of the opened bodies. The cursor cannot be used afterwards. */
+  free(): void {
+    freeBytes(this.#bodies.bytes)
   }
 
   /** Copies the token metadata of a column into a slot. */
@@ -159,31 +189,42 @@ function compareDigests(barrier: Barrier, { table, rows, states }: StoredDigests
 
 /** Returns a cursor over rows. A row that fails authentication throws only when the cursor moves to it. */
 export function openRows(barrier: Barrier, table: Table, rows: readonly Row[]): OpenRows {
-  return new OpenRows(barrier, table, rows, openSealed(barrier, table.objectId, rows))
+  const ids = idsOf(rows)
+  return new OpenRows(barrier, table, { ids, rows }, openSlab(barrier, table.objectId, ids, toSlab(rows.map(bodyOf))))
+}
+
+/** The same for rows of which only the bodies were read. The cursor has no plain columns. */
+export function openSealedRows(barrier: Barrier, table: Table, { ids, bodies }: SealedRows): OpenRows {
+  return new OpenRows(barrier, table, { ids, rows: undefined }, openSlab(barrier, table.objectId, ids, bodies))
 }
 
 /** Returns a cursor that reads only these columns. If all of them are plain, no body is opened. */
 export function openColumns(barrier: Barrier, table: Table, rows: readonly Row[], columns: readonly Column[]): OpenRows {
   const isBodiless = columns.every((column) => column.plain !== undefined)
-  return isBodiless ? new OpenRows(barrier, table, rows, undefined) : openRows(barrier, table, rows)
+  return isBodiless ? new OpenRows(barrier, table, { ids: idsOf(rows), rows }, undefined) : openRows(barrier, table, rows)
 }
 
 /** Opens the bodies of rows of one object id. A row without a body does not open, like one that was changed. */
 export function openSealed(barrier: Barrier, objectId: number, rows: readonly Row[]): Opened {
-  const ids = rows.map((row) => row.id)
-  const bodies = toSlab(rows.map(bodyOf))
+  return openSlab(barrier, objectId, idsOf(rows), toSlab(rows.map(bodyOf)))
+}
+
+function openSlab(barrier: Barrier, objectId: number, ids: readonly number[], bodies: Slab): Opened {
   const opened = openBodies(barrier.ring, { vault: barrier.vault, objectId }, ids, bodies)
-  if (barrier.signalsUnknownKeys === true && opened.opened.includes(0)) assertKnownKeys(barrier, rows)
+  if (barrier.signalsUnknownKeys === true && opened.opened.includes(0)) assertKnownKeys(barrier, bodies)
   return opened
 }
 
 /** Throws UNKNOWN_KEY if a body names a key that this process does not know. */
-function assertKnownKeys({ ring }: Barrier, rows: readonly Row[]): void {
-  for (const row of rows) {
-    const body = bodyOf(row)
-    const version = readVersion(body, 0, body.length)
+function assertKnownKeys({ ring }: Barrier, bodies: Slab): void {
+  for (let i = 0; i < bodies.count; i++) {
+    const version = readVersion(bodies.bytes, slabStart(bodies, i), slabStart(bodies, i + 1))
     if (version !== 0 && !ring.hasVersion(version)) throw UNKNOWN_KEY
   }
+}
+
+function idsOf(rows: readonly Row[]): number[] {
+  return rows.map(({ id }) => id)
 }
 
 /** Returns the fields of each row, in order, each redacted at the level of its view. Throws `data_loss` for a row that fails authentication. */

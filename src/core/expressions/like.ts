@@ -51,6 +51,17 @@ export function endsInLoneEscape(pattern: string): boolean {
   return backslashes % 2 === 1
 }
 
+/**
+ * Returns the texts between the `%` of a pattern; undefined if one has `_`, a lone surrogate, or more than `maxLength` characters, or if the
+ * pattern ends in a backslash that escapes nothing.
+ */
+export function fixedPieces(pattern: string, maxLength: number): readonly string[] | undefined {
+  if (endsInLoneEscape(pattern)) return undefined
+  const segments = segmentsOf(pattern, asIs)
+  if (!segments.every((segment) => segment.length <= maxLength && segment.every(isSearchable))) return undefined
+  return segments.map((segment) => String.fromCodePoint(...segment))
+}
+
 /** In a segment: any one code point. All other numbers are code points. */
 const ONE = -1
 

@@ -1,4 +1,5 @@
 /** The storage port: physical tables of cells in a database engine. The port does not know vaults. Source: docs/storage-port.md. */
+import type { Slab } from '../util/slab.ts'
 
 /** Highest row id: a pointer has 48 bits for it. */
 export const MAX_ROW_ID = 2 ** 48 - 1
@@ -121,6 +122,18 @@ export interface ColumnCells {
   readonly next: number | undefined
 }
 
+/** A part of a column of bytes, without an object for each row. */
+export interface BytesPart {
+  /** The ids of its rows, rising. There can be fewer than the limit, or none, also where more follow. */
+  readonly ids: readonly number[]
+  /** One cell for each row, side by side, in memory that is not that of a stored row. Null is empty. */
+  readonly cells: Slab
+  /** Frees the memory of the cells, where that is possible before it is collected as garbage. The caller no longer uses them. */
+  free?(): void
+  /** The id after which the next part begins; undefined at the end. */
+  readonly next: number | undefined
+}
+
 /**
  * An aggregate over the rows that match a filter, computed by the engine. Nulls are ignored. `sum` is of integers only: core adds doubles
  * itself, because engines round after each value.
@@ -167,6 +180,8 @@ export interface Storage {
   find(table: string, filter: Filter, page: Page): Promise<readonly Row[]>
   /** Returns a part of one column in the rows that match a filter, in rising order of ids. It costs less than rows. */
   readColumn(table: string, filter: Filter, page: ColumnPage): Promise<ColumnCells>
+  /** Returns a part of one column of bytes and the ids of its rows, as `readColumn` does. Throws `internal` for another type. */
+  readBytes(table: string, filter: Filter, page: ColumnPage): Promise<BytesPart>
   /**
    * Applies each patch whose `version` and `expected` cells equal the stored ones, and increments the version. Patches are applied in order, also several of one row.
    * Returns one boolean per patch, in order: whether it was applied. Throws `conflict` without applying any.
@@ -203,7 +218,7 @@ export interface Storage {
 }
 
 /** The methods of a storage that change no stored row. */
-export type StorageReads = Pick<Storage, 'reserveIds' | 'get' | 'find' | 'readColumn' | 'aggregate'>
+export type StorageReads = Pick<Storage, 'reserveIds' | 'get' | 'find' | 'readColumn' | 'readBytes' | 'aggregate'>
 
 /** A storage as an application opens it: the port, and methods of the handle. */
 export interface StorageHandle extends Storage {

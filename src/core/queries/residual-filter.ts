@@ -4,10 +4,12 @@
  */
 import type { Barrier } from '../barrier/barrier.ts'
 import { encodeRecordIds } from '../barrier/record-ids.ts'
-import { openColumns } from '../barrier/reveal.ts'
+import { type OpenRows, openColumns, openSealedRows } from '../barrier/reveal.ts'
 import { allOf, columnsOf, splitConjuncts } from '../expressions/columns-of.ts'
 import type { Condition, ValueOf } from '../expressions/condition.ts'
 import { compileSuspending } from '../expressions/evaluate-condition.ts'
+import { MAX_UTF8_BYTES } from '../expressions/utf8-match.ts'
+import { createColumnTest } from '../expressions/utf8-test.ts'
 import type { Row } from '../ports/storage.ts'
 import { compiledConditions } from '../row-access/evaluate-access.ts'
 import type { Column, Table } from '../schema/layout.ts'
@@ -18,16 +20,19 @@ import { guaranteedGrants, isVisibleTo } from '../sql/source-access.ts'
 import { required } from '../util/at.ts'
 import { unreachable } from '../util/unreachable.ts'
 import type { Writable } from '../util/writable.ts'
+import { isSealed, type ScannedRows, sliceOf } from './scanned-rows.ts'
 
 /** Filters slices of rows. */
 export interface ResidualFilter {
   /** The physical columns that it reads; storage need not return others. */
   readonly columns: readonly string[]
+  /** True if it reads nothing of a row but id and body. */
+  readonly readsOnlyBodies: boolean
   /**
    * Calls `take` for the visible rows among these, at most `max`, in order, and returns their number. Throws `data_loss` if a body that must
    * be opened fails authentication, and `LongMatch`: the caller then drops what was taken.
    */
-  each(rows: readonly Row[], max: number, take: (current: CurrentRow, grants: RowGrants) => void): number
+  each(rows: ScannedRows, max: number, take: (current: CurrentRow, grants: RowGrants) => void): number
 }
 
 /** The row that a filter is at. One object is all rows of a slice in turn, so `take` must copy what it keeps. */
@@ -46,6 +51,8 @@ export function createResidualFilter(barrier: Barrier, plan: SourcePlan): Residu
   for (const condition of splitConjuncts(plan.residual)) (isOnPlain(condition) ? onPlain : onOpened).push(condition)
   const passesPlain = createTest(onPlain)
   const passesOpened = createTest(onOpened)
+  const [only, ...others] = onOpened
+  const onBytes = only !== undefined && others.length === 0 ? createColumnTest(only) : undefined
   const evaluator = createRowEvaluator(plan)
   const filtersOpened = plan.isConditional || onOpened.length > 0
   const columns = passesOpened.columns.concat(plan.isConditional ? plan.source.access.conditionColumns : [], plan.projected)
@@ -56,29 +63,44 @@ export function createResidualFilter(barrier: Barrier, plan: SourcePlan): Residu
     const visible = evaluator.isOnPlain ? onlyPassing(barrier, plan.source.table, { ...evaluator, rows, test: isVisible }) : rows
     return passesPlain.isAlwaysTrue ? visible : onlyPassing(barrier, plan.source.table, { ...passesPlain, rows: visible })
   }
+  // Without conditions on opened rows, only rows of the result are opened.
+  const upTo = <T extends ScannedRows>(rows: T, max: number): ScannedRows =>
+    filtersOpened || rows.length <= max ? rows : sliceOf(rows, 0, max)
+  const open = (rows: ScannedRows, max: number): OpenRows | undefined => {
+    const left = upTo(isSealed(rows) ? rows : survivorsOf(rows), max)
+    if (left.length === 0) return undefined
+    const { table } = plan.source
+    return isSealed(left) ? openSealedRows(barrier, table, left) : openColumns(barrier, table, left, columns)
+  }
   const each: ResidualFilter['each'] = (rows, max, take) => {
-    const survivors = survivorsOf(rows)
-    // Without conditions on opened rows, only rows of the result are opened.
-    const opened = filtersOpened || survivors.length <= max ? survivors : survivors.slice(0, max)
-    if (opened.length === 0) return 0
-    const cursor = openColumns(barrier, plan.source.table, opened, columns)
-    const ids = readsIds ? encodeRecordIds(barrier.ring, plan.source.table, idsOf(opened)) : []
+    const opened = open(rows, max)
+    if (opened === undefined) return 0
+    const publicIds = readsIds ? encodeRecordIds(barrier.ring, plan.source.table, opened.ids) : []
+    const { length } = opened.ids
     let index = 0
-    const cellOf: ValueOf = ({ column }) => (column === undefined ? required(ids[index]) : cursor.value(column))
+    const cellOf: ValueOf = ({ column }) => (column === undefined ? required(publicIds[index]) : opened.value(column))
+    const passes = (): boolean => {
+      if (passesOpened.isAlwaysTrue) return true
+      const known = onBytes && opened.testBytes(onBytes.column, MAX_UTF8_BYTES, onBytes.test)
+      return known ?? passesOpened.test(cellOf)
+    }
     const current: Writable<CurrentRow> = { id: 0, publicId: undefined, cellOf }
     let taken = 0
-    for (; index < opened.length && taken < max; index++) {
-      cursor.to(index)
+    for (; index < length && taken < max; index++) {
+      opened.to(index)
       const grants = evaluator.grantsOf(cellOf)
-      if (grants === undefined || !passesOpened.test(cellOf)) continue
-      current.id = required(opened[index]).id
-      current.publicId = ids[index]
+      if (grants === undefined || !passes()) continue
+      current.id = required(opened.ids[index])
+      current.publicId = publicIds[index]
       take(current, grants)
       taken++
     }
+    opened.free()
     return taken
   }
-  return { columns: physicalOf(passesPlain.columns.concat(columns)), each }
+  const physical = physicalOf(passesPlain.columns.concat(columns))
+  const readsOnlyBodies = physical.length === 1 && physical[0] === BODY && !evaluator.isOnPlain && passesPlain.isAlwaysTrue
+  return { columns: physical, readsOnlyBodies, each }
 }
 
 /** The physical columns that contain these values: the body for all sealed columns. */

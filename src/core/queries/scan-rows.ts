@@ -1,17 +1,25 @@
 /** Reads a table for a query: page by page in order of id, in slices short enough to keep the event loop responsive. */
 import type { Barrier } from '../barrier/barrier.ts'
 import { LongMatch } from '../expressions/like.ts'
-import { bytesOfRows, endOfSlice } from '../maintenance/row-bytes.ts'
-import type { Filter, Page, PhysicalType, Row, StorageReads } from '../ports/storage.ts'
+import type { Filter, Page, PhysicalType, StorageReads } from '../ports/storage.ts'
 import type { SourcePlan } from '../sql/plan.ts'
 import type { BudgetMeter } from './budget-meter.ts'
 import type { BufferedRow } from './buffered-row.ts'
 import { createResidualFilter } from './residual-filter.ts'
+import {
+  bytesOf,
+  endOf,
+  readScannedBodies,
+  readScannedRows,
+  type ScannedPage,
+  type ScannedRows,
+  sliceOf,
+} from './scanned-rows.ts'
 import { createRowReader, type SliceReader } from './slice-reader.ts'
 
 /** Rows of the first page. It is often enough, and engines return so few without slicing. */
 const FIRST_PAGE_SIZE = 64
-/** Maximum rows of a page. */
+/** Maximum rows of a page. All of them count as read, also those after the last that is needed. */
 const MAX_PAGE_SIZE = 1000
 /** Target size of a page in bytes and characters, estimated from the page before. */
 const MAX_PAGE_BYTES = 4 * 1024 * 1024
@@ -20,7 +28,7 @@ const FIRST_SLICE_SIZE = 64
 const MAX_SLICE_SIZE = 500
 const MAX_SLICE_BYTES = 512 * 1024
 
-const NO_ROWS: readonly Row[] = []
+const NO_ROWS: ScannedRows = []
 
 /** What reading needs. */
 export interface ScanContext {
@@ -57,7 +65,9 @@ export class TableScan<Batch extends { readonly length: number }> {
   readonly #readsBytes: boolean
   /** The page to read after the rows; undefined if there is none. */
   #page: Page | undefined
-  #rows: readonly Row[] = NO_ROWS
+  #rows: ScannedRows = NO_ROWS
+  /** Frees the memory of these rows. */
+  #free: (() => void) | undefined
   /** True if all of these together are a short slice, so that none of them need be measured again. */
   #areShort = true
   /** Rows already read of these, and rows to read in the next slice. */
@@ -89,12 +99,14 @@ export class TableScan<Batch extends { readonly length: number }> {
         await this.#scanned.meter.yield()
       }
       if (this.#start === this.#rows.length) {
-        const page = this.#page
-        if (page === undefined) return undefined
         // The rows before are not kept alive while the next are read.
         this.#rows = NO_ROWS
         this.#start = 0
-        this.#addPage(page, await this.#storage.find(this.#scanned.plan.source.table.physical.name, this.#filter, page))
+        this.#free?.()
+        this.#free = undefined
+        const page = this.#page
+        if (page === undefined) return undefined
+        this.#addPage(page, await this.#readPage(page))
       } else {
         const batch = await this.#readSlice()
         if (batch.length > 0) return batch
@@ -103,27 +115,33 @@ export class TableScan<Batch extends { readonly length: number }> {
     return undefined
   }
 
-  #addPage(page: Page, rows: readonly Row[]): void {
+  #readPage(page: Page): Promise<ScannedPage> {
+    const { name } = this.#scanned.plan.source.table.physical
+    const read = this.#reader.readsOnlyBodies ? readScannedBodies : readScannedRows
+    return read(this.#storage, name, this.#filter, page)
+  }
+
+  #addPage(page: Page, { rows, next, free }: ScannedPage): void {
     const { plan, meter } = this.#scanned
     // Rows hidden from the caller do not count against the row budget; otherwise the budget would reveal how many there are.
     if (!plan.isConditional) meter.addRowsRead(rows.length)
-    const last = rows.at(-1)
-    const isLast = last === undefined || rows.length < page.limit
-    const bytes = this.#readsBytes ? bytesOfRows(rows) : 0
+    const bytes = this.#readsBytes ? bytesOf(rows) : 0
     this.#areShort = bytes < MAX_SLICE_BYTES
-    this.#page = isLast ? undefined : { ...page, limit: nextLimit(rows.length, bytes), after: last.id }
+    this.#page = next === undefined ? undefined : { ...page, limit: nextLimit(rows.length, bytes), after: next }
     // Many queries end with their first page. Those need not yield.
     this.#yieldsBetween = page.after !== undefined
+    // A page without rows has no slices between which it could.
+    this.#mustYield = rows.length === 0 && meter.shouldYield()
     this.#rows = rows
+    this.#free = free
   }
 
   async #readSlice(): Promise<Batch> {
     const { plan, meter } = this.#scanned
     const end = this.#areShort
       ? Math.min(this.#rows.length, this.#start + this.#size)
-      : endOfSlice(this.#rows, this.#start, { size: this.#size, maxBytes: MAX_SLICE_BYTES })
-    const isWhole = this.#start === 0 && end === this.#rows.length
-    const batch = await this.#read(isWhole ? this.#rows : this.#rows.slice(this.#start, end))
+      : endOf(this.#rows, this.#start, { size: this.#size, maxBytes: MAX_SLICE_BYTES })
+    const batch = await this.#read(sliceOf(this.#rows, this.#start, end))
     if (plan.isConditional) meter.addRowsRead(batch.length)
     const isDue = meter.shouldYield()
     this.#mustYield = isDue || this.#yieldsBetween
@@ -134,7 +152,7 @@ export class TableScan<Batch extends { readonly length: number }> {
   }
 
   /** Reads a slice. Matches long texts in steps, so that time limit and signal end them too. */
-  async #read(rows: readonly Row[]): Promise<Batch> {
+  async #read(rows: ScannedRows): Promise<Batch> {
     const { meter } = this.#scanned
     for (;;) {
       try {
@@ -164,6 +182,7 @@ function nextSize(size: number, isDue: boolean): number {
 
 /** Number of rows that fit a page if they are as long as those before, which had so many bytes. */
 function nextLimit(rows: number, bytes: number): number {
+  if (rows === 0) return MAX_PAGE_SIZE
   const fitting = Math.floor((MAX_PAGE_BYTES / Math.max(bytes, 1)) * rows)
   return Math.max(1, Math.min(MAX_PAGE_SIZE, fitting))
 }

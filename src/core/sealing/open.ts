@@ -1,6 +1,7 @@
 /** Opens sealed bodies. Only barrier/reveal.ts imports this file. */
 import type { KeyRing, Opened } from '../ports/keys.ts'
 import { required } from '../util/at.ts'
+import { freeBytes } from '../util/free-bytes.ts'
 import type { Slab } from '../util/slab.ts'
 import { slabStart } from '../util/slab.ts'
 import type { Address } from './associated-data.ts'
@@ -16,5 +17,7 @@ export function openBodies(ring: KeyRing, address: Address, ids: readonly number
   const versions = new Uint16Array(bodies.count)
   for (let i = 0; i < bodies.count; i++) versions[i] = readVersion(bodies.bytes, slabStart(bodies, i), required(bodies.ends[i]))
   const associatedData = writeAssociatedData(address, ids, (index) => required(versions[index]))
-  return ring.open(RECORD_PURPOSE, HEADER_BYTES, versions, bodies, associatedData)
+  const opened = ring.open(RECORD_PURPOSE, HEADER_BYTES, versions, bodies, associatedData)
+  freeBytes(associatedData)
+  return opened
 }

@@ -20,14 +20,33 @@ export function slabItem(slab: Slab, index: number): Uint8Array {
 
 /** Returns a list of byte strings as one slab: a view of them if they lie side by side in one buffer, as some storages return them, else a copy. */
 export function toSlab(items: readonly Uint8Array[]): Slab {
-  const count = items.length
-  const ends = new Uint32Array(count)
+  const { ends, size } = endsOf(items)
+  return { bytes: sideBySide(items, size) ?? copyOf(items, size), ends, count: items.length }
+}
+
+/** Returns a copy of a list of byte strings as one slab. */
+export function copyToSlab(items: readonly Uint8Array[]): Slab {
+  const { ends, size } = endsOf(items)
+  return { bytes: copyOf(items, size), ends, count: items.length }
+}
+
+/** Returns the items of a slab from index `from` to `to` (exclusive), as views of the same bytes. */
+export function sliceSlab(slab: Slab, from: number, to: number): Slab {
+  const start = slabStart(slab, from)
+  const end = slabStart(slab, to)
+  const ends = slab.ends.slice(from, to)
+  if (start > 0) for (let i = 0; i < ends.length; i++) ends[i] = required(ends[i]) - start
+  return { bytes: slab.bytes.subarray(start, end), ends, count: to - from }
+}
+
+function endsOf(items: readonly Uint8Array[]): { readonly ends: Uint32Array; readonly size: number } {
+  const ends = new Uint32Array(items.length)
   let size = 0
-  for (let i = 0; i < count; i++) {
+  for (let i = 0; i < items.length; i++) {
     size += required(items[i]).length
     ends[i] = size
   }
-  return { bytes: sideBySide(items, size) ?? copyOf(items, size), ends, count }
+  return { ends, size }
 }
 
 /** Returns all items as one view; undefined if they do not lie side by side. */

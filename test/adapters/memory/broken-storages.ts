@@ -3,6 +3,7 @@
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import { isVaultError, VaultError } from '../../../src/core/errors.ts'
 import type { Cell, Filter, Row, Storage, StorageHandle } from '../../../src/core/ports/storage.ts'
+import { copyToSlab, slabItem } from '../../../src/core/util/slab.ts'
 
 /** Returns the faulty methods over a correct storage. */
 type Fault = (storage: Storage) => Partial<Storage>
@@ -104,6 +105,23 @@ export const FAULTS = {
     async readColumn(table, filter, page) {
       const { cells, next } = await storage.readColumn(table, filter, page)
       return { cells: cells.filter((cell) => cell !== null), next }
+    },
+  }),
+  'a column of bytes ends with its first part': (storage) => ({
+    readBytes: async (table, filter, page) => ({ ...(await storage.readBytes(table, filter, page)), next: undefined }),
+  }),
+  'a column of bytes leaves out its nulls': (storage) => ({
+    async readBytes(table, filter, page) {
+      const part = await storage.readBytes(table, filter, page)
+      const kept = part.ids.flatMap((id, index) => (slabItem(part.cells, index).length > 0 ? [{ id, index }] : []))
+      return { ...part, ids: kept.map(({ id }) => id), cells: copyToSlab(kept.map(({ index }) => slabItem(part.cells, index))) }
+    },
+  }),
+  'a column of bytes has those of the row before': (storage) => ({
+    async readBytes(table, filter, page) {
+      const part = await storage.readBytes(table, filter, page)
+      const cells = part.ids.map((_, index) => slabItem(part.cells, Math.max(0, index - 1)))
+      return { ...part, cells: copyToSlab(cells) }
     },
   }),
   'sums are cut to 64 bits': (storage) => ({

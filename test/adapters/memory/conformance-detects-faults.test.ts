@@ -21,6 +21,9 @@ const NOTICED_BY: Record<FaultName, readonly string[]> = {
   'a descending page ignores its start': ['O6', 'O9'],
   'a column ends with its first part': ['L1', 'L2'],
   'a column leaves out its nulls': ['L1', 'L2'],
+  'a column of bytes ends with its first part': ['L6', 'L7'],
+  'a column of bytes leaves out its nulls': ['L6', 'L7'],
+  'a column of bytes has those of the row before': ['L6', 'L7'],
   'sums are cut to 64 bits': ['M8', 'M9'],
 }
 

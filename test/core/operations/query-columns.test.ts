@@ -45,12 +45,12 @@ describe('aggregates of one plain column', () => {
     ' WHERE weight > 0',
     ' WHERE weight IS NULL',
     ' WHERE size > 9999',
-  ])('are those of the sealed column, which is read with its rows%s', async (where) => {
+  ])('are those of the sealed column, of which only the bodies are read%s', async (where) => {
     const [ofColumn] = await queries.query(ALL_OF('weight') + where)
     expect(verbs()).toEqual(new Set(['readColumn']))
     queries.forget()
     expect(await queries.query(ALL_OF('sealed') + where)).toEqual([ofColumn])
-    expect(verbs()).toEqual(new Set(['find']))
+    expect(verbs()).toEqual(new Set(['readBytes']))
   })
 
   it('are explained, and open nothing', async () => {

@@ -120,3 +120,38 @@ it('gives 10,000 columns different marks as often as 20 bits can, and never one 
   expect(new Set(marks).size).toBeGreaterThan(9900)
   expect(new Set(Array.from({ length: 15 }, (_, tag) => cellMark(tag + 1, 'same'))).size).toBe(15)
 })
+
+it('one map has nothing left over of other bodies of its buffer, in any order, for 100 random lists', () => {
+  const random = seededRandom('maps')
+  for (let round = 0; round < 100; round++) {
+    const bodies = Array.from({ length: 8 }, () =>
+      Array.from(
+        { length: 5 },
+        (_, ordinal): Cell => ({
+          ordinal,
+          check: (['shared', 'own', 'none'] as const)[Math.floor(random() * 3)] ?? 'none',
+          value: random() < 0.3 ? undefined : new Uint8Array(Math.floor(random() * 3)).fill(ordinal),
+        }),
+      ).filter(() => random() < 0.6),
+    )
+    const written = bodies.map(write)
+    const bytes = new Uint8Array(written.flatMap((body) => [...body]))
+    const starts = written.map((_, index) => written.slice(0, index).reduce((sum, { length }) => sum + length, 0))
+    const map = createCellMap(specsOf(5))
+    for (let step = 0; step < 20; step++) {
+      const index = Math.floor(random() * bodies.length)
+      const start = starts[index] ?? 0
+      expect(mapCells(bytes, start, start + (written[index]?.length ?? 0), map)).toBe(true)
+      const found = Array.from({ length: 5 }, (_, ordinal) => {
+        const value = valueStart(map, ordinal)
+        const check = checkStart(map, ordinal)
+        return {
+          value: value < 0 ? undefined : bytes.slice(value, valueEnd(map, ordinal)),
+          check: check < 0 ? 'none' : check === map.recordCheck ? 'shared' : 'own',
+        }
+      })
+      const alone = read(written[index] ?? new Uint8Array(0), 5)
+      expect(found).toEqual(alone)
+    }
+  }
+})

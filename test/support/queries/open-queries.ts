@@ -27,7 +27,7 @@ export type Record_ = Readonly<Record<string, unknown>>
 
 /** One call of the storage. */
 export interface Call {
-  readonly verb: 'find' | 'readColumn' | 'aggregate'
+  readonly verb: 'find' | 'readColumn' | 'readBytes' | 'aggregate'
   readonly table: string
   readonly rows: number
 }
@@ -139,6 +139,11 @@ function watched(storage: Storage, calls: Call[]): Storage {
     async readColumn(table, filter, page) {
       const part = await storage.readColumn(table, filter, page)
       calls.push({ verb: 'readColumn', table, rows: part.cells.length })
+      return part
+    },
+    async readBytes(table, filter, page) {
+      const part = await storage.readBytes(table, filter, page)
+      calls.push({ verb: 'readBytes', table, rows: part.ids.length })
       return part
     },
     async aggregate(table, filter, aggregates) {

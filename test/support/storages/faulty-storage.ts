@@ -59,6 +59,10 @@ export function faultyStorage(sound: StorageHandle): FaultyStorage {
         assertSound('readColumn', table)
         return inner.readColumn(table, filter, page)
       },
+      async readBytes(table, filter, page) {
+        assertSound('readBytes', table)
+        return inner.readBytes(table, filter, page)
+      },
       async update(table, patches) {
         assertSound('update', table)
         return inner.update(table, patches)

@@ -15,6 +15,7 @@ import type {
   Storage,
 } from '../../../src/core/ports/storage.ts'
 import { unreachable } from '../../../src/core/util/unreachable.ts'
+import { wholeBytes, wholeColumn } from './whole-column.ts'
 
 export type Operation =
   | { readonly kind: 'insert'; readonly rows: readonly NewRow[] }
@@ -24,6 +25,7 @@ export type Operation =
   | { readonly kind: 'commit'; readonly patches: readonly LoosePatch[]; readonly rows: readonly NewRow[] }
   | { readonly kind: 'delete'; readonly target: DeleteTarget }
   | { readonly kind: 'readColumn'; readonly filter: Filter; readonly column: string; readonly limit: number }
+  | { readonly kind: 'readBytes'; readonly filter: Filter; readonly column: string; readonly limit: number }
   | { readonly kind: 'aggregate'; readonly filter: Filter; readonly aggregates: readonly Aggregate[] }
   | { readonly kind: 'reserve'; readonly count: number }
   | { readonly kind: 'transaction'; readonly operations: readonly Operation[]; readonly throws: boolean }
@@ -97,6 +99,7 @@ const CELLS: Readonly<Record<string, readonly Present[]>> = {
 
 const COLUMNS = Object.keys(CELLS)
 const OWN_COLUMNS = PLAYGROUND.columns.map((column) => column.name)
+const BYTES_COLUMNS = PLAYGROUND.columns.filter(({ type }) => type === 'bytes').map(({ name }) => name)
 const FREE_COLUMNS = ['n', 'r', 't', 'd']
 
 const cellOf = (column: string) => fc.constantFrom(...(CELLS[column] ?? []))
@@ -205,6 +208,15 @@ const { operation } = fc.letrec<{ operation: Operation }>((tie) => ({
       }),
     },
     {
+      weight: 2,
+      arbitrary: fc.record({
+        kind: fc.constant('readBytes' as const),
+        filter,
+        column: fc.constantFrom(...BYTES_COLUMNS),
+        limit: fc.constantFrom(1, 3, 150),
+      }),
+    },
+    {
       weight: 3,
       arbitrary: fc.record({
         kind: fc.constant('aggregate' as const),
@@ -282,7 +294,9 @@ async function perform(storage: Storage, operation: Operation): Promise<unknown>
     case 'delete':
       return storage.delete(table, operation.target)
     case 'readColumn':
-      return wholeColumn(storage, operation)
+      return wholeColumn(storage, PLAYGROUND.name, operation)
+    case 'readBytes':
+      return wholeBytes(storage, PLAYGROUND.name, operation)
     case 'aggregate':
       return await storage.aggregate(table, operation.filter, operation.aggregates)
     case 'reserve':
@@ -292,18 +306,6 @@ async function perform(storage: Storage, operation: Operation): Promise<unknown>
     default:
       return unreachable(operation)
   }
-}
-
-/** Every part of a column: how long parts are differs by storage. */
-async function wholeColumn(
-  storage: Storage,
-  { filter, column, limit }: Extract<Operation, { readonly kind: 'readColumn' }>,
-): Promise<readonly Cell[]> {
-  const cells: Cell[] = []
-  let part = await storage.readColumn(PLAYGROUND.name, filter, { column, limit })
-  for (; part.next !== undefined; part = await storage.readColumn(PLAYGROUND.name, filter, { column, limit, after: part.next }))
-    cells.push(...part.cells)
-  return [...cells, ...part.cells]
 }
 
 /**

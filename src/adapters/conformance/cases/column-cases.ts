@@ -1,6 +1,7 @@
 /** Clause L: a column is read in parts that together are the cells of the rows that match. */
 
 import type { Cell, Filter, NewRow, PhysicalTable, Storage } from '../../../core/ports/storage.ts'
+import { slabItem } from '../../../core/util/slab.ts'
 import { assertEqual, assertRejects } from '../assert.ts'
 import { ALL, above, among, and, below, EVERY, equal, isNull, not, or } from '../sample.ts'
 import { type StorageCase, storageCase } from '../storage-case.ts'
@@ -79,6 +80,40 @@ async function assertColumns(storage: Storage): Promise<void> {
   }
 }
 
+/** Every part of a column of bytes, as rows with null as empty bytes. A part that shares memory with the one before fails. */
+async function wholeBytes(
+  storage: Storage,
+  filter: Filter,
+  { limit, after }: { readonly limit: number; readonly after?: number },
+): Promise<[id: number, cell: Uint8Array][]> {
+  const found: [number, Uint8Array][] = []
+  let next = after
+  for (let parts = 0; parts < 1000; parts++) {
+    const page = next === undefined ? { column: 'b', limit } : { column: 'b', limit, after: next }
+    const part = await storage.readBytes('measured', filter, page)
+    if (part.ids.length > limit) throw new Error(`a part has ${part.ids.length} cells, and its limit is ${limit}`)
+    assertEqual(part.cells.count, part.ids.length, 'the number of cells')
+    for (const [index, id] of part.ids.entries()) found.push([id, slabItem(part.cells, index).slice()])
+    // Nothing may remain of this in a later part, nor in a stored row.
+    part.cells.bytes.fill(0xee)
+    part.free?.()
+    if (part.next === undefined) return found
+    if (next !== undefined && part.next <= next) throw new Error('a part ends before it begins')
+    next = part.next
+  }
+  throw new Error('a column of six rows has no end')
+}
+
+async function assertBytes(storage: Storage): Promise<void> {
+  for (const [position, filter] of FILTERS.entries()) {
+    const rows = await storage.find('measured', filter, ALL)
+    const expected = rows.map(({ id, b }) => [id, b instanceof Uint8Array ? b : new Uint8Array(0)])
+    for (const limit of [1, 3, 4096]) {
+      assertEqual(await wholeBytes(storage, filter, { limit }), expected, `bytes by filter ${position}, ${limit} at once`)
+    }
+  }
+}
+
 export const columnCases: readonly StorageCase[] = [
   storageCase('L1 the parts of a column are its cells of the rows that a filter finds', [MEASURED], async ({ storage }) => {
     await storage.insert('measured', ROWS)
@@ -107,5 +142,36 @@ export const columnCases: readonly StorageCase[] = [
     await storage.insert('measured', ROWS)
     await assertRejects(storage.readColumn('measured', EVERY, { column: 'none', limit: 5 }), 'internal', 'an unknown column')
     await assertRejects(storage.readColumn('none', EVERY, { column: 'n', limit: 5 }), 'internal', 'an unknown table')
+  }),
+  storageCase(
+    'L6 the parts of a column of bytes are its cells and ids, and no memory of stored rows',
+    [MEASURED],
+    async ({ storage }) => {
+      await storage.insert('measured', ROWS)
+      await assertBytes(storage)
+      await storage.transaction(assertBytes)
+      await assertBytes(storage)
+    },
+  ),
+  storageCase('L7 cells of bytes can be long, many, and written in the same transaction', [MEASURED], async ({ storage }) => {
+    const rows = Array.from({ length: 500 }, (_, index) => ({ id: index + 1, b: new Uint8Array(index % 7).fill(index) }))
+    const long = { id: 501, b: new Uint8Array(100_000).fill(7) }
+    const expected = [...rows, long].map(({ id, b }) => [id, b])
+    await storage.insert('measured', rows)
+    assertEqual(await wholeBytes(storage, EVERY, { limit: 300 }), expected.slice(0, -1))
+    await storage.transaction(async (inner) => {
+      await inner.insert('measured', [long])
+      assertEqual(await wholeBytes(inner, EVERY, { limit: 300 }), expected)
+    })
+    assertEqual(await wholeBytes(storage, EVERY, { limit: 4096 }), expected)
+    assertEqual(await wholeBytes(storage, EVERY, { limit: 4096, after: 499 }), expected.slice(499))
+    assertEqual(await wholeBytes(storage, EVERY, { limit: 4096, after: 501 }), [])
+  }),
+  storageCase('L8 only columns of bytes are read as bytes', [MEASURED], async ({ storage }) => {
+    await storage.insert('measured', ROWS)
+    for (const column of ['id', 'version', 'n', 'r', 't', 'none']) {
+      await assertRejects(storage.readBytes('measured', EVERY, { column, limit: 5 }), 'internal', `column ${column}`)
+    }
+    await assertRejects(storage.readBytes('none', EVERY, { column: 'b', limit: 5 }), 'internal', 'an unknown table')
   }),
 ]
