@@ -8,7 +8,7 @@ import { CHAIN_CONFLICT } from '../audit-log/event-store.ts'
 import { isVaultError, mayBeStored } from '../errors.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Log } from '../ports/log.ts'
-import type { Storage, StorageHandle } from '../ports/storage.ts'
+import type { Changes, Storage, StorageHandle } from '../ports/storage.ts'
 import { AUDIT_EVENTS } from '../schema/system-tables.ts'
 import type { EventLoopTurns } from './group-commit.ts'
 import type { CommitProgress } from './in-doubt-commit.ts'
@@ -68,7 +68,14 @@ function recordingOutside({ storage, scheduler, clock, isAlone, onCommit, chains
   /** Stores rows and events in one call if the head of the chain is known, else in a transaction that reads it. */
   async function storeOn(chain: number, batches: readonly Batch[], toAppend: EventsToAppend): Promise<void> {
     const next = events.next(chain, toAppend)
-    if (next !== undefined && (await commitNext({ storage, events }, next, batches))) return
+    if (next !== undefined) {
+      try {
+        if (await storage.commit(changesOf(next, batches))) return
+      } catch (error) {
+        return await afterFailure({ storage, events }, next, error)
+      }
+      next.undo()
+    }
     await resolveInDoubtCommit({ storage, events }, (progress: CommitProgress<void>) =>
       transactOn(chain, { work: (inner) => insertInOrder(inner, batches), draft: () => toAppend, progress }),
     )
@@ -105,23 +112,21 @@ interface RecordedWork<T> {
   readonly progress: CommitProgress<T>
 }
 
-/** Returns false, with nothing stored, if the stored head is not the known one. */
-async function commitNext(
+/** Returns the changes that store new rows before the events. */
+function changesOf({ changes: { updates, inserts } }: NextEvents, batches: readonly Batch[]): Changes {
+  if (batches.length === 0) return { updates, inserts }
+  return { updates, inserts: [...batches.filter(({ rows }) => rows.length > 0), ...inserts] }
+}
+
+/** Takes the head back after a commit failed, and throws its error; CHAIN_CONFLICT if another chain must be used. Returns if the events are stored after all. */
+async function afterFailure(
   ports: Pick<RecordedPorts, 'storage' | 'events'>,
-  { changes: { updates, inserts }, appended, undo }: NextEvents,
-  batches: readonly Batch[],
-): Promise<boolean> {
-  const rows = batches.filter((batch) => batch.rows.length > 0)
-  try {
-    const isStored = await ports.storage.commit({ updates, inserts: [...rows, ...inserts] })
-    if (!isStored) undo()
-    return isStored
-  } catch (error) {
-    undo()
-    if (isAuditConflict(error)) throw CHAIN_CONFLICT
-    await assertStored(ports, appended, error)
-    return true
-  }
+  { appended, undo }: NextEvents,
+  error: unknown,
+): Promise<void> {
+  undo()
+  if (isAuditConflict(error)) throw CHAIN_CONFLICT
+  await assertStored(ports, appended, error)
 }
 
 /** True if a row of the audit trail has the id of a new event: the chain was changed in the database. */
