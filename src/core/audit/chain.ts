@@ -50,7 +50,7 @@ export function chainEvents(drafts: readonly EventDraft[], input: ChainInput): C
   const tree = new MerkleBuilder(hash, head?.tree)
   let previous = head?.digest ?? ''
   let time = head?.at ?? 0n
-  // Room for the prefix of the first leaf.
+  // Space for the prefix of the first leaf.
   out.u8(LEAF_PREFIX)
   const rows = drafts.map((draft, index) => {
     time = now > time ? now : time + 1n

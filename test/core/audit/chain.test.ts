@@ -29,18 +29,18 @@ it('stores the digest of the previous event in each event, and that of the last 
 
 it('writes the events of a list side by side, with the same bytes if their memory grows meanwhile', () => {
   const drafts = [FULL_DRAFT, DRAFT, FAILED_DRAFT, DRAFT]
-  const room = new ByteWriter(100_000)
-  room.u8(7)
-  const { rows } = writeChain(1, drafts, { out: room })
+  const space = new ByteWriter(100_000)
+  space.u8(7)
+  const { rows } = writeChain(1, drafts, { out: space })
   const grown = writeChain(1, drafts, { out: new ByteWriter(1) })
   let end = 2
   for (const [index, { bytes }] of rows.entries()) {
-    expect({ buffer: bytes.buffer === room.bytes.buffer, start: bytes.byteOffset }).toEqual({ buffer: true, start: end })
+    expect({ buffer: bytes.buffer === space.bytes.buffer, start: bytes.byteOffset }).toEqual({ buffer: true, start: end })
     expect(bytes).toEqual(encodeEvent(decodeEvent(bytes)))
     expect(grown.rows[index]?.bytes).toEqual(bytes)
     end += bytes.length
   }
-  expect({ first: room.bytes[0], end: room.length }).toEqual({ first: 7, end })
+  expect({ first: space.bytes[0], end: space.length }).toEqual({ first: 7, end })
 })
 
 it('makes the same chain of a list and of single events', () => {
