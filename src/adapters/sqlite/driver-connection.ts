@@ -74,7 +74,8 @@ function runOnly<T>(only: OnlyStep<T>, shape: TableShape | undefined, { perform,
   try {
     outcome = perform(only.step)
   } catch (error) {
-    throw fail(error, shape)
+    const failure = fail(error, shape)
+    throw only.failure?.(failure) ?? failure
   }
   return only.result(outcome)
 }

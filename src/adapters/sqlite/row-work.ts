@@ -4,7 +4,7 @@ import { isVaultError, type VaultError } from '../../core/errors.ts'
 import type { Aggregate, Cell, DeleteTarget, Filter, NewRow, Page, Patch, PhysicalType, Row } from '../../core/ports/storage.ts'
 import { at, required } from '../../core/util/at.ts'
 import { conflictError, unknownColumnError } from '../errors/storage-errors.ts'
-import { createSqlStatements, type SqlStatement } from '../sql/sql-statements.ts'
+import { type BoundStatement, createSqlStatements, type SqlStatement } from '../sql/sql-statements.ts'
 import { toIntegerCell } from '../sql/stored-cells.ts'
 import { projectedShape, type TableShape, type TableShapes } from '../sql/table-shapes.ts'
 import { type AccessPath, alongPath } from './access-path.ts'
@@ -14,7 +14,16 @@ import type { LongWrites } from './long-writes.ts'
 import { findRows, getRows, toCell } from './read-rows.ts'
 import { isOverflowError } from './sqlite-errors.ts'
 import { sqliteSqlDialect, wideSqliteSqlDialect } from './sqlite-sql-dialect.ts'
-import { atomically, change, type RawRow, rollbackTransaction, rows, type Steps, type TableWork } from './table-work.ts'
+import {
+  atomically,
+  change,
+  onlyChange,
+  type RawRow,
+  rollbackTransaction,
+  rows,
+  type Steps,
+  type TableWork,
+} from './table-work.ts'
 
 /** Rows of one INSERT: larger statements were not faster when measured. */
 const ROWS_AT_ONCE = 25
@@ -43,10 +52,21 @@ export function createRowWork(shapes: TableShapes, longWrites: LongWrites): RowW
     return { shape, begin: () => begin(shape) }
   }
   return {
-    insert: (table, newRows, latest) => on(table, (shape) => insertRows(shape, newRows, { latest, longWrites })),
+    insert(table, newRows, latest) {
+      const shape = shapes.of(table)
+      const [first] = newRows
+      if (first !== undefined && newRows.length === 1 && shape.table.isOrdered !== true)
+        return insertOne(shape, first, longWrites)
+      return { shape, begin: () => insertRows(shape, newRows, { latest, longWrites }) }
+    },
     get: (table, ids, columns) => getRows(projectedShape(shapes.of(table), columns), ids),
     find: (table, filter, page, path) => findRows(shapes.of(table), filter, page, path),
-    update: (table, patches) => on(table, (shape) => updateRows(shape, patches, longWrites)),
+    update(table, patches) {
+      const shape = shapes.of(table)
+      const [first] = patches
+      if (first !== undefined && patches.length === 1) return updateOne(shape, first, longWrites)
+      return { shape, begin: () => updateRows(shape, patches, longWrites) }
+    },
     delete: (table, target) => on(table, (shape) => deleteRows(shape, target)),
     aggregate: (table, filter, aggregates, path) =>
       on(table, (shape) => aggregateRows({ shape, filter: expandLists(shape, filter), aggregates, path })),
@@ -58,6 +78,22 @@ export function createRowWork(shapes: TableShapes, longWrites: LongWrites): RowW
 interface Known {
   readonly latest: LatestIds
   readonly longWrites: LongWrites
+}
+
+/** One row, as an event is one: a single step. */
+function insertOne(shape: TableShape, row: NewRow, longWrites: LongWrites): TableWork<void> {
+  const parameters: unknown[] = []
+  pushCells(shape, row, parameters)
+  return onlyChange(
+    shape,
+    { statement: insertStatement(shape, 1), parameters },
+    { result: () => longWrites.note(row, 1), failure: atFirst },
+  )
+}
+
+/** The error of a list of one. */
+function atFirst(error: unknown): unknown {
+  return atPosition(error, 0)
 }
 
 function* insertRows(shape: TableShape, newRows: readonly NewRow[], { latest, longWrites }: Known): Steps<void> {
@@ -148,7 +184,17 @@ function atPosition(error: unknown, index: number): unknown {
   return conflictError(table, columns, error.cause instanceof Error ? { index, cause: error.cause } : { index })
 }
 
+const insertsOfOne = new WeakMap<TableShape, SqlStatement>()
+
 function insertStatement(shape: TableShape, count: number): SqlStatement {
+  const known = count === 1 ? insertsOfOne.get(shape) : undefined
+  if (known !== undefined) return known
+  const statement = makeInsert(shape, count)
+  if (count === 1) insertsOfOne.set(shape, statement)
+  return statement
+}
+
+function makeInsert(shape: TableShape, count: number): SqlStatement {
   return statements.once(`insert ${shape.key} ${count}`, (slots) => {
     const names = sql.join(shape.columns.map((column) => sql.id(column.name)))
     const tuple = () => sql`(${sql.join(shape.columns.map(() => sql.val(slots.next())))})`
@@ -161,19 +207,19 @@ function* updateRows(shape: TableShape, patches: readonly Patch[], longWrites: L
   const [first] = patches
   if (first === undefined) return []
   longWrites.note(first.set, patches.length)
-  return patches.length === 1 ? yield* applyPatches(shape, patches) : yield* atomically(applyPatches(shape, patches))
+  return yield* atomically(applyPatches(shape, patches))
+}
+
+/** One patch, as that of the head of a chain is one: a single step. */
+function updateOne(shape: TableShape, patch: Patch, longWrites: LongWrites): TableWork<readonly boolean[]> {
+  longWrites.note(patch.set, 1)
+  return onlyChange(shape, boundPatch(shape, patch), { result: (changed) => [changed === 1], failure: atFirst })
 }
 
 function* applyPatches(shape: TableShape, patches: readonly Patch[]): Steps<readonly boolean[]> {
   const applied: boolean[] = []
   for (const [index, patch] of patches.entries()) {
-    const columns = Object.keys(patch.set)
-    const { expected = NO_CELLS } = patch
-    const compared = Object.keys(expected)
-    const statement = statements.update(shape, columns, compared)
-    const parameters = columns.map((column) => bindNamed(shape, column, patch.set[column] ?? null))
-    parameters.push(patch.id, patch.version)
-    for (const column of compared) parameters.push(bindNamed(shape, column, expected[column] ?? null))
+    const { statement, parameters } = boundPatch(shape, patch)
     try {
       applied.push((yield* change(statement, parameters)) === 1)
     } catch (error) {
@@ -183,7 +229,38 @@ function* applyPatches(shape: TableShape, patches: readonly Patch[]): Steps<read
   return applied
 }
 
+function boundPatch(shape: TableShape, { id, version, set, expected = NO_CELLS }: Patch): BoundStatement {
+  const columns = Object.keys(set)
+  const compared = Object.keys(expected)
+  const parameters = columns.map((column) => bindNamed(shape, column, set[column] ?? null))
+  parameters.push(id, version)
+  for (const column of compared) parameters.push(bindNamed(shape, column, expected[column] ?? null))
+  return { statement: updateStatement(shape, columns, compared), parameters }
+}
+
 const NO_CELLS: Readonly<Record<string, Cell>> = {}
+
+/** A statement, and the columns that it sets and compares. */
+interface UpdateOfColumns {
+  readonly columns: readonly string[]
+  readonly compared: readonly string[]
+  readonly statement: SqlStatement
+}
+
+/** The last one of each table: patches of a table mostly have the same columns, and making the key of a statement costs as much as binding it. */
+const lastUpdates = new WeakMap<TableShape, UpdateOfColumns>()
+
+function updateStatement(shape: TableShape, columns: readonly string[], compared: readonly string[]): SqlStatement {
+  const last = lastUpdates.get(shape)
+  if (last !== undefined && hasNames(last.columns, columns) && hasNames(last.compared, compared)) return last.statement
+  const statement = statements.update(shape, columns, compared)
+  lastUpdates.set(shape, { columns, compared, statement })
+  return statement
+}
+
+function hasNames(names: readonly string[], others: readonly string[]): boolean {
+  return names.length === others.length && names.every((name, index) => name === others[index])
+}
 
 function bindNamed(shape: TableShape, column: string, cell: Cell): unknown {
   const type = shape.types.get(column)

@@ -1,4 +1,5 @@
 /** Work on tables as steps, one after the other, so that the same work runs on any connection. */
+import type { VaultError } from '../../core/errors.ts'
 import type { LevelConnection } from '../sql/nested-transaction.ts'
 import type { SqlStatement } from '../sql/sql-statements.ts'
 import type { TableShape } from '../sql/table-shapes.ts'
@@ -37,6 +38,8 @@ export interface TableWork<T> {
 export interface OnlyStep<T> {
   readonly step: Step
   result(outcome: StepOutcome): T
+  /** Returns what is thrown for the error of the step. Default: the error. */
+  failure?(error: VaultError): unknown
 }
 
 /** A connection inside a transaction, or one that reads. */
@@ -55,6 +58,26 @@ export function onlyStep<T>(shape: TableShape | undefined, step: Step, result: (
       return result(yield step)
     },
     only: { step, result },
+  }
+}
+
+/** Work of one statement that changes rows. `result` is given their number, and `failure` the error of the statement. */
+export function onlyChange<T>(
+  shape: TableShape,
+  { statement, parameters }: Pick<Step, 'statement' | 'parameters'>,
+  { result, failure }: { result(changed: number): T; failure(error: unknown): unknown },
+): TableWork<T> {
+  const step: Step = { kind: 'change', statement, parameters, columns: NO_COLUMNS }
+  return {
+    shape,
+    *begin() {
+      try {
+        return result((yield step).changed)
+      } catch (error) {
+        throw failure(error)
+      }
+    },
+    only: { step, result: ({ changed }) => result(changed), failure },
   }
 }
 

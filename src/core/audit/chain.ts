@@ -7,7 +7,7 @@ import { toTimestamp } from '../util/timestamp.ts'
 import type { ChainHead } from './chain-head.ts'
 import { toRowId } from './chain-position.ts'
 import { eventText } from './encode-event.ts'
-import type { EventDraft, EventPlace } from './event.ts'
+import type { EventDraft } from './event.ts'
 import { hashPrefixed, LEAF_PREFIX, MerkleBuilder } from './merkle.ts'
 
 /** The chain to append to, and what events contain besides their drafts. */
@@ -50,23 +50,30 @@ export function chainEvents(drafts: readonly EventDraft[], input: ChainInput): C
   const tree = new MerkleBuilder(hash, head?.tree)
   let previous = head?.digest ?? ''
   let time = head?.at ?? 0n
+  // Space for the prefix of the first leaf.
+  out.u8(LEAF_PREFIX)
   const rows = drafts.map((draft, index) => {
     time = now > time ? now : time + 1n
     const position = { chain, sequence: before + 1 + index, previous }
     const place = { v: 1, position, changeID: at(changeIDs, index), timestamp: toTimestamp(time), vaultID, accountID } as const
-    const prefixed = writeLeaf(out, draft, place)
-    const leaf = hashPrefixed(hash, prefixed)
+    const start = out.length
+    out.utf8(eventText(draft, place))
+    const leaf = hashWritten(hash, out, start)
     tree.append(leaf)
     previous = toHex(leaf)
-    return { id: at(ids, index), at: time, bytes: prefixed.subarray(1) }
+    return { id: at(ids, index), at: time, bytes: out.bytes.subarray(start, out.length) }
   })
   return { rows, head: { chain, sequence: before + drafts.length, digest: previous, at: time, tree: tree.tree(), keys } }
 }
 
-/** Appends the leaf prefix and the bytes of an event, and returns both as a view, so that hashing copies nothing. */
-function writeLeaf(out: ByteWriter, draft: EventDraft, place: EventPlace): Uint8Array {
-  const start = out.length
-  out.u8(LEAF_PREFIX)
-  out.utf8(eventText(draft, place))
-  return out.written().subarray(start)
+/**
+ * Returns the hash of the leaf that was written from an offset on. The byte in front of it is the prefix of the leaf for that long: events
+ * lie side by side, so that they are sealed without a copy.
+ */
+function hashWritten(hash: Hash, { bytes, length }: ByteWriter, start: number): Uint8Array {
+  const inFront = at(bytes, start - 1)
+  bytes[start - 1] = LEAF_PREFIX
+  const leaf = hashPrefixed(hash, bytes.subarray(start - 1, length))
+  bytes[start - 1] = inFront
+  return leaf
 }

@@ -13,6 +13,8 @@ const MAX_PEAKS = 53
 /** Input of a node hash: the prefix, then both children. All trees use it in turn, because nothing is awaited between writing and hashing it. */
 const PAIR = new Uint8Array(NODE_BYTES).fill(NODE_PREFIX, 0, 1)
 const PAIR_ENDS = Uint32Array.of(NODE_BYTES)
+/** The end of the input of any other hash, used in the same way. */
+const LEAF_END = new Uint32Array(1)
 
 /** A tree of `size` leaves. `peaks` has the roots of its full subtrees, largest first, HASH_BYTES each: one for each bit set in `size`. */
 export interface MerkleTree {
@@ -54,7 +56,8 @@ export function createLeafHasher(hash: Hash): (bytes: Uint8Array) => Uint8Array 
 
 /** Returns the hash of bytes that already begin with the prefix of a leaf or node. */
 export function hashPrefixed(hash: Hash, prefixed: Uint8Array): Uint8Array {
-  return hash.sha256({ bytes: prefixed, ends: Uint32Array.of(prefixed.length), count: 1 })
+  LEAF_END[0] = prefixed.length
+  return hash.sha256({ bytes: prefixed, ends: LEAF_END, count: 1 })
 }
 
 /** A tree that grows. */

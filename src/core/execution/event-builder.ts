@@ -148,7 +148,11 @@ export class EventBuilder {
   /** Returns the rows of the event. Written rows are left out if the change was refused. */
   rowsOf(outcome: Outcome): readonly EventRows[] {
     const rows: EventRows[] = []
-    for (const [table, ids] of this.#readRows()) rows.push({ table, runs: toRuns([...ids]) })
+    const [first] = this.#added
+    // One row is in no list twice.
+    if (first !== undefined && this.#added.length === 1 && first.rows.length === 1)
+      rows.push({ table: first.table, runs: toRuns(first.rows) })
+    else for (const [table, ids] of this.#readRows()) rows.push({ table, runs: toRuns([...ids]) })
     if (this.#written !== undefined && isOfChange(outcome)) rows.push(this.#written)
     return rows
   }

@@ -1,6 +1,6 @@
 /** Performs one operation, with its span, its unit of work, its audit event, the verb in its errors, and the log of its failures. */
 import type { EventContext } from '../audit/event.ts'
-import { type Outcome, outcomeOf, SUCCESS } from '../audit/outcome.ts'
+import { outcomeOf, SUCCESS } from '../audit/outcome.ts'
 import { retryingBarrier } from '../barrier/barrier.ts'
 import { isVaultError, VaultError } from '../errors.ts'
 import type { Span } from '../ports/tracing.ts'
@@ -97,7 +97,13 @@ async function run<Given extends object, Request, Result>(
       throw await recordFailure(error, { unit, event, ending })
     }
     if (event.hasMismatches) await recordMismatches(event, ending)
-    if (!unit.isRecorded) await record(unit, SUCCESS, ending)
+    if (!unit.isRecorded) {
+      try {
+        await unit.record(SUCCESS)
+      } catch (error) {
+        throw unrecorded(error, ending)
+      }
+    }
     if (session.log !== undefined) for (const { error } of event.parts) if (error !== undefined) logFailure(error, ending)
     return result
   } finally {
@@ -121,29 +127,27 @@ async function recordFailure(
   const { session, operation } = ending
   if (event.hasMismatches) await recordMismatches(event, ending)
   const thrown = withVerbOf(operation, error)
+  const outcome = recordedOutcome(session, operation, { error, thrown })
   try {
-    await record(unit, recordedOutcome(session, operation, { error, thrown }), ending)
-  } catch (unrecorded) {
+    await unit.record(outcome)
+  } catch (error) {
+    const failure = unrecorded(error, ending)
     // The change may be stored, and the error of its event would say that it is not.
-    return isVaultError(thrown, 'outcome_unknown') ? thrown : unrecorded
+    return isVaultError(thrown, 'outcome_unknown') ? thrown : failure
   }
   logFailure(thrown, ending)
   return thrown
 }
 
-/** Stores the event of an operation that stored none with a change. */
-async function record(unit: RecordedUnit, outcome: Outcome, { session, operation, requestContext }: Ending): Promise<void> {
-  try {
-    await unit.record(outcome)
-  } catch (error) {
-    const fields = { operation: operation.action, requestID: requestContext().requestID, code: outcomeOf(error).failure }
-    session.log?.error(fields, 'audit event not stored')
-    session.lifetime.assertNotEnded()
-    const cause = VaultError.isGenuine(error) ? toVaultError(error, '') : undefined
-    const sentence = 'The audit event could not be stored, so no result is returned. Check the storage, then retry.'
-    const code = isVaultError(error, 'storage_full') || isVaultError(error, 'aborted') ? error.code : 'unavailable'
-    throw new VaultError(code, `${prefixed(operation.verb, sentence)} ${cause?.message ?? ''}`.trim(), {}, { cause })
-  }
+/** Logs that the event of an operation could not be stored, and returns the error that its caller gets. Throws if the transaction has ended. */
+function unrecorded(error: unknown, { session, operation, requestContext }: Ending): VaultError {
+  const fields = { operation: operation.action, requestID: requestContext().requestID, code: outcomeOf(error).failure }
+  session.log?.error(fields, 'audit event not stored')
+  session.lifetime.assertNotEnded()
+  const cause = VaultError.isGenuine(error) ? toVaultError(error, '') : undefined
+  const sentence = 'The audit event could not be stored, so no result is returned. Check the storage, then retry.'
+  const code = isVaultError(error, 'storage_full') || isVaultError(error, 'aborted') ? error.code : 'unavailable'
+  return new VaultError(code, `${prefixed(operation.verb, sentence)} ${cause?.message ?? ''}`.trim(), {}, { cause })
 }
 
 /** Logs a failure that the operator must check as an error, and a refusal as a warning. Other errors are not logged. */

@@ -7,7 +7,7 @@ import type { EventStore, EventsToAppend, NextEvents } from '../audit-log/event-
 import { isVaultError, mayBeStored } from '../errors.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Log } from '../ports/log.ts'
-import type { Storage, StorageHandle } from '../ports/storage.ts'
+import type { Changes, Storage, StorageHandle } from '../ports/storage.ts'
 import type { EventLoopTurns } from './group-commit.ts'
 import type { CommitProgress } from './in-doubt-commit.ts'
 import { resolveInDoubtCommit, resolveNext } from './in-doubt-commit.ts'
@@ -68,7 +68,14 @@ function recordingOutside(ports: RecordedPorts): RecordingStorage {
   /** Stores rows and events in one call if the head of the chain is known, else in a transaction that reads it. */
   async function storeOn(chain: number, batches: readonly Batch[], toAppend: EventsToAppend): Promise<void> {
     const next = events.next(chain, toAppend)
-    if (next !== undefined && (await commitNext({ storage, events }, next, batches))) return
+    if (next !== undefined) {
+      try {
+        if (await storage.commit(changesOf(next, batches))) return
+      } catch (error) {
+        return await resolveNext({ storage, events }, next, error)
+      }
+      next.undo()
+    }
     await resolveInDoubtCommit({ storage, events }, (progress: CommitProgress<void>) =>
       transactOn(chain, { work: (inner) => insertInOrder(inner, batches), draft: () => toAppend, progress }),
     )
@@ -106,22 +113,10 @@ interface RecordedWork<T> {
   readonly progress: CommitProgress<T>
 }
 
-/** Returns false, with nothing stored, if the stored head is not the known one. */
-async function commitNext(
-  ports: Pick<RecordedPorts, 'storage' | 'events'>,
-  next: NextEvents,
-  batches: readonly Batch[],
-): Promise<boolean> {
-  const { updates, inserts } = next.changes
-  const rows = batches.filter((batch) => batch.rows.length > 0)
-  try {
-    const isStored = await ports.storage.commit({ updates, inserts: [...rows, ...inserts] })
-    if (!isStored) next.undo()
-    return isStored
-  } catch (error) {
-    await resolveNext(ports, next, error)
-    return true
-  }
+/** Returns the changes that store new rows before the events. */
+function changesOf({ changes: { updates, inserts } }: NextEvents, batches: readonly Batch[]): Changes {
+  if (batches.length === 0) return { updates, inserts }
+  return { updates, inserts: [...batches.filter(({ rows }) => rows.length > 0), ...inserts] }
 }
 
 /** Returns the events of changes that share a transaction. */

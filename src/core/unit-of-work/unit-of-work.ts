@@ -152,54 +152,70 @@ export interface RecordedRow {
 }
 
 /** Returns a factory of units. A unit allows one change, because two would be two events; a second one throws `internal`. */
-export function unitFactoryOf(
-  { storage, insert, change, changeInTurn, record, getRecorded }: RecordingStorage,
-  catalog: CatalogGeneration,
-): UnitFactory {
-  return {
-    begin(open) {
-      const build = open()
-      let { generation } = catalog.keys
-      const assertFirst = (): void => {
-        if (unit.isRecorded)
-          throw new VaultError('internal', 'An operation changed storage twice. This is a defect; please report it.')
-      }
-      const getOne = async (getRecorded: GetRecorded, table: Table, id: number): Promise<Row | undefined> => {
-        const { name } = table.physical
-        const rows = [{ table: table.name, runs: [[id, 1] as const] }]
-        const read = unit.isRecorded ? undefined : await getRecorded(name, id, () => build(SUCCESS, rows))
-        if (read === undefined) return (await storage.get(name, [id]))[0]
-        unit.isRecorded = read.isRecorded
-        return read.row
-      }
-      const unit: Writable<RecordedUnit> = {
-        storage,
-        isRecorded: false,
-        getRecorded: getRecorded && ((table, id) => getOne(getRecorded, table, id)),
-        beginAttempt() {
-          generation = catalog.keys.generation
-        },
-        async insert(batches) {
-          assertFirst()
-          await insert(batches, { build, generation })
-          unit.isRecorded = true
-        },
-        async change(work) {
-          assertFirst()
-          const result = await change((inner) => work(unitWithin(inner)), { build, generation })
-          unit.isRecorded = true
-          return result
-        },
-        async changeInTurn(key, turn) {
-          if (changeInTurn === undefined) return turn.alone()
-          assertFirst()
-          const result = await changeInTurn(key, turn, { build, generation })
-          unit.isRecorded = true
-          return result
-        },
-        record: (outcome) => record(build(outcome)),
-      }
-      return unit
-    },
+export function unitFactoryOf(recording: RecordingStorage, catalog: CatalogGeneration): UnitFactory {
+  return { begin: (open) => new OperationUnit(recording, catalog, open()) }
+}
+
+/** A class, because each operation makes one, and an object literal with its functions takes five times the memory. */
+class OperationUnit implements RecordedUnit {
+  readonly storage: Storage
+  readonly getRecorded: UnitOfWork['getRecorded']
+  isRecorded = false
+  readonly #recording: RecordingStorage
+  readonly #catalog: CatalogGeneration
+  readonly #build: BuildEvent
+  #generation: number
+
+  constructor(recording: RecordingStorage, catalog: CatalogGeneration, build: BuildEvent) {
+    const { storage, getRecorded } = recording
+    this.storage = storage
+    this.getRecorded = getRecorded && ((table, id) => this.#getWith(getRecorded, table, id))
+    this.#recording = recording
+    this.#catalog = catalog
+    this.#build = build
+    this.#generation = catalog.keys.generation
+  }
+
+  beginAttempt(): void {
+    this.#generation = this.#catalog.keys.generation
+  }
+
+  async insert(batches: readonly Batch[]): Promise<void> {
+    await this.#recording.insert(batches, this.#firstChange())
+    this.isRecorded = true
+  }
+
+  async change<T>(work: (unit: UnitOfWork<Storage>) => Promise<T>): Promise<T> {
+    const result = await this.#recording.change((inner) => work(unitWithin(inner)), this.#firstChange())
+    this.isRecorded = true
+    return result
+  }
+
+  async changeInTurn<T>(key: string, turn: TurnChange<T>): Promise<T> {
+    const { changeInTurn } = this.#recording
+    if (changeInTurn === undefined) return turn.alone()
+    const result = await changeInTurn(key, turn, this.#firstChange())
+    this.isRecorded = true
+    return result
+  }
+
+  record(outcome: Outcome): Promise<void> {
+    return this.#recording.record(this.#build(outcome))
+  }
+
+  async #getWith(getRecorded: GetRecorded, table: Table, id: number): Promise<Row | undefined> {
+    const { name } = table.physical
+    const rows = [{ table: table.name, runs: [[id, 1] as const] }]
+    const read = this.isRecorded ? undefined : await getRecorded(name, id, () => this.#build(SUCCESS, rows))
+    if (read === undefined) return (await this.storage.get(name, [id]))[0]
+    this.isRecorded = read.isRecorded
+    return read.row
+  }
+
+  /** Returns what is stored with a change. Throws `internal` for a second one. */
+  #firstChange(): RecordedChange {
+    if (this.isRecorded)
+      throw new VaultError('internal', 'An operation changed storage twice. This is a defect; please report it.')
+    return { build: this.#build, generation: this.#generation }
   }
 }

@@ -46,3 +46,32 @@ it('changes committed one by one wait for another process that writes, and for n
     expect(await labels(storage)).toHaveLength(13)
   })
 })
+
+it('single patches of changing columns set and compare their own columns, and single rows name their place in a conflict', async () => {
+  await withStorage(async (storage) => {
+    await storage.insert('notes', [{ id: 1, label: 'first', amount: 1 }])
+    await storage.insert('notes', [{ id: 2, amount: 2 }])
+    const patches = [
+      { set: { label: 'second' }, expected: { amount: 1 }, isApplied: true },
+      { set: { label: 'third' }, expected: { amount: 2 }, isApplied: false },
+      { set: { amount: 3 }, expected: { label: 'second' }, isApplied: true },
+      { set: { amount: 4 }, expected: { label: 'second', amount: 2 }, isApplied: false },
+      { set: { amount: 5, label: 'fifth' }, isApplied: true },
+      { set: { label: 'sixth', amount: 6 }, isApplied: true },
+      { set: { amount: null }, expected: { amount: 6, label: 'sixth' }, isApplied: true },
+    ]
+    let version = 1
+    for (const { isApplied, ...patch } of patches) {
+      expect(await storage.update('notes', [{ id: 1, version, ...patch }])).toEqual([isApplied])
+      if (isApplied) version++
+    }
+    expect(await storage.get('notes', [1])).toEqual([{ id: 1, version, label: 'sixth', amount: null, body: null }])
+    const details = [{ table: 'notes', columns: ['label'], index: 0 }]
+    await expect(storage.insert('notes', [{ id: 3, label: 'sixth' }])).rejects.toMatchObject({ code: 'conflict', details })
+    const patch = { id: 2, version: 1, set: { label: 'sixth' } }
+    await expect(storage.update('notes', [patch])).rejects.toMatchObject({ code: 'conflict', details })
+    await expect(storage.update('notes', [{ ...patch, set: { size: 1 } }])).rejects.toMatchObject({ code: 'internal' })
+    await expect(storage.insert('notes', [{ id: 4, size: 1 }])).rejects.toMatchObject({ code: 'internal' })
+    expect(await labels(storage)).toEqual(['sixth', null])
+  })
+})

@@ -10,3 +10,10 @@ it('hashes each input separately as specified in FIPS 180-4', () => {
   expect(Buffer.from(hashes).toString('hex')).toBe(abc + nothing + abc)
   expect(systemHash.sha256(toSlab([]))).toEqual(new Uint8Array(0))
 })
+
+it('hashes a single input without the bytes behind it', () => {
+  const bytes = Buffer.from('abcdef')
+  const alone = systemHash.sha256(toSlab([Buffer.from('abc')]))
+  expect(systemHash.sha256({ bytes, ends: Uint32Array.of(3), count: 1 })).toEqual(alone)
+  expect(systemHash.sha256({ bytes, ends: Uint32Array.of(6), count: 1 })).not.toEqual(alone)
+})

@@ -4,7 +4,8 @@ import { expect, it } from 'vitest'
 import type { ChainHead } from '../../../src/core/audit/chain-head.ts'
 import { decodeHead, encodeHead } from '../../../src/core/audit/chain-head.ts'
 import { fromRowId, toRowId } from '../../../src/core/audit/chain-position.ts'
-import { decodeEvent } from '../../../src/core/audit/encode-event.ts'
+import { decodeEvent, encodeEvent } from '../../../src/core/audit/encode-event.ts'
+import { ByteWriter } from '../../../src/core/util/bytes.ts'
 import { DRAFT, FAILED_DRAFT, FULL_DRAFT, START, writeChain } from '../../support/audit/sample-trails.ts'
 import { seededRandom } from '../../support/random/seeded-random.ts'
 
@@ -24,6 +25,22 @@ it('stores the digest of the previous event in each event, and that of the last 
   ])
   expect(head).toMatchObject({ chain: 2, sequence: 3, digest: digests[2], at: START + 2n })
   expect(rows.map(({ id }) => id)).toEqual([1, 2, 3].map((sequence) => toRowId({ chain: 2, sequence })))
+})
+
+it('writes the events of a list side by side, with the same bytes if their memory grows meanwhile', () => {
+  const drafts = [FULL_DRAFT, DRAFT, FAILED_DRAFT, DRAFT]
+  const space = new ByteWriter(100_000)
+  space.u8(7)
+  const { rows } = writeChain(1, drafts, { out: space })
+  const grown = writeChain(1, drafts, { out: new ByteWriter(1) })
+  let end = 2
+  for (const [index, { bytes }] of rows.entries()) {
+    expect({ buffer: bytes.buffer === space.bytes.buffer, start: bytes.byteOffset }).toEqual({ buffer: true, start: end })
+    expect(bytes).toEqual(encodeEvent(decodeEvent(bytes)))
+    expect(grown.rows[index]?.bytes).toEqual(bytes)
+    end += bytes.length
+  }
+  expect({ first: space.bytes[0], end: space.length }).toEqual({ first: 7, end })
 })
 
 it('makes the same chain of a list and of single events', () => {

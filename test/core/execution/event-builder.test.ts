@@ -68,3 +68,14 @@ it('a read names a row once, in the order it was first read, and counts it once'
   ])
   expect(event.countRows()).toEqual({ read: 4, written: 0 })
 })
+
+it.each([
+  ['one row', [[5]], [[5, 1]]],
+  ['one row in two reads', [[5], [5]], [[5, 1]]],
+  ['a row twice in one read', [[5, 5, 6]], [[5, 2]]],
+  ['a number that no row has', [[0]], []],
+])('a read of %s names each row once', (_what, reads, runs) => {
+  const event = new EventBuilder()
+  for (const rows of reads) event.addRows(PEOPLE, rows)
+  expect(event.rowsOf(SUCCESS)).toEqual([{ table: 'people', runs }])
+})

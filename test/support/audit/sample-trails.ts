@@ -101,10 +101,10 @@ export const SAMPLE_KEYS: RootKeySet = {
 export function writeChain(
   chain: number,
   drafts: readonly EventDraft[],
-  { now = START, head }: { now?: bigint; head?: ChainHead } = {},
+  { now = START, head, out = new ByteWriter() }: { now?: bigint; head?: ChainHead; out?: ByteWriter } = {},
 ) {
   return chainEvents(drafts, {
-    out: new ByteWriter(),
+    out,
     chain,
     head,
     vaultID: 'v1',
