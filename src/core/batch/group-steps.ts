@@ -48,26 +48,25 @@ export function* partsOf<S extends GroupedStep>(
 }
 
 /**
- * Returns the positions of the steps of a part in groups, in the order in which they run: first all inserts, and deletions last. A unique value is then in use
- * at least as long as in the order of the request. So if no group is refused, no step would be refused in that order, and the results are the
- * same. Updates keep their order, because the value that one frees can be the next one's.
+ * Returns the positions of the steps of a part in groups, in the order in which they run: first all inserts, and deletions last. A unique
+ * value is then in use at least as long as in the order of the request. So if no group is refused, no step would be refused in that order,
+ * and the results are the same. Updates keep their order, because the value that one frees can be the next one's.
  */
 export function groupsOf(part: readonly GroupedStep[]): readonly (readonly number[])[] {
   const groups: number[][] = []
   for (const method of METHOD_NAMES) {
     const byText = new Map<string | undefined, number[]>()
-    let last: string | undefined
+    let last: { readonly text: string | undefined; readonly positions: number[] } | undefined
     for (let position = 0; position < part.length; position++) {
-      const { runner, group } = at(part, position)
+      const { runner, group: text } = at(part, position)
       if (runner.method !== method) continue
-      const known = method === 'PUT' && group !== last ? undefined : byText.get(group)
-      last = group
-      if (known !== undefined) known.push(position)
-      else {
-        const positions = [position]
-        byText.set(group, positions)
-        groups.push(positions)
+      if (last?.text !== text || last === undefined) {
+        const known = method === 'PUT' ? undefined : byText.get(text)
+        last = { text, positions: known ?? [] }
+        byText.set(text, last.positions)
+        if (known === undefined) groups.push(last.positions)
       }
+      last.positions.push(position)
     }
   }
   return groups
