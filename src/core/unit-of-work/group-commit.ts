@@ -38,7 +38,7 @@ interface Waiting<T> {
 const MAX_FURTHER_TURNS = 8
 
 /**
- * Returns a function that adds one item. A list is sent at the end of the event-loop turn that opened it, or after the turns that brought
+ * Returns a function that adds one item. A list is sent at the end of the event-loop turn that opened it, or after the turns that added
  * more items, or at once for a call that is alone, as those before it were. It never waits for the list before: that one may be blocked by
  * a lock whose holder waits for this item. Source: docs/decisions/0043 and 0061.
  */
@@ -73,7 +73,7 @@ export function createGroupCommit<T>(
     return list
   }
 
-  /** Resolves after the turn of the list. If it has several items then, resolves after the first turn that brought no other. */
+  /** Resolves after the turn of the list. If it has several items then, resolves after the first turn without another one. */
   async function gathered(list: readonly Waiting<T>[]): Promise<void> {
     await scheduler.yield()
     for (let known = 1, turn = 0; list.length > known && gathering === list && turn < MAX_FURTHER_TURNS; turn++) {
