@@ -117,14 +117,17 @@ function counted(entry: unknown, times: number): unknown {
 /** Items are recorded in the same way if they have the same members in the same order, the same columns, and equal options. */
 function likenessTo(first: unknown, shape: Members): Likeness {
   if (!isPlain(first)) return () => false
-  const members = Object.keys(first).map((name) => ({ name, value: first[name], shape: shape[name] }))
-  const names = members.map(({ name }) => name)
+  const names = Object.keys(first)
+  const members = names.map((name) => {
+    const value = first[name]
+    return { name, value, shape: shape[name], columns: isPlain(value) ? Object.keys(value) : undefined }
+  })
   return (item) => {
     if (!isPlain(item) || !hasNames(item, names)) return false
-    for (const { name, value, shape } of members) {
+    for (const { name, value, shape, columns } of members) {
       const other = item[name]
       if (value === other || shape === 'value') continue
-      if (shape !== 'columns' || !isPlain(value) || !isPlain(other) || !hasNames(other, Object.keys(value))) return false
+      if (shape !== 'columns' || columns === undefined || !isPlain(other) || !hasNames(other, columns)) return false
     }
     return true
   }

@@ -18,5 +18,9 @@ export function toRuns(rows: readonly number[]): (readonly [first: number, count
 
 /** Returns the rows of these runs, in order. */
 export function fromRuns(runs: readonly (readonly [first: number, count: number])[]): number[] {
-  return runs.flatMap(([first, count]) => Array.from({ length: count }, (_, step) => first + step))
+  const rows: number[] = []
+  for (const [first, count] of runs) {
+    for (let row = first; row < first + count; row++) rows.push(row)
+  }
+  return rows
 }

@@ -36,6 +36,8 @@ interface SuppliedWith {
 /** Returns the tokens supplied with one record, by column; undefined if there are none. Throws `invalid_request` for an unknown column or a wrong shape, else `unprocessable`. */
 export function parseTokens(table: Table, tokens: unknown, record: SuppliedWith): ReadonlyMap<string, string> | undefined {
   const { mode, values, index } = record
+  // Most records have none, so nothing is made for them.
+  if (tokens === undefined && mode !== 'ENABLE_STRICT') return undefined
   const given = tokens === undefined ? {} : tokens
   if (typeof given !== 'object' || given === null || Array.isArray(given)) {
     throw fault(
@@ -127,13 +129,13 @@ export function assertOwnFormsUnused(
   table: Table,
   { tokens, values, indexes }: SuppliedRecords,
 ): void {
+  if (tokens.every((texts) => texts === undefined)) return
   const supplied = tokens.flatMap((texts, row) =>
     [...(texts ?? [])].map(([name, text]): Supplied => {
       const column = required(table.byName.get(name), 'The column of a supplied token')
       return { column, text, value: at(values, row)[column.position], index: indexes[row] }
     }),
   )
-  if (supplied.length === 0) return
   const texts = supplied.map(({ text }) => text)
   const { words: pointers, wellFormed } = ring.decryptPointers(ring.lookupVersion, texts)
   for (const [k, { column, index }] of supplied.entries()) {

@@ -129,7 +129,7 @@ export function readMembers(item: unknown, { method, members, position, byot }: 
   }
   const record = members.includes('ID') ? parseRecord(ID, position) : undefined
   if (batchID !== undefined && typeof batchID !== 'string') throw fault('invalid_request')`batchID must be a string.`
-  return { ...read, ID: record }
+  return record === ID ? read : { ...read, ID: record }
 }
 
 /** Returns the position of the item whose record is meant; undefined for an item that names its record itself. */

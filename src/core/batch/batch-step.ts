@@ -83,6 +83,7 @@ export function openMethod<Given extends object, Request, Result, Value>({
 }: MethodDefinition<Given, Request, Result, Value>): Method<Value> {
   const { verb, resourceType, together } = operation
   const parsed: Parsed<Request>[] = []
+  let newestGroup: string | undefined
 
   function requestOf({ slot }: Step<Value>): Request {
     const found = at(parsed, slot)
@@ -109,6 +110,13 @@ export function openMethod<Given extends object, Request, Result, Value>({
     content: (context, { members }) => recordedInput(context, operation, inputOf(required(members, 'The members of an item'))),
   }
 
+  /** Returns the group of a request. Most items are of the group of the one before, and have its text: one of their own would be kept for each. */
+  function groupOf(found: Parsed<Request>): string | undefined {
+    const group = 'request' in found ? together?.groupOf(found.request) : undefined
+    if (group !== newestGroup) newestGroup = group
+    return newestGroup
+  }
+
   /** The id of a record that is still to come is unknown to `parse`, which takes it as the id of no record. */
   function begin(context: ParsingContext, members: ItemMembers): Step<Value> {
     const event = new EventBuilder()
@@ -120,7 +128,7 @@ export function openMethod<Given extends object, Request, Result, Value>({
       event,
       members,
       slot: parsed.push(found) - 1,
-      group: 'request' in found ? together?.groupOf(found.request) : undefined,
+      group: groupOf(found),
       // Ids are compared in one case, so that two spellings of one id are never taken for two records.
       record: typeof ID === 'string' ? `${tableName} ${ID.toLowerCase()}` : undefined,
       reference: referenceIn(members),

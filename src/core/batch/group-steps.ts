@@ -1,4 +1,5 @@
 /** Divides the steps of a batch into parts that can run out of order, and each part into groups that run as one. Source: docs/decisions/0027. */
+import { at } from '../util/at.ts'
 import { METHOD_NAMES } from './batch-item.ts'
 import type { Runner, Step } from './batch-step.ts'
 
@@ -19,7 +20,8 @@ export function* partsOf<S extends GroupedStep>(
   let part: S[] = []
   const written = new Set<string>()
   const read = new Set<string>()
-  for (const [position, given] of steps.entries()) {
+  for (let position = 0; position < steps.length; position++) {
+    const given = at(steps, position)
     const { reference } = given
     if (reference !== undefined && reference >= position - part.length) {
       yield part
@@ -46,21 +48,26 @@ export function* partsOf<S extends GroupedStep>(
 }
 
 /**
- * Returns the steps of a part in groups, in the order in which they run: first all inserts, and deletions last. A unique value is then in use
- * at least as long as in the order of the request. So if no group is refused, no step would be refused in that order, and the results are the
- * same. Updates keep their order, because the value that one frees can be the next one's.
+ * Returns the positions of the steps of a part in groups, in the order in which they run: first all inserts, and deletions last. A unique
+ * value is then in use at least as long as in the order of the request. So if no group is refused, no step would be refused in that order,
+ * and the results are the same. Updates keep their order, because the value that one frees can be the next one's.
  */
-export function groupsOf<S extends GroupedStep>(part: readonly S[]): readonly (readonly S[])[] {
-  const groups: { readonly key: string; readonly steps: S[] }[] = []
+export function groupsOf(part: readonly GroupedStep[]): readonly (readonly number[])[] {
+  const groups: number[][] = []
   for (const method of METHOD_NAMES) {
-    const first = groups.length
-    for (const step of part) {
-      if (step.runner.method !== method) continue
-      const key = `${method} ${step.group}`
-      const known = method === 'PUT' ? groups.slice(first).at(-1) : groups.find((group) => group.key === key)
-      if (known?.key === key) known.steps.push(step)
-      else groups.push({ key, steps: [step] })
+    const byText = new Map<string | undefined, number[]>()
+    let last: { readonly text: string | undefined; readonly positions: number[] } | undefined
+    for (let position = 0; position < part.length; position++) {
+      const { runner, group: text } = at(part, position)
+      if (runner.method !== method) continue
+      if (last?.text !== text || last === undefined) {
+        const known = method === 'PUT' ? undefined : byText.get(text)
+        last = { text, positions: known ?? [] }
+        byText.set(text, last.positions)
+        if (known === undefined) groups.push(last.positions)
+      }
+      last.positions.push(position)
     }
   }
-  return groups.map(({ steps }) => steps)
+  return groups
 }

@@ -80,13 +80,14 @@ async function tryGroups<Value>(
 ): Promise<Value[] | undefined> {
   try {
     return await storage.transaction(async (inner) => {
-      const values = new Map<Step<Value>, Value>()
-      for (const group of groupsOf(part)) {
+      const values: Value[] = []
+      for (const positions of groupsOf(part)) {
+        const group = positions.map((position) => at(part, position))
         const results = await at(group, 0).runner.runAll({ ...context, unit: savepointUnit(inner) }, group)
-        for (let index = 0; index < group.length; index++) values.set(at(group, index), at(results, index))
+        for (let index = 0; index < positions.length; index++) values[at(positions, index)] = at(results, index)
         await yielder.worked()
       }
-      return part.map((step) => required(values.get(step), 'The value of a step'))
+      return values
     })
   } catch (error) {
     if (!isRefusal(error)) throw error

@@ -24,13 +24,15 @@ export interface NamesRead {
 /** What is known of an event when its operation begins. */
 export type EventStart = Pick<EventDraft, 'context' | 'action' | 'resourceType' | 'content'>
 
+const NO_ROWS: ReadonlyMap<string, ReadonlySet<number>> = new Map()
+
 /** The event of one running operation. `build` can be called several times, for different outcomes. */
 export class EventBuilder {
   #table: string | undefined
   #resourceType: ResourceType | undefined
   /** As they were added: an event that is not built needs no more. */
   readonly #added: { readonly table: string; readonly rows: readonly number[] }[] = []
-  #written: EventRows | undefined
+  #written: { readonly table: string; readonly rows: readonly number[] } | undefined
   #mismatches: Map<Column, MismatchedRows & { readonly rows: Set<number> }> | undefined
   #tables: readonly string[] = []
   #names: NamesRead | undefined
@@ -81,7 +83,8 @@ export class EventBuilder {
   }
 
   /** Returns the rows that were read or found, once each, by table. */
-  #readRows(): Map<string, Set<number>> {
+  #readRows(): ReadonlyMap<string, ReadonlySet<number>> {
+    if (this.#added.length === 0) return NO_ROWS
     const read = new Map<string, Set<number>>()
     for (const { table, rows } of this.#added) {
       const known = read.get(table)
@@ -94,7 +97,7 @@ export class EventBuilder {
   /** Sets the rows that were written, in place of any set before: a write may have run again. */
   setWrittenRows(table: Table, rows: readonly number[]): void {
     this.#hasWritten = true
-    this.#written = rows.length === 0 ? undefined : { table: table.name, runs: toRuns(rows) }
+    this.#written = rows.length === 0 ? undefined : { table: table.name, rows }
   }
 
   /** True after rows were written, whether or not they are kept. */
@@ -117,7 +120,7 @@ export class EventBuilder {
     let read = 0
     let written = 0
     for (const rows of this.#readRows().values()) read += rows.size
-    for (const [, count] of this.#written?.runs ?? []) written += count
+    for (const [, count] of toRuns(this.#written?.rows ?? [])) written += count
     for (const { event, outcome } of this.parts) {
       if (outcome !== SUCCESS) continue
       const counts = event.countRows()
@@ -153,7 +156,8 @@ export class EventBuilder {
     if (first !== undefined && this.#added.length === 1 && first.rows.length === 1)
       rows.push({ table: first.table, runs: toRuns(first.rows) })
     else for (const [table, ids] of this.#readRows()) rows.push({ table, runs: toRuns([...ids]) })
-    if (this.#written !== undefined && isOfChange(outcome)) rows.push(this.#written)
+    const written = this.#written
+    if (written !== undefined && isOfChange(outcome)) rows.push({ table: written.table, runs: toRuns(written.rows) })
     return rows
   }
 

@@ -35,7 +35,7 @@ export interface JoinedCalls<Context> {
   end(): void
   /**
    * Returns the result of a call that runs as one with others of this turn. Undefined, also as the result, for a call that must run by
-   * itself, and while few others are in progress. Throws `unavailable` if the storage cannot be reached.
+   * itself, and while few others are in progress and few ran together last. Throws `unavailable` if the storage cannot be reached.
    */
   join<Request, Result>(
     joined: Joined<Context, Request, Result> | undefined,
@@ -44,7 +44,10 @@ export interface JoinedCalls<Context> {
   ): Promise<Result | undefined> | undefined
 }
 
-/** Number of calls in progress from which on waiting for others pays: a turn of the event loop costs about what a call of its own does. */
+/**
+ * Number of calls, in progress or in the last groups, from which on waiting for others pays: a turn of the event loop costs about what a
+ * call of its own does.
+ */
 const MIN_CALLS_TO_JOIN = 4
 /** Maximum number of calls that run as one. */
 const MAX_CALLS_TOGETHER = 256
@@ -71,8 +74,13 @@ export function createJoinedCalls<Context extends CallContext>(scheduler: Schedu
   const numberOf = numbering()
   let gathering = new Map<string, Group<Context, never, unknown>>()
   let inProgress = 0
+  // Requests of one turn begin one after the other, so the first of them seem to be few. They are many if the last ones were.
+  let joinedNow = 0
+  let joinedLast = 0
 
   function runAll(): void {
+    joinedLast = joinedNow
+    joinedNow = 0
     const groups = gathering
     // A new map: one that is cleared refers from its former table to the next, so that garbage of all turns outlives short collections.
     gathering = new Map()
@@ -95,8 +103,10 @@ export function createJoinedCalls<Context extends CallContext>(scheduler: Schedu
       inProgress--
     },
     join<Request, Result>(joined: Joined<Context, Request, Result> | undefined, context: Context, request: Request) {
-      const kind = inProgress >= MIN_CALLS_TO_JOIN ? joined?.groupOf(request) : undefined
+      const isWorthIt = Math.max(inProgress, joinedLast) >= MIN_CALLS_TO_JOIN
+      const kind = isWorthIt ? joined?.groupOf(request) : undefined
       if (joined === undefined || kind === undefined) return undefined
+      joinedNow++
       const key = `${numberOf(joined)} ${numberOf(context.access)} ${kind}`
       // The key names the operation, so all calls of a group have its types.
       const known = gathering.get(key) as Group<Context, Request, Result> | undefined

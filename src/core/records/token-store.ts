@@ -34,6 +34,7 @@ export async function prepareTokens(
   ring: KeyRing,
   { table, ids, metadata }: { readonly table: Table; readonly ids: readonly number[]; readonly metadata: TokenMetadata },
 ): Promise<NewToken[]> {
+  if (metadata.texts.every((text) => text === undefined)) return []
   const tokens = ids.flatMap((id, index) =>
     table.tokenized.flatMap((column) => {
       const slot = slotOf(metadata, index, column)

@@ -32,9 +32,15 @@ interface Waiting<T> {
 }
 
 /**
- * Returns a function that adds one item. A list is sent at the end of the event-loop turn that opened it, or at once for a call that
- * is alone, as those before it were. It never waits for the list before: that one may be blocked by a lock whose holder waits for this
- * item. Source: docs/decisions/0043.
+ * Turns that a list of several items waits for at most, while each of them brings another item. Requests of many connections arrive in
+ * turns that follow each other, and a commit costs as much as many turns.
+ */
+const MAX_FURTHER_TURNS = 8
+
+/**
+ * Returns a function that adds one item. A list is sent at the end of the event-loop turn that opened it, or after the turns that added
+ * more items, or at once for a call that is alone, as those before it were. It never waits for the list before: that one may be blocked by
+ * a lock whose holder waits for this item. Source: docs/decisions/0043 and 0061.
  */
 export function createGroupCommit<T>(
   send: Send<T>,
@@ -63,8 +69,17 @@ export function createGroupCommit<T>(
       return sendList(list)
     }
     // The list is sent even if the scheduler fails, because its callers wait for it.
-    void scheduler.yield().then(end, end)
+    void gathered(list).then(end, end)
     return list
+  }
+
+  /** Resolves after the turn of the list. If it has several items then, resolves after the first turn without another one. */
+  async function gathered(list: readonly Waiting<T>[]): Promise<void> {
+    await scheduler.yield()
+    for (let known = 1, turn = 0; list.length > known && gathering === list && turn < MAX_FURTHER_TURNS; turn++) {
+      known = list.length
+      await scheduler.yield()
+    }
   }
 
   function join(item: T): Promise<void> {

@@ -17,7 +17,8 @@ export function createNodeHandler(router: Router): NodeHandler {
     const client = watchClient(response)
     try {
       const answered = lacksHost(request) ? HOST_MISSING() : await router.respond(toHttpRequest(request, client))
-      await send({ request, response, client }, answered)
+      const sending = send({ request, response, client }, answered)
+      if (sending !== undefined) await sending
     } catch {
       // The response began, so the connection ends: the client sees that the response is not whole.
       response.destroy()
@@ -76,29 +77,35 @@ interface Exchange {
   readonly client: Client
 }
 
-async function send(exchange: Exchange, { status, headers, body }: HttpResponse): Promise<void> {
+/** Sends a response. Returns a promise where it takes longer than the call: for chunks, and where the client still sends. */
+function send(exchange: Exchange, answered: HttpResponse): Promise<void> | undefined {
   const { request, response, client } = exchange
+  const { status, headers, body } = answered
   const isUnread = hasUnreadBody(request) && !client.isGone()
-  const closing = isUnread ? { connection: 'close' } : {}
-  if (typeof body !== 'object' || body instanceof Uint8Array) {
-    const length = body === undefined ? 0 : Buffer.byteLength(body)
-    response.writeHead(status, { ...headers, 'content-length': length, ...closing })
-    if (isUnread) {
-      if (body !== undefined) response.write(body)
-      await drainRequest(request)
-      response.end()
-    } else response.end(body)
-    return
+  const closing = isUnread ? { connection: 'close' } : undefined
+  if (typeof body === 'object' && !(body instanceof Uint8Array))
+    return sendChunks(exchange, body, () => response.writeHead(status, { ...headers, ...closing }))
+  const length = body === undefined ? 0 : Buffer.byteLength(body)
+  response.writeHead(status, { ...headers, 'content-length': length, ...closing })
+  if (!isUnread) {
+    response.end(body)
+    return undefined
   }
+  if (body !== undefined) response.write(body)
+  return drainRequest(request).then(() => void response.end())
+}
+
+/** Sends chunks as they are made, no faster than the client takes them. `begin` sends the head. */
+async function sendChunks({ response, client }: Exchange, chunks: AsyncIterable<Uint8Array>, begin: () => void): Promise<void> {
   let isBegun = false
-  for await (const chunk of body) {
+  for await (const chunk of chunks) {
     if (client.isGone()) return
     // In the loop, so that the source ends if the host has answered meanwhile.
-    if (!isBegun) response.writeHead(status, { ...headers, ...closing })
+    if (!isBegun) begin()
     isBegun = true
     if (!response.write(chunk)) await drained(response)
   }
-  if (!isBegun) response.writeHead(status, { ...headers, ...closing })
+  if (!isBegun) begin()
   response.end()
 }
 

@@ -12,14 +12,14 @@ export type Entry = (call: Call, vaultID: string) => Promise<VaultAccess>
 /** Returns how vaults are entered with the credentials that the authenticator knows. */
 export function createEntry(authenticate: Authenticate, log: HttpLog): Entry {
   return async ({ request, scope }, vaultID) => {
-    const vault = await scope.open(vaultID)
+    const opening = scope.open(vaultID)
+    const vault = opening instanceof Promise ? await opening : opening
     if (vault !== undefined) scope.named(vault)
     const credential = bearerOf(request.header('authorization'))
     if (credential === undefined) throw unauthenticated()
     const checked = await authenticate({ credential, vault, vaultID, header: (name) => request.header(name) })
     if (checked === undefined || 'refused' in checked || vault === undefined) {
-      const reason = checked !== undefined && 'refused' in checked ? checked.refused : 'unknown vault or kind of credential'
-      log.warn({ requestID: scope.context.requestID, reason }, 'credential refused')
+      log.warn({ requestID: scope.context.requestID, reason: reasonOf(checked) }, 'credential refused')
       throw unauthenticated()
     }
     const caller: Caller = { ...checked.caller, request: { ...scope.context, ...checked.credential } }
@@ -36,6 +36,11 @@ export function createEntry(authenticate: Authenticate, log: HttpLog): Entry {
       },
     }
   }
+}
+
+function reasonOf(checked: Awaited<ReturnType<Authenticate>>): string {
+  if (checked === undefined) return 'unknown kind of credential'
+  return 'refused' in checked ? checked.refused : 'unknown vault or kind of credential'
 }
 
 /** Returns the session of a caller. Throws `internal` for one that the host's authenticator describes wrongly: the client can do nothing about it. */

@@ -25,12 +25,16 @@ interface KnownRoute {
   readonly parameters: readonly (readonly [name: string, position: number])[]
 }
 
+/** A path that is its own decoded form: visible characters, none of them a percent sign. */
+const PLAIN_PATH = /^[!-$&-~]*$/
+
 /** Returns the function that finds one of these routes. Throws `internal` if two of them have one method and path. */
 export function createRouteFinder(routes: readonly Route[]): FindRoute {
   const root = createNode()
   for (const route of routes) add(root, route)
   return (method, path) => {
-    const segments = segmentsOf(path).map(decodePath)
+    const received = segmentsOf(path)
+    const segments = PLAIN_PATH.test(path) ? received : received.map(decodePath)
     const found = find(root, segments, 0, method)
     if (found !== undefined) return { route: found.route, params: paramsOf(found, segments) }
     if (isKnown(root, segments, 0))

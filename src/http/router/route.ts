@@ -170,21 +170,26 @@ export function operationRoute<
     async handle(call) {
       const query = readQuery(route.query ?? {}, call.query())
       // Absent shapes have the types of their defaults.
-      const request = { params: call.params, query: query as QueryOf<Query>, body: await bodyOf(call, route.body), call }
-      const result = await call.session.perform(route.operation, await route.read(request))
+      const reading = bodyOf(call, route.body)
+      const body = reading instanceof Promise ? await reading : reading
+      const request = { params: call.params, query: query as QueryOf<Query>, body, call }
+      const input = route.read(request)
+      const result = await call.session.perform(route.operation, input instanceof Promise ? await input : input)
       return jsonResponse(route.statusOf?.(result) ?? 200, route.write(result, request))
     },
   }
 }
 
-/** Returns the checked body. A route without one accepts `{}`, as existing clients send it with GET and DELETE. */
-async function bodyOf<Body extends z.ZodType>(call: Call, shape: Body | undefined): Promise<z.output<Body>> {
-  const given = await readJsonBody(call.request, {
-    maxBytes: call.options.limits.maxBodyBytes,
-    maxValues: call.options.limits.maxJsonValues,
-  })
-  assertSameAsPath(given, call.params)
-  return (shape === undefined ? undefined : parseShape(shape, given)) as z.output<Body>
+/** Returns the checked body, without a promise for a request that has none. A route without one accepts `{}`, as existing clients send it with GET and DELETE. */
+function bodyOf<Body extends z.ZodType>(call: Call, shape: Body | undefined): Promise<z.output<Body>> | z.output<Body> {
+  const { request, options, params } = call
+  const checked = (given: unknown): z.output<Body> => {
+    assertSameAsPath(given, params)
+    return (shape === undefined ? undefined : parseShape(shape, given)) as z.output<Body>
+  }
+  if (request.body === undefined) return checked(undefined)
+  const { maxBodyBytes: maxBytes, maxJsonValues: maxValues } = options.limits
+  return readJsonBody(request, { maxBytes, maxValues }).then(checked)
 }
 
 /** Throws `invalid_request` for a body that names another vault or record than the path. */

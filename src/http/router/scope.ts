@@ -13,7 +13,7 @@ export interface Scope {
   /** Origin of the request, as events record it. */
   readonly context: RequestContext & { readonly requestID: string }
   /** Opens a vault, which stays in use until the response is sent; undefined for an unknown one. */
-  open(vaultID: string): Promise<HostedVault | undefined>
+  open(vaultID: string): Promise<HostedVault | undefined> | HostedVault | undefined
   /** Returns the ids of the vaults of an account; of every account if none is given. */
   vaultsOfAccount(accountID: string | undefined): Promise<readonly string[]>
   /** The vault that the request names, and its caller once the credential is checked. What fails from here on is recorded there. */
@@ -43,14 +43,17 @@ export function createScope({ vaults, pace }: ScopeParts, context: Scope['contex
   const release = (): void => {
     for (const lease of leases.splice(0)) lease.release()
   }
+  const hold = (lease: Lease | undefined): HostedVault | undefined => {
+    if (lease === undefined) isUnknown = true
+    else leases.push(lease)
+    return lease?.vault
+  }
   return {
     context,
     vaultsOfAccount: (accountID) => vaults.vaultsOfAccount(accountID),
-    async open(vaultID) {
-      const lease = await vaults.lease(vaultID)
-      if (lease === undefined) isUnknown = true
-      else leases.push(lease)
-      return lease?.vault
+    open(vaultID) {
+      const lease = vaults.lease(vaultID)
+      return lease instanceof Promise ? lease.then(hold) : hold(lease)
     },
     named(vault, caller) {
       place = { vault, caller }

@@ -11,8 +11,8 @@ export type VaultsOfAccount = (accountID: string | undefined) => Promise<readonl
 
 /** The vaults of a host. */
 export interface VaultDirectory {
-  /** Returns a vault in use; undefined for an unknown one. Throws what opening it threw, or `unavailable`. */
-  lease(vaultID: string): Promise<Lease | undefined>
+  /** Returns a vault in use; undefined for an unknown one. A vault that is always open needs no promise. Throws what opening it threw, or `unavailable`. */
+  lease(vaultID: string): Promise<Lease | undefined> | Lease | undefined
   /** Returns the ids of the vaults of an account; of every account if none is given. Throws `invalid_request` if the host does not list them. */
   vaultsOfAccount(accountID: string | undefined): Promise<readonly string[]>
   /** Closes the vaults that the directory opened, each when it is released. Resolves when all are closed. */
@@ -30,11 +30,9 @@ export function createVaultDirectory(source: VaultSource, options: DirectoryOpti
   if (typeof source === 'function')
     return { ...createOpenVaults(source, options), vaultsOfAccount: async (accountID) => vaultsOfAccount(accountID) }
   const byId = vaultsById(isList(source) ? source : [source])
+  const leases = new Map([...byId].map(([id, vault]): [string, Lease] => [id, { vault, release: () => {} }]))
   return {
-    async lease(vaultID) {
-      const vault = byId.get(vaultID)
-      return vault === undefined ? undefined : { vault, release: () => {} }
-    },
+    lease: (vaultID) => leases.get(vaultID),
     async vaultsOfAccount(accountID) {
       const ofAccount = [...byId.values()].filter((vault) => accountID === undefined || vault.accountId === accountID)
       return ofAccount.map(({ id }) => id)

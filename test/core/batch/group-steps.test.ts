@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import type { MethodName } from '../../../src/core/batch/batch-item.ts'
 import { groupsOf, partsOf } from '../../../src/core/batch/group-steps.ts'
+import { at } from '../../../src/core/util/at.ts'
 
 const step = (name: string, method: MethodName, group: string | undefined, record?: string | number) => ({
   ...{ name, runner: { method }, group },
@@ -11,6 +12,9 @@ const step = (name: string, method: MethodName, group: string | undefined, recor
 
 const names = (lists: Iterable<readonly { readonly name: string }[]>) =>
   [...lists].map((list) => list.map(({ name }) => name).join(' '))
+
+const groupedNames = (steps: readonly ReturnType<typeof step>[]) =>
+  names(groupsOf(steps).map((positions) => positions.map((position) => at(steps, position))))
 
 describe('the parts of a batch', () => {
   it('end where an item names a record that was written before', () => {
@@ -65,7 +69,7 @@ describe('the groups of a part', () => {
       step('update', 'PUT', 'a', 'y'),
       step('insert too', 'POST', 'a'),
     ]
-    expect(names(groupsOf(steps))).toEqual(['insert insert too', 'update', 'read', 'delete'])
+    expect(groupedNames(steps)).toEqual(['insert insert too', 'update', 'read', 'delete'])
   })
 
   it('keep the order of updates, and gather all other items of one kind', () => {
@@ -73,6 +77,6 @@ describe('the groups of a part', () => {
       ...[step('p1', 'POST', 'a'), step('p2', 'POST', 'b'), step('p3', 'POST', 'a')],
       ...[step('u1', 'PUT', 'a', 'x'), step('u2', 'PUT', 'b', 'y'), step('u3', 'PUT', 'a', 'z')],
     ]
-    expect(names(groupsOf(steps))).toEqual(['p1 p3', 'p2', 'u1', 'u2', 'u3'])
+    expect(groupedNames(steps)).toEqual(['p1 p3', 'p2', 'u1', 'u2', 'u3'])
   })
 })

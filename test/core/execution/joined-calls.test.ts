@@ -186,6 +186,21 @@ onEachStorage('calls that come together', (engine) => {
     expect(reads.count).toBeLessThan(20)
   })
 
+  it('join from the first one on, if those before came together', async () => {
+    const { reads, storage } = countingStorage(engine.fresh().open())
+    const { session, people } = await open(storage, 'off')
+    const readsOf = async (count: number): Promise<number> => {
+      reads.count = 0
+      await Promise.all(people.slice(0, count).map(({ id }) => session.getOne('people', id)))
+      return reads.count
+    }
+    expect(await readsOf(3)).toBe(3)
+    await readsOf(24)
+    expect(await readsOf(3)).toBe(1)
+    // Three are few again.
+    expect(await readsOf(3)).toBe(3)
+  })
+
   it('fail alone: a damaged record is the error of its own caller', async () => {
     const storage = engine.fresh().open()
     const { vault, people } = await open(storage)

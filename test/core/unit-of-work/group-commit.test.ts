@@ -32,13 +32,44 @@ function recording({ most: max = 10, fault = OWN_FAULT, isAlone = (): boolean =>
 
 const itemsOf = (...weights: number[]): Item[] => weights.map((weight, name) => ({ name, weight }))
 
-it('items of one event-loop turn are sent as one list in order, and items of the next turn as another', async () => {
+it('items of one event-loop turn are sent as one list in order, and items of a later turn as another', async () => {
   const { lists, send } = recording()
-  const first = itemsOf(1, 1, 1).map(send)
-  await scheduler.yield()
-  const late = send({ name: 9, weight: 1 })
-  await Promise.all([...first, late])
+  await Promise.all(itemsOf(1, 1, 1).map(send))
+  await send({ name: 9, weight: 1 })
   expect(lists).toEqual([[0, 1, 2], [9]])
+})
+
+it('an item that is the only one of its turn is sent at the end of it', async () => {
+  const { lists, send } = recording()
+  const first = send({ name: 0, weight: 1 })
+  await scheduler.yield()
+  await Promise.all([first, send({ name: 1, weight: 1 })])
+  expect(lists).toEqual([[0], [1]])
+})
+
+it('a list of several items takes those of the turns that follow, until one brings none', async () => {
+  const { lists, send } = recording()
+  const sent = itemsOf(1, 1).map(send)
+  for (const name of [2, 3, 4]) {
+    await scheduler.yield()
+    sent.push(send({ name, weight: 1 }))
+  }
+  await Promise.all(sent)
+  sent.push(send({ name: 5, weight: 1 }))
+  await Promise.all(sent)
+  expect(lists).toEqual([[0, 1, 2, 3, 4], [5]])
+})
+
+it('a list goes after nine turns, also if each of them brings another item', async () => {
+  const { lists, send } = recording({ most: 100 })
+  const sent = itemsOf(1, 1).map(send)
+  for (let name = 2; name < 20; name++) {
+    await scheduler.yield()
+    sent.push(send({ name, weight: 1 }))
+  }
+  await Promise.all(sent)
+  expect(lists.flat()).toEqual(sent.map((_, name) => name))
+  expect(lists[0]?.length).toBe(10)
 })
 
 it('a list does not wait for the list before it', async () => {
