@@ -1,5 +1,5 @@
 /** A storage whose calls fail on demand, inside transactions too. */
-import type { PhysicalTable, Row, Storage, StorageHandle } from '../../../src/core/ports/storage.ts'
+import type { Changes, PhysicalTable, Row, Storage, StorageHandle } from '../../../src/core/ports/storage.ts'
 
 /** One call: the method of the port, or the begin or commit of a transaction. The method `commit` counts as a transaction and what is in it. */
 export interface Call {
@@ -76,10 +76,7 @@ export function faultyStorage(sound: StorageHandle): FaultyStorage {
         return inner.aggregate(table, filter, aggregates)
       },
       async commit(changes) {
-        assertSound('begin')
-        for (const { table } of changes.updates) assertSound('update', table)
-        for (const { table } of changes.inserts) assertSound('insert', table)
-        assertSound('commit')
+        assertSoundCommit(changes)
         const isStored = await inner.commit(changes)
         assertSound('committed')
         return isStored
@@ -105,11 +102,17 @@ export function faultyStorage(sound: StorageHandle): FaultyStorage {
     }
   }
 
+  function assertSoundCommit({ updates, inserts }: Changes): void {
+    assertSound('begin')
+    for (const { table } of updates) assertSound('update', table)
+    for (const { table } of inserts) assertSound('insert', table)
+    assertSound('commit')
+  }
+
   /** Counts as a read and, after it, a commit. */
   const getAndCommit: StorageHandle['getAndCommit'] = async (table, id, changes) => {
     assertSound('get', table)
-    for (const method of ['begin', 'commit'] as const) assertSound(method)
-    for (const { table } of changes.inserts) assertSound('insert', table)
+    assertSoundCommit(changes)
     const found = await sound.getAndCommit?.(table, id, changes)
     if (found) assertSound('committed')
     return found
