@@ -192,6 +192,21 @@ describe('a read of one record', () => {
     expect(await vault.verifyAudit()).toMatchObject({ ok: true })
   })
 
+  it('has the event of the read and one of its failure if the connection is lost after the commit and the record cannot be read again', async () => {
+    const { session, vault, storage, ids, around } = await open(engine.fresh().open())
+    const row = await firstRow(storage)
+    around(async (call) => {
+      await call()
+      await storage.delete(RECORDS, { ids: [row.id] })
+      throw new VaultError('outcome_unknown', 'The connection was lost.')
+    })
+    const { error, events } = await eventsBy(vault, () => session.getOne('clients', ids[0]))
+    expect(error).toMatchObject({ code: 'not_found' })
+    expect(events.map(({ code }) => code)).toEqual([200, 404])
+    expect(new Set(events.map(({ context }) => context.requestID)).size).toBe(1)
+    expect(await vault.verifyAudit()).toMatchObject({ ok: true })
+  })
+
   it('is not returned without an event if the call fails in any way', async () => {
     const { session, vault, ids, around } = await open(engine.fresh().open())
     for (const code of ['unavailable', 'storage_full', 'aborted', 'internal', 'conflict'] as const) {
