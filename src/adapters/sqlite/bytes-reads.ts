@@ -9,7 +9,7 @@ import { aliased, createSqlStatements } from '../sql/sql-statements.ts'
 import type { TableShape } from '../sql/table-shapes.ts'
 import { alongPath, BY_ID } from './access-path.ts'
 import { expandLists } from './expand-lists.ts'
-import { nextRange } from './next-range.ts'
+import { DAMAGED_ID, nextRange } from './next-range.ts'
 import { MAX_CELL_BYTES } from './packed-rows.ts'
 import type { OnSnapshot } from './sliced-scans.ts'
 import { sqliteSqlDialect } from './sqlite-sql-dialect.ts'
@@ -28,6 +28,8 @@ export async function readBytesRange(
 ): Promise<BytesPart | undefined> {
   const range = await nextRange(read, { shape, filter }, page)
   if (range === undefined) return { ids: [], cells: NO_CELLS, next: undefined }
+  // Read as a row, its body does not open, and the error names the record.
+  if (range === DAMAGED_ID) return undefined
   const part = await read(joinedCells(shape, range.filter, page.column))
   return part && { ...part, next: range.high, free: () => freeBytes(part.cells.bytes) }
 }

@@ -1,12 +1,13 @@
 /** Reads one column, a slice of ids after the other: the driver makes a list of cells much faster than a list for each row. */
 import { sql } from 'kysely'
 import type { Cell, ColumnCells, ColumnPage, Filter } from '../../core/ports/storage.ts'
+import { damagedIdError } from '../errors/storage-errors.ts'
 import { filterExpression, filterForm } from '../sql/filter-expression.ts'
 import { aliased, createSqlStatements } from '../sql/sql-statements.ts'
 import { columnType, type TableShape } from '../sql/table-shapes.ts'
 import { alongPath, BY_ID, indexedPart } from './access-path.ts'
 import { expandLists } from './expand-lists.ts'
-import { nextRange } from './next-range.ts'
+import { DAMAGED_ID, nextRange } from './next-range.ts'
 import { toCell } from './read-rows.ts'
 import { isNarrow } from './short-reads.ts'
 import type { OnSnapshot } from './sliced-scans.ts'
@@ -28,6 +29,7 @@ export async function readColumnSlice(
 ): Promise<ColumnCells> {
   const range = await nextRange(read, { shape, filter }, page)
   if (range === undefined) return { cells: [], next: undefined }
+  if (range === DAMAGED_ID) throw damagedIdError(shape.name)
   const cells = await read(columnCells(shape, range.filter, page.column))
   return { cells, next: range.high }
 }

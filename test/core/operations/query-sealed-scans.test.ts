@@ -1,4 +1,5 @@
 /** Queries that read nothing but sealed columns: storage returns ids and bodies side by side, and the results are those of whole rows. */
+import Database from 'better-sqlite3'
 import { afterEach, describe, expect, it } from 'vitest'
 import { memoryStorage } from '../../../src/adapters/memory/index.ts'
 import { sqliteStorage } from '../../../src/adapters/sqlite/index.ts'
@@ -45,6 +46,29 @@ const CONDITIONS: readonly (readonly [string, (name: string) => boolean])[] = [
   ["> 'Ivanova'", (name) => name > 'Ivanova'],
   ["NOT LIKE '%Ivanova%'", (name) => !name.includes('Ivanova')],
 ]
+
+describe('scans of bodies with a row id that no row can have', () => {
+  it.each([2n ** 53n - 900n, 2n ** 53n - 1n, 2n ** 53n + 1n])('%s: the error names the record', async (to) => {
+    const filename = newFile()
+    const storage = sqliteStorage({ filename })
+    try {
+      const queries = await openQueries(TABLES, { storage })
+      await queries.insert('people', people.slice(0, 500))
+      const database = new Database(filename)
+      database.prepare(`update ${TABLE} set id = ? where id = 250`).run(to)
+      database.close()
+      for (const condition of ["name LIKE '%van%'", "name = 'Ivanova'", "name LIKE '_'"]) {
+        const failed = queries.query(`SELECT COUNT(*) FROM people WHERE ${condition}`)
+        await expect(failed, condition).rejects.toMatchObject({
+          code: 'data_loss',
+          details: [expect.objectContaining({ table: 'people', id: expect.any(String) })],
+        })
+      }
+    } finally {
+      await storage.close()
+    }
+  })
+})
 
 describe.each(['memory', 'SQLite'])('scans of bodies in %s', (engine) => {
   const opened: StorageHandle[] = []
