@@ -64,7 +64,7 @@ const FULL: Scale = {
   growth: [10_000, 100_000, 1_000_000],
   timing: { warmups: 2, rounds: 9 },
   callTiming: { warmups: 2, warmupTime: 2000, rounds: 9 },
-  slowTiming: { warmups: 1, rounds: 3 },
+  slowTiming: { warmups: 1, warmupTime: 2000, rounds: 3 },
   batches: 8,
   insertsPerCaller: 8,
   commits: 100,
