@@ -21,6 +21,7 @@ const MAX_PAGES = 2
 const ROWS = 1000
 /** Maximum reads in one timed run. */
 const MAX_READS = 1000
+
 export const auditedReadBenchmark: Benchmark = {
   names: ['audited-read'],
   storages: { sqlite: measureOnSqlite },
