@@ -6,7 +6,6 @@ import type { QueryLimits } from '../limits.ts'
 import type { Caller } from '../policy/caller.ts'
 import type { Access } from '../policy/create-access.ts'
 import type { Log } from '../ports/log.ts'
-import type { Scheduler } from '../ports/scheduler.ts'
 import type { Tracing } from '../ports/tracing.ts'
 import type { ReadingContext } from '../row-access/reading-context.ts'
 import type { UnitFactory, UnitOfWork } from '../unit-of-work/unit-of-work.ts'
@@ -38,7 +37,6 @@ export interface SessionContext extends ReadingContext {
   readonly units: UnitFactory
   readonly catalog: CatalogFence
   readonly lifetime: Lifetime
-  readonly scheduler: Scheduler
   readonly tracing: Tracing | undefined
   readonly measuring: Measuring | undefined
   readonly log: Log | undefined

@@ -1,5 +1,6 @@
 /** Slices of rows by their size: a slice of few long rows takes as long as one of many short rows. */
 import type { Row } from '../ports/storage.ts'
+import { BODY } from '../schema/layout.ts'
 
 /** Estimated bytes of a row: its texts and byte strings. */
 export function bytesOfRow(row: Row): number {
@@ -9,6 +10,12 @@ export function bytesOfRow(row: Row): number {
     if (cell instanceof Uint8Array || typeof cell === 'string') bytes += cell.length
   }
   return bytes
+}
+
+/** Bytes of the sealed body of a row; 0 without one. */
+export function bytesOfBody(row: Row | undefined): number {
+  const body = row?.[BODY]
+  return body instanceof Uint8Array ? body.length : 0
 }
 
 /** Estimated bytes of rows. */

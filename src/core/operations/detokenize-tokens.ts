@@ -11,6 +11,8 @@ import {
   TOKEN_NOT_FOUND,
 } from '../execution/check-input.ts'
 import type { Operation } from '../execution/operation.ts'
+import { inSlices } from '../maintenance/in-slices.ts'
+import { bytesOfBody } from '../maintenance/row-bytes.ts'
 import { forbidden } from '../policy/forbidden.ts'
 import { needsOfTokens, resolveVisible, rowsByTable, type VisibleResolution } from '../records/visible-tokens.ts'
 import type { Redaction } from '../redaction/levels.ts'
@@ -96,7 +98,10 @@ export const detokenize: Operation<DetokenizeInput, DetokenizeRequest, { records
     for (const [table, rows] of rowsByTable(found)) context.event.addRows(table, rows)
     const failed = found.find((one) => one instanceof VaultError)
     if (failed !== undefined && !continueOnError) throw failed
-    const records = found.map((one, index) => toRecord(at(parameters, index), one))
+    const list = { count: found.length, bytesAt: (index: number) => bytesToSpell(found[index]) }
+    const records = await inSlices(list, context.scheduler, (start, end) =>
+      found.slice(start, end).map((one, index) => toRecord(at(parameters, start + index), one)),
+    )
     const missing: number[] = []
     for (let index = 0; index < records.length; index++) if (records[index]?.error === TOKEN_NOT_FOUND) missing.push(index)
     if (missing.length > 0 && (!continueOnError || missing.length === found.length))
@@ -130,6 +135,12 @@ const needsOf = needsOfTokens([
   { action: 'DETOKENIZATION', on: 'column' },
   { action: 'READ', on: 'column' },
 ])
+
+/** Estimated bytes of which the text of a value is made; 0 for one that is a text. */
+function bytesToSpell(found: VisibleResolution): number {
+  if (found === undefined || found instanceof VaultError || typeof found.value === 'string') return 0
+  return bytesOfBody(found.row)
+}
 
 function assertShownInPlainText({ redaction }: Required<DetokenizeParameter>, found: VisibleResolution): void {
   if (found === undefined || found instanceof VaultError) return

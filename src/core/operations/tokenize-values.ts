@@ -8,6 +8,7 @@ import { parseList, paths, requireTable } from '../execution/check-input.ts'
 import type { OperationContext, ParsingContext } from '../execution/context.ts'
 import { requireAccess, requireColumn } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
+import { inSlices } from '../maintenance/in-slices.ts'
 import { forbidden } from '../policy/forbidden.ts'
 import type { TableAccess } from '../policy/table-access.ts'
 import { findVisibleByDigest } from '../row-access/find-visible-by-digest.ts'
@@ -52,16 +53,17 @@ export const tokenize: Operation<TokenizeInput, readonly TokenizeRequest[], { re
   parse: ({ records }, context: ParsingContext) => parseList(context, records, 'values').map(parseParameter),
   async execute(context, parameters) {
     const lookups = parameters.map((one, index) => lookupOf(context, one, index))
-    const isLive = await areLive(context, lookups)
-    const missing = isLive.flatMap((live, index) => (live ? [] : [index]))
+    const list = { count: lookups.length, bytesAt: (index: number) => at(parameters, index).text.length }
+    const tokens = await inSlices(list, context.scheduler, (start, end) => tokensOfLive(context, lookups.slice(start, end)))
+    const missing = tokens.flatMap((token, index) => (token === undefined ? [index] : []))
     if (missing.length > 0) {
       const details = missing.map((index) => ({ index }))
       throw fault('not_found', details)`No record holds ${paths('values', missing)}. Insert the value first, or leave it out.`
     }
-    return { records: tokensOf(context, lookups) }
+    return { records: tokens.filter((token) => token !== undefined) }
   },
   joined: {
-    groupOf: (parameters) => (parameters.length > MAX_VALUES_TO_JOIN ? undefined : 'tokenize'),
+    groupOf: (parameters) => (isShort(parameters) ? 'tokenize' : undefined),
     async execute(context, requests) {
       const lookups = requests.map((parameters) => lookupsOrNone(context, parameters))
       const isLive = await areLive(context, lookups.flat())
@@ -75,8 +77,14 @@ export const tokenize: Operation<TokenizeInput, readonly TokenizeRequest[], { re
   },
 }
 
-/** Maximum number of values of a request that is joined with others. */
+/** Maximum number of values of a request that is joined with others, and the maximum length of each. */
 const MAX_VALUES_TO_JOIN = 16
+const MAX_LENGTH_TO_JOIN = 1024
+
+/** True if a request can be joined with others: a joined one has no slices. */
+function isShort(parameters: readonly TokenizeRequest[]): boolean {
+  return parameters.length <= MAX_VALUES_TO_JOIN && parameters.every(({ text }) => text.length <= MAX_LENGTH_TO_JOIN)
+}
 
 /** Returns what each parameter looks up; nothing for a request that is refused when it runs by itself. */
 function lookupsOrNone(context: OperationContext, parameters: readonly TokenizeRequest[]): Lookup[] {
@@ -159,6 +167,16 @@ function columnsOfGroup(context: OperationContext, group: unknown): TokenColumn[
   if (hasNoGrant || all.some(({ access, column }) => access.possiblyVisible(column)))
     throw forbidden(context.caller, 'TOKENIZATION')
   throw fault('invalid_request')`Column group ${printableName(group)} does not exist. Specify a group of the schema.`
+}
+
+/** Returns the token of each value that a visible record has, in order; undefined for the others. */
+async function tokensOfLive(context: OperationContext, lookups: readonly Lookup[]): Promise<({ token: string } | undefined)[]> {
+  const isLive = await areLive(context, lookups)
+  const tokens = tokensOf(
+    context,
+    lookups.filter((_, index) => isLive[index]),
+  ).values()
+  return isLive.map((live) => (live ? tokens.next().value : undefined))
 }
 
 /** Returns whether a visible record has each value, in order, in any of its columns. */

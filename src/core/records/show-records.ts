@@ -6,7 +6,6 @@ import { openRows, revealRows } from '../barrier/reveal.ts'
 import { createTokenMetadata, slotOf } from '../barrier/token-metadata.ts'
 import type { FileMetadata } from '../files/file-metadata.ts'
 import { bytesOfRow } from '../maintenance/row-bytes.ts'
-import type { Scheduler } from '../ports/scheduler.ts'
 import type { Row } from '../ports/storage.ts'
 import type { Redaction } from '../redaction/levels.ts'
 import type { FoundRows, RowWithAccess } from '../row-access/evaluate-access.ts'
@@ -40,11 +39,8 @@ export interface Show {
 /** Bytes of the rows opened between two turns of the event loop. */
 const MAX_BYTES = 256 * 1024
 
-/** The dependencies of showing records. */
-type ShowingContext = ReadingContext & { readonly scheduler: Scheduler }
-
 /** Returns the record of each row, in order. Neighbors that share their access are opened together. A promise only if there are several groups of them. */
-export function showRecords(context: ShowingContext, found: FoundRows, show: Show): UntypedRecord[] | Promise<UntypedRecord[]> {
+export function showRecords(context: ReadingContext, found: FoundRows, show: Show): UntypedRecord[] | Promise<UntypedRecord[]> {
   const { rows } = found
   if (rows.length === 0) return []
   const first = groupFrom(rows, 0)
@@ -66,7 +62,7 @@ function groupFrom(rows: readonly RowWithAccess[], start: number): Neighbors {
 }
 
 /** Shows one group after the other. Yields to the event loop between large ones. */
-async function showGroups(context: ShowingContext, { rows, ids }: FoundRows, show: Show): Promise<UntypedRecord[]> {
+async function showGroups(context: ReadingContext, { rows, ids }: FoundRows, show: Show): Promise<UntypedRecord[]> {
   const shown: UntypedRecord[] = []
   let bytes = 0
   for (let start = 0; start < rows.length; ) {
@@ -84,7 +80,7 @@ async function showGroups(context: ShowingContext, { rows, ids }: FoundRows, sho
 }
 
 /** Shows rows with one access, at least one. */
-function showGroup(context: ShowingContext, { rows, ids }: FoundRows, show: Show): UntypedRecord[] {
+function showGroup(context: ReadingContext, { rows, ids }: FoundRows, show: Show): UntypedRecord[] {
   const { access } = required(rows[0])
   const rowGroup = { group: rows.map(({ row }) => row), views: access.views(show.columns, show.redaction), ids }
   return show.asTokens ? tokenViews(context, show.table, rowGroup) : fieldViews(context, show.table, rowGroup)

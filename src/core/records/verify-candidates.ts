@@ -1,9 +1,12 @@
 /** Verifies which cells are those of given tokens: reads their rows, opens them and compares. */
+import type { Barrier } from '../barrier/barrier.ts'
 import { digestValues } from '../barrier/digest-values.ts'
 import type { OpenRows } from '../barrier/reveal.ts'
 import { openRows } from '../barrier/reveal.ts'
 import { revealTransients } from '../barrier/transients.ts'
 import { VaultError } from '../errors.ts'
+import { inSlices } from '../maintenance/in-slices.ts'
+import { bytesOfBody } from '../maintenance/row-bytes.ts'
 import type { Row, StorageReads } from '../ports/storage.ts'
 import type { ReadingContext } from '../row-access/reading-context.ts'
 import type { Column, Table } from '../schema/layout.ts'
@@ -89,10 +92,22 @@ function groupBy<Item, Key>(
 
 async function verifyRecords(
   storage: StorageReads,
-  { barrier }: ReadingContext,
+  { barrier, scheduler }: ReadingContext,
   { table, group }: { readonly table: Table; readonly group: readonly TokenCandidate[] },
 ): Promise<readonly CheckedCandidate[]> {
   const rows = await readRows(storage, table, group)
+  const list = { count: group.length, bytesAt: (index: number) => bytesOfBody(rows[index]) }
+  return inSlices(list, scheduler, (start, end) =>
+    checkRows(barrier, table, { group: group.slice(start, end), rows: rows.slice(start, end) }),
+  )
+}
+
+/** Opens the row of each candidate, and compares it. */
+function checkRows(
+  barrier: Barrier,
+  table: Table,
+  { group, rows }: { readonly group: readonly TokenCandidate[]; readonly rows: readonly (Row | undefined)[] },
+): CheckedCandidate[] {
   const cursor = openRows(barrier, table, present(rows))
   let next = 0
   const checked = group.map((candidate, index): CheckedCandidate => {
@@ -146,7 +161,7 @@ function holdsExpected(cursor: OpenRows, { column, expected }: TokenCandidate): 
 }
 
 /** Returns the candidates, verified only if the digest of the opened value is the expected one. Reports rows that a digest found without having its value. */
-function compareDigests(barrier: ReadingContext['barrier'], checked: readonly CheckedCandidate[]): CheckedCandidate[] {
+function compareDigests(barrier: Barrier, checked: readonly CheckedCandidate[]): CheckedCandidate[] {
   const digests = digestOpened(barrier, checked)
   return checked.map((one) => {
     const { column, table, expected } = one.candidate
@@ -160,10 +175,7 @@ function compareDigests(barrier: ReadingContext['barrier'], checked: readonly Ch
 }
 
 /** Returns the digests of the opened values of derived tokens, computed one column at a time. A null has none. */
-function digestOpened(
-  { ring }: ReadingContext['barrier'],
-  checked: readonly CheckedCandidate[],
-): ReadonlyMap<CheckedCandidate, Uint8Array> {
+function digestOpened({ ring }: Barrier, checked: readonly CheckedCandidate[]): ReadonlyMap<CheckedCandidate, Uint8Array> {
   const digests = new Map<CheckedCandidate, Uint8Array>()
   const derived = groupBy(checked, ({ candidate }) => (candidate.expected.kind === 'value' ? candidate.column : undefined))
   for (const [column, group] of derived) {

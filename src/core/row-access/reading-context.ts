@@ -1,11 +1,13 @@
 /** The dependencies of reading records, besides storage. */
 import type { Barrier } from '../barrier/barrier.ts'
 import type { Clock } from '../ports/clock.ts'
+import type { Scheduler } from '../ports/scheduler.ts'
 import type { Layout } from '../schema/layout.ts'
 
 /** The dependencies of reading records and resolving tokens. */
 export interface ReadingContext {
   readonly barrier: Barrier
   readonly clock: Clock
+  readonly scheduler: Scheduler
   readonly layout: Layout
 }

@@ -3,7 +3,6 @@ import { UNKNOWN_KEY } from '../barrier/barrier.ts'
 import type { CatalogFence } from '../catalog/catalog-fence.ts'
 import { createPageSize } from '../maintenance/page-size.ts'
 import { eachPossiblePage, findImpossibleRows, isRowId } from '../maintenance/possible-rows.ts'
-import type { Scheduler } from '../ports/scheduler.ts'
 import type { Row, StorageReads } from '../ports/storage.ts'
 import type { ReadingContext } from '../row-access/reading-context.ts'
 import type { Column, Table } from '../schema/layout.ts'
@@ -37,7 +36,6 @@ interface VerificationWatch {
 export interface VerifyingContext extends ReadingContext {
   readonly catalog: Pick<CatalogFence, 'reload'>
   readonly storage: StorageReads
-  readonly scheduler: Scheduler
 }
 
 /** Rows of the first slice of a table: each can be large, and all its values are opened. */

@@ -1,0 +1,56 @@
+/** Lists of long values, which are worked on in slices: the answers are those of one value at a time, and errors name the same positions. */
+import { expect, it } from 'vitest'
+import { column } from '../../../src/index.ts'
+import { onEachStorage } from '../../support/storages/engines.ts'
+import { openLoose } from '../../support/vaults/open-untyped.ts'
+import { OWNER } from '../../support/vaults/test-vault.ts'
+
+const TABLES = {
+  letters: {
+    text: column.string({ token: 'deterministic' }),
+    draft: column.string({ token: 'random' }),
+    pages: column.json({ token: 'random' }),
+  },
+}
+
+/** Short and long texts in turn, of 600 KB in all: at least three slices. */
+const TEXTS = Array.from({ length: 12 }, (_, index) => `letter ${index} `.repeat(index % 2 === 0 ? 1 : 10_000))
+
+onEachStorage('lists of long values', (engine) => {
+  it('are tokenized and detokenized as short ones are', async () => {
+    const { vault } = await openLoose(engine.fresh().open(), TABLES)
+    const session = vault.as(OWNER)
+    const fields = TEXTS.map((text) => ({ text, draft: `${text}!`, pages: { text } }))
+    const stored = await session.insert(
+      'letters',
+      fields.map((one) => ({ fields: one })),
+      { tokenization: true },
+    )
+    const tokens = stored.records.map((record) => record.tokens)
+
+    const asked = await session.tokenize(TEXTS.map((value) => ({ value, table: 'letters', column: 'text' })))
+    expect(asked.records.map(({ token }) => token)).toEqual(tokens.map((own) => own?.text))
+
+    for (const name of ['text', 'draft', 'pages'] as const) {
+      const found = await session.detokenize(tokens.map((own) => ({ token: own?.[name] ?? '', redaction: 'PLAIN_TEXT' })))
+      const shown = fields.map((own) => (name === 'pages' ? JSON.stringify(own.pages) : own[name]))
+      expect(found.records.map(({ value }) => value === shown.shift())).toEqual(TEXTS.map(() => true))
+    }
+    await vault.close()
+  })
+
+  it('name the positions of what is missing in every slice', async () => {
+    const { vault } = await openLoose(engine.fresh().open(), TABLES)
+    const session = vault.as(OWNER)
+    await session.insert(
+      'letters',
+      TEXTS.map((text) => ({ fields: { text } })),
+    )
+    const others = TEXTS.map((text, index) => (index % 5 === 1 ? `${text}?` : text))
+    const failed = await session
+      .tokenize(others.map((value) => ({ value, table: 'letters', column: 'text' })))
+      .catch((error: unknown) => error)
+    expect(failed).toMatchObject({ code: 'not_found', details: [{ index: 1 }, { index: 6 }, { index: 11 }] })
+    await vault.close()
+  })
+})
