@@ -6,7 +6,7 @@ import { decodeRecordIds } from '../barrier/record-ids.ts'
 import { fault } from '../errors.ts'
 import type { RequiredGrant, TableAccess } from '../policy/table-access.ts'
 import type { Page, Row } from '../ports/storage.ts'
-import { evaluateAccess, type FoundRows, type RowWithAccess } from '../row-access/evaluate-access.ts'
+import { evaluateAccessInSlices, type FoundRows, type RowWithAccess } from '../row-access/evaluate-access.ts'
 import type { VisibleRows } from '../row-access/find-visible.ts'
 import { findVisible } from '../row-access/find-visible.ts'
 import type { Table } from '../schema/layout.ts'
@@ -76,14 +76,15 @@ const VISIBLE: RequiredGrant = { action: 'READ', columns: [] }
 
 /** Returns the rows of these ids that are on the page. Throws `not_found` for rows that are invisible, as for those that do not exist. */
 async function rowsById(
-  { unit, barrier }: OperationContext,
+  context: OperationContext,
   access: TableAccess,
   { ids, order, offset = 0, limit = ids.length, skipsMissing = false, decides = false }: ListedIds,
 ): Promise<FoundRows> {
   const { table } = access
+  const { unit, barrier } = context
   const decoded = decodeRecordIds(barrier.ring, table, ids)
   const stored = await (decides ? storedRow(unit, access, present(decoded)) : storedRows(unit, table, present(decoded)))
-  const evaluated = evaluateAccess(barrier, access, present(stored))
+  const evaluated = await evaluateAccessInSlices(context, access, present(stored))
   const { rows, missing } = visibleRows(decoded, stored, evaluated)
   if (missing.length > 0 && !skipsMissing) throw recordsNotFound(table, ids, missing)
   const visible = missing.length === 0 ? ids : withoutMissing(ids, missing)

@@ -13,7 +13,7 @@ import type { RequiredGrant, TableAccess } from '../policy/table-access.ts'
 import type { Row, Storage } from '../ports/storage.ts'
 import { deleteEveryRow, deleteRows, retryRecords, STALE } from '../records/record-store.ts'
 import type { WritingContext } from '../records/writing-context.ts'
-import { evaluateAccess } from '../row-access/evaluate-access.ts'
+import { evaluateAccessInSlices } from '../row-access/evaluate-access.ts'
 import { findVisible } from '../row-access/find-visible.ts'
 import type { Table } from '../schema/layout.ts'
 import { at } from '../util/at.ts'
@@ -180,7 +180,8 @@ async function lockRows(
   const locked: number[] = []
   let pending = rows
   await retry(retryRecords(access.table, scheduler), async () => {
-    const visible = evaluateAccess(barrier, access, pending).flatMap((one) => (one.access.meets(need) ? [one.row] : []))
+    const evaluated = await evaluateAccessInSlices({ barrier, scheduler }, access, pending)
+    const visible = evaluated.flatMap((one) => (one.access.meets(need) ? [one.row] : []))
     assertVersions(barrier, access.table, visible)
     const patches = visible.map(({ id, version }) => ({ id, version, set: {} }))
     const isLocked = patches.length === 0 ? [] : await storage.update(name, patches)

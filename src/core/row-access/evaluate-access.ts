@@ -3,9 +3,12 @@ import type { Barrier } from '../barrier/barrier.ts'
 import { openColumns } from '../barrier/reveal.ts'
 import type { Condition, Truth, ValueOf } from '../expressions/condition.ts'
 import { compileCondition } from '../expressions/evaluate-condition.ts'
+import { inSlices } from '../maintenance/in-slices.ts'
+import { bytesOfBody } from '../maintenance/row-bytes.ts'
 import type { RowAccess, TableAccess } from '../policy/table-access.ts'
 import type { Row } from '../ports/storage.ts'
 import type { Column } from '../schema/layout.ts'
+import type { ReadingContext } from './reading-context.ts'
 
 type CompiledCondition = (valueIn: ValueOf) => Truth
 
@@ -43,6 +46,17 @@ export function evaluateAccess(barrier: Barrier, access: TableAccess, rows: read
     cursor.to(index)
     return { row, access: evaluateValues(access, (column) => cursor.value(column)) }
   })
+}
+
+/** As `evaluateAccess`, of rows of any length: in slices, with a turn of the event loop between two of them. No promise if it is one slice. */
+export function evaluateAccessInSlices(
+  { barrier, scheduler }: Pick<ReadingContext, 'barrier' | 'scheduler'>,
+  access: TableAccess,
+  rows: readonly Row[],
+): RowWithAccess[] | Promise<RowWithAccess[]> {
+  if (access.conditionColumns.length === 0) return evaluateAccess(barrier, access, rows)
+  const list = { count: rows.length, bytesAt: (index: number) => bytesOfBody(rows[index]) }
+  return inSlices(list, scheduler, (start, end) => evaluateAccess(barrier, access, rows.slice(start, end)))
 }
 
 /** Returns the access to one record, given its values. Null and undefined both mean no value. */

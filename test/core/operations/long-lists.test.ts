@@ -39,6 +39,25 @@ onEachStorage('lists of long values', (engine) => {
     await vault.close()
   })
 
+  it('are read and deleted by the conditions of a policy as short ones are', async () => {
+    const policy = { reader: ["ALLOW READ, DELETE ON letters.* WHERE draft LIKE 'even%'"] }
+    const { vault } = await openLoose(engine.fresh().open(), TABLES, { policy })
+    const reader = vault.as({ ...OWNER, roles: ['reader'] })
+    const fields = TEXTS.map((text, index) => ({ text, draft: `${index % 2 === 0 ? 'odd' : 'even'} ${index}` }))
+    const { records } = await vault.as(OWNER).insert(
+      'letters',
+      fields.map((one) => ({ fields: one })),
+    )
+    const ids = records.map(({ id = '' }) => id)
+    const visible = ids.filter((_, index) => index % 2 === 1)
+    await expect(reader.get('letters', { ids })).rejects.toMatchObject({ code: 'not_found' })
+    expect((await reader.get('letters', { ids: visible })).records.map(({ id }) => id)).toEqual(visible)
+    await expect(reader.delete('letters', ids)).rejects.toMatchObject({ code: 'not_found' })
+    await reader.delete('letters', visible)
+    expect((await vault.as(OWNER).get('letters')).records).toHaveLength(TEXTS.length - visible.length)
+    await vault.close()
+  })
+
   it('name the positions of what is missing in every slice', async () => {
     const { vault } = await openLoose(engine.fresh().open(), TABLES)
     const session = vault.as(OWNER)
