@@ -16,8 +16,8 @@ const MIN_ROWS = 64
 const MAX_CELLS = 4096
 const MAX_CELL_BYTES = 2048
 /**
- * Ids of one text: of sealed records some 36 KiB. A text of more than 128 KiB has memory of its own in V8, which only a collection of the whole
- * heap frees, and the driver copies a message that is larger than what it reads at once.
+ * Ids of one text: of sealed records some 36 KiB. The driver copies a message that is larger than what it reads at once, 64 KiB, and large texts
+ * make V8 collect its whole heap more often.
  */
 const PART_IDS = 128
 
