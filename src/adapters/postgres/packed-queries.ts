@@ -1,4 +1,4 @@
-/** Queries that return many rows as one base64 text: by themselves, rows and fields cost the server and the driver more than packing them. */
+/** Queries that return many rows as few base64 texts: by themselves, rows and fields cost the server and the driver more than packing them. */
 import { type Compilable, type RawBuilder, sql } from 'kysely'
 import type { ColumnPage, Filter, Page, PhysicalType } from '../../core/ports/storage.ts'
 import { rowsOfColumn } from '../sql/column-of-rows.ts'
@@ -15,10 +15,17 @@ const MIN_ROWS = 64
 /** Cells of one result at most, and bytes of each: 8 MB in all, far below the engine's limit and short to decode. */
 const MAX_CELLS = 4096
 const MAX_CELL_BYTES = 2048
+/**
+ * Ids of one text: of sealed records some 36 KiB. The driver copies a message that is larger than what it reads at once, 64 KiB, and large texts
+ * make V8 collect its whole heap more often.
+ */
+const PART_IDS = 128
 
-/** Each returns one row of one text for `unpackRows`. */
+/** Each returns rows of one text for `unpackRows`: null if the text has no rows. */
 export interface PackedQueries {
+  /** Returns a text for each part of the list. */
   get(shape: TableShape, ids: readonly number[]): PreparedQuery
+  /** Returns one text. */
   find(shape: TableShape, filter: Filter, page: Page): PreparedQuery
   /** Returns one row: the last id, and one text for `unpackColumn`. */
   column(shape: TableShape, filter: Filter, page: ColumnPage): PreparedQuery
@@ -55,10 +62,15 @@ export function createPackedQueries(dialect: SqlDialect, bind: RowQueries['bind'
 
   return {
     get(shape, ids) {
-      const statement = statements.once(`get ${shape.key}`, (slots) => {
+      const parts = partsOf(ids.length)
+      const statement = statements.once(`get ${shape.key} ${parts}`, (slots) => {
         const columns = sql.join(shape.columns.map(({ name }) => sql.id(name)))
-        const matches = sql`${sql.id('id')} = any(${sql.val(slots.next())}::int8[])`
-        return compiled(packed(shape, sql`select ${columns} from ${aliased(dialect, shape)} where ${matches}`))
+        const part = sql`(${sql.val(slots.next())}::int8[])[s.i : s.i + ${sql.lit(PART_IDS - 1)}]`
+        const rows = sql`select ${columns} from ${aliased(dialect, shape)} where ${sql.id('id')} = any(${part})`
+        // The number of parts is no parameter: the planner would expect a thousand of them, and compile the statement for so many.
+        const starts = sql`generate_series(1, ${sql.lit(parts * PART_IDS)}, ${sql.lit(PART_IDS)})`
+        // Sorted, all parts are made before the first is sent, so that the client wakes up once.
+        return compiled(sql`select p.* from ${starts} as s(i) cross join lateral (${packed(shape, rows)}) as p order by s.i`)
       })
       return bind(statement, [toWireArray('integer', ids)])
     },
@@ -76,6 +88,11 @@ export function createPackedQueries(dialect: SqlDialect, bind: RowQueries['bind'
 /** True if reading so many rows at most is faster packed, and the result bounded. */
 export function canPack(shape: TableShape, rows: number): boolean {
   return rows >= MIN_ROWS && rows * shape.columns.length <= MAX_CELLS
+}
+
+/** The parts of a list, as a power of two, so that a table has few statements. The last parts can be empty. */
+function partsOf(ids: number): number {
+  return 2 ** Math.ceil(Math.log2(Math.max(1, ids / PART_IDS)))
 }
 
 /** False for filters that match few rows as a rule, whatever the size of their page. */

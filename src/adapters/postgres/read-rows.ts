@@ -40,7 +40,10 @@ export async function getRows(
 }
 
 function inOrderOf(ids: readonly number[], rows: readonly Row[]): readonly (Row | undefined)[] {
-  const found = new Map(rows.map((row) => [row.id, row]))
+  const found = new Map<number, Row>()
+  for (const row of rows) found.set(row.id, row)
+  // So many rows that no id can be repeated.
+  if (found.size === ids.length) return ids.map((id) => found.get(id))
   const returned = new Set<number>()
   return ids.map((id) => {
     const row = found.get(id)

@@ -1,4 +1,4 @@
-/** Reads rows from a packed result: of each row `id` and `version`, then of each cell its length and its bytes. */
+/** Reads rows from packed texts: of each row `id` and `version`, then of each cell its length and its bytes. */
 import type { Cell, PhysicalType, Row } from '../../core/ports/storage.ts'
 import type { TableShape } from '../sql/table-shapes.ts'
 import type { RawRow } from './driver-connection.ts'
@@ -13,11 +13,15 @@ const LENGTH_BYTES = 4
 
 /** The rows of a packed result; undefined if a cell was too long, so that all must be read unpacked. */
 export function unpackRows(shape: TableShape, result: readonly RawRow[]): Row[] | undefined {
-  const [[packed] = []] = result
-  if (typeof packed !== 'string') return []
+  const rows: Row[] = []
+  for (const [packed] of result) if (typeof packed === 'string' && !addRows(rows, shape, packed)) return undefined
+  return rows
+}
+
+/** Adds the rows of one text. Returns false if a cell was too long. */
+function addRows(rows: Row[], shape: TableShape, packed: string): boolean {
   const bytes = Buffer.from(packed, 'base64')
   const { columns } = shape.table
-  const rows: Row[] = []
   let at = 0
   while (at < bytes.length) {
     const row: { id: number; version: number; [column: string]: Cell } = {
@@ -27,14 +31,14 @@ export function unpackRows(shape: TableShape, result: readonly RawRow[]): Row[] 
     at += 2 * NUMBER_BYTES
     for (const { name, type } of columns) {
       const length = bytes.readInt32BE(at)
-      if (length === LONG_CELL) return undefined
+      if (length === LONG_CELL) return false
       at += LENGTH_BYTES
       row[name] = length === NULL_CELL ? null : readCell(type, bytes, { start: at, end: at + length })
       at += Math.max(length, 0)
     }
     rows.push(row)
   }
-  return rows
+  return true
 }
 
 /** The cells of a packed column of numbers. */

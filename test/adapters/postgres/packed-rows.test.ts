@@ -45,11 +45,14 @@ afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close()
 })
 
-/** A client that counts the rows of each result. */
+/** A client that keeps the text of each statement, and counts the rows of each result. */
 class CountingClient extends pg.Client {
+  static texts: string[] = []
   static counts: number[] = []
 
   override query(...given: unknown[]): never {
+    const [first] = given
+    if (typeof first === 'object' && first !== null && 'text' in first) CountingClient.texts.push(String(first.text))
     // The overloads of the driver cannot be called with arguments that are passed on.
     const result: unknown = Reflect.apply(super.query, this, given)
     if (result instanceof Promise) {
@@ -164,7 +167,7 @@ describe('rows read packed', () => {
 describe('packing', () => {
   it('is used for many rows, not for few nor for pages that stay nearly empty', async () => {
     const { storage } = await filled()
-    expect(await countRows(() => storage.get('notes', IDS))).toEqual([1])
+    expect(await countRows(() => storage.get('notes', IDS.slice(0, 100)))).toEqual([1])
     expect(await countRows(() => storage.find('notes', EVERY, { order: 'asc', limit: 140 }))).toEqual([1])
     expect(await countRows(() => storage.get('notes', IDS.slice(0, 10)))).toEqual([10])
     expect(await countRows(() => storage.find('notes', EVERY, { order: 'asc', limit: 10 }))).toEqual([10])
@@ -182,9 +185,50 @@ describe('packing', () => {
   it('is left for a while after it met a cell too long for it', async () => {
     const { storage } = await filled()
     await storage.insert('notes', [{ id: 1000, body: new Uint8Array(LONG) }])
-    expect(await countRows(() => storage.get('notes', [...IDS, 1000]))).toEqual([1, COUNT + 1])
+    expect(await countRows(() => storage.get('notes', [...IDS, 1000]))).toEqual([2, COUNT + 1])
     const reads: number[] = []
     for (let round = 0; round < 101; round++) reads.push(...(await countRows(() => storage.get('notes', IDS))))
-    expect(reads).toEqual([...Array.from({ length: 100 }, () => COUNT), 1])
+    expect(reads).toEqual([...Array.from({ length: 100 }, () => COUNT), 2])
+  })
+
+  it('cuts a long list into parts, which return the rows of every id once, in the order of the list', async () => {
+    const { storage } = await filled()
+    // Of 6 columns with id and version, so many ids are packed at most.
+    for (const length of [127, 128, 129, 256, 257, 512, 513, 682]) {
+      // Repeated within a part and across parts, and of rows that do not exist.
+      const ids = Array.from({ length }, (_, at) => 1 + ((at * 37) % (COUNT + 20)))
+      const parts = 2 ** Math.ceil(Math.log2(Math.max(1, length / 128)))
+      const read = await countRows(async () => {
+        expect(await storage.get('notes', ids)).toEqual(ids.map((id) => NOTES_STORED[id - 1]))
+      })
+      expect(read).toEqual([parts])
+    }
+    expect(await storage.get('notes', [...IDS.slice(0, 100), ...Array.from({ length: 100 }, (_, at) => 5000 + at)])).toEqual([
+      ...NOTES_STORED.slice(0, 100),
+      ...Array.from({ length: 100 }, () => undefined),
+    ])
+    expect(
+      await storage.get(
+        'notes',
+        Array.from({ length: 300 }, (_, at) => 5000 + at),
+      ),
+    ).toEqual(new Array(300).fill(undefined))
+  })
+
+  it('is planned for the parts of its list, so that the server does not compile the statement first', async () => {
+    const { storage, pool, schema } = await filled()
+    await pool.query(
+      `insert into ${schema}.notes (id, version) select i, 1 from generate_series(2000, 60000) i; analyze ${schema}.notes`,
+    )
+    CountingClient.texts = []
+    await storage.get('notes', IDS)
+    const client = await pool.connect()
+    // The plan of a prepared statement that has run some times.
+    await client.query(`set plan_cache_mode = 'force_generic_plan'; prepare many as ${CountingClient.texts[0]}`)
+    const { rows } = await client.query(`explain (format json) execute many ('{1,2}')`)
+    client.release(true)
+    const [{ Plan: plan }] = rows[0]['QUERY PLAN']
+    // The setting jit_above_cost is 100,000 by default.
+    expect(plan['Total Cost']).toBeLessThan(50_000)
   })
 })
