@@ -140,7 +140,7 @@ function runItems(keys: ItemKeys, inputs: Slab, { from, to, method }: Run, out: 
   const bytes = slabStart(inputs, to) - base
   memory.set(bytes === inputs.bytes.length ? inputs.bytes : inputs.bytes.subarray(base, base + bytes), input)
   memory.set(keys.subkeys, subkeys)
-  lengths.set(inputs.ends.subarray(from, from + count))
+  lengths.set(count === inputs.count ? inputs.ends : inputs.ends.subarray(from, to))
   if (method === 'module') {
     memory.set(keys.schedule, schedule)
     calls.digestFew(schedule, input, ends, base, count, order, steps, subkeys, blocks, output)

@@ -72,7 +72,8 @@ function sealChunk(module: WasmModule, key: GcmKey, batch: SealBatch, from: numb
   const plainEnd = slabStart(plaintexts, to)
   const stride = aadStride(aadBytes)
   memory.set(plaintexts.bytes.subarray(plainStart, plainEnd), REGION.input)
-  memory.set(associatedData.subarray(from * stride, to * stride), REGION.associatedData)
+  const isWhole = count * stride === associatedData.length
+  memory.set(isWhole ? associatedData : associatedData.subarray(from * stride, to * stride), REGION.associatedData)
   batch.drawIvs(memory, REGION.ivs, count * HALF_BYTES)
   const streamBytes = calls.writeCounters(REGION.ivs, HALF_BYTES, 0, REGION.lengths, count, REGION.blocks)
   encryptBlocks(module, key, streamBytes)

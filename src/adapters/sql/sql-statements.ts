@@ -35,17 +35,32 @@ const MAX_STATEMENTS = 1000
 
 export function createSqlStatements(dialect: SqlDialect): SqlStatements {
   const once = createOnce()
+  const lastFinds = new WeakMap<TableShape, FoundStatement>()
+
+  function findStatement(asked: AskedFind, shown: TableShape, form: string): SqlStatement {
+    const { shape, page } = asked
+    const { order } = page
+    const isAfter = page.after !== undefined
+    const skips = Boolean(page.offset)
+    const last = lastFinds.get(shape)
+    const isSame = last?.form === form && last.shown === shown && last.order === order
+    if (isSame && last.isAfter === isAfter && last.skips === skips) return last.statement
+    const key = `find ${shape.key} ${shown === shape ? '' : shown.key} ${order}${isAfter ? ' after' : ''}${skips ? ' skip' : ''} ${form}`
+    const statement = once(key, (slots) => buildFind(dialect, asked, slots))
+    lastFinds.set(shape, { form, shown, order, isAfter, skips, statement })
+    return statement
+  }
+
   return {
     once,
     find(shape, filter, page) {
       const form = filterForm(dialect, shape, filter)
       const shown = projectedShape(shape, page.columns)
-      const key = `find ${shape.key} ${shown === shape ? '' : shown.key} ${page.order}${page.after === undefined ? '' : ' after'}${page.offset ? ' skip' : ''} ${form.key}`
       const parameters = [...form.values]
       if (page.after !== undefined) parameters.push(dialect.bindCell('integer', afterId(shape, page.after)))
       parameters.push(page.limit)
       if (page.offset) parameters.push(page.offset)
-      return { statement: once(key, (slots) => buildFind(dialect, { shape, filter, page }, slots)), parameters }
+      return { statement: findStatement({ shape, filter, page }, shown, form.key), parameters }
     },
     aggregate(shape, filter, aggregates) {
       const form = filterForm(dialect, shape, filter)
@@ -68,6 +83,23 @@ export function createSqlStatements(dialect: SqlDialect): SqlStatements {
       return once(key, (slots) => buildUpdate(dialect, { shape, columns, expected }, slots))
     },
   }
+}
+
+/** What is found, as `find` is asked for it. */
+interface AskedFind {
+  readonly shape: TableShape
+  readonly filter: Filter
+  readonly page: Page
+}
+
+/** The last statement of a table, and what it depends on: finds of a table are mostly alike, and making the key of a statement costs as much as all else here. */
+interface FoundStatement {
+  readonly form: string
+  readonly shown: TableShape
+  readonly order: Page['order']
+  readonly isAfter: boolean
+  readonly skips: boolean
+  readonly statement: SqlStatement
 }
 
 function createOnce(): SqlStatements['once'] {
@@ -96,12 +128,7 @@ export function aliased(dialect: SqlDialect, shape: TableShape) {
   return dialect.tableName(shape.name).as('t')
 }
 
-function buildFind(
-  dialect: SqlDialect,
-  asked: { readonly shape: TableShape; readonly filter: Filter; readonly page: Page },
-  slots: Slots,
-): Compilable {
-  const { shape, filter, page } = asked
+function buildFind(dialect: SqlDialect, { shape, filter, page }: AskedFind, slots: Slots): Compilable {
   let query = dialect.compiler
     .selectFrom(aliased(dialect, shape))
     .select(selectColumns(dialect, projectedShape(shape, page.columns)))

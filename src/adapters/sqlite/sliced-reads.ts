@@ -50,14 +50,14 @@ export function createSlicedReads(
 
   const scanned = (table: string, filter = EVERY): Omit<SlicedScan, 'run'> => ({ rows, shape: shapes.of(table), filter, yielder })
 
-  async function find(table: string, filter: Filter, page: Page): Promise<readonly Row[]> {
+  function rowsOnPage(table: string, filter: Filter, page: Page): readonly Row[] | Promise<readonly Row[]> {
     const isFew = page.limit <= FEW_ROWS || page.limit <= rowsAtOnce(shapes.of(table), page.columns)
     if (isFew && isShortFind(shapes.of(table), filter, page)) return read(rows.find(table, filter, page))
     return scan((run) => findInSlices({ ...scanned(table, filter), run }, page))
   }
 
   return {
-    find,
+    find: async (table, filter, page) => rowsOnPage(table, filter, page),
     async get(table, ids) {
       if (ids.length <= FEW_ROWS || ids.length <= Math.min(ROWS_AT_ONCE, rowsAtOnce(shapes.of(table))))
         return read(rows.get(table, ids))
@@ -68,7 +68,7 @@ export function createSlicedReads(
       if (!isReadByRows(shape, filter)) return readColumnSlice(read, { shape, filter }, page)
       // A longer page of few rows would be looked for in slices, too.
       const short = { ...page, limit: Math.min(page.limit, MAX_SHORT_PAGE) }
-      return columnOfRows(await find(table, filter, rowsOfColumn(short)), short)
+      return columnOfRows(await rowsOnPage(table, filter, rowsOfColumn(short)), short)
     },
     async readBytes(table, filter, page) {
       const shape = shapes.of(table)
@@ -77,7 +77,8 @@ export function createSlicedReads(
       const part = isJoined ? await scan((run) => readBytesRange(run, { shape, filter }, page)) : undefined
       if (part !== undefined) return part
       if (isJoined) byRows.set(shape, READS_BY_ROWS)
-      return bytesOfRows(await find(table, filter, rowsOfColumn(page)), page)
+      const found = rowsOnPage(table, filter, rowsOfColumn(page))
+      return bytesOfRows(found instanceof Promise ? await found : found, page)
     },
     async aggregate(table, filter, aggregates) {
       if (isShortAggregate(shapes.of(table), filter, aggregates)) return read(rows.aggregate(table, filter, aggregates))

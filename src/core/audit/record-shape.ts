@@ -133,7 +133,18 @@ function likenessTo(first: unknown, shape: Members): Likeness {
   }
 }
 
+/** True if these are the names of the members of an item, in order. */
 function hasNames(item: object, names: readonly string[]): boolean {
+  let count = 0
+  // Makes no list of names, as there can be a thousand items. An inherited member is not counted.
+  for (const name in item) {
+    if (name !== names[count] || !Object.hasOwn(item, name)) return hasKeys(item, names)
+    count++
+  }
+  return count === names.length || hasKeys(item, names)
+}
+
+function hasKeys(item: object, names: readonly string[]): boolean {
   const others = Object.keys(item)
   if (others.length !== names.length) return false
   for (let i = 0; i < others.length; i++) if (others[i] !== names[i]) return false

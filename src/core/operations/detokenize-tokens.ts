@@ -14,7 +14,7 @@ import type { Operation } from '../execution/operation.ts'
 import { inSlices } from '../maintenance/in-slices.ts'
 import { bytesOfBody } from '../maintenance/row-bytes.ts'
 import { forbidden } from '../policy/forbidden.ts'
-import { needsOfTokens, resolveVisible, rowsByTable, type VisibleResolution } from '../records/visible-tokens.ts'
+import { addRowsOf, needsOfTokens, resolveVisible, type VisibleResolution } from '../records/visible-tokens.ts'
 import type { Redaction } from '../redaction/levels.ts'
 import { REDACTIONS } from '../redaction/levels.ts'
 import { assertPlainText, ON_LOWERED, type OnLowered, parseOnLowered } from '../row-access/lowered-columns.ts'
@@ -95,7 +95,7 @@ export const detokenize: Operation<DetokenizeInput, DetokenizeRequest, { records
     const texts = parameters.map(({ token }) => token)
     const found = await resolveVisible(context.unit.storage, context, { texts, needsOf })
     if (refusesLowered) for (const [index, one] of found.entries()) assertShownInPlainText(at(parameters, index), one)
-    for (const [table, rows] of rowsByTable(found)) context.event.addRows(table, rows)
+    addRowsOf(found, context.event)
     const failed = found.find((one) => one instanceof VaultError)
     if (failed !== undefined && !continueOnError) throw failed
     const list = { count: found.length, bytesAt: (index: number) => bytesToSpell(found[index]) }
@@ -120,7 +120,7 @@ export const detokenize: Operation<DetokenizeInput, DetokenizeRequest, { records
         const { parameters } = at(requests, index)
         // The errors of tokens have positions, so a request with one of them runs by itself.
         if (own.some((one) => one === undefined || one instanceof VaultError)) return undefined
-        for (const [table, rows] of rowsByTable(own)) at(events, index).addRows(table, rows)
+        addRowsOf(own, at(events, index))
         return { records: own.map((one, position) => toRecord(at(parameters, position), one)) }
       })
     },

@@ -8,13 +8,7 @@ import type { OperationContext } from '../execution/context.ts'
 import type { Operation } from '../execution/operation.ts'
 import { forbidden } from '../policy/forbidden.ts'
 import { showRecords, type UntypedRecord } from '../records/show-records.ts'
-import {
-  needsOfTokens,
-  resolveVisible,
-  rowsByTable,
-  type VisibleResolution,
-  type VisibleToken,
-} from '../records/visible-tokens.ts'
+import { addRowsOf, needsOfTokens, resolveVisible, type VisibleResolution, type VisibleToken } from '../records/visible-tokens.ts'
 import { REDACTIONS, type Redaction } from '../redaction/levels.ts'
 import type { RowWithAccess } from '../row-access/evaluate-access.ts'
 import { assertPlainText, loweredColumns, ON_LOWERED, type OnLowered, parseOnLowered } from '../row-access/lowered-columns.ts'
@@ -96,7 +90,7 @@ export const getByTokens: Operation<GetByTokensInput, GetByTokensRequest, { reco
     const resolved = await resolveVisible(context.unit.storage, context, { texts, needsOf })
     const found = resolved.map((one) => (isShown(one, columnOnly) ? one : undefined))
     if (refusesLowered) for (const one of found) assertShownInPlainText(one, { redaction, columnOnly })
-    for (const [table, rows] of rowsByTable(found)) context.event.addRows(table, rows)
+    addRowsOf(found, context.event)
     const shown = await showFound(context, found, { redaction, columnOnly })
     const records = found.map((one, index) => toRecord(one, shown.get(index), { token: at(texts, index), redaction, columnOnly }))
     if (refusesMissing) assertFound(records, found)

@@ -100,13 +100,26 @@ function show(
     shownIds.some(({ ref }) => ref.source === index) ? encodeIds(barrier, table, rowsOf(tuples, index)) : NO_IDS,
   )
   const idOf = ({ id }: BufferedRow, source: number) => required(required(ids[source]).get(id), 'The public id of a row')
-  const lowered = tuples.map((tuple) => values.filter((one) => isLowered(one, tuple)))
-  if (refusesLowered) assertNoneLowered(query.sources, new Set(lowered.flat()), idName)
-  // `fromEntries` makes own members, also for a name such as __proto__.
-  return tuples.map((tuple, index) => ({
-    fields: Object.fromEntries(values.map((one) => [one.key, shown(one, tuple, { read, idOf })])),
-    lowered: at(lowered, index).map(({ key }) => key),
-  }))
+  if (refusesLowered) {
+    const lowered = tuples.flatMap((tuple) => values.filter((one) => isLowered(one, tuple)))
+    assertNoneLowered(query.sources, new Set(lowered), idName)
+  }
+  const reader = { read, idOf }
+  return tuples.map((tuple) => {
+    const fields: Fields = {}
+    const lowered: string[] = []
+    for (const one of values) {
+      setField(fields, one.key, shown(one, tuple, reader))
+      if (isLowered(one, tuple)) lowered.push(one.key)
+    }
+    return { fields, lowered }
+  })
+}
+
+/** Sets an own member, also of a name such as __proto__. */
+function setField(fields: Fields, key: string, value: JsonValue): void {
+  if (key in fields) Object.defineProperty(fields, key, { value, writable: true, enumerable: true, configurable: true })
+  else fields[key] = value
 }
 
 const NO_IDS: ReadonlyMap<number, string> = new Map()

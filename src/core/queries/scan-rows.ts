@@ -108,7 +108,8 @@ export class TableScan<Batch extends { readonly length: number }> {
         if (page === undefined) return undefined
         this.#addPage(page, await this.#readPage(page))
       } else {
-        const batch = await this.#readSlice()
+        const read = this.#readSlice()
+        const batch = read instanceof Promise ? await read : read
         if (batch.length > 0) return batch
       }
     }
@@ -136,12 +137,23 @@ export class TableScan<Batch extends { readonly length: number }> {
     this.#free = free
   }
 
-  async #readSlice(): Promise<Batch> {
-    const { plan, meter } = this.#scanned
+  /** Returns the batch of the next slice. A promise only if a long text is matched in it. */
+  #readSlice(): Batch | Promise<Batch> {
     const end = this.#areShort
       ? Math.min(this.#rows.length, this.#start + this.#size)
       : endOf(this.#rows, this.#start, { size: this.#size, maxBytes: MAX_SLICE_BYTES })
-    const batch = await this.#read(sliceOf(this.#rows, this.#start, end))
+    const rows = sliceOf(this.#rows, this.#start, end)
+    let batch: Batch
+    try {
+      batch = this.#reader.read(rows, this.#wanted)
+    } catch (error) {
+      return this.#readLong(rows, error).then((read) => this.#noteSlice(end, read))
+    }
+    return this.#noteSlice(end, batch)
+  }
+
+  #noteSlice(end: number, batch: Batch): Batch {
+    const { plan, meter } = this.#scanned
     if (plan.isConditional) meter.addRowsRead(batch.length)
     const isDue = meter.shouldYield()
     this.#mustYield = isDue || this.#yieldsBetween
@@ -151,16 +163,17 @@ export class TableScan<Batch extends { readonly length: number }> {
     return batch
   }
 
-  /** Reads a slice. Matches long texts in steps, so that time limit and signal end them too. */
-  async #read(rows: ScannedRows): Promise<Batch> {
+  /** Reads a slice that met a long text. Matches such texts in steps, so that time limit and signal end them too. */
+  async #readLong(rows: ScannedRows, met: unknown): Promise<Batch> {
     const { meter } = this.#scanned
-    for (;;) {
+    for (let error = met; ; ) {
+      if (!(error instanceof LongMatch)) throw error
+      await meter.yield()
+      for (const _ of error.steps) await meter.yield()
       try {
         return this.#reader.read(rows, this.#wanted)
-      } catch (error) {
-        if (!(error instanceof LongMatch)) throw error
-        await meter.yield()
-        for (const _ of error.steps) await meter.yield()
+      } catch (next) {
+        error = next
       }
     }
   }

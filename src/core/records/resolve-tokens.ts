@@ -31,27 +31,54 @@ export interface Visibility<Visible extends Resolved> {
 export async function resolveTokens<Visible extends Resolved>(
   storage: StorageReads,
   context: ReadingContext,
-  { texts, visibility }: { readonly texts: readonly string[]; readonly visibility: Visibility<Visible> },
+  wanted: WantedTokens<Visible>,
 ): Promise<Resolution<Visible>[]> {
-  // Access is evaluated for cells that are not verified too: it is part of the equal work.
-  const choose = (checked: readonly CheckedCandidate[]): Resolution<Visible>[] =>
-    chooseOne(texts.length, checked, visibility.keepVisible(checked.map(({ resolution }) => resolution)))
-  const { pointers, others } = pointerCandidates(context, texts)
+  const { pointers, others } = pointerCandidates(context, wanted.texts)
   const pointed = await verifyCandidates(storage, context, pointers)
-  const found = choose(pointed)
-  if (!found.includes(undefined)) return found
+  const found = chooseVisible(wanted, pointed)
+  return found.includes(undefined) ? resolveOthers(storage, context, wanted, { pointed, others, found }) : found
+}
+
+/** The texts to resolve, and the records that count. */
+interface WantedTokens<Visible extends Resolved> {
+  readonly texts: readonly string[]
+  readonly visibility: Visibility<Visible>
+}
+
+/** Returns one resolution for each text. Access is evaluated for cells that are not verified too: it is part of the equal work. */
+function chooseVisible<Visible extends Resolved>(
+  { texts, visibility }: WantedTokens<Visible>,
+  checked: readonly CheckedCandidate[],
+): Resolution<Visible>[] {
+  return chooseOne(texts.length, checked, visibility.keepVisible(checked.map(({ resolution }) => resolution)))
+}
+
+/** What texts are as pointers. `others` is as in `PointerCandidates`. */
+interface Pointed<Visible extends Resolved> extends Pick<PointerCandidates, 'others'> {
+  readonly pointed: readonly CheckedCandidate[]
+  readonly found: Resolution<Visible>[]
+}
+
+/** Completes `found`: resolves the texts that are no pointers of visible cells. By itself, because all texts mostly are, and a function that awaits often takes much memory. */
+async function resolveOthers<Visible extends Resolved>(
+  storage: StorageReads,
+  context: ReadingContext,
+  wanted: WantedTokens<Visible>,
+  { pointed, others, found }: Pointed<Visible>,
+): Promise<Resolution<Visible>[]> {
+  const { texts, visibility } = wanted
   const open = texts.flatMap((text, index) => (found[index] === undefined ? [{ index, text }] : []))
   const derived = await derivedCandidates(context, open, visibility.findRows)
   const candidates = [...derived, ...(await storedCandidates(storage, context, { open, derived }))]
   const looked = await verifyCandidates(storage, context, candidates)
-  const rest = choose(looked)
+  const rest = chooseVisible(wanted, looked)
   for (const { index } of open) found[index] = rest[index]
   const unresolved = others.filter(({ index }) => found[index] === undefined)
   const malformed = await verifyCandidates(storage, context, unresolved)
-  choose(malformed)
+  chooseVisible(wanted, malformed)
   for (const checked of [[...pointed, ...malformed], looked]) {
     const failed = checked.filter(({ candidate }) => found[candidate.index] === undefined)
-    if (failed.length > 0) choose(await verifyCandidates(storage, context, await decoysOf(storage, failed)))
+    if (failed.length > 0) chooseVisible(wanted, await verifyCandidates(storage, context, await decoysOf(storage, failed)))
   }
   return found
 }
@@ -127,7 +154,9 @@ function pointerCandidates({ barrier, layout }: ReadingContext, texts: readonly 
     const found = isPointer ? layout.tokenColumns.get(objectId) : undefined
     const expected = { kind: 'check', high: checkHigh, low: checkLow } as const
     // Without a cell, reads row 0, which never exists, so that an invalid token takes as long as the token of a deleted record.
-    const candidate = found ? { index, ...found, row, expected } : missingCandidate(layout, 'check', { index, seed: objectId })
+    const candidate = found
+      ? { index, table: found.table, column: found.column, row, expected }
+      : missingCandidate(layout, 'check', { index, seed: objectId })
     if (candidate !== undefined) (isPointer ? pointers : others).push(candidate)
   }
   return { pointers, others }

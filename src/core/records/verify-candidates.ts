@@ -57,7 +57,24 @@ export interface CheckedCandidate {
 }
 
 /** Reads the cells of candidates, one table or one transient column at a time. Returns them with what they hold. */
-export async function verifyCandidates(
+export function verifyCandidates(
+  storage: StorageReads,
+  context: ReadingContext,
+  candidates: readonly TokenCandidate[],
+): Promise<readonly CheckedCandidate[]> {
+  const table = onlyTable(candidates)
+  if (table !== undefined) return verifyRecords(storage, context, { table, group: candidates })
+  return verifyGroups(storage, context, candidates)
+}
+
+/** Returns the table of the records of all candidates, as there mostly is one; undefined if there are several, or a transient value, or no candidate. */
+function onlyTable(candidates: readonly TokenCandidate[]): Table | undefined {
+  const table = candidates[0]?.table
+  for (const candidate of candidates) if (candidate.table !== table || candidate.column.token?.expires === true) return undefined
+  return table
+}
+
+async function verifyGroups(
   storage: StorageReads,
   context: ReadingContext,
   candidates: readonly TokenCandidate[],

@@ -64,24 +64,35 @@ export function resolveVisible(
         needs: needsOf(column),
         digests,
       }),
-    keepVisible(found: readonly Resolution[]): VisibleResolution[] {
-      const accessOf = rowAccessOf(context, found)
-      return found.map((one) => {
-        if (one === undefined) return undefined
-        if (one instanceof VaultError) return isErrorVisible(context, one) ? one : undefined
-        const access = accessOf(one)
-        const { table, column, value, row } = one
-        return needsOf(column).every((need) => access.meets(need)) ? { table, column, value, row, access } : undefined
-      })
-    },
+    keepVisible: (found: readonly Resolution[]) => keepVisible(context, found, needsOf),
   }
   return resolveTokens(storage, context, { texts, visibility })
+}
+
+function keepVisible(context: CallerContext, found: readonly Resolution[], needsOf: NeedsOf): VisibleResolution[] {
+  const accessOf = rowAccessOf(context, found)
+  // Neighbors are mostly of one column, and their rows have one access: what it grants is asked once for all of them.
+  let of: Column | undefined
+  let by: RowAccess | undefined
+  let isGranted = false
+  return found.map((one) => {
+    if (one === undefined) return undefined
+    if (one instanceof VaultError) return isErrorVisible(context, one) ? one : undefined
+    const access = accessOf(one)
+    const { table, column, value, row } = one
+    if (column !== of || access !== by) {
+      of = column
+      by = access
+      isGranted = needsOf(column).every((need) => access.meets(need))
+    }
+    return isGranted ? { table, column, value, row, access } : undefined
+  })
 }
 
 /** Returns a function for the caller's access to each resolved cell. Access is evaluated one table at a time. */
 function rowAccessOf(context: CallerContext, found: readonly Resolution[]): (resolved: Resolved) => RowAccess {
   const conditional = found.filter((one) => isRecord(one) && context.access.table(one.table).conditions.length > 0)
-  if (conditional.length === 0) return ({ table }) => accessWithoutRecord(context.access.table(table))
+  if (conditional.length === 0) return accessOfTables(context)
   const byRow = new Map<Row, RowAccess>()
   for (const [table, rows] of recordsByTable(conditional)) {
     const access = context.access.table(table)
@@ -90,6 +101,19 @@ function rowAccessOf(context: CallerContext, found: readonly Resolution[]): (res
   return ({ table, row }) => {
     const known = row === undefined ? undefined : byRow.get(row)
     return known ?? accessWithoutRecord(context.access.table(table))
+  }
+}
+
+/** Returns a function for the caller's access where no condition decides. The last answer is kept, because neighbors are mostly of one table. */
+function accessOfTables({ access }: CallerContext): (resolved: Resolved) => RowAccess {
+  let of: Table | undefined
+  let known: RowAccess | undefined
+  return ({ table }) => {
+    if (table !== of || known === undefined) {
+      of = table
+      known = accessWithoutRecord(access.table(table))
+    }
+    return known
   }
 }
 
@@ -103,9 +127,27 @@ function accessWithoutRecord(access: TableAccess): RowAccess {
   return access.forRow(access.conditions.map(() => undefined))
 }
 
-/** Returns the row ids of the resolved tokens, by table. */
-export function rowsByTable(found: readonly VisibleResolution[]): (readonly [table: Table, rows: readonly number[]])[] {
-  return [...recordsByTable(found)].map(([table, rows]) => [table, rows.map(({ id }) => id)])
+/** Receives the rows of resolved tokens: the event of an operation. */
+interface ResolvedRows {
+  addRows(table: Table, rows: readonly number[]): void
+}
+
+/** Adds the rows of the resolved tokens to an event, those of neighbors of one table at once. */
+export function addRowsOf(found: readonly VisibleResolution[], event: ResolvedRows): void {
+  let of: Table | undefined
+  let rows: number[] = []
+  for (const one of found) {
+    if (one === undefined || one instanceof VaultError || one.row === undefined) continue
+    const { table, row } = one
+    if (table === of) {
+      rows.push(row.id)
+      continue
+    }
+    if (of !== undefined) event.addRows(of, rows)
+    of = table
+    rows = [row.id]
+  }
+  if (of !== undefined) event.addRows(of, rows)
 }
 
 function recordsByTable(found: readonly Resolution[]): Map<Table, Row[]> {

@@ -1,6 +1,6 @@
 /** Cuts the literals out of a query, so that queries which differ only in literals have one form. */
 import type { Literal } from '../expressions/ast.ts'
-import { isRedaction } from '../redaction/levels.ts'
+import { isRedaction, REDACTIONS } from '../redaction/levels.ts'
 
 /** A literal that was cut out, or the value of a parameter that was. A number in the text is without its sign, which stays in the form. */
 export type CutLiteral = Literal
@@ -86,7 +86,9 @@ function textInForm(text: string, literal: CutLiteral): string | undefined {
   return AFTER_WINDOW_WORD.test(before) ? literal.text : undefined
 }
 
+const MAX_LEVEL_LENGTH = Math.max(...REDACTIONS.map(({ length }) => length))
+
 /** True for the name of a redaction level. It decides what REDACTION means, so it stays in the form wherever it is written. */
 export function isLevel({ text }: { readonly text: string }): boolean {
-  return isRedaction(text.toUpperCase())
+  return text.length <= MAX_LEVEL_LENGTH && isRedaction(text.toUpperCase())
 }

@@ -10,6 +10,12 @@ const ENCODER = new TextEncoder()
 /** Length up to which units are written one by one: calling the encoder takes as long. */
 const FEW_UNITS = 32
 
+/**
+ * Length up to which the engine keeps an array of bytes inside its heap. The first view of such an array moves it to memory of its own, which
+ * costs several times as much as a copy.
+ */
+const HEAP_BYTES = 64
+
 /** Appends numbers, texts and byte strings to one buffer, which grows as needed. */
 export class ByteWriter {
   /** The buffer. A new one replaces it when it grows. */
@@ -102,9 +108,9 @@ export class ByteWriter {
     this.length += ENCODER.encodeInto(text.slice(read), this.bytes.subarray(this.length)).written
   }
 
-  /** Returns the bytes written so far, as a view. */
+  /** Returns the bytes written so far: a copy of a few, else a view. */
   written(): Uint8Array {
-    return this.bytes.subarray(0, this.length)
+    return this.bytes.length <= HEAP_BYTES ? this.bytes.slice(0, this.length) : this.bytes.subarray(0, this.length)
   }
 }
 

@@ -84,6 +84,30 @@ describe('shared statements', () => {
     expect(new Set(made.map((statement) => statement.text)).size).toBe(made.length)
   })
 
+  it('are found again when finds of one table alternate', () => {
+    const statements = createSqlStatements(dialect)
+    const all: Filter = { kind: 'all' }
+    const one: Filter = { kind: 'compare', column: 'n', operator: '=', value: 1 }
+    const finds = [
+      [all, { order: 'asc', limit: 1 }],
+      [one, { order: 'asc', limit: 1 }],
+      [one, { order: 'asc', limit: 1, columns: ['n'] }],
+      [one, { order: 'asc', limit: 1, columns: [] }],
+      [one, { order: 'desc', limit: 1, columns: [] }],
+      [one, { order: 'desc', limit: 1, columns: [], after: 0 }],
+      [one, { order: 'desc', limit: 1, columns: [], after: 0, offset: 2 }],
+      [one, { order: 'desc', limit: 1, columns: [], offset: 2 }],
+    ] as const
+    const made = finds.map(([filter, page]) => statements.find(shape, filter, page).statement)
+    expect(new Set(made).size).toBe(finds.length)
+    for (const [left, [filter, page]] of finds.entries()) {
+      for (const [right, [otherFilter, otherPage]] of finds.entries()) {
+        expect(statements.find(shape, filter, page).statement).toBe(made[left])
+        expect(statements.find(shape, otherFilter, otherPage).statement).toBe(made[right])
+      }
+    }
+  })
+
   it('delete, update and aggregate through bound values only', () => {
     const statements = createSqlStatements(dialect)
     const target = statements.deleteWhere(shape, { kind: 'compare', column: 'n', operator: '>', value: 4 })

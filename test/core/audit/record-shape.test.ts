@@ -45,6 +45,25 @@ describe('a recorded input', () => {
     })
   })
 
+  it('compares items by their own members, in order, whatever they inherit', () => {
+    const item = (own: object, inherited: object | null): unknown => Object.assign(Object.create(inherited), own)
+    const records = [
+      item({ token: 't', redaction: 'MASKED' }, null),
+      item({ token: 'u', redaction: 'MASKED' }, { hidden: 1 }),
+      item({ token: 'v' }, { redaction: 'MASKED' }),
+      item({ redaction: 'MASKED', token: 'w' }, null),
+      item({ token: 'x', redaction: 'MASKED', more: 1 }, null),
+    ]
+    expect(recorded({ records })).toEqual({
+      records: [
+        { token: '*REDACTED*', redaction: 'MASKED', times: 2 },
+        { token: '*REDACTED*' },
+        { redaction: 'MASKED', token: '*REDACTED*' },
+        { token: '*REDACTED*', redaction: 'MASKED', '*UNKNOWN*': '*REDACTED*' },
+      ],
+    })
+  })
+
   it('counts lists of values and keeps lists of names', () => {
     expect(recorded({ ids: ['a', 'b', 'c'], fields: ['name', 'email', 'unknown'] })).toEqual({
       ids: [{ each: '*REDACTED*', times: 3 }],

@@ -214,6 +214,24 @@ onEachStorage('events', (engine) => {
     }
   })
 
+  it('of tokens of several tables in turn is one event that names each record once, by table', async () => {
+    const owner = (await openClients(engine.fresh().open())).as(OWNER)
+    const people = await owner.insert('clients', [{ fields: { name: 'Ann' } }, { fields: { name: 'Bo' } }], {
+      tokenization: true,
+    })
+    const orders = await owner.insert('orders', [{ fields: { memo: 'one' } }], { tokenization: true })
+    const [ann, bo] = people.records
+    const [order] = orders.records
+    const tokens = [ann?.tokens.name, order?.tokens.memo, bo?.tokens.name, order?.tokens.memo, ann?.tokens.name]
+    const parameters = tokens.map((token = '') => ({ token, redaction: 'PLAIN_TEXT' as const }))
+    const { records } = await owner.detokenize(parameters)
+    expect(records.map(({ value }) => value)).toEqual(['Ann', 'one', 'Bo', 'one', 'Ann'])
+    await owner.getByTokens(parameters.map(({ token }) => token))
+    const events = (await listedBy(owner)).slice(-2)
+    const named = [ann, bo, order].map((one) => `RECORD/${one?.id}`)
+    for (const event of events) expect(event.request.resources?.filter((name) => name.startsWith('RECORD/'))).toEqual(named)
+  })
+
   it('of an insert of 1,000 records is one event that names all ids in order', async () => {
     const owner = (await openClients(engine.fresh().open())).as(OWNER)
     const records = Array.from({ length: 1000 }, (_, n) => ({ fields: { name: `n${n}` } }))

@@ -5,6 +5,17 @@ import { ByteWriter, readI64, readU32, readUtf8, sameBytes } from '../../../src/
 
 const RUNS = { seed: 20_260_131, numRuns: 1000 }
 
+describe('a byte buffer', () => {
+  it.each([1, 63, 64, 65, 200])('of %i bytes returns what was written so far', (capacity) => {
+    const out = new ByteWriter(capacity)
+    expect(out.written()).toEqual(new Uint8Array(0))
+    for (let i = 0; i < capacity; i++) out.u8(i)
+    expect([...out.written()]).toEqual(Array.from({ length: capacity }, (_, i) => i))
+    out.raw(Uint8Array.of(7, 8))
+    expect([...out.written().slice(-3)]).toEqual([capacity - 1, 7, 8])
+  })
+})
+
 describe('UTF-8', () => {
   it('is written and read as the runtime does, for any well-formed text', () => {
     fc.assert(
