@@ -8,18 +8,17 @@ import { BODY } from '../schema/layout.ts'
 import { plainValue } from '../schema/plain-value.ts'
 import { copyContent } from '../sealing/body-writer.ts'
 import { TOKEN_CHECK_BYTES, TRANSIENT_REF_BYTES } from '../sealing/cell-layout.ts'
-import type { CellMap, UnknownCells } from '../sealing/cell-map.ts'
+import { bitsOf, mapCells, unknownCells } from '../sealing/cell-map.ts'
 import {
-  bitsOf,
+  type CellMap,
   checkStart,
   createCellMap,
-  mapCells,
   textEnd,
   textStart,
-  unknownCells,
+  type UnknownCells,
   valueEnd,
   valueStart,
-} from '../sealing/cell-map.ts'
+} from '../sealing/cell-offsets.ts'
 import { readVersion } from '../sealing/envelope.ts'
 import { openBodies } from '../sealing/open.ts'
 import { required } from '../util/at.ts'

@@ -1,6 +1,7 @@
 /** Reads the layout of a body: which cells it has, in the order of their contents, and whether their marks are those of the columns. */
 import { readU32 } from '../util/bytes.ts'
 import {
+  type BodyLayout,
   CELL_BITS,
   CELL_MARK_BYTES,
   CELL_MASK,
@@ -12,32 +13,8 @@ import {
   IS_SHARED,
   OF_ONE_CELL,
   readVarint,
+  type UnknownGroup,
 } from './cell-layout.ts'
-
-/** A group of columns in a layout of which this process knows none. */
-export interface UnknownGroup {
-  /** The ordinal after its last column. */
-  readonly end: number
-  /** Its cells by rising ordinal: ordinal << CELL_BITS | bits. */
-  readonly cells: readonly number[]
-  /** Its mark as it is stored, with 3 bytes if it is of one cell. */
-  readonly mark: Uint8Array
-}
-
-/** The layout of a body. Bodies of one insert have the same, so it is read once for many. */
-export interface BodyLayout {
-  /** The bytes of the layout. */
-  readonly bytes: Uint8Array
-  /** The cells by rising ordinal: ordinal << CELL_BITS | bits. */
-  readonly cells: readonly number[]
-  /** True if a cell uses the token check of the record. */
-  readonly hasShared: boolean
-  /** By ordinal: 1 if the cell uses the token check of the record. */
-  readonly isShared: Uint8Array
-  /** The ordinals of the cells, if all are of known columns and have a value, and neither a token check nor the text of a token; else undefined. */
-  readonly valueOrdinals: Int32Array | undefined
-  readonly unknown: readonly UnknownGroup[]
-}
 
 /** More columns than a table can have. */
 const MAX_ORDINALS = 0x1_0000

@@ -1,6 +1,5 @@
 /** Writes the plaintext of bodies: the layout, and the contents of cells. */
 import { ByteWriter } from '../util/bytes.ts'
-import type { UnknownGroup } from './body-layout.ts'
 import {
   CELL_BITS,
   CELL_MARK_BYTES,
@@ -13,9 +12,9 @@ import {
   LAID_OUT,
   OF_ONE_CELL,
   TOKEN_CHECK_BYTES,
+  type UnknownGroup,
 } from './cell-layout.ts'
-import type { CellMap } from './cell-map.ts'
-import { checkStart, textEnd, textStart, valueEnd, valueStart } from './cell-map.ts'
+import { type CellMap, checkStart, textEnd, textStart, valueEnd, valueStart } from './cell-offsets.ts'
 
 /** Writes the layouts of many bodies of one table. The layout of the last one is kept: the next body usually has the same. */
 export interface LayoutWriter {

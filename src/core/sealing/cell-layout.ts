@@ -1,5 +1,4 @@
 /** How cells lie in the plaintext of sealed bodies: the cells of a record, each with the ordinal of its column. */
-import type { BodyLayout } from './body-layout.ts'
 
 /*
  * A body has a layout, then the token check of the record (8 bytes) if a cell shares it, then the contents of its cells by rising ordinal. A
@@ -92,6 +91,31 @@ function columnsMark(before: number, { hash, cellMark }: ColumnHash): number {
   let mark = Math.imul(before ^ hash, 0x85ebca6b) ^ cellMark
   mark = Math.imul(mark ^ (mark >>> 15), 0xc2b2ae35)
   return Math.imul(mark ^ (mark >>> 13), 0x27d4eb2f) ^ (mark >>> 16)
+}
+
+/** A group of columns in a layout of which this process knows none. */
+export interface UnknownGroup {
+  /** The ordinal after its last column. */
+  readonly end: number
+  /** Its cells by rising ordinal: ordinal << CELL_BITS | bits. */
+  readonly cells: readonly number[]
+  /** Its mark as it is stored, with 3 bytes if it is of one cell. */
+  readonly mark: Uint8Array
+}
+
+/** The layout of a body. Bodies of one insert have the same, so it is read once for many. */
+export interface BodyLayout {
+  /** The bytes of the layout. */
+  readonly bytes: Uint8Array
+  /** The cells by rising ordinal: ordinal << CELL_BITS | bits. */
+  readonly cells: readonly number[]
+  /** True if a cell uses the token check of the record. */
+  readonly hasShared: boolean
+  /** By ordinal: 1 if the cell uses the token check of the record. */
+  readonly isShared: Uint8Array
+  /** The ordinals of the cells, if all are of known columns and have a value, and neither a token check nor the text of a token; else undefined. */
+  readonly valueOrdinals: Int32Array | undefined
+  readonly unknown: readonly UnknownGroup[]
 }
 
 /** What the cell of a column must be. */

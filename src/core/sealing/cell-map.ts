@@ -1,9 +1,9 @@
-/** Finds the cells of opened bodies: the offsets of their values, token checks and texts, by ordinal. */
-import { type BodyLayout, readLayout, type UnknownGroup } from './body-layout.ts'
+/** Finds the cells of opened bodies of both layouts. */
+import { readLayout } from './body-layout.ts'
 import {
+  type BodyLayout,
   CELL_BITS,
   CELL_MASK,
-  type CellSpecs,
   HAS_CHECK,
   HAS_VALUE,
   IS_SHARED,
@@ -13,72 +13,8 @@ import {
   skipCell,
   TOKEN_CHECK_BYTES,
 } from './cell-layout.ts'
+import { type CellMap, checkStart, textStart, type UnknownCells, valueStart } from './cell-offsets.ts'
 import { mapOlderCells, olderUnknownCells } from './older-cells.ts'
-
-/** The offsets of the cells of one body, by ordinal; -1 if there is nothing. One map is reused for many bodies of one buffer. */
-export interface CellMap extends CellSpecs {
-  /** The bounds of the body. Offsets beyond them are left over from other bodies: clearing so many numbers would cost more than checking those that are read. */
-  start: number
-  end: number
-  /** Five lists of `ordinals` offsets, one after the other: start and end of the value, the token check, start and end of the text of the token. */
-  readonly offsets: number[]
-  /** Offset of the token check of the record. */
-  recordCheck: number
-  /** The layout of the body; undefined if it is empty or has the older one. */
-  layout: BodyLayout | undefined
-  /** Offsets of the cells of unknown columns, in a body of the older layout. */
-  readonly olderUnknown: number[]
-}
-
-/** Returns an empty map for bodies with these cells. */
-export function createCellMap({ ordinals, cellMarks, groupMarks, groupEnds, sizes, last }: CellSpecs): CellMap {
-  return {
-    ordinals,
-    cellMarks,
-    groupMarks,
-    groupEnds,
-    sizes,
-    last,
-    start: 0,
-    end: 0,
-    offsets: new Array<number>(5 * ordinals).fill(NOTHING),
-    recordCheck: NOTHING,
-    layout: undefined,
-    olderUnknown: [],
-  }
-}
-
-/** The offset in one of the lists; -1 if the body has nothing there. What a cell has is after a head, and so never at the start of a body. */
-function offsetAt({ offsets, start, end }: CellMap, index: number): number {
-  const offset = offsets[index] ?? NOTHING
-  return offset > start && offset <= end ? offset : NOTHING
-}
-
-/** Returns the offset of the value of a column, -1 if the record has none. `ordinal` is below `map.ordinals`, here and below. */
-export function valueStart(map: CellMap, ordinal: number): number {
-  return offsetAt(map, ordinal)
-}
-
-/** Returns the offset after the value of a column, -1 if it has none. */
-export function valueEnd(map: CellMap, ordinal: number): number {
-  return offsetAt(map, map.ordinals + ordinal)
-}
-
-/** Returns the offset of the token check of a column, -1 if it has none. */
-export function checkStart(map: CellMap, ordinal: number): number {
-  if (map.layout?.isShared[ordinal] === 1) return map.recordCheck
-  return offsetAt(map, 2 * map.ordinals + ordinal)
-}
-
-/** Returns the offset of the text of the token of a column, -1 if it has none. */
-export function textStart(map: CellMap, ordinal: number): number {
-  return offsetAt(map, 3 * map.ordinals + ordinal)
-}
-
-/** Returns the offset after the text of the token of a column, -1 if it has none. */
-export function textEnd(map: CellMap, ordinal: number): number {
-  return offsetAt(map, 4 * map.ordinals + ordinal)
-}
 
 /**
  * Fills the map from `bytes[start .. end)`. Skips ordinals above the map. Returns false if the bytes are not the cells of a body, or if a
@@ -142,7 +78,7 @@ function mapLaidOut(bytes: Uint8Array, from: number, map: CellMap, cells: readon
 }
 
 /** Maps the content of one cell of a known column. Returns the offset after it, -1 if the length of its value differs. */
-export function mapContent(bytes: Uint8Array, from: number, { ordinals, offsets, sizes }: CellMap, cell: number): number {
+function mapContent(bytes: Uint8Array, from: number, { ordinals, offsets, sizes }: CellMap, cell: number): number {
   const ordinal = cell >>> CELL_BITS
   const placement = cell & (HAS_CHECK | IS_SHARED)
   let next = from
@@ -171,12 +107,6 @@ export function bitsOf(map: CellMap, ordinal: number): number {
   const check = checkStart(map, ordinal)
   if (check < 0) return value
   return value | (check === map.recordCheck ? IS_SHARED : HAS_CHECK)
-}
-
-/** Cells of columns that this process does not know, with their contents, one after the other. */
-export interface UnknownCells {
-  readonly group: UnknownGroup
-  readonly content: Uint8Array
 }
 
 /** Returns the cells of unknown columns, by rising ordinal: another process may have opened the vault with a newer schema. */

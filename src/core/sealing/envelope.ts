@@ -8,7 +8,7 @@ export const HEADER_BYTES = 3
 export const LONG_FORMAT = 1
 /** The format of new bodies: the header is one byte, and of the nonce only the random bytes are stored. 2 begins the associated data of pieces of files. */
 export const SHORT_FORMAT = 3
-/** The highest root key version that a short header has room for. */
+/** The highest root key version that fits into a short header. */
 export const SHORT_VERSIONS = 0x7f
 
 /** Returns the long header of what is sealed under a root key version from 1 to 65535. */
@@ -16,7 +16,7 @@ export function writeHeader(version: number): Uint8Array {
   return Uint8Array.of(LONG_FORMAT, version >>> 8, version & 0xff)
 }
 
-/** Returns the header of new bodies: the short one if the version has room in it. */
+/** Returns the header of new bodies: the short one if the version fits into it. */
 export function writeBodyHeader(version: number): Uint8Array {
   return version <= SHORT_VERSIONS ? Uint8Array.of(SHORT_FORM | version) : writeHeader(version)
 }

@@ -12,7 +12,7 @@ import {
   skipCell,
   TOKEN_CHECK_BYTES,
 } from './cell-layout.ts'
-import type { CellMap, UnknownCells } from './cell-map.ts'
+import type { CellMap, UnknownCells } from './cell-offsets.ts'
 
 /*
  * A body of the older layout is a sequence of cells, in any order. A cell has these parts:

@@ -2,18 +2,16 @@
 import { describe, expect, it } from 'vitest'
 import { beginValue, copyContent, createLayoutWriter, endValue } from '../../../src/core/sealing/body-writer.ts'
 import { type CellSpec, type CheckPlacement, cellBits, hashColumn, toCellSpecs } from '../../../src/core/sealing/cell-layout.ts'
+import { bitsOf, mapCells, unknownCells } from '../../../src/core/sealing/cell-map.ts'
 import {
-  bitsOf,
   type CellMap,
   checkStart,
   createCellMap,
-  mapCells,
   textEnd,
   textStart,
-  unknownCells,
   valueEnd,
   valueStart,
-} from '../../../src/core/sealing/cell-map.ts'
+} from '../../../src/core/sealing/cell-offsets.ts'
 import { ByteWriter } from '../../../src/core/util/bytes.ts'
 import { type SeededRandom, seededRandom } from '../../support/random/seeded-random.ts'
 import { hashOf, type OlderCell, writeContent, writeOlderBody } from './older-bodies.ts'
