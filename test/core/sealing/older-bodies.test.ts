@@ -114,6 +114,28 @@ describe('known bodies', () => {
   })
 })
 
+it('bodies under root key versions with and without a short header open together', () => {
+  const versions = [1, 127, 128, 300]
+  const roots = versions.map((version) => ({ version, key: new Uint8Array(32).fill(version) }))
+  const table = required(
+    layoutSchema(assignIds({ things: { name: column.string({}) } }, EMPTY_CATALOG_SCHEMA)).tables.get('things'),
+  )
+  const barrierOf = (activeVersion: number): Barrier => ({
+    ring: keyRingFactory.createRing('v1', roots, { activeVersion, lookupVersion: 1 }),
+    entropy: systemEntropy,
+    vault: new Uint8Array(16).fill(9),
+  })
+  const sources = { texts: [], supplied: [], transientIds: [], nowMs: 1000 }
+  const rows = versions.map((version, index): Row => {
+    const { rows } = sealRows(barrierOf(version), table, { ids: [index + 1], records: [[`of ${version}`]], sources })
+    return { version: 1, ...required(rows[0]) }
+  })
+  const views = table.readable.map((one) => ({ column: one, level: 'PLAIN_TEXT' as const }))
+  const expected = versions.map((version) => ({ name: `of ${version}` }))
+  expect(revealRows(barrierOf(1), table, rows, views)).toEqual(expected)
+  for (const [index, row] of rows.entries()) expect(revealRows(barrierOf(1), table, [row], views)).toEqual([expected[index]])
+})
+
 const PLAIN = { redaction: 'PLAIN_TEXT' } as const
 const PEOPLE = {
   name: column.string({ ...PLAIN, token: 'random' }),
