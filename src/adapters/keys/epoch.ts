@@ -7,6 +7,7 @@ const MAX_EPOCH_MS = 60 * 60 * 1000
 
 /** A first half of nonces, and the key derived from it. */
 export interface Epoch {
+  /** HALF_BYTES, of which the first ones are random and the others zero. */
   readonly half: Uint8Array
   readonly key: GcmKey
 }
@@ -21,8 +22,11 @@ export interface EpochSources {
 
 /** The epochs of one key. */
 export interface Epochs {
-  /** Returns an epoch with room for `count` more seals: the current one, or a new one. It is valid until the next call. */
-  next(count: number): Epoch
+  /**
+   * Returns an epoch with room for `count` more seals: the current one, or a new one if that is used up or has another number of random
+   * bytes. It is valid until the next call.
+   */
+  next(count: number, randomBytes: number): Epoch
   /** Wipes the key of the current epoch. */
   close(): void
 }
@@ -32,19 +36,22 @@ export function createEpochs(key: XaesKey, { fill, now }: EpochSources): Epochs 
   let epoch: Epoch | undefined
   let seals = 0
   let endsAt = 0
+  let drawn = 0
   const close = (): void => {
     if (epoch !== undefined) closeGcmKey(epoch.key)
     epoch = undefined
   }
   return {
-    next(count) {
+    next(count, randomBytes) {
       const time = now()
       seals += count
-      if (epoch === undefined || seals > MAX_SEALS || time >= endsAt) {
+      if (epoch === undefined || seals > MAX_SEALS || time >= endsAt || drawn !== randomBytes) {
         close()
         const half = new Uint8Array(HALF_BYTES)
         fill(half, 0, HALF_BYTES)
+        half.fill(0, randomBytes)
         epoch = { half, key: key.deriveOwn(half) }
+        drawn = randomBytes
         seals = count
         endsAt = time + MAX_EPOCH_MS
       }

@@ -1,6 +1,6 @@
 /** Seals and opens for one purpose, by XAES-256-GCM: short items in batches in the module, long ones with the platform's cipher. */
 import { VaultError } from '../../core/errors.ts'
-import { AAD_BYTES, type Opened } from '../../core/ports/keys.ts'
+import { AAD_BYTES, type Opened, SHORT_FORM } from '../../core/ports/keys.ts'
 import { required } from '../../core/util/at.ts'
 import { type Slab, slabItem, slabStart } from '../../core/util/slab.ts'
 import type { Epochs } from './epoch.ts'
@@ -8,7 +8,7 @@ import { type OpenBatch, openBatch, openSingle, sealBatch } from './gcm-batch.ts
 import { openPlain, sealPlain } from './gcm-plain.ts'
 import type { NonceSource } from './nonce-source.ts'
 import { CAPACITY } from './wasm.ts'
-import { type GcmKey, HALF_BYTES, NONCE_BYTES, TAG_BYTES, type XaesKey } from './xaes-key.ts'
+import { type GcmKey, HALF_BYTES, SHORT_HALF_BYTES, TAG_BYTES, type XaesKey } from './xaes-key.ts'
 
 /** Maximum length of a plaintext in a batch, in bytes. For longer ones, AES and GHASH in hardware are worth a call. */
 export const MAX_BATCHED_BYTES = 1024
@@ -47,11 +47,12 @@ function seal(keys: SealerKeys, header: Uint8Array, plaintexts: Slab, associated
   // Drawn within the call that has the plaintexts: a copy of the process made after this line seals the same plaintexts again, to the
   // same bodies.
   keys.nonces.renew()
-  const { half, key } = keys.epochs().next(count)
-  const prefix = new Uint8Array(header.length + HALF_BYTES)
+  const halfBytes = sealedHalfBytes(header)
+  const { half, key } = keys.epochs().next(count, halfBytes)
+  const prefix = new Uint8Array(header.length + halfBytes)
   prefix.set(header)
-  prefix.set(half, header.length)
-  const overhead = header.length + NONCE_BYTES + TAG_BYTES
+  prefix.set(half.subarray(0, halfBytes), header.length)
+  const overhead = prefix.length + HALF_BYTES + TAG_BYTES
   const startOf = (item: number): number => slabStart(plaintexts, item) + item * overhead
   const out = new Uint8Array(startOf(count))
   const drawIvs = keys.nonces.fill
@@ -84,6 +85,14 @@ function seal(keys: SealerKeys, header: Uint8Array, plaintexts: Slab, associated
   return { bytes: out, ends, count }
 }
 
+/** Returns the number of bytes that bodies with this header store of the first half of their nonces. */
+function sealedHalfBytes(header: Uint8Array): number {
+  const [first = SHORT_FORM] = header
+  if ((first & SHORT_FORM) === 0) return HALF_BYTES
+  if (header.length === 1) return SHORT_HALF_BYTES
+  throw new VaultError('internal', 'A body needs a header, and that of the short form has one byte.')
+}
+
 /** Returns the index after the last of the neighboring items from `from` with at most `max` bytes. */
 function shortRun(items: Slab, from: number, max: number): number {
   let end = from
@@ -94,13 +103,15 @@ function shortRun(items: Slab, from: number, max: number): number {
 /** Opens a single body, without the groups that a longer list needs. */
 function openOne(keys: SealerKeys, headerBytes: number, version: number, bodies: Slab, associatedData: Uint8Array): Opened {
   const end = required(bodies.ends[0])
-  const length = end - headerBytes - NONCE_BYTES - TAG_BYTES
-  const key = length < 0 ? undefined : keys.keyOf(version)?.derive(bodies.bytes, headerBytes)
+  const isShort = isShortForm(bodies.bytes, 0, end)
+  const header = isShort ? 1 : headerBytes
+  const prefixBytes = header + (isShort ? SHORT_HALF_BYTES : HALF_BYTES)
+  const length = end - prefixBytes - HALF_BYTES - TAG_BYTES
+  const key = length < 0 ? undefined : keys.keyOf(version)?.derive(bodies.bytes, header, prefixBytes - header)
   let plaintext: Uint8Array | undefined
   if (key !== undefined) {
     const body = end === bodies.bytes.length ? bodies.bytes : bodies.bytes.subarray(0, end)
-    const prefixBytes = headerBytes + HALF_BYTES
-    if (isShort(length, headerBytes)) plaintext = openSingle(key, { body, prefixBytes, associatedData, aadBytes: AAD_BYTES })
+    if (isBatched(length, prefixBytes)) plaintext = openSingle(key, { body, prefixBytes, associatedData, aadBytes: AAD_BYTES })
     else plaintext = toPlainArray(openPlain(key, body.subarray(prefixBytes), associatedData))
   }
   const bytes = plaintext ?? new Uint8Array(0)
@@ -117,13 +128,21 @@ function toPlainArray(bytes: Uint8Array | undefined): Uint8Array | undefined {
 }
 
 /** True if the module opens a body with `length` bytes of plaintext. */
-function isShort(length: number, headerBytes: number): boolean {
-  return length <= MAX_BATCHED_BYTES && headerBytes <= CAPACITY.prefix
+function isBatched(length: number, prefixBytes: number): boolean {
+  return length <= MAX_BATCHED_BYTES && prefixBytes <= CAPACITY.prefix
 }
 
-/** The indexes of the bodies of one call that have one derived key. The key is derived when the group is opened. */
+/** True if a body has a header of one byte, and the short form of the nonce. */
+function isShortForm(bytes: Uint8Array, start: number, end: number): boolean {
+  return start < end && (required(bytes[start]) & SHORT_FORM) !== 0
+}
+
+/** The indexes of the bodies of one call that have one derived key and one form. The key is derived when the group is opened. */
 interface Group {
   readonly key: XaesKey
+  /** Length of the header, and of what is before the second half of the nonce. */
+  readonly headerBytes: number
+  readonly prefixBytes: number
   readonly short: number[]
   readonly long: number[]
 }
@@ -134,10 +153,10 @@ function open(keys: SealerKeys, headerBytes: number, versions: Uint16Array, bodi
   const groups = groupByKey(keys, headerBytes, versions, bodies, starts)
   const out = new Uint8Array(required(starts[count]))
   const opened = new Uint8Array(count)
-  const prefixBytes = headerBytes + HALF_BYTES
-  const batch: OpenBatch = { bodies, associatedData, aadBytes: AAD_BYTES, prefixBytes, starts, out, opened }
-  for (const { key, short, long } of groups) {
-    const derived = key.derive(bodies.bytes, slabStart(bodies, required(short[0] ?? long[0])) + headerBytes)
+  for (const { key, prefixBytes, headerBytes: header, short, long } of groups) {
+    const batch: OpenBatch = { bodies, associatedData, aadBytes: AAD_BYTES, prefixBytes, starts, out, opened }
+    const half = slabStart(bodies, required(short[0] ?? long[0])) + header
+    const derived = key.derive(bodies.bytes, half, prefixBytes - header)
     const [first] = short
     if (first !== undefined && short.length === 1) openAlone(derived, batch, first, openSingleItem)
     else if (first !== undefined) openBatch(derived, batch, short)
@@ -180,29 +199,32 @@ function groupByKey(
   bodies: Slab,
   starts: Uint32Array,
 ): Iterable<Group> {
-  const overhead = headerBytes + NONCE_BYTES + TAG_BYTES
   const { bytes, ends, count } = bodies
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
   const groups = new Map<string, Group>()
   let group: Group | undefined
   let last = 0
-  let offset = 0
+  let start = 0
   let plainEnd = 0
   for (let i = 0; i < count; i++) {
-    const half = offset + headerBytes
     const end = required(ends[i])
-    const length = end - offset - overhead
-    offset = end
+    const isShort = isShortForm(bytes, start, end)
+    const header = isShort ? 1 : headerBytes
+    const prefixBytes = header + (isShort ? SHORT_HALF_BYTES : HALF_BYTES)
+    const half = start + header
+    const length = end - start - prefixBytes - HALF_BYTES - TAG_BYTES
+    start = end
     const key = length < 0 ? undefined : keys.keyOf(required(versions[i]))
     if (key !== undefined) {
       plainEnd += length
-      if (group === undefined || group.key !== key || !isSameHalf(view, last, half)) {
+      const isSame =
+        group?.key === key && group.prefixBytes === prefixBytes && isSameHalf(bytes, last, half, prefixBytes - header)
+      if (group === undefined || !isSame) {
         last = half
-        const name = `${versions[i]}/${halfText(bytes, last)}`
-        group = groups.get(name) ?? { key, short: [], long: [] }
+        const name = `${versions[i]}/${halfText(bytes, last, prefixBytes - header)}`
+        group = groups.get(name) ?? { key, headerBytes: header, prefixBytes, short: [], long: [] }
         groups.set(name, group)
       }
-      if (isShort(length, headerBytes)) group.short.push(i)
+      if (isBatched(length, prefixBytes)) group.short.push(i)
       else group.long.push(i)
     }
     starts[i + 1] = plainEnd
@@ -210,22 +232,19 @@ function groupByKey(
   return groups.values()
 }
 
-/** True if the half nonces at two offsets are equal. */
-function isSameHalf(view: DataView, one: number, other: number): boolean {
-  return (
-    view.getUint32(one) === view.getUint32(other) &&
-    view.getUint32(one + 4) === view.getUint32(other + 4) &&
-    view.getUint32(one + 8) === view.getUint32(other + 8)
-  )
+/** True if the stored bytes of the half nonces at two offsets are equal. */
+function isSameHalf(bytes: Uint8Array, one: number, other: number, halfBytes: number): boolean {
+  for (let i = 0; i < halfBytes; i++) if (bytes[one + i] !== bytes[other + i]) return false
+  return true
 }
 
 /** Bytes for converting one half nonce to text. Holds nothing between calls. */
 const SCRATCH = Buffer.alloc(HALF_BYTES)
 
-/** Returns the half nonce at an offset as text, one unit for each byte. */
-function halfText(bytes: Uint8Array, offset: number): string {
-  for (let i = 0; i < HALF_BYTES; i++) SCRATCH[i] = required(bytes[offset + i])
-  return SCRATCH.toString('latin1')
+/** Returns the stored bytes of the half nonce at an offset as text, one unit for each: those of the two forms differ in length. */
+function halfText(bytes: Uint8Array, offset: number, halfBytes: number): string {
+  for (let i = 0; i < halfBytes; i++) SCRATCH[i] = required(bytes[offset + i])
+  return SCRATCH.toString('latin1', 0, halfBytes)
 }
 
 /** Returns the plaintexts as a slab, with an empty plaintext for each body that did not open. */

@@ -8,6 +8,8 @@ import { DERIVED_KEY_BYTES, getWasm, REGION } from './wasm.ts'
 export const NONCE_BYTES = 24
 export const HALF_BYTES = 12
 export const TAG_BYTES = 16
+/** Length in bytes of what the short form stores of a first half. The other bytes of the half are zero. */
+export const SHORT_HALF_BYTES = 6
 
 /** Maximum number of derived keys cached for one key: at most 0.3 MB, and as many ciphers of the platform. Each epoch of each writing process has a key. */
 export const MAX_DERIVED = 256
@@ -35,8 +37,11 @@ export interface GcmKey {
 
 /** An XAES-256-GCM key. */
 export interface XaesKey {
-  /** Returns the key for the half nonce at `offset`. It is valid until MAX_DERIVED others were derived. Repeating the last one costs no lookup. */
-  derive(nonces: Uint8Array, offset: number): GcmKey
+  /**
+   * Returns the key for the half nonce at `offset`, of which `stored` bytes are there and the others are zero. It is valid until
+   * MAX_DERIVED others were derived. Repeating the last one costs no lookup.
+   */
+  derive(nonces: Uint8Array, offset: number, stored?: number): GcmKey
   /** Returns a key for the half nonce that no cache holds. The caller closes it with `closeGcmKey`. */
   deriveOwn(half: Uint8Array): GcmKey
   /** Wipes the key and all that `derive` returned. It cannot be used afterwards. */
@@ -52,9 +57,9 @@ export function createXaesKey(key: Uint8Array): XaesKey {
   let last: GcmKey | undefined
 
   return {
-    derive(nonces, offset) {
-      if (last !== undefined && sameHalf(lastHalf, nonces, offset)) return last
-      for (let i = 0; i < HALF_BYTES; i++) lastHalf[i] = at(nonces, offset + i)
+    derive(nonces, offset, stored = HALF_BYTES) {
+      if (last !== undefined && sameHalf(lastHalf, nonces, offset, stored)) return last
+      for (let i = 0; i < HALF_BYTES; i++) lastHalf[i] = i < stored ? at(nonces, offset + i) : 0
       const name = lastHalf.toString('latin1')
       const known = derived.get(name)
       // Deleting first moves the entry to the end of the map, so that the least recently used one is evicted first.
@@ -161,7 +166,7 @@ function encryptZeros(schedule: Uint8Array): Uint8Array {
   return block
 }
 
-function sameHalf(half: Uint8Array, nonces: Uint8Array, offset: number): boolean {
-  for (let i = 0; i < HALF_BYTES; i++) if (half[i] !== nonces[offset + i]) return false
+function sameHalf(half: Uint8Array, nonces: Uint8Array, offset: number, stored: number): boolean {
+  for (let i = 0; i < HALF_BYTES; i++) if (half[i] !== (i < stored ? nonces[offset + i] : 0)) return false
   return true
 }

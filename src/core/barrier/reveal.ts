@@ -6,19 +6,19 @@ import { redact } from '../redaction/redact.ts'
 import type { Column, ColumnView, Table } from '../schema/layout.ts'
 import { BODY } from '../schema/layout.ts'
 import { plainValue } from '../schema/plain-value.ts'
-import type { CellMap } from '../sealing/cell-layout.ts'
+import { copyContent } from '../sealing/body-writer.ts'
+import { TOKEN_CHECK_BYTES, TRANSIENT_REF_BYTES } from '../sealing/cell-layout.ts'
+import { bitsOf, mapCells, unknownCells } from '../sealing/cell-map.ts'
 import {
+  type CellMap,
   checkStart,
-  copyCells,
   createCellMap,
-  mapCells,
-  TOKEN_CHECK_BYTES,
-  TRANSIENT_REF_BYTES,
   textEnd,
   textStart,
+  type UnknownCells,
   valueEnd,
   valueStart,
-} from '../sealing/cell-layout.ts'
+} from '../sealing/cell-offsets.ts'
 import { readVersion } from '../sealing/envelope.ts'
 import { openBodies } from '../sealing/open.ts'
 import { required } from '../util/at.ts'
@@ -140,9 +140,25 @@ export class OpenRows {
     return start < 0 ? undefined : readUtf8(this.#bodies.bytes, start, textEnd(this.#map, column.ordinal))
   }
 
-  /** Copies the cells of this row, except those of replaced ordinals. */
-  copyCells(isReplaced: (ordinal: number) => boolean, out: ByteWriter): void {
-    copyCells(this.#bodies.bytes, slabStart(this.#bodies, this.#index), required(this.#bodies.ends[this.#index]), isReplaced, out)
+  /** Fills a list with the bits of the cells of this row, by ordinal. */
+  readBits(bits: Uint8Array): void {
+    for (let ordinal = 0; ordinal < bits.length; ordinal++) bits[ordinal] = bitsOf(this.#map, ordinal)
+  }
+
+  /** Returns the cells of columns that this process does not know. */
+  unknownCells(): readonly UnknownCells[] {
+    return unknownCells(this.#bodies.bytes, this.#map)
+  }
+
+  /** Copies the token check of the record. */
+  copyRecordCheck(out: ByteWriter): void {
+    const { recordCheck } = this.#map
+    out.raw(this.#bodies.bytes.subarray(recordCheck, recordCheck + TOKEN_CHECK_BYTES))
+  }
+
+  /** Copies the content of the cell of an ordinal, which has these bits. */
+  copyContent(ordinal: number, bits: number, out: ByteWriter): void {
+    copyContent(this.#bodies.bytes, this.#map, { ordinal, bits }, out)
   }
 }
 

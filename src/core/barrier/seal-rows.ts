@@ -3,8 +3,8 @@ import { VaultError } from '../errors.ts'
 import type { Cell, NewRow, Patch, Row } from '../ports/storage.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { BODY } from '../schema/layout.ts'
-import type { CheckPlacement } from '../sealing/cell-layout.ts'
-import { beginValue, endValue, writeCellHead, writeRecordCheckHead } from '../sealing/cell-layout.ts'
+import { beginValue, createLayoutWriter, endValue } from '../sealing/body-writer.ts'
+import { cellBits, HAS_CHECK, HAS_VALUE, IS_SHARED } from '../sealing/cell-layout.ts'
 import { sealBodies } from '../sealing/seal.ts'
 import { required } from '../util/at.ts'
 import { ByteWriter } from '../util/bytes.ts'
@@ -14,7 +14,7 @@ import type { Barrier } from './barrier.ts'
 import { addressOf } from './barrier.ts'
 import { digestValues } from './digest-values.ts'
 import type { Values } from './parse-record.ts'
-import { openRows } from './reveal.ts'
+import { type OpenRows, openRows } from './reveal.ts'
 import type { TokenMetadata, TokenSources } from './token-metadata.ts'
 import { checkedSlot, createTokenMetadata, drawTokenMetadata, slotOf, writeTokenCheck } from './token-metadata.ts'
 import { sealTransients } from './transients.ts'
@@ -56,13 +56,12 @@ export function sealRows(barrier: Barrier, table: Table, { ids, records, sources
   const metadata = drawTokenMetadata(barrier.entropy, table, records, sources)
   const out = new ByteWriter(records.length * 192)
   const ends = new Uint32Array(records.length)
+  const layout = createLayoutWriter(table.cells)
   for (const [row, values] of records.entries()) {
-    const slot = checkedSlot(metadata, row)
-    if (slot !== undefined) {
-      writeRecordCheckHead(out)
-      writeTokenCheck(out, metadata, slot)
-    }
-    writeCells(out, table, values, { metadata, row, checkPlacement: 'shared' })
+    const cells = { metadata, row, values }
+    for (const column of table.inBody) layout.bits[column.ordinal] = bitsOf(column, cells, 'shared')
+    if (layout.write(out)) writeTokenCheck(out, metadata, required(checkedSlot(metadata, row), 'The token check of a record'))
+    for (const column of table.inBody) writeContent(out, column, required(layout.bits[column.ordinal]), cells)
     ends[row] = out.length
   }
   const bodies = sealBodies(barrier.ring, addressOf(barrier, table), ids, { bytes: out.written(), ends, count: records.length })
@@ -122,26 +121,51 @@ function resealBodies(barrier: Barrier, table: Table, { rows, records, metadata,
   const cursor = openRows(barrier, table, old)
   const out = new ByteWriter(touched.length * 320)
   const ends = new Uint32Array(touched.length)
+  const layout = createLayoutWriter(table.cells)
   for (const [k, index] of touched.entries()) {
     const values = required(records[index])
-    const named = table.columns.filter((column) => values[column.position] !== undefined)
-    const ordinals = new Set(named.map((column) => column.ordinal))
     cursor.to(k)
-    for (const column of named) {
-      if (column.token === undefined) continue
-      cursor.readMetadata(column, replaced, slotOf(replaced, index, column))
-      const slot = slotOf(metadata, index, column)
-      const value = values[column.position]
-      // A kept text that equals the new value would reveal it. That one token is drawn again.
-      const equalsValue = value !== null && replaced.texts[slot] === column.type.toText(value)
-      if (column.isStable && value !== null && !equalsValue && keepMetadata(metadata, replaced, slot)) kept[slot] = 1
+    cursor.readBits(layout.bits)
+    const named = new Map<number, Column>()
+    for (const column of table.inBody) {
+      if (values[column.position] === undefined) continue
+      named.set(column.ordinal, column)
+      keepOrReplace(cursor, column, { metadata, replaced, kept, index, value: values[column.position] })
+      layout.bits[column.ordinal] = bitsOf(column, { metadata, row: index, values }, 'own')
     }
-    cursor.copyCells((ordinal) => ordinals.has(ordinal), out)
-    writeCells(out, table, values, { metadata, row: index, checkPlacement: 'own' })
+    const unknown = cursor.unknownCells()
+    const sharesCheck = layout.write(
+      out,
+      unknown.map(({ group }) => group),
+    )
+    if (sharesCheck) cursor.copyRecordCheck(out)
+    for (let ordinal = 0; ordinal < layout.bits.length; ordinal++) {
+      const bits = required(layout.bits[ordinal])
+      const column = named.get(ordinal)
+      if (column !== undefined) writeContent(out, column, bits, { metadata, row: index, values })
+      else if (bits !== 0) cursor.copyContent(ordinal, bits, out)
+    }
+    for (const { content } of unknown) out.raw(content)
     ends[k] = out.length
   }
   const ids = old.map((row) => row.id)
   return sealBodies(barrier.ring, addressOf(barrier, table), ids, { bytes: out.written(), ends, count: touched.length })
+}
+
+/** One cell that is overwritten, and the metadata of its row. */
+interface CellToReplace extends Pick<Resealing, 'metadata' | 'replaced' | 'kept'> {
+  readonly index: number
+  readonly value: unknown
+}
+
+/** Reads the token metadata of the cell that the cursor is at, and keeps it for the new value if the column is stable. */
+function keepOrReplace(cursor: OpenRows, column: Column, { metadata, replaced, kept, index, value }: CellToReplace): void {
+  if (column.token === undefined) return
+  cursor.readMetadata(column, replaced, slotOf(replaced, index, column))
+  const slot = slotOf(metadata, index, column)
+  // A kept text that equals the new value would reveal it. That one token is drawn again.
+  const equalsValue = value !== null && replaced.texts[slot] === column.type.toText(value)
+  if (column.isStable && value !== null && !equalsValue && keepMetadata(metadata, replaced, slot)) kept[slot] = 1
 }
 
 /** Restores the old metadata of a slot, unless the caller supplied another token. Returns true if that is a text: it is then not replaced. */
@@ -161,59 +185,46 @@ function keepMetadata(metadata: TokenMetadata, replaced: TokenMetadata, slot: nu
   return true
 }
 
-/** One row of the token metadata, and where its cells store their token checks. */
-interface RowMetadata {
+/** The values of one record, and its row of the token metadata. */
+interface RecordCells {
   readonly metadata: TokenMetadata
   readonly row: number
-  readonly checkPlacement: 'shared' | 'own'
+  readonly values: Values
 }
 
-/** Writes the cells of the columns that have a value. */
-function writeCells(out: ByteWriter, table: Table, values: Values, rowMetadata: RowMetadata): void {
-  for (const column of table.columns) {
-    const value = values[column.position]
-    if (value === undefined || value === null) continue
-    if (column.token !== undefined) writeTokenizedCell(out, column, value, rowMetadata)
-    else if (column.plain === undefined) {
-      writeCellHead(out, column, 'none', true)
-      writeValue(out, column, value)
-    }
-  }
-}
-
-/** Writes the cell of a tokenized column: its token check or text, then its value. A transient value is replaced by its reference. */
-function writeTokenizedCell(
-  out: ByteWriter,
-  column: Column,
-  value: unknown,
-  { metadata, row, checkPlacement }: RowMetadata,
-): void {
-  const slot = slotOf(metadata, row, column)
-  const text = metadata.texts[slot]
-  const placement: CheckPlacement = text !== undefined ? 'text' : metadata.hasCheck[slot] === 1 ? checkPlacement : 'none'
+/** Returns the bits of the cell of a column; 0 if it has none. `checkPlacement` says where its token check is, if it has one. */
+function bitsOf(column: Column, { metadata, row, values }: RecordCells, checkPlacement: 'shared' | 'own'): number {
+  const value = values[column.position]
+  if (value === undefined || value === null) return 0
   const isSealed = column.plain === undefined
-  if (!isSealed && placement === 'none') return
-  writeCellHead(out, column, placement, isSealed)
-  if (placement === 'own') writeTokenCheck(out, metadata, slot)
-  if (text !== undefined) {
-    const start = beginValue(out)
-    out.utf8(text)
-    endValue(out, start)
+  if (column.token === undefined) return cellBits('none', isSealed)
+  const slot = slotOf(metadata, row, column)
+  if (metadata.texts[slot] !== undefined) return cellBits('text', isSealed)
+  return cellBits(metadata.hasCheck[slot] === 1 ? checkPlacement : 'none', isSealed)
+}
+
+/** Writes the content of a cell with these bits: its token check or text, then its value. A transient value is replaced by its reference. */
+function writeContent(out: ByteWriter, column: Column, bits: number, { metadata, row, values }: RecordCells): void {
+  if (bits === 0) return
+  const slot = slotOf(metadata, row, column)
+  if ((bits & HAS_CHECK) !== 0) {
+    if ((bits & IS_SHARED) === 0) writeTokenCheck(out, metadata, slot)
+    else writeText(out, required(metadata.texts[slot], 'The text of a token'))
   }
-  if (!isSealed) return
-  const transientRef = metadata.transientRefs[slot]
-  if (transientRef === undefined) writeValue(out, column, value)
+  if ((bits & HAS_VALUE) === 0) return
+  const start = beginValue(out)
+  const transientRef = column.token === undefined ? undefined : metadata.transientRefs[slot]
+  if (transientRef === undefined) column.type.write(values[column.position], out)
   else {
-    const start = beginValue(out)
     out.i64(transientRef.row)
     out.i64(transientRef.expiresAt)
-    endValue(out, start)
   }
+  endValue(out, start)
 }
 
-function writeValue(out: ByteWriter, column: Column, value: unknown): void {
+function writeText(out: ByteWriter, text: string): void {
   const start = beginValue(out)
-  column.type.write(value, out)
+  out.utf8(text)
   endValue(out, start)
 }
 

@@ -3,20 +3,10 @@ import type { Opened } from '../ports/keys.ts'
 import type { NewRow, Row } from '../ports/storage.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { BODY } from '../schema/layout.ts'
-import type { CellMap, CellSpec } from '../sealing/cell-layout.ts'
-import {
-  beginValue,
-  cellMark,
-  createCellMap,
-  endValue,
-  mapCells,
-  TOKEN_CHECK_BYTES,
-  toCellSpecs,
-  valueEnd,
-  valueStart,
-  writeCellHead,
-  writeRecordCheckHead,
-} from '../sealing/cell-layout.ts'
+import { beginValue, createLayoutWriter, endValue } from '../sealing/body-writer.ts'
+import { type CellSpec, type CellSpecs, cellBits, hashColumn, TOKEN_CHECK_BYTES, toCellSpecs } from '../sealing/cell-layout.ts'
+import { mapCells } from '../sealing/cell-map.ts'
+import { type CellMap, createCellMap, valueEnd, valueStart } from '../sealing/cell-offsets.ts'
 import { sealBodies } from '../sealing/seal.ts'
 import { required } from '../util/at.ts'
 import { ByteWriter, readI64, readU32, readUtf8 } from '../util/bytes.ts'
@@ -35,12 +25,12 @@ const TEXT = 2
 /** Length of the expiry in bytes. */
 const EXPIRY_BYTES = 8
 /** The cells beside the value. They are the same in every column. */
-const EXPIRY_CELL: CellSpec = { ordinal: EXPIRY, mark: cellMark(0, 'expiry'), size: EXPIRY_BYTES }
-const TEXT_CELL: CellSpec = { ordinal: TEXT, mark: cellMark(0, 'text'), size: undefined }
+const EXPIRY_CELL: CellSpec = { ordinal: EXPIRY, column: hashColumn(0, 'expiry'), size: EXPIRY_BYTES }
+const TEXT_CELL: CellSpec = { ordinal: TEXT, column: hashColumn(0, 'text'), size: undefined }
 
-/** Returns the cell of the value. It has the mark of the column, so that it is never read as a value of another one. */
-function valueCell({ mark, type }: Column): CellSpec {
-  return { ordinal: VALUE, mark, size: type.size }
+/** Returns the cells of a transient body. The value has the hash of its column, so that it is never read as a value of another one. */
+function cellsOf({ hash, type }: Column): CellSpecs {
+  return toCellSpecs([{ ordinal: VALUE, column: hash, size: type.size }, EXPIRY_CELL, TEXT_CELL])
 }
 
 /** Returns a new row for each transient value of these records, column by column. */
@@ -52,17 +42,21 @@ function sealColumn(barrier: Barrier, column: Column, records: readonly Values[]
   const out = new ByteWriter(records.length * 64)
   const ends: number[] = []
   const transientRefs: TransientRef[] = []
+  const layout = createLayoutWriter(cellsOf(column))
+  // The token check of a transient value is that of its record: a body has one, beside its cells.
+  layout.bits[VALUE] = cellBits('shared', true)
+  layout.bits[EXPIRY] = cellBits('none', true)
   for (const [row, values] of records.entries()) {
     const slot = slotOf(metadata, row, column)
     const transientRef = metadata.transientRefs[slot]
     const value = values[column.position]
     if (transientRef === undefined || value === undefined || value === null) continue
-    writeRecordCheckHead(out)
-    writeTokenCheck(out, metadata, slot)
-    writeCell(out, valueCell(column), () => column.type.write(value, out))
-    writeCell(out, EXPIRY_CELL, () => out.i64(transientRef.expiresAt))
     const text = metadata.texts[slot]
-    if (text !== undefined) writeCell(out, TEXT_CELL, () => out.utf8(text))
+    layout.bits[TEXT] = text === undefined ? 0 : cellBits('none', true)
+    if (layout.write(out)) writeTokenCheck(out, metadata, slot)
+    writeValue(out, () => column.type.write(value, out))
+    writeValue(out, () => out.i64(transientRef.expiresAt))
+    if (text !== undefined) writeValue(out, () => out.utf8(text))
     ends.push(out.length)
     transientRefs.push(transientRef)
   }
@@ -80,8 +74,7 @@ function sealColumn(barrier: Barrier, column: Column, records: readonly Values[]
   }))
 }
 
-function writeCell(out: ByteWriter, cell: CellSpec, write: () => void): void {
-  writeCellHead(out, cell, 'none', true)
+function writeValue(out: ByteWriter, write: () => void): void {
   const start = beginValue(out)
   write()
   endValue(out, start)
@@ -110,7 +103,7 @@ export function revealTransients(
 ): (FoundTransient | undefined)[] {
   const present = rows.filter((row) => row !== undefined)
   const opened = openSealed(barrier, column.objectId, present)
-  const map = createCellMap(toCellSpecs([valueCell(column), EXPIRY_CELL, TEXT_CELL]))
+  const map = createCellMap(cellsOf(column))
   let next = 0
   return rows.map((row) => (row === undefined ? undefined : transientAt(column, next++, { ...opened, map })))
 }

@@ -5,6 +5,8 @@ import type { Slab } from '../util/slab.ts'
 export const AAD_BYTES = 32
 /** Length of a digest in bytes. */
 export const DIGEST_BYTES = 16
+/** The first bit of a body of the short form. Its header is this byte alone, and it stores the 18 bytes of its nonce that are random. */
+export const SHORT_FORM = 0x80
 /** Number of 32-bit words of a decrypted pointer. Layout in bits: object id 16 | row 48 | token check 58, right-aligned in 64. */
 export const POINTER_WORDS = 4
 
@@ -47,12 +49,14 @@ export interface KeyRing {
   hasVersion(version: number): boolean
   /**
    * Seals each plaintext with the active key of a purpose, by XAES-256-GCM. Returns bodies with this layout in bytes: `header | nonce
-   * 24 | ciphertext | tag 16`. The header is copied in plaintext. `associatedData` has AAD_BYTES for each plaintext.
+   * 24 | ciphertext | tag 16`. The header has at least one byte, and is copied in plaintext. If its first bit is SHORT_FORM, it has one
+   * byte, and the nonce takes 18: 6 of its bytes are zero and not stored. `associatedData` has AAD_BYTES for each plaintext.
    */
   seal(purpose: string, header: Uint8Array, plaintexts: Slab, associatedData: Uint8Array): Slab
   /**
-   * Opens bodies with a header of `headerBytes` bytes. `versions` has the root key version of each body, and `associatedData` has
-   * AAD_BYTES for each. A body with an unknown version or a wrong tag does not open; the others do. Never throws for a bad body.
+   * Opens bodies of both forms. Those of the long one have a header of `headerBytes` bytes. `versions` has the root key version of each
+   * body, and `associatedData` has AAD_BYTES for each. A body with an unknown version or a wrong tag does not open; the others do. Never
+   * throws for a bad body.
    */
   open(purpose: string, headerBytes: number, versions: Uint16Array, bodies: Slab, associatedData: Uint8Array): Opened
   /**

@@ -19,6 +19,8 @@ export interface CatalogTable {
   /** Number of the table in pointers and associated data, unique in the vault. */
   readonly objectId: number
   readonly columns: Readonly<Record<string, CatalogColumn>>
+  /** How many columns the table had before each change that added some; absent if none did. Bodies have a mark for the columns of each change. */
+  readonly grownAt?: readonly number[]
 }
 
 /** The schema as the catalog stores it. */
@@ -49,17 +51,20 @@ export function assignIds(definition: SchemaDefinition, known: CatalogSchema): C
     const old = known.tables[table]
     const objectId = old?.objectId ?? nextObjectId++
     const assigned: Record<string, CatalogColumn> = { ...old?.columns }
-    let ordinal = Object.keys(assigned).length
+    const before = Object.keys(assigned).length
+    let ordinal = before
     for (const [column, after] of Object.entries(columns)) {
-      const before = old?.columns[column]
-      if (before !== undefined) assertCompatible({ table, column, before: before.definition, after })
+      const was = old?.columns[column]
+      if (was !== undefined) assertCompatible({ table, column, before: was.definition, after })
       assigned[column] = {
-        objectId: before?.objectId ?? nextObjectId++,
-        ordinal: before?.ordinal ?? ordinal++,
+        objectId: was?.objectId ?? nextObjectId++,
+        ordinal: was?.ordinal ?? ordinal++,
         definition: after,
       }
     }
-    tables[table] = { objectId, columns: assigned }
+    const isGrown = before > 0 && ordinal > before
+    const grownAt = isGrown ? [...(old?.grownAt ?? []), before] : old?.grownAt
+    tables[table] = { objectId, columns: assigned, ...(grownAt === undefined ? {} : { grownAt }) }
   }
   if (nextObjectId > MAX_OBJECT_IDS) {
     throw fault(

@@ -3,7 +3,7 @@ import { DEFAULT_MAX_FILE_BYTES, DEFAULT_TTL_MINUTES } from '../limits.ts'
 import type { PhysicalColumn, PhysicalIndex, PhysicalTable } from '../ports/storage.ts'
 import type { RedactionLevel } from '../redaction/levels.ts'
 import { compileMask, mayBeMaskedBy } from '../redaction/masks.ts'
-import { type CellSpecs, cellMark, TRANSIENT_REF_BYTES, toCellSpecs } from '../sealing/cell-layout.ts'
+import { type CellSpecs, type ColumnHash, hashColumn, TRANSIENT_REF_BYTES, toCellSpecs } from '../sealing/cell-layout.ts'
 import type { TokenFormat } from '../tokens/token-format.ts'
 import { compileFormat } from '../tokens/token-formats.ts'
 import type { TokenKind } from '../tokens/token-kind.ts'
@@ -26,8 +26,8 @@ export interface Column {
   readonly ordinal: number
   /** Number of the column in pointers. */
   readonly objectId: number
-  /** Mark of the cells of the column: its type, and its identity in the vault. */
-  readonly mark: number
+  /** What marks in bodies have of the column: its type, and its identity in the vault. */
+  readonly hash: ColumnHash
   readonly type: AnyColumnType
   readonly required: boolean
   readonly unique: boolean
@@ -87,6 +87,8 @@ export interface Table {
   readonly byPhysical: ReadonlyMap<string, Column>
   /** The cells of a body. */
   readonly cells: CellSpecs
+  /** Columns that can have a cell in bodies, by rising ordinal. */
+  readonly inBody: readonly Column[]
   /** Columns that have tokens. */
   readonly tokenized: readonly Column[]
   /** Columns whose values are stored outside the record and expire. */
@@ -159,7 +161,13 @@ function layoutTable(name: string, definition: CatalogTable): Table {
     columns,
     byName: new Map(columns.map((column) => [column.name, column])),
     byPhysical,
-    cells: toCellSpecs(columns.map((column) => ({ ordinal: column.ordinal, mark: column.mark, size: cellSize(column) }))),
+    cells: toCellSpecs(
+      columns.map((column) => ({ ordinal: column.ordinal, column: column.hash, size: cellSize(column) })),
+      definition.grownAt,
+    ),
+    inBody: columns
+      .filter((column) => column.plain === undefined || column.token !== undefined)
+      .sort((left, right) => left.ordinal - right.ordinal),
     tokenized: columns.filter((column) => column.token !== undefined),
     transient: columns.filter((column) => column.token?.expires === true),
     readable: columns.filter((column) => column.token?.expires !== true),
@@ -189,7 +197,7 @@ function layoutColumn(
     ...positions,
     ordinal,
     objectId,
-    mark: cellMark(type.tag, JSON.stringify([objectId, table, name])),
+    hash: hashColumn(type.tag, JSON.stringify([objectId, table, name])),
     type,
     required: definition.required === true,
     unique,

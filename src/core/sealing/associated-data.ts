@@ -4,7 +4,7 @@ import { AAD_BYTES } from '../ports/keys.ts'
 import { required } from '../util/at.ts'
 import { ByteWriter } from '../util/bytes.ts'
 import { toSlab } from '../util/slab.ts'
-import { BODY_FORMAT } from './envelope.ts'
+import { LONG_FORMAT } from './envelope.ts'
 
 /** The table that holds a body. `vault` is the 16-byte digest of the vault id. */
 export interface Address {
@@ -31,19 +31,28 @@ export function digestVaultId(hash: Hash, vaultId: string): Uint8Array {
   return hash.sha256(toSlab([out.written()])).slice(0, VAULT_BYTES)
 }
 
-/** Returns AAD_BYTES of associated data for each row, in order. `versionOf` returns the root key version of the body at an index. */
-export function writeAssociatedData(address: Address, ids: readonly number[], versionOf: (index: number) => number): Uint8Array {
+/**
+ * Returns AAD_BYTES of associated data for each row, in order. `versionOf` returns the root key version of the body at an index, and
+ * `formatOf` its format: by default LONG_FORMAT, which all entries have.
+ */
+export function writeAssociatedData(
+  address: Address,
+  ids: readonly number[],
+  versionOf: (index: number) => number,
+  formatOf?: (index: number) => number,
+): Uint8Array {
   const associatedData = new Uint8Array(ids.length * AAD_BYTES)
   if (ids.length === 0) return associatedData
   writeTable(associatedData, 0, address)
   // What all rows have in common is copied in doubling pieces.
   for (let done = AAD_BYTES; done < associatedData.length; done *= 2) associatedData.copyWithin(done, 0, done)
   for (let i = 0; i < ids.length; i++) writeRow(associatedData, i * AAD_BYTES, required(ids[i]), versionOf(i))
+  if (formatOf !== undefined) for (let i = 0; i < ids.length; i++) associatedData[i * AAD_BYTES] = formatOf(i)
   return associatedData
 }
 
 /**
- * Writes the associated data of the body at an index of a list. Layout in bytes, big-endian: format 1 | root key version 2 | zero 1 |
+ * Writes the associated data of the entry at an index of a list. Layout in bytes, big-endian: format 1 | root key version 2 | zero 1 |
  * object id 4 | row id 8 | vault 16.
  */
 export function writeAddress(target: Uint8Array, index: number, address: BodyAddress): void {
@@ -53,7 +62,7 @@ export function writeAddress(target: Uint8Array, index: number, address: BodyAdd
 }
 
 function writeTable(target: Uint8Array, start: number, { vault, objectId }: Address): void {
-  target[start] = BODY_FORMAT
+  target[start] = LONG_FORMAT
   writeU32(target, start + 4, objectId)
   for (let k = 0; k < VAULT_BYTES; k++) target[start + AAD_BYTES - VAULT_BYTES + k] = required(vault[k])
 }

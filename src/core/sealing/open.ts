@@ -6,7 +6,7 @@ import type { Slab } from '../util/slab.ts'
 import { slabStart } from '../util/slab.ts'
 import type { Address } from './associated-data.ts'
 import { writeAssociatedData } from './associated-data.ts'
-import { HEADER_BYTES, readVersion } from './envelope.ts'
+import { formatOf, HEADER_BYTES, readVersion } from './envelope.ts'
 import { RECORD_PURPOSE } from './seal.ts'
 
 /**
@@ -16,7 +16,12 @@ import { RECORD_PURPOSE } from './seal.ts'
 export function openBodies(ring: KeyRing, address: Address, ids: readonly number[], bodies: Slab): Opened {
   const versions = new Uint16Array(bodies.count)
   for (let i = 0; i < bodies.count; i++) versions[i] = readVersion(bodies.bytes, slabStart(bodies, i), required(bodies.ends[i]))
-  const associatedData = writeAssociatedData(address, ids, (index) => required(versions[index]))
+  const associatedData = writeAssociatedData(
+    address,
+    ids,
+    (index) => required(versions[index]),
+    (index) => formatOf(bodies.bytes[slabStart(bodies, index)] ?? 0),
+  )
   const opened = ring.open(RECORD_PURPOSE, HEADER_BYTES, versions, bodies, associatedData)
   freeBytes(associatedData)
   return opened

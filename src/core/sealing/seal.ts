@@ -1,9 +1,10 @@
 /** Seals a list of bodies. Each body is bound to its row. */
 import type { KeyRing } from '../ports/keys.ts'
+import { required } from '../util/at.ts'
 import type { Slab } from '../util/slab.ts'
 import type { Address } from './associated-data.ts'
 import { writeAssociatedData } from './associated-data.ts'
-import { writeHeader } from './envelope.ts'
+import { formatOf, writeBodyHeader } from './envelope.ts'
 
 /** Purpose of the keys that seal records. */
 export const RECORD_PURPOSE = 'record'
@@ -11,10 +12,13 @@ export const RECORD_PURPOSE = 'record'
 /** Returns one sealed body for each plaintext, in order, bound to the row id at the same index of `ids`. */
 export function sealBodies(ring: KeyRing, address: Address, ids: readonly number[], plaintexts: Slab): Slab {
   const version = ring.activeVersion
-  return ring.seal(
-    RECORD_PURPOSE,
-    writeHeader(version),
-    plaintexts,
-    writeAssociatedData(address, ids, () => version),
+  const header = writeBodyHeader(version)
+  const format = formatOf(required(header[0]))
+  const associatedData = writeAssociatedData(
+    address,
+    ids,
+    () => version,
+    () => format,
   )
+  return ring.seal(RECORD_PURPOSE, header, plaintexts, associatedData)
 }

@@ -13,7 +13,7 @@ function epochsAt(moments: { now: number }) {
 
 function halvesAt(moments: { now: number }): (count: number) => string {
   const epochs = epochsAt(moments)
-  return (count) => Buffer.from(epochs.next(count).half).toString('hex')
+  return (count) => Buffer.from(epochs.next(count, 12).half).toString('hex')
 }
 
 it('an epoch lasts an hour', () => {
@@ -39,11 +39,22 @@ it('an epoch covers at most 2^32 seals, and each call lies in one epoch', () => 
 it('the key of an epoch is wiped when the next begins, and at the end', () => {
   const moments = { now: 0 }
   const epochs = epochsAt(moments)
-  const first = epochs.next(1).key.bytes
+  const first = epochs.next(1, 12).key.bytes
   moments.now = HOUR
-  const second = epochs.next(1).key.bytes
+  const second = epochs.next(1, 12).key.bytes
   expect(first.every((byte) => byte === 0)).toBe(true)
   expect(second.some((byte) => byte !== 0)).toBe(true)
   epochs.close()
   expect(second.every((byte) => byte === 0)).toBe(true)
+})
+
+it('the first half of an epoch has as many random bytes as are asked for, and the others are zero', () => {
+  const epochs = epochsAt({ now: 0 })
+  const short = Uint8Array.from(epochs.next(1, 6).half)
+  expect(short.subarray(6)).toEqual(new Uint8Array(6))
+  expect(short.subarray(0, 6)).not.toEqual(new Uint8Array(6))
+  expect(epochs.next(1, 6).half).toEqual(short)
+  const whole = Uint8Array.from(epochs.next(1, 12).half)
+  expect(whole.subarray(6)).not.toEqual(new Uint8Array(6))
+  expect(epochs.next(1, 6).half.subarray(0, 6)).not.toEqual(short.subarray(0, 6))
 })

@@ -1,6 +1,6 @@
 /** The key ring as core uses it: sealing and opening lists, rotation, digests and pointers that never rotate. */
 import { gcm } from '@noble/ciphers/aes.js'
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { deriveKey } from '../../../src/adapters/keys/derive-key.ts'
 import { keyRingFactory } from '../../../src/adapters/keys/key-ring-factory.ts'
 import { MAX_BATCHED_BYTES } from '../../../src/adapters/keys/sealer.ts'
@@ -14,6 +14,7 @@ import { seededBytes } from './seeded-bytes.ts'
 
 const SEED = 'key ring 1'
 const HEADER = Uint8Array.from([1, 0, 1])
+const SHORT_HEADER = Uint8Array.from([0x81])
 const random = seededBytes(SEED)
 const roots = [1, 2, 3].map((version) => ({ version, key: random.bytes(32) }))
 
@@ -26,6 +27,11 @@ function ringOf(...versions: readonly number[]): KeyRing {
 
 function items(slab: Slab): string[] {
   return Array.from({ length: slab.count }, (_, i) => toHex(slabItem(slab, i)))
+}
+
+/** A header of the long form. */
+function longHeader(length: number): Uint8Array {
+  return random.bytes(length).map((byte, index) => (index === 0 ? byte & 0x7f : byte))
 }
 
 function versionsOf(count: number, version: number): Uint16Array {
@@ -43,8 +49,8 @@ it('sealed bodies open in the same order, short and long, under headers of any l
   const ring = ringOf(1)
   const messages = LENGTHS.map((length) => random.bytes(length))
   const associatedData = random.bytes(32 * messages.length)
-  for (const headerBytes of [0, 1, 3, 12, 372, 373, 385, 1000]) {
-    const header = random.bytes(headerBytes)
+  for (const headerBytes of [1, 3, 12, 372, 373, 385, 1000]) {
+    const header = longHeader(headerBytes)
     const bodies = ring.seal('records', header, toSlab(messages), associatedData)
     expect(bodies.count).toBe(messages.length)
     for (const [i, message] of messages.entries()) {
@@ -124,9 +130,9 @@ it('opening one body equals opening it in a list, for lengths 0 to 300 and near 
   const ring = ringOf(1)
   const lengths = [...Array.from({ length: 301 }, (_, length) => length), MAX_BATCHED_BYTES, MAX_BATCHED_BYTES + 1, 5000]
   const messages = lengths.map((length) => random.bytes(length))
-  for (const headerBytes of [0, 3, 385]) {
+  for (const headerBytes of [1, 3, 385]) {
     const associatedData = random.bytes(32 * messages.length)
-    const bodies = ring.seal('records', random.bytes(headerBytes), toSlab(messages), associatedData)
+    const bodies = ring.seal('records', longHeader(headerBytes), toSlab(messages), associatedData)
     for (const [i, message] of messages.entries()) {
       const context = associatedData.subarray(i * 32, i * 32 + 32)
       const { plaintexts, opened } = ring.open('records', headerBytes, versionsOf(1, 1), toSlab([slabItem(bodies, i)]), context)
@@ -201,6 +207,90 @@ it('nonces of a process share their first half and never repeat', () => {
   expect(new Set(nonces.map((nonce) => nonce.slice(0, 24))).size).toBe(1)
   expect(new Set(nonces).size).toBe(5000)
 })
+
+describe('bodies of the short form', () => {
+  it('store 18 bytes of a nonce whose other 6 bytes are zero, and equal an independent XAES-256-GCM', () => {
+    const ring = ringOf(1)
+    const sealing = deriveKey(roots[0]?.key ?? new Uint8Array(), 'vault', { kind: 'seal', version: 1, purpose: 'records' })
+    const xaes = createXaesKey(sealing)
+    for (const length of [...Array.from({ length: 100 }, (_, i) => i), MAX_BATCHED_BYTES, MAX_BATCHED_BYTES + 1, 40_000]) {
+      const message = random.bytes(length)
+      const context = random.bytes(32)
+      const body = slabItem(ring.seal('records', SHORT_HEADER, toSlab([message]), context), 0)
+      expect(body.length).toBe(1 + 18 + length + 16)
+      const nonce = new Uint8Array(24)
+      nonce.set(body.subarray(1, 7))
+      nonce.set(body.subarray(7, 19), 12)
+      const secret = Uint8Array.from(xaes.derive(nonce, 0).secret)
+      expect(toHex(gcm(secret, nonce.subarray(12), context).encrypt(message)), `${length} bytes`).toBe(toHex(body.subarray(19)))
+    }
+  })
+
+  it('share the 6 bytes of a process, and repeat no nonce', () => {
+    const plaintexts = toSlab(Array.from({ length: 5000 }, () => new Uint8Array(1)))
+    const bodies = ringOf(1).seal('records', SHORT_HEADER, plaintexts, new Uint8Array(5000 * 32))
+    const nonces = items(bodies).map((body) => body.slice(2, 38))
+    expect(new Set(nonces.map((nonce) => nonce.slice(0, 12))).size).toBe(1)
+    expect(new Set(nonces).size).toBe(5000)
+  })
+
+  it('open beside those of the long form and of other writers, alone and in lists, and one changed bit fails one body', () => {
+    const key = roots[0]?.key ?? new Uint8Array()
+    const writers = [0, 1, 2].map(() => keyRingFactory.createRing('vault', [{ version: 1, key }]))
+    for (let round = 0; round < 30; round++) {
+      const messages = Array.from({ length: 1 + random.below(40) }, () =>
+        random.bytes(random.below(random.below(9) === 0 ? 3000 : 60)),
+      )
+      const associatedData = random.bytes(32 * messages.length)
+      const bodies = messages.map((message, i) => {
+        const header = random.below(2) === 0 ? HEADER : SHORT_HEADER
+        const context = associatedData.subarray(i * 32, i * 32 + 32)
+        const writer = writers[random.below(3)]
+        return Uint8Array.from(
+          writer === undefined ? [] : slabItem(writer.seal('records', header, toSlab([message]), context), 0),
+        )
+      })
+      const ring = ringOf(1)
+      const all = ring.open('records', 3, versionsOf(messages.length, 1), toSlab(bodies), associatedData)
+      expect(flagsOf(all)).toEqual(messages.map(() => 1))
+      expect(items(all.plaintexts)).toEqual(messages.map(toHex))
+      const victim = random.below(messages.length)
+      const changed = bodies[victim] ?? new Uint8Array()
+      const at = 3 + random.below(changed.length - 3)
+      changed[at] = (changed[at] ?? 0) ^ (1 << random.below(8))
+      const others = ring.open('records', 3, versionsOf(messages.length, 1), toSlab(bodies), associatedData)
+      expect(flagsOf(others)).toEqual(messages.map((_, i) => (i === victim ? 0 : 1)))
+      const context = associatedData.subarray(victim * 32, victim * 32 + 32)
+      expect(flagsOf(ring.open('records', 3, versionsOf(1, 1), toSlab([changed]), context))).toEqual([0])
+    }
+  })
+
+  it('do not open truncated to any length, and are XAES-256-GCM with the whole nonce', () => {
+    const ring = ringOf(1)
+    const context = random.bytes(32)
+    const body = slabItem(ring.seal('records', SHORT_HEADER, toSlab([random.bytes(5)]), context), 0)
+    for (let length = 0; length < body.length; length++) {
+      for (const bodies of [[body.subarray(0, length)], [body.subarray(0, length), body]]) {
+        const { opened } = ring.open(
+          'records',
+          3,
+          versionsOf(bodies.length, 1),
+          toSlab(bodies),
+          concatenated(bodies.map(() => context)),
+        )
+        expect(Array.from(opened)).toEqual(bodies.length === 1 ? [0] : [0, 1])
+      }
+    }
+    const long = concatenated([HEADER, body.subarray(1, 7), new Uint8Array(6), body.subarray(7)])
+    expect(flagsOf(ring.open('records', 3, versionsOf(1, 1), toSlab([long]), context))).toEqual([1])
+    expect(() => ring.seal('records', Uint8Array.of(0x81, 0), toSlab([body]), context)).toThrow(VaultError)
+    expect(() => ring.seal('records', new Uint8Array(0), toSlab([body]), context)).toThrow(VaultError)
+  })
+})
+
+function concatenated(parts: readonly Uint8Array[]): Uint8Array {
+  return Uint8Array.from(parts.flatMap((part) => [...part]))
+}
 
 it('new bodies are sealed under the newest version, in any order of root keys', () => {
   const ring = keyRingFactory.createRing('vault', roots.toReversed())

@@ -8,6 +8,7 @@ import { openCatalog } from '../../../src/core/catalog/open-catalog.ts'
 import { raiseHeads } from '../../../src/core/catalog/raise-heads.ts'
 import type { KeyProvider, RootKeySet } from '../../../src/core/ports/keys.ts'
 import type { StorageHandle } from '../../../src/core/ports/storage.ts'
+import { readVersion, writeBodyHeader } from '../../../src/core/sealing/envelope.ts'
 import { openVault } from '../../../src/core/vault/open-vault.ts'
 import type { SignedCheckpoint } from '../../../src/index.ts'
 import { column, defineSchema } from '../../../src/index.ts'
@@ -70,7 +71,7 @@ async function changeRoots(storage: StorageHandle, roots: Roots): Promise<void> 
 /** The versions of the root keys that the records are sealed with, by row id. */
 async function sealedWith(storage: StorageHandle): Promise<number[]> {
   const rows = await storage.find('records_1_things', { kind: 'all' }, { order: 'asc', limit: 1000 })
-  return rows.map(({ body }) => (body instanceof Uint8Array ? (body[2] ?? 0) : 0))
+  return rows.map(({ body }) => (body instanceof Uint8Array ? readVersion(body, 0, body.length) : 0))
 }
 
 for (const audit of ['on', 'off'] as const) {
@@ -250,7 +251,7 @@ describe('reading the catalog again', () => {
     })
     const [row] = await storage.get('records_1_things', [1])
     const body = Uint8Array.from(row?.body instanceof Uint8Array ? row.body : [])
-    body[2] = 9
+    body.set(writeBodyHeader(9))
     await storage.update('records_1_things', [{ id: 1, version: row?.version ?? 0, set: { body } }])
     await expect(vault.as(OWNER).getOne('things', records[0]?.id ?? '')).rejects.toMatchObject({ code: 'data_loss' })
     const tokens = records.map((record) => ({ token: record.tokens.name ?? '' }))

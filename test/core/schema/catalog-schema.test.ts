@@ -35,6 +35,21 @@ it('keeps known numbers and assigns new ones to new tables and columns, in any o
   expect(Math.max(...objectIds)).toBe(grown.nextObjectId - 1)
 })
 
+it('keeps how many columns a table had before each change that added some', () => {
+  const first = assignIds(FIRST, EMPTY_CATALOG_SCHEMA)
+  expect(JSON.stringify(first)).not.toContain('grownAt')
+  const grown = assignIds({ b: { ...FIRST.b, n: column.string(), m: column.string() } }, first)
+  expect([grown.tables.b?.grownAt, grown.tables.a?.grownAt]).toEqual([[2], undefined])
+  expect(assignIds(FIRST, grown)).toEqual(grown)
+  const again = assignIds({ b: { k: column.string() } }, grown)
+  expect(again.tables.b?.grownAt).toEqual([2, 4])
+  const { cells } = layoutSchema(again).tables.get('b') ?? {}
+  expect(cells?.groupEnds).toEqual([2, 4, 5])
+  // The marks of the columns before stay, so older bodies are readable.
+  const before = layoutSchema(first).tables.get('b')?.cells
+  expect(cells?.groupMarks.subarray(0, 3)).toEqual(before?.groupMarks)
+})
+
 const changes: readonly [why: string, was: ColumnDefinition, is: ColumnDefinition, allowed: boolean][] = [
   ['a mask', column.string(), column.string({ mask: { preset: 'email' } }), true],
   ['a redaction level', column.string(), column.string({ redaction: 'MASKED' }), true],

@@ -1,157 +1,269 @@
-/** The cells of a body: written cells are found, invalid bytes are detected, and replacing cells keeps the others. */
-import { expect, it } from 'vitest'
+/** The cells of a body: written cells are found in both layouts, invalid bytes are refused, and cells of other columns are never read. */
+import { describe, expect, it } from 'vitest'
+import { beginValue, copyContent, createLayoutWriter, endValue } from '../../../src/core/sealing/body-writer.ts'
+import { type CellSpec, type CheckPlacement, cellBits, hashColumn, toCellSpecs } from '../../../src/core/sealing/cell-layout.ts'
+import { bitsOf, mapCells, unknownCells } from '../../../src/core/sealing/cell-map.ts'
 import {
-  beginValue,
-  cellMark,
+  type CellMap,
   checkStart,
-  copyCells,
   createCellMap,
-  endValue,
-  mapCells,
-  toCellSpecs,
+  textEnd,
+  textStart,
   valueEnd,
   valueStart,
-  writeCellHead,
-  writeRecordCheckHead,
-} from '../../../src/core/sealing/cell-layout.ts'
+} from '../../../src/core/sealing/cell-offsets.ts'
 import { ByteWriter } from '../../../src/core/util/bytes.ts'
-import { seededRandom } from '../../support/random/seeded-random.ts'
+import { type SeededRandom, seededRandom } from '../../support/random/seeded-random.ts'
+import { hashOf, type OlderCell, writeContent, writeOlderBody } from './older-bodies.ts'
 
-interface Cell {
-  readonly ordinal: number
-  readonly check: 'shared' | 'own' | 'none'
-  readonly value: Uint8Array | undefined
-}
+type Cell = OlderCell
 
-const markOf = (ordinal: number) => cellMark(1, `column ${ordinal}`)
+const specOf = (ordinal: number): CellSpec => ({ ordinal, column: hashOf(ordinal), size: undefined })
 
-/** Columns of values of any length. */
-const specsOf = (ordinals: number) =>
-  toCellSpecs(Array.from({ length: ordinals }, (_, ordinal) => ({ ordinal, mark: markOf(ordinal), size: undefined })))
+/** Columns of values of any length, in groups with these ends. */
+const specsOf = (ordinals: number, earlierEnds: readonly number[] = []) =>
+  toCellSpecs(
+    Array.from({ length: ordinals }, (_, ordinal) => specOf(ordinal)),
+    earlierEnds,
+  )
 
-function write(cells: readonly Cell[]): Uint8Array {
+/** A body of the new layout. `cells` are by rising ordinal. */
+function write(cells: readonly Cell[], specs = specsOf(40)): Uint8Array {
   const out = new ByteWriter(4)
-  writeRecordCheckHead(out)
-  out.u32(0xaaaa)
-  out.u32(0xbbbb)
-  for (const { ordinal, check, value } of cells) {
-    writeCellHead(out, { ordinal, mark: markOf(ordinal) }, check, value !== undefined)
-    if (check === 'own') {
-      out.u32(ordinal)
-      out.u32(ordinal)
-    }
-    if (value === undefined) continue
-    const start = beginValue(out)
-    out.raw(value)
-    endValue(out, start)
+  const layout = createLayoutWriter(specs)
+  for (const { ordinal, check, value } of cells) layout.bits[ordinal] = cellBits(check, value !== undefined)
+  if (layout.write(out)) {
+    out.u32(0xaaaa)
+    out.u32(0xbbbb)
   }
+  for (const cell of cells) writeContent(out, cell)
   return out.written().slice()
 }
 
-function read(bytes: Uint8Array, ordinals: number) {
-  const map = createCellMap(specsOf(ordinals))
-  expect(mapCells(bytes, 0, bytes.length, map)).toBe(true)
-  return Array.from({ length: ordinals }, (_, ordinal) => {
-    const start = valueStart(map, ordinal)
-    const check = checkStart(map, ordinal)
+function found(bytes: Uint8Array, map: CellMap) {
+  return Array.from({ length: map.ordinals }, (_, ordinal) => {
+    const [start, check, text] = [valueStart(map, ordinal), checkStart(map, ordinal), textStart(map, ordinal)]
+    const own = check >= 0 && check !== map.recordCheck
+    if (own) expect(bytes[check + 3]).toBe(ordinal)
     return {
       value: start < 0 ? undefined : bytes.slice(start, valueEnd(map, ordinal)),
-      check: check < 0 ? 'none' : check === map.recordCheck ? 'shared' : 'own',
+      check: text >= 0 ? 'text' : check < 0 ? 'none' : own ? 'own' : 'shared',
+      text: text < 0 ? undefined : bytes.slice(text, textEnd(map, ordinal)),
     }
   })
 }
 
-it('finds cells of every size and token check where they were written, for 300 random bodies', () => {
-  const random = seededRandom('cells')
-  const sizes = [0, 1, 127, 128, 129, 16_383, 16_384, 20_000]
-  for (let round = 0; round < 300; round++) {
-    const cells = Array.from({ length: 40 }, (_, ordinal): Cell => {
-      const check = (['shared', 'own', 'none'] as const)[Math.floor(random() * 3)] ?? 'none'
-      const size = sizes[Math.floor(random() * sizes.length)] ?? 0
-      return { ordinal, check, value: random() < 0.2 ? undefined : new Uint8Array(size).fill(ordinal) }
-    }).filter(() => random() < 0.5)
-    const found = read(write(cells), 40)
-    for (const { ordinal, check, value } of cells) expect(found[ordinal]).toEqual({ check, value })
-    expect(found.filter(({ value, check }) => value !== undefined || check !== 'none').length).toBeLessThanOrEqual(cells.length)
-  }
+function read(bytes: Uint8Array, specs = specsOf(40)) {
+  const map = createCellMap(specs)
+  expect(mapCells(bytes, 0, bytes.length, map)).toBe(true)
+  return found(bytes, map)
+}
+
+const isMapped = (bytes: Uint8Array, specs = specsOf(40)): boolean => mapCells(bytes, 0, bytes.length, createCellMap(specs))
+
+const SIZES = [0, 1, 2, 127, 128, 129, 16_383, 16_384, 20_000]
+
+function randomCells(random: SeededRandom, ordinals: number, sizes = SIZES): Cell[] {
+  return Array.from({ length: ordinals }, (_, ordinal): Cell => {
+    const check = random.pick<CheckPlacement>(['shared', 'shared', 'own', 'none', 'text'])
+    const value = check !== 'none' && random.chance(0.2) ? undefined : new Uint8Array(random.pick(sizes)).fill(ordinal)
+    return { ordinal, check, value, ...(check === 'text' ? { text: new Uint8Array(random.pick(sizes)).fill(ordinal) } : {}) }
+  }).filter(() => random.chance(0.5))
+}
+
+/** What `found` returns for these cells. */
+function expected(cells: readonly Cell[], ordinals: number) {
+  return Array.from({ length: ordinals }, (_, ordinal) => {
+    const { value, check, text } = cells.find((cell) => cell.ordinal === ordinal) ?? { value: undefined, check: 'none' }
+    return { value, check, text }
+  })
+}
+
+describe.each([
+  ['new', write],
+  ['older', (cells: readonly Cell[]) => writeOlderBody(cells)],
+] as const)('a body of the %s layout', (name, writeBody) => {
+  it('has its cells where they were written, for 100 random bodies', () => {
+    const random = seededRandom(`cells ${name}`)
+    for (let round = 0; round < 100; round++) {
+      const cells = randomCells(random, 40)
+      expect(read(writeBody(cells))).toEqual(expected(cells, 40))
+    }
+  })
+
+  it('truncated to any length is refused, unless nothing but whole cells is left', () => {
+    const random = seededRandom(`cut ${name}`)
+    for (let round = 0; round < 100; round++) {
+      const cells = randomCells(random, 8, [0, 1, 2, 130])
+      const bytes = writeBody(cells)
+      for (let end = 1; end < bytes.length; end++) {
+        // The rest of the buffer is there, as the next body is.
+        const map = createCellMap(specsOf(8))
+        const isRead = mapCells(bytes, 0, end, map)
+        if (name === 'new') expect(isRead, `${end} of ${bytes.length}`).toBe(false)
+        else if (isRead) expectPart(found(bytes, map), expected(cells, 8))
+        expect(isMapped(bytes.slice(0, end), specsOf(8))).toBe(isRead)
+      }
+    }
+  })
+
+  it('with changed bytes is refused, or its offsets are within it', () => {
+    const random = seededRandom(`changed ${name}`)
+    let refused = 0
+    for (let round = 0; round < 3000; round++) {
+      const bytes = writeBody(randomCells(random, 8, [0, 1, 2, 130]))
+      if (bytes.length === 0) continue
+      for (let k = 0; k <= random.below(3); k++) bytes[random.below(bytes.length)] = random.below(256)
+      const map = createCellMap(specsOf(8))
+      if (!mapCells(bytes, 0, bytes.length, map)) {
+        refused++
+        continue
+      }
+      for (let ordinal = 0; ordinal < 8; ordinal++) {
+        const [start, end] = [valueStart(map, ordinal), valueEnd(map, ordinal)]
+        expect(start < 0 ? end < 0 : start <= end && end <= bytes.length).toBe(true)
+      }
+    }
+    expect(refused).toBeGreaterThan(300)
+  })
+
+  it('with a column of another name, type, number or length is refused', () => {
+    const bytes = writeBody([
+      { ordinal: 0, check: 'own', value: new Uint8Array(8) },
+      { ordinal: 1, check: 'shared', value: undefined },
+    ])
+    const [first, second] = [
+      { ...specOf(0), size: 8 },
+      { ...specOf(1), size: 8 },
+    ]
+    const others = Array.from({ length: 38 }, (_, index) => specOf(index + 2))
+    const isRead = (...specs: readonly CellSpec[]) => isMapped(bytes, toCellSpecs([...specs, ...others]))
+    expect(isRead(first, second)).toBe(true)
+    expect(isRead({ ...first, size: 7 }, second)).toBe(false)
+    expect(isRead({ ...first, column: hashColumn(2, 'column 0') }, second)).toBe(false)
+    expect(isRead(first, { ...second, column: hashOf(0) })).toBe(false)
+    expect(isRead({ ...first, ordinal: 1 }, { ...second, ordinal: 0 })).toBe(false)
+  })
 })
 
-it('returns false for a body truncated inside a value', () => {
-  const bytes = write([{ ordinal: 0, check: 'none', value: new Uint8Array(50) }])
-  const map = createCellMap(specsOf(1))
-  for (let end = 10; end < bytes.length; end++) expect(mapCells(bytes, 0, end, map)).toBe(false)
-})
+/** Each cell that was found is as written. */
+function expectPart(some: ReturnType<typeof found>, all: ReturnType<typeof expected>): void {
+  for (const [ordinal, cell] of some.entries()) if (cell.value !== undefined) expect(cell).toEqual(all[ordinal])
+}
 
-it('copies the token check of the record and unknown columns, and skips replaced cells', () => {
-  const bytes = write([
-    { ordinal: 0, check: 'shared', value: Uint8Array.of(1) },
-    { ordinal: 1, check: 'own', value: Uint8Array.of(2) },
-    { ordinal: 300, check: 'shared', value: Uint8Array.of(3) },
-  ])
-  const out = new ByteWriter()
-  copyCells(bytes, 0, bytes.length, (ordinal) => ordinal === 1, out)
-  expect(
-    read(out.written(), 301).flatMap(({ value, check }, ordinal) => (value === undefined ? [] : [[ordinal, check, ...value]])),
-  ).toEqual([
-    [0, 'shared', 1],
-    [300, 'shared', 3],
-  ])
-  expect(read(bytes, 1)[0]).toEqual({ check: 'shared', value: Uint8Array.of(1) })
-})
-
-it('returns false for a cell whose mark or length differs from its spec, and for no other', () => {
-  const bytes = write([
-    { ordinal: 0, check: 'own', value: new Uint8Array(8) },
-    { ordinal: 1, check: 'shared', value: undefined },
-  ])
-  const isMapped = (specs: Parameters<typeof toCellSpecs>[0]) =>
-    mapCells(bytes, 0, bytes.length, createCellMap(toCellSpecs(specs)))
-  const first = { ordinal: 0, mark: markOf(0), size: 8 }
-  const second = { ordinal: 1, mark: markOf(1), size: 8 }
-  expect(isMapped([first, second])).toBe(true)
-  expect(isMapped([{ ...first, size: 7 }, second])).toBe(false)
-  expect(isMapped([{ ...first, mark: cellMark(2, 'column 0') }, second])).toBe(false)
-  expect(isMapped([first, { ...second, mark: markOf(0) }])).toBe(false)
-})
-
-it('gives 10,000 columns different marks as often as 20 bits can, and never one mark to two types', () => {
-  const marks = Array.from({ length: 10_000 }, (_, index) => cellMark(1, JSON.stringify([index, 'people', `column_${index}`])))
-  // Drawn at random, 10,000 of 2^20 marks have about 47 pairs in common.
-  expect(new Set(marks).size).toBeGreaterThan(9900)
-  expect(new Set(Array.from({ length: 15 }, (_, tag) => cellMark(tag + 1, 'same'))).size).toBe(15)
-})
-
-it('one map has nothing left over of other bodies of its buffer, in any order, for 100 random lists', () => {
+it('one map has nothing left over of other bodies of its buffer, of both layouts, in any order, for 100 random lists', () => {
   const random = seededRandom('maps')
   for (let round = 0; round < 100; round++) {
-    const bodies = Array.from({ length: 8 }, () =>
-      Array.from(
-        { length: 5 },
-        (_, ordinal): Cell => ({
-          ordinal,
-          check: (['shared', 'own', 'none'] as const)[Math.floor(random() * 3)] ?? 'none',
-          value: random() < 0.3 ? undefined : new Uint8Array(Math.floor(random() * 3)).fill(ordinal),
-        }),
-      ).filter(() => random() < 0.6),
-    )
-    const written = bodies.map(write)
-    const bytes = new Uint8Array(written.flatMap((body) => [...body]))
-    const starts = written.map((_, index) => written.slice(0, index).reduce((sum, { length }) => sum + length, 0))
+    const written = Array.from({ length: 8 }, () => {
+      const cells = randomCells(random, 5, [0, 1, 2])
+      return { cells, bytes: random.chance(0.5) ? write(cells, specsOf(5)) : writeOlderBody(cells) }
+    })
+    const bytes = new Uint8Array(written.flatMap((body) => [...body.bytes]))
+    const starts = written.map((_, index) => written.slice(0, index).reduce((sum, body) => sum + body.bytes.length, 0))
     const map = createCellMap(specsOf(5))
     for (let step = 0; step < 20; step++) {
-      const index = Math.floor(random() * bodies.length)
-      const start = starts[index] ?? 0
-      expect(mapCells(bytes, start, start + (written[index]?.length ?? 0), map)).toBe(true)
-      const found = Array.from({ length: 5 }, (_, ordinal) => {
-        const value = valueStart(map, ordinal)
-        const check = checkStart(map, ordinal)
-        return {
-          value: value < 0 ? undefined : bytes.slice(value, valueEnd(map, ordinal)),
-          check: check < 0 ? 'none' : check === map.recordCheck ? 'shared' : 'own',
-        }
-      })
-      const alone = read(written[index] ?? new Uint8Array(0), 5)
-      expect(found).toEqual(alone)
+      const index = random.below(written.length)
+      const [start, one] = [starts[index] ?? 0, written[index] ?? { cells: [], bytes: new Uint8Array(0) }]
+      expect(mapCells(bytes, start, start + one.bytes.length, map)).toBe(true)
+      expect(found(bytes, map)).toEqual(expected(one.cells, 5))
     }
   }
+})
+
+/** Rewrites a body as an update does that replaces no cell. */
+function rewrite(bytes: Uint8Array, specs: ReturnType<typeof specsOf>): Uint8Array {
+  const map = createCellMap(specs)
+  expect(mapCells(bytes, 0, bytes.length, map)).toBe(true)
+  const layout = createLayoutWriter(specs)
+  for (let ordinal = 0; ordinal < specs.ordinals; ordinal++) layout.bits[ordinal] = bitsOf(map, ordinal)
+  const unknown = unknownCells(bytes, map)
+  const out = new ByteWriter()
+  const groups = unknown.map(({ group }) => group)
+  if (layout.write(out, groups)) out.raw(bytes.subarray(map.recordCheck, map.recordCheck + 8))
+  for (const [ordinal, bits] of layout.bits.entries()) copyContent(bytes, map, { ordinal, bits }, out)
+  for (const { content } of unknown) out.raw(content)
+  return out.written().slice()
+}
+
+describe('a process that knows fewer columns', () => {
+  it('reads those it knows, and a rewritten body has all cells, for 300 random bodies and groups', () => {
+    const random = seededRandom('fewer columns')
+    for (let round = 0; round < 300; round++) {
+      const ends = [1 + random.below(4), 5 + random.below(3), 8 + random.below(2)]
+      const cells = randomCells(random, 12, [0, 1, 130])
+      const bytes = write(cells, specsOf(12, ends))
+      for (const [index, known] of ends.entries()) {
+        const specs = specsOf(known, ends.slice(0, index))
+        expect(read(bytes, specs)).toEqual(expected(cells, known))
+        const rewritten = rewrite(bytes, specs)
+        expect(rewritten).toEqual(bytes)
+        // The cells of the older layout are in any order, and have marks of their own.
+        const older = writeOlderBody(random.shuffle(cells))
+        expect(read(older, specs)).toEqual(expected(cells, known))
+        const newer = rewrite(older, specs)
+        expect(read(newer, specs)).toEqual(expected(cells, known))
+        expect(read(newer, specsOf(12, ends))).toEqual(expected(cells, 12))
+        expect(rewrite(newer, specsOf(12, ends))).toEqual(bytes)
+      }
+    }
+  })
+
+  it('refuses a body whose groups are not those of its catalog', () => {
+    const cell = (ordinal: number): Cell => ({ ordinal, check: 'none', value: Uint8Array.of(ordinal) })
+    const bytes = write([cell(0), cell(1), cell(2)], specsOf(4, [1]))
+    expect(isMapped(bytes, specsOf(1))).toBe(true)
+    expect(isMapped(bytes, specsOf(4, [1]))).toBe(true)
+    // The marks cover all columns of a group, so more columns and other groups are no other columns.
+    expect(isMapped(bytes, specsOf(5, [2]))).toBe(true)
+    // A part of the group of columns 1 to 3.
+    for (const known of [2, 3]) expect(isMapped(bytes, specsOf(known, [1]))).toBe(false)
+    // Another column in place of the last one.
+    const other = toCellSpecs([specOf(0), specOf(1), specOf(2), { ...specOf(3), column: hashOf(9) }], [1])
+    expect(isMapped(bytes, other)).toBe(false)
+  })
+
+  it('refuses a wrong mark of a cell in a rewritten body as in the older one', () => {
+    const older = writeOlderBody([{ ordinal: 3, check: 'none', value: Uint8Array.of(7) }])
+    const bytes = rewrite(older, specsOf(2))
+    expect(read(bytes, specsOf(4))[3]?.value).toEqual(Uint8Array.of(7))
+    for (const body of [older, bytes])
+      expect(isMapped(body, toCellSpecs([specOf(0), specOf(1), specOf(2), { ...specOf(3), column: hashOf(9) }]))).toBe(false)
+  })
+})
+
+it('a body of six cells has a layout of 8 bytes, and one without cells is empty', () => {
+  const cells = Array.from(
+    { length: 6 },
+    (_, ordinal): Cell => ({ ordinal, check: ordinal < 5 ? 'shared' : 'none', value: new Uint8Array(0) }),
+  )
+  expect(write(cells, specsOf(6)).length).toBe(8 + 8 + 6)
+  expect(write([], specsOf(6)).length).toBe(0)
+})
+
+it('begins and ends values of every length of their lengths', () => {
+  for (const size of SIZES) {
+    const out = new ByteWriter(1)
+    const start = beginValue(out)
+    out.raw(new Uint8Array(size).fill(1))
+    endValue(out, start)
+    const lengthBytes = size < 0x80 ? 1 : size < 0x4000 ? 2 : 3
+    expect(out.length).toBe(lengthBytes + size)
+    expect(out.written().subarray(lengthBytes)).toEqual(new Uint8Array(size).fill(1))
+  }
+})
+
+it('gives 10,000 columns different marks, as often as 20 and 32 bits can, and never one mark of a cell to two types', () => {
+  const columns = Array.from({ length: 10_000 }, (_, index) =>
+    hashColumn(1, JSON.stringify([index, 'people', `column_${index}`])),
+  )
+  // Drawn at random, 10,000 of 2^20 marks have about 47 pairs in common.
+  expect(new Set(columns.map(({ cellMark }) => cellMark)).size).toBeGreaterThan(9900)
+  expect(new Set(Array.from({ length: 15 }, (_, tag) => hashColumn(tag + 1, 'same').cellMark)).size).toBe(15)
+  // Of 32 bits, 10,000 have a pair in common in one of 86 draws; these are fixed.
+  const marks = columns.map((column) => toCellSpecs([{ ordinal: 0, column, size: undefined }]).groupMarks[1])
+  expect(new Set(marks).size).toBe(10_000)
+  // The same two columns behind 10,000 others.
+  const [first, second] = [specOf(1), specOf(2)]
+  const later = columns.map((column) => toCellSpecs([{ ordinal: 0, column, size: undefined }, first, second]).groupMarks[3])
+  expect(new Set(later).size).toBe(10_000)
 })

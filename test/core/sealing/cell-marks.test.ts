@@ -5,7 +5,7 @@ import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
 import { systemEntropy } from '../../../src/adapters/system/system-entropy.ts'
 import type { Barrier } from '../../../src/core/barrier/barrier.ts'
 import { revealRows } from '../../../src/core/barrier/reveal.ts'
-import { sealRows } from '../../../src/core/barrier/seal-rows.ts'
+import { resealRows, sealRows } from '../../../src/core/barrier/seal-rows.ts'
 import { revealTransients, sealTransients } from '../../../src/core/barrier/transients.ts'
 import type { Row } from '../../../src/core/ports/storage.ts'
 import { assignIds, EMPTY_CATALOG_SCHEMA } from '../../../src/core/schema/catalog-schema.ts'
@@ -98,6 +98,44 @@ describe('a body sealed under another schema', () => {
     const stored = [{ version: 1, ...required(transient) }]
     expect(revealTransients(barrier, required(before.transient[0]), stored)).toMatchObject([{ value: '1234' }])
     expect(revealTransients(barrier, required(after.transient[0]), stored)).toEqual([undefined])
+  })
+})
+
+describe('a body sealed under a newer schema', () => {
+  /** The tables of a vault whose schema had these columns, one change after the other. */
+  const tablesOf = (...changes: readonly Readonly<Record<string, ColumnDefinition>>[]) => {
+    let schema = EMPTY_CATALOG_SCHEMA
+    return changes.map((columns) => {
+      schema = assignIds({ things: columns }, schema)
+      return required(layoutSchema(schema).tables.get('things'))
+    })
+  }
+  const text = column.string({})
+
+  it('is read by a process with an older one, which keeps the other cells when it writes', () => {
+    const [older, newer] = tablesOf({ name: text, code: text }, { name: text, code: text, pin: text, secret: text })
+    const row = sealed(required(newer), ['Ann', 'a', '1', CANARY])
+    expect(read(required(older), row)).toEqual([{ name: 'Ann', code: 'a' }])
+    const sources = { texts: [], supplied: [], transientIds: [], nowMs: 1000 }
+    const { rows } = resealRows(barrier, required(older), { rows: [row], records: [[undefined, 'b']], sources })
+    const changed = { ...row, ...required(rows[0]).set }
+    expect(read(required(older), changed)).toEqual([{ name: 'Ann', code: 'b' }])
+    expect(read(required(newer), changed)).toEqual([{ name: 'Ann', code: 'b', pin: '1', secret: CANARY }])
+  })
+
+  it('is unreadable where columns were numbered again, for every number of columns that the reader has', () => {
+    const added = ['pin', 'secret', 'hint', 'memo']
+    const columnsOf = (...names: readonly string[]) => Object.fromEntries(['name', ...names].map((name) => [name, text]))
+    const [, newer] = tablesOf(columnsOf(), columnsOf(...added))
+    const row = sealed(required(newer), ['Ann', ...added.map(() => CANARY)])
+    for (let count = 1; count <= added.length + 1; count++) {
+      const [first, other] = tablesOf(columnsOf(), columnsOf(...Array.from({ length: count }, (_, index) => `other_${index}`)))
+      expect(() => read(required(other), row), `${count} other columns`).toThrow('failed authentication')
+      expect(read(required(first), row)).toEqual([{ name: 'Ann' }])
+      // A part of the same columns is not of the same catalog either.
+      const [, part] = tablesOf(columnsOf(), columnsOf(...added.slice(0, count)))
+      if (count < added.length) expect(() => read(required(part), row)).toThrow('failed authentication')
+    }
   })
 })
 

@@ -4,7 +4,15 @@ import { MAX_OBJECT_IDS } from '../../../src/core/limits.ts'
 import { AAD_BYTES, POINTER_WORDS } from '../../../src/core/ports/keys.ts'
 import { MAX_ROW_ID } from '../../../src/core/ports/storage.ts'
 import { writeAssociatedData } from '../../../src/core/sealing/associated-data.ts'
-import { BODY_FORMAT, HEADER_BYTES, readVersion, writeHeader } from '../../../src/core/sealing/envelope.ts'
+import {
+  formatOf,
+  HEADER_BYTES,
+  LONG_FORMAT,
+  readVersion,
+  SHORT_FORMAT,
+  writeBodyHeader,
+  writeHeader,
+} from '../../../src/core/sealing/envelope.ts'
 import { readPointer, writePointer } from '../../../src/core/sealing/pointer.ts'
 
 it('reads back a pointer with every object id, row and token check', () => {
@@ -35,9 +43,28 @@ it('changes associated data with vault, table, row and key version only', () => 
   expect(associatedData.every((context) => context.length === AAD_BYTES * 2)).toBe(true)
 })
 
-it('returns the version of a header, and 0 for other bytes', () => {
-  for (const version of [1, 255, 256, 65_535]) expect(readVersion(writeHeader(version), 0, HEADER_BYTES)).toBe(version)
-  expect(readVersion(Uint8Array.of(BODY_FORMAT + 1, 0, 1), 0, 3)).toBe(0)
-  expect(readVersion(Uint8Array.of(BODY_FORMAT, 0), 0, 2)).toBe(0)
+it('returns the version and the format of a header, and version 0 for other bytes', () => {
+  for (const version of [1, 127, 128, 255, 256, 65_535]) {
+    const body = writeBodyHeader(version)
+    expect(readVersion(writeHeader(version), 0, HEADER_BYTES)).toBe(version)
+    expect(readVersion(body, 0, body.length)).toBe(version)
+    expect([body.length, formatOf(body[0] ?? 0)]).toEqual(version < 128 ? [1, SHORT_FORMAT] : [HEADER_BYTES, LONG_FORMAT])
+  }
+  expect(readVersion(Uint8Array.of(LONG_FORMAT + 1, 0, 1), 0, 3)).toBe(0)
+  expect(readVersion(Uint8Array.of(LONG_FORMAT, 0), 0, 2)).toBe(0)
+  expect(readVersion(Uint8Array.of(0x80), 0, 1)).toBe(0)
   expect(readVersion(new Uint8Array(0), 0, 0)).toBe(0)
+})
+
+it('the format of a body is in its associated data', () => {
+  const address = { vault: new Uint8Array(16).fill(1), objectId: 7 }
+  const both = [LONG_FORMAT, SHORT_FORMAT]
+  const associatedData = writeAssociatedData(
+    address,
+    [5, 5],
+    () => 1,
+    (index) => both[index] ?? 0,
+  )
+  expect([associatedData[0], associatedData[AAD_BYTES]]).toEqual(both)
+  expect(associatedData.subarray(1, AAD_BYTES)).toEqual(associatedData.subarray(AAD_BYTES + 1))
 })
