@@ -218,10 +218,11 @@ export function fault(
 }
 
 /**
- * Makes an error without the stack of its calls, which costs several times what the error itself costs. Only for the faults of operations:
- * their callers get another error, made by `perform`, whose stack begins at their own call.
+ * Runs `make` without stacks in the errors that it makes or throws: a stack costs several times what the error itself costs. Only for faults
+ * of operations, whose callers get another error, made by `perform`, with a stack that begins at their own call, and for errors that a
+ * function of the platform makes and catches itself.
  */
-export function withoutStack<E extends VaultError>(make: () => E): E {
+export function withoutStack<T>(make: () => T): T {
   const limit: unknown = Reflect.get(Error, 'stackTraceLimit')
   // Only some engines have the limit, and an application can have frozen it.
   if (typeof limit !== 'number' || !Reflect.set(Error, 'stackTraceLimit', 0)) return make()

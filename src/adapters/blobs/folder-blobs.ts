@@ -68,15 +68,25 @@ interface NewBlob {
 async function writeFile({ files, folders, paths }: NewBlob, content: AsyncIterable<Uint8Array>): Promise<void> {
   const watched = watchContent(content)
   let file: OpenFile | undefined
+  let writing = Promise.resolve()
   try {
     await folders.make(paths.folder)
     file = await files.use(paths.unfinished, { flags: FOR_WRITING, mode: FILE_MODE })
-    for await (const block of toBlocks(watched, { size: BLOCK_BYTES })) await writeBlock(file.handle, block)
+    // While a block is written, the next one is asked for. It is another buffer, and the one after it waits for the write.
+    for await (const block of toBlocks(watched, { size: BLOCK_BYTES, buffers: 2 })) {
+      await writing
+      writing = writeBlock(file.handle, block)
+      // Its error is thrown where it is waited for, after the content has given the next block.
+      writing.catch(() => {})
+    }
+    await writing
     await file.handle.sync()
     await file.close()
     await rename(paths.unfinished, paths.file)
     await synchronizeFolder(paths.folder)
   } catch (error) {
+    // A write that goes on would write into the next file that gets its number.
+    await writing.catch(() => {})
     // A file that this write did not create belongs to another one.
     if (file !== undefined) await discard(file, paths)
     throw watched.hasThrown(error) ? error : writeError(error, { files, isOpened: file !== undefined })
@@ -104,15 +114,26 @@ function writeError(error: unknown, { files, isOpened }: { readonly files: OpenF
 
 async function* readFile(files: OpenFiles, paths: BlobPaths, { start, end }: ByteRange): AsyncGenerator<Uint8Array, void, void> {
   const file = await openBlob(files, paths)
+  const readAt = (position: number): Promise<Uint8Array> => {
+    const chunk = new Uint8Array(Math.min(BLOCK_BYTES, end - position))
+    const reading = readChunk(files, file, { chunk, position })
+    // Its error is thrown where it is waited for, which is after the consumer asks for this chunk.
+    reading.catch(() => {})
+    return reading
+  }
+  let reading = readAt(start)
   try {
     for (let position = start; position < end; ) {
-      const chunk = new Uint8Array(Math.min(BLOCK_BYTES, end - position))
-      const bytesRead = await readChunk(files, file, { chunk, position })
-      if (bytesRead === 0) return
-      yield chunk.subarray(0, bytesRead)
-      position += bytesRead
+      const chunk = await reading
+      files.assertOpen()
+      if (chunk.length === 0) return
+      position += chunk.length
+      // The next chunk is read while the consumer works on this one.
+      if (position < end) reading = readAt(position)
+      yield chunk
     }
   } finally {
+    await reading.catch(() => {})
     await file.close().catch(() => {})
   }
 }
@@ -132,10 +153,11 @@ async function readChunk(
   files: OpenFiles,
   { handle }: OpenFile,
   { chunk, position }: { readonly chunk: Uint8Array; readonly position: number },
-): Promise<number> {
+): Promise<Uint8Array> {
   files.assertOpen()
   try {
-    return (await handle.read(chunk, 0, chunk.length, position)).bytesRead
+    const { bytesRead } = await handle.read(chunk, 0, chunk.length, position)
+    return bytesRead === chunk.length ? chunk : chunk.subarray(0, bytesRead)
   } catch (error) {
     files.assertOpen()
     throw mapFileError(error)

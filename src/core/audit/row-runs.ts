@@ -8,12 +8,22 @@ import { MAX_ROW_ID } from '../ports/storage.ts'
 export function toRuns(rows: readonly number[]): (readonly [first: number, count: number])[] {
   const runs: [number, number][] = []
   for (const row of rows) {
-    if (!(row >= 1 && row <= MAX_ROW_ID)) continue
+    if (!isRowId(row)) continue
     const last = runs.at(-1)
     if (last !== undefined && last[0] + last[1] === row) last[1]++
     else runs.push([row, 1])
   }
   return runs
+}
+
+/** Returns the rows without numbers that are no row ids: the list itself, if there are none. */
+export function onlyRowIds(rows: readonly number[]): readonly number[] {
+  for (const row of rows) if (!isRowId(row)) return rows.filter(isRowId)
+  return rows
+}
+
+function isRowId(row: number): boolean {
+  return row >= 1 && row <= MAX_ROW_ID
 }
 
 /** Returns the rows of these runs, in order. */

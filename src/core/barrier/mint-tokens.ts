@@ -12,6 +12,12 @@ import { slotOf } from './token-metadata.ts'
 /** Tokens by column name. */
 export type Tokens = { [column: string]: string }
 
+/**
+ * Records begin as a copy of this. Of an object literal V8 counts how many live until the next collection, which are all while a commit is
+ * waited for. It then makes them among its old objects, where they and their tokens stay until the whole heap is marked.
+ */
+const NO_MEMBERS = {}
+
 /** A stored record as the caller sees it. */
 export interface StoredRecord {
   readonly id: string
@@ -38,7 +44,7 @@ export function mintRecords(ring: KeyRing, table: Table, ids: readonly number[],
   writePointers(words, ids.length, table.tokenized, input)
   const texts = ring.encryptPointers(ring.lookupVersion, words)
   const tokens = gatherTokens(ring, table.tokenized, input, texts.slice(ids.length))
-  return tokens.map((one, index) => ({ id: required(texts[index]), tokens: one }))
+  return tokens.map((one, index) => ({ ...NO_MEMBERS, id: required(texts[index]), tokens: one }))
 }
 
 /** Returns the tokens of each row, in order, for the columns that have one. */

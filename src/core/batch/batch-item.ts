@@ -90,10 +90,15 @@ export function parseMethod(item: unknown): MethodName {
   throw fault('invalid_request')`method must be POST, PUT, GET or DELETE.`
 }
 
-/** The method of an item, its members, its position, and the option of the batch. */
+/** Returns the members that do not belong to a method. */
+export function foreignMembers(members: readonly MethodMember[]): readonly MethodMember[] {
+  return METHOD_MEMBERS.filter((name) => !members.includes(name))
+}
+
+/** The method of an item, the members that do not belong to it, its position, and the option of the batch. */
 interface OfMethod extends Pick<ItemMembers, 'byot'> {
   readonly method: MethodName
-  readonly members: readonly MethodMember[]
+  readonly foreign: readonly MethodMember[]
   readonly position: number
 }
 
@@ -101,7 +106,7 @@ interface OfMethod extends Pick<ItemMembers, 'byot'> {
  * Returns the members of an item. Reads each once, and copies the columns of a record, so that the event names the columns that are stored.
  * Throws `invalid_request` for a member that does not belong to the method.
  */
-export function readMembers(item: unknown, { method, members, position, byot }: OfMethod): ItemMembers {
+export function readMembers(item: unknown, { method, foreign, position, byot }: OfMethod): ItemMembers {
   const given: Untrusted<BatchItem> = typeof item === 'object' && item !== null ? item : {}
   for (const name of Object.keys(given)) {
     if (!Object.hasOwn(RECORDED_ITEM, name)) throw fault('invalid_request')`Unknown member ${printableName(name)} of an item.`
@@ -123,11 +128,10 @@ export function readMembers(item: unknown, { method, members, position, byot }: 
     fields: copyColumns(fields),
     tokens: copyColumns(tokens),
   }
-  for (const name of METHOD_MEMBERS) {
-    if (read[name] !== undefined && !members.includes(name))
-      throw fault('invalid_request')`${words(name)} cannot be combined with method ${words(method)}.`
+  for (const name of foreign) {
+    if (read[name] !== undefined) throw fault('invalid_request')`${words(name)} cannot be combined with method ${words(method)}.`
   }
-  const record = members.includes('ID') ? parseRecord(ID, position) : undefined
+  const record = foreign.includes('ID') ? undefined : parseRecord(ID, position)
   if (batchID !== undefined && typeof batchID !== 'string') throw fault('invalid_request')`batchID must be a string.`
   return record === ID ? read : { ...read, ID: record }
 }

@@ -4,7 +4,7 @@ import { fault } from '../errors.ts'
 import type { ParsingContext } from '../execution/context.ts'
 import { OPERATIONS } from '../operations/operations.ts'
 import { at } from '../util/at.ts'
-import { readInput } from '../util/boundary.ts'
+import { toInputError } from '../util/boundary.ts'
 import type { ItemMembers, MethodName } from './batch-item.ts'
 import { parseMethod, readMembers, referenceIn } from './batch-item.ts'
 import type { Method, Step } from './batch-step.ts'
@@ -22,6 +22,7 @@ const METHODS = {
         records: [{ fields, tokens }],
         options: { tokenization, upsert, onConflict, byot },
       }),
+      requestLike: (request, { fields, tokens }) => ({ ...request, records: [{ fields, tokens }] }),
       toValue: (result) => result,
       recordOf: ({ records }) => records[0]?.id,
     }),
@@ -70,25 +71,21 @@ export function beginSteps(
 ): Step<MethodValue<MethodName>>[] {
   const opened: Partial<Record<MethodName, Method<MethodValue<MethodName>>>> = {}
   const steps: Step<MethodValue<MethodName>>[] = []
-  for (const [position, item] of items.entries()) {
-    steps.push(beginStep(item, position))
-  }
+  for (let position = 0; position < items.length; position++) steps.push(beginStep(items[position], position))
   return steps
 
   function beginStep(item: unknown, position: number): Step<MethodValue<MethodName>> {
     let verb: string | undefined
     try {
-      return readInput(() => {
-        const name = parseMethod(item)
-        opened[name] ??= METHODS[name]()
-        const method = opened[name]
-        verb = method.verb
-        const members = readMembers(item, { method: name, members: method.members, position, byot })
-        assertNamesRecord(members, steps)
-        return method.begin(context, members)
-      })
-    } catch (refused) {
-      return refusedStep(context, { item, verb, refused })
+      const name = parseMethod(item)
+      opened[name] ??= METHODS[name]()
+      const method = opened[name]
+      verb = method.verb
+      const members = readMembers(item, { method: name, foreign: method.foreign, position, byot })
+      assertNamesRecord(members, steps)
+      return method.begin(context, members)
+    } catch (error) {
+      return refusedStep(context, { item, verb, refused: toInputError(error) })
     }
   }
 }

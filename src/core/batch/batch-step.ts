@@ -7,9 +7,10 @@ import { EventBuilder } from '../execution/event-builder.ts'
 import type { Operation, Untrusted } from '../execution/operation.ts'
 import { type NamedOperation, recordedOutcome, withVerbOf } from '../execution/operation-errors.ts'
 import { recordedInput } from '../execution/recorded-content.ts'
-import { at, required } from '../util/at.ts'
+import { required } from '../util/at.ts'
 import { readInput } from '../util/boundary.ts'
-import { type ItemMembers, type MethodMember, type MethodName, RECORDED_ITEM, referenceIn } from './batch-item.ts'
+import { type Compared, isAlike, toCompared } from './alike-items.ts'
+import { foreignMembers, type ItemMembers, type MethodMember, type MethodName, RECORDED_ITEM, referenceIn } from './batch-item.ts'
 
 /** One item. */
 export interface Step<Value> {
@@ -26,6 +27,8 @@ export interface Step<Value> {
   readonly reference: number | undefined
   /** The members of its item; undefined for an item that cannot be read as one of its method. */
   readonly members: ItemMembers | undefined
+  /** True if its item is like that of the newest step of its runner for which this is false. Both are recorded alike. */
+  readonly isAlike: boolean
 }
 
 /** Runs the steps of one method in one batch. */
@@ -55,6 +58,11 @@ export interface MethodDefinition<Given extends object, Request, Result, Value> 
   /** The members that belong to the method, beside those of every item. */
   readonly members: readonly MethodMember[]
   inputOf(members: ItemMembers): Untrusted<Given>
+  /**
+   * Returns the request of an item that differs from the one of `request` in its columns and their values alone, as `parse` would. Absent where
+   * each item is parsed.
+   */
+  readonly requestLike?: (request: Request, members: ItemMembers) => Request
   toValue(result: Result): Value
   /** Returns the id of the record of a value; undefined for a method that leaves no record. */
   readonly recordOf: ((value: Value) => string | undefined) | undefined
@@ -64,7 +72,8 @@ export interface MethodDefinition<Given extends object, Request, Result, Value> 
 export interface Method<Value> {
   readonly name: MethodName
   readonly verb: string
-  readonly members: readonly MethodMember[]
+  /** The members that do not belong to the method. */
+  readonly foreign: readonly MethodMember[]
   /** Returns the step of an item. */
   begin(context: ParsingContext, members: ItemMembers): Step<Value>
 }
@@ -72,23 +81,37 @@ export interface Method<Value> {
 /** A request, or the error of its item. */
 type Parsed<Request> = { readonly request: Request } | { readonly refused: unknown }
 
+/** A step that following ones are compared with, and its request; undefined if that was refused. */
+interface Newest<Value, Request> extends Compared {
+  readonly step: Step<Value>
+  readonly request: Request | undefined
+}
+
 /** Returns the method of an operation, for the items of one batch. Only this function knows the type of its requests. */
 export function openMethod<Given extends object, Request, Result, Value>({
   name,
   operation,
   members: ownMembers,
   inputOf,
+  requestLike,
   toValue,
   recordOf,
 }: MethodDefinition<Given, Request, Result, Value>): Method<Value> {
   const { verb, resourceType, together } = operation
-  const parsed: Parsed<Request>[] = []
-  let newestGroup: string | undefined
+  const requests: (Request | undefined)[] = []
+  const refusals = new Map<number, unknown>()
+  let newest: Newest<Value, Request> | undefined
 
   function requestOf({ slot }: Step<Value>): Request {
-    const found = at(parsed, slot)
-    if ('refused' in found) throw found.refused
-    return found.request
+    if (refusals.has(slot)) throw refusals.get(slot)
+    return required(requests[slot], 'The request of an item')
+  }
+
+  /** Keeps a request, or the error of its item, and returns its slot. */
+  function keep(request: Request | undefined, refused?: unknown): number {
+    const slot = requests.push(request) - 1
+    if (request === undefined) refusals.set(slot, refused)
+    return slot
   }
 
   const runner: Runner<Value> = {
@@ -98,44 +121,64 @@ export function openMethod<Given extends object, Request, Result, Value>({
       const members = required(step.members, 'The members of an item')
       if (typeof record === 'string') return begin(context, { ...members, ID: record })
       // Nothing runs, so nothing is added to its event.
-      return { ...step, slot: parsed.push({ refused: record }) - 1, group: undefined, reference: undefined }
+      return { ...step, slot: keep(undefined, record), group: undefined, reference: undefined }
     },
     run: async (context, step) => toValue(await operation.execute({ ...context, event: step.event }, requestOf(step))),
     async runAll(context, steps) {
       const events = steps.map(({ event }) => event)
       const results = await required(together, 'How requests run as one').execute(context, steps.map(requestOf), events)
-      return steps.map((_, index) => toValue(at(results, index)))
+      return results.map(toValue)
     },
     failureOf: (context, error) => failureOf(context, operation, error),
     content: (context, { members }) => recordedInput(context, operation, inputOf(required(members, 'The members of an item'))),
   }
 
-  /** Returns the group of a request. Most items are of the group of the one before, and have its text: one of their own would be kept for each. */
-  function groupOf(found: Parsed<Request>): string | undefined {
-    const group = 'request' in found ? together?.groupOf(found.request) : undefined
-    if (group !== newestGroup) newestGroup = group
-    return newestGroup
+  function begin(context: ParsingContext, members: ItemMembers): Step<Value> {
+    if (newest === undefined || !isAlike(newest, members)) return parsed(context, members, false)
+    const { request, step } = newest
+    if (request === undefined || requestLike === undefined) return parsed(context, members, true)
+    return stepOf(members, {
+      event: new EventBuilder(step.event.table),
+      slot: keep(requestLike(request, members)),
+      group: step.group,
+      isAlike: true,
+    })
   }
 
   /** The id of a record that is still to come is unknown to `parse`, which takes it as the id of no record. */
-  function begin(context: ParsingContext, members: ItemMembers): Step<Value> {
+  function parsed(context: ParsingContext, members: ItemMembers, isAlike: boolean): Step<Value> {
     const event = new EventBuilder()
     const given = inputOf(members)
     const found = parsedBy(() => operation.parse(given, { layout: context.layout, limits: context.limits, event }))
+    const request = 'request' in found ? found.request : undefined
+    const slot = 'request' in found ? keep(found.request) : keep(undefined, found.refused)
+    const step = stepOf(members, { event, slot, group: request === undefined ? undefined : groupOf(request), isAlike })
+    if (!isAlike) newest = { ...toCompared(members), step, request }
+    return step
+  }
+
+  /** Returns the group of a request. Most items are of the group of the one before, and have its text: one of their own would be kept for each. */
+  function groupOf(request: Request): string | undefined {
+    const group = together?.groupOf(request)
+    return group === newest?.step.group ? newest?.step.group : group
+  }
+
+  function stepOf(members: ItemMembers, own: Pick<Step<Value>, 'event' | 'slot' | 'group' | 'isAlike'>): Step<Value> {
     const { tableName, ID } = members
     return {
       runner,
-      event,
       members,
-      slot: parsed.push(found) - 1,
-      group: groupOf(found),
+      event: own.event,
+      slot: own.slot,
+      group: own.group,
+      isAlike: own.isAlike,
       // Ids are compared in one case, so that two spellings of one id are never taken for two records.
       record: typeof ID === 'string' ? `${tableName} ${ID.toLowerCase()}` : undefined,
       reference: referenceIn(members),
     }
   }
 
-  return { ...{ name, verb, members: ownMembers }, begin }
+  return { ...{ name, verb, foreign: foreignMembers(ownMembers) }, begin }
 }
 
 /** Returns what `parse` returns, or what it throws: that is the item's own failure. */
@@ -175,6 +218,7 @@ export function refusedStep(context: ParsingContext, { item, verb, refused }: Re
     record: undefined,
     reference: undefined,
     members: undefined,
+    isAlike: false,
   }
 }
 

@@ -7,6 +7,7 @@ import type { EventPart } from '../execution/event-parts.ts'
 import type { Operation } from '../execution/operation.ts'
 import { removeFilesOfDeleted } from '../file-store/remove-files.ts'
 import { abortableUnit } from '../unit-of-work/abortable-unit.ts'
+import { at } from '../util/at.ts'
 import { parseSignal, type Signal } from '../util/signal.ts'
 import type { BatchItem, MethodName } from './batch-item.ts'
 import { RECORDED_ITEM } from './batch-item.ts'
@@ -38,8 +39,8 @@ export interface BatchRequest {
   readonly steps: readonly Step<Value>[]
   readonly continueOnError: boolean
   readonly signal: Signal | undefined
-  /** How each step ended, in order: of the newest attempt. */
-  readonly ended: Ended<Value>[]
+  /** How each step ended: of the newest attempt. */
+  readonly ended: Ended<Value>
 }
 
 /** Returns the response to each item in order. Without `continueOnError`, throws the first failure, which names the item, and nothing is stored. */
@@ -55,8 +56,8 @@ export const batch: Operation<BatchInput, BatchRequest, { responses: ItemRespons
     const given = options.byot
     const byot = given === undefined ? undefined : parseByot(given)
     const steps = beginSteps(context, parseList(context, items, 'items'), byot)
-    const ended: Ended<Value>[] = []
-    context.event.setTables([...new Set(steps.flatMap(({ event }) => event.table ?? []))])
+    const ended: Ended<Value> = { responses: [], outcomes: [], events: [] }
+    context.event.setTables(tablesOf(steps))
     context.event.setParts(() => partsOf(context, steps, ended))
     return { steps, continueOnError, signal, ended }
   },
@@ -64,9 +65,9 @@ export const batch: Operation<BatchInput, BatchRequest, { responses: ItemRespons
     // Contents of files are not part of the transaction, so none is removed inside it.
     const inside = { ...context, files: { ...context.files, isInTransaction: true } }
     const responses = await abortableUnit(context.unit, signal).change(async ({ storage }) => {
-      ended.length = 0
+      for (const list of Object.values(ended)) list.length = 0
       await runSteps({ context: inside, continueOnError, signal, ended }, storage, steps)
-      return ended.map(({ response }) => response)
+      return [...ended.responses]
     })
     if (steps.some(({ runner }) => runner.method === 'DELETE'))
       await removeFilesOfDeleted(context, [...context.layout.tables.values()])
@@ -74,17 +75,25 @@ export const batch: Operation<BatchInput, BatchRequest, { responses: ItemRespons
   },
 }
 
-/** Returns the parts of the event. A step that did not end was not run. */
-function partsOf(context: ParsingContext, steps: readonly Step<Value>[], ended: readonly Ended<Value>[]): EventPart[] {
+/** Returns the tables that the items name, once each, in order. */
+function tablesOf(steps: readonly Step<Value>[]): string[] {
+  const tables = new Set<string>()
+  for (const { event } of steps) if (event.table !== undefined) tables.add(event.table)
+  return [...tables]
+}
+
+/** Yields the parts of the event. A step that did not end was not run. */
+function* partsOf(context: ParsingContext, steps: readonly Step<Value>[], ended: Ended<Value>): Generator<EventPart> {
   const contents = new RecordedContents(context)
-  return steps.map((step, index) => {
-    const { response, outcome = NOT_RUN, event = step.event } = ended[index] ?? {}
-    return {
-      event,
+  for (let index = 0; index < steps.length; index++) {
+    const step = at(steps, index)
+    const response = ended.responses[index]
+    yield {
+      event: ended.events[index] ?? step.event,
       resourceType: step.runner.resourceType,
-      outcome,
+      outcome: ended.outcomes[index] ?? NOT_RUN,
       error: response?.ok === false ? response.error : undefined,
       content: contents.add(step),
     }
-  })
+  }
 }

@@ -16,12 +16,12 @@ export type ItemResponse<Value> =
   | { readonly ok: true; readonly value: Value }
   | { readonly ok: false; readonly error: VaultError }
 
-/** A step that ran. */
+/** The steps that ran, in order. Lists side by side: an object for each step would live as long as the batch. */
 export interface Ended<Value> {
-  readonly response: ItemResponse<Value>
-  readonly outcome: Outcome
-  /** What its operation added to its part of the event. */
-  readonly event: EventBuilder
+  readonly responses: ItemResponse<Value>[]
+  readonly outcomes: Outcome[]
+  /** What the operation of each added to its part of the event. */
+  readonly events: EventBuilder[]
 }
 
 /** A running batch. */
@@ -29,8 +29,8 @@ export interface Running<Value> {
   readonly context: OperationContext
   readonly continueOnError: boolean
   readonly signal: Signal | undefined
-  /** How each step ended, in order. Steps that run are added. */
-  readonly ended: Ended<Value>[]
+  /** How each step ended. Steps that run are added. */
+  readonly ended: Ended<Value>
 }
 
 /** A running batch that gives the event loop its turns between its parts. */
@@ -42,14 +42,14 @@ interface Paced<Value> extends Running<Value> {
 export async function runSteps<Value>(running: Running<Value>, storage: Storage, steps: readonly Step<Value>[]): Promise<void> {
   const bind = (step: Step<Value>) => {
     const earlier = required(step.reference, 'The item that a step refers to')
-    return step.runner.bind(running.context, step, recordOf(at(steps, earlier), at(running.ended, earlier), earlier))
+    return step.runner.bind(running.context, step, recordOf(at(steps, earlier), at(running.ended.responses, earlier), earlier))
   }
   const paced = { ...running, yielder: createYielder(running.context) }
   for (const part of partsOf(steps, bind)) await runPart(paced, storage, part)
 }
 
 /** Returns the id of the record of an item that ended; an error if it has none, because it failed or was ignored. */
-function recordOf<Value>({ runner }: Step<Value>, { response }: Ended<Value>, position: number): string | VaultError {
+function recordOf<Value>({ runner }: Step<Value>, response: ItemResponse<Value>, position: number): string | VaultError {
   const id = response.ok ? runner.recordOf(response.value) : undefined
   return (
     id ?? fault('not_found')`ID refers to the record of item ${position}, which ${words(response.ok ? 'was ignored' : 'failed')}.`
@@ -63,13 +63,18 @@ async function runPart<Value>(running: Paced<Value>, storage: Storage, part: rea
   if (part.length === 1) return runAlone(running, storage, at(part, 0))
   const values = await tryGroups(running, storage, part)
   if (values !== undefined) {
-    for (const [index, value] of values.entries())
-      running.ended.push({ response: { ok: true, value }, outcome: SUCCESS, event: at(part, index).event })
+    for (let index = 0; index < part.length; index++) addSuccess(running, at(part, index), required(values[index]))
     return
   }
   const half = Math.ceil(part.length / 2)
   await runPart(running, storage, part.slice(0, half))
   await runPart(running, storage, part.slice(half))
+}
+
+function addSuccess<Value>({ ended }: Running<Value>, { event }: Step<Value>, value: Value): void {
+  ended.responses.push({ ok: true, value })
+  ended.outcomes.push(SUCCESS)
+  ended.events.push(event)
 }
 
 /** Runs the groups of a part in a savepoint, and returns the value of each step; undefined if one is refused, and nothing is stored. */
@@ -96,19 +101,17 @@ async function tryGroups<Value>(
 }
 
 /** Runs one step, and adds how it ended. */
-async function runAlone<Value>(
-  { context, continueOnError, ended }: Running<Value>,
-  storage: Storage,
-  step: Step<Value>,
-): Promise<void> {
+async function runAlone<Value>(running: Running<Value>, storage: Storage, step: Step<Value>): Promise<void> {
+  const { context, continueOnError, ended } = running
   const unit = savepointUnit(storage)
   try {
-    const value = await step.runner.run({ ...context, unit }, step)
-    ended.push({ response: { ok: true, value }, outcome: SUCCESS, event: step.event })
+    addSuccess(running, step, await step.runner.run({ ...context, unit }, step))
   } catch (thrown) {
-    const index = ended.length
+    const index = ended.responses.length
     const { error, outcome } = step.runner.failureOf(context, thrown)
-    ended.push({ response: { ok: false, error }, outcome, event: step.event })
+    ended.responses.push({ ok: false, error })
+    ended.outcomes.push(outcome)
+    ended.events.push(step.event)
     if (!isRefusal(thrown)) throw thrown
     if (continueOnError && !unit.hasChanged) return
     const { verb } = step.runner

@@ -24,6 +24,7 @@ export interface NamesRead {
 /** What is known of an event when its operation begins. */
 export type EventStart = Pick<EventDraft, 'context' | 'action' | 'resourceType' | 'content'>
 
+const NO_TABLES: readonly string[] = []
 const NO_ROWS: ReadonlyMap<string, ReadonlySet<number>> = new Map()
 
 /** The event of one running operation. `build` can be called several times, for different outcomes. */
@@ -34,11 +35,16 @@ export class EventBuilder {
   readonly #added: { readonly table: string; readonly rows: readonly number[] }[] = []
   #written: { readonly table: string; readonly rows: readonly number[] } | undefined
   #mismatches: Map<Column, MismatchedRows & { readonly rows: Set<number> }> | undefined
-  #tables: readonly string[] = []
+  #tables: readonly string[] = NO_TABLES
   #names: NamesRead | undefined
   #hasWritten = false
   #credential: string | undefined
-  #parts: (() => readonly EventPart[]) | undefined
+  #parts: (() => Iterable<EventPart>) | undefined
+
+  /** `table` is the table of the operation, if it is known. */
+  constructor(table?: string) {
+    this.#table = table
+  }
 
   /** Sets the table of the operation. */
   setTable(table: Table): void {
@@ -106,12 +112,12 @@ export class EventBuilder {
   }
 
   /** Sets what returns the parts of an operation that consists of others. */
-  setParts(parts: () => readonly EventPart[]): void {
+  setParts(parts: () => Iterable<EventPart>): void {
     this.#parts = parts
   }
 
   /** The parts of an operation that consists of others. */
-  get parts(): readonly EventPart[] {
+  get parts(): Iterable<EventPart> {
     return this.#parts?.() ?? []
   }
 
@@ -159,6 +165,14 @@ export class EventBuilder {
     const written = this.#written
     if (written !== undefined && isOfChange(outcome)) rows.push({ table: written.table, runs: toRuns(written.rows) })
     return rows
+  }
+
+  /** Returns those rows of `rowsOf` that are of its first table, one by one; undefined if there are none. */
+  firstRowsOf(outcome: Outcome): { readonly table: string; readonly rows: readonly number[] } | undefined {
+    if (this.#added.length === 0) return isOfChange(outcome) ? this.#written : undefined
+    if (this.#added.length === 1 && this.#added[0]?.rows.length === 1) return this.#added[0]
+    for (const [table, rows] of this.#readRows()) return { table, rows: [...rows] }
+    return undefined
   }
 
   /**

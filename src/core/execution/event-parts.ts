@@ -1,7 +1,7 @@
 /** The parts of an event: the items of a batch, each with the event that its operation would have by itself. */
-import type { EventRows, NestedOutcome, ResourceType } from '../audit/event.ts'
+import type { NestedOutcome, ResourceType } from '../audit/event.ts'
 import { NOT_RUN, OUTCOME_UNKNOWN, type Outcome, ROLLED_BACK, SUCCESS } from '../audit/outcome.ts'
-import { fromRuns, toRuns } from '../audit/row-runs.ts'
+import { onlyRowIds, toRuns } from '../audit/row-runs.ts'
 import { mayBeStoredCode, type VaultError } from '../errors.ts'
 import { at } from '../util/at.ts'
 
@@ -15,8 +15,8 @@ export interface RowCounts {
 interface PartialEvent {
   /** True after rows were written, whether or not they are kept. */
   readonly hasWritten: boolean
-  /** Returns its rows, if it ended like this. */
-  rowsOf(outcome: Outcome): readonly EventRows[]
+  /** Returns its rows of one table, if it ended like this; undefined if there are none. */
+  firstRowsOf(outcome: Outcome): TableRows | undefined
   countRows(): RowCounts
 }
 
@@ -31,77 +31,71 @@ export interface EventPart {
   readonly content: string | number
 }
 
-/** How one part ended. `source` is the position of the nested outcome with its content. */
-interface EndedPart extends Pick<NestedOutcome, 'code' | 'message' | 'resourceType'> {
-  readonly source: number
-  readonly content: string | undefined
-  readonly table: string | undefined
+/** Rows of one table. */
+interface TableRows {
+  readonly table: string
   readonly rows: readonly number[]
 }
 
 /** Parts that ended alike. */
 interface Alike {
-  readonly first: EndedPart
+  readonly first: EventPart
+  readonly outcome: Outcome
+  /** The position of the nested outcome with their content. */
+  readonly source: number
+  readonly table: string | undefined
+  /** Number of rows of the first. */
+  readonly rowsOfFirst: number
+  /** The rows of all, in order. */
   readonly rows: number[]
   items: number
 }
 
+const NO_ROWS: readonly number[] = []
+
 /** Returns the outcomes of the parts, if the whole ended like this. A change is rolled back with the whole; what was read stays read. */
-export function nestedOutcomes(parts: readonly EventPart[], whole: Outcome): NestedOutcome[] {
+export function nestedOutcomes(parts: Iterable<EventPart>, whole: Outcome): NestedOutcome[] {
   const gathered: Alike[] = []
   const sources: number[] = []
+  let last: Alike | undefined
   for (const part of parts) {
     const source = typeof part.content === 'number' ? at(sources, part.content) : gathered.length
     sources.push(source)
-    const ended = endOf(part, { whole, source })
-    const last = gathered.at(-1)
-    if (last !== undefined && isAlike(last.first, ended)) {
-      last.items++
-      last.rows.push(...ended.rows)
-    } else gathered.push({ first: ended, rows: [...ended.rows], items: 1 })
+    const outcome = outcomeWithin(part.event, { own: part.outcome, whole })
+    const found = outcome === NOT_RUN ? undefined : part.event.firstRowsOf(outcome)
+    const rows = found === undefined ? NO_ROWS : onlyRowIds(found.rows)
+    const isLikeLast =
+      last !== undefined &&
+      last.source === source &&
+      last.outcome.code === outcome.code &&
+      last.outcome.message === outcome.message &&
+      last.first.resourceType === part.resourceType &&
+      last.table === found?.table &&
+      // One row each, or none.
+      last.rowsOfFirst < 2 &&
+      last.rowsOfFirst === rows.length
+    if (last === undefined || !isLikeLast) {
+      last = { first: part, outcome, source, table: found?.table, rowsOfFirst: rows.length, rows: [], items: 0 }
+      gathered.push(last)
+    }
+    last.items++
+    for (const row of rows) last.rows.push(row)
   }
   return gathered.map(toNested)
 }
 
-function endOf({ event, resourceType, content, outcome: own }: EventPart, { whole, source }: Within): EndedPart {
-  const outcome = outcomeWithin(event, { own, whole })
-  const [rows] = outcome === NOT_RUN ? [] : event.rowsOf(outcome)
-  return {
-    code: outcome.code,
-    message: outcome.message,
-    resourceType,
-    source,
-    content: typeof content === 'string' ? content : undefined,
-    table: rows?.table,
-    rows: rows === undefined ? [] : fromRuns(rows.runs),
-  }
-}
-
-/** The outcome of the whole, and the position of the content of a part. */
-interface Within {
-  readonly whole: Outcome
-  readonly source: number
-}
-
-/** True if two parts have equal outcomes, and one row each or none. */
-function isAlike(left: EndedPart, right: EndedPart): boolean {
-  return (
-    left.source === right.source &&
-    left.code === right.code &&
-    left.message === right.message &&
-    left.resourceType === right.resourceType &&
-    left.table === right.table &&
-    left.rows.length < 2 &&
-    right.rows.length === left.rows.length
-  )
-}
-
-function toNested({ first, rows, items }: Alike): NestedOutcome {
-  const { code, message, resourceType, content, source, table } = first
+function toNested({
+  first: { content, resourceType },
+  outcome: { code, message },
+  source,
+  table,
+  rows,
+  items,
+}: Alike): NestedOutcome {
   return {
     ...{ code, message, resourceType },
     ...(items === 1 ? {} : { items }),
-    ...(content === undefined ? { contentOf: source } : { content }),
+    ...(typeof content === 'string' ? { content } : { contentOf: source }),
     ...(table === undefined ? {} : { rows: { table, runs: toRuns(rows) } }),
   }
 }

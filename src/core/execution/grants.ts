@@ -44,13 +44,18 @@ export function requireColumn(context: GrantContext, access: TableAccess, { name
   throw unknownColumn(table.name, name)
 }
 
+/** True if the action is granted on every column of every row. Then no record needs to be checked. */
+export function alwaysGranted({ table, alwaysMeets }: TableAccess, action: Action): boolean {
+  return alwaysMeets({ action, columns: table.columns })
+}
+
 /** Throws like `requireColumn` for a column that the caller cannot write. Reads names only, no values. */
 export function assertColumnsWritable(
   context: GrantContext,
   access: TableAccess,
   { members, action }: { readonly members: readonly unknown[]; readonly action: 'CREATE' | 'UPDATE' },
 ): void {
-  if (access.alwaysMeets({ action, columns: access.table.columns })) return
+  if (alwaysGranted(access, action)) return
   for (const member of members) {
     if (typeof member !== 'object' || member === null) continue
     for (const name of Object.keys(member)) requireColumn(context, access, { name, action })
@@ -92,7 +97,7 @@ export function checkOverwrites(context: GrantContext, access: TableAccess, over
   const { table } = access
   const rows = overwrites.map(({ row }) => row)
   const existing = evaluateAccess(context.barrier, access, rows)
-  if (access.alwaysMeets({ action: 'UPDATE', columns: table.columns })) return { existing, invisible: [] }
+  if (alwaysGranted(access, 'UPDATE')) return { existing, invisible: [] }
   const cursor = openRows(context.barrier, table, rows)
   const invisible = overwrites.filter(({ values }, index) => {
     const need = { action: 'UPDATE', columns: namedColumns(table, values) } as const

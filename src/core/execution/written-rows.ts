@@ -1,13 +1,13 @@
 /** Divides the written rows of requests that ran as one between their events. */
 import type { Table } from '../schema/layout.ts'
-import { at } from '../util/at.ts'
+import { at, required } from '../util/at.ts'
 import type { EventBuilder } from './event-builder.ts'
 
 /** Returns what writes take in place of an event: the row at each position is that of the request at the same position. */
 export function dividedRows(events: readonly EventBuilder[]): Pick<EventBuilder, 'setWrittenRows'> {
   return {
     setWrittenRows(table: Table, rows: readonly number[]): void {
-      for (const [index, row] of rows.entries()) at(events, index).setWrittenRows(table, [row])
+      for (let index = 0; index < rows.length; index++) at(events, index).setWrittenRows(table, [required(rows[index])])
     },
   }
 }

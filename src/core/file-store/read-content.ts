@@ -6,6 +6,7 @@ import type { ByteRange } from '../ports/blobs.ts'
 import { readVersion } from '../sealing/envelope.ts'
 import { openPieces, type PiecesAddress } from '../sealing/file-pieces.ts'
 import { pieceCount, piecesOf, SEALED_PIECE_BYTES } from '../sealing/piece-layout.ts'
+import { freeBytes } from '../util/free-bytes.ts'
 import { slabItem, toSlab } from '../util/slab.ts'
 import type { FileContext } from './file-context.ts'
 import { readFiles } from './file-rows.ts'
@@ -88,6 +89,8 @@ async function* sealedPieces(context: ReadingFiles, { file, key, size, range }: 
         yield buffer
         filled = 0
       }
+      // Its pieces are open. A store gives its chunks away, and the memory of a long file would be collected too late.
+      freeBytes(chunk)
     }
   } catch (error) {
     throw isVaultError(error, 'not_found') ? await missingContent(context, file) : error

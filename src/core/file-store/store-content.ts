@@ -5,6 +5,7 @@ import { PIECE_BYTES } from '../limits.ts'
 import type { Column, FileRules, Table } from '../schema/layout.ts'
 import { sealPieces } from '../sealing/file-pieces.ts'
 import { causeOf } from '../util/bare-cause.ts'
+import { freeBytes } from '../util/free-bytes.ts'
 import type { Slab } from '../util/slab.ts'
 import type { FileContext } from './file-context.ts'
 import type { NewFile } from './file-rows.ts'
@@ -64,7 +65,7 @@ async function* sealedBatches(
         // A full batch is kept until there are more bytes: it may have the last piece.
         if (filled === BATCH_BYTES) {
           await detect(false)
-          yield seal(context, upload, { first, count: undefined, bytes: batch })
+          yield* freed(seal(context, upload, { first, count: undefined, bytes: batch }))
           first += PIECES_PER_BATCH
           filled = 0
           // Other work gets a turn, also when neither the source nor the store waits for anything.
@@ -81,10 +82,16 @@ async function* sealedBatches(
     if (stored.size === 0) throw refused(upload, 'cannot hold an empty file')
     await detect(true)
     const count = first + Math.ceil(filled / PIECE_BYTES)
-    yield seal(context, upload, { first, count, bytes: batch.subarray(0, filled) })
+    yield* freed(seal(context, upload, { first, count, bytes: batch.subarray(0, filled) }))
   } finally {
     batch.fill(0)
   }
+}
+
+/** Yields sealed pieces, and frees them when the next ones are asked for: the store has used them then. */
+function* freed(sealed: Uint8Array): Generator<Uint8Array> {
+  yield sealed
+  freeBytes(sealed)
 }
 
 /** Bytes that begin at a piece, and the number of pieces of the file if they are its last. */

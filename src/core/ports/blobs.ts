@@ -20,15 +20,15 @@ export interface ByteRange {
  */
 export interface BlobStore {
   /**
-   * Stores the chunks, in order, as one blob. Chunks can be empty or of any length, and can be overwritten once the next one is asked
-   * for. Other calls see the blob whole after this resolves, and no part of it before. The blob then survives a loss of power. If
+   * Stores the chunks, in order, as one blob. Chunks can be empty or of any length, and can be overwritten or freed once the next one is
+   * asked for. Other calls see the blob whole after this resolves, and no part of it before. The blob then survives a loss of power. If
    * `content` throws, its error is rethrown unchanged, and nothing of the blob remains. If the process ends meanwhile, or the store
    * fails, what remains is removed by `delete`. Asks `content` for one chunk at a time, and is at most 20 MiB ahead of what is stored.
    */
   write(key: string, content: AsyncIterable<Uint8Array>): Promise<void>
   /**
-   * Yields the bytes of the range in chunks of at most 1 MiB, none empty, which are plain `Uint8Array`s that the consumer can keep or
-   * overwrite; fewer bytes if the blob ends before. Throws `not_found` if there is no blob, at the first chunk or, if it is deleted
+   * Yields the bytes of the range in chunks of at most 1 MiB, none empty, which are plain `Uint8Array`s that the consumer can keep,
+   * overwrite or free; fewer bytes if the blob ends before. Throws `not_found` if there is no blob, at the first chunk or, if it is deleted
    * meanwhile, at a later one; it never ends early without an error. A consumer that stops early leaves nothing open.
    */
   read(key: string, range: ByteRange): AsyncIterable<Uint8Array>

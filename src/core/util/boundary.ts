@@ -10,9 +10,14 @@ export function readInput<T>(read: () => T, isOwn: (error: unknown) => boolean =
   try {
     return read()
   } catch (error) {
-    if (isOwn(error)) throw error
-    throw fault('invalid_request')`The input cannot be read: one of its objects threw an error. Pass plain objects and values.`
+    throw toInputError(error, isOwn)
   }
+}
+
+/** Returns an error of code that reads objects of a caller, as `readInput` throws it. */
+export function toInputError(error: unknown, isOwn: (error: unknown) => boolean = Fault.isFault): unknown {
+  if (isOwn(error)) return error
+  return fault('invalid_request')`The input cannot be read: one of its objects threw an error. Pass plain objects and values.`
 }
 
 /**

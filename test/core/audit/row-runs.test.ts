@@ -1,6 +1,6 @@
 /** Rows as runs of neighbors, and back. */
 import { expect, it } from 'vitest'
-import { fromRuns, toRuns } from '../../../src/core/audit/row-runs.ts'
+import { fromRuns, onlyRowIds, toRuns } from '../../../src/core/audit/row-runs.ts'
 import { seededRandom } from '../../support/random/seeded-random.ts'
 
 it('makes one run of a thousand neighbors', () => {
@@ -18,4 +18,10 @@ it('returns any rows in their order, also repeated and falling ones', () => {
     [2, 1],
     [1, 1],
   ])
+})
+
+it('leaves out numbers that are no row ids, and keeps a list that has none', () => {
+  const rows = [3, 1, 2 ** 48 - 1]
+  expect(onlyRowIds(rows)).toBe(rows)
+  expect(onlyRowIds([0, 3, -1, Number.NaN, 1, 2 ** 48])).toEqual([3, 1])
 })

@@ -88,6 +88,32 @@ onEachStorage('a batch', (engine) => {
     expect((await vault.verifyAudit()).ok).toBe(true)
   })
 
+  test('stores of items that are alike what each has, and records them as one, but not those with other columns or options', async () => {
+    const { vault, session } = await open()
+    const { responses } = await session.batch([
+      post('a@acme.example'),
+      { ...post('b@acme.example'), batchID: 'x' },
+      { ...post('c@acme.example'), batchID: 'y' },
+      { ...post('d@acme.example'), tokenization: true },
+      { ...post('e@acme.example'), tokenization: true },
+      { method: 'POST', tableName: 'clients', fields: { email: 'f@acme.example', name: 'Bo' } },
+    ])
+    const nested = (await eventsOf(vault)).find(({ action }) => action === 'BATCH')?.nested
+    const stored = responses.map(({ value }) => value.records[0])
+    const ids = stored.map(({ id }) => id)
+    const { records } = await session.get('clients', { ids, redaction: 'PLAIN_TEXT' })
+    expect(records.map(({ fields }) => fields.email?.slice(0, 1)).join('')).toBe('abcdef')
+    expect(stored.map((record) => 'tokens' in record)).toEqual([false, false, false, true, true, false])
+    expect(nested).toMatchObject([{ items: 3 }, { items: 2 }, { code: 200 }])
+    const contents = nested?.map(({ content }) => JSON.parse(content ?? '')) ?? []
+    expect(contents.map(({ tokenization }) => tokenization)).toEqual([undefined, true, undefined])
+    expect(contents.map((content) => Object.keys(content.records[0].fields).join())).toEqual([
+      'name,email',
+      'name,email',
+      'email,name',
+    ])
+  })
+
   test('rolls back with its first failure, and names the item', async () => {
     const { vault, session, id } = await open()
     const { error, events } = await eventsBy(vault, () =>

@@ -1,5 +1,6 @@
 /** Clause B: bytes are the caller's own on the way in and on the way out. */
 
+import { freeBytes } from '../../../core/util/free-bytes.ts'
 import { assert } from '../../conformance/assert.ts'
 import { type BlobCase, blobCase } from '../blob-case.ts'
 import { assertBytes, BEYOND, inChunks, KIB, keyOf, LARGE, MIB, put, read, sampleBytes } from '../sample.ts'
@@ -44,6 +45,23 @@ export const bytesCases: readonly BlobCase[] = [
     await store.write(keyOf(1), inViews(view))
     assertBytes(await read(store, keyOf(1)), Uint8Array.from(view))
   }),
+  blobCase('B6 content can free a chunk when the next one is asked for', async ({ store }) => {
+    const bytes = sampleBytes(LARGE)
+    await store.write(keyOf(1), inFreedChunks(bytes))
+    assertBytes(await read(store, keyOf(1)), bytes)
+  }),
+  blobCase('B7 a chunk that the consumer frees changes nothing else', async ({ store }) => {
+    const bytes = sampleBytes(3 * MIB + 5)
+    await put(store, keyOf(1), bytes)
+    let at = 0
+    for await (const chunk of store.read(keyOf(1), { start: 0, end: BEYOND })) {
+      assertBytes(chunk, bytes.subarray(at, at + chunk.length), `the chunk at ${at}`)
+      at += chunk.length
+      freeBytes(chunk)
+    }
+    assert(at === bytes.length, 'a read whose chunks are freed should give the whole blob')
+    assertBytes(await read(store, keyOf(1)), bytes, 'the blob, read after its chunks were freed,')
+  }),
 ]
 
 /** Yields the bytes in chunks that are all the same memory. */
@@ -53,6 +71,14 @@ async function* inOneBuffer(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
     buffer.set(chunk)
     yield buffer.subarray(0, chunk.length)
     buffer.fill(0)
+  }
+}
+
+/** Yields the bytes in chunks that are freed after their use. */
+async function* inFreedChunks(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  for await (const chunk of inChunks(bytes, 70_000, 300_000)) {
+    yield chunk
+    freeBytes(chunk)
   }
 }
 

@@ -1,0 +1,43 @@
+/** Items of a batch that differ in nothing but their values: they are recorded alike, and what they have in common is kept once. */
+import type { ItemMembers } from './batch-item.ts'
+
+/** The members of an item that others are compared with, and the names of its columns. */
+export interface Compared {
+  readonly members: ItemMembers
+  readonly fields: readonly string[] | undefined
+  readonly tokens: readonly string[] | undefined
+}
+
+/** Returns what items are compared with. */
+export function toCompared(members: ItemMembers): Compared {
+  return { members, fields: namesIn(members.fields), tokens: namesIn(members.tokens) }
+}
+
+/** True for an item of the same method with the same options, and the same columns in the same order. */
+export function isAlike({ members: left, fields, tokens }: Compared, right: ItemMembers): boolean {
+  return (
+    left.tableName === right.tableName &&
+    left.tokenization === right.tokenization &&
+    left.upsert === right.upsert &&
+    left.onConflict === right.onConflict &&
+    left.redaction === right.redaction &&
+    left.downloadURL === right.downloadURL &&
+    left.returnFileMetadata === right.returnFileMetadata &&
+    // Neither is recorded, and of the id every item of a method has one, or none has.
+    (left.batchID === undefined) === (right.batchID === undefined) &&
+    (left.fields === right.fields || hasNames(right.fields, fields)) &&
+    (left.tokens === right.tokens || hasNames(right.tokens, tokens))
+  )
+}
+
+/** Returns the names of an object that is no list; undefined for anything else. */
+function namesIn(columns: unknown): readonly string[] | undefined {
+  return typeof columns === 'object' && columns !== null && !Array.isArray(columns) ? Object.keys(columns) : undefined
+}
+
+function hasNames(columns: unknown, names: readonly string[] | undefined): boolean {
+  const others = namesIn(columns)
+  if (others === undefined || names === undefined || others.length !== names.length) return false
+  for (let i = 0; i < names.length; i++) if (others[i] !== names[i]) return false
+  return true
+}
