@@ -36,12 +36,22 @@ export interface ResealedRows extends SealedRows<Patch> {
 
 type MutableRow = { id: number; [column: string]: Cell }
 
-/** Records to insert: their row ids, their values, and the sources of their tokens. Both lists have one length. */
+/** Records to insert, and the sources of their tokens. */
 export interface RecordsToSeal {
-  readonly ids: readonly number[]
   readonly records: readonly Values[]
   readonly sources: TokenSources
 }
+
+/** New rows that are written a slice at a time, because long records take long, and then sealed. */
+export interface RowWriter {
+  /** Writes the next records, up to 256 KiB of plaintext and the record that exceeds it. Returns false when all are written. */
+  writeSome(): boolean
+  /** Seals the written records. Throws `internal` if there is not one id for each. */
+  seal(ids: readonly number[]): SealedRows<NewRow>
+}
+
+/** Bytes of plaintext in a slice. */
+const SLICE_BYTES = 256 * 1024
 
 /** Records to write over existing rows, one for each row. */
 export interface RecordsToReseal {
@@ -50,28 +60,44 @@ export interface RecordsToReseal {
   readonly sources: TokenSources
 }
 
-/** Returns a new row for each record, in order. Throws `internal` if there is not one id for each record. */
-export function sealRows(barrier: Barrier, table: Table, { ids, records, sources }: RecordsToSeal): SealedRows<NewRow> {
-  assertOneForEach(ids, records)
+/** Begins to write a new row for each record, in order. Ids are given last, so that long records do not keep those waiting who reserve later ones. */
+export function writeRows(barrier: Barrier, table: Table, { records, sources }: RecordsToSeal): RowWriter {
   const metadata = drawTokenMetadata(barrier.entropy, table, records, sources)
+  const rows = records.map((): MutableRow => ({ id: 0, [BODY]: null }))
   const out = new ByteWriter(records.length * 192)
   const ends = new Uint32Array(records.length)
   const layout = createLayoutWriter(table.cells)
-  for (const [row, values] of records.entries()) {
-    const cells = { metadata, row, values }
+  let next = 0
+
+  function writeRecord(row: number): void {
+    const cells = { metadata, row, values: required(records[row]) }
     for (const column of table.inBody) layout.bits[column.ordinal] = bitsOf(column, cells, 'shared')
     if (layout.write(out)) writeTokenCheck(out, metadata, required(checkedSlot(metadata, row), 'The token check of a record'))
     for (const column of table.inBody) writeContent(out, column, required(layout.bits[column.ordinal]), cells)
     ends[row] = out.length
   }
-  const bodies = sealBodies(barrier.ring, addressOf(barrier, table), ids, { bytes: out.written(), ends, count: records.length })
-  const rows = ids.map((id, index): MutableRow => ({ id, [BODY]: slabItem(bodies, index) }))
-  setDigests(barrier, table, records, rows)
-  for (const column of table.plain) {
-    for (const [row, values] of records.entries())
-      setCell(required(rows[row]), column.plain, plainCell(column, values[column.position]))
+
+  return {
+    writeSome() {
+      const first = next
+      for (const start = out.length; next < records.length && out.length - start < SLICE_BYTES; next++) writeRecord(next)
+      setDigests(barrier, table, records.slice(first, next), rows.slice(first, next))
+      return next < records.length
+    },
+    seal(ids) {
+      assertOneForEach(ids, rows)
+      const bodies = sealBodies(barrier.ring, addressOf(barrier, table), ids, { bytes: out.written(), ends, count: rows.length })
+      for (const [index, row] of rows.entries()) {
+        row.id = required(ids[index])
+        row[BODY] = slabItem(bodies, index)
+      }
+      for (const column of table.plain) {
+        for (const [row, values] of records.entries())
+          setCell(required(rows[row]), column.plain, plainCell(column, values[column.position]))
+      }
+      return { rows, metadata, transients: sealTransients(barrier, table, records, metadata) }
+    },
   }
-  return { rows, metadata, transients: sealTransients(barrier, table, records, metadata) }
 }
 
 /**

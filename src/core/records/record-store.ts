@@ -4,7 +4,7 @@ import { explainConflict } from '../barrier/explain-conflict.ts'
 import type { MintInput } from '../barrier/mint-tokens.ts'
 import type { Values } from '../barrier/parse-record.ts'
 import type { ResealedRows } from '../barrier/seal-rows.ts'
-import { resealRows, sealRows } from '../barrier/seal-rows.ts'
+import { resealRows, writeRows } from '../barrier/seal-rows.ts'
 import type { TokenMetadata, TokenSources } from '../barrier/token-metadata.ts'
 import { countTransients, slotOf } from '../barrier/token-metadata.ts'
 import { fault, isVaultError } from '../errors.ts'
@@ -100,8 +100,10 @@ async function storeWithIds(unit: UnitOfWork, context: WritingContext, request: 
   context.catalog.assertWritable(table)
   return retry(DRAW_AGAIN, async () => {
     const sources = await tokenSources(storage, context, request)
+    const writer = writeRows(context.barrier, table, { records, sources })
+    while (writer.writeSome()) await context.scheduler.yield()
     const ids = await storage.reserveIds(table.physical.name, records.length)
-    const { rows, metadata, transients } = sealRows(context.barrier, table, { ids, records, sources })
+    const { rows, metadata, transients } = writer.seal(ids)
     const tokens = await prepareTokens(storage, context.barrier.ring, { table, ids, metadata })
     context.event.setWrittenRows(table, ids)
     await explained(request, tokens, () =>

@@ -5,7 +5,7 @@ import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
 import { systemEntropy } from '../../../src/adapters/system/system-entropy.ts'
 import type { Barrier } from '../../../src/core/barrier/barrier.ts'
 import { revealRows } from '../../../src/core/barrier/reveal.ts'
-import { resealRows, sealRows } from '../../../src/core/barrier/seal-rows.ts'
+import { resealRows } from '../../../src/core/barrier/seal-rows.ts'
 import { revealTransients, sealTransients } from '../../../src/core/barrier/transients.ts'
 import type { Row } from '../../../src/core/ports/storage.ts'
 import { assignIds, EMPTY_CATALOG_SCHEMA } from '../../../src/core/schema/catalog-schema.ts'
@@ -15,6 +15,7 @@ import { layoutSchema } from '../../../src/core/schema/layout.ts'
 import { required } from '../../../src/core/util/at.ts'
 import { column, createVault, defineSchema } from '../../../src/index.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
+import { sealRecords } from '../../support/vaults/seal-records.ts'
 import { OWNER, TEST_SECRET } from '../../support/vaults/test-vault.ts'
 
 const CANARY = 'canary-4711-of-a-neighbor'
@@ -33,7 +34,7 @@ function tableOf(columns: Readonly<Record<string, ColumnDefinition>>): Table {
 /** A stored row with these values. */
 function sealed(table: Table, values: readonly unknown[]): Row {
   const sources = { texts: [], supplied: [], transientIds: [1], nowMs: 1000 }
-  const { rows } = sealRows(barrier, table, { ids: [1], records: [values], sources })
+  const { rows } = sealRecords(barrier, table, { ids: [1], records: [values], sources })
   return { version: 1, ...required(rows[0]) }
 }
 
@@ -89,7 +90,7 @@ describe('a body sealed under another schema', () => {
     const row = sealed(before, record)
     const after = tableOf({ pin: column.integer({ token: 'transient' }), neighbor: column.string({}) })
     expect(() => read(after, row)).toThrow('failed authentication')
-    const { metadata } = sealRows(barrier, before, {
+    const { metadata } = sealRecords(barrier, before, {
       ids: [1],
       records: [record],
       sources: { texts: [], supplied: [], transientIds: [1], nowMs: 1000 },

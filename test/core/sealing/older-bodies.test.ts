@@ -6,7 +6,7 @@ import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
 import { systemEntropy } from '../../../src/adapters/system/system-entropy.ts'
 import type { Barrier } from '../../../src/core/barrier/barrier.ts'
 import { openRows, revealRows } from '../../../src/core/barrier/reveal.ts'
-import { resealRows, sealRows } from '../../../src/core/barrier/seal-rows.ts'
+import { resealRows } from '../../../src/core/barrier/seal-rows.ts'
 import { revealTransients } from '../../../src/core/barrier/transients.ts'
 import type { Cell, NewRow, Row, StorageHandle } from '../../../src/core/ports/storage.ts'
 import { assignIds, EMPTY_CATALOG_SCHEMA } from '../../../src/core/schema/catalog-schema.ts'
@@ -15,6 +15,7 @@ import { CATALOG, SYSTEM_TABLES } from '../../../src/core/schema/system-tables.t
 import { required } from '../../../src/core/util/at.ts'
 import { column, createVault, defineSchema } from '../../../src/index.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
+import { sealRecords } from '../../support/vaults/seal-records.ts'
 import { OWNER, TEST_SECRET } from '../../support/vaults/test-vault.ts'
 
 type StoredCell = number | string | null | { readonly base64: string }
@@ -69,7 +70,7 @@ describe('known bodies', () => {
     cursor.to(0)
     expect(cursor.tokenText(required(table.byName.get('card')))).toBe('tok-1')
     const sources = { texts: [], supplied: [], transientIds: [2], nowMs: 1000 }
-    const { rows: newer } = sealRows(barrier, table, { ids: [4], records: [['Dee', 4, null, '9', 'new']], sources })
+    const { rows: newer } = sealRecords(barrier, table, { ids: [4], records: [['Dee', 4, null, '9', 'new']], sources })
     const dee: Row = { version: 1, ...required(newer[0]) }
     expect(read([dee, ...rows, dee])).toEqual([
       { name: 'Dee', age: 4, card: null, note: 'new' },
@@ -127,7 +128,7 @@ it('bodies under root key versions with and without a short header open together
   })
   const sources = { texts: [], supplied: [], transientIds: [], nowMs: 1000 }
   const rows = versions.map((version, index): Row => {
-    const { rows } = sealRows(barrierOf(version), table, { ids: [index + 1], records: [[`of ${version}`]], sources })
+    const { rows } = sealRecords(barrierOf(version), table, { ids: [index + 1], records: [[`of ${version}`]], sources })
     return { version: 1, ...required(rows[0]) }
   })
   const views = table.readable.map((one) => ({ column: one, level: 'PLAIN_TEXT' as const }))

@@ -4,7 +4,6 @@ import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import { systemEntropy } from '../../../src/adapters/system/system-entropy.ts'
 import { systemScheduler } from '../../../src/adapters/system/system-scheduler.ts'
 import { parseFields } from '../../../src/core/barrier/parse-record.ts'
-import { sealRows } from '../../../src/core/barrier/seal-rows.ts'
 import { EventBuilder } from '../../../src/core/execution/event-builder.ts'
 import type { QueryOptions } from '../../../src/core/operations/query-records.ts'
 import { query } from '../../../src/core/operations/query-records.ts'
@@ -21,6 +20,7 @@ import { layoutSchema } from '../../../src/core/schema/layout.ts'
 import { RECORD_ID_NAME } from '../../../src/core/schema/names.ts'
 import { limitsShape } from '../../../src/core/vault/limits-shape.ts'
 import { defineSchema } from '../../../src/index.ts'
+import { sealRecords } from '../vaults/seal-records.ts'
 
 /** Fields of one record. */
 export type Record_ = Readonly<Record<string, unknown>>
@@ -102,7 +102,7 @@ export async function openQueries(tables: SchemaDefinition, options: QueriesOpti
     const values = records.map((fields, index) => parseFields(table, fields, index))
     const nothing = records.map(() => undefined)
     const sources = { texts: nothing, supplied: nothing, transientIds: records.map((_, index) => index + 1), nowMs: 0 }
-    await storage.insert(table.physical.name, sealRows(barrier, table, { ids, records: values, sources }).rows)
+    await storage.insert(table.physical.name, sealRecords(barrier, table, { ids, records: values, sources }).rows)
     return ids.map(String)
   }
 
