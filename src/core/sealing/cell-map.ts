@@ -25,6 +25,7 @@ export function mapCells(bytes: Uint8Array, start: number, end: number, map: Cel
   map.end = end
   map.recordCheck = NOTHING
   map.layout = undefined
+  if (map.olderUnknown.length > 0) map.olderUnknown.length = 0
   if (bytes[start] !== LAID_OUT || start >= end) return mapOlderCells(bytes, start, end, map)
   const { layout } = map.last
   const current = layout !== undefined && hasLayout(bytes, start, end, layout) ? layout : readLayout(bytes, start, end, map)

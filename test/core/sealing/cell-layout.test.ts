@@ -208,6 +208,27 @@ describe('a process that knows fewer columns', () => {
     }
   })
 
+  it('has no cells left over of other bodies of its buffer, of both layouts, in any order, for 100 random lists', () => {
+    const random = seededRandom('unknown cells of others')
+    for (let round = 0; round < 100; round++) {
+      const bodies = Array.from({ length: 6 }, () => {
+        const cells = randomCells(random, 6, [0, 1, 2])
+        return random.chance(0.5) ? write(cells, specsOf(6, [3])) : writeOlderBody(cells)
+      })
+      const bytes = new Uint8Array(bodies.flatMap((body) => [...body]))
+      const map = createCellMap(specsOf(3))
+      for (let step = 0; step < 12; step++) {
+        const index = random.below(bodies.length)
+        const body = bodies[index] ?? new Uint8Array(0)
+        const start = bodies.slice(0, index).reduce((sum, { length }) => sum + length, 0)
+        const alone = createCellMap(specsOf(3))
+        expect(mapCells(body, 0, body.length, alone)).toBe(true)
+        expect(mapCells(bytes, start, start + body.length, map)).toBe(true)
+        expect(unknownCells(bytes, map)).toEqual(unknownCells(body, alone))
+      }
+    }
+  })
+
   it('refuses a body whose groups are not those of its catalog', () => {
     const cell = (ordinal: number): Cell => ({ ordinal, check: 'none', value: Uint8Array.of(ordinal) })
     const bytes = write([cell(0), cell(1), cell(2)], specsOf(4, [1]))
