@@ -170,6 +170,27 @@ it('one map has nothing left over of other bodies of its buffer, of both layouts
   }
 })
 
+it('keeps a layout that repeats, and finds the cells of both kinds', () => {
+  const random = seededRandom('kept layouts')
+  const specs = specsOf(12, [5])
+  const bodies = Array.from({ length: 20 }, () => {
+    const cells = randomCells(random, 12, [0, 1, 130])
+    return { cells, bytes: write(cells, specs) }
+  }).filter(({ cells }) => cells.length > 0)
+  for (let round = 0; round < 2; round++)
+    for (const { cells, bytes } of bodies) expect(read(bytes, specs)).toEqual(expected(cells, 12))
+  expect(specs.last.layout).toBeUndefined()
+  for (const { cells, bytes } of bodies) {
+    for (let times = 0; times < 5; times++) expect(read(bytes, specs)).toEqual(expected(cells, 12))
+    expect(specs.last.layout?.cells.length).toBe(cells.length)
+    // Another one in between leaves it.
+    const other = random.pick(bodies)
+    const kept = specs.last.layout
+    expect(read(other.bytes, specs)).toEqual(expected(other.cells, 12))
+    expect(specs.last.layout).toBe(kept)
+  }
+})
+
 /** Rewrites a body as an update does that replaces no cell. */
 function rewrite(bytes: Uint8Array, specs: ReturnType<typeof specsOf>): Uint8Array {
   const map = createCellMap(specs)
