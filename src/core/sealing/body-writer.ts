@@ -10,6 +10,7 @@ import {
   IS_LAST,
   IS_SHARED,
   LAID_OUT,
+  NOTHING,
   OF_ONE_CELL,
   TOKEN_CHECK_BYTES,
   type UnknownGroup,
@@ -58,7 +59,8 @@ function isEqual(left: Uint8Array, right: Uint8Array): boolean {
 }
 
 function sharesCheck(bits: Uint8Array): boolean {
-  return bits.some(isSharing)
+  for (let i = 0; i < bits.length; i++) if (isSharing(bits[i] ?? 0)) return true
+  return false
 }
 
 function isSharing(cell: number): boolean {
@@ -71,34 +73,47 @@ function writeLayout(
   bits: Uint8Array,
   unknown: readonly UnknownGroup[],
 ): void {
-  // The groups with cells. Those without are skipped together with the columns of the next one.
-  const ends = groupEnds.filter((end, index) => bits.subarray(groupEnds[index - 1] ?? 0, end).some((cell) => cell !== 0))
-  let left = ends.length + unknown.length
-  if (left === 0) return
+  const begin = out.length
   out.u8(LAID_OUT)
   let from = 0
-  for (const end of ends) {
-    writeRuns(out, from, end, (ordinal) => bits[ordinal] ?? 0)
-    out.varint(--left === 0 ? IS_LAST : 0)
-    out.u32(groupMarks[end] ?? 0)
-    from = end
+  let before = 0
+  let endHead = NOTHING
+  for (const end of groupEnds) {
+    // A group without cells is skipped together with the columns of the next one.
+    if (hasCells(bits, before, end)) {
+      writeRuns(out, bits, from, end)
+      endHead = out.length
+      out.u8(0)
+      out.u32(groupMarks[end] ?? 0)
+      from = end
+    }
+    before = end
   }
   for (const { end, cells, mark } of unknown) {
-    const bitsOf = new Map(cells.map((cell) => [cell >>> CELL_BITS, cell & CELL_MASK]))
-    writeRuns(out, from, end, (ordinal) => bitsOf.get(ordinal) ?? 0)
-    out.varint((--left === 0 ? IS_LAST : 0) | (mark.length === CELL_MARK_BYTES ? OF_ONE_CELL : 0))
+    const groupBits = new Uint8Array(end)
+    for (const cell of cells) groupBits[cell >>> CELL_BITS] = cell & CELL_MASK
+    writeRuns(out, groupBits, from, end)
+    endHead = out.length
+    out.u8(mark.length === CELL_MARK_BYTES ? OF_ONE_CELL : 0)
     out.raw(mark)
     from = end
   }
+  if (endHead < 0) out.length = begin
+  else out.bytes[endHead] = (out.bytes[endHead] ?? 0) | IS_LAST
+}
+
+function hasCells(bits: Uint8Array, from: number, end: number): boolean {
+  for (let ordinal = from; ordinal < end; ordinal++) if (bits[ordinal] !== 0) return true
+  return false
 }
 
 /** Writes the heads of the columns `from` to `end`: one for neighbors with equal bits. */
-function writeRuns(out: ByteWriter, from: number, end: number, bitsOf: (ordinal: number) => number): void {
+function writeRuns(out: ByteWriter, bits: Uint8Array, from: number, end: number): void {
   for (let ordinal = from; ordinal < end; ) {
-    const bits = bitsOf(ordinal)
+    const first = bits[ordinal] ?? 0
     let after = ordinal + 1
-    while (after < end && bitsOf(after) === bits) after++
-    out.varint(((after - ordinal) << CELL_BITS) | bits)
+    while (after < end && bits[after] === first) after++
+    out.varint(((after - ordinal) << CELL_BITS) | first)
     ordinal = after
   }
 }

@@ -126,6 +126,14 @@ export interface CellSpec {
   readonly size: number | undefined
 }
 
+/** The layout of the last bodies of a table. The next body often has the same. */
+export interface LastLayout {
+  layout: BodyLayout | undefined
+  /** How many bodies since had another one, all of them the same, and the hash of its heads. */
+  misses: number
+  missed: number
+}
+
 /** What the cells of a body must be. */
 export interface CellSpecs {
   readonly ordinals: number
@@ -137,8 +145,7 @@ export interface CellSpecs {
   readonly groupEnds: readonly number[]
   /** Length of the value by ordinal, -1 if it varies. */
   readonly sizes: Int32Array
-  /** The layout of the last body that had one. The next body usually has the same. */
-  readonly last: { layout: BodyLayout | undefined }
+  readonly last: LastLayout
 }
 
 /** The offset, or the length, of what a body does not have. */
@@ -156,7 +163,7 @@ export function toCellSpecs(cells: readonly CellSpec[], earlierEnds: readonly nu
     if (size !== undefined) sizes[ordinal] = size
   }
   const groupEnds = [...earlierEnds.filter((end) => end < ordinals), ordinals]
-  return { ordinals, cellMarks, groupMarks, groupEnds, sizes, last: { layout: undefined } }
+  return { ordinals, cellMarks, groupMarks, groupEnds, sizes, last: { layout: undefined, misses: 0, missed: 0 } }
 }
 
 /** Returns a varint and the offset after it. A byte beyond the end reads as 0: what follows then ends beyond the end, and the body is unreadable. */

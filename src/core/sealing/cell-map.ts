@@ -8,12 +8,14 @@ import {
   HAS_VALUE,
   IS_SHARED,
   LAID_OUT,
+  type LastLayout,
   NOTHING,
   readVarint,
   skipCell,
   TOKEN_CHECK_BYTES,
 } from './cell-layout.ts'
 import { type CellMap, checkStart, textStart, type UnknownCells, valueStart } from './cell-offsets.ts'
+import { findRuns, type LayoutRuns, mapContent, mapRuns } from './layout-runs.ts'
 import { mapOlderCells, olderUnknownCells } from './older-cells.ts'
 
 /**
@@ -25,11 +27,18 @@ export function mapCells(bytes: Uint8Array, start: number, end: number, map: Cel
   map.end = end
   map.recordCheck = NOTHING
   map.layout = undefined
+  if (map.olderUnknown.length > 0) map.olderUnknown.length = 0
   if (bytes[start] !== LAID_OUT || start >= end) return mapOlderCells(bytes, start, end, map)
-  const { layout } = map.last
-  const current = layout !== undefined && hasLayout(bytes, start, end, layout) ? layout : readLayout(bytes, start, end, map)
-  if (current === undefined) return false
-  map.last.layout = current
+  const { last } = map
+  let current = last.layout
+  if (current === undefined || !hasLayout(bytes, start, end, current)) {
+    const runs = findRuns(bytes, start, map, RUNS)
+    if (runs.end > 0 && !isRepeated(last, runs.hash)) return mapRuns(bytes, start, map, runs)
+    current = readLayout(bytes, start, end, map)
+    if (current === undefined) return false
+    last.layout = current
+  }
+  last.misses = 0
   map.layout = current
   let next = start + current.bytes.length
   if (current.hasShared) {
@@ -39,6 +48,19 @@ export function mapCells(bytes: Uint8Array, start: number, end: number, map: Cel
   const { valueOrdinals } = current
   if (valueOrdinals === undefined) return mapLaidOut(bytes, next, map, current.cells)
   return mapValues(bytes, next, map, valueOrdinals)
+}
+
+/** The runs of one layout. Holds nothing between calls. */
+const RUNS: LayoutRuns = { end: 0, hasShared: false, hash: 0 }
+
+/** So many bodies in a row have one layout that is not the kept one: then it is kept in its place. */
+const MISSES_TO_KEEP = 4
+
+/** Counts a layout that is not the kept one. Returns true if those before it were equal, so that it is worth keeping. */
+function isRepeated(last: LastLayout, hash: number): boolean {
+  last.misses = last.misses > 0 && last.missed === hash ? last.misses + 1 : 1
+  last.missed = hash
+  return last.misses >= MISSES_TO_KEEP
 }
 
 /** True if a body begins with a layout. No layout is the beginning of another one. */
@@ -75,29 +97,6 @@ function mapLaidOut(bytes: Uint8Array, from: number, map: CellMap, cells: readon
     if (next < 0) return false
   }
   return next === map.end
-}
-
-/** Maps the content of one cell of a known column. Returns the offset after it, -1 if the length of its value differs. */
-function mapContent(bytes: Uint8Array, from: number, { ordinals, offsets, sizes }: CellMap, cell: number): number {
-  const ordinal = cell >>> CELL_BITS
-  const placement = cell & (HAS_CHECK | IS_SHARED)
-  let next = from
-  if (placement === HAS_CHECK) {
-    offsets[2 * ordinals + ordinal] = next
-    next += TOKEN_CHECK_BYTES
-  } else if (placement === (HAS_CHECK | IS_SHARED)) {
-    const [size, start] = readVarint(bytes, next)
-    offsets[3 * ordinals + ordinal] = start
-    next = start + size
-    offsets[4 * ordinals + ordinal] = next
-  }
-  if ((cell & HAS_VALUE) === 0) return next
-  const [size, start] = readVarint(bytes, next)
-  const fixed = sizes[ordinal] ?? NOTHING
-  if (fixed >= 0 && fixed !== size) return NOTHING
-  offsets[ordinal] = start
-  offsets[ordinals + ordinal] = start + size
-  return start + size
 }
 
 /** Returns the bits of the cell of a column, in the layout of cell-layout.ts; 0 if there is no cell. */

@@ -24,7 +24,6 @@ import type { CellMap, UnknownCells } from './cell-offsets.ts'
 
 /** `mapCells` for a body of the older layout. */
 export function mapOlderCells(bytes: Uint8Array, start: number, end: number, map: CellMap): boolean {
-  if (map.olderUnknown.length > 0) map.olderUnknown.length = 0
   let next = start
   if (next < end && bytes[next] === HAS_CHECK) {
     map.recordCheck = start + 1

@@ -170,6 +170,27 @@ it('one map has nothing left over of other bodies of its buffer, of both layouts
   }
 })
 
+it('keeps a layout that repeats, and finds the cells of both kinds', () => {
+  const random = seededRandom('kept layouts')
+  const specs = specsOf(12, [5])
+  const bodies = Array.from({ length: 20 }, () => {
+    const cells = randomCells(random, 12, [0, 1, 130])
+    return { cells, bytes: write(cells, specs) }
+  }).filter(({ cells }) => cells.length > 0)
+  for (let round = 0; round < 2; round++)
+    for (const { cells, bytes } of bodies) expect(read(bytes, specs)).toEqual(expected(cells, 12))
+  expect(specs.last.layout).toBeUndefined()
+  for (const { cells, bytes } of bodies) {
+    for (let times = 0; times < 5; times++) expect(read(bytes, specs)).toEqual(expected(cells, 12))
+    expect(specs.last.layout?.cells.length).toBe(cells.length)
+    // Another one in between leaves it.
+    const other = random.pick(bodies)
+    const kept = specs.last.layout
+    expect(read(other.bytes, specs)).toEqual(expected(other.cells, 12))
+    expect(specs.last.layout).toBe(kept)
+  }
+})
+
 /** Rewrites a body as an update does that replaces no cell. */
 function rewrite(bytes: Uint8Array, specs: ReturnType<typeof specsOf>): Uint8Array {
   const map = createCellMap(specs)
@@ -204,6 +225,27 @@ describe('a process that knows fewer columns', () => {
         expect(read(newer, specs)).toEqual(expected(cells, known))
         expect(read(newer, specsOf(12, ends))).toEqual(expected(cells, 12))
         expect(rewrite(newer, specsOf(12, ends))).toEqual(bytes)
+      }
+    }
+  })
+
+  it('has no cells left over of other bodies of its buffer, of both layouts, in any order, for 100 random lists', () => {
+    const random = seededRandom('unknown cells of others')
+    for (let round = 0; round < 100; round++) {
+      const bodies = Array.from({ length: 6 }, () => {
+        const cells = randomCells(random, 6, [0, 1, 2])
+        return random.chance(0.5) ? write(cells, specsOf(6, [3])) : writeOlderBody(cells)
+      })
+      const bytes = new Uint8Array(bodies.flatMap((body) => [...body]))
+      const map = createCellMap(specsOf(3))
+      for (let step = 0; step < 12; step++) {
+        const index = random.below(bodies.length)
+        const body = bodies[index] ?? new Uint8Array(0)
+        const start = bodies.slice(0, index).reduce((sum, { length }) => sum + length, 0)
+        const alone = createCellMap(specsOf(3))
+        expect(mapCells(body, 0, body.length, alone)).toBe(true)
+        expect(mapCells(bytes, start, start + body.length, map)).toBe(true)
+        expect(unknownCells(bytes, map)).toEqual(unknownCells(body, alone))
       }
     }
   })
