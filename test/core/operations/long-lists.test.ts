@@ -72,4 +72,30 @@ onEachStorage('lists of long values', (engine) => {
     expect(failed).toMatchObject({ code: 'not_found', details: [{ index: 1 }, { index: 6 }, { index: 11 }] })
     await vault.close()
   })
+
+  it('do not hold up short ones of the same turn', async () => {
+    const { vault } = await openLoose(engine.fresh().open(), TABLES)
+    const session = vault.as(OWNER)
+    const texts = [...Array.from({ length: 8 }, (_, index) => `${index} `.repeat(100_000)), 'a', 'b', 'c', 'd']
+    const { records } = await session.insert(
+      'letters',
+      texts.map((draft) => ({ fields: { draft } })),
+      { tokenization: true },
+    )
+    const tokens = records.map((record) => record.tokens?.draft ?? '')
+    const ended: string[] = []
+    const valuesOf = async (name: string, ...asked: readonly string[]) => {
+      const found = await session.detokenize(asked.map((token) => ({ token, redaction: 'PLAIN_TEXT' })))
+      ended.push(name)
+      return found.records.map(({ value }) => value)
+    }
+    const [long, ...short] = await Promise.all([
+      valuesOf('long', ...tokens.slice(0, 8)),
+      ...tokens.slice(8).map((token) => valuesOf('short', token)),
+    ])
+    expect(long.map((value, index) => value === texts[index])).toEqual(long.map(() => true))
+    expect(short).toEqual([['a'], ['b'], ['c'], ['d']])
+    expect(ended[0]).toBe('short')
+    await vault.close()
+  })
 })
