@@ -8,6 +8,7 @@ import type { EventBuilder } from './event-builder.ts'
 /** What joining needs of the context of a call. */
 interface CallContext {
   readonly barrier: Barrier
+  readonly scheduler: Scheduler
   readonly access: object
   readonly caller: unknown
   readonly event: EventBuilder
@@ -19,7 +20,7 @@ export interface Joined<Context, Request, Result> {
   groupOf(request: Request): string | undefined
   /**
    * Returns the result of each request, as `execute` would return it; undefined for one that must run by itself, because it would fail. The
-   * context has neither caller nor event: if one is needed, all run by themselves. `events` has the event of each.
+   * context has neither caller nor event, and few turns: if more is needed, all run by themselves. `events` has the event of each.
    */
   execute(
     context: Context,
@@ -52,7 +53,13 @@ const MIN_CALLS_TO_JOIN = 4
 /** Maximum number of calls that run as one. */
 const MAX_CALLS_TOGETHER = 256
 
-/** Thrown if a group needs what only one call has: its caller, its event, or a place for what is wrong in the database. */
+/**
+ * Turns that the work of a group takes in between at most. Calls for long values take more, one for each 256 KiB, and the short ones of their
+ * group would wait for all of them.
+ */
+const MAX_TURNS_TOGETHER = 4
+
+/** Thrown if a group needs what only one call has: its caller, its event, many turns, or a place for what is wrong in the database. */
 const NEEDS_ONE_CALL = new Error('the calls run one by one')
 
 /** A call of a group, and the functions that resolve or reject the promise of its caller. */
@@ -153,13 +160,20 @@ function runTogether<Context extends CallContext, Request, Result>(
 ): Promise<readonly (Result | undefined)[]> {
   const { context } = at(calls, 0)
   const barrier = retryingBarrier(context.barrier, needsOneCall)
-  const shared: Context = { ...context, barrier, caller: OF_ONE_CALL, event: OF_ONE_CALL }
+  const scheduler = limitedTurns(context.scheduler)
+  const shared: Context = { ...context, barrier, scheduler, caller: OF_ONE_CALL, event: OF_ONE_CALL }
   const requests = calls.map(({ request }) => request)
   return joined.execute(
     shared,
     requests,
     calls.map((call) => call.context.event),
   )
+}
+
+/** Returns the scheduler, with few turns. */
+function limitedTurns(scheduler: Scheduler): Scheduler {
+  let turns = 0
+  return { ...scheduler, yield: () => (++turns > MAX_TURNS_TOGETHER ? needsOneCall() : scheduler.yield()) }
 }
 
 function needsOneCall(): never {

@@ -54,13 +54,13 @@ export const tokenize: Operation<TokenizeInput, readonly TokenizeRequest[], { re
   async execute(context, parameters) {
     const lookups = parameters.map((one, index) => lookupOf(context, one, index))
     const list = { count: lookups.length, bytesAt: (index: number) => at(parameters, index).text.length }
-    const tokens = await inSlices(list, context.scheduler, (start, end) => tokensOfLive(context, lookups.slice(start, end)))
-    const missing = tokens.flatMap((token, index) => (token === undefined ? [index] : []))
+    const isLive = await inSlices(list, context.scheduler, (start, end) => areLive(context, lookups.slice(start, end)))
+    const missing = isLive.flatMap((live, index) => (live ? [] : [index]))
     if (missing.length > 0) {
       const details = missing.map((index) => ({ index }))
       throw fault('not_found', details)`No record holds ${paths('values', missing)}. Insert the value first, or leave it out.`
     }
-    return { records: tokens.filter((token) => token !== undefined) }
+    return { records: await inSlices(list, context.scheduler, (start, end) => tokensOf(context, lookups.slice(start, end))) }
   },
   joined: {
     groupOf: (parameters) => (isShort(parameters) ? 'tokenize' : undefined),
@@ -167,16 +167,6 @@ function columnsOfGroup(context: OperationContext, group: unknown): TokenColumn[
   if (hasNoGrant || all.some(({ access, column }) => access.possiblyVisible(column)))
     throw forbidden(context.caller, 'TOKENIZATION')
   throw fault('invalid_request')`Column group ${printableName(group)} does not exist. Specify a group of the schema.`
-}
-
-/** Returns the token of each value that a visible record has, in order; undefined for the others. */
-async function tokensOfLive(context: OperationContext, lookups: readonly Lookup[]): Promise<({ token: string } | undefined)[]> {
-  const isLive = await areLive(context, lookups)
-  const tokens = tokensOf(
-    context,
-    lookups.filter((_, index) => isLive[index]),
-  ).values()
-  return isLive.map((live) => (live ? tokens.next().value : undefined))
 }
 
 /** Returns whether a visible record has each value, in order, in any of its columns. */

@@ -72,4 +72,27 @@ onEachStorage('lists of long values', (engine) => {
     expect(failed).toMatchObject({ code: 'not_found', details: [{ index: 1 }, { index: 6 }, { index: 11 }] })
     await vault.close()
   })
+
+  it('are shown beside short ones of the same turn, each to its caller', async () => {
+    const { vault } = await openLoose(engine.fresh().open(), TABLES)
+    const session = vault.as(OWNER)
+    const texts = [...Array.from({ length: 8 }, (_, index) => `${index} `.repeat(100_000)), 'a', 'b', 'c', 'd']
+    const { records } = await session.insert(
+      'letters',
+      texts.map((draft) => ({ fields: { draft } })),
+      { tokenization: true },
+    )
+    const tokens = records.map((record) => record.tokens?.draft ?? '')
+    const valuesOf = async (...asked: readonly string[]) => {
+      const found = await session.detokenize(asked.map((token) => ({ token, redaction: 'PLAIN_TEXT' })))
+      return found.records.map(({ value }) => value)
+    }
+    const [long, ...short] = await Promise.all([
+      valuesOf(...tokens.slice(0, 8)),
+      ...tokens.slice(8).map((token) => valuesOf(token)),
+    ])
+    expect(long.map((value, index) => value === texts[index])).toEqual(long.map(() => true))
+    expect(short).toEqual([['a'], ['b'], ['c'], ['d']])
+    await vault.close()
+  })
 })

@@ -1,5 +1,5 @@
 /** Tokenize: stored values, as text, to their deterministic tokens. */
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import { column } from '../../../src/index.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
@@ -71,6 +71,19 @@ onEachStorage('tokenize', (engine) => {
     expect(await session.tokenize([...asked].reverse())).toEqual({
       records: columns.toReversed().map((one) => ({ token: tokens[one] })),
     })
+  })
+
+  it('derives no token if a value is missing: a refused list costs the same with values that records have', async () => {
+    const { session, ring } = await open()
+    await insertOne(session, 'people', FIELDS)
+    const digest = vi.spyOn(ring, 'digest')
+    const callsFor = async (...values: readonly string[]): Promise<number> => {
+      digest.mockClear()
+      const asked = values.map((value) => ({ table: 'people', column: 'name', value }))
+      await expect(session.tokenize(asked)).rejects.toMatchObject({ code: 'not_found', details: [{ index: 0 }] })
+      return digest.mock.calls.length
+    }
+    expect(await callsFor('Bo', 'Ann')).toBe(await callsFor('Bo'))
   })
 
   it('returns one token for a column group, for a value in any of its columns', async () => {
