@@ -42,7 +42,7 @@ interface Client {
 function watchClient(response: ServerResponse): Client {
   let gone = response.destroyed
   let controller: AbortController | undefined
-  response.once('close', () => {
+  response.on('close', () => {
     gone = !response.writableFinished
     if (gone) controller?.abort()
   })

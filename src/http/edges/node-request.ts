@@ -19,7 +19,7 @@ export function headerOf(request: NodeRequest, name: string): string | undefined
   const value = request.headers[name]
   if (value === undefined) return name === 'host' ? authorityOf(request) : undefined
   if (Array.isArray(value)) return value.join(', ')
-  return FIRST_LINE_ONLY.has(name) ? linesOf(request, name).join(', ') || value : value
+  return FIRST_LINE_ONLY.has(name) ? joinedLines(request, name) || value : value
 }
 
 /** HTTP/2 has the host in a header of its own. */
@@ -28,14 +28,17 @@ function authorityOf({ headers }: NodeRequest): string | undefined {
   return typeof authority === 'string' ? authority : undefined
 }
 
-function linesOf({ rawHeaders }: NodeRequest, name: string): string[] {
-  const lines: string[] = []
+/** Returns all lines of a header; undefined if there is none. Nearly all headers have one, of which no list is made. */
+function joinedLines({ rawHeaders }: NodeRequest, name: string): string | undefined {
+  let joined: string | undefined
   for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
     const given = rawHeaders[index]
     const value = rawHeaders[index + 1]
-    if (given?.length === name.length && given.toLowerCase() === name && value !== undefined) lines.push(value)
+    if (given?.length === name.length && value !== undefined && given.toLowerCase() === name) {
+      joined = joined === undefined ? value : `${joined}, ${value}`
+    }
   }
-  return lines
+  return joined
 }
 
 /** True if the request has a body. HTTP/2 needs no header for one. */

@@ -83,8 +83,16 @@ function isKnown(node: Node, segments: readonly string[], from: number): boolean
   return segment !== '' && node.parameter !== undefined && isKnown(node.parameter, segments, from + 1)
 }
 
+/** Returns what follows each slash: the segments of a path, which begins with one. */
 function segmentsOf(path: string): string[] {
-  return path.split('/').slice(1)
+  const segments: string[] = []
+  let slash = path.indexOf('/')
+  while (slash >= 0) {
+    const next = path.indexOf('/', slash + 1)
+    segments.push(next < 0 ? path.slice(slash + 1) : path.slice(slash + 1, next))
+    slash = next
+  }
+  return segments
 }
 
 function isParameter(segment: string): boolean {

@@ -15,6 +15,9 @@ const MAX_LENGTH = 100
  */
 export function normalizeAddress(text: string): string | undefined {
   if (text.length > MAX_LENGTH) return undefined
+  // Nearly all addresses of connections are such: IPv4, or mapped as a server of both families sees it.
+  const plain = text.startsWith(MAPPED_PREFIX) ? text.slice(MAPPED_PREFIX.length) : text
+  if (isIP(plain) === 4) return plain
   const parts = WITH_PORT.exec(text)
   const address = (parts?.[1] ?? parts?.[2] ?? text).replace(/%[^%]*$/, '')
   const family = isIP(address)

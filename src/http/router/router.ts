@@ -31,6 +31,7 @@ export interface Router {
 interface Parts {
   readonly options: RouterOptions
   readonly log: HttpLog
+  scopeOf(request: HttpRequest): Scope
   readonly findRoute: FindRoute
   readonly entry: Entry
 }
@@ -43,20 +44,18 @@ export function createRouter(
   const options = parseOptions(given)
   const vaults = createVaultDirectory(checkIdName(given.vaults, options.names.id), directoryOptions(given))
   const log = safeLog(given.log)
+  const shared = { vaults, pace: createRefusalPace() }
+  const contextOf = createRequestContext(given)
   const parts: Parts = {
     options,
     log,
+    scopeOf: (request) => createScope(shared, contextOf(request)),
     findRoute: createRouteFinder(routesOf(options)),
     // One authenticator answers for itself, without a promise more for each request.
     entry: createEntry(typeof given.authenticate === 'function' ? given.authenticate : combined(given.authenticate), log),
   }
-  const shared = { vaults, pace: createRefusalPace() }
-  const contextOf = createRequestContext(given)
   return {
-    async respond(request) {
-      const context = contextOf(request)
-      return sealed(await answer(parts, request, createScope(shared, context)), context.requestID)
-    },
+    respond: (request) => respond(parts, request),
     close: () => vaults.close(),
   }
 }
@@ -68,7 +67,9 @@ function directoryOptions({ vaultIdleMs, vaultsOfAccount }: HandlerOptions): Dir
   }
 }
 
-async function answer(parts: Parts, request: HttpRequest, scope: Scope): Promise<HttpResponse> {
+async function respond(parts: Parts, request: HttpRequest): Promise<HttpResponse> {
+  const scope = parts.scopeOf(request)
+  const { requestID } = scope.context
   let found: FoundRoute | undefined
   try {
     assertHost(request)
@@ -80,9 +81,12 @@ async function answer(parts: Parts, request: HttpRequest, scope: Scope): Promise
       : found.route.handle({ ...call, enter: (vaultID) => parts.entry(call, vaultID) }))
     const { statuses } = found.route
     // The response has begun: the log alone can say why it ends early.
-    return scope.released(response, (error) => logFailure(parts, scope, toFailure(error, statuses)))
+    return sealed(
+      scope.released(response, (error) => logFailure(parts, scope, toFailure(error, statuses))),
+      requestID,
+    )
   } catch (error) {
-    return scope.released(await failed(parts, { error, found, scope }).catch(unexpected))
+    return sealed(scope.released(await failed(parts, { error, found, scope }).catch(unexpected)), requestID)
   }
 }
 
