@@ -127,6 +127,20 @@ export const FAULTS = {
   'content is kept without a copy': (store) => ({
     write: async (key, content) => store.write(key, each(await allOf(content))),
   }),
+  'chunks are kept for the next read': (store, { blobs }) => {
+    const kept = new Map<string, Uint8Array[]>()
+    return {
+      read: async function* (key, range) {
+        yield* store.read(key, { start: range.start, end: range.start })
+        const bytes = blobs.get(key) ?? new Uint8Array()
+        const chunks =
+          kept.get(key) ??
+          Array.from({ length: Math.ceil(bytes.length / 2 ** 18) }, (_, k) => bytes.slice(k * 2 ** 18, (k + 1) * 2 ** 18))
+        kept.set(key, chunks)
+        yield* chunks
+      },
+    }
+  },
   'the whole buffer of a view is stored': ofWrites(async function* (content) {
     for await (const chunk of content) yield new Uint8Array(chunk.buffer)
   }),
