@@ -275,9 +275,7 @@ function setDigests(barrier: Barrier, table: Table, records: readonly Values[], 
 
 /** True if these values change a sealed cell of the row. */
 function touchesBody(table: Table, values: Values): boolean {
-  return table.columns.some(
-    (column) => values[column.position] !== undefined && (column.plain === undefined || column.token !== undefined),
-  )
+  return table.inBody.some((column) => values[column.position] !== undefined)
 }
 
 function plainCell(column: Column, value: unknown): Cell {

@@ -10,10 +10,10 @@ import {
   HAS_CHECK,
   HAS_VALUE,
   IS_LAST,
-  IS_SHARED,
   OF_ONE_CELL,
   readVarint,
   type UnknownGroup,
+  usesRecordCheck,
 } from './cell-layout.ts'
 
 /** More columns than a table can have. */
@@ -89,7 +89,7 @@ function toLayout(
   let hasShared = false
   let hasOnlyValues = unknown.length === 0
   for (const cell of cells) {
-    const shares = (cell & (HAS_CHECK | IS_SHARED)) === IS_SHARED
+    const shares = usesRecordCheck(cell)
     if (shares) isShared[cell >>> CELL_BITS] = 1
     hasShared ||= shares
     hasOnlyValues &&= (cell & (HAS_CHECK | HAS_VALUE)) === HAS_VALUE

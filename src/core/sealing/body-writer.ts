@@ -14,6 +14,7 @@ import {
   OF_ONE_CELL,
   TOKEN_CHECK_BYTES,
   type UnknownGroup,
+  usesRecordCheck,
 } from './cell-layout.ts'
 import { type CellMap, checkStart, textEnd, textStart, valueEnd, valueStart } from './cell-offsets.ts'
 
@@ -39,7 +40,7 @@ export function createLayoutWriter(specs: CellSpecs): LayoutWriter {
     write(out, unknown = []) {
       if (unknown.length > 0) {
         writeLayout(out, specs, bits, unknown)
-        return sharesCheck(bits) || unknown.some(({ cells }) => cells.some(isSharing))
+        return sharesCheck(bits) || unknown.some(({ cells }) => cells.some(usesRecordCheck))
       }
       if (!isEqual(bits, last)) {
         lastLayout.length = 0
@@ -59,12 +60,8 @@ function isEqual(left: Uint8Array, right: Uint8Array): boolean {
 }
 
 function sharesCheck(bits: Uint8Array): boolean {
-  for (let i = 0; i < bits.length; i++) if (isSharing(bits[i] ?? 0)) return true
+  for (let i = 0; i < bits.length; i++) if (usesRecordCheck(bits[i] ?? 0)) return true
   return false
-}
-
-function isSharing(cell: number): boolean {
-  return (cell & (HAS_CHECK | IS_SHARED)) === IS_SHARED
 }
 
 function writeLayout(

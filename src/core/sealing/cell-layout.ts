@@ -62,6 +62,11 @@ const PLACEMENT_BITS: Readonly<Record<CheckPlacement, number>> = {
   none: 0,
 }
 
+/** True if a cell with these bits uses the token check of the record. */
+export function usesRecordCheck(bits: number): boolean {
+  return (bits & (HAS_CHECK | IS_SHARED)) === IS_SHARED
+}
+
 /** Returns the bits of a cell. */
 export function cellBits(placement: CheckPlacement, hasValue: boolean): number {
   return PLACEMENT_BITS[placement] | (hasValue ? HAS_VALUE : 0)

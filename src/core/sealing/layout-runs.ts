@@ -11,6 +11,7 @@ import {
   NOTHING,
   readVarint,
   TOKEN_CHECK_BYTES,
+  usesRecordCheck,
 } from './cell-layout.ts'
 import type { CellMap } from './cell-offsets.ts'
 
@@ -40,7 +41,7 @@ export function findRuns(bytes: Uint8Array, start: number, { end, ordinals, grou
       ordinal += head >>> CELL_BITS
       if (ordinal > ordinals) return runs
       hasCells ||= bits !== 0
-      runs.hasShared ||= (bits & (HAS_CHECK | IS_SHARED)) === IS_SHARED
+      runs.hasShared ||= usesRecordCheck(bits)
       continue
     }
     if (!hasCells || bits > IS_LAST || next + GROUP_MARK_BYTES > end) return runs

@@ -11,6 +11,7 @@ import {
   readVarint,
   skipCell,
   TOKEN_CHECK_BYTES,
+  usesRecordCheck,
 } from './cell-layout.ts'
 import type { CellMap, UnknownCells } from './cell-offsets.ts'
 
@@ -100,7 +101,7 @@ export function olderUnknownCells(bytes: Uint8Array, { olderUnknown, recordCheck
     const [head, markAt] = readVarint(bytes, from)
     const content = markAt + CELL_MARK_BYTES
     const end = head >>> CELL_BITS
-    const sharesNothing = recordCheck < 0 && (head & (HAS_CHECK | IS_SHARED)) === IS_SHARED
+    const sharesNothing = recordCheck < 0 && usesRecordCheck(head)
     const bits = head & CELL_MASK & (sharesNothing ? ~IS_SHARED : CELL_MASK)
     const group = { end, cells: [((end - 1) << CELL_BITS) | bits], mark: bytes.slice(markAt, content) }
     return { group, content: bytes.slice(content, skipCell(bytes, content, bits)) }

@@ -14,7 +14,7 @@ import {
 } from '../../../src/core/sealing/cell-offsets.ts'
 import { ByteWriter } from '../../../src/core/util/bytes.ts'
 import { type SeededRandom, seededRandom } from '../../support/random/seeded-random.ts'
-import { hashOf, type OlderCell, writeContent, writeOlderBody } from './older-bodies.ts'
+import { hashOf, type OlderCell, writeContent, writeOlderBody } from '../../support/vaults/older-bodies.ts'
 
 type Cell = OlderCell
 
