@@ -53,16 +53,17 @@ export async function measure(
 ): Promise<Measured[]> {
   const measured = variants.map((variant) => ({ variant, runs: [] as Run[], warm: 0 }))
   let round = 0
-  const runAll = async (isMeasured: boolean): Promise<void> => {
-    for (const index of orderOf(measured.length, round++)) {
-      const own = at(measured, index)
-      const run = await timed(own.variant, clocks)
-      if (isMeasured) own.runs.push(run)
-      else own.warm += run.milliseconds
+  const inOrder = () => orderOf(measured.length, round++).map((index) => at(measured, index))
+  while (round < warmups || measured.some(({ warm }) => warm < warmupTime)) {
+    // A variant that is warm does not wait for one whose runs are a hundred times shorter.
+    const isExtra = round >= warmups
+    for (const own of inOrder()) {
+      if (!isExtra || own.warm < warmupTime) own.warm += (await timed(own.variant, clocks)).milliseconds
     }
   }
-  while (round < warmups || measured.some(({ warm }) => warm < warmupTime)) await runAll(false)
-  for (let left = rounds; left > 0; left--) await runAll(true)
+  for (let left = rounds; left > 0; left--) {
+    for (const own of inOrder()) own.runs.push(await timed(own.variant, clocks))
+  }
   return measured.map(
     ({ variant: { name }, runs }): Measured => ({
       name,
