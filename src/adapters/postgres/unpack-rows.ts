@@ -24,10 +24,9 @@ function addRows(rows: Row[], shape: TableShape, packed: string): boolean {
   const { columns } = shape.table
   let at = 0
   while (at < bytes.length) {
-    const row: { id: number; version: number; [column: string]: Cell } = {
-      id: readNumber(bytes, at),
-      version: readNumber(bytes, at + NUMBER_BYTES),
-    }
+    const row: { id: number; version: number; [column: string]: Cell } = { ...shape.blank }
+    row.id = readNumber(bytes, at)
+    row.version = readNumber(bytes, at + NUMBER_BYTES)
     at += 2 * NUMBER_BYTES
     for (const { name, type } of columns) {
       const length = bytes.readInt32BE(at)

@@ -1,5 +1,5 @@
 /** The prepared tables of a handle: name, columns and column types. */
-import type { PhysicalColumn, PhysicalTable, PhysicalType } from '../../core/ports/storage.ts'
+import type { Cell, PhysicalColumn, PhysicalTable, PhysicalType, Row } from '../../core/ports/storage.ts'
 import { notBytesError, unknownColumnError, unpreparedError } from '../errors/storage-errors.ts'
 
 /** A prepared table with the two columns every table has put in front: `id`, `version`, then its own. */
@@ -8,6 +8,11 @@ export interface TableShape {
   readonly table: PhysicalTable
   readonly columns: readonly PhysicalColumn[]
   readonly types: ReadonlyMap<string, PhysicalType>
+  /**
+   * A row without cells. Rows of lists begin as copies of it: of an object literal of which most live the engine makes the next ones among
+   * its old objects, where they keep the bytes of their list. Of a copy it counts nothing.
+   */
+  readonly blank: Row
   /** Short text that identifies this name and these columns in this process: the key of cached statements. */
   readonly key: string
 }
@@ -36,7 +41,9 @@ export function createTableShapes(): TableShapes {
 export function toTableShape(table: PhysicalTable): TableShape {
   const columns: PhysicalColumn[] = [{ name: 'id', type: 'integer' }, { name: 'version', type: 'integer' }, ...table.columns]
   const types = new Map(columns.map((column) => [column.name, column.type]))
-  return { name: table.name, table, columns, types, key: keyOf(table.name, columns) }
+  const blank: { id: number; version: number; [column: string]: Cell } = { id: 0, version: 0 }
+  for (const { name } of table.columns) blank[name] = null
+  return { name: table.name, table, columns, types, blank, key: keyOf(table.name, columns) }
 }
 
 /** The same table with `id`, `version` and these columns only. Throws `internal` for an unknown column. */

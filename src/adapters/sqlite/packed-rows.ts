@@ -54,7 +54,9 @@ export function unpackRows(shape: TableShape, packed: RawRow | undefined): (Row 
   let at = 0
   while (at < listed.length) {
     const id = listed[at++]
-    const row: { id: number; version: number; [column: string]: Cell } = { id: Number(id), version: Number(listed[at++]) }
+    const row: { id: number; version: number; [column: string]: Cell } = { ...shape.blank }
+    row.id = Number(id)
+    row.version = Number(listed[at++])
     for (const { name } of columns) {
       const length = listed[at++] ?? -1
       if (length > Math.min(MAX_CELL_BYTES, bytes.length - end)) return undefined

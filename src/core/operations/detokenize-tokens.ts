@@ -63,6 +63,17 @@ export interface DetokenizeInput {
   readonly options?: DetokenizeOptions
 }
 
+/** A parsed parameter. A class, as the candidates of tokens are. */
+class ParsedParameter implements DetokenizeParameter {
+  readonly token: string
+  readonly redaction: Redaction
+
+  constructor(token: string, redaction: Redaction) {
+    this.token = token
+    this.redaction = redaction
+  }
+}
+
 /** A parsed request, before grants are checked. */
 export interface DetokenizeRequest {
   readonly parameters: readonly Required<DetokenizeParameter>[]
@@ -162,7 +173,7 @@ function toRecord({ token, redaction }: Required<DetokenizeParameter>, found: Vi
 function parseParameter(parameter: unknown, index: number): Required<DetokenizeParameter> {
   const given = typeof parameter === 'object' && parameter !== null ? parameter : {}
   const token = parseTokenText('token' in given ? given.token : undefined, index)
-  return { token, redaction: parseRedaction('redaction' in given ? given.redaction : undefined, index) }
+  return new ParsedParameter(token, parseRedaction('redaction' in given ? given.redaction : undefined, index))
 }
 
 /** With `continueOnError` it is thrown if all tokens are not found. */

@@ -1,10 +1,10 @@
 /** Decoys: reads that make a token without a row cost what a token with a hidden, expired or foreign row costs. */
 import type { StorageReads } from '../ports/storage.ts'
 import { TRANSIENTS } from '../schema/system-tables.ts'
-import { type CheckedCandidate, NO_ROW, type TokenCandidate } from './verify-candidates.ts'
+import { type CheckedCandidate, NO_ROW, TokenCandidate } from './verify-candidates.ts'
 
 /** A decoy is compared with a token check, so that its row is not reported as one that a digest found. */
-const NO_TOKEN = { kind: 'check', high: 0, low: 0 } as const
+const NO_TOKEN = { kind: 'check', pointers: undefined } as const
 
 /**
  * Returns a candidate for each of these, in the same table: one of the newest rows where the candidate had no row, and no row where it
@@ -12,11 +12,12 @@ const NO_TOKEN = { kind: 'check', high: 0, low: 0 } as const
  */
 export async function decoysOf(storage: StorageReads, failed: readonly CheckedCandidate[]): Promise<TokenCandidate[]> {
   const decoys: TokenCandidate[] = []
-  for (const [table, group] of groupByTable(failed)) {
-    const newest = await storage.find(table, { kind: 'all' }, { order: 'desc', limit: group.length, columns: [] })
+  for (const [name, group] of groupByTable(failed)) {
+    const newest = await storage.find(name, { kind: 'all' }, { order: 'desc', limit: group.length, columns: [] })
     for (const [k, { candidate, isFound }] of group.entries()) {
       const row = isFound ? undefined : newest[k % newest.length]
-      decoys.push({ ...candidate, row: row?.id ?? NO_ROW, expected: NO_TOKEN })
+      const { table, column, read } = candidate
+      decoys.push(new TokenCandidate(candidate.index, { table, column, read, row: row?.id ?? NO_ROW, expected: NO_TOKEN }))
     }
   }
   return decoys

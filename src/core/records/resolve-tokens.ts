@@ -10,7 +10,7 @@ import { required } from '../util/at.ts'
 import { ValueError } from '../values/column-type.ts'
 import { decoysOf } from './decoy-candidates.ts'
 import { findTokens } from './token-store.ts'
-import { type CheckedCandidate, NO_ROW, type Resolved, type TokenCandidate, verifyCandidates } from './verify-candidates.ts'
+import { type CheckedCandidate, NO_ROW, type Resolved, TokenCandidate, verifyCandidates } from './verify-candidates.ts'
 
 /** The result for one token: its value, an error of its own, or undefined if it is not a token. */
 export type Resolution<Found extends Resolved = Resolved> = Found | VaultError | undefined
@@ -146,21 +146,29 @@ interface PointerCandidates {
 function pointerCandidates({ barrier, layout }: ReadingContext, texts: readonly string[]): PointerCandidates {
   const { ring } = barrier
   const { words, wellFormed } = ring.decryptPointers(ring.lookupVersion, texts)
+  const expected = { kind: 'check', pointers: words } as const
   const pointers: TokenCandidate[] = []
   const others: TokenCandidate[] = []
+  // Neighbors are mostly of one column.
+  let of = -1
+  let found: TokenColumn | undefined
   for (let index = 0; index < texts.length; index++) {
-    const { objectId, row, checkHigh, checkLow } = readPointer(words, index)
+    const { objectId, row } = readPointer(words, index)
     const isPointer = wellFormed[index] === 1
-    const found = isPointer ? layout.tokenColumns.get(objectId) : undefined
-    const expected = { kind: 'check', high: checkHigh, low: checkLow } as const
+    if (objectId !== of) found = layout.tokenColumns.get(objectId)
+    of = objectId
     // Without a cell, reads row 0, which never exists, so that an invalid token takes as long as the token of a deleted record.
-    const candidate = found
-      ? { index, table: found.table, column: found.column, row, expected }
-      : missingCandidate(layout, 'check', { index, seed: objectId })
+    const candidate =
+      isPointer && found !== undefined
+        ? new TokenCandidate(index, { table: found.table, column: found.column, row, expected })
+        : missingCandidate(layout, 'check', { index, seed: objectId })
     if (candidate !== undefined) (isPointer ? pointers : others).push(candidate)
   }
   return { pointers, others }
 }
+
+/** A column that keeps tokens, and its table. */
+type TokenColumn = Pick<TokenCandidate, 'table' | 'column'>
 
 /**
  * Returns a candidate for a text that names no cell: row 0 of a column that keeps tokens in this way. The text decides which column, so
@@ -173,7 +181,7 @@ function missingCandidate(
 ): TokenCandidate | undefined {
   const columns = [...layout.tokenColumns.values()].filter(({ column }) => column.token?.keeps === keeps)
   const found = columns[seed % columns.length]
-  return found && { index, ...found, row: NO_ROW, expected: { kind: 'check', high: 0, low: 0 } }
+  return found && new TokenCandidate(index, { ...found, row: NO_ROW, expected: { kind: 'check', pointers: undefined } })
 }
 
 /** A text that has no resolution yet. */
@@ -198,7 +206,7 @@ async function derivedCandidates(
     for (const [k, { index, digest }] of possible.entries()) {
       const row = rows[k]
       if (row !== undefined)
-        candidates.push({ index, table, column, row: row.id, read: row, expected: { kind: 'value', digest } })
+        candidates.push(new TokenCandidate(index, { table, column, row: row.id, read: row, expected: { kind: 'value', digest } }))
     }
   }
   return candidates
@@ -243,7 +251,7 @@ async function storedCandidates(
     const location = locations[k]
     const found = location === undefined ? undefined : layout.tokenColumns.get(location.objectId)
     if (location !== undefined && found !== undefined) {
-      return [{ index, ...found, row: location.row, expected: { kind: 'text', text } }]
+      return [new TokenCandidate(index, { ...found, row: location.row, expected: { kind: 'text', text } })]
     }
     const none = isDerived.has(index) ? undefined : missingCandidate(layout, 'text', { index, seed: sumOf(text) })
     return none === undefined ? [] : [none]

@@ -10,6 +10,7 @@ import { bytesOfBody } from '../maintenance/row-bytes.ts'
 import type { Row, StorageReads } from '../ports/storage.ts'
 import type { ReadingContext } from '../row-access/reading-context.ts'
 import type { Column, Table } from '../schema/layout.ts'
+import { type Pointer, readPointer } from '../sealing/pointer.ts'
 import { required } from '../util/at.ts'
 import { sameBytes } from '../util/bytes.ts'
 import { present } from '../util/present.ts'
@@ -28,21 +29,42 @@ export interface Resolved {
 /** A row id that never exists: ids begin with 1. */
 export const NO_ROW = 0
 
-/** What a cell must contain for the token to be its token. */
+/** What a cell must contain for the token to be its token: the check of the pointer at the index of its text, a check of zero without pointers. */
 type ExpectedCell =
-  | { readonly kind: 'check'; readonly high: number; readonly low: number }
+  | { readonly kind: 'check'; readonly pointers: Uint32Array | undefined }
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'value'; readonly digest: Uint8Array }
 
-/** A cell whose token the text at `index` may be. */
-export interface TokenCandidate {
-  readonly index: number
+/** A cell that exists or not, and what is expected of it. */
+export interface CandidateCell {
   readonly table: Table
   readonly column: Column
   readonly row: number
   /** The row, if the look-up by digest read it already; undefined if it is read to verify the candidate. */
   readonly read?: Row | undefined
   readonly expected: ExpectedCell
+}
+
+/**
+ * A cell whose token the text at `index` may be. A class, as the two below: while a list is resolved all of its objects live, and of
+ * literals of which most live the engine makes the next ones among its old objects, where they keep what they refer to.
+ */
+export class TokenCandidate implements CandidateCell {
+  readonly index: number
+  readonly table: Table
+  readonly column: Column
+  readonly row: number
+  readonly read: Row | undefined
+  readonly expected: ExpectedCell
+
+  constructor(index: number, { table, column, row, read, expected }: CandidateCell) {
+    this.index = index
+    this.table = table
+    this.column = column
+    this.row = row
+    this.read = read
+    this.expected = expected
+  }
 }
 
 /** A candidate whose row was read. */
@@ -54,6 +76,37 @@ export interface CheckedCandidate {
   readonly isFound: boolean
   /** The opened cell, also if it is not verified; the error of a row that failed authentication; undefined without a cell to open. */
   readonly resolution: Resolved | VaultError | undefined
+}
+
+/** A candidate whose cell was opened, and the cell. `row` is undefined for a transient value. */
+class OpenedCandidate implements CheckedCandidate, Resolved {
+  readonly candidate: TokenCandidate
+  readonly row: Row | undefined
+  readonly value: unknown
+  readonly isVerified: boolean
+
+  constructor(candidate: TokenCandidate, { row, value }: Pick<Resolved, 'row' | 'value'>, isVerified: boolean) {
+    this.candidate = candidate
+    this.row = row
+    this.value = value
+    this.isVerified = isVerified
+  }
+
+  get table(): Table {
+    return this.candidate.table
+  }
+
+  get column(): Column {
+    return this.candidate.column
+  }
+
+  get isFound(): boolean {
+    return true
+  }
+
+  get resolution(): Resolved {
+    return this
+  }
 }
 
 /** Reads the cells of candidates, one table or one transient column at a time. Returns them with what they hold. */
@@ -126,28 +179,43 @@ function checkRows(
   { group, rows }: { readonly group: readonly TokenCandidate[]; readonly rows: readonly (Row | undefined)[] },
 ): CheckedCandidate[] {
   const cursor = openRows(barrier, table, present(rows))
+  const checked: CheckedCandidate[] = new Array(group.length)
+  let hasDigests = false
   let next = 0
-  const checked = group.map((candidate, index): CheckedCandidate => {
+  for (let index = 0; index < group.length; index++) {
+    const candidate = required(group[index])
     const row = rows[index]
-    if (row === undefined) return missing(candidate)
-    try {
-      cursor.to(next++)
-    } catch (error) {
-      if (error instanceof VaultError) return { candidate, isFound: true, isVerified: true, resolution: error }
-      throw error
-    }
-    const { column } = candidate
-    const value = cursor.value(column)
-    const isVerified = value !== null && holdsExpected(cursor, candidate)
-    return { candidate, isFound: true, isVerified, resolution: { table, column, value, row } }
-  })
-  return group.some(({ expected }) => expected.kind === 'value') ? compareDigests(barrier, checked) : checked
+    if (candidate.expected.kind === 'value') hasDigests = true
+    checked[index] = row === undefined ? missing(candidate) : checkRow(cursor, candidate, { row, index: next++ })
+  }
+  return hasDigests ? compareDigests(barrier, checked) : checked
+}
+
+/** Opens one row, which has this index among the rows of the cursor. */
+function checkRow(
+  cursor: OpenRows,
+  candidate: TokenCandidate,
+  { row, index }: { readonly row: Row; readonly index: number },
+): CheckedCandidate {
+  try {
+    cursor.to(index)
+  } catch (error) {
+    if (error instanceof VaultError) return { candidate, isFound: true, isVerified: true, resolution: error }
+    throw error
+  }
+  const value = cursor.value(candidate.column)
+  const isVerified = value !== null && holdsExpected(cursor, candidate)
+  return new OpenedCandidate(candidate, { row, value }, isVerified)
 }
 
 /** Returns the row of each candidate, in order; undefined if it does not exist. Reads those that were not read yet. */
 function readRows(storage: StorageReads, table: Table, group: readonly TokenCandidate[]): Promise<readonly (Row | undefined)[]> {
-  if (group.some(({ read }) => read !== undefined)) return readRest(storage, table, group)
-  const ids = group.map(({ row }) => row)
+  const ids: number[] = new Array(group.length)
+  for (let index = 0; index < group.length; index++) {
+    const { row, read } = required(group[index])
+    if (read !== undefined) return readRest(storage, table, group)
+    ids[index] = row
+  }
   return storage.get(table.physical.name, ids)
 }
 
@@ -164,10 +232,12 @@ async function readRest(
 }
 
 /** True if the opened cell contains what the candidate expects. Digests are compared later, all at once. */
-function holdsExpected(cursor: OpenRows, { column, expected }: TokenCandidate): boolean {
+function holdsExpected(cursor: OpenRows, { index, column, expected }: TokenCandidate): boolean {
   switch (expected.kind) {
-    case 'check':
-      return cursor.hasTokenCheck(column, expected.high, expected.low)
+    case 'check': {
+      const { checkHigh, checkLow } = pointerAt(expected.pointers, index)
+      return cursor.hasTokenCheck(column, checkHigh, checkLow)
+    }
     case 'text':
       return cursor.tokenText(column) === expected.text
     case 'value':
@@ -176,6 +246,13 @@ function holdsExpected(cursor: OpenRows, { column, expected }: TokenCandidate): 
       return unreachable(expected)
   }
 }
+
+/** Returns the part of the pointer at an index that cells repeat. */
+function pointerAt(pointers: Uint32Array | undefined, index: number): Pick<Pointer, 'checkHigh' | 'checkLow'> {
+  return pointers === undefined ? NO_CHECK : readPointer(pointers, index)
+}
+
+const NO_CHECK = { checkHigh: 0, checkLow: 0 }
 
 /** Returns the candidates, verified only if the digest of the opened value is the expected one. Reports rows that a digest found without having its value. */
 function compareDigests(barrier: Barrier, checked: readonly CheckedCandidate[]): CheckedCandidate[] {
@@ -187,7 +264,7 @@ function compareDigests(barrier: Barrier, checked: readonly CheckedCandidate[]):
     const digest = digests.get(one)
     if (digest !== undefined && sameBytes(digest, expected.digest)) return one
     barrier.reportMismatch?.({ table, column, row: one.candidate.row })
-    return { ...one, isVerified: false }
+    return new OpenedCandidate(one.candidate, resolution, false)
   })
 }
 
@@ -220,13 +297,14 @@ async function verifyTransients(
     const one = found[index]
     if (rows[index] === undefined) return missing(candidate)
     if (one === undefined) return { candidate, isFound: true, isVerified: false, resolution: undefined }
-    const { table, expected } = candidate
+    const { expected } = candidate
+    const { checkHigh, checkLow } = expected.kind === 'check' ? pointerAt(expected.pointers, candidate.index) : NO_CHECK
     const isToken =
       expected.kind === 'check'
-        ? one.text === undefined && one.high === expected.high && one.low === expected.low
+        ? one.text === undefined && one.high === checkHigh && one.low === checkLow
         : expected.kind === 'text' && one.text === expected.text
     const isVerified = isToken && one.expiresAt > now
-    return { candidate, isFound: true, isVerified, resolution: { table, column, value: one.value, row: undefined } }
+    return new OpenedCandidate(candidate, { row: undefined, value: one.value }, isVerified)
   })
 }
 

@@ -12,9 +12,21 @@ import type { Resolution } from './resolve-tokens.ts'
 import { resolveTokens } from './resolve-tokens.ts'
 import type { Resolved } from './verify-candidates.ts'
 
-/** The value of a token, and the caller's access to its record. */
-export interface VisibleToken extends Resolved {
+/** The value of a token, and the caller's access to its record. A class, as candidates are. */
+export class VisibleToken implements Resolved {
+  readonly table: Table
+  readonly column: Column
+  readonly value: unknown
+  readonly row: Row | undefined
   readonly access: RowAccess
+
+  constructor({ table, column, value, row }: Resolved, access: RowAccess) {
+    this.table = table
+    this.column = column
+    this.value = value
+    this.row = row
+    this.access = access
+  }
 }
 
 /** The result for one token and one caller. */
@@ -79,19 +91,19 @@ function keepVisible(context: CallerContext, found: readonly Resolution[], needs
     if (one === undefined) return undefined
     if (one instanceof VaultError) return isErrorVisible(context, one) ? one : undefined
     const access = accessOf(one)
-    const { table, column, value, row } = one
+    const { column } = one
     if (column !== of || access !== by) {
       of = column
       by = access
       isGranted = needsOf(column).every((need) => access.meets(need))
     }
-    return isGranted ? { table, column, value, row, access } : undefined
+    return isGranted ? new VisibleToken(one, access) : undefined
   })
 }
 
 /** Returns a function for the caller's access to each resolved cell. Access is evaluated one table at a time. */
 function rowAccessOf(context: CallerContext, found: readonly Resolution[]): (resolved: Resolved) => RowAccess {
-  const conditional = found.filter((one) => isRecord(one) && context.access.table(one.table).conditions.length > 0)
+  const conditional = conditionalCells(context, found)
   if (conditional.length === 0) return accessOfTables(context)
   const byRow = new Map<Row, RowAccess>()
   for (const [table, rows] of recordsByTable(conditional)) {
@@ -117,9 +129,19 @@ function accessOfTables({ access }: CallerContext): (resolved: Resolved) => RowA
   }
 }
 
-/** True for a cell. */
-function isRecord(one: Resolution): one is Resolved {
-  return one !== undefined && !(one instanceof VaultError)
+/** Returns the cells of tables in which conditions decide. Neighbors are mostly of one table. */
+function conditionalCells({ access }: CallerContext, found: readonly Resolution[]): Resolved[] {
+  const cells: Resolved[] = []
+  let of: Table | undefined
+  let isConditional = false
+  for (const one of found) {
+    if (one === undefined || one instanceof VaultError) continue
+    const { table } = one
+    if (table !== of) isConditional = access.table(table).conditions.length > 0
+    of = table
+    if (isConditional) cells.push(one)
+  }
+  return cells
 }
 
 /** Returns the access to a transient value, or to any row if there are no conditions. A transient value has no record, so no condition is true for it. */

@@ -1,5 +1,6 @@
 /** A growing byte buffer, and functions that read numbers and UTF-8 from bytes. */
 import { VaultError } from '../errors.ts'
+import { readShortAscii, SHORT_ASCII_BYTES } from './short-text.ts'
 
 /** The encoder of the Encoding standard, which every JavaScript runtime has as a global. */
 declare const TextEncoder: new () => {
@@ -142,6 +143,8 @@ const FEW_BYTES = 32
 /** Returns the text of `bytes[start .. end)`, which `ByteWriter.utf8` wrote. Throws `internal` if `end` is beyond the bytes. */
 export function readUtf8(bytes: Uint8Array, start: number, end: number): string {
   if (end > bytes.length) throw beyond(end, bytes)
+  const short = end - start > SHORT_ASCII_BYTES ? undefined : readShortAscii(bytes, start, end - start)
+  if (short !== undefined) return short
   const units = end - start > FEW_BYTES ? undefined : readShortUnits(bytes, start, end)
   return units === undefined ? DECODER.decode(bytes.subarray(start, end)) : String.fromCharCode(...units)
 }

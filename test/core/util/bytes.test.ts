@@ -46,6 +46,21 @@ describe('UTF-8', () => {
     )
   })
 
+  it('is read in every short length, with and without a character that is not ASCII', () => {
+    const around = Array.from({ length: 80 }, (_, index) => 0x21 + index)
+    const bytes = Uint8Array.from(around)
+    for (let start = 0; start < 3; start++)
+      for (let length = 0; length <= 40; length++) {
+        const text = String.fromCharCode(...around.slice(start, start + length))
+        expect(readUtf8(bytes, start, start + length)).toBe(text)
+        for (let at = 0; at < length; at++) {
+          const mixed = `${text.slice(0, at)}é${text.slice(at + 1)}`
+          const written = Buffer.concat([Buffer.from('~~'), Buffer.from(mixed), Buffer.from('~~')])
+          expect(readUtf8(written, 2, written.length - 2)).toBe(mixed)
+        }
+      }
+  })
+
   it.each([
     ['every code point up to U+FFFF', 0, 0xffff],
     ['code points beyond it', 0x10000, 0x10fff],
