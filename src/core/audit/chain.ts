@@ -6,9 +6,9 @@ import { type ByteWriter, toHex } from '../util/bytes.ts'
 import { toTimestamp } from '../util/timestamp.ts'
 import type { ChainHead } from './chain-head.ts'
 import { toRowId } from './chain-position.ts'
-import { eventText } from './encode-event.ts'
 import type { EventDraft } from './event.ts'
 import { hashPrefixed, LEAF_PREFIX, MerkleBuilder } from './merkle.ts'
+import { writeEvent } from './write-event.ts'
 
 /** The chain to append to, and what events contain besides their drafts. */
 export interface ChainInput {
@@ -48,7 +48,7 @@ export function chainEvents(drafts: readonly EventDraft[], input: ChainInput): C
   const ids = drafts.map((_, index) => toRowId({ chain, sequence: before + 1 + index }))
   const changeIDs = input.changeIDsOf(ids)
   const tree = new MerkleBuilder(hash, head?.tree)
-  let previous = head?.digest ?? ''
+  let previous: string | Uint8Array = head?.digest ?? ''
   let time = head?.at ?? 0n
   // Space for the prefix of the first leaf.
   out.u8(LEAF_PREFIX)
@@ -57,13 +57,14 @@ export function chainEvents(drafts: readonly EventDraft[], input: ChainInput): C
     const position = { chain, sequence: before + 1 + index, previous }
     const place = { v: 1, position, changeID: at(changeIDs, index), timestamp: toTimestamp(time), vaultID, accountID } as const
     const start = out.length
-    out.utf8(eventText(draft, place))
+    writeEvent(out, draft, place)
     const leaf = hashWritten(hash, out, start)
     tree.append(leaf)
-    previous = toHex(leaf)
+    previous = leaf
     return { id: at(ids, index), at: time, bytes: out.bytes.subarray(start, out.length) }
   })
-  return { rows, head: { chain, sequence: before + drafts.length, digest: previous, at: time, tree: tree.tree(), keys } }
+  const digest = typeof previous === 'string' ? previous : toHex(previous)
+  return { rows, head: { chain, sequence: before + drafts.length, digest, at: time, tree: tree.tree(), keys } }
 }
 
 /**
