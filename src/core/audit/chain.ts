@@ -22,17 +22,17 @@ export interface ChainInput {
   readonly hash: Hash
   /** Root keys and generation of the catalog for the new head. */
   readonly keys: RootKeySet
-  /** Where the events are written, after what it contains. Their bytes are views of it. */
+  /** Where the events are written side by side, after one byte more than it contains. */
   readonly out: ByteWriter
   /** Returns the ids of the events with these row ids, in order. */
   changeIDsOf(rows: readonly number[]): readonly string[]
 }
 
-/** An event as a row, not yet sealed. `bytes` is what the digest is of, `at` the time in nanoseconds since 1970. */
+/** An event as a row, not yet sealed. `end` is where its bytes end in what was written, `at` the time in nanoseconds since 1970. */
 export interface ChainedRow {
   readonly id: number
   readonly at: bigint
-  readonly bytes: Uint8Array
+  readonly end: number
 }
 
 /** The rows to insert, and the new head of the chain. */
@@ -61,7 +61,7 @@ export function chainEvents(drafts: readonly EventDraft[], input: ChainInput): C
     const leaf = hashWritten(hash, out, start)
     tree.append(leaf)
     previous = leaf
-    return { id: at(ids, index), at: time, bytes: out.bytes.subarray(start, out.length) }
+    return { id: at(ids, index), at: time, end: out.length }
   })
   const digest = typeof previous === 'string' ? previous : toHex(previous)
   return { rows, head: { chain, sequence: before + drafts.length, digest, at: time, tree: tree.tree(), keys } }
