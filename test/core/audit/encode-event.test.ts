@@ -46,14 +46,14 @@ it.each([
   ['a long text', 'x'.repeat(70_000)],
 ])('escapes %s as JSON does', (_what, text) => {
   for (const event of EVENTS) {
-    const event = {
+    const written = {
       ...event,
       message: text,
       table: text,
       vaultID: text,
       context: { ...event.context, actor: text, requestID: text },
     }
-    expect(textOf(event)).toBe(sortedText(written))
+    expect(textOf(written)).toBe(sortedText(written))
   }
 })
 
