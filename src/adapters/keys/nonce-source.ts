@@ -1,6 +1,6 @@
 /** The random bytes of nonces. A restored copy of the process (a snapshot of a virtual machine, CRIU) draws other ones. */
 import { randomFillSync } from 'node:crypto'
-import { at } from '../../core/util/at.ts'
+import { required } from '../../core/util/at.ts'
 import { fillFromKernel } from '../system/kernel-random.ts'
 import { HALF_BYTES } from './xaes-key.ts'
 
@@ -46,7 +46,7 @@ export function createNonceSource({ platform, kernel }: NonceGenerators): NonceS
       platform(pool, 0, POOL_BYTES)
       used = 0
     }
-    for (let i = 0; i < count; i++) target[offset + i] = at(pool, used + i)
+    for (let i = 0; i < count; i++) target[offset + i] = required(pool[used + i])
     used += count
   }
   return {
@@ -54,7 +54,7 @@ export function createNonceSource({ platform, kernel }: NonceGenerators): NonceS
     fill(target, offset, count) {
       fillPlatform(target, offset, count)
       for (let start = offset; start < offset + count; start += HALF_BYTES) {
-        for (let i = 0; i < HALF_BYTES; i++) target[start + i] = at(target, start + i) ^ at(fresh, i)
+        for (let i = 0; i < HALF_BYTES; i++) target[start + i] = required(target[start + i]) ^ required(fresh[i])
       }
     },
   }

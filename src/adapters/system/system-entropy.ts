@@ -23,13 +23,21 @@ function createEntropy(): Entropy {
         pool = randomFillSync(pool ?? new Uint8Array(POOL_BYTES))
         used = 0
       }
-      const taken = pool.slice(used, used + count)
-      // Returned bytes can become part of a token, so no copy is kept.
-      pool.fill(0, used, used + count)
+      const taken = takeFrom(pool, used, count)
       used += count
       return taken
     },
   }
+}
+
+/** Returns bytes of the pool. They can become part of a token, so the pool keeps no copy. Most are few, and a loop costs half of two calls for them. */
+function takeFrom(pool: Uint8Array, from: number, count: number): Uint8Array {
+  const taken = new Uint8Array(count)
+  for (let i = 0; i < count; i++) {
+    taken[i] = pool[from + i] ?? 0 // Exists: the pool has so many bytes left.
+    pool[from + i] = 0
+  }
+  return taken
 }
 
 /** Returns bytes that a restored copy of the process does not repeat, in memory of their own. */

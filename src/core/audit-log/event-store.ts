@@ -18,7 +18,7 @@ import { openEntries, sealAppended } from '../sealing/audit-entry.ts'
 import { readVersion } from '../sealing/envelope.ts'
 import { at } from '../util/at.ts'
 import { ByteWriter, toHex } from '../util/bytes.ts'
-import { slabItem } from '../util/slab.ts'
+import { slabItem, slabStart } from '../util/slab.ts'
 import { createChangeIds } from './change-ids.ts'
 import { createKnownHeads } from './known-heads.ts'
 
@@ -201,9 +201,12 @@ export function createEventStore(ports: EventStorePorts): EventStore {
       hash,
       changeIDsOf,
     })
-    const eventBytes = scratch.length
     writeHead(scratch, head)
-    const plaintexts = [...rows.map(({ bytes }) => bytes), scratch.written().subarray(eventBytes)]
+    // They lie side by side, after the prefix of the first leaf.
+    const ends = new Uint32Array(rows.length + 1)
+    for (let i = 0; i < rows.length; i++) ends[i] = at(rows, i).end - 1
+    ends[rows.length] = scratch.length - 1
+    const plaintexts = { bytes: scratch.bytes.subarray(1, scratch.length), ends, count: ends.length }
     // Sealing copies them, so the memory serves the next events, unless these were uncommonly long.
     if (scratch.bytes.length > MAX_SCRATCH_BYTES) scratch = new ByteWriter(SCRATCH_BYTES)
     const sealed = sealAppended(barrier, { chain, ids: rows.map(({ id }) => id), plaintexts })
@@ -211,7 +214,7 @@ export function createEventStore(ports: EventStorePorts): EventStore {
       events: rows.map(({ id, at: nanoseconds }, index) => ({ id, at: nanoseconds, body: slabItem(sealed, index) })),
       head,
       // A copy of its own, because it is kept longer than the events.
-      body: slabItem(sealed, rows.length).slice(),
+      body: sealed.bytes.slice(slabStart(sealed, rows.length), slabStart(sealed, rows.length + 1)),
       appended: { sequence: head.sequence, row: at(rows, rows.length - 1).id, digest: head.digest },
     }
   }

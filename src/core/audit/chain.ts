@@ -6,9 +6,9 @@ import { type ByteWriter, toHex } from '../util/bytes.ts'
 import { toTimestamp } from '../util/timestamp.ts'
 import type { ChainHead } from './chain-head.ts'
 import { toRowId } from './chain-position.ts'
-import { eventText } from './encode-event.ts'
 import type { EventDraft } from './event.ts'
 import { hashPrefixed, LEAF_PREFIX, MerkleBuilder } from './merkle.ts'
+import { writeEvent } from './write-event.ts'
 
 /** The chain to append to, and what events contain besides their drafts. */
 export interface ChainInput {
@@ -22,17 +22,17 @@ export interface ChainInput {
   readonly hash: Hash
   /** Root keys and generation of the catalog for the new head. */
   readonly keys: RootKeySet
-  /** Where the events are written, after what it contains. Their bytes are views of it. */
+  /** Where the events are written side by side, after one byte more than it contains. */
   readonly out: ByteWriter
   /** Returns the ids of the events with these row ids, in order. */
   changeIDsOf(rows: readonly number[]): readonly string[]
 }
 
-/** An event as a row, not yet sealed. `bytes` is what the digest is of, `at` the time in nanoseconds since 1970. */
+/** An event as a row, not yet sealed. `end` is where its bytes end in what was written, `at` the time in nanoseconds since 1970. */
 export interface ChainedRow {
   readonly id: number
   readonly at: bigint
-  readonly bytes: Uint8Array
+  readonly end: number
 }
 
 /** The rows to insert, and the new head of the chain. */
@@ -48,7 +48,7 @@ export function chainEvents(drafts: readonly EventDraft[], input: ChainInput): C
   const ids = drafts.map((_, index) => toRowId({ chain, sequence: before + 1 + index }))
   const changeIDs = input.changeIDsOf(ids)
   const tree = new MerkleBuilder(hash, head?.tree)
-  let previous = head?.digest ?? ''
+  let previous: string | Uint8Array = head?.digest ?? ''
   let time = head?.at ?? 0n
   // Space for the prefix of the first leaf.
   out.u8(LEAF_PREFIX)
@@ -57,13 +57,14 @@ export function chainEvents(drafts: readonly EventDraft[], input: ChainInput): C
     const position = { chain, sequence: before + 1 + index, previous }
     const place = { v: 1, position, changeID: at(changeIDs, index), timestamp: toTimestamp(time), vaultID, accountID } as const
     const start = out.length
-    out.utf8(eventText(draft, place))
+    writeEvent(out, draft, place)
     const leaf = hashWritten(hash, out, start)
     tree.append(leaf)
-    previous = toHex(leaf)
-    return { id: at(ids, index), at: time, bytes: out.bytes.subarray(start, out.length) }
+    previous = leaf
+    return { id: at(ids, index), at: time, end: out.length }
   })
-  return { rows, head: { chain, sequence: before + drafts.length, digest: previous, at: time, tree: tree.tree(), keys } }
+  const digest = typeof previous === 'string' ? previous : toHex(previous)
+  return { rows, head: { chain, sequence: before + drafts.length, digest, at: time, tree: tree.tree(), keys } }
 }
 
 /**

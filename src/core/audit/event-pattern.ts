@@ -10,7 +10,7 @@ export type EventLinks = Pick<ChainedEvent, 'position' | 'changeID' | 'timestamp
 const MAX_MATCHED = 1_000_000
 
 /*
- * Parts of the pattern, which captures the links in their order. It matches only text that `eventText` writes of an event that `eventShape` accepts, and leaves out what is
+ * Parts of the pattern, which captures the links in their order. It matches only text that `writeEvent` writes of an event that `eventShape` accepts, and leaves out what is
  * rare: escapes other than of quotes and backslashes, and numbers of 15 digits and more. Such text is parsed.
  */
 const PLAIN = String.raw`[\x20\x21\x23-\x5b\x5d-\x7f]*`

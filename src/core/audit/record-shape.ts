@@ -25,6 +25,21 @@ export function recordShape(given: unknown, shape: RecordedShape, isName: IsName
   return JSON.stringify(fold(given, shape, isName))
 }
 
+/** The same for the input of an operation. The members of `options` are recorded after the others; those that it has itself are not overridden. */
+export function recordInput(given: Readonly<Record<string, unknown>>, shape: Members, isName: IsName): string {
+  const folded = new Folded(shape, isName)
+  const { options } = given
+  for (const name of Object.keys(given)) {
+    if (name !== 'options' && !folded.add(name, given[name])) return JSON.stringify(folded.members)
+  }
+  if (typeof options === 'object' && options !== null) {
+    for (const [name, value] of Object.entries(options)) {
+      if ((name === 'options' || !Object.hasOwn(given, name)) && !folded.add(name, value)) break
+    }
+  }
+  return JSON.stringify(folded.members)
+}
+
 function fold(part: unknown, shape: RecordedShape, isName: IsName): unknown {
   if (shape === 'omitted') return REPLACED
   if (shape === 'value')
@@ -51,11 +66,33 @@ function fold(part: unknown, shape: RecordedShape, isName: IsName): unknown {
 
 function foldOne(part: unknown, shape: Members, isName: IsName): unknown {
   if (!isPlain(part)) return REPLACED
-  return foldMembers(part, (name, value) => {
-    const memberShape = Object.hasOwn(shape, name) ? shape[name] : undefined
-    if (memberShape === 'omitted') return undefined
-    return memberShape === undefined ? [UNKNOWN_NAME, REPLACED] : [name, fold(value, memberShape, isName)]
-  })
+  const folded = new Folded(shape, isName)
+  for (const name of Object.keys(part)) if (!folded.add(name, part[name])) break
+  return folded.members
+}
+
+/** An object as it is recorded, member by member. A class, because each operation makes one. */
+class Folded {
+  readonly members: Record<string, unknown> = {}
+  readonly #shape: Members
+  readonly #isName: IsName
+  #count = 0
+
+  constructor(shape: Members, isName: IsName) {
+    this.#shape = shape
+    this.#isName = isName
+  }
+
+  /** Adds a member; one that is undefined is left out. Returns false if it is one too many. */
+  add(name: string, value: unknown): boolean {
+    if (value === undefined) return true
+    if (++this.#count > MAX_MEMBERS) return false
+    const shape = Object.hasOwn(this.#shape, name) ? this.#shape[name] : undefined
+    // Assigned, because the name is one of the shape or *UNKNOWN*: none is one that an object inherits.
+    if (shape === undefined) this.members[UNKNOWN_NAME] = REPLACED
+    else if (shape !== 'omitted') this.members[name] = fold(value, shape, this.#isName)
+    return true
+  }
 }
 
 function foldColumns(columns: unknown, isName: IsName): unknown {
@@ -65,23 +102,22 @@ function foldColumns(columns: unknown, isName: IsName): unknown {
       (first) => (name) => Object.is(first, name),
       (name) => (isKnown(name, isName) ? name : REPLACED),
     )
-  return isPlain(columns) ? foldMembers(columns, (name) => [isName(name) ? name : UNKNOWN_NAME, REPLACED]) : REPLACED
+  return isPlain(columns) ? foldNames(columns, isName) : REPLACED
 }
 
 function isKnown(name: unknown, isName: IsName): boolean {
   return typeof name === 'string' && isName(name)
 }
 
-/** Replaces the members of an object, in order. Members that are undefined, before or after, are left out. */
-function foldMembers(part: object, foldMember: (name: string, value: unknown) => readonly [string, unknown] | undefined): object {
+/** Replaces the values of an object, and the names that the schema does not have. */
+function foldNames(part: Readonly<Record<string, unknown>>, isName: IsName): object {
   const folded: Record<string, unknown> = {}
   let count = 0
-  for (const [name, value] of Object.entries(part)) {
-    if (value === undefined) continue
+  for (const name of Object.keys(part)) {
+    if (part[name] === undefined) continue
     if (++count > MAX_MEMBERS) break
-    const entry = foldMember(name, value)
-    // Assigned, because an entry has a name of a shape, of the schema or *UNKNOWN*: none is one that an object inherits.
-    if (entry !== undefined) folded[entry[0]] = entry[1]
+    // Assigned, because the name is one of the schema or *UNKNOWN*: none is one that an object inherits.
+    folded[isName(name) ? name : UNKNOWN_NAME] = REPLACED
   }
   return folded
 }

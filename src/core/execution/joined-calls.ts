@@ -76,10 +76,20 @@ interface Group<Context, Request, Result> {
   run(): Promise<void>
 }
 
+/** The group of one operation, access and kind. */
+interface Latest<Context> {
+  readonly joined: object
+  readonly access: object
+  readonly kind: string
+  readonly group: Group<Context, never, unknown>
+}
+
 /** Returns the joined calls of a vault. */
 export function createJoinedCalls<Context extends CallContext>(scheduler: Scheduler): JoinedCalls<Context> {
   const numberOf = numbering()
   let gathering = new Map<string, Group<Context, never, unknown>>()
+  // The group that a call joined last in this turn: neighbors mostly have the same.
+  let latest: Latest<Context> | undefined
   let inProgress = 0
   // Requests of one turn begin one after the other, so the first of them seem to be few. They are many if the last ones were.
   let joinedNow = 0
@@ -91,15 +101,29 @@ export function createJoinedCalls<Context extends CallContext>(scheduler: Schedu
     const groups = gathering
     // A new map: one that is cleared refers from its former table to the next, so that garbage of all turns outlives short collections.
     gathering = new Map()
+    latest = undefined
     for (const group of groups.values()) void group.run()
   }
 
   function begin<Request, Result>(key: string, joined: Joined<Context, Request, Result>): Group<Context, Request, Result> {
     // The groups run even if the scheduler fails, because their callers wait for them.
     if (gathering.size === 0) void scheduler.yield().then(runAll, runAll)
-    const group = createGroup(joined, () => gathering.delete(key))
+    const group = createGroup(joined, () => {
+      latest = undefined
+      gathering.delete(key)
+    })
     gathering.set(key, group)
     return group
+  }
+
+  /** Returns the group of calls of one operation, access and kind in this turn. */
+  function groupOf<Request, Result>(
+    joined: Joined<Context, Request, Result>,
+    access: object,
+    kind: string,
+  ): Group<Context, never, unknown> {
+    const key = `${numberOf(joined)} ${numberOf(access)} ${kind}`
+    return gathering.get(key) ?? begin(key, joined)
   }
 
   return {
@@ -114,10 +138,12 @@ export function createJoinedCalls<Context extends CallContext>(scheduler: Schedu
       const kind = isWorthIt ? joined?.groupOf(request) : undefined
       if (joined === undefined || kind === undefined) return undefined
       joinedNow++
-      const key = `${numberOf(joined)} ${numberOf(context.access)} ${kind}`
-      // The key names the operation, so all calls of a group have its types.
-      const known = gathering.get(key) as Group<Context, Request, Result> | undefined
-      return (known ?? begin(key, joined)).add({ context, request })
+      const { access } = context
+      const isLikeLatest = latest?.joined === joined && latest.access === access && latest.kind === kind
+      if (!isLikeLatest) latest = { joined, access, kind, group: groupOf(joined, access, kind) }
+      // The operation is the same, so all calls of a group have its types.
+      const group = latest?.group as Group<Context, Request, Result>
+      return group.add({ context, request })
     },
   }
 }

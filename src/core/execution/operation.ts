@@ -1,6 +1,6 @@
 /** The contract of operations. Each public operation is one value with all its properties. */
 import type { ActionType, ResourceType } from '../audit/event.ts'
-import type { RecordedShape } from '../audit/record-shape.ts'
+import type { Members } from '../audit/record-shape.ts'
 import type { OperationContext, ParsingContext } from './context.ts'
 import type { EventBuilder } from './event-builder.ts'
 import type { Joined } from './joined-calls.ts'
@@ -18,7 +18,7 @@ export interface Operation<Given, Request, Result> {
   /** First word of its errors: "Insert" in "Insert failed." */
   readonly verb: string
   /** The members of the input that events record. Members of `options` are recorded like the other members. */
-  readonly recorded: RecordedShape
+  readonly recorded: Members
   /** The HTTP status of `not_found`, if the specification documents no 404 for the operation. */
   readonly notFoundStatus?: 400
   /** Returns the typed request of untrusted input. Throws `invalid_request`, `out_of_range`, `limit_exceeded`, or `not_found` for a table. */

@@ -1,5 +1,5 @@
 /** What an event records of the input of an operation: its shape, and names of the schema. */
-import { recordShape } from '../audit/record-shape.ts'
+import { recordInput } from '../audit/record-shape.ts'
 import type { SessionContext } from './context.ts'
 import type { NamesRead } from './event-builder.ts'
 import type { Operation } from './operation.ts'
@@ -11,9 +11,7 @@ export function recordedInput(
   given: object,
 ): string {
   try {
-    const { options, ...members }: { readonly options?: unknown } = given
-    const input = typeof options === 'object' && options !== null ? { ...members, ...options, ...members } : members
-    return recordShape(input, recorded, (text) => layout.names.has(text))
+    return recordInput({ ...given }, recorded, (text) => layout.names.has(text))
   } catch {
     return ''
   }

@@ -178,7 +178,7 @@ const MAX_IDS_TO_JOIN = 16
 function groupOfFew({ table, redaction, asTokens, refusesLowered, files, fields, which }: GetRequest): string | undefined {
   const isSimple = fields === undefined && !refusesLowered && !files.downloadURL && 'ids' in which && isWhole(which)
   return isSimple && which.ids.length <= MAX_IDS_TO_JOIN
-    ? [table.name, redaction, asTokens, files.returnFileMetadata].join(' ')
+    ? `${table.name} ${redaction} ${asTokens} ${files.returnFileMetadata}`
     : undefined
 }
 

@@ -40,7 +40,7 @@ export interface AppendedEntries {
   /** Row ids of the events. */
   readonly ids: readonly number[]
   /** The plaintexts of the events, in order, and then that of the head. */
-  readonly plaintexts: readonly Uint8Array[]
+  readonly plaintexts: Slab
 }
 
 /** Returns the sealed events, in order, and then the sealed head: one call for all, because a call costs as much as an event. */
@@ -51,7 +51,7 @@ export function sealAppended({ ring, vault }: Omit<AuditAddress, 'kind'>, { chai
     writeAddress(associatedData, i, { vault, objectId: AUDIT_OBJECT_IDS.event, id: required(ids[i]), version })
   }
   writeAddress(associatedData, ids.length, { vault, objectId: AUDIT_OBJECT_IDS.head, id: chain, version })
-  return ring.seal(PURPOSE, writeHeader(version), toSlab(plaintexts), associatedData)
+  return ring.seal(PURPOSE, writeHeader(version), plaintexts, associatedData)
 }
 
 /** Returns the plaintext of each entry, in order. An entry that was changed or moved does not open; the others do. */

@@ -8,7 +8,7 @@ declare const TextEncoder: new () => {
 }
 const ENCODER = new TextEncoder()
 
-/** Length up to which units are written one by one: calling the encoder takes as long. */
+/** Length up to which units and bytes are written one by one: calling the encoder, or the function that copies, takes as long. */
 const FEW_UNITS = 32
 
 /**
@@ -16,6 +16,14 @@ const FEW_UNITS = 32
  * costs several times as much as a copy.
  */
 const HEAP_BYTES = 64
+
+/** Units that JSON escapes: a quote, a backslash, and those before the first printed one. */
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const FIRST_PRINTED = 0x20
+
+/** Numbers up to which digits are computed with 32-bit integers. */
+const MAX_SMALL = 0x7fff_ffff
 
 /** Appends numbers, texts and byte strings to one buffer, which grows as needed. */
 export class ByteWriter {
@@ -89,9 +97,12 @@ export class ByteWriter {
 
   /** Writes bytes unchanged. */
   raw(source: Uint8Array): void {
-    this.reserve(source.length)
-    this.bytes.set(source, this.length)
-    this.length += source.length
+    const count = source.length
+    this.reserve(count)
+    const { bytes, length } = this
+    if (count > FEW_UNITS) bytes.set(source, length)
+    else for (let i = 0; i < count; i++) bytes[length + i] = source[i] ?? 0 // Exists: i < count.
+    this.length += count
   }
 
   /** Writes well-formed text as UTF-8. Callers reject lone surrogates before; here they become U+FFFD. */
@@ -107,6 +118,56 @@ export class ByteWriter {
     if (read === text.length) return
     this.reserve((text.length - read) * 3)
     this.length += ENCODER.encodeInto(text.slice(read), this.bytes.subarray(this.length)).written
+  }
+
+  /** Writes text as a JSON string, as `JSON.stringify` does. */
+  json(text: string): void {
+    this.reserve(text.length + 2)
+    const { bytes, length } = this
+    let at = length
+    bytes[at++] = QUOTE
+    for (let i = 0; i < text.length; i++) {
+      const unit = text.charCodeAt(i)
+      if (unit < FIRST_PRINTED || unit > 0x7f || unit === QUOTE || unit === BACKSLASH) {
+        this.utf8(JSON.stringify(text))
+        return
+      }
+      bytes[at++] = unit
+    }
+    bytes[at++] = QUOTE
+    this.length = at
+  }
+
+  /** Writes a number in decimal digits, as `JSON.stringify` does. */
+  decimal(value: number): void {
+    if (value > MAX_SMALL || value >>> 0 !== value) {
+      this.utf8(JSON.stringify(value))
+      return
+    }
+    let digits = 1
+    for (let bound = 10; value >= bound; bound *= 10) digits++
+    this.reserve(digits)
+    this.length += digits
+    const { bytes } = this
+    let rest = value
+    for (let at = this.length - 1; digits > 0; digits--) {
+      const tens = (rest / 10) | 0
+      bytes[at--] = 0x30 + rest - 10 * tens
+      rest = tens
+    }
+  }
+
+  /** Writes lower-case hex digits, two for each byte. */
+  hex(source: Uint8Array): void {
+    this.reserve(2 * source.length)
+    const { bytes } = this
+    let at = this.length
+    for (let i = 0; i < source.length; i++) {
+      const byte = source[i] ?? 0 // Exists: i < length.
+      bytes[at++] = hexDigit(byte >> 4)
+      bytes[at++] = hexDigit(byte & 0xf)
+    }
+    this.length = at
   }
 
   /** Returns the bytes written so far: a copy of a few, else a view. */

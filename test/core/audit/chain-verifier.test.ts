@@ -1,17 +1,16 @@
 /** Chain verification: intact chains pass, and for others the first failure is reported. */
 import { describe, expect, it } from 'vitest'
 import { systemHash } from '../../../src/adapters/system/system-hash.ts'
-import type { ChainedRow } from '../../../src/core/audit/chain.ts'
 import { toRowId } from '../../../src/core/audit/chain-position.ts'
 import type { VerificationResult, VerifierInput } from '../../../src/core/audit/chain-verifier.ts'
 import { ChainVerifier, treeHeadOf } from '../../../src/core/audit/chain-verifier.ts'
 import { decodeEvent, encodeEvent } from '../../../src/core/audit/encode-event.ts'
-import { DRAFT, START, treeHeadsOf, writeChain, writeTrail } from '../../support/audit/sample-trails.ts'
+import { DRAFT, START, treeHeadsOf, type WrittenRow, writeChain, writeTrail } from '../../support/audit/sample-trails.ts'
 
 const TRAIL = writeTrail([5, 3, 4])
 const HEADS = treeHeadsOf(TRAIL)
 
-type Stored = Omit<ChainedRow, 'bytes'> & { readonly bytes: Uint8Array | undefined }
+type Stored = Omit<WrittenRow, 'bytes'> & { readonly bytes: Uint8Array | undefined }
 
 function check(
   rows: readonly Stored[],
@@ -24,13 +23,13 @@ function check(
 }
 
 /** Returns the rows with the one at a position changed; undefined removes it. */
-function changed(chain: number, sequence: number, change: (row: ChainedRow) => Stored | undefined): Stored[] {
+function changed(chain: number, sequence: number, change: (row: WrittenRow) => Stored | undefined): Stored[] {
   const id = toRowId({ chain, sequence })
   return TRAIL.rows.flatMap((row) => (row.id === id ? (change(row) ?? []) : row))
 }
 
 /** Returns a row with changed members of its event. Digests stay as they are. */
-function edited(row: ChainedRow, edit: object): Stored {
+function edited(row: WrittenRow, edit: object): Stored {
   return { ...row, bytes: encodeEvent({ ...decodeEvent(row.bytes), ...edit }) }
 }
 

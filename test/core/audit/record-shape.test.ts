@@ -1,11 +1,11 @@
 /** The recorded input of an operation: its shape, never a value. */
 import { describe, expect, it } from 'vitest'
-import { type RecordedShape, recordShape } from '../../../src/core/audit/record-shape.ts'
+import { type Members, recordInput, recordShape } from '../../../src/core/audit/record-shape.ts'
 import { randomFor } from '../../support/random/seeded-random.ts'
 
 const NAMES = new Set(['people', 'name', 'email', 'ssn'])
 const isName = (text: string): boolean => NAMES.has(text)
-const SHAPE: RecordedShape = {
+const SHAPE: Members = {
   table: 'name',
   ids: 'value',
   fields: 'columns',
@@ -136,4 +136,22 @@ describe('a recorded input never holds', () => {
     expect(recorded(JSON.parse('{"__proto__":{"polluted":true},"records":[{"fields":{"__proto__":1}}]}'))).toBeDefined()
     expect({}).not.toHaveProperty('polluted')
   })
+})
+
+it.each([
+  ['options', { table: 'people', options: { limit: 3, flag: true } }],
+  ['no options', { table: 'people', limit: 3 }],
+  ['options that the input has itself', { table: 'people', limit: undefined, options: { table: 'other', limit: 3 } }],
+  ['options of options', { options: { options: 1, limit: 2 } }],
+  ['options of a prototype', { limit: 1, options: JSON.parse('{"__proto__":{"limit":2},"limit":3}') }],
+  ['options that are a list', { limit: 1, options: [1, 2] }],
+  ['options that are no object', { limit: 1, options: 'limit' }],
+  [
+    'more options than are recorded',
+    { limit: 1, options: Object.fromEntries(Array.from({ length: 1200 }, (_, i) => [`x${i}`, i])) },
+  ],
+])('records the members of %s like those of the input', (_what, input: Readonly<Record<string, unknown>>) => {
+  const { options, ...members } = input
+  const merged = typeof options === 'object' ? { ...members, ...options, ...members } : members
+  expect(JSON.parse(recordInput(input, SHAPE, isName))).toEqual(recorded(merged))
 })

@@ -81,9 +81,14 @@ export function changeIDsOf(rows: readonly number[]): string[] {
   return rows.map((row) => `change-${row}`)
 }
 
+/** An event as a row, with its bytes. */
+export interface WrittenRow extends Omit<ChainedRow, 'end'> {
+  readonly bytes: Uint8Array
+}
+
 /** A trail as storage holds it, unsealed. */
 export interface Trail {
-  readonly rows: readonly ChainedRow[]
+  readonly rows: readonly WrittenRow[]
   readonly heads: readonly ChainHead[]
 }
 
@@ -97,13 +102,14 @@ export const SAMPLE_KEYS: RootKeySet = {
   ],
 }
 
-/** Appends lists of events to one chain, from a start time. */
+/** Appends lists of events to one chain, from a start time. Each row has the bytes of its event, as a view of what was written. */
 export function writeChain(
   chain: number,
   drafts: readonly EventDraft[],
   { now = START, head, out = new ByteWriter() }: { now?: bigint; head?: ChainHead; out?: ByteWriter } = {},
 ) {
-  return chainEvents(drafts, {
+  let start = out.length + 1
+  const chained = chainEvents(drafts, {
     out,
     chain,
     head,
@@ -114,6 +120,12 @@ export function writeChain(
     keys: SAMPLE_KEYS,
     changeIDsOf,
   })
+  const rows = chained.rows.map(({ id, at, end }) => {
+    const bytes = out.bytes.subarray(start, end)
+    start = end
+    return { id, at, bytes }
+  })
+  return { rows, head: chained.head }
 }
 
 /** A trail with chains of these lengths. */

@@ -1,10 +1,9 @@
 /** Ways to tamper with an exported audit trail. The careful ways make the export consistent again; the careless ways do not. */
 import { systemHash } from '../../../src/adapters/system/system-hash.ts'
-import type { ChainedRow } from '../../../src/core/audit/chain.ts'
 import { decodeEvent, encodeEvent } from '../../../src/core/audit/encode-event.ts'
 import type { EventDraft } from '../../../src/core/audit/event.ts'
 import { eventLine } from '../../../src/core/audit/export-lines.ts'
-import type { Trail } from './sample-trails.ts'
+import type { Trail, WrittenRow } from './sample-trails.ts'
 import { exportLines, writeChain, writeTrail } from './sample-trails.ts'
 
 /** One export to tamper with: the trail, its lines, and random integers. */
@@ -166,14 +165,14 @@ function changedDraft(draft: EventDraft, below: Target['below']): EventDraft {
 }
 
 /** An event's bytes with one member changed. */
-function edited({ bytes }: ChainedRow, below: Target['below']): Uint8Array {
+function edited({ bytes }: WrittenRow, below: Target['below']): Uint8Array {
   const event = decodeEvent(bytes)
   const whole = { ...event, ...changedDraft(event, below) }
   const elsewhere = [whole, { ...event, changeID: `${event.changeID}.` }, { ...event, accountID: 'other' }]
   return encodeEvent(elsewhere[below(elsewhere.length)] ?? whole)
 }
 
-function withEvent(target: Target, change: (row: ChainedRow, target: Target) => string): readonly string[] {
+function withEvent(target: Target, change: (row: WrittenRow, target: Target) => string): readonly string[] {
   const { trail, lines, below } = target
   const index = below(trail.rows.length)
   const row = trail.rows[index]
