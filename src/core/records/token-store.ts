@@ -9,7 +9,7 @@ import type { NewRow, Storage, StorageReads } from '../ports/storage.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { TOKENS } from '../schema/system-tables.ts'
 import { required } from '../util/at.ts'
-import { ByteWriter } from '../util/bytes.ts'
+import { textsToSlab } from '../util/slab.ts'
 
 /** Scope of the digests of token texts. */
 const SCOPE = 'token'
@@ -91,6 +91,7 @@ export async function findTokens(
     { kind: 'in', column: 'digest', values: digests },
     { order: 'asc', limit: texts.length },
   )
+  if (rows.length === 0) return texts.map(() => undefined)
   const locations = new Map(
     rows.map((row) => [keyOfCell(row.digest), { objectId: Number(row.object_id), row: Number(row.row_id) }]),
   )
@@ -99,12 +100,6 @@ export async function findTokens(
 
 /** Returns the stored digest of each token text, in order. */
 export function digestTokenTexts(ring: KeyRing, texts: readonly string[]): Uint8Array[] {
-  const out = new ByteWriter(texts.length * 40)
-  const ends = new Uint32Array(texts.length)
-  for (const [index, text] of texts.entries()) {
-    out.utf8(text)
-    ends[index] = out.length
-  }
-  const digests = digestItems(ring, SCOPE, { bytes: out.written(), ends, count: texts.length })
-  return texts.map((_, index) => digests.slice(index * DIGEST_BYTES, (index + 1) * DIGEST_BYTES))
+  const digests = digestItems(ring, SCOPE, textsToSlab(texts))
+  return texts.map((_, index) => digests.subarray(index * DIGEST_BYTES, (index + 1) * DIGEST_BYTES))
 }
