@@ -148,32 +148,29 @@ function pointerCandidates({ barrier, layout }: ReadingContext, texts: readonly 
   const { words, wellFormed } = ring.decryptPointers(ring.lookupVersion, texts)
   const pointers: TokenCandidate[] = []
   const others: TokenCandidate[] = []
+  const missing = missingCandidates(layout, 'check')
   for (let index = 0; index < texts.length; index++) {
     const { objectId, row, checkHigh, checkLow } = readPointer(words, index)
     const isPointer = wellFormed[index] === 1
     const found = isPointer ? layout.tokenColumns.get(objectId) : undefined
     const expected = { kind: 'check', high: checkHigh, low: checkLow } as const
     // Without a cell, reads row 0, which never exists, so that an invalid token takes as long as the token of a deleted record.
-    const candidate = found
-      ? { index, table: found.table, column: found.column, row, expected }
-      : missingCandidate(layout, 'check', { index, seed: objectId })
+    const candidate = found ? { index, table: found.table, column: found.column, row, expected } : missing(index, objectId)
     if (candidate !== undefined) (isPointer ? pointers : others).push(candidate)
   }
   return { pointers, others }
 }
 
 /**
- * Returns a candidate for a text that names no cell: row 0 of a column that keeps tokens in this way. The text decides which column, so
- * that it costs what a token of that column costs; none if there is no such column.
+ * Returns a function for the candidates of texts that name no cell: row 0 of a column that keeps tokens in this way. `seed` is a number of the
+ * text, which decides the column, so that the text costs what a token of that column costs; none if there is no such column.
  */
-function missingCandidate(
-  layout: Layout,
-  keeps: 'check' | 'text',
-  { index, seed }: { readonly index: number; readonly seed: number },
-): TokenCandidate | undefined {
+function missingCandidates(layout: Layout, keeps: 'check' | 'text'): (index: number, seed: number) => TokenCandidate | undefined {
   const columns = [...layout.tokenColumns.values()].filter(({ column }) => column.token?.keeps === keeps)
-  const found = columns[seed % columns.length]
-  return found && { index, ...found, row: NO_ROW, expected: { kind: 'check', high: 0, low: 0 } }
+  return (index, seed) => {
+    const found = columns[seed % columns.length]
+    return found && { index, ...found, row: NO_ROW, expected: { kind: 'check', high: 0, low: 0 } }
+  }
 }
 
 /** A text that has no resolution yet. */
@@ -239,13 +236,14 @@ async function storedCandidates(
   const texts = open.map(({ text }) => text)
   const locations = await findTokens(storage, barrier.ring, texts)
   const isDerived = new Set(derived.map(({ index }) => index))
+  const missing = missingCandidates(layout, 'text')
   return open.flatMap(({ index, text }, k): TokenCandidate[] => {
     const location = locations[k]
     const found = location === undefined ? undefined : layout.tokenColumns.get(location.objectId)
     if (location !== undefined && found !== undefined) {
       return [{ index, ...found, row: location.row, expected: { kind: 'text', text } }]
     }
-    const none = isDerived.has(index) ? undefined : missingCandidate(layout, 'text', { index, seed: sumOf(text) })
+    const none = isDerived.has(index) ? undefined : missing(index, sumOf(text))
     return none === undefined ? [] : [none]
   })
 }
