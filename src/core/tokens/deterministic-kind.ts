@@ -19,7 +19,7 @@ export const deterministicKind: TokenKind = {
   formatProblem: () => undefined,
   assertValue: () => {},
   // The stored digest already has the six fixed bits of a version 8 UUID: the token itself is looked up.
-  derive: (_from, values) => values.map(({ digest }) => tokenOf(digest)),
+  derive: (_from, values) => values.digests().map(tokenOf),
   recover: (_from, texts) =>
     texts.map((text) => {
       const digest = digestOf(text)
