@@ -35,14 +35,16 @@ export async function prepareTokens(
   { table, ids, metadata }: { readonly table: Table; readonly ids: readonly number[]; readonly metadata: TokenMetadata },
 ): Promise<NewToken[]> {
   if (metadata.texts.every((text) => text === undefined)) return []
-  const tokens = ids.flatMap((id, index) =>
-    table.tokenized.flatMap((column) => {
+  const tokens: (TokenLocation & Omit<NewToken, 'stored'>)[] = []
+  for (let index = 0; index < ids.length; index++) {
+    for (const column of table.tokenized) {
       const slot = slotOf(metadata, index, column)
       const text = metadata.texts[slot]
-      const row = metadata.transientRefs[slot]?.row ?? id
-      return text === undefined ? [] : [{ column, text, index, objectId: column.objectId, row }]
-    }),
-  )
+      if (text === undefined) continue
+      const row = metadata.transientRefs[slot]?.row ?? required(ids[index])
+      tokens.push({ column, text, index, objectId: column.objectId, row })
+    }
+  }
   const rows = await tokenRows(storage, ring, tokens)
   return tokens.map(({ column, text, index }, k) => ({ column, text, index, stored: required(rows[k]) }))
 }
