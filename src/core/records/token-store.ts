@@ -93,7 +93,6 @@ export async function findTokens(
     { kind: 'in', column: 'digest', values: digests },
     { order: 'asc', limit: texts.length },
   )
-  if (rows.length === 0) return texts.map(() => undefined)
   const locations = new Map(
     rows.map((row) => [keyOfCell(row.digest), { objectId: Number(row.object_id), row: Number(row.row_id) }]),
   )
