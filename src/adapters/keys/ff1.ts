@@ -110,13 +110,18 @@ interface Items {
   readonly streamView: DataView
 }
 
+/** Names a byte in the error of a defect. */
+const TEMPLATE_BYTE = 'A byte of a template'
+
 function itemsOf({ inputBlocks, streamBlocks, start, shape }: Setup, count: number, tweaks: Uint8Array): Items {
+  const { tweakBytes } = shape
   const inputBytes = inputBlocks * BLOCK
   const templates = new Uint8Array(count * inputBytes)
   for (let item = 0; item < count; item++) {
     const offset = item * inputBytes
-    templates.set(tweaks.subarray(item * shape.tweakBytes, (item + 1) * shape.tweakBytes), offset)
-    for (let i = 0; i < BLOCK; i++) templates[offset + i] = at(templates, offset + i) ^ at(start, i)
+    for (let i = 0; i < tweakBytes; i++) templates[offset + i] = required(tweaks[item * tweakBytes + i], TEMPLATE_BYTE)
+    for (let i = 0; i < BLOCK; i++)
+      templates[offset + i] = required(templates[offset + i], TEMPLATE_BYTE) ^ required(start[i], TEMPLATE_BYTE)
   }
   const numbers = new ArrayBuffer(count * inputBytes)
   const blocks = new ArrayBuffer(count * BLOCK)

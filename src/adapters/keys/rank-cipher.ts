@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto'
 import { VaultError } from '../../core/errors.ts'
 import type { Rank } from '../../core/ports/keys.ts'
-import { at } from '../../core/util/at.ts'
+import { at, required } from '../../core/util/at.ts'
 import { type BlockCipher, createBlockCipher } from './block-cipher.ts'
 import { createFf1, type Ff1 } from './ff1.ts'
 
@@ -80,15 +80,22 @@ function walk(items: readonly Item[], step: (values: readonly bigint[], tweaks: 
   let walking = items
   while (walking.length > 0) {
     const tweaks = new Uint8Array(walking.length * TWEAK_BYTES)
-    for (const [i, { tweak }] of walking.entries()) tweaks.set(tweak, i * TWEAK_BYTES)
+    for (let i = 0; i < walking.length; i++) {
+      const { tweak } = required(walking[i])
+      for (let k = 0; k < TWEAK_BYTES; k++) tweaks[i * TWEAK_BYTES + k] = required(tweak[k])
+    }
     const moved = step(
       walking.map(({ value }) => value),
       tweaks,
     )
-    for (const [i, item] of walking.entries()) {
-      item.value = at(moved, i)
+    let isDone = true
+    for (let i = 0; i < walking.length; i++) {
+      const item = required(walking[i])
+      item.value = required(moved[i])
       out[item.index] = item.value
+      if (item.value >= item.domain) isDone = false
     }
+    if (isDone) return
     walking = walking.filter(({ value, domain }) => value >= domain)
   }
 }

@@ -5,8 +5,13 @@ import type { SqlStatement } from '../sql/sql-statements.ts'
 import type { TableShape } from '../sql/table-shapes.ts'
 import { indexName } from './prepare-tables.ts'
 
-/** By rows in the order of their ids, or by one index. */
-export type AccessPath = { readonly kind: 'id' } | { readonly kind: 'index'; readonly index: PhysicalIndex }
+/**
+ * By rows in the order of their ids, or by one index. `idsFirst`: the index finds ids, of which a page is read. Ids are sorted faster than rows,
+ * and rows in the order of their ids lie side by side. The index must hold all that the filter reads.
+ */
+export type AccessPath =
+  | { readonly kind: 'id' }
+  | { readonly kind: 'index'; readonly index: PhysicalIndex; readonly idsFirst?: boolean }
 
 export const BY_ID: AccessPath = { kind: 'id' }
 
@@ -17,14 +22,21 @@ export function alongPath(shape: TableShape, statement: SqlStatement, path: Acce
   const hint = path.kind === 'id' ? 'not indexed' : `indexed by "${indexName(shape.table, path.index)}"`
   const known = pathed.get(statement) ?? new Map<string, SqlStatement>()
   pathed.set(statement, known)
-  const found = known.get(hint)
+  const idsFirst = path.kind === 'index' && path.idsFirst === true
+  const key = idsFirst ? `ids ${hint}` : hint
+  const found = known.get(key)
   if (found !== undefined) return found
   const source = ` from "${shape.name}" as "t"`
   const at = statement.text.indexOf(source)
   if (at < 0) throw new VaultError('internal', 'A statement does not name its table. This is a defect; please report it.')
   const end = at + source.length
-  const made = { text: `${statement.text.slice(0, end)} ${hint}${statement.text.slice(end)}` }
-  known.set(hint, made)
+  const within = `${source} ${hint}${statement.text.slice(end)}`
+  // A cross join walks its left side in order, so rows come in the order of the ids.
+  const rest = idsFirst
+    ? ` from (select "id" as "wanted"${within}) as "w" cross join "${shape.name}" as "t" on "t"."id" = "w"."wanted"`
+    : within
+  const made = { text: `${statement.text.slice(0, at)}${rest}` }
+  known.set(key, made)
   return made
 }
 

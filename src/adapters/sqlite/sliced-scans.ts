@@ -90,7 +90,10 @@ export async function findInSlices(scan: SlicedScan, page: Page): Promise<readon
 /** Finds ids first, which are short, and then their rows by length. */
 async function findByIndex(scan: SlicedScan, page: Page, path: AccessPath): Promise<readonly Row[]> {
   const { rows, run, shape, filter } = scan
-  if (page.limit <= rowsAtOnce(shape, page.columns)) return run(rows.find(shape.name, filter, page, path))
+  if (page.limit <= rowsAtOnce(shape, page.columns)) {
+    const idsFirst = path.kind === 'index' && page.columns === undefined && isCovered(scan, [])
+    return run(rows.find(shape.name, filter, page, idsFirst ? { ...path, idsFirst } : path))
+  }
   const ids = (await run(rows.find(shape.name, filter, { ...page, columns: [] }, path))).map(({ id }) => id)
   return (await getInSlices(scan, ids, page.columns)).filter((row) => row !== undefined)
 }

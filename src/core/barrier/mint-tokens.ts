@@ -54,10 +54,10 @@ export function mintTokens(ring: KeyRing, columns: readonly Column[], input: Min
   return gatherTokens(ring, columns, input, ring.encryptPointers(ring.lookupVersion, words))
 }
 
-/** A column, and the derived tokens of its values by row. */
+/** A column, and the derived token of its value in each row. */
 interface MintedColumn {
   readonly column: Column
-  readonly derived: ReadonlyMap<number, string> | undefined
+  readonly derived: readonly (string | undefined)[] | undefined
 }
 
 /** Collects the tokens of each row. `pointers` has encrypted pointers in the order of `writePointers`. */
@@ -73,7 +73,7 @@ function gatherTokens(ring: KeyRing, columns: readonly Column[], input: MintInpu
       const slot = slotOf(input.metadata, row, column)
       let text: string | undefined
       if (isPointer(input, slot)) text = required(pointers[next++], 'An encrypted pointer')
-      else if (!isExpired(input, slot)) text = storedText(input, slot, { row, column }) ?? derived?.get(row)
+      else if (!isExpired(input, slot)) text = storedText(input, slot, { row, column }) ?? derived?.[row]
       if (text !== undefined) tokens[column.name] = text
     }
     gathered[row] = tokens
@@ -124,8 +124,8 @@ function isPointer(input: MintInput, slot: number): boolean {
   return hasCheck[slot] === 1 && texts[slot] === undefined && !isExpired(input, slot)
 }
 
-/** Returns the derived tokens of one column, by row. Cells that store a text have none. */
-function deriveTexts(ring: KeyRing, column: Column, input: MintInput): Map<number, string> {
+/** Returns the derived token of one column for each row, in order. Cells that store a text have none. */
+function deriveTexts(ring: KeyRing, column: Column, input: MintInput): readonly (string | undefined)[] {
   const { ids, metadata } = input
   const rows: number[] = []
   const values: unknown[] = []
@@ -136,16 +136,18 @@ function deriveTexts(ring: KeyRing, column: Column, input: MintInput): Map<numbe
     values.push(value)
   }
   const texts = deriveTokens(ring, column, values)
-  return new Map(rows.map((row, index) => [row, required(texts[index])]))
+  if (texts.length === ids.length) return texts
+  const byRow: (string | undefined)[] = new Array(ids.length).fill(undefined)
+  for (let k = 0; k < rows.length; k++) byRow[required(rows[k])] = required(texts[k])
+  return byRow
 }
 
 /** Returns the derived token of each value, in order. The token kind of the column stores nothing. */
 export function deriveTokens(ring: KeyRing, column: Column, values: readonly unknown[]): string[] {
-  const digests = digestValues(ring, column, values)
-  const from = values.map((value, index) => ({
-    digest: required(digests[index]),
-    text: comparedText(column, value),
-  }))
+  const from = {
+    digests: () => digestValues(ring, column, values),
+    texts: () => values.map((value) => comparedText(column, value)),
+  }
   const kind = required(column.token, 'The token kind of a tokenized column')
   return kind.derive({ ring, scope: column.scope, format: column.format }, from)
 }

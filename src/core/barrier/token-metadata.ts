@@ -29,8 +29,11 @@ export interface TokenMetadata {
   readonly transientRefs: (TransientRef | undefined)[]
 }
 
-/** Token texts by row and column name: supplied by the caller, or drawn in a format. */
+/** Token texts that the caller supplied, by row and column name. */
 export type TokensByRow = readonly (ReadonlyMap<string, string> | undefined)[]
+
+/** Returns the text of the token of a cell, supplied or drawn; undefined if it has none. */
+export type TextOfToken = (row: number, column: Column) => string | undefined
 
 /** Returns empty slots for `rows` rows. */
 export function createTokenMetadata(table: Table, rows: number): TokenMetadata {
@@ -53,8 +56,7 @@ export function slotOf(metadata: TokenMetadata, row: number, column: Column): nu
 
 /** Sources of the token metadata of new cells. */
 export interface TokenSources {
-  /** Token texts, supplied or drawn. */
-  readonly texts: TokensByRow
+  readonly textOf: TextOfToken
   /** The texts that the caller supplied. */
   readonly supplied: TokensByRow
   /** One row id for each transient value, in the order of the values. */
@@ -100,7 +102,7 @@ interface CellToDraw {
 
 /** Sets the text of a slot if there is one, else the token check of its row if the token kind stores one. */
 function drawColumnMetadata(metadata: TokenMetadata, column: Column, { slot, row, checks, sources }: CellToDraw): void {
-  const text = sources.texts[row]?.get(column.name)
+  const text = sources.textOf(row, column)
   if (text !== undefined) {
     metadata.texts[slot] = text
     metadata.isSupplied[slot] = sources.supplied[row]?.has(column.name) === true ? 1 : 0

@@ -1,7 +1,7 @@
 /** Chooses the tokens of records to be written: supplied ones, and drawn ones for the other values. */
 import { comparedText } from '../barrier/digest-values.ts'
 import { cellDetail, inRecord, type RecordIndex } from '../barrier/parse-record.ts'
-import type { TokensByRow } from '../barrier/token-metadata.ts'
+import type { TextOfToken, TokensByRow } from '../barrier/token-metadata.ts'
 import type { Fault } from '../errors.ts'
 import { fault, words } from '../errors.ts'
 import type { StorageReads } from '../ports/storage.ts'
@@ -42,18 +42,20 @@ interface Drawings {
 }
 
 /**
- * Returns the token texts of each record by column: the supplied ones, and a drawn one for each other value whose token kind stores
+ * Returns a function for the token texts of cells: the supplied ones, and a drawn one for each other value whose token kind stores
  * a text. Throws `unprocessable` for a value that does not fit its format, `tokens_exhausted` if no token is left. A supplied token in
  * use is a conflict of the table of tokens.
  */
-export async function chooseTokens(storage: StorageReads, context: ReadingContext, request: WriteRequest): Promise<TokensByRow> {
-  const { records, supplied } = request
+export async function chooseTokens(storage: StorageReads, context: ReadingContext, request: WriteRequest): Promise<TextOfToken> {
+  const { table, supplied } = request
   const drawings = drawingsOf(request)
-  if (drawings.length === 0) return supplied
-  await drawUnused(storage, context, { table: request.table, all: drawings, supplied: textsOf(supplied) })
-  const texts = records.map((_, row) => new Map(supplied[row] ?? []))
-  for (const { row, column, text } of drawings) at(texts, row).set(column.name, text)
-  return texts
+  const suppliedText: TextOfToken = (row, { name }) => supplied[row]?.get(name)
+  if (drawings.length === 0) return suppliedText
+  await drawUnused(storage, context, { table, all: drawings, supplied: textsOf(supplied) })
+  const width = table.tokenized.length
+  const drawn: (string | undefined)[] = new Array(request.records.length * width).fill(undefined)
+  for (const { row, column, text } of drawings) drawn[row * width + column.tokenPosition] = text
+  return (row, column) => drawn[row * width + column.tokenPosition] ?? suppliedText(row, column)
 }
 
 /** Returns the cells that need a drawn token. Throws `unprocessable` for a value that cannot have a token. */

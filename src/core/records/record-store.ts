@@ -152,9 +152,9 @@ function rowsOf(tokens: readonly NewToken[]): NewRow[] {
 /** Returns the sources of the tokens of these records: their texts, ids for transient values, and the time. Throws `conflict` for a supplied token in use. */
 async function tokenSources(storage: StorageReads, context: ReadingContext, request: WriteRequest): Promise<TokenSources> {
   const { table, records, supplied } = request
-  const texts = await chooseTokens(storage, context, request)
+  const textOf = await chooseTokens(storage, context, request)
   const transientIds = await reserveTransients(storage, countTransients(table, records))
-  return { texts, supplied, transientIds, nowMs: nowMs(context) }
+  return { textOf, supplied, transientIds, nowMs: nowMs(context) }
 }
 
 /** Thrown if another caller stored a drawn token first: the write runs again with other tokens. */

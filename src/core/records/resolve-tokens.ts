@@ -149,6 +149,7 @@ function pointerCandidates({ barrier, layout }: ReadingContext, texts: readonly 
   const expected = { kind: 'check', pointers: words } as const
   const pointers: TokenCandidate[] = []
   const others: TokenCandidate[] = []
+  const missing = missingCandidates(layout, 'check')
   // Neighbors are mostly of one column.
   let of = -1
   let found: TokenColumn | undefined
@@ -161,7 +162,7 @@ function pointerCandidates({ barrier, layout }: ReadingContext, texts: readonly 
     const candidate =
       isPointer && found !== undefined
         ? new TokenCandidate(index, { table: found.table, column: found.column, row, expected })
-        : missingCandidate(layout, 'check', { index, seed: objectId })
+        : missing(index, objectId)
     if (candidate !== undefined) (isPointer ? pointers : others).push(candidate)
   }
   return { pointers, others }
@@ -171,17 +172,16 @@ function pointerCandidates({ barrier, layout }: ReadingContext, texts: readonly 
 type TokenColumn = Pick<TokenCandidate, 'table' | 'column'>
 
 /**
- * Returns a candidate for a text that names no cell: row 0 of a column that keeps tokens in this way. The text decides which column, so
- * that it costs what a token of that column costs; none if there is no such column.
+ * Returns a function for the candidates of texts that name no cell: row 0 of a column that keeps tokens in this way. `seed` is a number of the
+ * text, which decides the column, so that the text costs what a token of that column costs; none if there is no such column.
  */
-function missingCandidate(
-  layout: Layout,
-  keeps: 'check' | 'text',
-  { index, seed }: { readonly index: number; readonly seed: number },
-): TokenCandidate | undefined {
+function missingCandidates(layout: Layout, keeps: 'check' | 'text'): (index: number, seed: number) => TokenCandidate | undefined {
   const columns = [...layout.tokenColumns.values()].filter(({ column }) => column.token?.keeps === keeps)
-  const found = columns[seed % columns.length]
-  return found && new TokenCandidate(index, { ...found, row: NO_ROW, expected: { kind: 'check', pointers: undefined } })
+  const expected = { kind: 'check', pointers: undefined } as const
+  return (index, seed) => {
+    const found = columns[seed % columns.length]
+    return found && new TokenCandidate(index, { ...found, row: NO_ROW, expected })
+  }
 }
 
 /** A text that has no resolution yet. */
@@ -247,13 +247,14 @@ async function storedCandidates(
   const texts = open.map(({ text }) => text)
   const locations = await findTokens(storage, barrier.ring, texts)
   const isDerived = new Set(derived.map(({ index }) => index))
+  const missing = missingCandidates(layout, 'text')
   return open.flatMap(({ index, text }, k): TokenCandidate[] => {
     const location = locations[k]
     const found = location === undefined ? undefined : layout.tokenColumns.get(location.objectId)
     if (location !== undefined && found !== undefined) {
       return [new TokenCandidate(index, { ...found, row: location.row, expected: { kind: 'text', text } })]
     }
-    const none = isDerived.has(index) ? undefined : missingCandidate(layout, 'text', { index, seed: sumOf(text) })
+    const none = isDerived.has(index) ? undefined : missing(index, sumOf(text))
     return none === undefined ? [] : [none]
   })
 }

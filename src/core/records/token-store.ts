@@ -9,7 +9,7 @@ import type { NewRow, Storage, StorageReads } from '../ports/storage.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { TOKENS } from '../schema/system-tables.ts'
 import { required } from '../util/at.ts'
-import { ByteWriter } from '../util/bytes.ts'
+import { textsToSlab } from '../util/slab.ts'
 
 /** Scope of the digests of token texts. */
 const SCOPE = 'token'
@@ -35,14 +35,16 @@ export async function prepareTokens(
   { table, ids, metadata }: { readonly table: Table; readonly ids: readonly number[]; readonly metadata: TokenMetadata },
 ): Promise<NewToken[]> {
   if (metadata.texts.every((text) => text === undefined)) return []
-  const tokens = ids.flatMap((id, index) =>
-    table.tokenized.flatMap((column) => {
+  const tokens: (TokenLocation & Omit<NewToken, 'stored'>)[] = []
+  for (let index = 0; index < ids.length; index++) {
+    for (const column of table.tokenized) {
       const slot = slotOf(metadata, index, column)
       const text = metadata.texts[slot]
-      const row = metadata.transientRefs[slot]?.row ?? id
-      return text === undefined ? [] : [{ column, text, index, objectId: column.objectId, row }]
-    }),
-  )
+      if (text === undefined) continue
+      const row = metadata.transientRefs[slot]?.row ?? required(ids[index])
+      tokens.push({ column, text, index, objectId: column.objectId, row })
+    }
+  }
   const rows = await tokenRows(storage, ring, tokens)
   return tokens.map(({ column, text, index }, k) => ({ column, text, index, stored: required(rows[k]) }))
 }
@@ -99,12 +101,6 @@ export async function findTokens(
 
 /** Returns the stored digest of each token text, in order. */
 export function digestTokenTexts(ring: KeyRing, texts: readonly string[]): Uint8Array[] {
-  const out = new ByteWriter(texts.length * 40)
-  const ends = new Uint32Array(texts.length)
-  for (const [index, text] of texts.entries()) {
-    out.utf8(text)
-    ends[index] = out.length
-  }
-  const digests = digestItems(ring, SCOPE, { bytes: out.written(), ends, count: texts.length })
-  return texts.map((_, index) => digests.slice(index * DIGEST_BYTES, (index + 1) * DIGEST_BYTES))
+  const digests = digestItems(ring, SCOPE, textsToSlab(texts))
+  return texts.map((_, index) => digests.subarray(index * DIGEST_BYTES, (index + 1) * DIGEST_BYTES))
 }

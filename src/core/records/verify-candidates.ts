@@ -257,29 +257,31 @@ const NO_CHECK = { checkHigh: 0, checkLow: 0 }
 /** Returns the candidates, verified only if the digest of the opened value is the expected one. Reports rows that a digest found without having its value. */
 function compareDigests(barrier: Barrier, checked: readonly CheckedCandidate[]): CheckedCandidate[] {
   const digests = digestOpened(barrier, checked)
-  return checked.map((one) => {
+  return checked.map((one, index) => {
     const { column, table, expected } = one.candidate
     const { resolution } = one
     if (expected.kind !== 'value' || resolution === undefined || resolution instanceof VaultError) return one
-    const digest = digests.get(one)
+    const digest = digests[index]
     if (digest !== undefined && sameBytes(digest, expected.digest)) return one
     barrier.reportMismatch?.({ table, column, row: one.candidate.row })
     return new OpenedCandidate(one.candidate, resolution, false)
   })
 }
 
-/** Returns the digests of the opened values of derived tokens, computed one column at a time. A null has none. */
-function digestOpened({ ring }: Barrier, checked: readonly CheckedCandidate[]): ReadonlyMap<CheckedCandidate, Uint8Array> {
-  const digests = new Map<CheckedCandidate, Uint8Array>()
-  const derived = groupBy(checked, ({ candidate }) => (candidate.expected.kind === 'value' ? candidate.column : undefined))
-  for (const [column, group] of derived) {
-    const opened = group.flatMap((one) => {
-      const value = one.resolution instanceof VaultError ? undefined : one.resolution?.value
-      return value === undefined || value === null ? [] : [{ one, value }]
-    })
-    const values = opened.map(({ value }) => value)
+/** Returns the digests of the opened values of derived tokens, in the order of the candidates, computed one column at a time. A null has none. */
+function digestOpened({ ring }: Barrier, checked: readonly CheckedCandidate[]): readonly (Uint8Array | undefined)[] {
+  const digests: (Uint8Array | undefined)[] = new Array(checked.length).fill(undefined)
+  const opened: { readonly index: number; readonly column: Column; readonly value: unknown }[] = []
+  for (let index = 0; index < checked.length; index++) {
+    const { candidate, resolution } = required(checked[index])
+    const value = resolution instanceof VaultError ? undefined : resolution?.value
+    const isOpened = candidate.expected.kind === 'value' && value !== undefined && value !== null
+    if (isOpened) opened.push({ index, column: candidate.column, value })
+  }
+  for (const [column, group] of groupBy(opened, (one) => one.column)) {
+    const values = group.map(({ value }) => value)
     const found = digestValues(ring, column, values)
-    for (const [k, { one }] of opened.entries()) digests.set(one, required(found[k]))
+    for (let k = 0; k < group.length; k++) digests[required(group[k]).index] = found[k]
   }
   return digests
 }

@@ -2,6 +2,7 @@
 import { keyOfCell } from '../barrier/lookup.ts'
 import type { Row, StorageReads } from '../ports/storage.ts'
 import type { Column, Table } from '../schema/layout.ts'
+import { required } from '../util/at.ts'
 
 /** Number of rows read in addition to one for each digest: a few equal values then cost no second query. */
 const SPARE = 64
@@ -20,22 +21,44 @@ export async function findByDigest(
   { table, column }: DigestColumn,
   digests: readonly Uint8Array[],
 ): Promise<(Row | undefined)[]> {
+  const { digest } = column
+  if (digest === undefined) return digests.map(() => undefined)
   const first = new Map<string, Row>()
-  const pending = new Map(digests.map((digest) => [keyOfCell(digest), digest]))
-  let size = pending.size
-  while (column.digest !== undefined && pending.size > 0) {
-    const requested = [...pending].slice(0, size)
+  const find = async (requested: readonly Uint8Array[]): Promise<boolean> => {
     const limit = requested.length + SPARE
-    const filter = { kind: 'in', column: column.digest, values: requested.map(([, digest]) => digest) } as const
+    const filter = { kind: 'in', column: digest, values: requested } as const
     const rows = await storage.find(table.physical.name, filter, { order: 'asc', limit })
     for (const row of rows) {
-      const key = keyOfCell(row[column.digest])
+      const key = keyOfCell(row[digest])
       if (!first.has(key)) first.set(key, row)
     }
-    // A full page can hold one common value alone: digests not seen on it are looked up again, a few at a time.
-    const isComplete = rows.length < limit
-    for (const [key] of requested) if (isComplete || first.has(key)) pending.delete(key)
-    size = FEW
+    return rows.length < limit
   }
-  return digests.map((digest) => first.get(keyOfCell(digest)))
+  const keys = digests.map(keyOfCell)
+  const requested = unlike(digests, keys)
+  // A full page can hold one common value alone: digests not seen on it are looked up again, a few at a time.
+  if (requested.length > 0 && !(await find(requested))) await findRest(requested, first, find)
+  return keys.map((key) => first.get(key))
+}
+
+/** Looks up the digests of a full page that were not on it, until every one was found or has no row. */
+async function findRest(
+  requested: readonly Uint8Array[],
+  first: ReadonlyMap<string, Row>,
+  find: (requested: readonly Uint8Array[]) => Promise<boolean>,
+): Promise<void> {
+  let pending = requested
+  for (;;) {
+    pending = pending.filter((digest) => !first.has(keyOfCell(digest)))
+    const few = pending.slice(0, FEW)
+    if (few.length === 0) return
+    // The page that is not full has all rows of its digests, so those without one are done.
+    if (await find(few)) pending = pending.slice(few.length)
+  }
+}
+
+/** Returns the digests without repeats. `keys` has the key of each. */
+function unlike(digests: readonly Uint8Array[], keys: readonly string[]): readonly Uint8Array[] {
+  const seen = new Set(keys)
+  return seen.size === keys.length ? digests : digests.filter((_, index) => seen.delete(required(keys[index])))
 }

@@ -41,7 +41,7 @@ export function encryptDeranged(permutation: Permutation, ranks: readonly Rank[]
 /** The inverse: returns the rank that D maps to each of these, in order. */
 export function decryptDeranged(permutation: Permutation, ranks: readonly Rank[]): bigint[] {
   const origins = permutation.decrypt(ranks)
-  const befores = ranks.map((rank, i) => neighbor({ ...rank, value: at(origins, i) }, -1n))
+  const befores = ranks.map((rank, i) => withValue(rank, neighborOf(at(origins, i), rank.domain, -1n)))
   const beforeOrigins = permutation.decrypt(befores)
   return ranks.map((rank, i) => {
     const before = at(befores, i)
@@ -51,9 +51,19 @@ export function decryptDeranged(permutation: Permutation, ranks: readonly Rank[]
   })
 }
 
+function withValue({ domain, tweakText }: Rank, value: bigint): Rank {
+  return tweakText === undefined ? { value, domain } : { value, domain, tweakText }
+}
+
 /** Returns the rank at a distance of 1 or -1, around the end of the domain. */
-function neighbor(rank: Rank, distance: bigint): Rank {
-  return { ...rank, value: (rank.value + distance + rank.domain) % rank.domain }
+function neighbor(rank: Rank, distance: 1n | -1n): Rank {
+  return withValue(rank, neighborOf(rank.value, rank.domain, distance))
+}
+
+function neighborOf(value: bigint, domain: bigint, distance: 1n | -1n): bigint {
+  const next = value + distance
+  if (next < 0n) return domain - 1n
+  return next === domain ? 0n : next
 }
 
 /** Returns the last fixed point of the run that contains `fixed`, in one direction. */

@@ -15,7 +15,9 @@ export const deterministicFormatPreservingKind: TokenKind = {
     format?.deterministic?.rankOf(shown)
   },
   derive(from, values) {
-    const ranked = values.flatMap(({ text }) => from.format?.deterministic?.rankOf(text) ?? [])
+    const format = from.format?.deterministic
+    if (format === undefined) return []
+    const ranked = values.texts().map((text) => format.rankOf(text))
     const encrypted = encryptDeranged(permutationOf(from), ranked)
     return ranked.map((value, index) => value.tokenAt(at(encrypted, index)))
   },

@@ -1,6 +1,5 @@
 /** Uniform random ranks below given domains. */
 import type { Entropy } from '../ports/entropy.ts'
-import { readU32 } from '../util/bytes.ts'
 
 /** Bytes drawn beyond those that the domain needs, so that a draw is rejected once in 2^64. */
 const SPARE_BYTES = 8
@@ -22,7 +21,7 @@ export function drawRanks(entropy: Entropy, domains: readonly bigint[]): bigint[
     last = last?.domain === domain ? last : drawBelow(domain)
     return last
   })
-  const bytes = entropy.bytes(draws.reduce((sum, { size }) => sum + size, 0))
+  const bytes = viewOf(entropy.bytes(draws.reduce((sum, { size }) => sum + size, 0)))
   let end = 0
   return draws.map((draw) => {
     const start = end
@@ -39,14 +38,20 @@ function drawBelow(domain: bigint): Draw {
 
 function drawAgain(entropy: Entropy, draw: Draw): bigint {
   for (;;) {
-    const rank = toRank(entropy.bytes(draw.size), 0, draw)
+    const rank = toRank(viewOf(entropy.bytes(draw.size)), 0, draw)
     if (rank !== undefined) return rank
   }
 }
 
 /** Returns the remainder of the number at an offset; undefined if it is rejected. */
-function toRank(bytes: Uint8Array, start: number, { domain, size, limit }: Draw): bigint | undefined {
+function toRank(bytes: DataView, start: number, { domain, size, limit }: Draw): bigint | undefined {
   let number = 0n
-  for (let offset = start; offset < start + size; offset += 4) number = (number << 32n) | BigInt(readU32(bytes, offset))
+  let offset = start
+  for (; offset + 8 <= start + size; offset += 8) number = (number << 64n) | bytes.getBigUint64(offset)
+  if (offset < start + size) number = (number << 32n) | BigInt(bytes.getUint32(offset))
   return number < limit ? number % domain : undefined
+}
+
+function viewOf({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
+  return new DataView(buffer, byteOffset, byteLength)
 }

@@ -13,12 +13,12 @@ export interface Derivation {
   readonly format: TokenFormat | undefined
 }
 
-/** A value from which a token is derived. */
+/** The values from which tokens are derived, in order. A kind asks for what it needs of them. */
 export interface DerivedFrom {
-  /** Digest of the value in the scope, DIGEST_BYTES long. */
-  readonly digest: Uint8Array
-  /** The value as text. */
-  readonly text: string
+  /** Returns the digest of each value in the scope, DIGEST_BYTES long. */
+  digests(): readonly Uint8Array[]
+  /** Returns each value as text. */
+  texts(): readonly string[]
 }
 
 /** What is recovered from a derived token: the digest of a value, or the value itself as text. */
@@ -45,14 +45,14 @@ export interface TokenKind {
   /** Throws `TokenFormatError` for a value that cannot have a token of this kind and format. `text` is the value as text. */
   assertValue(format: TokenFormat | undefined, text: string): void
   /** Returns the token of each value, in order. Called only if `keeps` is `nothing`. */
-  derive(from: Derivation, values: readonly DerivedFrom[]): string[]
+  derive(from: Derivation, values: DerivedFrom): string[]
   /** Returns what each text means as a token of this kind, in order; undefined for a text that cannot be one. Called only if `keeps` is `nothing`. */
   recover(from: Derivation, texts: readonly string[]): (Recovered | undefined)[]
 }
 
 /** Members for kinds whose cells store a token check or text: nothing is derived, and a text alone does not show its kind. */
 export const NO_DERIVATION: Pick<TokenKind, 'derive' | 'recover' | 'formatProblem' | 'assertValue'> = {
-  derive: (_from, values) => values.map(() => ''),
+  derive: (_from, values) => values.texts().map(() => ''),
   recover: (_from, texts) => texts.map(() => undefined),
   formatProblem: () => undefined,
   assertValue: () => {},

@@ -60,7 +60,11 @@ describe('lists', () => {
         const filters = [among(column, value), among(column, value, value), equal(column, value)]
         expect(await Promise.all(filters.map(idsOf))).toEqual([[expected], [expected], [expected]])
       }
+      const last = Array.from(values, (_, index) => expected - values.length + 1 + index)
+      expect(await idsOf(among(column, ...values))).toEqual(last)
     }
+    expect(await idsOf(among('b', ...Array.from({ length: 256 }, (_, byte) => new Uint8Array([byte]))))).toEqual([15])
+    await expect(idsOf(among('b', new Uint8Array(1), 'text'))).rejects.toMatchObject({ code: 'internal' })
     await storage.close()
   })
 })

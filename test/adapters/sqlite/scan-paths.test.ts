@@ -172,6 +172,30 @@ describe('the path of a scan', () => {
     for (const plan of plans) expect(plan.replace(/^CO-ROUTINE.*?; /, '')).toMatch(BY_AT)
   })
 
+  it.each(pages)(
+    'of rows in a narrow range finds ids first, and returns the rows of these ids in their order: %o',
+    async (page) => {
+      await reads.find('events', NARROW, page)
+      const found = await reads.find('events', NARROW, page)
+      const ids = Array.from({ length: 299 }, (_, n) => ROWS - 298 + n)
+      const wanted = (page.order === 'asc' ? ids : ids.toReversed()).slice(page.offset ?? 0).slice(0, page.limit)
+      expect(found.map(({ id }) => id)).toEqual(wanted)
+      if (page.columns === undefined) expect(found.map(({ at }) => at)).toEqual(wanted.map((id) => (id - 1) * 1000))
+      const plans = await plansOf(() => reads.find('events', NARROW, page))
+      const isById = /SEARCH t USING COVERING INDEX .* SEARCH t USING INTEGER PRIMARY KEY \(rowid=\?\)$/
+      if (page.columns === undefined) expect(plans.at(-1)).toMatch(isById)
+      else expect(plans.at(-1)).not.toMatch(isById)
+    },
+  )
+
+  it('of rows of which the index does not hold all that the filter reads has no step for ids', async () => {
+    const filter: Filter = { kind: 'and', filters: [NARROW, { kind: 'compare', column: 'kind', operator: '=', value: 1 }] }
+    const page: Page = { order: 'asc', limit: 500 }
+    await reads.find('events', filter, page)
+    const plans = await plansOf(() => reads.find('events', filter, page))
+    expect(plans.at(-1)).not.toContain('PRIMARY KEY (rowid=?)')
+  })
+
   it('of the count of a narrow range is its index', async () => {
     const plans = await plansOf(() => reads.aggregate('events', NARROW, [{ kind: 'count' }]))
     expect(plans).toHaveLength(2)

@@ -33,7 +33,7 @@ function tableOf(columns: Readonly<Record<string, ColumnDefinition>>): Table {
 
 /** A stored row with these values. */
 function sealed(table: Table, values: readonly unknown[]): Row {
-  const sources = { texts: [], supplied: [], transientIds: [1], nowMs: 1000 }
+  const sources = { textOf: () => undefined, supplied: [], transientIds: [1], nowMs: 1000 }
   const { rows } = sealRecords(barrier, table, { ids: [1], records: [values], sources })
   return { version: 1, ...required(rows[0]) }
 }
@@ -93,7 +93,7 @@ describe('a body sealed under another schema', () => {
     const { metadata } = sealRecords(barrier, before, {
       ids: [1],
       records: [record],
-      sources: { texts: [], supplied: [], transientIds: [1], nowMs: 1000 },
+      sources: { textOf: () => undefined, supplied: [], transientIds: [1], nowMs: 1000 },
     })
     const [transient] = sealTransients(barrier, before, [record], metadata)
     const stored = [{ version: 1, ...required(transient) }]
@@ -117,7 +117,7 @@ describe('a body sealed under a newer schema', () => {
     const [older, newer] = tablesOf({ name: text, code: text }, { name: text, code: text, pin: text, secret: text })
     const row = sealed(required(newer), ['Ann', 'a', '1', CANARY])
     expect(read(required(older), row)).toEqual([{ name: 'Ann', code: 'a' }])
-    const sources = { texts: [], supplied: [], transientIds: [], nowMs: 1000 }
+    const sources = { textOf: () => undefined, supplied: [], transientIds: [], nowMs: 1000 }
     const { rows } = resealRows(barrier, required(older), { rows: [row], records: [[undefined, 'b']], sources })
     const changed = { ...row, ...required(rows[0]).set }
     expect(read(required(older), changed)).toEqual([{ name: 'Ann', code: 'b' }])

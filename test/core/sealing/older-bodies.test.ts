@@ -69,7 +69,7 @@ describe('known bodies', () => {
     const cursor = openRows(barrier, table, [rowOf(1, updated)])
     cursor.to(0)
     expect(cursor.tokenText(required(table.byName.get('card')))).toBe('tok-1')
-    const sources = { texts: [], supplied: [], transientIds: [2], nowMs: 1000 }
+    const sources = { textOf: () => undefined, supplied: [], transientIds: [2], nowMs: 1000 }
     const { rows: newer } = sealRecords(barrier, table, { ids: [4], records: [['Dee', 4, null, '9', 'new']], sources })
     const dee: Row = { version: 1, ...required(newer[0]) }
     expect(read([dee, ...rows, dee])).toEqual([
@@ -94,7 +94,7 @@ describe('known bodies', () => {
   })
 
   it('are rewritten by an update with all other cells, and their token checks stay', () => {
-    const sources = { texts: [], supplied: [], transientIds: [], nowMs: 1000 }
+    const sources = { textOf: () => undefined, supplied: [], transientIds: [], nowMs: 1000 }
     for (const row of [rowOf(1, inserted[0] ?? ''), rowOf(1, updated)]) {
       const { rows: patches } = resealRows(barrier, table, {
         rows: [row],
@@ -126,7 +126,7 @@ it('bodies under root key versions with and without a short header open together
     entropy: systemEntropy,
     vault: new Uint8Array(16).fill(9),
   })
-  const sources = { texts: [], supplied: [], transientIds: [], nowMs: 1000 }
+  const sources = { textOf: () => undefined, supplied: [], transientIds: [], nowMs: 1000 }
   const rows = versions.map((version, index): Row => {
     const { rows } = sealRecords(barrierOf(version), table, { ids: [index + 1], records: [[`of ${version}`]], sources })
     return { version: 1, ...required(rows[0]) }

@@ -35,6 +35,14 @@ it('returns ranks below their domain that reach both ends, for every size', () =
   expect(drawRanks(entropy, [])).toEqual([])
 })
 
+it('reads the bytes of a draw as one number, whatever their count', () => {
+  for (const domain of [10n ** 6n, 10n ** 16n, 2n ** 40n + 1n, 2n ** 70n, 36n ** 30n]) {
+    const [first = -1n] = drawRanks(seededEntropy(), [domain])
+    const size = Math.ceil(domain.toString(16).length / 8) * 4 + 8
+    expect(first).toBe(BigInt(`0x${Buffer.from(seededEntropy().bytes(size)).toString('hex')}`) % domain)
+  }
+})
+
 it('returns every rank of a small domain equally often', () => {
   const domain = 7
   const counts = new Array<number>(domain).fill(0)

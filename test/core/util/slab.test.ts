@@ -1,7 +1,8 @@
 /** Slabs hold the bytes of their items, whether these lie side by side in one buffer or not. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { slabItem, toSlab } from '../../../src/core/util/slab.ts'
+import { toUtf8 } from '../../../src/core/util/bytes.ts'
+import { slabItem, textsToSlab, toSlab } from '../../../src/core/util/slab.ts'
 
 const RUNS = { seed: 20_261_122, numRuns: 500 }
 
@@ -53,5 +54,21 @@ describe('a slab of byte strings', () => {
     const other = new Uint8Array(40).fill(2)
     const { bytes } = toSlab([one.subarray(0, 10), other.subarray(10, 20)])
     expect([...bytes]).toEqual([...new Array(10).fill(1), ...new Array(10).fill(2)])
+  })
+})
+
+describe('a slab of texts', () => {
+  /** Texts of any units, also halves of characters, of which two neighbors could be one. */
+  const text = fc.oneof(fc.string({ unit: 'binary' }), fc.string(), fc.constantFrom('', '\ud83d', '\ude00', 'å', 'a'.repeat(40)))
+
+  it('has the UTF-8 of each of them alone, in order', () => {
+    fc.assert(
+      fc.property(fc.array(text, { maxLength: 8 }), (texts) => {
+        const slab = textsToSlab(texts)
+        expect(slab.count).toBe(texts.length)
+        expect(texts.map((_, index) => [...slabItem(slab, index)])).toEqual(texts.map((one) => [...toUtf8(one)]))
+      }),
+      RUNS,
+    )
   })
 })

@@ -100,8 +100,7 @@ export async function openQueries(tables: SchemaDefinition, options: QueriesOpti
     const table = tableNamed(name)
     const ids = await storage.reserveIds(table.physical.name, records.length)
     const values = records.map((fields, index) => parseFields(table, fields, index))
-    const nothing = records.map(() => undefined)
-    const sources = { texts: nothing, supplied: nothing, transientIds: records.map((_, index) => index + 1), nowMs: 0 }
+    const sources = { textOf: () => undefined, supplied: [], transientIds: records.map((_, index) => index + 1), nowMs: 0 }
     await storage.insert(table.physical.name, sealRecords(barrier, table, { ids, records: values, sources }).rows)
     return ids.map(String)
   }

@@ -1,7 +1,7 @@
 /** The presets `digits` and `letters`: every digit, or every letter and digit, is replaced within its class. Separators are kept. */
 import { type TokenFormat, TokenFormatError } from '../token-format.ts'
 import { classOf, DIGITS, slotTemplate, type TextTemplate, templateFormat } from './template-format.ts'
-import type { Slot } from './token-domain.ts'
+import { fitsSlots, type Slot } from './token-domain.ts'
 
 /** Characters that a token keeps. Others are rejected, because they could be the value itself. */
 const SEPARATORS = " -._/():,+#'&"
@@ -23,23 +23,13 @@ function characterFormat(slotOf: (character: string) => Slot, tooFew: string): T
   let slots: readonly Slot[] = []
   let template: TextTemplate | undefined
   return templateFormat((text) => {
-    if (template === undefined || !fits(text, slots)) {
+    if (template === undefined || !fitsSlots(slots, text)) {
       const read = Array.from(text, slotOf)
       template = slotTemplate(read, tooFew)
       slots = read
     }
     return template
   })
-}
-
-/** True if each character is in the slot at its place. A character of a class is in no other slot. */
-function fits(text: string, slots: readonly Slot[]): boolean {
-  if (text.length !== slots.length) return false
-  for (let i = 0; i < slots.length; i++) {
-    const character = text.charAt(i)
-    if ((classOf(character) ?? character) !== slots[i]) return false
-  }
-  return true
 }
 
 function separator(character: string, allowed: string): string {

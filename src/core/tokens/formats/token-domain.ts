@@ -1,5 +1,5 @@
 /** Token domains: numbered sets of texts, with the text of a number and the number of a text. */
-import { at } from '../../util/at.ts'
+import { at, required } from '../../util/at.ts'
 import type { TokenRange } from '../token-format.ts'
 
 /** A set of different texts, numbered from 0 to `size` - 1. */
@@ -14,7 +14,10 @@ export interface TokenDomain {
 /** One position of a text: the characters it can have, all different. A slot of one character is fixed. */
 export type Slot = string
 
-/** Neighboring slots `from .. to)` with `size` texts, a safe integer: they are computed without big integers. */
+/** Number of texts of a group at most. The engine divides integers of 32 bits several times faster than larger ones. */
+const MAX_GROUP = 2 ** 31 - 1
+
+/** Neighboring slots `from .. to)` with `size` texts: they are computed without big integers. */
 interface Group {
   readonly from: number
   readonly to: number
@@ -28,14 +31,14 @@ export function slotDomain(slots: readonly Slot[]): TokenDomain {
   return {
     size: sizes.reduce((product, size) => product * size, 1n),
     textAt(rank) {
-      const units: string[] = new Array(slots.length)
+      const units: number[] = new Array(slots.length)
       let rest = rank
       for (let i = groups.length - 1; i >= 0; i--) {
         const size = at(sizes, i)
         writeGroup(slots, at(groups, i), i === 0 ? Number(rest) : Number(rest % size), units)
         rest /= size
       }
-      return units.join('')
+      return String.fromCharCode(...units)
     },
     rankOf(text) {
       if (text.length !== slots.length) return undefined
@@ -48,6 +51,13 @@ export function slotDomain(slots: readonly Slot[]): TokenDomain {
       return rank
     },
   }
+}
+
+/** True if each unit of a text is one of the slot at its place. */
+export function fitsSlots(slots: readonly Slot[], text: string): boolean {
+  if (text.length !== slots.length) return false
+  for (let i = 0; i < slots.length; i++) if (indexOfUnit(required(slots[i]), text.charCodeAt(i)) < 0) return false
+  return true
 }
 
 /** Returns the texts of a set without the value itself, renumbered from 0. */
@@ -63,7 +73,7 @@ function grouped(slots: readonly Slot[]): Group[] {
   let size = 1
   for (const [index, { length }] of slots.entries()) {
     const grown = size * length
-    if (grown > Number.MAX_SAFE_INTEGER) {
+    if (grown > MAX_GROUP) {
       groups.push({ from, to: index, size })
       from = index
       size = length
@@ -73,22 +83,29 @@ function grouped(slots: readonly Slot[]): Group[] {
   return groups
 }
 
-function writeGroup(slots: readonly Slot[], { from, to }: Group, number: number, units: string[]): void {
-  let rest = number
+function writeGroup(slots: readonly Slot[], { from, to }: Group, number: number, units: number[]): void {
+  let rest = number | 0
   for (let i = to - 1; i >= from; i--) {
-    const slot = at(slots, i)
-    units[i] = slot.charAt(rest % slot.length)
-    rest = Math.floor(rest / slot.length)
+    const slot = required(slots[i])
+    const next = (rest / slot.length) | 0
+    units[i] = slot.charCodeAt(rest - next * slot.length)
+    rest = next
   }
 }
 
 function readGroup(slots: readonly Slot[], { from, to }: Group, text: string): number | undefined {
   let number = 0
   for (let i = from; i < to; i++) {
-    const slot = at(slots, i)
-    const index = slot.indexOf(text.charAt(i))
+    const slot = required(slots[i])
+    const index = indexOfUnit(slot, text.charCodeAt(i))
     if (index < 0) return undefined
     number = number * slot.length + index
   }
   return number
+}
+
+/** Returns the position of a unit in a slot; a negative number if it is not there. Most slots are runs of neighbors, in which it is known. */
+function indexOfUnit(slot: Slot, unit: number): number {
+  const guess = unit - slot.charCodeAt(0)
+  return slot.charCodeAt(guess) === unit ? guess : slot.indexOf(String.fromCharCode(unit))
 }

@@ -23,6 +23,26 @@ it('counts exactly in a domain of hundreds of slots', () => {
   expect(domain.textAt(domain.size - 1n)).toBe(slots.map((slot) => slot.at(-1)).join(''))
 })
 
+it('counts as its slots say, for slots of any size and order', () => {
+  const slots = ['cab', '0123456789', '9', 'zyxwvut', 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', '13579', 'åäö', '0123456789']
+  for (let length = 1; length <= 40; length++) {
+    const chosen = Array.from({ length }, (_, i) => slots[(i * 5 + length) % slots.length] ?? '')
+    const domain = slotDomain(chosen)
+    for (let part = 0n; part < 7n; part++) {
+      const rank = ((domain.size - 1n) * part) / 6n
+      let rest = rank
+      const units = chosen.toReversed().map((slot) => {
+        const unit = slot.charAt(Number(rest % BigInt(slot.length)))
+        rest /= BigInt(slot.length)
+        return unit
+      })
+      const text = units.toReversed().join('')
+      expect(domain.textAt(rank)).toBe(text)
+      expect(domain.rankOf(text)).toBe(rank)
+    }
+  }
+})
+
 it('returns undefined for a text of another length or with a character outside its slot', () => {
   const domain = slotDomain(['01', '01', '-'])
   for (const text of ['', '0', '00', '00--', '02-', 'o0-', '00_', '😀-']) expect(domain.rankOf(text)).toBeUndefined()
