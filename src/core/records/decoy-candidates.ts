@@ -1,10 +1,7 @@
 /** Decoys: reads that make a token without a row cost what a token with a hidden, expired or foreign row costs. */
 import type { StorageReads } from '../ports/storage.ts'
 import { TRANSIENTS } from '../schema/system-tables.ts'
-import { type CheckedCandidate, NO_ROW, TokenCandidate } from './verify-candidates.ts'
-
-/** A decoy is compared with a token check, so that its row is not reported as one that a digest found. */
-const NO_TOKEN = { kind: 'check', pointers: undefined } as const
+import { type CheckedCandidate, NO_ROW, NO_TOKEN, TokenCandidate } from './verify-candidates.ts'
 
 /**
  * Returns a candidate for each of these, in the same table: one of the newest rows where the candidate had no row, and no row where it
@@ -17,6 +14,7 @@ export async function decoysOf(storage: StorageReads, failed: readonly CheckedCa
     for (const [k, { candidate, isFound }] of group.entries()) {
       const row = isFound ? undefined : newest[k % newest.length]
       const { table, column, read } = candidate
+      // Compared with a token check, so that its row is not reported as one that a digest found.
       decoys.push(new TokenCandidate(candidate.index, { table, column, read, row: row?.id ?? NO_ROW, expected: NO_TOKEN }))
     }
   }

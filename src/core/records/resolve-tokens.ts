@@ -10,7 +10,7 @@ import { required } from '../util/at.ts'
 import { ValueError } from '../values/column-type.ts'
 import { decoysOf } from './decoy-candidates.ts'
 import { findTokens } from './token-store.ts'
-import { type CheckedCandidate, NO_ROW, type Resolved, TokenCandidate, verifyCandidates } from './verify-candidates.ts'
+import { type CheckedCandidate, NO_ROW, NO_TOKEN, type Resolved, TokenCandidate, verifyCandidates } from './verify-candidates.ts'
 
 /** The result for one token: its value, an error of its own, or undefined if it is not a token. */
 export type Resolution<Found extends Resolved = Resolved> = Found | VaultError | undefined
@@ -177,10 +177,9 @@ type TokenColumn = Pick<TokenCandidate, 'table' | 'column'>
  */
 function missingCandidates(layout: Layout, keeps: 'check' | 'text'): (index: number, seed: number) => TokenCandidate | undefined {
   const columns = [...layout.tokenColumns.values()].filter(({ column }) => column.token?.keeps === keeps)
-  const expected = { kind: 'check', pointers: undefined } as const
   return (index, seed) => {
     const found = columns[seed % columns.length]
-    return found && new TokenCandidate(index, { ...found, row: NO_ROW, expected })
+    return found && new TokenCandidate(index, { ...found, row: NO_ROW, expected: NO_TOKEN })
   }
 }
 

@@ -35,6 +35,9 @@ type ExpectedCell =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'value'; readonly digest: Uint8Array }
 
+/** What is expected of a cell that no pointer names. */
+export const NO_TOKEN = { kind: 'check', pointers: undefined } as const
+
 /** A cell that exists or not, and what is expected of it. */
 export interface CandidateCell {
   readonly table: Table
