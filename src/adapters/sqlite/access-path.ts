@@ -19,13 +19,21 @@ export function alongPath(shape: TableShape, statement: SqlStatement, path: Acce
   pathed.set(statement, known)
   const found = known.get(hint)
   if (found !== undefined) return found
-  const source = ` from "${shape.name}" as "t"`
-  const at = statement.text.indexOf(source)
-  if (at < 0) throw new VaultError('internal', 'A statement does not name its table. This is a defect; please report it.')
-  const end = at + source.length
+  const end = sourceStart(shape, statement) + sourceOf(shape).length
   const made = { text: `${statement.text.slice(0, end)} ${hint}${statement.text.slice(end)}` }
   known.set(hint, made)
   return made
+}
+
+/** Where a statement names its table, after what it selects. */
+export function sourceStart(shape: TableShape, { text }: SqlStatement): number {
+  const at = text.indexOf(sourceOf(shape))
+  if (at < 0) throw new VaultError('internal', 'A statement does not name its table. This is a defect; please report it.')
+  return at
+}
+
+function sourceOf({ name }: TableShape): string {
+  return ` from "${name}" as "t"`
 }
 
 /** What of a filter an index can find. */

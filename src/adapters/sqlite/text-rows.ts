@@ -4,6 +4,7 @@ import type { Cell, PhysicalColumn, Row } from '../../core/ports/storage.ts'
 import { required } from '../../core/util/at.ts'
 import type { SqlStatement } from '../sql/sql-statements.ts'
 import type { TableShape } from '../sql/table-shapes.ts'
+import { sourceStart } from './access-path.ts'
 import { sqliteSqlDialect } from './sqlite-sql-dialect.ts'
 
 /** Longer cells cost more as digits than as bytes of their own. */
@@ -21,13 +22,13 @@ const textStatements = new WeakMap<SqlStatement, SqlStatement>()
 export function textStatement(shape: TableShape, statement: SqlStatement): SqlStatement {
   const found = textStatements.get(statement)
   if (found !== undefined) return found
-  const cells = shape.table.columns.map((column) => sql.id('r', column.name))
+  const cells = shape.table.columns.map((column) => sql.id('t', column.name))
   const digits = cells.map((cell) => sql`case when length(${cell}) <= ${sql.lit(MAX_CELL_BYTES)} then hex(${cell}) else '' end`)
   const lengths = cells.map((cell) => sql`coalesce(length(${cell}), '')`)
-  const numbers = [sql.id('r', 'id'), sql.id('r', 'version'), ...lengths]
-  const query = sql`select ${sql.join(digits, sql` || `)} || ',' || ${sql.join(numbers, sql` || ',' || `)} as ${sql.id(TEXT_COLUMN[0])}
-    from (${sql.raw(statement.text)}) as "r"`
-  const made = { text: query.compile(sqliteSqlDialect.compiler).sql }
+  const numbers = [sql.id('t', 'id'), sql.id('t', 'version'), ...lengths]
+  const query = sql`select ${sql.join(digits, sql` || `)} || ',' || ${sql.join(numbers, sql` || ',' || `)} as ${sql.id(TEXT_COLUMN[0])}`
+  // Not around the statement: SQLite would pass each row with a limit through a co-routine.
+  const made = { text: `${query.compile(sqliteSqlDialect.compiler).sql}${statement.text.slice(sourceStart(shape, statement))}` }
   textStatements.set(statement, made)
   return made
 }
