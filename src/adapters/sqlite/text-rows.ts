@@ -39,15 +39,18 @@ export function textRow(columns: readonly PhysicalColumn[], text: unknown): Row 
   const comma = text.indexOf(',')
   const numbers = numbersAfter(text, comma)
   if (numbers?.length !== columns.length + 2) return undefined
-  const start = writeDigits(text, comma >> 1)
+  let size = 0
+  for (let i = 2; i < numbers.length; i++) size += Math.max(0, required(numbers[i]))
+  // Checked before a view is made: the bytes of a long cell were not written.
+  if (size * 2 !== comma) return undefined
+  let end = writeDigits(text, size)
   const row: { id: number; version: number; [column: string]: Cell } = { id: required(numbers[0]), version: required(numbers[1]) }
-  let end = start
   for (let i = 0; i < columns.length; i++) {
     const length = required(numbers[i + 2])
     row[required(columns[i]).name] = length < 0 ? null : new Uint8Array(slab.buffer, end, length)
     if (length > 0) end += length
   }
-  return (end - start) * 2 === comma ? row : undefined
+  return row
 }
 
 const COMMA = 44

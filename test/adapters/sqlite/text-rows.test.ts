@@ -20,7 +20,7 @@ const SEALED: PhysicalTable = {
 
 /** Lengths around the longest cell that is read as digits. */
 const LENGTHS = [0, 1, 2, 63, 64, 65, 150, 255, 256]
-const LONG = [257, 300, 5000]
+const LONG = [257, 300, 5000, 100_000]
 
 function bytesOf(length: number, seed: number): Uint8Array {
   return Uint8Array.from({ length }, (_, at) => (at * 37 + seed * 101) & 0xff)
