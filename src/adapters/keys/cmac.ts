@@ -2,6 +2,7 @@
 import { type Cipheriv, createCipheriv } from 'node:crypto'
 import { DIGEST_BYTES } from '../../core/ports/keys.ts'
 import { at } from '../../core/util/at.ts'
+import { fewBytes } from '../../core/util/few-bytes.ts'
 import { type Slab, slabItem, slabStart } from '../../core/util/slab.ts'
 import { type BlockCipher, createBlockCipher, doubleBlock, expandKey } from './block-cipher.ts'
 import { copySecret, secretBytes, wipe } from './secret-bytes.ts'
@@ -53,7 +54,7 @@ export function createCmac(key: Uint8Array): Cmac {
   const stream = createStream(key, subkeys)
   return {
     digest(inputs) {
-      const out = new Uint8Array(inputs.count * DIGEST_BYTES)
+      const out = fewBytes(inputs.count * DIGEST_BYTES)
       for (let from = 0; from < inputs.count; ) {
         const run = nextRun(inputs, from)
         if (run.method === 'stream') stream.digest(slabItem(inputs, from), out, from * DIGEST_BYTES)

@@ -51,41 +51,49 @@ function firstPosition(ids: readonly number[], { order, after }: Page): number {
 
 /** The ids that `=` or `in` on the id or on indexed columns allow, in any order; `undefined` if no index helps. */
 function indexedIds(table: MemoryTable, filter: Filter): readonly number[] | undefined {
-  const wanted = wantedValues(filter)
-  const ids = wanted.get('id')
+  const ids = wantedOf(filter, 'id')
   if (ids !== undefined) return ids.map(Number)
-  for (const index of table.indexes) {
-    const keys = keysWanted(table, index.columns, wanted)
-    if (keys === undefined) continue
-    return keys.flatMap((key) => {
-      const held = index.ids.get(key)
-      return typeof held === 'object' ? [...held] : (held ?? [])
-    })
+  for (const { columns, ids } of table.indexes) {
+    const keys = keysWanted(table, columns, filter)
+    if (keys !== undefined)
+      return keys.length === 1 ? idsOf(ids.get(required(keys[0]))) : keys.flatMap((key) => idsOf(ids.get(key)))
   }
   return undefined
 }
 
-type Wanted = ReadonlyMap<string, readonly Exclude<Cell, null>[]>
+function idsOf(held: number | ReadonlySet<number> | undefined): readonly number[] {
+  if (held === undefined) return []
+  return typeof held === 'number' ? [held] : [...held]
+}
 
-/** For each column that the filter bounds by `=` or `in`, alone or as a part of `and`: the values it may have. */
-function wantedValues(filter: Filter): Wanted {
-  const wanted = new Map<string, readonly Exclude<Cell, null>[]>()
-  for (const part of filter.kind === 'and' ? filter.filters : [filter]) {
-    if (part.kind === 'in') wanted.set(part.column, part.values)
-    else if (part.kind === 'compare' && part.operator === '=') wanted.set(part.column, [part.value])
+/** The values that a column may have, where the filter bounds it by `=` or `in`, alone or as a part of `and`. */
+function wantedOf(filter: Filter, column: string): readonly Exclude<Cell, null>[] | undefined {
+  switch (filter.kind) {
+    case 'and':
+      return filter.filters.map((part) => (part.kind === 'and' ? undefined : wantedOf(part, column))).findLast(isGiven)
+    case 'in':
+      return filter.column === column ? filter.values : undefined
+    case 'compare':
+      return filter.operator === '=' && filter.column === column ? [filter.value] : undefined
+    default:
+      return undefined
   }
-  return wanted
+}
+
+function isGiven<T>(value: T | undefined): value is T {
+  return value !== undefined
 }
 
 /** The index keys of the wanted values. An index over several columns helps if each has one value. */
-function keysWanted(table: MemoryTable, columns: readonly string[], wanted: Wanted): readonly IndexKey[] | undefined {
+function keysWanted(table: MemoryTable, columns: readonly string[], filter: Filter): readonly IndexKey[] | undefined {
   const [first] = columns
   if (columns.length === 1 && first !== undefined) {
-    return wanted.get(first)?.flatMap((value) => cellKey(toCell(table, first, value)) ?? [])
+    const values = wantedOf(filter, first)
+    return values?.map((value) => required(cellKey(toCell(table, first, value))))
   }
   const row: StoredRow = { id: 0, version: 0 }
   for (const column of columns) {
-    const [value, ...others] = wanted.get(column) ?? []
+    const [value, ...others] = wantedOf(filter, column) ?? []
     if (value === undefined || others.length > 0) return undefined
     row[column] = toCell(table, column, value)
   }

@@ -2,6 +2,7 @@
 
 import { VaultError } from '../../core/errors.ts'
 import type { Cell, PhysicalColumn } from '../../core/ports/storage.ts'
+import { fewBytes } from '../../core/util/few-bytes.ts'
 import { unreachable } from '../../core/util/unreachable.ts'
 
 /** A row as the memory storage keeps it: every column present, never changed once stored. */
@@ -76,7 +77,9 @@ export function copyColumns(row: StoredRow, columns: readonly string[], copyByte
 }
 
 function copyAlone(bytes: Uint8Array): Uint8Array {
-  return new Uint8Array(bytes)
+  const copy = fewBytes(bytes.length)
+  copy.set(bytes)
+  return copy
 }
 
 /** Longest byte string that shares a piece of memory with others. */

@@ -26,11 +26,9 @@ export function alongPath(shape: TableShape, statement: SqlStatement, path: Acce
   const key = idsFirst ? `ids ${hint}` : hint
   const found = known.get(key)
   if (found !== undefined) return found
-  const source = ` from "${shape.name}" as "t"`
-  const at = statement.text.indexOf(source)
-  if (at < 0) throw new VaultError('internal', 'A statement does not name its table. This is a defect; please report it.')
-  const end = at + source.length
-  const within = `${source} ${hint}${statement.text.slice(end)}`
+  const at = sourceStart(shape, statement)
+  const end = at + sourceOf(shape).length
+  const within = `${statement.text.slice(at, end)} ${hint}${statement.text.slice(end)}`
   // A cross join walks its left side in order, so rows come in the order of the ids.
   const rest = idsFirst
     ? ` from (select "id" as "wanted"${within}) as "w" cross join "${shape.name}" as "t" on "t"."id" = "w"."wanted"`
@@ -38,6 +36,17 @@ export function alongPath(shape: TableShape, statement: SqlStatement, path: Acce
   const made = { text: `${statement.text.slice(0, at)}${rest}` }
   known.set(key, made)
   return made
+}
+
+/** Where a statement names its table, after what it selects. */
+export function sourceStart(shape: TableShape, { text }: SqlStatement): number {
+  const at = text.indexOf(sourceOf(shape))
+  if (at < 0) throw new VaultError('internal', 'A statement does not name its table. This is a defect; please report it.')
+  return at
+}
+
+function sourceOf({ name }: TableShape): string {
+  return ` from "${name}" as "t"`
 }
 
 /** What of a filter an index can find. */

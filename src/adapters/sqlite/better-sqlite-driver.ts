@@ -60,5 +60,12 @@ export function betterSqliteDatabase(database: Database.Database): DriverDatabas
 
 /** A statement of one column. The driver returns its cells without a list for each row. */
 function pluckedColumn(statement: Database.Statement<unknown[], unknown>): DriverStatement {
-  return { all: (parameters) => [statement.all(parameters)], get: misused, run: misused }
+  return {
+    all: (parameters) => [statement.all(parameters)],
+    get(...parameters) {
+      const cell = statement.get(...parameters)
+      return cell === undefined ? undefined : [cell]
+    },
+    run: misused,
+  }
 }

@@ -4,7 +4,7 @@ import type { SqlStatement } from '../sql/sql-statements.ts'
 import type { TableShape } from '../sql/table-shapes.ts'
 import type { DriverDatabase, DriverStatement } from './sqlite-driver.ts'
 import { mapSqliteError, rolledBackError } from './sqlite-errors.ts'
-import type { Connection, OnlyStep, RawRow, Step, StepOutcome, Steps, TableWork } from './table-work.ts'
+import type { Connection, OnlyStep, QuickStep, RawRow, Step, StepOutcome, Steps, TableWork } from './table-work.ts'
 
 export interface DriverConnection extends Connection {
   run<T>(work: TableWork<T>): T
@@ -21,14 +21,14 @@ export function createDriverConnection(database: DriverDatabase, purpose: Purpos
   function statementOf(step: Step): DriverStatement {
     const found = prepared.get(step.statement)
     if (found !== undefined) return found
-    const made = database.prepare(step.statement.text, step.kind === 'row' ? 'rows' : step.kind)
+    const made = database.prepare(step.statement.text, PREPARED_AS[step.kind])
     prepared.set(step.statement, made)
     return made
   }
 
   function read(step: Step): readonly RawRow[] {
     const statement = statementOf(step)
-    if (step.kind !== 'row') return statement.all(step.parameters)
+    if (step.kind !== 'row' && step.kind !== 'cell') return statement.all(step.parameters)
     const row = statement.get(...step.parameters)
     return row === undefined ? NO_ROWS : [row]
   }
@@ -57,16 +57,31 @@ export function createDriverConnection(database: DriverDatabase, purpose: Purpos
     assertOpen() {
       if (!isOpen()) throw rolledBackError()
     },
-    run: (work) => (work.only === undefined ? runSteps(work, engine) : runOnly(work.only, work.shape, engine)),
+    run: (work) =>
+      (work.quick && runQuick(work.quick, work.shape, engine)) ??
+      (work.only === undefined ? runSteps(work, engine) : runOnly(work.only, work.shape, engine)),
   }
 }
 
 const NO_ROWS: readonly RawRow[] = []
 
+/** What the driver prepares for each kind of step. */
+const PREPARED_AS = { rows: 'rows', row: 'rows', column: 'column', cell: 'column', change: 'change' } as const
+
 /** Runs one step, and maps what it throws. */
 interface Engine {
   perform(step: Step): StepOutcome
   fail(error: unknown, shape: TableShape | undefined): VaultError
+}
+
+function runQuick<T>({ step, result }: QuickStep<T>, shape: TableShape | undefined, { perform, fail }: Engine): T | undefined {
+  let outcome: StepOutcome
+  try {
+    outcome = perform(step)
+  } catch (error) {
+    throw fail(error, shape)
+  }
+  return result(outcome)
 }
 
 function runOnly<T>(only: OnlyStep<T>, shape: TableShape | undefined, { perform, fail }: Engine): T {

@@ -76,8 +76,8 @@ function reading(statement: StatementSync): DriverStatement {
 }
 
 /** This driver has no rows without lists. */
-function readingColumn({ all }: DriverStatement): DriverStatement {
-  return { all: (parameters) => [all(parameters).map(([cell]) => cell)], get: misused, run: misused }
+function readingColumn({ all, get }: DriverStatement): DriverStatement {
+  return { all: (parameters) => [all(parameters).map(([cell]) => cell)], get, run: misused }
 }
 
 /** Cells of the storage port, all of which the driver accepts. */

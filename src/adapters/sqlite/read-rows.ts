@@ -8,7 +8,8 @@ import { type AccessPath, alongPath } from './access-path.ts'
 import { expandLists } from './expand-lists.ts'
 import { canPack, PACKED_COLUMNS, packedStatement, unpackRows } from './packed-rows.ts'
 import { sqliteSqlDialect } from './sqlite-sql-dialect.ts'
-import { onlyStep, type RawRow, type Step, type TableWork } from './table-work.ts'
+import { onlyStep, type RawRow, type Step, type StepOutcome, type TableWork } from './table-work.ts'
+import { TEXT_COLUMN, textRow, textStatement } from './text-rows.ts'
 
 const statements = createSqlStatements(sqliteSqlDialect)
 
@@ -26,10 +27,7 @@ export function getRows(shape: TableShape, ids: readonly number[]): TableWork<re
   const { names, own } = plan
   const [first] = ids
   if (first === undefined) return { shape, begin: nothingFound }
-  if (ids.length === 1) {
-    const step = { kind: 'row', statement: plan.point, parameters: [first], columns: names } as const
-    return onlyStep(shape, step, ({ rows: [found] }) => [found === undefined ? undefined : toRow(own, found)])
-  }
+  if (ids.length === 1) return isText(plan) ? rowAsText(plan, first) : rowAsCells(plan, first)
   const step = { kind: 'rows', statement: plan.list, parameters: [JSON.stringify(ids)], columns: names } as const
   const plain = onlyStep(shape, step, ({ rows }) =>
     measured(
@@ -38,6 +36,11 @@ export function getRows(shape: TableShape, ids: readonly number[]): TableWork<re
     ),
   )
   return ids.length < MIN_PACKED_IDS || !isPacked(plan) ? plain : packedFirst(plan, step, plain, (rows) => rows)
+}
+
+function rowAsCells({ shape, names, own, point }: ReadPlan, id: number): TableWork<readonly (Row | undefined)[]> {
+  const step = { kind: 'row', statement: point, parameters: [id], columns: names } as const
+  return onlyStep(shape, step, ({ rows: [found] }) => [found === undefined ? undefined : toRow(own, found)])
 }
 
 // biome-ignore lint/correctness/useYield: work that needs no statement has no step.
@@ -49,8 +52,8 @@ function* nothingFound() {
 export function findRows(shape: TableShape, filter: Filter, page: Page, path?: AccessPath): TableWork<readonly Row[]> {
   const plan = readPlan(projectedShape(shape, page.columns))
   const { statement: free, parameters } = statements.find(shape, expandLists(shape, filter), page)
-  const statement = path === undefined ? free : alongPath(shape, free, path)
-  const step = { kind: 'rows', statement, parameters, columns: plan.names } as const
+  const along = (statement: SqlStatement) => (path === undefined ? statement : alongPath(shape, statement, path))
+  const step = { kind: 'rows', statement: along(free), parameters, columns: plan.names } as const
   const plain = onlyStep(shape, step, ({ rows }) =>
     measured(
       plan,
@@ -58,11 +61,58 @@ export function findRows(shape: TableShape, filter: Filter, page: Page, path?: A
     ),
   )
   const few = page.limit < MIN_PACKED_LIMIT || page.limit > MAX_PACKED
-  return few || !isPacked(plan) ? plain : packedFirst(plan, step, plain, (rows) => rows.filter((row) => row !== undefined))
+  if (few) return isText(plan) ? rowsAsTexts(plan, { statement: along(textStatement(shape, free)), parameters }, plain) : plain
+  return isPacked(plan) ? packedFirst(plan, step, plain, (rows) => rows.filter((row) => row !== undefined)) : plain
 }
 
 function isPacked(plan: ReadPlan): boolean {
   return plan.packs && plan.unpackedReads-- <= 0
+}
+
+function isText(plan: ReadPlan): boolean {
+  return plan.packs && plan.unreadTexts-- <= 0
+}
+
+/** Reads a row as a text, and its cells where that was not possible. */
+function rowAsText(plan: ReadPlan, id: number): TableWork<readonly (Row | undefined)[]> {
+  const { shape, own, point } = plan
+  const step = { kind: 'cell', statement: textStatement(shape, point), parameters: [id], columns: TEXT_COLUMN } as const
+  return {
+    shape,
+    begin: () => rowAsCells(plan, id).begin(),
+    quick: {
+      step,
+      result({ rows: [found] }) {
+        if (found === undefined) return [undefined]
+        const row = textRow(own, found[0])
+        if (row === undefined) plan.unreadTexts = UNPACKED_READS
+        return row && [row]
+      },
+    },
+  }
+}
+
+/** Reads each row as a text by a text statement, and all by the plain work where that was not possible. */
+function rowsAsTexts(
+  plan: ReadPlan,
+  { statement, parameters }: Pick<Step, 'statement' | 'parameters'>,
+  plain: TableWork<readonly Row[]>,
+): typeof plain {
+  const { shape, own } = plan
+  const step = { kind: 'column', statement, parameters, columns: TEXT_COLUMN } as const
+  const result = ({ rows: [texts = []] }: StepOutcome): readonly Row[] | undefined => {
+    const found: Row[] = []
+    for (const text of texts) {
+      const row = textRow(own, text)
+      if (row === undefined) {
+        plan.unreadTexts = UNPACKED_READS
+        return undefined
+      }
+      found.push(row)
+    }
+    return measured(plan, found)
+  }
+  return { shape, begin: plain.begin, quick: { step, result } }
 }
 
 /** Reads packed, and once more unpacked where that was not possible. */
@@ -118,6 +168,8 @@ interface ReadPlan {
   readonly packs: boolean
   /** Number of next reads that are not packed. */
   unpackedReads: number
+  /** Number of next reads of few rows that are not by texts. */
+  unreadTexts: number
   /** Mean bytes of the rows of the last read; undefined before the first, unless none of its cells has a length. */
   rowBytes: number | undefined
   readonly names: readonly string[]
@@ -142,6 +194,7 @@ function readPlan(shape: TableShape): ReadPlan {
     shape,
     packs: canPack(shape),
     unpackedReads: 0,
+    unreadTexts: 0,
     rowBytes: long.length === 0 ? 0 : undefined,
     names,
     own,

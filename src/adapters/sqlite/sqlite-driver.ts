@@ -8,7 +8,7 @@ export type DriverName = 'better-sqlite3' | 'node:sqlite'
 /** A prepared statement. Rows are arrays of cells, and integers are numbers: what exceeds 2^53 is selected as text. */
 export interface DriverStatement {
   all(parameters: readonly unknown[]): readonly RawRow[]
-  /** Returns the first row. */
+  /** Returns the first row; of a `column`, with the first cell alone. */
   get(...parameters: readonly unknown[]): RawRow | undefined
   run(parameters: readonly unknown[]): { readonly changes: number }
 }

@@ -5,11 +5,11 @@ import type { SqlStatement } from '../sql/sql-statements.ts'
 import type { TableShape } from '../sql/table-shapes.ts'
 
 /**
- * One statement to run. `rows` returns rows as arrays of cells, `row` the first of them, `change` the number of rows changed. `column` is for
- * statements of one column, and returns the cells of all rows as one row.
+ * One statement to run. `rows` returns rows as arrays of cells, `row` the first of them, `change` the number of rows changed. For statements
+ * of one column, `column` returns the cells of all rows as one row, and `cell` a row of the first of them.
  */
 export interface Step {
-  readonly kind: 'rows' | 'row' | 'column' | 'change'
+  readonly kind: 'rows' | 'row' | 'column' | 'cell' | 'change'
   readonly statement: SqlStatement
   readonly parameters: readonly unknown[]
   /** Names of the cells of a row, in order, for connections that return rows as objects. */
@@ -32,6 +32,8 @@ export interface TableWork<T> {
   begin(): Steps<T>
   /** The same as one step, where it is one: a point read is so short that running a generator costs measurably more. */
   readonly only?: OnlyStep<T>
+  /** A shorter step that is mostly enough. Where it is not, the work is begun after it. */
+  readonly quick?: QuickStep<T>
 }
 
 /** One step, and the function that turns its outcome into the result. */
@@ -40,6 +42,12 @@ export interface OnlyStep<T> {
   result(outcome: StepOutcome): T
   /** Returns what is thrown for the error of the step. Default: the error. */
   failure?(error: VaultError): unknown
+}
+
+/** One step, and the function that turns its outcome into the result, or returns undefined if that needs the work itself. */
+export interface QuickStep<T> {
+  readonly step: Step
+  result(outcome: StepOutcome): T | undefined
 }
 
 /** A connection inside a transaction, or one that reads. */

@@ -104,12 +104,12 @@ function storedRows(
 }
 
 /** Reads one row, with its event where every row is visible, so that its existence decides. */
-async function storedRow(unit: UnitOfWork, access: TableAccess, rows: readonly number[]): Promise<readonly (Row | undefined)[]> {
+function storedRow(unit: UnitOfWork, access: TableAccess, rows: readonly number[]): Promise<readonly (Row | undefined)[]> {
   const [row] = rows
   const { getRecorded } = unit
+  if (row === undefined || getRecorded === undefined) return storedRows(unit, access.table, rows)
   const isCertain = access.conditions.length === 0 && access.alwaysMeets(VISIBLE)
-  if (row === undefined || getRecorded === undefined || !isCertain) return storedRows(unit, access.table, rows)
-  return [await getRecorded(access.table, row)]
+  return isCertain ? getRecorded(access.table, row).then((found) => [found]) : storedRows(unit, access.table, rows)
 }
 
 /** Returns the visible rows, and the indexes of the ids without one. Mostly there is one for each id. */

@@ -1,6 +1,7 @@
 /** Slabs: many byte strings in one buffer, so that a whole list crosses a port in one call. */
 import { required } from './at.ts'
 import { toUtf8 } from './bytes.ts'
+import { fewBytes } from './few-bytes.ts'
 
 /** A list of `count` byte strings. Item i is `bytes[start(i) .. ends[i])`, where start(0) is 0 and start(i) is ends[i - 1]. */
 export interface Slab {
@@ -22,7 +23,7 @@ export function slabItem(slab: Slab, index: number): Uint8Array {
 /** Returns a list of byte strings as one slab: a view of them if they lie side by side in one buffer, as some storages return them, else a copy. */
 export function toSlab(items: readonly Uint8Array[]): Slab {
   const { ends, size } = endsOf(items)
-  return { bytes: sideBySide(items, size) ?? copyOf(items, size), ends, count: items.length }
+  return { bytes: sideBySide(items, size) ?? copyInto(new Uint8Array(size), items), ends, count: items.length }
 }
 
 /** Returns a list of texts as UTF-8. They are joined first, because one long text is encoded several times faster than many short ones. */
@@ -35,13 +36,13 @@ export function textsToSlab(texts: readonly string[]): Slab {
   }
   const bytes = toUtf8(texts.join(''))
   // Text that is not ASCII has more bytes than units. Each text is then encoded alone: two of them could join halves of one character.
-  return bytes.length === units ? { bytes, ends, count: texts.length } : copyToSlab(texts.map(toUtf8))
+  return bytes.length === units ? { bytes, ends, count: texts.length } : toSlab(texts.map(toUtf8))
 }
 
-/** Returns a copy of a list of byte strings as one slab. */
+/** Returns a copy of a list of byte strings as one slab. A short one shares its memory with others. */
 export function copyToSlab(items: readonly Uint8Array[]): Slab {
   const { ends, size } = endsOf(items)
-  return { bytes: copyOf(items, size), ends, count: items.length }
+  return { bytes: copyInto(fewBytes(size), items), ends, count: items.length }
 }
 
 /** Returns the items of a slab from index `from` to `to` (exclusive), as views of the same bytes. */
@@ -77,8 +78,7 @@ function sideBySide(items: readonly Uint8Array[], size: number): Uint8Array | un
   return items.every((item) => item.buffer === buffer) ? new Uint8Array(buffer, first.byteOffset, size) : undefined
 }
 
-function copyOf(items: readonly Uint8Array[], size: number): Uint8Array {
-  const bytes = new Uint8Array(size)
+function copyInto(bytes: Uint8Array, items: readonly Uint8Array[]): Uint8Array {
   let start = 0
   for (const item of items) {
     bytes.set(item, start)

@@ -1,0 +1,155 @@
+/** Rows of short bytes are equal whether they are read as texts or as cells, with both drivers. */
+import Database from 'better-sqlite3'
+import { describe, expect, it } from 'vitest'
+import { sqliteStorage } from '../../../src/adapters/sqlite/index.ts'
+import type { DriverName } from '../../../src/adapters/sqlite/sqlite-driver.ts'
+import type { NewRow, PhysicalTable, Storage } from '../../../src/core/ports/storage.ts'
+import { EVERY } from './notes-table.ts'
+import { temporaryFolder } from './temporary-folder.ts'
+
+const nextFile = temporaryFolder()
+
+const SEALED: PhysicalTable = {
+  name: 'sealed',
+  columns: [
+    { name: 'body', type: 'bytes' },
+    { name: 'digest', type: 'bytes' },
+  ],
+  indexes: [{ columns: ['digest'], unique: false }],
+}
+
+/** Lengths around the longest cell that is read as digits. */
+const LENGTHS = [0, 1, 2, 63, 64, 65, 150, 255, 256]
+const LONG = [257, 300, 5000, 100_000]
+
+function bytesOf(length: number, seed: number): Uint8Array {
+  return Uint8Array.from({ length }, (_, at) => (at * 37 + seed * 101) & 0xff)
+}
+
+/** One row for each length, also with nulls. */
+const SHORT_ROWS: readonly NewRow[] = [
+  ...LENGTHS.map((length, at) => ({ id: at + 1, body: bytesOf(length, at), digest: bytesOf(12, at) })),
+  { id: 100, body: null, digest: bytesOf(12, 100) },
+  { id: 101, body: bytesOf(150, 101), digest: null },
+  { id: 102, body: null, digest: null },
+  { id: 103, body: bytesOf(0, 0), digest: bytesOf(0, 0) },
+]
+const LONG_ROWS: readonly NewRow[] = LONG.map((length, at) => ({
+  id: at + 200,
+  body: bytesOf(length, at),
+  digest: bytesOf(12, at + 200),
+}))
+
+async function withRows(
+  { driver, rows }: { readonly driver: DriverName; readonly rows: readonly NewRow[] },
+  body: (storage: Storage) => Promise<void>,
+  change = '',
+): Promise<void> {
+  const filename = nextFile()
+  const open = () => sqliteStorage({ filename, driver })
+  await using first = open()
+  await first.prepare([SEALED])
+  await first.insert('sealed', rows)
+  await first.close()
+  if (change !== '') {
+    const database = new Database(filename)
+    database.unsafeMode(true)
+    database.pragma('writable_schema = 1')
+    database.exec("update sqlite_master set sql = replace(sql, ' strict', '') where name = 'sealed'")
+    database.pragma('writable_schema = RESET')
+    database.exec(change)
+    database.close()
+  }
+  await using storage = open()
+  await storage.prepare([SEALED])
+  await body(storage)
+}
+
+const stored = (row: NewRow) => ({ ...row, version: 1 })
+
+async function expectReads(storage: Storage, rows: readonly NewRow[]): Promise<void> {
+  for (const row of rows) {
+    expect(await storage.get('sealed', [row.id])).toEqual([stored(row)])
+    const { digest } = row
+    if (!(digest instanceof Uint8Array)) continue
+    const filter = { kind: 'compare', column: 'digest', operator: '=', value: digest } as const
+    expect(await storage.find('sealed', filter, { order: 'asc', limit: 5 })).toEqual([stored(row)])
+    const bodies = await storage.find('sealed', filter, { order: 'asc', limit: 5, columns: ['body'] })
+    expect(bodies).toEqual([{ id: row.id, version: 1, body: row.body }])
+  }
+  expect(await storage.get('sealed', [9000])).toEqual([undefined])
+  expect(await storage.find('sealed', EVERY, { order: 'desc', limit: 50 })).toEqual(rows.map(stored).toReversed())
+}
+
+describe.each(['better-sqlite3', 'node:sqlite'] as const)('rows of short bytes with %s', (driver) => {
+  it('have nulls, empty cells and every length', async () => {
+    await withRows({ driver, rows: SHORT_ROWS }, (storage) => expectReads(storage, SHORT_ROWS))
+  })
+
+  it('are equal among rows that are too long', async () => {
+    const rows = [...SHORT_ROWS, ...LONG_ROWS]
+    await withRows({ driver, rows }, async (storage) => {
+      await expectReads(storage, rows)
+      // The long ones have put off reading as texts for a while, which ends.
+      for (let read = 0; read < 120; read++) expect(await storage.get('sealed', [7])).toEqual([stored(rows[6] as NewRow)])
+      await expectReads(storage, rows)
+    })
+  })
+
+  it('are equal in a transaction that changes them', async () => {
+    await withRows({ driver, rows: SHORT_ROWS }, async (storage) => {
+      const body = bytesOf(200, 7)
+      await storage.transaction(async (inner) => {
+        await inner.update('sealed', [{ id: 7, version: 1, set: { body } }])
+        expect(await inner.get('sealed', [7])).toEqual([{ ...SHORT_ROWS[6], body, version: 2 }])
+      })
+      expect(await storage.get('sealed', [7])).toEqual([{ ...SHORT_ROWS[6], body, version: 2 }])
+    })
+  })
+
+  it('keep their bytes while others are read, and share none', async () => {
+    const rows = Array.from({ length: 300 }, (_, at) => ({ id: at + 1, body: bytesOf(200, at), digest: bytesOf(12, at) }))
+    await withRows({ driver, rows }, async (storage) => {
+      const read = []
+      for (const { id } of rows) read.push((await storage.get('sealed', [id]))[0])
+      expect(read).toEqual(rows.map(stored))
+      for (const row of read) if (row?.body instanceof Uint8Array) row.body.fill(0)
+      expect(read.map((row) => row?.digest)).toEqual(rows.map(({ digest }) => digest))
+      expect(await storage.get('sealed', [1])).toEqual([stored(rows[0] as NewRow)])
+    })
+  })
+
+  it.each([
+    ["'00ff'", '00ff'],
+    ["'zz,1,1,2'", 'zz,1,1,2'],
+    ["'é'", 'é'],
+  ])('that hold the text %s are read as its bytes or as it is, and never as its digits', async (literal, text) => {
+    const change = `update sealed set body = ${literal} where id = 7`
+    await withRows(
+      { driver, rows: SHORT_ROWS },
+      async (storage) => {
+        const [row] = await storage.get('sealed', [7])
+        const body = row?.body instanceof Uint8Array ? new TextDecoder().decode(row.body) : row?.body
+        expect(body).toBe(text)
+        expect(await storage.get('sealed', [8])).toEqual([stored(SHORT_ROWS[7] as NewRow)])
+      },
+      change,
+    )
+  })
+
+  it.each(["'1,2'", "'text'", "x'00'", '-5', '9007199254740991', '2.5'])(
+    'whose version is %s have the version that the cells have',
+    async (version) => {
+      await withRows(
+        { driver, rows: SHORT_ROWS },
+        async (storage) => {
+          const [one] = await storage.get('sealed', [7])
+          // A packed read of many ids, and one that is not packed.
+          const [among] = await storage.get('sealed', [7, 8])
+          expect(one).toEqual(among)
+        },
+        `update sealed set version = ${version} where id = 7`,
+      )
+    },
+  )
+})
