@@ -118,7 +118,7 @@ function visibleRows(
   stored: readonly (Row | undefined)[],
   evaluated: readonly RowWithAccess[],
 ): { readonly rows: readonly RowWithAccess[]; readonly missing: readonly number[] } {
-  if (evaluated.length === decoded.length && evaluated.every(isVisible)) return { rows: evaluated, missing: [] }
+  if (evaluated.length === decoded.length && areVisible(evaluated)) return { rows: evaluated, missing: [] }
   const rows: RowWithAccess[] = []
   const missing: number[] = []
   let wanted = 0
@@ -129,6 +129,16 @@ function visibleRows(
     else missing.push(index)
   }
   return { rows, missing }
+}
+
+/** Rows that no condition tells apart have one access, which is asked once. */
+function areVisible(rows: readonly RowWithAccess[]): boolean {
+  let asked: RowWithAccess | undefined
+  for (const row of rows) {
+    if (row.access !== asked?.access && !isVisible(row)) return false
+    asked = row
+  }
+  return true
 }
 
 function isVisible({ access }: RowWithAccess): boolean {
