@@ -1,9 +1,11 @@
 /** The recorded input of an operation: every member that the operation reads, and each getter once. */
 import { expect, it } from 'vitest'
 import { recordedInput } from '../../../src/core/execution/recorded-content.ts'
+import { EMPTY_CATALOG_SCHEMA } from '../../../src/core/schema/catalog-schema.ts'
+import { layoutSchema } from '../../../src/core/schema/layout.ts'
 
 const operation = { recorded: { table: 'name', ids: 'value', limit: 'number', offset: 'number' } } as const
-const session = { layout: { names: new Set(['people']) } } as Parameters<typeof recordedInput>[0]
+const session = { layout: { ...layoutSchema(EMPTY_CATALOG_SCHEMA), names: new Set(['people']) } }
 const recorded = (given: object): string => recordedInput(session, operation, given)
 
 it('records options that the input inherits, as the operation reads them', () => {
