@@ -11,7 +11,10 @@ export function recordedInput(
   given: object,
 ): string {
   try {
-    return recordInput({ ...given }, recorded, (text) => layout.names.has(text))
+    // Copied, so that each getter runs once. An operation also reads options that its input inherits.
+    const members: { options?: unknown } = { ...given }
+    if (!Object.hasOwn(members, 'options') && 'options' in given) members.options = given.options
+    return recordInput(members, recorded, (text) => layout.names.has(text))
   } catch {
     return ''
   }
