@@ -4,7 +4,7 @@ import type { Cell, Filter, Page, PhysicalColumn, PhysicalType, Row } from '../.
 import { aliased, createSqlStatements, type SqlStatement, selectColumns } from '../sql/sql-statements.ts'
 import { toIntegerCell, toPlainBytes } from '../sql/stored-cells.ts'
 import { projectedShape, type TableShape } from '../sql/table-shapes.ts'
-import { type AccessPath, alongPath } from './access-path.ts'
+import { type AccessPath, alongPath, nameOfWanted } from './access-path.ts'
 import { expandLists } from './expand-lists.ts'
 import { canPack, PACKED_COLUMNS, packedStatement, unpackRows } from './packed-rows.ts'
 import { sqliteSqlDialect } from './sqlite-sql-dialect.ts'
@@ -216,9 +216,10 @@ function pointStatement(shape: TableShape): SqlStatement {
 
 /** A left join walks its left side in order, so rows come in the order of the ids. */
 function listStatement(shape: TableShape): SqlStatement {
+  const wanted = nameOfWanted(shape)
   const query = sqliteSqlDialect.compiler
-    .selectFrom(sql<{ value: unknown }>`(select value as wanted from json_each(${sql.val(0)}))`.as('w'))
-    .leftJoin(aliased(sqliteSqlDialect, shape), (join) => join.on(sql<boolean>`${sql.id('t', 'id')} = ${sql.id('w', 'wanted')}`))
+    .selectFrom(sql<{ value: unknown }>`(select value as ${sql.id(wanted)} from json_each(${sql.val(0)}))`.as('w'))
+    .leftJoin(aliased(sqliteSqlDialect, shape), (join) => join.on(sql<boolean>`${sql.id('t', 'id')} = ${sql.id('w', wanted)}`))
     .select(selectColumns(sqliteSqlDialect, shape))
   return { text: query.compile().sql }
 }
