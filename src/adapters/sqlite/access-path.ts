@@ -29,21 +29,13 @@ export function alongPath(shape: TableShape, statement: SqlStatement, path: Acce
   const at = sourceStart(shape, statement)
   const end = at + sourceOf(shape).length
   const within = `${statement.text.slice(at, end)} ${hint}${statement.text.slice(end)}`
-  // A cross join walks its left side in order, so rows come in the order of the ids.
-  const wanted = nameOfWanted(shape)
+  // A cross join walks its left side in order, so rows come in the order of the ids. No column of a table begins with `_`.
   const rest = idsFirst
-    ? ` from (select "id" as "${wanted}"${within}) as "w" cross join "${shape.name}" as "t" on "t"."id" = "w"."${wanted}"`
+    ? ` from (select "id" as "_id"${within}) as "w" cross join "${shape.name}" as "t" on "t"."id" = "w"."_id"`
     : within
   const made = { text: `${statement.text.slice(0, at)}${rest}` }
   known.set(key, made)
   return made
-}
-
-/** A name for wanted ids that no column has: statements name columns without their table. */
-export function nameOfWanted({ types }: TableShape): string {
-  let name = 'wanted'
-  while (types.has(name)) name += '_'
-  return name
 }
 
 /** Where a statement names its table, after what it selects. */

@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import type { Cell, Row } from '../../core/ports/storage.ts'
 import type { SqlStatement } from '../sql/sql-statements.ts'
 import type { TableShape } from '../sql/table-shapes.ts'
-import { sqliteSqlDialect } from './sqlite-sql-dialect.ts'
+import { endToEnd, sqliteSqlDialect } from './sqlite-sql-dialect.ts'
 import type { RawRow } from './table-work.ts'
 
 /** Cells longer than this are not worth the copies packing makes. */
@@ -33,8 +33,8 @@ export function packedStatement(shape: TableShape, statement: SqlStatement): Sql
   const listed = numbers.map((number) => sql`coalesce(${number}, 'null')`)
   const short = cells.map((cell) => sql`coalesce(case when length(${cell}) <= ${sql.lit(MAX_CELL_BYTES)} then ${cell} end, '')`)
   const query = sql`select length(cast('a' as blob)) as "letter",
-    group_concat(${sql.join(listed, sql` || ',' || `)}) as "numbers",
-    cast(group_concat(${sql.join(short, sql` || `)}, '') as blob) as "bytes"
+    group_concat(${endToEnd(listed, ',')}) as "numbers",
+    cast(group_concat(${endToEnd(short)}, '') as blob) as "bytes"
     from (${sql.raw(statement.text)}) as "r"`
   const made = { text: query.compile(sqliteSqlDialect.compiler).sql }
   packedStatements.set(statement, made)

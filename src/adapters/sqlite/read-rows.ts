@@ -4,7 +4,7 @@ import type { Cell, Filter, Page, PhysicalColumn, PhysicalType, Row } from '../.
 import { aliased, createSqlStatements, type SqlStatement, selectColumns } from '../sql/sql-statements.ts'
 import { toIntegerCell, toPlainBytes } from '../sql/stored-cells.ts'
 import { projectedShape, type TableShape } from '../sql/table-shapes.ts'
-import { type AccessPath, alongPath, nameOfWanted } from './access-path.ts'
+import { type AccessPath, alongPath } from './access-path.ts'
 import { expandLists } from './expand-lists.ts'
 import { canPack, PACKED_COLUMNS, packedStatement, unpackRows } from './packed-rows.ts'
 import { sqliteSqlDialect } from './sqlite-sql-dialect.ts'
@@ -61,7 +61,8 @@ export function findRows(shape: TableShape, filter: Filter, page: Page, path?: A
     ),
   )
   const few = page.limit < MIN_PACKED_LIMIT || page.limit > MAX_PACKED
-  if (few) return isText(plan) ? rowsAsTexts(plan, { statement: along(textStatement(shape, free)), parameters }, plain) : plain
+  if (few)
+    return isText(plan) ? rowsAsTexts(plan, { statement: along(textStatement(plan.shape, free)), parameters }, plain) : plain
   return isPacked(plan) ? packedFirst(plan, step, plain, (rows) => rows.filter((row) => row !== undefined)) : plain
 }
 
@@ -214,12 +215,11 @@ function pointStatement(shape: TableShape): SqlStatement {
   return { text: query.compile().sql }
 }
 
-/** A left join walks its left side in order, so rows come in the order of the ids. */
+/** A left join walks its left side in order, so rows come in the order of the ids. No column of a table begins with `_`. */
 function listStatement(shape: TableShape): SqlStatement {
-  const wanted = nameOfWanted(shape)
   const query = sqliteSqlDialect.compiler
-    .selectFrom(sql<{ value: unknown }>`(select value as ${sql.id(wanted)} from json_each(${sql.val(0)}))`.as('w'))
-    .leftJoin(aliased(sqliteSqlDialect, shape), (join) => join.on(sql<boolean>`${sql.id('t', 'id')} = ${sql.id('w', wanted)}`))
+    .selectFrom(sql<{ value: unknown }>`(select value as _id from json_each(${sql.val(0)}))`.as('w'))
+    .leftJoin(aliased(sqliteSqlDialect, shape), (join) => join.on(sql<boolean>`${sql.id('t', 'id')} = ${sql.id('w', '_id')}`))
     .select(selectColumns(sqliteSqlDialect, shape))
   return { text: query.compile().sql }
 }

@@ -1,5 +1,5 @@
 /** The expressions SQLite needs when the shared SQL body builds a statement: lists by json_each, exact integers and sums. */
-import { type Expression, type SqlBool, SqliteAdapter, SqliteQueryCompiler, sql } from 'kysely'
+import { type Expression, type RawBuilder, type SqlBool, SqliteAdapter, SqliteQueryCompiler, sql } from 'kysely'
 import { VaultError } from '../../core/errors.ts'
 import type { Aggregate, Cell, PhysicalType } from '../../core/ports/storage.ts'
 import { unreachable } from '../../core/util/unreachable.ts'
@@ -34,6 +34,22 @@ export const wideSqliteSqlDialect: SqlDialect = {
       readInteger(sql`sum(${summed} >> 32)`),
       readInteger(sql`sum(${summed} & 4294967295)`),
     ]),
+}
+
+/** Texts that one expression puts end to end: SQLite refuses expressions 1000 deep, and each `||` is a step deeper. */
+const MAX_ENDS = 100
+
+/** One text of any number of texts, with `between` between them. */
+export function endToEnd(texts: readonly RawBuilder<unknown>[], between = ''): RawBuilder<unknown> {
+  const joint = between === '' ? sql` || ` : sql` || ${sql.lit(between)} || `
+  if (texts.length <= MAX_ENDS) return sql.join([...texts], joint)
+  const parts = Array.from({ length: Math.ceil(texts.length / MAX_ENDS) }, (_, part) =>
+    texts.slice(part * MAX_ENDS, (part + 1) * MAX_ENDS),
+  )
+  return endToEnd(
+    parts.map((some) => sql`(${sql.join(some, joint)})`),
+    between,
+  )
 }
 
 /** Drivers return integers as doubles; those beyond 2^53 are selected as text. */

@@ -5,7 +5,7 @@ import { required } from '../../core/util/at.ts'
 import type { SqlStatement } from '../sql/sql-statements.ts'
 import type { TableShape } from '../sql/table-shapes.ts'
 import { sourceStart } from './access-path.ts'
-import { sqliteSqlDialect } from './sqlite-sql-dialect.ts'
+import { endToEnd, sqliteSqlDialect } from './sqlite-sql-dialect.ts'
 
 /** Longer cells cost more as digits than as bytes of their own. */
 const MAX_CELL_BYTES = 256
@@ -26,7 +26,7 @@ export function textStatement(shape: TableShape, statement: SqlStatement): SqlSt
   const digits = cells.map((cell) => sql`case when length(${cell}) <= ${sql.lit(MAX_CELL_BYTES)} then hex(${cell}) else '' end`)
   const lengths = cells.map((cell) => sql`coalesce(length(${cell}), '')`)
   const numbers = [sql.id('t', 'id'), sql.id('t', 'version'), ...lengths]
-  const query = sql`select ${sql.join(digits, sql` || `)} || ',' || ${sql.join(numbers, sql` || ',' || `)} as ${sql.id(TEXT_COLUMN[0])}`
+  const query = sql`select (${endToEnd(digits)}) || ',' || (${endToEnd(numbers, ',')}) as ${sql.id(TEXT_COLUMN[0])}`
   // Not around the statement: SQLite would pass each row with a limit through a co-routine.
   const made = { text: `${query.compile(sqliteSqlDialect.compiler).sql}${statement.text.slice(sourceStart(shape, statement))}` }
   textStatements.set(statement, made)
@@ -39,12 +39,13 @@ export function textRow(columns: readonly PhysicalColumn[], text: unknown): Row 
   const comma = text.indexOf(',')
   const numbers = numbersAfter(text, comma)
   if (numbers?.length !== columns.length + 2) return undefined
+  const row: { id: number; version: number; [column: string]: Cell } = { id: required(numbers[0]), version: required(numbers[1]) }
+  if (row.id === NONE || row.version === NONE) return undefined
   let size = 0
   for (let i = 2; i < numbers.length; i++) size += Math.max(0, required(numbers[i]))
   // Checked before a view is made: the bytes of a long cell were not written.
   if (size * 2 !== comma) return undefined
   let end = writeDigits(text, size)
-  const row: { id: number; version: number; [column: string]: Cell } = { id: required(numbers[0]), version: required(numbers[1]) }
   for (let i = 0; i < columns.length; i++) {
     const length = required(numbers[i + 2])
     row[required(columns[i]).name] = length < 0 ? null : new Uint8Array(slab.buffer, end, length)

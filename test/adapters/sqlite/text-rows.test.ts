@@ -74,8 +74,11 @@ async function expectReads(storage: Storage, rows: readonly NewRow[]): Promise<v
     if (!(digest instanceof Uint8Array)) continue
     const filter = { kind: 'compare', column: 'digest', operator: '=', value: digest } as const
     expect(await storage.find('sealed', filter, { order: 'asc', limit: 5 })).toEqual([stored(row)])
-    const bodies = await storage.find('sealed', filter, { order: 'asc', limit: 5, columns: ['body'] })
-    expect(bodies).toEqual([{ id: row.id, version: 1, body: row.body }])
+    for (const columns of [['body'], ['digest', 'body'], ['body', 'digest', 'body'], ['digest', 'version'], []]) {
+      const shown = Object.fromEntries(columns.filter((name) => name !== 'version').map((name) => [name, row[name]]))
+      const found = await storage.find('sealed', filter, { order: 'asc', limit: 5, columns })
+      expect(found).toEqual([{ id: row.id, version: 1, ...shown }])
+    }
   }
   expect(await storage.get('sealed', [9000])).toEqual([undefined])
   expect(await storage.find('sealed', EVERY, { order: 'desc', limit: 50 })).toEqual(rows.map(stored).toReversed())
@@ -94,6 +97,63 @@ describe.each(['better-sqlite3', 'node:sqlite'] as const)('rows of short bytes w
       for (let read = 0; read < 120; read++) expect(await storage.get('sealed', [7])).toEqual([stored(rows[6] as NewRow)])
       await expectReads(storage, rows)
     })
+  })
+
+  it('are equal where an index holds all that a list of its values reads, in lists and pages of every length', async () => {
+    const rows = Array.from({ length: 400 }, (_, at) => ({ id: at + 1, body: bytesOf(150, at), digest: bytesOf(12, at % 80) }))
+    await withRows({ driver, rows }, async (storage) => {
+      for (const length of [2, 3, 60, 80]) {
+        const values = Array.from({ length }, (_, at) => bytesOf(12, at))
+        const filter = { kind: 'in', column: 'digest', values } as const
+        const wanted = rows.filter((_, at) => at % 80 < length).map(stored)
+        for (const limit of [1, 5, 99, 100, 1000]) {
+          expect(await storage.find('sealed', filter, { order: 'asc', limit })).toEqual(wanted.slice(0, limit))
+          const down = wanted.toReversed().slice(3, 3 + limit)
+          expect(await storage.find('sealed', filter, { order: 'desc', limit, offset: 3 })).toEqual(down)
+          const after = wanted.filter(({ id }) => id > 90).slice(0, limit)
+          expect(await storage.find('sealed', filter, { order: 'asc', limit, after: 90, columns: ['digest', 'body'] })).toEqual(
+            after,
+          )
+        }
+      }
+    })
+  })
+
+  it('are found by a list of the values of a column of any name', async () => {
+    const table: PhysicalTable = {
+      name: 'named',
+      columns: [
+        { name: 'wanted', type: 'integer' },
+        { name: 'body', type: 'bytes' },
+      ],
+      indexes: [{ columns: ['wanted'], unique: false }],
+    }
+    await using storage = sqliteStorage({ filename: nextFile(), driver })
+    await storage.prepare([table])
+    const rows = Array.from({ length: 40 }, (_, at) => ({ id: at + 1, wanted: at % 4, body: bytesOf(9, at) }))
+    await storage.insert('named', rows)
+    const filter = { kind: 'in', column: 'wanted', values: [1, 2] } as const
+    for (const limit of [5, 100]) {
+      const wanted = rows.filter((row) => row.wanted === 1 || row.wanted === 2).map(stored)
+      expect(await storage.find('named', filter, { order: 'asc', limit })).toEqual(wanted.slice(0, limit))
+    }
+  })
+
+  it('have more columns than an expression of SQLite is deep', async () => {
+    const columns = Array.from({ length: 1200 }, (_, at) => ({ name: `c${at}`, type: 'bytes' }) as const)
+    await using storage = sqliteStorage({ filename: nextFile(), driver })
+    await storage.prepare([{ name: 'wide', columns, indexes: [] }])
+    const rowOf = (id: number) => ({
+      id,
+      ...Object.fromEntries(columns.map(({ name }, at) => [name, at % 7 === id % 7 ? null : bytesOf(at % 5, at + id)])),
+    })
+    const ids = [1, 2, 3, 4, 5, 6]
+    await storage.insert('wide', ids.map(rowOf))
+    const wanted = ids.map((id) => ({ ...rowOf(id), version: 1 }))
+    expect(await storage.get('wide', [1])).toEqual(wanted.slice(0, 1))
+    expect(await storage.get('wide', ids)).toEqual(wanted)
+    for (const limit of [5, 200])
+      expect(await storage.find('wide', EVERY, { order: 'asc', limit })).toEqual(wanted.slice(0, limit))
   })
 
   it('are equal in a transaction that changes them', async () => {
@@ -137,7 +197,7 @@ describe.each(['better-sqlite3', 'node:sqlite'] as const)('rows of short bytes w
     )
   })
 
-  it.each(["'1,2'", "'text'", "x'00'", '-5', '9007199254740991', '2.5'])(
+  it.each(["'1,2'", "''", "'text'", "x'00'", '-5', '9007199254740991', '2.5'])(
     'whose version is %s have the version that the cells have',
     async (version) => {
       await withRows(

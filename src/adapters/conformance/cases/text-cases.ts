@@ -104,7 +104,10 @@ const HOSTILE: readonly PhysicalTable[] = [
   },
   {
     name: 'select',
-    columns: ['order', 'group', 'index', 'rowid', 'value', 'key', 'table', 'user'].map((name) => ({ name, type: 'text' })),
+    columns: ['order', 'group', 'index', 'rowid', 'value', 'key', 'table', 'user', 'wanted', 'row', 't', 'w'].map((name) => ({
+      name,
+      type: 'text',
+    })),
     indexes: [
       { columns: ['order', 'group'], unique: true },
       { columns: ['table'], unique: true },
@@ -181,8 +184,11 @@ export const textCases: readonly StorageCase[] = [
       const [id = 0] = await storage.reserveIds(name, 1)
       await storage.insert(name, [{ id, ...cells }])
       assertEqual(await rowOf(storage, name, id), { id, version: 1, ...cells })
+      assertEqual(await storage.get(name, [id, id + 1]), [{ id, version: 1, ...cells }, undefined])
       for (const column of columns) {
-        assertEqual(await idsFound(storage, name, equal(column.name, `cell of ${column.name}`)), [id])
+        const value = `cell of ${column.name}`
+        assertEqual(await idsFound(storage, name, equal(column.name, value)), [id])
+        assertEqual(await idsFound(storage, name, { kind: 'in', column: column.name, values: [value, 'none'] }), [id])
         assertEqual(await storage.aggregate(name, EVERY, [{ kind: 'max', column: column.name }]), [`cell of ${column.name}`])
       }
       const unique = indexes.find((index) => index.unique)
