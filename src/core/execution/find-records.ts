@@ -131,7 +131,7 @@ function visibleRows(
   return { rows, missing }
 }
 
-/** Rows that no condition tells apart have one access, which is asked once. */
+/** Rows that every condition treats alike have one access, which is asked once. */
 function areVisible(rows: readonly RowWithAccess[]): boolean {
   let asked: RowWithAccess | undefined
   for (const row of rows) {
