@@ -11,7 +11,7 @@ export interface Measured {
   readonly rates: readonly number[]
   /** Microseconds of CPU per operation, one per round. */
   readonly cpu: readonly number[]
-  /** The longest holds of the event loop, one per round. Empty if the variant makes many calls and was not probed. */
+  /** The longest holds of the event loop, one per probe. Empty if the variant was not probed. */
   readonly holds: readonly Hold[]
 }
 

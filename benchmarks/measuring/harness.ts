@@ -2,7 +2,7 @@
 import { at } from '../../src/core/util/at.ts'
 import type { Entry, Subject } from '../report/result-shape.ts'
 import { compare, type Measured } from './compare.ts'
-import { type Hold, longestHold, watchEventLoop } from './event-loop-watch.ts'
+import { type Hold, longestHold } from './event-loop-watch.ts'
 
 /** One thing to measure. */
 export interface Variant {
@@ -15,7 +15,7 @@ export interface Variant {
   senderCpu?(): number
   /**
    * Untimed: makes some of the calls of `run`, with a turn of the event loop after each, so that a hold is that of one call. If absent, a
-   * run is one operation, and its holds are measured while it is timed.
+   * run is one operation, and is its own probe.
    */
   probe?(): Promise<void>
 }
@@ -69,7 +69,7 @@ export async function measure(
       name,
       rates: runs.map(({ rate }) => rate),
       cpu: runs.map(({ cpu }) => cpu),
-      holds: runs.flatMap(({ hold }) => hold ?? []),
+      holds: [],
     }),
   )
 }
@@ -89,12 +89,13 @@ export async function measurePair(subject: Subject, { ours, baseline }: VariantP
 /** Rounds of a probe. */
 const PROBES = 3
 
-/** Adds the longest holds of a variant of many calls. */
+/** Adds the longest holds. The first probe is discarded: the garbage that the baseline left is collected in it. */
 export async function probed(variant: Variant, measured: Measured): Promise<Measured> {
-  const holds: Hold[] = [...measured.holds]
-  for (let round = 0; variant.probe !== undefined && round < PROBES; round++) {
+  const holds: Hold[] = []
+  for (let round = 0; round <= PROBES; round++) {
     await variant.prepare?.()
-    holds.push(await longestHold(variant.probe))
+    const hold = await longestHold(() => (variant.probe === undefined ? variant.run() : variant.probe()))
+    if (round > 0) holds.push(hold)
   }
   return { ...measured, holds }
 }
@@ -109,20 +110,17 @@ interface Run {
   readonly milliseconds: number
   readonly rate: number
   readonly cpu: number
-  readonly hold: Hold | undefined
 }
 
 async function timed(variant: Variant, clocks: Clocks): Promise<Run> {
   await variant.prepare?.()
-  const watch = variant.probe === undefined ? watchEventLoop() : undefined
   const [begun, cpuBegun] = [clocks.now(), clocks.cpu()]
   const running = variant.run()
   // A synchronous variant is not charged a turn of the event loop.
   const operations = typeof running === 'number' ? running : await running
   const [milliseconds, microseconds] = [clocks.now() - begun, clocks.cpu() - cpuBegun]
-  const hold = watch?.stop()
   if (!(milliseconds > 0) || operations <= 0) throw new Error(`${variant.name} took no time or did nothing.`)
   // The clock of the CPU counts whole microseconds.
   const own = Math.max(1, microseconds - (variant.senderCpu?.() ?? 0))
-  return { milliseconds, rate: (operations * 1000) / milliseconds, cpu: own / operations, hold }
+  return { milliseconds, rate: (operations * 1000) / milliseconds, cpu: own / operations }
 }
