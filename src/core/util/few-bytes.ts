@@ -10,7 +10,7 @@ let used = 0
 
 /**
  * Returns zeros that no other call gets. V8 keeps up to 64 bytes inside its heap, and moves them out for the first view or native call, which
- * costs more than all else here. Others can reach the bytes by `buffer`: not for secrets, nor for what the application is given.
+ * costs more than all else here. Others can reach the bytes by `buffer`: not for secrets that outlive the call, nor for what the application is given.
  */
 export function fewBytes(length: number): Uint8Array {
   if (length > MAX_FEW) return new Uint8Array(length)
