@@ -55,6 +55,7 @@ async function measureOn({ scale }: RunConfig, name: StorageName, storage: Stora
   const ours: Variant = { name: 'strongroom', prepare, run: atOnce }
   const baseline: Variant = { name: 'the same, one after the other', prepare, run: inOrder }
   const [fast, slow] = await measure([ours, baseline], scale.slowTiming)
+  const held = fast && (await probed(ours, fast))
   prepare()
   await atOnce()
   const { fields } = await session.getOne('counters', id, { redaction: 'PLAIN_TEXT' })
@@ -64,5 +65,5 @@ async function measureOn({ scale }: RunConfig, name: StorageName, storage: Stora
   )
   await vault.close()
   const subject = { benchmark: `${CALLERS} callers updating one record`, storage: name, rows: 1, target: TARGET }
-  return fast === undefined || slow === undefined ? [] : [compareTimes(subject, await probed(ours, fast), slow)]
+  return held === undefined || slow === undefined ? [] : [compareTimes(subject, held, slow)]
 }
