@@ -8,7 +8,7 @@ import { columnType, projectedShape, type TableShape } from '../sql/table-shapes
 import type { PreparedQuery } from './driver-connection.ts'
 import type { RowQueries } from './row-queries.ts'
 import { LONG_CELL, NULL_CELL } from './unpack-rows.ts'
-import { toWireArray } from './wire-cells.ts'
+import { toWireIds } from './wire-cells.ts'
 
 /** Fewer rows are read faster one by one, because aggregating has a cost of its own: it gains from about 50 rows on. */
 const MIN_ROWS = 64
@@ -72,7 +72,7 @@ export function createPackedQueries(dialect: SqlDialect, bind: RowQueries['bind'
         // Sorted, all parts are made before the first is sent, so that the client wakes up once.
         return compiled(sql`select p.* from ${starts} as s(i) cross join lateral (${packed(shape, rows)}) as p order by s.i`)
       })
-      return bind(statement, [toWireArray('integer', ids)])
+      return bind(statement, [toWireIds(ids)])
     },
     find(shape, filter, page) {
       const { statement, parameters } = statements.find(shape, filter, page)

@@ -1,5 +1,6 @@
 /** The port's reads of rows, by id and by filter: packed where that pays, and else one by one. */
 import type { Cell, Filter, Page, Row } from '../../core/ports/storage.ts'
+import { required } from '../../core/util/at.ts'
 import { projectedShape, type TableShape } from '../sql/table-shapes.ts'
 import type { PreparedQuery, RawRow } from './driver-connection.ts'
 import { canPack, mayMatchMany } from './packed-queries.ts'
@@ -40,15 +41,15 @@ export async function getRows(
 }
 
 function inOrderOf(ids: readonly number[], rows: readonly Row[]): readonly (Row | undefined)[] {
-  const found = new Map<number, Row>()
-  for (const row of rows) found.set(row.id, row)
-  // So many rows that no id can be repeated.
-  if (found.size === ids.length) return ids.map((id) => found.get(id))
-  const returned = new Set<number>()
+  const indexes = new Map<number, number>()
+  for (let index = 0; index < rows.length; index++) indexes.set(required(rows[index]).id, index)
+  const isReturned = new Uint8Array(rows.length)
   return ids.map((id) => {
-    const row = found.get(id)
-    if (row === undefined || !returned.has(id)) {
-      returned.add(id)
+    const index = indexes.get(id)
+    const row = index === undefined ? undefined : rows[index]
+    if (index === undefined || row === undefined) return undefined
+    if (isReturned[index] === 0) {
+      isReturned[index] = 1
       return row
     }
     // Requested twice: each result is the caller's own copy.

@@ -8,7 +8,7 @@ import { aliased, type SqlStatement, type SqlStatements, selectColumns } from '.
 import { columnType, type TableShape } from '../sql/table-shapes.ts'
 import type { PreparedQuery } from './driver-connection.ts'
 import { stableHash } from './stable-names.ts'
-import { TYPE_NAMES, toWireArray, toWireCell } from './wire-cells.ts'
+import { TYPE_NAMES, toWireArray, toWireCell, toWireIds } from './wire-cells.ts'
 
 /** Statements that get a name at most. A connection keeps every named statement until it closes. */
 const MAX_NAMES = 500
@@ -73,7 +73,7 @@ export function createRowQueries(context: SqlContext): RowQueries {
           ? selectOne(slot, dialect, shape)
           : sql`${selectFrom(dialect, shape)} where ${sql.id('id')} = any(${slot()}::int8[])`,
       )
-      return bind(statement, [single ? String(ids[0]) : toWireArray('integer', ids)])
+      return bind(statement, [single ? String(ids[0]) : toWireIds(ids)])
     },
     assertNewest(shape, filter) {
       const form = filterForm(dialect, shape, filter)
@@ -90,7 +90,7 @@ export function createRowQueries(context: SqlContext): RowQueries {
         const id = sql.id('id')
         return sql`select ${id} from ${aliased(dialect, shape)} where ${id} = any(${slot()}::int8[]) order by ${id} for update`
       })
-      return bind(statement, [toWireArray('integer', ids)])
+      return bind(statement, [toWireIds(ids)])
     },
     tryLock(shape, id) {
       const statement = once('try lock', (slot) => sql`select (${lockAttempt(slot)})::int4`)
@@ -102,7 +102,7 @@ export function createRowQueries(context: SqlContext): RowQueries {
         (slot) =>
           sql`delete from ${dialect.tableName(shape.name)} where ${sql.id('id')} = any(${slot()}::int8[]) returning ${sql.id('id')}`,
       )
-      return bind(statement, [toWireArray('integer', ids)])
+      return bind(statement, [toWireIds(ids)])
     },
     update: (shape, patches) => bind(updateStatement(once, dialect, shape, patches), updateParameters(shape, patches)),
     commit: (parts) => bind(commitStatement(once, dialect, parts), commitParameters(schema, parts)),

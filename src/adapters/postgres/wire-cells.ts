@@ -83,8 +83,11 @@ function cellError(type: PhysicalType): VaultError {
   return new VaultError('internal', `A cell given for a column of type ${type} is not of that type.`)
 }
 
-/** Bytes before the elements: dimensions, null flag, element type, length, lower bound. */
+/** Bytes before the elements: dimensions, null flag, element type, length, lower bound. Without elements there is neither of the last two. */
 const ARRAY_HEADER = 20
+const EMPTY_HEADER = 12
+/** Bytes of the length of an element. */
+const LENGTH_BYTES = 4
 
 /**
  * A list of cells as one binary array parameter: nothing to escape or to parse, and exact for every type.
@@ -103,17 +106,43 @@ export function toWireArray(type: PhysicalType, cells: readonly Cell[]): Buffer 
   }
 }
 
-function startArray(type: PhysicalType, count: number, contentBytes: number): Buffer {
-  const wire = Buffer.allocUnsafe(ARRAY_HEADER + 4 * count + contentBytes)
-  wire.writeInt32BE(count === 0 ? 0 : 1, 0)
-  wire.writeInt32BE(1, 4)
-  wire.writeInt32BE(TYPE_OIDS[type], 8)
-  wire.writeInt32BE(count, 12)
-  wire.writeInt32BE(1, 16)
-  return count === 0 ? wire.subarray(0, 12) : wire
+/**
+ * Row ids as one parameter, rising. The server looks up neighbors one after the other, so the pages of its index and its table are in the
+ * caches of the processor.
+ */
+export function toWireIds(ids: readonly number[]): Buffer {
+  const rising = new Float64Array(ids)
+  // The bits of positive numbers rise as the numbers do, and V8 sorts whole numbers eight times as fast. Ids below zero, which no row has, come last.
+  new BigUint64Array(rising.buffer).sort()
+  const wire = startArray('integer', rising.length, 8 * rising.length)
+  let at = ARRAY_HEADER
+  for (let index = 0; index < rising.length; index++) {
+    wire.setInt32(at, 8)
+    writeInteger(wire, rising[index] ?? 0, at + LENGTH_BYTES)
+    at += LENGTH_BYTES + 8
+  }
+  return bytesOf(wire)
 }
 
-type WriteNumber = (wire: Buffer, cell: Exclude<Cell, null>, at: number) => void
+/** A view that writes numbers: methods of Buffer check each value and place again. */
+function startArray(type: PhysicalType, count: number, contentBytes: number): DataView {
+  const length = count === 0 ? EMPTY_HEADER : ARRAY_HEADER + LENGTH_BYTES * count + contentBytes
+  const { buffer, byteOffset } = Buffer.allocUnsafe(length)
+  const wire = new DataView(buffer, byteOffset, length)
+  wire.setInt32(0, count === 0 ? 0 : 1)
+  wire.setInt32(4, 1)
+  wire.setInt32(8, TYPE_OIDS[type])
+  if (count === 0) return wire
+  wire.setInt32(12, count)
+  wire.setInt32(16, 1)
+  return wire
+}
+
+function bytesOf({ buffer, byteOffset, byteLength }: DataView): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength)
+}
+
+type WriteNumber = (wire: DataView, cell: Exclude<Cell, null>, at: number) => void
 
 function numberArray(type: 'integer' | 'real', cells: readonly Cell[], write: WriteNumber): Buffer {
   let size = 0
@@ -121,28 +150,28 @@ function numberArray(type: 'integer' | 'real', cells: readonly Cell[], write: Wr
   const wire = startArray(type, cells.length, size)
   let at = ARRAY_HEADER
   for (const cell of cells) {
-    wire.writeInt32BE(cell === null ? -1 : 8, at)
-    at += 4
+    wire.setInt32(at, cell === null ? -1 : 8)
+    at += LENGTH_BYTES
     if (cell === null) continue
     write(wire, cell, at)
     at += 8
   }
-  return wire
+  return bytesOf(wire)
 }
 
-function writeInteger(wire: Buffer, cell: Exclude<Cell, null>, at: number): void {
+function writeInteger(wire: DataView, cell: Exclude<Cell, null>, at: number): void {
   if (!isInteger(cell)) throw cellError('integer')
   if (typeof cell === 'bigint') {
-    wire.writeBigInt64BE(cell, at)
+    wire.setBigInt64(at, cell)
     return
   }
-  wire.writeInt32BE(Math.floor(cell / 0x1_0000_0000), at)
-  wire.writeUInt32BE(cell >>> 0, at + 4)
+  wire.setInt32(at, Math.floor(cell / 0x1_0000_0000))
+  wire.setUint32(at + 4, cell >>> 0)
 }
 
-function writeReal(wire: Buffer, cell: Exclude<Cell, null>, at: number): void {
+function writeReal(wire: DataView, cell: Exclude<Cell, null>, at: number): void {
   if (typeof cell !== 'number' && typeof cell !== 'bigint') throw cellError('real')
-  wire.writeDoubleBE(Number(cell), at)
+  wire.setFloat64(at, Number(cell))
 }
 
 function textArray(cells: readonly Cell[]): Buffer {
@@ -154,13 +183,14 @@ function textArray(cells: readonly Cell[]): Buffer {
   let size = 0
   for (const text of texts) if (text !== null) size += Buffer.byteLength(text)
   const wire = startArray('text', cells.length, size)
+  const bytes = bytesOf(wire)
   let at = ARRAY_HEADER
   for (const text of texts) {
-    const length = text === null ? -1 : wire.write(text, at + 4)
-    wire.writeInt32BE(length, at)
-    at += 4 + Math.max(length, 0)
+    const length = text === null ? -1 : bytes.write(text, at + LENGTH_BYTES)
+    wire.setInt32(at, length)
+    at += LENGTH_BYTES + Math.max(length, 0)
   }
-  return wire
+  return bytes
 }
 
 function bytesArray(cells: readonly Cell[]): Buffer {
@@ -171,14 +201,15 @@ function bytesArray(cells: readonly Cell[]): Buffer {
     size += cell.length
   }
   const wire = startArray('bytes', cells.length, size)
+  const bytes = bytesOf(wire)
   let at = ARRAY_HEADER
   for (const cell of cells) {
-    const bytes = cell instanceof Uint8Array ? cell : undefined
-    wire.writeInt32BE(bytes?.length ?? -1, at)
-    at += 4
-    if (bytes === undefined) continue
-    wire.set(bytes, at)
-    at += bytes.length
+    const content = cell instanceof Uint8Array ? cell : undefined
+    wire.setInt32(at, content?.length ?? -1)
+    at += LENGTH_BYTES
+    if (content === undefined) continue
+    bytes.set(content, at)
+    at += content.length
   }
-  return wire
+  return bytes
 }

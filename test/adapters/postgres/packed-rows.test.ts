@@ -215,6 +215,17 @@ describe('packing', () => {
     ).toEqual(new Array(300).fill(undefined))
   })
 
+  it('finds the rows of every id in lists of any order, with ids that no vault makes', async () => {
+    const { storage, pool, schema } = await filled()
+    const odd = [-5, -7, 0, Number.MAX_SAFE_INTEGER, 2 ** 32, 2 ** 32 - 1, 2 ** 31]
+    await pool.query(`insert into ${schema}.notes (id, version) select i, 1 from unnest($1::int8[]) i`, [odd])
+    const empty = { version: 1, body: null, text: null, amount: null, rate: null }
+    const known = [...NOTES_STORED, ...odd.map((id) => ({ id, ...empty }))]
+    for (const ids of [known.map(({ id }) => id), known.map(({ id }) => id).toReversed(), [...odd, 2 ** 53, 0.5, ...IDS]]) {
+      expect(await storage.get('notes', ids)).toEqual(ids.map((id) => known.find((row) => row.id === id)))
+    }
+  })
+
   it('is planned for the parts of its list, so that the server does not compile the statement first', async () => {
     const { storage, pool, schema } = await filled()
     await pool.query(
