@@ -253,9 +253,10 @@ async function insertAll(
 ): Promise<StoredRecord[]> {
   const { table } = access
   checkAllNew(context, access, records)
-  const written = await storeNew(context.unit, context, { table, records, supplied, indexes: [...records.keys()] })
-  const wanted = tokenization ? mintInputOf(written, records) : undefined
-  return mintRecords(context.barrier.ring, table, written.ids, wanted)
+  const request = { table, records, supplied, indexes: [...records.keys()] }
+  return storeNew(context.unit, context, request, (written) =>
+    mintRecords(context.barrier.ring, table, written.ids, tokenization ? mintInputOf(written, records) : undefined),
+  )
 }
 
 /** Inserts the records whose unique values no other record holds, and returns the result of each in order. */
@@ -268,13 +269,16 @@ async function insertUntaken(
   const request = { table, records, supplied, indexes: [...records.keys()] }
   const { unit } = context
   // Most records are new, so they are looked up and sealed before the transaction begins. If that was too early, inside of it.
-  const { positions, written } = await retry(retryRecords(table, context.scheduler), (attempt) =>
-    attempt === 1 ? storeUntaken(unit, context, request) : unit.change((inner) => storeUntaken(inner, context, request)),
+  const attemptOn = (within: UnitOfWork) =>
+    storeUntaken(within, context, request, (written, positions) => {
+      const chosen = positions.map((position) => at(records, position))
+      return mintRecords(context.barrier.ring, table, written.ids, tokenization ? mintInputOf(written, chosen) : undefined)
+    })
+  const { positions, result: stored } = await retry(retryRecords(table, context.scheduler), (attempt) =>
+    attempt === 1 ? attemptOn(unit) : unit.change(attemptOn),
   )
   const results: InsertedRecord[] = records.map(() => ({ ignored: true }))
-  if (written === undefined) return results
-  const chosen = positions.map((position) => at(records, position))
-  const stored = mintRecords(context.barrier.ring, table, written.ids, tokenization ? mintInputOf(written, chosen) : undefined)
+  if (stored === undefined) return results
   for (const [index, position] of positions.entries()) results[position] = at(stored, index)
   return results
 }

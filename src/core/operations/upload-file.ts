@@ -307,8 +307,7 @@ async function insertRecord(
   { access, values, request }: Step,
 ): Promise<number> {
   assertCreatable(context, access, values)
-  const { ids } = await storeNew(unit, context, request)
-  return at(ids, 0)
+  return storeNew(unit, context, request, ({ ids }) => at(ids, 0))
 }
 
 async function replaceFile(

@@ -11,29 +11,37 @@ import { findExisting } from './upsert-store.ts'
 import type { WriteRequest } from './write-request.ts'
 import type { WritingContext } from './writing-context.ts'
 
-/** The records that were stored, by their positions in the request. `written` is undefined if there are none. */
-export interface StoredUntaken {
+/** The records that were stored, by their positions in the request. `result` is undefined if there are none. */
+export interface StoredUntaken<T> {
   readonly positions: readonly number[]
-  readonly written: Written | undefined
+  readonly result: T | undefined
 }
 
+/** Makes the result of the records at these positions. */
+type ResultAt<T> = (written: Written, positions: readonly number[]) => T
+
 /** One attempt. Throws STALE, with nothing stored, if another caller stored one of the values first; else like `storeNew`. */
-export async function storeUntaken(unit: UnitOfWork, context: WritingContext, request: WriteRequest): Promise<StoredUntaken> {
+export async function storeUntaken<T>(
+  unit: UnitOfWork,
+  context: WritingContext,
+  request: WriteRequest,
+  resultAt: ResultAt<T>,
+): Promise<StoredUntaken<T>> {
   const { table, records, supplied, indexes } = request
   const positions = await untakenPositions(unit.storage, context, request)
   if (positions.length === 0) {
     // An attempt before this one may have added rows, which are not stored.
     context.event.setWrittenRows(table, [])
-    return { positions, written: undefined }
+    return { positions, result: undefined }
   }
-  const written = await storeNew(unit, context, {
+  const free = {
     table,
     records: positions.map((position) => at(records, position)),
     supplied: positions.map((position) => supplied[position]),
     indexes: positions.map((position) => indexes[position]),
     onValueTaken: () => STALE,
-  })
-  return { positions, written }
+  }
+  return { positions, result: await storeNew(unit, context, free, (written) => resultAt(written, positions)) }
 }
 
 /** Returns the positions of the records whose unique values no stored record holds, and no earlier one of these. Throws `data_loss` like an upsert. */

@@ -145,8 +145,9 @@ async function change(
 
 async function insert(unit: UnitOfWork<Storage>, context: WritingContext, chosen: Chosen): Promise<StoredRecords> {
   const write = writeRequestOf(chosen)
-  const written = await storeNew(unit, context, write)
-  return storedRecords(context, chosen, { written, mintInput: mintInputOf(written, write.records) })
+  return storeNew(unit, context, write, (written) =>
+    storedRecords(context, chosen, { written, mintInput: mintInputOf(written, write.records) }),
+  )
 }
 
 function storedRecords(
