@@ -300,7 +300,7 @@ const IS_FOUND = sql`exists (select 1 from ${FOUND})`
 
 /**
  * Rows are inserted before the patch locks its row, as in a transaction that does the same in several statements: in opposite orders the two
- * could wait for each other. The server runs what `patched` reads first, so `patched` counts the inserted rows. A patch that misses is
+ * could wait for each other. The server runs what `patched` reads first, so `patched` reads the inserted rows. A patch that misses is
  * noticed last, by a division by zero, which undoes the inserts. Before all of them, the lock of the row is tried: the transaction that has
  * it can have inserted equal rows, for which this statement would wait. CASE keeps this order. If a row is to be read and does not exist,
  * nothing is inserted, nothing is patched, and nothing is divided.
@@ -314,16 +314,22 @@ function commitStatement(once: Once, dialect: SqlDialect, { update, inserts, rea
     const parts = inserts.map(
       ({ shape, rows }, index) => sql`${sql.id(`i${index}`)} as (${insert(slot, dialect, shape, rows.length === 1)} returning 1)`,
     )
-    const inserted = inserts.map((_, index) => sql`(select count(*) from ${sql.id(`i${index}`)}) > 0`)
-    const conditions = read === undefined ? inserted : [IS_FOUND, ...inserted]
+    const inserted = inserts.map(({ rows }, index) => areInserted(sql.id(`i${index}`), rows.length === 1))
+    // What is inserted depends on the row that is read.
+    const conditions = read === undefined || inserted.length > 0 ? inserted : [IS_FOUND]
     const mayInsert = () =>
       sql`case when (select ${lockAttempt(slot)})
         then ${sql.join([sql`true`, ...conditions], sql` and `)} else false end`
     const patched = update === undefined ? sql`select 1` : updateOne(slot, dialect, update.shape, update.patch, mayInsert)
-    const isPatched = sql`1 / (select count(*) from patched)`
+    const isPatched = sql`1 / (exists (select 1 from patched))::int4`
     const result = read === undefined ? sql`select ${isPatched}` : sql`select ${FOUND}.*, ${isPatched} from ${FOUND}`
     return sql`with ${sql.join([...reads, ...parts, sql`patched as (${patched})`])} ${result}`
   })
+}
+
+/** True once all rows are inserted. Of one row EXISTS says so, and an aggregate would cost more than the row. */
+function areInserted(rows: RawBuilder<unknown>, single: boolean): RawBuilder<unknown> {
+  return single ? sql`exists (select 1 from ${rows})` : sql`(select count(*) from ${rows}) > 0`
 }
 
 function commitParameters(schema: string, { update, inserts, read }: CommitParts): unknown[] {
