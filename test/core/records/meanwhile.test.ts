@@ -1,6 +1,6 @@
 /** Work beside what is waited for: when it is done, and what its caller gets. */
 import { expect, it } from 'vitest'
-import { meanwhile } from '../../../src/core/util/meanwhile.ts'
+import { meanwhile } from '../../../src/core/records/meanwhile.ts'
 
 /** A promise, a scheduler whose turn comes when asked, and what was done so far. */
 function waiting() {
@@ -17,18 +17,18 @@ function waiting() {
   const done: string[] = []
   const scheduler = { yield: () => turn }
   /** Lets everything run that waits for neither. */
-  const settle = () => new Promise<void>((resolve) => setImmediate(resolve))
-  return { waited, end, fail, takeTurn, done, scheduler, settle }
+  const pass = () => new Promise<void>((resolve) => setImmediate(resolve))
+  return { waited, end, fail, takeTurn, done, scheduler, pass }
 }
 
 it('is done once, while something is waited for, and its result is returned after that', async () => {
-  const { waited, end, takeTurn, done, scheduler, settle } = waiting()
+  const { waited, end, takeTurn, done, scheduler, pass } = waiting()
   const result = meanwhile(scheduler, waited, () => done.push('work'))
   result.then(() => done.push('returned'))
-  await settle()
+  await pass()
   expect(done).toEqual([])
   takeTurn()
-  await settle()
+  await pass()
   expect(done).toEqual(['work'])
   end()
   expect(await result).toBe(1)
@@ -36,31 +36,31 @@ it('is done once, while something is waited for, and its result is returned afte
 })
 
 it('is done after what is waited for, if that took no turn, and not again in the turn', async () => {
-  const { waited, end, takeTurn, done, scheduler, settle } = waiting()
+  const { waited, end, takeTurn, done, scheduler, pass } = waiting()
   end()
   expect(await meanwhile(scheduler, waited, () => done.push('work'))).toBe(1)
   takeTurn()
-  await settle()
+  await pass()
   expect(done).toEqual(['work'])
 })
 
 it('is not seen if what is waited for fails, before the work or after it', async () => {
   for (const worksFirst of [true, false]) {
-    const { waited, fail, takeTurn, done, scheduler, settle } = waiting()
+    const { waited, fail, takeTurn, done, scheduler, pass } = waiting()
     const result = meanwhile(scheduler, waited, () => done.push('work'))
     const refused = expect(result).rejects.toThrow('not stored')
     if (worksFirst) takeTurn()
-    await settle()
+    await pass()
     fail(new Error('not stored'))
     await refused
     takeTurn()
-    await settle()
+    await pass()
     expect(done).toEqual(worksFirst ? ['work'] : [])
   }
 })
 
 it('fails only after what is waited for', async () => {
-  const { waited, end, fail, takeTurn, scheduler, settle } = waiting()
+  const { waited, end, fail, takeTurn, scheduler, pass } = waiting()
   const work = () => {
     throw new Error('no result')
   }
@@ -75,7 +75,7 @@ it('fails only after what is waited for', async () => {
   const ended: string[] = []
   const errors = results.map((result) => result.catch((error: Error) => void ended.push(error.message)))
   takeTurn()
-  await settle()
+  await pass()
   expect(ended).toEqual([])
   end()
   await Promise.all(errors)

@@ -3,7 +3,7 @@ import type { Scheduler } from '../ports/scheduler.ts'
 
 /**
  * Returns the result of `work` after `waited` has resolved. If that takes longer than a turn of the event loop, the work is done in that time,
- * else after it. Rejects like `waited`, whatever the work did, and then nobody sees what it made. Work that throws is done again after `waited`.
+ * else after it. Rejects like `waited`, whatever the work did, and its result is dropped. Work that throws is done again after `waited`.
  */
 export async function meanwhile<T>(scheduler: Scheduler, waited: Promise<void>, work: () => T): Promise<T> {
   let made: { readonly value: T } | undefined
