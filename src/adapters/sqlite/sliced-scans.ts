@@ -141,7 +141,7 @@ async function route({ rows, run, shape, filter }: SlicedScan, atOnce: number, l
   const { path, bounds, isInOrder, maxRows } = indexed
   if (isInOrder) return { filter, path, isWhole: false }
   if (listsIds) {
-    const ids = await run(rows.idsUpTo(shape.name, filter, atOnce + 1, path))
+    const ids = await run(rows.idsUpTo(shape.name, expanded, atOnce + 1, path))
     if (ids.length > atOnce) return { filter, path: BY_ID, isWhole: false }
     // An id that was changed in the database to one that no row can have is read with its row.
     return ids.every(Number.isSafeInteger) ? { filter, path, isWhole: true, ids } : { filter, path, isWhole: true }

@@ -105,6 +105,20 @@ describe('scans beside writers', () => {
   })
 })
 
+it('a row whose id was changed to one that no row can have is found by a list of an index, with its neighbors', async () => {
+  const filename = nextFile()
+  await (await filled(filename)).close()
+  const other = new Database(filename)
+  other.exec('update accounts set id = 9007199254740993 where id = 4')
+  other.close()
+  await using storage = sqliteStorage({ filename })
+  await storage.prepare([ACCOUNTS])
+  const page = { order: 'asc', limit: ROWS } as const
+  const found = await storage.find('accounts', { kind: 'in', column: 'kind', values: [3, 77] }, page)
+  const ids = Array.from({ length: ROWS }, (_, at) => at + 1).filter((id) => id !== 4 && [3, 77].includes((id - 1) % 100))
+  expect(found.map(({ id }) => id)).toEqual([...ids, 2 ** 53])
+})
+
 /** The scanners of a file, and how often work ran on the connection of its writers. */
 async function watchedScanners() {
   const filename = nextFile()
