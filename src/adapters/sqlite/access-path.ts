@@ -5,13 +5,8 @@ import type { SqlStatement } from '../sql/sql-statements.ts'
 import type { TableShape } from '../sql/table-shapes.ts'
 import { indexName } from './prepare-tables.ts'
 
-/**
- * By rows in the order of their ids, or by one index. `idsFirst`: the index finds ids, of which a page is read. Ids are sorted faster than rows,
- * and rows in the order of their ids lie side by side. The index must hold all that the filter reads.
- */
-export type AccessPath =
-  | { readonly kind: 'id' }
-  | { readonly kind: 'index'; readonly index: PhysicalIndex; readonly idsFirst?: boolean }
+/** By rows in the order of their ids, or by one index. */
+export type AccessPath = { readonly kind: 'id' } | { readonly kind: 'index'; readonly index: PhysicalIndex }
 
 export const BY_ID: AccessPath = { kind: 'id' }
 
@@ -22,19 +17,11 @@ export function alongPath(shape: TableShape, statement: SqlStatement, path: Acce
   const hint = path.kind === 'id' ? 'not indexed' : `indexed by "${indexName(shape.table, path.index)}"`
   const known = pathed.get(statement) ?? new Map<string, SqlStatement>()
   pathed.set(statement, known)
-  const idsFirst = path.kind === 'index' && path.idsFirst === true
-  const key = idsFirst ? `ids ${hint}` : hint
-  const found = known.get(key)
+  const found = known.get(hint)
   if (found !== undefined) return found
-  const at = sourceStart(shape, statement)
-  const end = at + sourceOf(shape).length
-  const within = `${statement.text.slice(at, end)} ${hint}${statement.text.slice(end)}`
-  // A cross join walks its left side in order, so rows come in the order of the ids. No column of a table begins with `_`.
-  const rest = idsFirst
-    ? ` from (select "id" as "_id"${within}) as "w" cross join "${shape.name}" as "t" on "t"."id" = "w"."_id"`
-    : within
-  const made = { text: `${statement.text.slice(0, at)}${rest}` }
-  known.set(key, made)
+  const end = sourceStart(shape, statement) + sourceOf(shape).length
+  const made = { text: `${statement.text.slice(0, end)} ${hint}${statement.text.slice(end)}` }
+  known.set(hint, made)
   return made
 }
 

@@ -39,6 +39,10 @@ export function createRootStorage(resources: HandleResources): Storage {
       assertOpen()
       return retryWhileBusy(() => scanners.use(slices))
     },
+    async scanCache(slices) {
+      assertOpen()
+      return retryWhileBusy(() => scanners.useCache(slices))
+    },
   })
   return { ...createPort(state, runner), ...reads }
 }

@@ -18,6 +18,7 @@ import {
   atomically,
   change,
   onlyChange,
+  onlyStep,
   type RawRow,
   rollbackTransaction,
   rows,
@@ -44,6 +45,8 @@ export interface RowWork {
   aggregate(table: string, filter: Filter, aggregates: readonly Aggregate[], path?: AccessPath): TableWork<readonly Cell[]>
   /** Counts the rows that match, up to a limit. The filter bounds the path. */
   countUpTo(table: string, filter: Filter, limit: number, path: AccessPath): TableWork<number>
+  /** The ids of the rows that match, up to a limit, in any order. The filter bounds the path. */
+  idsUpTo(table: string, filter: Filter, limit: number, path: AccessPath): TableWork<readonly number[]>
 }
 
 export function createRowWork(shapes: TableShapes, longWrites: LongWrites): RowWork {
@@ -71,6 +74,7 @@ export function createRowWork(shapes: TableShapes, longWrites: LongWrites): RowW
     aggregate: (table, filter, aggregates, path) =>
       on(table, (shape) => aggregateRows({ shape, filter: expandLists(shape, filter), aggregates, path })),
     countUpTo: (table, filter, limit, path) => on(table, (shape) => countUpTo({ shape, filter, path }, limit)),
+    idsUpTo: (table, filter, limit, path) => idsUpTo({ shape: shapes.of(table), filter, path }, limit),
   }
 }
 
@@ -316,17 +320,34 @@ function* aggregateWith(
 }
 
 const counts = new WeakMap<SqlStatement, SqlStatement>()
+const idLists = new WeakMap<SqlStatement, SqlStatement>()
+
+/** What a count selects, as its statement spells it. */
+const COUNTED = 'count(*) as "m0"'
 
 /** Ends at the limit, because SQLite reads a limited subquery no further. */
-function* countUpTo({ shape, filter, path }: Asked, limit: number): Steps<number> {
-  const { statement: free, parameters } = statements.aggregate(shape, filter, [{ kind: 'count' }])
-  const whole = path === undefined ? free : alongPath(shape, free, path)
-  const statement = counts.get(whole) ?? {
-    text: `select count(*) as "m0" from (${whole.text.replace('count(*) as "m0"', '1')} limit ?)`,
-  }
+function* countUpTo(asked: Asked, limit: number): Steps<number> {
+  const { whole, parameters } = countAlongPath(asked)
+  const statement = counts.get(whole) ?? { text: `select ${COUNTED} from (${whole.text.replace(COUNTED, '1')} limit ?)` }
   counts.set(whole, statement)
   const [row] = yield* rows(statement, [...parameters, limit], ['m0'])
   return Number(row?.[0])
+}
+
+function idsUpTo(asked: Asked, limit: number): TableWork<readonly number[]> {
+  const { whole, parameters } = countAlongPath(asked)
+  const statement = idLists.get(whole) ?? { text: `${whole.text.replace(COUNTED, '"id"')} limit ?` }
+  idLists.set(whole, statement)
+  const step = { kind: 'column', statement, parameters: [...parameters, limit], columns: ['id'] } as const
+  return onlyStep(asked.shape, step, ({ rows: [ids = []] }) => ids.map(Number))
+}
+
+function countAlongPath({ shape, filter, path }: Asked): {
+  readonly whole: SqlStatement
+  readonly parameters: readonly unknown[]
+} {
+  const { statement: free, parameters } = statements.aggregate(shape, filter, [{ kind: 'count' }])
+  return { whole: path === undefined ? free : alongPath(shape, free, path), parameters }
 }
 
 function toAggregate(kind: Aggregate['kind'], type: PhysicalType | undefined, parts: RawRow): Cell {

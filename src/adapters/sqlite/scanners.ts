@@ -3,40 +3,68 @@ import { createDriverConnection, type DriverConnection } from './driver-connecti
 import type { OnSnapshot } from './sliced-scans.ts'
 import type { DriverDatabase } from './sqlite-driver.ts'
 import { mapSqliteError } from './sqlite-errors.ts'
-import { command } from './table-work.ts'
+import { command, onlyStep, type TableWork } from './table-work.ts'
 
 export interface Scanners {
   /** Runs a scan on a snapshot taken now; waits while all connections are taken. */
-  use<T>(scan: (run: OnSnapshot) => Promise<T>): Promise<T>
+  use<T>(scan: Scan<T>): Promise<T>
+  /** The same for a scan whose pages may be in the cache of the writing connection. It begins there. */
+  useCache<T>(scan: Scan<T>): Promise<T>
   /** Closes the connections once the scans that run or wait have ended. */
   close(): Promise<void>
 }
 
+type Scan<T> = (run: OnSnapshot) => Promise<T>
+
+/** The connections of a handle that are not the pool's. */
+export interface OtherConnections {
+  /** Keeps its pages across its own commits, where every other connection reads them again. */
+  readonly writing: DriverConnection
+  /** Never commits, so that it notices every commit. */
+  readonly reading: DriverConnection
+}
+
 /** Connections at most; a scan beyond them waits for another to end. */
 const MAX_SCANNERS = 4
+/** How long a scan reads on the writing connection at most. What it reads so long fits into the cache of that connection with room for other pages. */
+const MAX_MS_ON_WRITER = 10
 
 const BEGIN = command('begin')
 const END = command('commit')
+/** Returns a number that changes with each commit of another connection, and begins the snapshot of a transaction. */
+const DATA_VERSION: TableWork<unknown> = onlyStep(
+  undefined,
+  { kind: 'cell', statement: { text: 'pragma data_version' }, parameters: [], columns: ['data_version'] },
+  ({ rows: [row] }) => row?.[0],
+)
 
 interface Scanner {
   readonly database: DriverDatabase
   readonly connection: DriverConnection
 }
 
-export function createScanners(open: () => DriverDatabase): Scanners {
+export function createScanners(open: () => DriverDatabase, others: OtherConnections): Scanners {
   const pool = createPool(open)
   let scans = 0
   let onQuiet: (() => void) | undefined
+
+  async function onScanner<T>(scan: (scanner: DriverConnection) => Promise<T>): Promise<T> {
+    scans++
+    try {
+      return await withScanner(pool, scan)
+    } finally {
+      scans--
+      if (scans === 0) onQuiet?.()
+    }
+  }
+
   return {
-    async use(scan) {
-      scans++
-      try {
-        return await onScanner(pool, scan)
-      } finally {
-        scans--
-        if (scans === 0) onQuiet?.()
-      }
-    },
+    use: (scan) =>
+      onScanner((scanner) => {
+        scanner.run(BEGIN)
+        return scan(scanner.run)
+      }),
+    useCache: (scan) => onScanner((scanner) => scan(beginBesideWriter(scanner, others))),
     async close() {
       if (scans > 0) {
         await new Promise<void>((resolve) => {
@@ -48,14 +76,40 @@ export function createScanners(open: () => DriverDatabase): Scanners {
   }
 }
 
-async function onScanner<T>(pool: Pool, scan: (run: OnSnapshot) => Promise<T>): Promise<T> {
+async function withScanner<T>(pool: Pool, scan: (scanner: DriverConnection) => Promise<T>): Promise<T> {
   const scanner = await pool.take()
   try {
-    scanner.connection.run(BEGIN)
-    return await scan(scanner.connection.run)
+    return await scan(scanner.connection)
   } finally {
     if (scanner.database.inTransaction) scanner.connection.run(END)
     pool.giveBack(scanner)
+  }
+}
+
+/**
+ * Begins a snapshot and runs work on the writing connection while that is idle and nothing was committed since: what it reads then is what
+ * the snapshot has. From the first commit on, work runs on the snapshot.
+ */
+function beginBesideWriter(scanner: DriverConnection, { writing, reading }: OtherConnections): OnSnapshot {
+  const version = reading.run(DATA_VERSION)
+  scanner.run(BEGIN)
+  scanner.run(DATA_VERSION)
+  let msOnWriter = MAX_MS_ON_WRITER
+  return (work) => {
+    if (msOnWriter > 0 && !writing.isOpen()) {
+      const began = performance.now()
+      try {
+        const result = writing.run(work)
+        if (reading.run(DATA_VERSION) === version) {
+          msOnWriter -= performance.now() - began
+          return result
+        }
+      } catch {
+        // The snapshot is read below, and says what is wrong with it.
+      }
+      msOnWriter = 0
+    }
+    return scanner.run(work)
   }
 }
 

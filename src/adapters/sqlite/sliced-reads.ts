@@ -38,11 +38,13 @@ function isWorthJoining(shape: TableShape): boolean {
 export interface Reader {
   read<T>(work: TableWork<T>): T | Promise<T>
   scan<T>(slices: (run: OnSnapshot) => Promise<T>): Promise<T>
+  /** The same for pages that the writing connection may have in its cache: those of an index and of the rows it finds, and those of totals. */
+  scanCache<T>(slices: (run: OnSnapshot) => Promise<T>): Promise<T>
 }
 
 export function createSlicedReads(
   { shapes, rows, yielder }: HandleState,
-  { read, scan }: Reader,
+  { read, scan, scanCache }: Reader,
 ): Pick<Storage, 'get' | 'find' | 'readColumn' | 'readBytes' | 'aggregate'> {
   async function lastRow(table: string): Promise<Row | undefined> {
     return (await read(rows.find(table, EVERY, { order: 'desc', limit: 1, columns: [] })))[0]
@@ -53,7 +55,8 @@ export function createSlicedReads(
   function rowsOnPage(table: string, filter: Filter, page: Page): readonly Row[] | Promise<readonly Row[]> {
     const isFew = page.limit <= FEW_ROWS || page.limit <= rowsAtOnce(shapes.of(table), page.columns)
     if (isFew && isShortFind(shapes.of(table), filter, page)) return read(rows.find(table, filter, page))
-    return scan((run) => findInSlices({ ...scanned(table, filter), run }, page))
+    const slices = (run: OnSnapshot) => findInSlices({ ...scanned(table, filter), run }, page)
+    return isReadByRows(shapes.of(table), filter) ? scanCache(slices) : scan(slices)
   }
 
   return {
@@ -84,7 +87,7 @@ export function createSlicedReads(
       if (isShortAggregate(shapes.of(table), filter, aggregates)) return read(rows.aggregate(table, filter, aggregates))
       if (isWholeCount(filter, aggregates) && isCountedAtOnce(await lastRow(table)))
         return read(rows.aggregate(table, filter, aggregates))
-      return scan((run) => aggregateInSlices({ ...scanned(table, filter), run }, aggregates))
+      return scanCache((run) => aggregateInSlices({ ...scanned(table, filter), run }, aggregates))
     },
   }
 }

@@ -61,7 +61,8 @@ function longer(size: number, atOnce: number): number {
 /** `Storage.find`: by an index if it finds few rows, else slice after slice. */
 export async function findInSlices(scan: SlicedScan, page: Page): Promise<readonly Row[]> {
   const { rows, run, shape } = scan
-  const { filter, path, isWhole } = await route(scan, ROWS_AT_ONCE)
+  const { filter, path, isWhole, ids } = await route(scan, ROWS_AT_ONCE, isCovered(scan, []))
+  if (ids !== undefined) return getInSlices(scan, idsOnPage(ids, page), page.columns).then(existing)
   if (isWhole) return findByIndex(scan, page, path)
   const found: Row[] = []
   const shown = page.columns === undefined ? {} : { columns: page.columns }
@@ -90,12 +91,20 @@ export async function findInSlices(scan: SlicedScan, page: Page): Promise<readon
 /** Finds ids first, which are short, and then their rows by length. */
 async function findByIndex(scan: SlicedScan, page: Page, path: AccessPath): Promise<readonly Row[]> {
   const { rows, run, shape, filter } = scan
-  if (page.limit <= rowsAtOnce(shape, page.columns)) {
-    const idsFirst = path.kind === 'index' && page.columns === undefined && isCovered(scan, [])
-    return run(rows.find(shape.name, filter, page, idsFirst ? { ...path, idsFirst } : path))
-  }
+  if (page.limit <= rowsAtOnce(shape, page.columns)) return run(rows.find(shape.name, filter, page, path))
   const ids = (await run(rows.find(shape.name, filter, { ...page, columns: [] }, path))).map(({ id }) => id)
-  return (await getInSlices(scan, ids, page.columns)).filter((row) => row !== undefined)
+  return existing(await getInSlices(scan, ids, page.columns))
+}
+
+/** Those of all ids that are on a page, in its order. */
+function idsOnPage(ids: readonly number[], { order, after, limit, offset = 0 }: Page): readonly number[] {
+  const sorted = ids.toSorted(order === 'asc' ? (left, right) => left - right : (left, right) => right - left)
+  const start = after === undefined ? 0 : sorted.findIndex((id) => (order === 'asc' ? id > after : id < after))
+  return start < 0 ? [] : sorted.slice(start + offset, start + offset + limit)
+}
+
+function existing(rows: readonly (Row | undefined)[]): readonly Row[] {
+  return rows.filter((row) => row !== undefined)
 }
 
 /** `Storage.aggregate`: by an index if it finds few rows, else slice after slice; sums of reals may differ from one long sum in the last bit. */
@@ -116,18 +125,27 @@ interface Route {
   readonly filter: Filter
   readonly path: AccessPath
   readonly isWhole: boolean
+  /** Of all rows that match, if they were listed. */
+  readonly ids?: readonly number[]
 }
 
 /**
  * Slices of ids must never be read by an index over something else: each would read the whole index. An index of one value holds
- * its rows by id, so it is sliced as the table is. Any other index is read at once where it finds at most `atOnce` rows.
+ * its rows by id, so it is sliced as the table is. Any other index is read at once where it finds at most `atOnce` rows. With
+ * `listsIds`, which only an index that holds all that the filter reads allows, their ids are listed in place of counted.
  */
-async function route({ rows, run, shape, filter }: SlicedScan, atOnce: number): Promise<Route> {
+async function route({ rows, run, shape, filter }: SlicedScan, atOnce: number, listsIds = false): Promise<Route> {
   const expanded = expandLists(shape, filter)
   const indexed = indexedPart(shape, expanded)
   if (indexed === undefined) return { filter, path: BY_ID, isWhole: false }
   const { path, bounds, isInOrder, maxRows } = indexed
   if (isInOrder) return { filter, path, isWhole: false }
+  if (listsIds) {
+    const ids = await run(rows.idsUpTo(shape.name, expanded, atOnce + 1, path))
+    if (ids.length > atOnce) return { filter, path: BY_ID, isWhole: false }
+    // An id that was changed in the database to one that no row can have is read with its row.
+    return ids.every(Number.isSafeInteger) ? { filter, path, isWhole: true, ids } : { filter, path, isWhole: true }
+  }
   if (maxRows !== undefined && maxRows <= atOnce) return { filter, path, isWhole: true }
   const matches = await run(rows.countUpTo(shape.name, bounds, atOnce + 1, path))
   return matches > atOnce ? { filter, path: BY_ID, isWhole: false } : { filter, path, isWhole: true }

@@ -2,6 +2,7 @@
 import { type Expression, type RawBuilder, type SqlBool, SqliteAdapter, SqliteQueryCompiler, sql } from 'kysely'
 import { VaultError } from '../../core/errors.ts'
 import type { Aggregate, Cell, PhysicalType } from '../../core/ports/storage.ts'
+import { writeHex } from '../../core/util/bytes.ts'
 import { unreachable } from '../../core/util/unreachable.ts'
 import { createCompiler, type SqlDialect } from '../sql/sql-dialect.ts'
 
@@ -126,11 +127,7 @@ function toHexList(values: readonly Exclude<Cell, null>[]): string {
   for (const bytes of lists) {
     if (end > 1) text[end++] = COMMA
     text[end++] = QUOTE
-    for (let i = 0; i < bytes.length; i++) {
-      const byte = bytes[i] ?? 0 // Exists: i < length.
-      text[end++] = HEX[byte >> 4] ?? 0 // Exists: a byte has two digits.
-      text[end++] = HEX[byte & 0xf] ?? 0
-    }
+    end = writeHex(text, end, bytes)
     text[end++] = QUOTE
   }
   text[end] = CLOSING
@@ -138,9 +135,6 @@ function toHexList(values: readonly Exclude<Cell, null>[]): string {
 }
 
 const [OPENING, COMMA, QUOTE, CLOSING] = [0x5b, 0x2c, 0x22, 0x5d]
-
-/** The units of the hex digits. A processor cannot predict a branch on the digits of digests. */
-const HEX = Buffer.from('0123456789abcdef')
 
 function assertBytes(value: Exclude<Cell, null>): Uint8Array {
   if (value instanceof Uint8Array) return value

@@ -54,7 +54,7 @@ export function sqliteStorage(options: SqliteOptions): StorageHandle & ClosedByU
     database.guard.assertSame()
     if (longWrites.areDue()) database.checkpoint()
   })
-  const scanners = createScanners(database.openScanner)
+  const scanners = createScanners(database.openScanner, { writing, reading })
   let closing: Promise<void> | undefined
 
   function assertOpen(): void {

@@ -48,7 +48,7 @@ export function transactionStorage(frame: TransactionFrame, connection: Connecti
   }
   // A scan is one call: later calls of this level wait for its last slice.
   const scan = async <T>(slices: (run: OnSnapshot) => Promise<T>): Promise<T> => runCall(level, () => slices(onConnection))
-  return { ...port, ...createSlicedReads(state, { read: run, scan }) }
+  return { ...port, ...createSlicedReads(state, { read: run, scan, scanCache: scan }) }
 }
 
 /** A savepoint on a connection. `onRelease` runs once its changes are kept. */

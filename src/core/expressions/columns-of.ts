@@ -55,8 +55,8 @@ export function typeOf({ column }: ColumnRef): AnyColumnType {
 /** A constant that decides the operator replaces the whole: false for AND, true for OR. The other constant is left out. */
 function joined(kind: 'and' | 'or', conditions: readonly Condition[]): Condition {
   const [first, second] = conditions
-  if (first !== undefined && second === undefined) return first
   const neutral = kind === 'and'
+  if (second === undefined) return first ?? truthOf(neutral)
   const parts: Condition[] = []
   let isUnknown = false
   for (const part of conditions.flatMap((condition) => (condition.kind === kind ? condition.conditions : [condition]))) {

@@ -31,10 +31,10 @@ export function createReader({ first, steps }: Pick<Plan, 'first' | 'steps'>): R
 }
 
 function valuePositions({ source, projected }: SourcePlan): number[] {
-  const positions = new Array<number>(source.table.columns.length).fill(-1)
-  projected.forEach((column, position) => {
-    positions[column.position] = position
-  })
+  const positions: number[] = []
+  // Filled one by one: `fill` takes longer than this for all but very wide tables.
+  for (let i = 0; i < source.table.columns.length; i++) positions.push(-1)
+  for (let i = 0; i < projected.length; i++) positions[required(projected[i]).position] = i
   return positions
 }
 

@@ -128,10 +128,12 @@ function createTest(conditions: readonly Condition[]): RowTest {
   const condition = allOf(conditions)
   const refs = columnsOf(condition)
   const evaluate = compileSuspending(condition)
+  const columns: Column[] = []
+  for (const { column } of refs) if (column !== undefined) columns.push(column)
   return {
     isAlwaysTrue: false,
-    columns: refs.flatMap(({ column }) => column ?? []),
-    readsIds: refs.some(({ column }) => column === undefined),
+    columns,
+    readsIds: columns.length < refs.length,
     test: (cellOf) => evaluate(cellOf) === true,
   }
 }

@@ -150,6 +150,8 @@ export interface CellSpecs {
   readonly groupEnds: readonly number[]
   /** Length of the value by ordinal, -1 if it varies. */
   readonly sizes: Int32Array
+  /** The offsets of a body without cells, five for each ordinal. Maps begin as a copy: filling a list costs several times as much. */
+  readonly noOffsets: readonly number[]
   readonly last: LastLayout
 }
 
@@ -168,7 +170,8 @@ export function toCellSpecs(cells: readonly CellSpec[], earlierEnds: readonly nu
     if (size !== undefined) sizes[ordinal] = size
   }
   const groupEnds = [...earlierEnds.filter((end) => end < ordinals), ordinals]
-  return { ordinals, cellMarks, groupMarks, groupEnds, sizes, last: { layout: undefined, misses: 0, missed: 0 } }
+  const noOffsets = new Array<number>(5 * ordinals).fill(NOTHING)
+  return { ordinals, cellMarks, groupMarks, groupEnds, sizes, noOffsets, last: { layout: undefined, misses: 0, missed: 0 } }
 }
 
 /** Returns a varint and the offset after it. A byte beyond the end reads as 0: what follows then ends beyond the end, and the body is unreadable. */

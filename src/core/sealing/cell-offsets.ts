@@ -17,17 +17,18 @@ export interface CellMap extends CellSpecs {
 }
 
 /** Returns an empty map for bodies with these cells. */
-export function createCellMap({ ordinals, cellMarks, groupMarks, groupEnds, sizes, last }: CellSpecs): CellMap {
+export function createCellMap({ ordinals, cellMarks, groupMarks, groupEnds, sizes, noOffsets, last }: CellSpecs): CellMap {
   return {
     ordinals,
     cellMarks,
     groupMarks,
     groupEnds,
     sizes,
+    noOffsets,
     last,
     start: 0,
     end: 0,
-    offsets: new Array<number>(5 * ordinals).fill(NOTHING),
+    offsets: noOffsets.slice(),
     recordCheck: NOTHING,
     layout: undefined,
     olderUnknown: [],

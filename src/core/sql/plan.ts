@@ -91,8 +91,13 @@ interface SourceRequest {
 
 function planSource({ query, source, conditions, joined }: SourceRequest, cells: FilterCells): SourcePlan {
   const { requirements, isConditional, granted, selected, selectsId } = itemAt(query.needs, source.index)
-  const pushed = conditions.map((condition) => ({ condition, ...toFilter(condition, cells) }))
-  const filters = pushed.map(({ filter }) => filter)
+  const filters: Filter[] = []
+  const residual: Condition[] = []
+  for (const condition of conditions) {
+    const { filter, isExact } = toFilter(condition, cells)
+    filters.push(filter)
+    if (!isExact) residual.push(condition)
+  }
   if (isConditional) filters.push(toFilter(granted, cells).filter)
   const own = joined.filter((ref) => ref.source === source.index)
   return {
@@ -100,7 +105,7 @@ function planSource({ query, source, conditions, joined }: SourceRequest, cells:
     requirements,
     conditions,
     filter: allFilters(filters),
-    residual: allOf(pushed.flatMap(({ condition, isExact }) => (isExact ? [] : [condition]))),
+    residual: allOf(residual),
     isConditional,
     projected: own.length === 0 ? selected : [...new Set([...selected, ...own.flatMap(({ column }) => column ?? [])])],
     projectsId: selectsId || own.some(({ column }) => column === undefined),

@@ -7,19 +7,10 @@ import { sqliteStorage } from '../../../src/adapters/sqlite/index.ts'
 import { canPack, packedStatement, unpackRows } from '../../../src/adapters/sqlite/packed-rows.ts'
 import type { RawRow } from '../../../src/adapters/sqlite/table-work.ts'
 import type { NewRow, PhysicalTable, Storage, StorageHandle } from '../../../src/core/ports/storage.ts'
-import { EVERY } from './notes-table.ts'
+import { EVERY, SEALED } from './notes-table.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
 const nextFile = temporaryFolder()
-
-const SEALED: PhysicalTable = {
-  name: 'sealed',
-  columns: [
-    { name: 'body', type: 'bytes' },
-    { name: 'digest', type: 'bytes' },
-  ],
-  indexes: [],
-}
 
 const ROWS = 300
 /** Longer than any cell that is packed. */

@@ -4,19 +4,10 @@ import { describe, expect, it } from 'vitest'
 import { sqliteStorage } from '../../../src/adapters/sqlite/index.ts'
 import type { DriverName } from '../../../src/adapters/sqlite/sqlite-driver.ts'
 import type { NewRow, PhysicalTable, Storage } from '../../../src/core/ports/storage.ts'
-import { EVERY } from './notes-table.ts'
+import { EVERY, SEALED } from './notes-table.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
 const nextFile = temporaryFolder()
-
-const SEALED: PhysicalTable = {
-  name: 'sealed',
-  columns: [
-    { name: 'body', type: 'bytes' },
-    { name: 'digest', type: 'bytes' },
-  ],
-  indexes: [{ columns: ['digest'], unique: false }],
-}
 
 /** Lengths around the longest cell that is read as digits. */
 const LENGTHS = [0, 1, 2, 63, 64, 65, 150, 255, 256]

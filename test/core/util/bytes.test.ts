@@ -1,7 +1,7 @@
 /** The byte buffer and UTF-8 in both directions, compared with the runtime. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { ByteWriter, readI64, readU32, readUtf8, sameBytes } from '../../../src/core/util/bytes.ts'
+import { ByteWriter, readI64, readU32, readUtf8, sameBytes, toHex, writeHex } from '../../../src/core/util/bytes.ts'
 
 const RUNS = { seed: 20_260_131, numRuns: 1000 }
 
@@ -147,4 +147,18 @@ it('returns true only if all bytes are equal', () => {
   expect(sameBytes(Uint8Array.of(1, 2), Uint8Array.of(1, 2))).toBe(true)
   expect(sameBytes(Uint8Array.of(1, 2), Uint8Array.of(1, 3))).toBe(false)
   expect(sameBytes(Uint8Array.of(1, 2), Uint8Array.of(1, 2, 0))).toBe(false)
+})
+
+it('writes hex digits as Buffer does, of every byte and of any length', () => {
+  const every = Uint8Array.from({ length: 256 }, (_, byte) => byte)
+  for (const bytes of [every, new Uint8Array(0), every.subarray(250), new Uint8Array(5000).fill(0xa9)]) {
+    const expected = Buffer.from(bytes).toString('hex')
+    expect(toHex(bytes)).toBe(expected)
+    const target = new Uint8Array(expected.length + 2).fill(7)
+    expect(writeHex(target, 1, bytes)).toBe(expected.length + 1)
+    expect(Buffer.from(target).toString('latin1')).toBe(`\x07${expected}\x07`)
+    const out = new ByteWriter(1)
+    out.hex(bytes)
+    expect(Buffer.from(out.written()).toString('latin1')).toBe(expected)
+  }
 })

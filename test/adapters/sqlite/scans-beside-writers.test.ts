@@ -1,0 +1,199 @@
+/** Scans that begin on the connection of the writers: each has the answer of one state of the file, whatever is committed while it runs. */
+import Database from 'better-sqlite3'
+import { describe, expect, it } from 'vitest'
+import { createTableShapes } from '../../../src/adapters/sql/table-shapes.ts'
+import { betterSqliteDatabase } from '../../../src/adapters/sqlite/better-sqlite-driver.ts'
+import { createDriverConnection, type Purpose } from '../../../src/adapters/sqlite/driver-connection.ts'
+import { sqliteStorage } from '../../../src/adapters/sqlite/index.ts'
+import { createLongWrites } from '../../../src/adapters/sqlite/long-writes.ts'
+import { createRowWork } from '../../../src/adapters/sqlite/row-work.ts'
+import { createScanners } from '../../../src/adapters/sqlite/scanners.ts'
+import { command, type TableWork } from '../../../src/adapters/sqlite/table-work.ts'
+import type { Aggregate, PhysicalTable, Storage } from '../../../src/core/ports/storage.ts'
+import { type SeededRandom, seededRandom } from '../../support/random/seeded-random.ts'
+import { temporaryFolder } from './temporary-folder.ts'
+
+const nextFile = temporaryFolder()
+const SEED = 'scans-beside-writers'
+/** Several slices. */
+const ROWS = 30_000
+const EACH = 1000
+const OWN = new Error('a writer that gives up')
+
+const ACCOUNTS: PhysicalTable = {
+  name: 'accounts',
+  columns: [
+    { name: 'balance', type: 'integer' },
+    { name: 'kind', type: 'integer' },
+  ],
+  indexes: [{ columns: ['kind'], unique: false }],
+}
+const EVERY = { kind: 'all' } as const
+const TOTALS: readonly Aggregate[] = [{ kind: 'sum', column: 'balance' }, { kind: 'count' }]
+
+const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve))
+
+async function filled(filename: string) {
+  const storage = sqliteStorage({ filename, synchronous: 'normal' })
+  await storage.prepare([ACCOUNTS])
+  const rows = Array.from({ length: ROWS }, (_, at) => ({ id: at + 1, balance: EACH, kind: at % 100 }))
+  await storage.insert('accounts', rows)
+  return storage
+}
+
+/** Moves a sum from one account to another, which mostly is in another slice. The sum of all stays the same. */
+async function move(random: SeededRandom, storage: Storage, fails: boolean): Promise<void> {
+  const [from, to] = [1 + random.below(ROWS / 2), 1 + ROWS / 2 + random.below(ROWS / 2)]
+  await storage.transaction(async (inner) => {
+    for (const [id, change] of [
+      [from, -7],
+      [to, 7],
+    ] as const) {
+      const [row] = await inner.get('accounts', [id])
+      if (row === undefined) throw new Error(`account ${id} is missing`)
+      await inner.update('accounts', [{ id, version: row.version, set: { balance: Number(row.balance) + change } }])
+      if (random.chance(0.5)) await nextTurn()
+    }
+    if (fails) throw OWN
+  })
+}
+
+/** The same from another process, unless a writer of this one holds the file. */
+function moveElsewhere(random: SeededRandom, other: Database.Database): void {
+  try {
+    other.transaction(() => {
+      const change = other.prepare('update accounts set balance = balance + ?, version = version + 1 where id = ?')
+      change.run(-7, 1 + random.below(ROWS / 2))
+      change.run(7, 1 + ROWS / 2 + random.below(ROWS / 2))
+    })()
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_BUSY'))) throw error
+  }
+}
+
+describe('scans beside writers', () => {
+  it(`have the totals of one state, during transactions and commits of this process and of others (seed ${SEED})`, async () => {
+    const random = seededRandom(SEED)
+    const filename = nextFile()
+    await using storage = await filled(filename)
+    const other = new Database(filename, { timeout: 0 })
+    const running: Promise<unknown>[] = []
+    for (let turn = 0; turn < 150; turn++) {
+      const own = random.fork(`turn ${turn}`)
+      if (own.chance(0.7)) {
+        const moved = move(own, storage, own.chance(0.2)).catch((error: unknown) => {
+          if (error !== OWN) throw error
+        })
+        running.push(moved)
+      }
+      if (own.chance(0.4)) {
+        const totals = storage.aggregate('accounts', EVERY, TOTALS)
+        running.push(totals.then((found) => expect(found).toEqual([ROWS * EACH, ROWS])))
+      }
+      if (own.chance(0.4)) {
+        const page = { order: 'asc', limit: ROWS } as const
+        const rows = storage.find('accounts', { kind: 'in', column: 'kind', values: [3, 77] }, page)
+        running.push(rows.then((found) => expect(found).toHaveLength(ROWS / 50)))
+      }
+      if (own.chance(0.4)) moveElsewhere(own, other)
+      if (own.chance(0.7)) await nextTurn()
+      else await Promise.resolve()
+    }
+    await Promise.all(running)
+    expect(await storage.aggregate('accounts', EVERY, TOTALS)).toEqual([ROWS * EACH, ROWS])
+    other.close()
+  })
+})
+
+it('a row whose id was changed to one that no row can have is found by a list of an index, with its neighbors', async () => {
+  const filename = nextFile()
+  await (await filled(filename)).close()
+  const other = new Database(filename)
+  other.exec('update accounts set id = 9007199254740993 where id = 4')
+  other.close()
+  await using storage = sqliteStorage({ filename })
+  await storage.prepare([ACCOUNTS])
+  const page = { order: 'asc', limit: ROWS } as const
+  const found = await storage.find('accounts', { kind: 'in', column: 'kind', values: [3, 77] }, page)
+  const ids = Array.from({ length: ROWS }, (_, at) => at + 1).filter((id) => id !== 4 && [3, 77].includes((id - 1) % 100))
+  expect(found.map(({ id }) => id)).toEqual([...ids, 2 ** 53])
+})
+
+/** The scanners of a file, and how often work ran on the connection of its writers. */
+async function watchedScanners() {
+  const filename = nextFile()
+  await (await filled(filename)).close()
+  const open: Database.Database[] = []
+  const connect = (purpose: Purpose) => {
+    const database = new Database(filename)
+    open.push(database)
+    return createDriverConnection(betterSqliteDatabase(database), purpose)
+  }
+  const writer = connect('writing')
+  let runs = 0
+  const writing = {
+    ...writer,
+    run<T>(work: TableWork<T>): T {
+      runs++
+      return writer.run(work)
+    },
+  }
+  const scanners = createScanners(() => betterSqliteDatabase(new Database(filename)), { writing, reading: connect('reading') })
+  const shapes = createTableShapes()
+  shapes.add([ACCOUNTS])
+  const total = createRowWork(shapes, createLongWrites()).aggregate('accounts', EVERY, TOTALS)
+  return {
+    scanners,
+    writer,
+    total,
+    runs: () => runs,
+    async close() {
+      await scanners.close()
+      for (const database of open) database.close()
+    },
+  }
+}
+
+const ADDED = command('insert into accounts (version, balance, kind) values (1, 1, 1)')
+const BEGIN = command('begin immediate')
+const COMMIT = command('commit')
+const ALL = [ROWS * EACH, ROWS]
+
+describe('a scan by the cache of the writers', () => {
+  it('runs on their connection until something is committed, and then on the snapshot it began with', async () => {
+    const { scanners, writer, total, runs, close } = await watchedScanners()
+    await scanners.useCache(async (run) => {
+      expect(await run(total)).toEqual(ALL)
+      expect(runs()).toBe(1)
+      writer.run(ADDED)
+      expect(await run(total)).toEqual(ALL)
+      expect(await run(total)).toEqual(ALL)
+      // Once, to find out.
+      expect(runs()).toBe(2)
+    })
+    expect(await scanners.useCache(async (run) => run(total))).toEqual([ROWS * EACH + 1, ROWS + 1])
+    expect(runs()).toBe(3)
+    await close()
+  })
+
+  it('runs on its snapshot while a writer has a transaction open, and does not keep one from beginning', async () => {
+    const { scanners, writer, total, runs, close } = await watchedScanners()
+    writer.run(BEGIN)
+    writer.run(ADDED)
+    await scanners.useCache(async (run) => {
+      expect(await run(total)).toEqual(ALL)
+      expect(runs()).toBe(0)
+      writer.run(COMMIT)
+      expect(await run(total)).toEqual(ALL)
+    })
+    await scanners.useCache(async (run) => {
+      await run(total)
+      writer.run(BEGIN)
+      writer.run(ADDED)
+      expect(await run(total)).toEqual([ROWS * EACH + 1, ROWS + 1])
+      writer.run(COMMIT)
+      expect(await run(total)).toEqual([ROWS * EACH + 1, ROWS + 1])
+    })
+    await close()
+  })
+})
