@@ -157,13 +157,13 @@ export class ByteWriter {
     }
   }
 
-  /** Writes lower-case hex digits, two for each byte. */
-  hex(source: Uint8Array): void {
-    this.reserve(2 * source.length)
+  /** Writes lower-case hex digits, two for each byte from `start` to `end`, which exist. */
+  hex(source: Uint8Array, start = 0, end = source.length): void {
+    this.reserve(2 * (end - start))
     const { bytes } = this
     let at = this.length
-    for (let i = 0; i < source.length; i++) {
-      const byte = source[i] ?? 0 // Exists: i < length.
+    for (let i = start; i < end; i++) {
+      const byte = source[i] ?? 0 // Exists, as above.
       bytes[at++] = hexDigit(byte >> 4)
       bytes[at++] = hexDigit(byte & 0xf)
     }
@@ -273,9 +273,9 @@ export function toHex(bytes: Uint8Array): string {
   return String.fromCharCode(...units)
 }
 
-/** The unit of a hex digit from 0 to 15: digits start at 0x30, and letters at 0x61. */
+/** The unit of a hex digit from 0 to 15: digits start at 0x30, and letters at 0x61. No branch: digests would mislead its prediction. */
 function hexDigit(value: number): number {
-  return value < 10 ? 0x30 + value : 0x57 + value
+  return 0x30 + value + (((9 - value) >> 31) & 0x27)
 }
 
 function beyond(end: number, { length }: Uint8Array): VaultError {
