@@ -234,17 +234,18 @@ export class CompactReader {
     return toHex(this.raw(count))
   }
 
-  /** Copies printed ASCII without quotes and backslashes. Returns false, and copies nothing, for other text. */
+  /** Copies printed ASCII, with quotes and backslashes escaped. Returns false, and copies nothing, for other text. */
   #copyPlain(out: ByteWriter, length: number): boolean {
     if (SHORTENED.includes(length)) return false
     const start = this.skip(length)
-    out.reserve(length + 2)
+    out.reserve(2 * length + 2)
     const { bytes } = out
     let to = out.length
     bytes[to++] = QUOTE
     for (let i = start; i < this.at; i++) {
       const unit = this.bytes[i] ?? 0 // Exists: i < at.
-      if (unit < 0x20 || unit > 0x7f || unit === QUOTE || unit === BACKSLASH) return false
+      if (unit < 0x20 || unit > 0x7f) return false
+      if (unit === QUOTE || unit === BACKSLASH) bytes[to++] = BACKSLASH
       bytes[to++] = unit
     }
     bytes[to++] = QUOTE

@@ -1,21 +1,36 @@
 /** Writes the canonical text of an event from its compact form, without an object in between: a verification hashes the text of every event. */
 import { HASH_BYTES } from '../ports/hash.ts'
-import type { ByteWriter } from '../util/bytes.ts'
-import { FLAGS } from './compact-layout.ts'
+import { type ByteWriter, toUtf8 } from '../util/bytes.ts'
+import { ALL_NESTED_FLAGS, FLAGS, NESTED_FLAGS } from './compact-layout.ts'
 import type { CompactReader } from './compact-text.ts'
 import { ACTION_TYPES, RESOURCE_TYPES } from './event-shape.ts'
 import {
+  MIN_BYTES,
   readChain,
+  readCode,
   readCompact,
-  readNested,
+  readContentOf,
+  readItems,
   readOther,
   readOutset,
   readRows,
+  readRowsOfTable,
   readSequence,
   readTables,
   readTime,
 } from './read-compact-event.ts'
-import { BEFORE, CLOSE_OBJECT, type EventEnd, type WrittenPlace, writeEnd, writeNested, writeOutset } from './write-event.ts'
+import {
+  BEFORE,
+  CLOSE_LIST,
+  CLOSE_OBJECT,
+  COMMA,
+  type EventEnd,
+  OPEN_LIST,
+  type WrittenPlace,
+  writeEnd,
+  writeOutset,
+  writeRowsOfTable,
+} from './write-event.ts'
 
 /** What a verification compares of an event. */
 export type ChainLinks = Pick<WrittenPlace, 'position' | 'timestamp' | 'vaultID'>
@@ -41,7 +56,7 @@ function copyEvent(out: ByteWriter, from: CompactReader, flags: number): ChainLi
   out.u8(CLOSE_OBJECT)
   if ((flags & FLAGS.credential) !== 0) copyText(out, from, BEFORE.credential)
   copyText(out, from, BEFORE.message)
-  if ((flags & FLAGS.nested) !== 0) writeNested(out, readNested(from))
+  if ((flags & FLAGS.nested) !== 0) copyNested(out, from)
   const end = readEnd(from, flags, accountID)
   writeEnd(out, end)
   return end
@@ -66,4 +81,47 @@ function readEnd(from: CompactReader, flags: number, accountID: string): EventEn
 function copyText(out: ByteWriter, from: CompactReader, before: Uint8Array): void {
   out.raw(before)
   from.json(out)
+}
+
+/** The text in front of each member of a nested outcome, as bytes. */
+const BEFORE_NESTED = {
+  code: toUtf8('{"code":'),
+  content: BEFORE.content,
+  contentOf: toUtf8(',"contentOf":'),
+  items: toUtf8(',"items":'),
+  message: BEFORE.message,
+  resourceType: toUtf8(',"resourceType":'),
+  rows: toUtf8(',"rows":'),
+} as const
+
+function copyNested(out: ByteWriter, from: CompactReader): void {
+  const count = from.count(MIN_BYTES.nested)
+  out.raw(BEFORE.nested)
+  out.u8(OPEN_LIST)
+  for (let i = 0; i < count; i++) {
+    if (i > 0) out.u8(COMMA)
+    copyOutcome(out, from)
+  }
+  out.u8(CLOSE_LIST)
+}
+
+function copyOutcome(out: ByteWriter, from: CompactReader): void {
+  const flags = from.flags(from.u8(), ALL_NESTED_FLAGS)
+  copyNumber(out, readCode(from), BEFORE_NESTED.code)
+  if ((flags & NESTED_FLAGS.content) !== 0) copyText(out, from, BEFORE_NESTED.content)
+  if ((flags & NESTED_FLAGS.contentOf) !== 0) copyNumber(out, readContentOf(from), BEFORE_NESTED.contentOf)
+  if ((flags & NESTED_FLAGS.items) !== 0) copyNumber(out, readItems(from), BEFORE_NESTED.items)
+  copyText(out, from, BEFORE_NESTED.message)
+  out.raw(BEFORE_NESTED.resourceType)
+  out.json(from.oneOf(RESOURCE_TYPES))
+  if ((flags & NESTED_FLAGS.rows) !== 0) {
+    out.raw(BEFORE_NESTED.rows)
+    writeRowsOfTable(out, readRowsOfTable(from))
+  }
+  out.u8(CLOSE_OBJECT)
+}
+
+function copyNumber(out: ByteWriter, value: number, before: Uint8Array): void {
+  out.raw(before)
+  out.decimal(value)
 }

@@ -15,7 +15,7 @@ const MIN_CODE = 100
 const MAX_CODE = 599
 const TIME_BYTES = 8
 /** Fewest bytes of a text, of rows of a table, of a run and of a nested outcome. */
-const MIN_BYTES = { text: 1, rows: 2, run: 2, nested: 5 } as const
+export const MIN_BYTES = { text: 1, rows: 2, run: 2, nested: 5 } as const
 
 /** Most events follow another one of the same caller and kind. */
 const kept = new KeptOutset()
@@ -112,7 +112,8 @@ function readOptional<Name extends string>(from: CompactReader, flag: number, na
   return member
 }
 
-function readCode(from: CompactReader): number {
+/** Reads a status. */
+export function readCode(from: CompactReader): number {
   const code = from.u16()
   if (code < MIN_CODE || code > MAX_CODE) throw DAMAGED
   return code
@@ -153,7 +154,8 @@ export function readRows(from: CompactReader): EventRows[] {
   return readList(from, MIN_BYTES.rows, readRowsOfTable)
 }
 
-function readRowsOfTable(from: CompactReader): EventRows {
+/** Reads rows of one table. */
+export function readRowsOfTable(from: CompactReader): EventRows {
   return { table: from.text(), runs: readList(from, MIN_BYTES.run, readRun) }
 }
 
@@ -161,8 +163,7 @@ function readRun(from: CompactReader): EventRows['runs'][number] {
   return [from.number(1, Number.MAX_SAFE_INTEGER), from.number(1, Number.MAX_SAFE_INTEGER)]
 }
 
-/** Reads the nested outcomes of an event. */
-export function readNested(from: CompactReader): NestedOutcome[] {
+function readNested(from: CompactReader): NestedOutcome[] {
   return readList(from, MIN_BYTES.nested, readOutcome)
 }
 
@@ -170,12 +171,22 @@ function readOutcome(from: CompactReader): NestedOutcome {
   const flags = from.flags(from.u8(), ALL_NESTED_FLAGS)
   const code = readCode(from)
   const content = (flags & NESTED_FLAGS.content) === 0 ? undefined : { content: from.text() }
-  const contentOf = (flags & NESTED_FLAGS.contentOf) === 0 ? undefined : { contentOf: from.number(0, Number.MAX_SAFE_INTEGER) }
-  const items = (flags & NESTED_FLAGS.items) === 0 ? undefined : { items: from.number(2, MAX_ROW_ID) }
+  const contentOf = (flags & NESTED_FLAGS.contentOf) === 0 ? undefined : { contentOf: readContentOf(from) }
+  const items = (flags & NESTED_FLAGS.items) === 0 ? undefined : { items: readItems(from) }
   const message = from.text()
   const resourceType = from.oneOf(RESOURCE_TYPES)
   const rows = (flags & NESTED_FLAGS.rows) === 0 ? undefined : { rows: readRowsOfTable(from) }
   return { code, ...content, ...contentOf, ...items, message, resourceType, ...rows }
+}
+
+/** Reads the position of a result with the same content. */
+export function readContentOf(from: CompactReader): number {
+  return from.number(0, Number.MAX_SAFE_INTEGER)
+}
+
+/** Reads a number of items, which is absent for one. */
+export function readItems(from: CompactReader): number {
+  return from.number(2, MAX_ROW_ID)
 }
 
 /** Reads the time as a timestamp. It is from 1970 on, and below 2^63 nanoseconds. */

@@ -52,9 +52,8 @@ export const BEFORE = {
   timestamp: toUtf8(',"timestamp":'),
   v: toUtf8(',"v":1,"vaultID":'),
 } as const
-/** The brace that ends an object. */
-export const CLOSE_OBJECT = 0x7d
-const [COMMA, OPEN_LIST, CLOSE_LIST] = [0x2c, 0x5b, 0x5d]
+/** Characters between members and items, as bytes. */
+export const [COMMA, OPEN_LIST, CLOSE_LIST, CLOSE_OBJECT] = [0x2c, 0x5b, 0x5d, 0x7d] as const
 
 /** Most events follow another one of the same caller and kind. */
 const kept = new KeptOutset()
@@ -76,7 +75,7 @@ export function writeEvent(out: ByteWriter, event: EventDraft, place: WrittenPla
   out.u8(CLOSE_OBJECT)
   writeText(out, BEFORE.credential, event.credential)
   writeText(out, BEFORE.message, event.message)
-  if (event.nested !== undefined) writeNested(out, event.nested)
+  if (event.nested !== undefined) writeJson(out, BEFORE.nested, event.nested.map(nestedInOrder))
   writeEnd(out, { position, resourceType, rows, table, tables, timestamp, vaultID })
 }
 
@@ -118,11 +117,6 @@ function writeJson(out: ByteWriter, before: Uint8Array, value: object): void {
   out.utf8(JSON.stringify(value))
 }
 
-/** Writes the results of the items of a batch. */
-export function writeNested(out: ByteWriter, nested: readonly NestedOutcome[]): void {
-  writeJson(out, BEFORE.nested, nested.map(nestedInOrder))
-}
-
 /** Writes the members from the position on, and the end of the event. */
 export function writeEnd(out: ByteWriter, { position, resourceType, rows, table, tables, timestamp, vaultID }: EventEnd): void {
   const { chain, previous, sequence } = position
@@ -145,16 +139,21 @@ export function writeEnd(out: ByteWriter, { position, resourceType, rows, table,
 function writeRows(out: ByteWriter, rows: readonly EventRows[]): void {
   out.raw(BEFORE.rows)
   let isFirst = true
-  for (const { runs, table } of rows) {
+  for (const one of rows) {
     if (!isFirst) out.u8(COMMA)
     isFirst = false
-    out.raw(BEFORE.runs)
-    writeRuns(out, runs)
-    out.raw(BEFORE.tableOfRows)
-    out.json(table)
-    out.u8(CLOSE_OBJECT)
+    writeRowsOfTable(out, one)
   }
   out.u8(CLOSE_LIST)
+}
+
+/** Writes rows of one table. */
+export function writeRowsOfTable(out: ByteWriter, { runs, table }: EventRows): void {
+  out.raw(BEFORE.runs)
+  writeRuns(out, runs)
+  out.raw(BEFORE.tableOfRows)
+  out.json(table)
+  out.u8(CLOSE_OBJECT)
 }
 
 function writeRuns(out: ByteWriter, runs: EventRows['runs']): void {

@@ -249,7 +249,7 @@ it.each<readonly [string, (hex: string) => string]>([
   expect(expectOneForm(Uint8Array.from(Buffer.from(edit(hex), 'hex')))).toBe(false)
 })
 
-it('text begins with another byte, so both forms are told apart', () => {
+it('text begins with another byte than the compact form', () => {
   expect([at(encodeEvent(SHORT), 0), at(compactOf(SHORT), 0)]).toEqual([0x7b, 1])
   expect(() => decodeEvent(Uint8Array.of(2, ...compactOf(SHORT).subarray(1)))).toThrow(expect.objectContaining(DAMAGED))
   expect(compactOf(SHORT).length).toBeLessThan(encodeEvent(SHORT).length / 3)
