@@ -9,6 +9,7 @@ import { VaultError } from '../core/errors.ts'
 import type { SignatureVerifier } from '../core/ports/signer.ts'
 import { required } from '../core/util/at.ts'
 import { readInput } from '../core/util/boundary.ts'
+import { toHex } from '../core/util/bytes.ts'
 import { assertNoNulls } from '../core/util/null-options.ts'
 import { unreachable } from '../core/util/unreachable.ts'
 import type { ExportLine } from './export-reader.ts'
@@ -191,7 +192,7 @@ class Verification {
     this.#events++
     const found = this.#verifier().addExported(bytes)
     if (found === undefined) this.#endChains()
-    return found === undefined || found === digest ? undefined : 'has a digest that differs from its event'
+    return found === undefined || toHex(found) === digest ? undefined : 'has a digest that differs from its event'
   }
 
   #takeEnd({ heads, checkpoints, events }: ExportCounts): string | undefined {

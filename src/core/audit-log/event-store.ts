@@ -2,8 +2,9 @@
 import { chainEvents } from '../audit/chain.ts'
 import type { ChainHead } from '../audit/chain-head.ts'
 import { decodeHead, writeHead } from '../audit/chain-head.ts'
+import { writeLeaf } from '../audit/encode-event.ts'
 import type { EventDraft } from '../audit/event.ts'
-import { hashLeaf } from '../audit/merkle.ts'
+import { hashPrefixed } from '../audit/merkle.ts'
 import type { Barrier } from '../barrier/barrier.ts'
 import { CATALOG_MOVED } from '../barrier/barrier.ts'
 import { isVaultError, VaultError } from '../errors.ts'
@@ -121,6 +122,7 @@ export function createEventStore(ports: EventStorePorts): EventStore {
   const known = createKnownHeads()
   const changeIDsOf = createChangeIds(barrier)
   let scratch = new ByteWriter(SCRATCH_BYTES)
+  let leaf = new ByteWriter(SCRATCH_BYTES)
 
   async function open(storage: StorageReads, kind: AuditEntryKind, rows: readonly Row[]): Promise<OpenedEntry[]> {
     const ids = rows.map(({ id }) => id)
@@ -192,6 +194,7 @@ export function createEventStore(ports: EventStorePorts): EventStore {
     scratch.length = 0
     const { rows, head } = chainEvents(drafts, {
       out: scratch,
+      leaf,
       chain,
       head: before,
       keys,
@@ -202,13 +205,14 @@ export function createEventStore(ports: EventStorePorts): EventStore {
       changeIDsOf,
     })
     writeHead(scratch, head)
-    // They lie side by side, after the prefix of the first leaf.
+    // They lie side by side.
     const ends = new Uint32Array(rows.length + 1)
-    for (let i = 0; i < rows.length; i++) ends[i] = at(rows, i).end - 1
-    ends[rows.length] = scratch.length - 1
-    const plaintexts = { bytes: scratch.bytes.subarray(1, scratch.length), ends, count: ends.length }
+    for (let i = 0; i < rows.length; i++) ends[i] = at(rows, i).end
+    ends[rows.length] = scratch.length
+    const plaintexts = { bytes: scratch.bytes.subarray(0, scratch.length), ends, count: ends.length }
     // Sealing copies them, so the memory serves the next events, unless these were uncommonly long.
     if (scratch.bytes.length > MAX_SCRATCH_BYTES) scratch = new ByteWriter(SCRATCH_BYTES)
+    if (leaf.bytes.length > MAX_SCRATCH_BYTES) leaf = new ByteWriter(SCRATCH_BYTES)
     const sealed = sealAppended(barrier, { chain, ids: rows.map(({ id }) => id), plaintexts })
     return {
       events: rows.map(({ id, at: nanoseconds }, index) => ({ id, at: nanoseconds, body: slabItem(sealed, index) })),
@@ -228,7 +232,9 @@ export function createEventStore(ports: EventStorePorts): EventStore {
         'event',
         found.filter((one) => one !== undefined),
       )
-      return entry?.bytes !== undefined && toHex(hashLeaf(hash, entry.bytes)) === digest
+      if (entry?.bytes === undefined) return false
+      writeLeaf(leaf, entry.bytes)
+      return toHex(hashPrefixed(hash, leaf)) === digest
     },
     async sequences(storage, chains) {
       const rows = await storage.get(AUDIT_CHAINS.name, chains)

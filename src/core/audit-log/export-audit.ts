@@ -1,9 +1,11 @@
 /** Exports the audit trail as lines, to store and verify it elsewhere: each chain up to its head at the start of the export. */
 import { fromRowId } from '../audit/chain-position.ts'
 import type { SignedCheckpoint } from '../audit/checkpoint.ts'
+import { writeLeaf } from '../audit/encode-event.ts'
 import { checkpointLine, endLine, eventLine, headerLine, headLine } from '../audit/export-lines.ts'
 import { VaultError } from '../errors.ts'
 import { readInput } from '../util/boundary.ts'
+import { ByteWriter } from '../util/bytes.ts'
 import { assertNoNulls } from '../util/null-options.ts'
 import { assertNotAborted, parseSignal, type Signal } from '../util/signal.ts'
 import type { AuditContext } from './audit-context.ts'
@@ -30,6 +32,7 @@ export async function* exportAudit(context: AuditContext, options: ExportOptions
   yield headerLine(context.vaultID)
   for (const head of heads) yield headLine(head)
   for (const checkpoint of checkpoints) yield checkpointLine(checkpoint)
+  const leaf = new ByteWriter()
   let events = 0
   for await (const entries of eachEvent(context)) {
     for (const { id, bytes } of entries) {
@@ -38,7 +41,8 @@ export async function* exportAudit(context: AuditContext, options: ExportOptions
       if (position !== undefined && position.sequence > (ends.get(position.chain) ?? 0)) continue
       if (bytes === undefined) throw unreadable()
       assertNotAborted(signal)
-      yield eventLine(context.hash, bytes)
+      writeLeaf(leaf, bytes)
+      yield eventLine(context.hash, leaf)
       events++
     }
   }

@@ -1,12 +1,13 @@
 /** Verifies all audit chains and finds the first position where they are not as they were written. */
 import type { Hash } from '../ports/hash.ts'
-import { toHex } from '../util/bytes.ts'
+import { fromHex } from '../util/byte-text.ts'
+import { ByteWriter, sameBytes, toHex } from '../util/bytes.ts'
 import type { ChainHead } from './chain-head.ts'
 import type { ChainPosition } from './chain-position.ts'
 import { fromRowId } from './chain-position.ts'
-import { hasTimestamp, readCanonical } from './encode-event.ts'
-import type { EventLinks } from './event-pattern.ts'
-import { createLeafHasher, MerkleBuilder } from './merkle.ts'
+import type { ChainLinks } from './compact-to-text.ts'
+import { copyCanonical, decodeEvent, hasTimestamp, writeTextOf } from './encode-event.ts'
+import { beginLeaf, hashPrefixed, MerkleBuilder } from './merkle.ts'
 
 /** A position of a chain: the digest of its event, and the Merkle root of all events up to it, 64 hex digits each. Source: RFC 9162, section 2.1. */
 export interface TreeHead {
@@ -43,6 +44,9 @@ export interface VerifierInput {
   readonly watchedPositions?: ReadonlyMap<number, ReadonlySet<number>>
 }
 
+/** The digest before the first event of a chain. */
+const NO_DIGEST = new Uint8Array(0)
+
 /** The last event of a chain. */
 type LastEvent = Omit<TreeHead, 'root'>
 
@@ -50,8 +54,8 @@ type LastEvent = Omit<TreeHead, 'root'>
 interface Entry {
   /** Undefined if the entry failed authentication. */
   readonly bytes: Uint8Array | undefined
-  /** Undefined if the bytes are not an event. */
-  readonly event: EventLinks | undefined
+  /** Undefined if the bytes are not an event. Its text is written then. */
+  readonly links: ChainLinks | undefined
   /** The time of the row, in nanoseconds since 1970. Undefined for an exported event. */
   readonly at?: bigint
 }
@@ -64,7 +68,8 @@ export function treeHeadOf(hash: Hash, { chain, sequence, digest, tree }: ChainH
 /** Verifies events in the order of rows, one at a time, and returns the result at the end. */
 export class ChainVerifier {
   readonly #input: VerifierInput
-  readonly #leafHasher: (bytes: Uint8Array) => Uint8Array
+  /** The prefix of a leaf, and the text of the event that is verified. */
+  readonly #leaf = new ByteWriter()
   /** Heads of chains not reached yet, lowest chain last. */
   readonly #remaining: TreeHead[]
   readonly #treeHeads = new Map<string, TreeHead>()
@@ -74,36 +79,36 @@ export class ChainVerifier {
   #tree: MerkleBuilder
   #chain = 0
   #sequence = 0
-  #digest = ''
+  /** Digest of the last event. */
+  #digest: Uint8Array = NO_DIGEST
   #timestamp = ''
   #events = 0
   #failure: VerificationFailure | undefined
 
   constructor(input: VerifierInput) {
     this.#input = input
-    this.#leafHasher = createLeafHasher(input.hash)
     this.#tree = new MerkleBuilder(input.hash)
     this.#remaining = [...input.heads].sort((left, right) => right.chain - left.chain)
   }
 
   /**
-   * Verifies the next stored event. `bytes` is undefined if it failed authentication; `at` is in nanoseconds. Returns its digest (64 hex
-   * digits), or undefined after the first failure.
+   * Verifies the next stored event. `bytes` is undefined if it failed authentication; `at` is in nanoseconds. Returns its digest, or
+   * undefined after the first failure.
    */
-  add(row: number, bytes: Uint8Array | undefined, at: bigint): string | undefined {
+  add(row: number, bytes: Uint8Array | undefined, at: bigint): Uint8Array | undefined {
     this.#events++
     if (this.#failure !== undefined) return undefined
     const position = fromRowId(row)
     if (position === undefined) return this.#fail(this.#expected(), 'is followed or replaced by a row that is not an event')
-    return this.#follow(position, { bytes, event: bytes === undefined ? undefined : readCanonical(bytes), at })
+    return this.#follow(position, { bytes, links: bytes === undefined ? undefined : writeTextOf(this.#begin(), bytes), at })
   }
 
   /** Verifies the next event of an export, which contains its position. Returns the same as `add`. */
-  addExported(bytes: Uint8Array): string | undefined {
+  addExported(bytes: Uint8Array): Uint8Array | undefined {
     this.#events++
     if (this.#failure !== undefined) return undefined
-    const event = readCanonical(bytes)
-    return this.#follow(event?.position ?? this.#expected(), { bytes, event })
+    const links = copyCanonical(this.#begin(), bytes)
+    return this.#follow(links?.position ?? this.#expected(), { bytes, links })
   }
 
   /** Ends the verification. `after` are the heads read after the events: events can be appended during the verification. */
@@ -125,13 +130,14 @@ export class ChainVerifier {
   #enter(chain: number): void {
     const reached = this.#head?.sequence ?? 0
     if (this.#sequence < reached) this.#fail({ chain: this.#chain, sequence: this.#sequence + 1 }, 'is missing')
-    else if (this.#sequence > reached) this.#longer.push({ chain: this.#chain, sequence: this.#sequence, digest: this.#digest })
+    else if (this.#sequence > reached)
+      this.#longer.push({ chain: this.#chain, sequence: this.#sequence, digest: toHex(this.#digest) })
     const next = this.#remaining.at(-1)
     if (next !== undefined && next.chain < chain) this.#fail({ chain: next.chain, sequence: 1 }, 'is missing')
     this.#head = next?.chain === chain ? this.#remaining.pop() : undefined
     this.#chain = chain
     this.#sequence = 0
-    this.#digest = ''
+    this.#digest = NO_DIGEST
     this.#timestamp = ''
     this.#tree = new MerkleBuilder(this.#input.hash)
   }
@@ -140,47 +146,56 @@ export class ChainVerifier {
     return { chain: this.#chain, sequence: this.#sequence + 1 }
   }
 
-  #follow(position: ChainPosition, { bytes, event, at }: Entry): string | undefined {
+  /** Returns where the text of the next event is written. */
+  #begin(): ByteWriter {
+    beginLeaf(this.#leaf)
+    return this.#leaf
+  }
+
+  #follow(position: ChainPosition, { bytes, links, at }: Entry): Uint8Array | undefined {
     if (position.chain > this.#chain) this.#enter(position.chain)
     if (this.#failure !== undefined) return undefined
     const expected = this.#expected()
     if (position.chain < expected.chain || position.sequence < expected.sequence) return this.#fail(position, 'is out of order')
     if (position.sequence > expected.sequence) return this.#fail(expected, 'is missing')
-    if (bytes === undefined || event === undefined) return this.#fail(expected, 'cannot be read')
-    const problem = this.#problemOf(event, at)
-    if (problem !== undefined) return this.#fail(expected, problem, event.changeID)
-    return this.#accept(event, this.#leafHasher(bytes))
+    if (bytes === undefined || links === undefined) return this.#fail(expected, 'cannot be read')
+    const problem = this.#problemOf(links, at) ?? this.#accept(links)
+    return problem === undefined ? this.#digest : this.#fail(expected, problem, decodeEvent(bytes).changeID)
   }
 
-  #problemOf(event: EventLinks, at: bigint | undefined): string | undefined {
-    const { position, vaultID, timestamp } = event
+  #problemOf({ position, vaultID, timestamp }: ChainLinks, at: bigint | undefined): string | undefined {
     if (position.chain !== this.#chain || position.sequence !== this.#sequence + 1) return 'was moved here from another position'
     if (vaultID !== this.#input.vaultID) return 'belongs to another vault'
-    if (at !== undefined && !hasTimestamp(event, at)) return "has a row timestamp that differs from the event's"
-    if (position.previous !== this.#digest) return 'does not follow the event before it'
+    if (at !== undefined && !hasTimestamp({ timestamp }, at)) return "has a row timestamp that differs from the event's"
+    if (!isDigest(position.previous, this.#digest)) return 'does not follow the event before it'
     return timestamp <= this.#timestamp ? 'is not later than the event before it' : undefined
   }
 
-  #accept({ timestamp, changeID }: EventLinks, leaf: Uint8Array): string | undefined {
+  /** Appends the event whose text is written. Returns why it cannot be at the head of its chain, if it is there. */
+  #accept({ timestamp }: ChainLinks): string | undefined {
+    const leaf = hashPrefixed(this.#input.hash, this.#leaf)
     this.#tree.append(leaf)
-    this.#digest = toHex(leaf)
+    this.#digest = leaf
     this.#timestamp = timestamp
     this.#sequence++
-    const [chain, sequence, digest] = [this.#chain, this.#sequence, this.#digest]
+    const [chain, sequence] = [this.#chain, this.#sequence]
     const isHead = this.#head?.sequence === sequence
-    if (!isHead && this.#input.watchedPositions?.get(chain)?.has(sequence) !== true) return digest
-    const found = { chain, sequence, digest, root: toHex(this.#tree.root()) }
+    if (!isHead && this.#input.watchedPositions?.get(chain)?.has(sequence) !== true) return undefined
+    const found = { chain, sequence, digest: toHex(leaf), root: toHex(this.#tree.root()) }
     this.#treeHeads.set(`${chain}/${sequence}`, found)
-    if (isHead && (this.#head?.digest !== found.digest || this.#head.root !== found.root)) {
-      return this.#fail(found, 'differs from the head of its chain', changeID)
-    }
-    return digest
+    const isOther = isHead && (this.#head?.digest !== found.digest || this.#head.root !== found.root)
+    return isOther ? 'differs from the head of its chain' : undefined
   }
 
   /** Stores the first failure. Later ones are its consequences. */
   #fail(position: ChainPosition, problem: string, changeID?: string): undefined {
     this.#failure ??= failureAt(position, problem, changeID)
   }
+}
+
+/** True if this is a digest, given as 64 hex digits or as bytes. No digits are no digest. */
+function isDigest(given: string | Uint8Array, digest: Uint8Array): boolean {
+  return sameBytes(typeof given === 'string' ? fromHex(given) : given, digest)
 }
 
 function failureAt({ chain, sequence }: ChainPosition, problem: string, changeID?: string): VerificationFailure {

@@ -6,8 +6,9 @@ import { type ByteWriter, toHex } from '../util/bytes.ts'
 import { toTimestamp } from '../util/timestamp.ts'
 import type { ChainHead } from './chain-head.ts'
 import { toRowId } from './chain-position.ts'
+import { writeCompactEvent } from './compact-event.ts'
 import type { EventDraft } from './event.ts'
-import { hashPrefixed, LEAF_PREFIX, MerkleBuilder } from './merkle.ts'
+import { beginLeaf, hashPrefixed, MerkleBuilder } from './merkle.ts'
 import { writeEvent } from './write-event.ts'
 
 /** The chain to append to, and what events contain besides their drafts. */
@@ -22,8 +23,10 @@ export interface ChainInput {
   readonly hash: Hash
   /** Root keys and generation of the catalog for the new head. */
   readonly keys: RootKeySet
-  /** Where the events are written side by side, after one byte more than it contains. */
+  /** Where the events are written side by side, each in its compact form. */
   readonly out: ByteWriter
+  /** Where the leaf of one event at a time is written: its canonical text, which is hashed. */
+  readonly leaf: ByteWriter
   /** Returns the ids of the events with these row ids, in order. */
   changeIDsOf(rows: readonly number[]): readonly string[]
 }
@@ -43,38 +46,33 @@ export interface ChainOutput {
 
 /** Appends a list of at least one event. Throws `storage_full` if the chain has no position left. */
 export function chainEvents(drafts: readonly EventDraft[], input: ChainInput): ChainOutput {
-  const { chain, head, vaultID, accountID, hash, keys, now, out } = input
+  const { chain, head, vaultID, accountID, hash, keys, now, out, leaf } = input
   const before = head?.sequence ?? 0
   const ids = drafts.map((_, index) => toRowId({ chain, sequence: before + 1 + index }))
   const changeIDs = input.changeIDsOf(ids)
   const tree = new MerkleBuilder(hash, head?.tree)
   let previous: string | Uint8Array = head?.digest ?? ''
   let time = head?.at ?? 0n
-  // Space for the prefix of the first leaf.
-  out.u8(LEAF_PREFIX)
   const rows = drafts.map((draft, index) => {
     time = now > time ? now : time + 1n
     const position = { chain, sequence: before + 1 + index, previous }
-    const place = { v: 1, position, changeID: at(changeIDs, index), timestamp: toTimestamp(time), vaultID, accountID } as const
-    const start = out.length
-    writeEvent(out, draft, place)
-    const leaf = hashWritten(hash, out, start)
-    tree.append(leaf)
-    previous = leaf
+    const place = {
+      v: 1,
+      position,
+      changeID: at(changeIDs, index),
+      timestamp: toTimestamp(time),
+      at: time,
+      vaultID,
+      accountID,
+    } as const
+    beginLeaf(leaf)
+    writeEvent(leaf, draft, place)
+    writeCompactEvent(out, draft, place)
+    const digest = hashPrefixed(hash, leaf)
+    tree.append(digest)
+    previous = digest
     return { id: at(ids, index), at: time, end: out.length }
   })
   const digest = typeof previous === 'string' ? previous : toHex(previous)
   return { rows, head: { chain, sequence: before + drafts.length, digest, at: time, tree: tree.tree(), keys } }
-}
-
-/**
- * Returns the hash of the leaf that was written from an offset on. The byte in front of it is the prefix of the leaf for that long: events
- * lie side by side, so that they are sealed without a copy.
- */
-function hashWritten(hash: Hash, { bytes, length }: ByteWriter, start: number): Uint8Array {
-  const inFront = at(bytes, start - 1)
-  bytes[start - 1] = LEAF_PREFIX
-  const leaf = hashPrefixed(hash, bytes.subarray(start - 1, length))
-  bytes[start - 1] = inFront
-  return leaf
 }

@@ -1,12 +1,16 @@
-/** Encodes and decodes events: one canonical text is digested, sealed and exported. Source: RFC 8785, JSON Canonicalization Scheme. */
-import { fault } from '../errors.ts'
+/** Encodes and decodes events: one canonical text is digested and exported, and a compact form of it is sealed. Source: RFC 8785, JSON Canonicalization Scheme. */
+import { type Fault, fault } from '../errors.ts'
 import { isAscii } from '../util/byte-text.ts'
 import { ByteWriter, readUtf8, sameBytes } from '../util/bytes.ts'
 import { toTimestamp } from '../util/timestamp.ts'
 import type { JsonValue } from '../values/column-type.ts'
+import { isCompact } from './compact-layout.ts'
+import { type ChainLinks, writeTextOfCompact } from './compact-to-text.ts'
 import type { ChainedEvent } from './event.ts'
 import { type EventLinks, matchEvent } from './event-pattern.ts'
 import { eventShape } from './event-shape.ts'
+import { beginLeaf } from './merkle.ts'
+import { readCompactEvent } from './read-compact-event.ts'
 import { writeEvent } from './write-event.ts'
 
 /** Returns the canonical text of an event as UTF-8. */
@@ -16,13 +20,28 @@ export function encodeEvent(event: ChainedEvent): Uint8Array {
   return out.written()
 }
 
-/** Returns the event of these bytes. Throws `data_loss` if they are not an event in a known format. */
+/** Returns the event of stored bytes, in either form. Throws `data_loss` if they are not an event in a known format. */
 export function decodeEvent(bytes: Uint8Array): ChainedEvent {
+  const event = isCompact(bytes) ? readCompactEvent(bytes) : readText(bytes)
+  if (event === undefined) throw unknownFormat()
+  return event
+}
+
+function readText(bytes: Uint8Array): ChainedEvent | undefined {
   const text = readUtf8(bytes, 0, bytes.length)
   // What the pattern accepts has the shape of an event.
-  const event = matchEvent(text) === undefined ? parseEventText(text) : (JSON.parse(text) as ChainedEvent)
-  if (event === undefined) throw fault('data_loss')`An audit event has an unknown format. Run vault.verifyAudit().`
-  return event
+  return matchEvent(text) === undefined ? parseEventText(text) : (JSON.parse(text) as ChainedEvent)
+}
+
+/** Writes the leaf of stored bytes, in either form: its prefix and the canonical text. Throws `data_loss` if they are compact and no event. */
+export function writeLeaf(out: ByteWriter, bytes: Uint8Array): void {
+  beginLeaf(out)
+  if (!isCompact(bytes)) out.raw(bytes)
+  else if (writeTextOfCompact(out, bytes) === undefined) throw unknownFormat()
+}
+
+function unknownFormat(): Fault {
+  return fault('data_loss')`An audit event has an unknown format. Run vault.verifyAudit().`
 }
 
 /** Returns the links of the event of these bytes; undefined if they are not the canonical text of an event. */
@@ -33,6 +52,17 @@ export function readCanonical(bytes: Uint8Array): EventLinks | undefined {
   if (links !== undefined) return links
   const event = parseEventText(text)
   return event !== undefined && sameBytes(encodeEvent(event), bytes) ? event : undefined
+}
+
+/** Writes the canonical text of stored bytes, in either form, and returns what the event is chained by; undefined if they are no event. */
+export function writeTextOf(out: ByteWriter, bytes: Uint8Array): ChainLinks | undefined {
+  return isCompact(bytes) ? writeTextOfCompact(out, bytes) : copyCanonical(out, bytes)
+}
+
+/** The same of bytes that are text. */
+export function copyCanonical(out: ByteWriter, bytes: Uint8Array): ChainLinks | undefined {
+  out.raw(bytes)
+  return readCanonical(bytes)
 }
 
 /** Returns the event of JSON text; undefined if it is not one. */

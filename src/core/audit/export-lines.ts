@@ -1,12 +1,12 @@
 /** Writes the lines of an export of the audit trail: header, heads, checkpoints, events and end. */
 import type { Hash } from '../ports/hash.ts'
-import { readUtf8, toHex } from '../util/bytes.ts'
+import { type ByteWriter, readUtf8, toHex } from '../util/bytes.ts'
 import type { JsonValue } from '../values/column-type.ts'
 import { jsonCanonical } from '../values/json-canonical.ts'
 import type { TreeHead } from './chain-verifier.ts'
 import type { SignedCheckpoint } from './checkpoint.ts'
 import { checkpointJson } from './checkpoint.ts'
-import { hashLeaf } from './merkle.ts'
+import { hashPrefixed } from './merkle.ts'
 
 /** Name of the format in the header. */
 export const EXPORT_FORMAT = 'audit-export'
@@ -33,9 +33,12 @@ export function checkpointLine({ checkpoint, keyId, signature }: SignedCheckpoin
   return jsonCanonical({ checkpoint: { checkpoint: checkpointJson(checkpoint), keyId, signature } })
 }
 
-/** Returns the line of an event. Events are in order of chain and sequence number. The line has the text of the event unchanged, because the digest is of it. */
-export function eventLine(hash: Hash, bytes: Uint8Array): string {
-  return `{"digest":"${toHex(hashLeaf(hash, bytes))}","event":${readUtf8(bytes, 0, bytes.length)}}`
+/**
+ * Returns the line of the event whose leaf was written. Events are in order of chain and sequence number. The line has the canonical text,
+ * because the digest is of it.
+ */
+export function eventLine(hash: Hash, leaf: ByteWriter): string {
+  return `{"digest":"${toHex(hashPrefixed(hash, leaf))}","event":${readUtf8(leaf.bytes, 1, leaf.length)}}`
 }
 
 /** Returns the last line. */

@@ -1,12 +1,11 @@
 /** Merkle trees of hashed leaves. A tree grows by one leaf at a time and is stored as the roots of its full subtrees. Source: RFC 9162, section 2.1. */
 import type { Hash } from '../ports/hash.ts'
 import { HASH_BYTES } from '../ports/hash.ts'
+import type { ByteWriter } from '../util/bytes.ts'
 
 /** First byte of the input of a leaf hash. Nodes have another one, so that a node is never valid as a leaf. */
-export const LEAF_PREFIX = 0
+const LEAF_PREFIX = 0
 const NODE_PREFIX = 1
-/** Most events are shorter. */
-const USUAL_LEAF_BYTES = 2048
 const NODE_BYTES = 1 + 2 * HASH_BYTES
 /** Maximum number of full subtrees: the number of bits of a safe integer. */
 const MAX_PEAKS = 53
@@ -38,26 +37,19 @@ export function hashLeaf(hash: Hash, bytes: Uint8Array): Uint8Array {
   const input = new Uint8Array(1 + bytes.length)
   input[0] = LEAF_PREFIX
   input.set(bytes, 1)
-  return hashPrefixed(hash, input)
+  return hashPrefixed(hash, { bytes: input, length: input.length })
 }
 
-/** Returns a function like `hashLeaf` that reuses its buffer, to hash many leaves one after the other. */
-export function createLeafHasher(hash: Hash): (bytes: Uint8Array) => Uint8Array {
-  const end = new Uint32Array(1)
-  let input = new Uint8Array(USUAL_LEAF_BYTES)
-  return (bytes) => {
-    if (bytes.length >= input.length) input = new Uint8Array(1 + 2 * bytes.length)
-    // The first byte is the prefix of a leaf, which is zero.
-    input.set(bytes, 1)
-    end[0] = 1 + bytes.length
-    return hash.sha256({ bytes: input, ends: end, count: 1 })
-  }
+/** Empties `out` and begins a leaf, whose content is written after it. */
+export function beginLeaf(out: ByteWriter): void {
+  out.length = 0
+  out.u8(LEAF_PREFIX)
 }
 
-/** Returns the hash of bytes that already begin with the prefix of a leaf or node. */
-export function hashPrefixed(hash: Hash, prefixed: Uint8Array): Uint8Array {
-  LEAF_END[0] = prefixed.length
-  return hash.sha256({ bytes: prefixed, ends: LEAF_END, count: 1 })
+/** Returns the hash of the first `length` bytes, which already begin with the prefix of a leaf or node. */
+export function hashPrefixed(hash: Hash, { bytes, length }: { readonly bytes: Uint8Array; readonly length: number }): Uint8Array {
+  LEAF_END[0] = length
+  return hash.sha256({ bytes, ends: LEAF_END, count: 1 })
 }
 
 /** A tree that grows. */
@@ -106,7 +98,7 @@ export class MerkleBuilder {
   /** Returns the root hash of all leaves; for an empty tree, the hash of no bytes. */
   root(): Uint8Array {
     let end = this.#end - HASH_BYTES
-    if (end < 0) return hashPrefixed(this.#hash, new Uint8Array(0))
+    if (end < 0) return hashPrefixed(this.#hash, { bytes: new Uint8Array(0), length: 0 })
     let node: Uint8Array = this.#peaks.slice(end, end + HASH_BYTES)
     while (end > 0) {
       end -= HASH_BYTES

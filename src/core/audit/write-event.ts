@@ -1,14 +1,22 @@
 /** Writes the canonical text of an event as UTF-8, without a text or an object in between. Source: RFC 8785, JSON Canonicalization Scheme. */
 import { type ByteWriter, toUtf8 } from '../util/bytes.ts'
-import type { EventContext, EventDraft, EventPlace, EventRows, NestedOutcome } from './event.ts'
+import type { EventDraft, EventPlace, EventPosition, EventRows, NestedOutcome } from './event.ts'
+import { KeptOutset, type Outset } from './kept-outset.ts'
 
-/** What an event has besides its draft. The digest of the previous event is text, or its bytes. */
+/** The position of an event. The digest of the previous event is text, or its bytes. */
+export type WrittenPosition = Omit<EventPosition, 'previous'> & { readonly previous: string | Uint8Array }
+
+/** What an event has besides its draft. */
 export interface WrittenPlace extends Omit<EventPlace, 'position'> {
-  readonly position: Omit<EventPlace['position'], 'previous'> & { readonly previous: string | Uint8Array }
+  readonly position: WrittenPosition
 }
 
+/** The members of an event from its position on. */
+export type EventEnd = Pick<EventDraft, 'resourceType' | 'rows' | 'table' | 'tables'> &
+  Pick<WrittenPlace, 'position' | 'timestamp' | 'vaultID'>
+
 /** The text in front of each member, as bytes. */
-const BEFORE = {
+export const BEFORE = {
   accountID: toUtf8('{"accountID":'),
   action: toUtf8(',"action":'),
   changeID: toUtf8(',"changeID":'),
@@ -44,20 +52,16 @@ const BEFORE = {
   timestamp: toUtf8(',"timestamp":'),
   v: toUtf8(',"v":1,"vaultID":'),
 } as const
-const [COMMA, OPEN_LIST, CLOSE_LIST, CLOSE_OBJECT] = [0x2c, 0x5b, 0x5d, 0x7d]
+/** Characters between members and items, as bytes. */
+export const [COMMA, OPEN_LIST, CLOSE_LIST, CLOSE_OBJECT] = [0x2c, 0x5b, 0x5d, 0x7d] as const
 
-/** The members of the last event from `code` to `jwtID`, and their text: most events follow another one of the same caller and kind. */
-let last: { readonly draft: Outset; readonly text: Uint8Array } | undefined
-/** Length of a text that is kept. Longer ones would cost as much memory as they save time. */
-const MAX_KEPT_BYTES = 1024
-
-/** The members of a draft that `last` is compared by. */
-type Outset = Pick<EventDraft, 'code' | 'content' | 'context'>
+/** Most events follow another one of the same caller and kind. */
+const kept = new KeptOutset()
 
 /** Writes an event. The members come in canonical order; those that are undefined are not written. */
 export function writeEvent(out: ByteWriter, event: EventDraft, place: WrittenPlace): void {
-  const { context, message, credential, nested, rows, table, tables } = event
-  const { position } = place
+  const { context, resourceType, rows, table, tables } = event
+  const { position, timestamp, vaultID } = place
   out.raw(BEFORE.accountID)
   out.json(place.accountID)
   writeText(out, BEFORE.action, event.action)
@@ -69,32 +73,20 @@ export function writeEvent(out: ByteWriter, event: EventDraft, place: WrittenPla
   writeText(out, BEFORE.traceID, context.traceID)
   writeText(out, BEFORE.userEmail, context.userEmail)
   out.u8(CLOSE_OBJECT)
-  writeText(out, BEFORE.credential, credential)
-  writeText(out, BEFORE.message, message)
-  if (nested !== undefined) writeJson(out, BEFORE.nested, nested.map(nestedInOrder))
-  out.raw(BEFORE.chain)
-  out.decimal(position.chain)
-  out.raw(BEFORE.previous)
-  if (typeof position.previous === 'string') out.utf8(position.previous)
-  else out.hex(position.previous)
-  out.raw(BEFORE.sequence)
-  out.decimal(position.sequence)
-  writeText(out, BEFORE.resourceType, event.resourceType)
-  if (rows !== undefined) writeRows(out, rows)
-  writeText(out, BEFORE.table, table)
-  if (tables !== undefined) writeJson(out, BEFORE.tables, tables)
-  writeText(out, BEFORE.timestamp, place.timestamp)
-  writeText(out, BEFORE.v, place.vaultID)
-  out.u8(CLOSE_OBJECT)
+  writeText(out, BEFORE.credential, event.credential)
+  writeText(out, BEFORE.message, event.message)
+  if (event.nested !== undefined) writeJson(out, BEFORE.nested, event.nested.map(nestedInOrder))
+  writeEnd(out, { position, resourceType, rows, table, tables, timestamp, vaultID })
 }
 
 /** Writes the members from `code` to the one before `requestID`. */
-function writeOutset(out: ByteWriter, draft: Outset): void {
-  if (last !== undefined && isSameOutset(last.draft, draft)) {
-    out.raw(last.text)
+export function writeOutset(out: ByteWriter, outset: Outset): void {
+  const known = kept.bytesOf(outset)
+  if (known !== undefined) {
+    out.raw(known)
     return
   }
-  const { code, content, context } = draft
+  const { code, content, context } = outset
   const start = out.length
   out.raw(BEFORE.code)
   out.decimal(code)
@@ -109,27 +101,7 @@ function writeOutset(out: ByteWriter, draft: Outset): void {
   writeText(out, BEFORE.jwtID, context.jwtID)
   writeText(out, BEFORE.keyID, context.keyID)
   writeText(out, BEFORE.origin, context.origin)
-  if (out.length - start <= MAX_KEPT_BYTES) last = { draft: { code, content, context }, text: out.bytes.slice(start, out.length) }
-}
-
-function isSameOutset(left: Outset, right: Outset): boolean {
-  return left.code === right.code && left.content === right.content && isSameCaller(left.context, right.context)
-}
-
-/** True if both have the same members before `requestID`. */
-function isSameCaller(left: EventContext, right: EventContext): boolean {
-  return (
-    left.accessType === right.accessType &&
-    left.actor === right.actor &&
-    left.actorType === right.actorType &&
-    left.authMode === right.authMode &&
-    left.bearerTokenContextID === right.bearerTokenContextID &&
-    left.clientTraceID === right.clientTraceID &&
-    left.ipAddress === right.ipAddress &&
-    left.jwtID === right.jwtID &&
-    left.keyID === right.keyID &&
-    left.origin === right.origin
-  )
+  kept.keep(outset, out.bytes, start, out.length)
 }
 
 /** Writes a member with text; nothing if it is undefined. */
@@ -145,19 +117,43 @@ function writeJson(out: ByteWriter, before: Uint8Array, value: object): void {
   out.utf8(JSON.stringify(value))
 }
 
+/** Writes the members from the position on, and the end of the event. */
+export function writeEnd(out: ByteWriter, { position, resourceType, rows, table, tables, timestamp, vaultID }: EventEnd): void {
+  const { chain, previous, sequence } = position
+  out.raw(BEFORE.chain)
+  out.decimal(chain)
+  out.raw(BEFORE.previous)
+  if (typeof previous === 'string') out.utf8(previous)
+  else out.hex(previous)
+  out.raw(BEFORE.sequence)
+  out.decimal(sequence)
+  writeText(out, BEFORE.resourceType, resourceType)
+  if (rows !== undefined) writeRows(out, rows)
+  writeText(out, BEFORE.table, table)
+  if (tables !== undefined) writeJson(out, BEFORE.tables, tables)
+  writeText(out, BEFORE.timestamp, timestamp)
+  writeText(out, BEFORE.v, vaultID)
+  out.u8(CLOSE_OBJECT)
+}
+
 function writeRows(out: ByteWriter, rows: readonly EventRows[]): void {
   out.raw(BEFORE.rows)
   let isFirst = true
-  for (const { runs, table } of rows) {
+  for (const one of rows) {
     if (!isFirst) out.u8(COMMA)
     isFirst = false
-    out.raw(BEFORE.runs)
-    writeRuns(out, runs)
-    out.raw(BEFORE.tableOfRows)
-    out.json(table)
-    out.u8(CLOSE_OBJECT)
+    writeRowsOfTable(out, one)
   }
   out.u8(CLOSE_LIST)
+}
+
+/** Writes rows of one table. */
+export function writeRowsOfTable(out: ByteWriter, { runs, table }: EventRows): void {
+  out.raw(BEFORE.runs)
+  writeRuns(out, runs)
+  out.raw(BEFORE.tableOfRows)
+  out.json(table)
+  out.u8(CLOSE_OBJECT)
 }
 
 function writeRuns(out: ByteWriter, runs: EventRows['runs']): void {

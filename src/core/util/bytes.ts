@@ -157,10 +157,10 @@ export class ByteWriter {
     }
   }
 
-  /** Writes lower-case hex digits, two for each byte. */
-  hex(source: Uint8Array): void {
-    this.reserve(2 * source.length)
-    this.length = writeHex(this.bytes, this.length, source)
+  /** Writes lower-case hex digits, two for each byte from `start` to `end`, which exist. */
+  hex(source: Uint8Array, start = 0, end = source.length): void {
+    this.reserve(2 * (end - start))
+    this.length = writeHex(this.bytes, this.length, source, start, end)
   }
 
   /** Returns the bytes written so far: a copy of a few, else a view. */
@@ -266,11 +266,14 @@ export function toHex(bytes: Uint8Array): string {
   return String.fromCharCode(...units)
 }
 
-/** Writes lower-case hex digits at an offset, two for each byte. Returns the offset after them, which must be inside the target. */
-export function writeHex(target: Uint8Array, offset: number, source: Uint8Array): number {
+/**
+ * Writes lower-case hex digits at an offset, two for each byte from `start` to `end`, which exist. Returns the offset after them, which must be
+ * inside the target.
+ */
+export function writeHex(target: Uint8Array, offset: number, source: Uint8Array, start = 0, end = source.length): number {
   let at = offset
-  for (let i = 0; i < source.length; i++) {
-    const byte = source[i] ?? 0 // Exists: i < length.
+  for (let i = start; i < end; i++) {
+    const byte = source[i] ?? 0 // Exists, as above.
     target[at++] = hexDigit(byte >> 4)
     target[at++] = hexDigit(byte & 0xf)
   }

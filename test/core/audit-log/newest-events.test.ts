@@ -4,6 +4,7 @@ import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import { systemScheduler } from '../../../src/adapters/system/system-scheduler.ts'
 import { encodeHead } from '../../../src/core/audit/chain-head.ts'
 import { rowsOfChains } from '../../../src/core/audit/chain-position.ts'
+import { decodeEvent } from '../../../src/core/audit/encode-event.ts'
 import type { DatedEvent } from '../../../src/core/audit-log/dated-events.ts'
 import type { EventStore } from '../../../src/core/audit-log/event-store.ts'
 import { eachNewest, type TimeRange } from '../../../src/core/audit-log/newest-events.ts'
@@ -47,8 +48,7 @@ async function openTrail() {
         head = output.head
         const row = at(output.rows, 0)
         await storage.insert(AUDIT_EVENTS.name, [{ id: row.id, at: row.at, body: row.bytes }])
-        const event = JSON.parse(new TextDecoder().decode(row.bytes)) as { timestamp: string } // An event, as written above.
-        written.set(row.id, { id: row.id, time: event.timestamp, isReadable: true })
+        written.set(row.id, { id: row.id, time: decodeEvent(row.bytes).timestamp, isReadable: true })
       }
       if (head !== undefined) await storage.insert(AUDIT_CHAINS.name, [{ id: chain, body: encodeHead(head) }])
     },

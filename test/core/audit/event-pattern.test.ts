@@ -4,7 +4,7 @@ import { decodeEvent, encodeEvent, parseEventText, readCanonical } from '../../.
 import type { ChainedEvent, EventDraft } from '../../../src/core/audit/event.ts'
 import { at } from '../../../src/core/util/at.ts'
 import { readUtf8, sameBytes, toUtf8 } from '../../../src/core/util/bytes.ts'
-import { DRAFT, FAILED_DRAFT, FULL_DRAFT, writeChain } from '../../support/audit/sample-trails.ts'
+import { DRAFT, FAILED_DRAFT, FULL_DRAFT, textOf, writeChain } from '../../support/audit/sample-trails.ts'
 import { type SeededRandom, seededRandom } from '../../support/random/seeded-random.ts'
 
 /** The slow way: parse the text, write the event again, and compare the bytes. */
@@ -47,7 +47,7 @@ const BATCH_DRAFT: EventDraft = {
   ],
 }
 const DRAFTS = [DRAFT, FULL_DRAFT, FAILED_DRAFT, BATCH_DRAFT]
-const EVENTS = writeChain(3, DRAFTS).rows.map(({ bytes }) => bytes)
+const EVENTS = writeChain(3, DRAFTS).rows.map(({ bytes }) => textOf(bytes))
 const TEXT = readUtf8(at(EVENTS, 3), 0, at(EVENTS, 3).length)
 
 it('an event of each kind is accepted with its links', () => {

@@ -9,6 +9,7 @@ import type { TreeHead } from '../../../src/core/audit/chain-verifier.ts'
 import { treeHeadOf } from '../../../src/core/audit/chain-verifier.ts'
 import type { SignedCheckpoint } from '../../../src/core/audit/checkpoint.ts'
 import { checkpointBytes, createCheckpoint, signedCheckpoint } from '../../../src/core/audit/checkpoint.ts'
+import { writeLeaf } from '../../../src/core/audit/encode-event.ts'
 import type { EventDraft } from '../../../src/core/audit/event.ts'
 import { checkpointLine, endLine, eventLine, headerLine, headLine } from '../../../src/core/audit/export-lines.ts'
 import type { RootKeySet } from '../../../src/core/ports/keys.ts'
@@ -108,9 +109,10 @@ export function writeChain(
   drafts: readonly EventDraft[],
   { now = START, head, out = new ByteWriter() }: { now?: bigint; head?: ChainHead; out?: ByteWriter } = {},
 ) {
-  let start = out.length + 1
+  let start = out.length
   const chained = chainEvents(drafts, {
     out,
+    leaf: new ByteWriter(),
     chain,
     head,
     vaultID: 'v1',
@@ -164,13 +166,29 @@ export async function signCheckpoint(
   return signedCheckpoint(checkpoint, signer.keyId, await signer.sign(checkpointBytes(checkpoint)))
 }
 
+/** The canonical text of an event that is stored as these bytes. */
+export function textOf(bytes: Uint8Array): Uint8Array {
+  return leafOf(bytes).written().slice(1)
+}
+
+/** The line of an event that is stored as these bytes. */
+export function storedLine(bytes: Uint8Array): string {
+  return eventLine(systemHash, leafOf(bytes))
+}
+
+function leafOf(bytes: Uint8Array): ByteWriter {
+  const leaf = new ByteWriter()
+  writeLeaf(leaf, bytes)
+  return leaf
+}
+
 /** The lines of the trail's export. */
 export function exportLines(trail: Trail, checkpoints: readonly SignedCheckpoint[] = []): string[] {
   return [
     headerLine('v1'),
     ...treeHeadsOf(trail).map(headLine),
     ...checkpoints.map(checkpointLine),
-    ...trail.rows.map(({ bytes }) => eventLine(systemHash, bytes)),
+    ...trail.rows.map(({ bytes }) => storedLine(bytes)),
     endLine({ heads: trail.heads.length, checkpoints: checkpoints.length, events: trail.rows.length }),
   ]
 }

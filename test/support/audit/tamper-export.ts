@@ -1,10 +1,8 @@
 /** Ways to tamper with an exported audit trail. The careful ways make the export consistent again; the careless ways do not. */
-import { systemHash } from '../../../src/adapters/system/system-hash.ts'
 import { decodeEvent, encodeEvent } from '../../../src/core/audit/encode-event.ts'
 import type { EventDraft } from '../../../src/core/audit/event.ts'
-import { eventLine } from '../../../src/core/audit/export-lines.ts'
 import type { Trail, WrittenRow } from './sample-trails.ts'
-import { exportLines, writeChain, writeTrail } from './sample-trails.ts'
+import { exportLines, storedLine, writeChain, writeTrail } from './sample-trails.ts'
 
 /** One export to tamper with: the trail, its lines, and random integers. */
 export interface Target {
@@ -58,11 +56,11 @@ export const CLUMSY: Readonly<Record<string, Tampering>> = {
   },
   'cuts the file': ({ lines, below }) => lines.slice(0, below(lines.length)),
   'goes on behind the end': ({ lines, below }) => [...lines, lines[below(lines.length)] ?? ''],
-  'edits an event and its digest': (target) => withEvent(target, (row, { below }) => eventLine(systemHash, edited(row, below))),
+  'edits an event and its digest': (target) => withEvent(target, (row, { below }) => storedLine(edited(row, below))),
   'puts in an event of its own': ({ trail, lines, below }) => {
     const draft: EventDraft = { ...someDraft(trail, below), message: 'forged' }
     const [row] = writeChain(1 + below(LENGTHS.length + 1), [draft]).rows
-    return lines.toSpliced(1 + below(lines.length - 1), 0, eventLine(systemHash, row?.bytes ?? Uint8Array.of()))
+    return lines.toSpliced(1 + below(lines.length - 1), 0, storedLine(row?.bytes ?? Uint8Array.of()))
   },
   'takes a line of another export': ({ lines, below }) => {
     const foreign = OTHER.filter((line) => !lines.includes(line))
