@@ -6,14 +6,15 @@ const MAX_QUERY_CHARACTERS = 65_536
 /** Maximum number of members of a query. A list of ids is one member each. */
 const MAX_QUERY_MEMBERS = 2000
 
+const NO_MEMBERS: ReadonlyMap<string, readonly string[]> = new Map()
+
 /**
  * Returns the members of a query, the text after "?", by name. The values of a repeated member come in their order. "+" is a space; a member
  * without "=" has an empty value. Throws `invalid_request` for a percent-encoding that is malformed or no UTF-8, for NUL, and for characters
  * that must be percent-encoded, and `limit_exceeded` for over 2,000 members or 65,536 characters.
  */
 export function parseQuery(text: string): ReadonlyMap<string, readonly string[]> {
-  const members = new Map<string, string[]>()
-  if (text === '') return members
+  if (text === '') return NO_MEMBERS
   if (text.length > MAX_QUERY_CHARACTERS) {
     throw new VaultError('limit_exceeded', `The query is longer than the limit of ${MAX_QUERY_CHARACTERS} characters.`)
   }
@@ -22,6 +23,7 @@ export function parseQuery(text: string): ReadonlyMap<string, readonly string[]>
   if (pieces.length > MAX_QUERY_MEMBERS) {
     throw new VaultError('limit_exceeded', `The query has more than the limit of ${MAX_QUERY_MEMBERS} members.`)
   }
+  const members = new Map<string, string[]>()
   for (const piece of pieces) {
     if (piece === '') continue
     const equals = piece.indexOf('=')

@@ -8,12 +8,14 @@ export interface CollectedBody {
   bytes(): Uint8Array
 }
 
+const EMPTY: Uint8Array = new Uint8Array()
+
 /**
  * Returns an empty body. It takes at most twice the bytes that arrived, and while it grows three times as much: chunks of one byte are copied
  * together, and an announced length that never arrives takes nothing.
  */
 export function collectBody(maxBytes: number): CollectedBody {
-  let collected: Uint8Array = new Uint8Array()
+  let collected = EMPTY
   let length = 0
   return {
     add(chunk) {
@@ -27,7 +29,7 @@ export function collectBody(maxBytes: number): CollectedBody {
       }
       length = end
     },
-    bytes: () => collected.subarray(0, length),
+    bytes: () => (length === collected.length ? collected : collected.subarray(0, length)),
   }
 }
 

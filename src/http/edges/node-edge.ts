@@ -82,11 +82,11 @@ function send(exchange: Exchange, answered: HttpResponse): Promise<void> | undef
   const { request, response, client } = exchange
   const { status, headers, body } = answered
   const isUnread = hasUnreadBody(request) && !client.isGone()
-  const closing = isUnread ? { connection: 'close' } : undefined
+  const sent = isUnread ? { ...headers, connection: 'close' } : headers
   if (typeof body === 'object' && !(body instanceof Uint8Array))
-    return sendChunks(exchange, body, () => response.writeHead(status, { ...headers, ...closing }))
+    return sendChunks(exchange, body, () => response.writeHead(status, sent))
   const length = body === undefined ? 0 : Buffer.byteLength(body)
-  response.writeHead(status, { ...headers, 'content-length': length, ...closing })
+  response.writeHead(status, { ...sent, 'content-length': length })
   if (!isUnread) {
     response.end(body)
     return undefined

@@ -69,7 +69,8 @@ function add(root: Node, route: Route): void {
 function find(node: Node, segments: readonly string[], from: number, method: string): KnownRoute | undefined {
   const segment = segments[from]
   if (segment === undefined) return node.routes.get(method)
-  const fixed = node.fixed.get(segment)
+  // The hash of a segment is computed for the look-up: it is not worth it where only a parameter can be.
+  const fixed = node.fixed.size === 0 ? undefined : node.fixed.get(segment)
   const found = fixed === undefined ? undefined : find(fixed, segments, from + 1, method)
   if (found !== undefined || node.parameter === undefined || segment === '') return found
   return find(node.parameter, segments, from + 1, method)

@@ -6,4 +6,5 @@ export function jsonResponse(status: number, body: unknown): HttpResponse {
   return { status, headers: JSON_HEADERS, body: JSON.stringify(body) }
 }
 
-const JSON_HEADERS = { 'content-type': 'application/json; charset=utf-8' } as const
+/** The headers of such a response. */
+export const JSON_HEADERS = { 'content-type': 'application/json; charset=utf-8' } as const

@@ -38,12 +38,16 @@ export function createRequestContext(options: AddressOptions = {}): (request: Ht
     throw new VaultError('invalid_request', 'Invalid option forwardedHeader. Specify x-forwarded-for or forwarded.')
   }
   return (request) => {
+    const requestID = matching(request.header('x-request-id'), UUID) ?? randomUUID()
     const traceparent = matching(request.header('traceparent'), TRACEPARENT)
     const clientTraceID = matching(request.header('x-client-trace-id'), CLIENT_TRACE_ID)
     const origin = matching(request.header('origin'), ORIGIN)
     const ipAddress = clientAddress(request, trusts, forwardedHeader)
+    // Nearly all requests have no more than these two.
+    if (traceparent === undefined && clientTraceID === undefined && origin === undefined && ipAddress !== undefined)
+      return { requestID, ipAddress }
     return {
-      requestID: matching(request.header('x-request-id'), UUID) ?? randomUUID(),
+      requestID,
       ...(traceparent === undefined ? {} : { traceparent }),
       ...(clientTraceID === undefined ? {} : { clientTraceID }),
       ...(origin === undefined ? {} : { origin }),

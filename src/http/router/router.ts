@@ -14,7 +14,7 @@ import { assertHost } from './host-header.ts'
 import type { HttpRequest, HttpResponse } from './http-message.ts'
 import { createRefusalPace } from './refusal-pace.ts'
 import { createRequestContext } from './request-context.ts'
-import type { Route } from './route.ts'
+import type { Call, Route } from './route.ts'
 import { type HttpLog, safeLog } from './router-log.ts'
 import { createScope, type Scope } from './scope.ts'
 import { sealed } from './security-headers.ts'
@@ -75,11 +75,17 @@ async function respond(parts: Parts, request: HttpRequest): Promise<HttpResponse
     assertHost(request)
     const target = splitTarget(request.target, parts.options.basePath)
     found = parts.findRoute(request.method, target.path)
-    const call = { request, scope, params: found.params, query: target.query, options: parts.options }
-    const response = await (found.route.access === 'bearer'
-      ? found.route.handle({ ...call, ...(await parts.entry(call, found.params.vaultID ?? '')) })
-      : found.route.handle({ ...call, enter: (vaultID) => parts.entry(call, vaultID) }))
-    const { statuses } = found.route
+    const { route, params } = found
+    const { query } = target
+    const call: Call = { request, scope, params, query, options: parts.options }
+    let response: HttpResponse
+    if (route.access === 'bearer') {
+      const { vault, caller, session } = await parts.entry(call, params.vaultID ?? '')
+      response = await route.handle({ request, scope, params, query, options: parts.options, vault, caller, session })
+    } else {
+      response = await route.handle({ ...call, enter: (vaultID) => parts.entry(call, vaultID) })
+    }
+    const { statuses } = route
     // The response has begun: the log alone can say why it ends early.
     return sealed(
       scope.released(response, (error) => logFailure(parts, scope, toFailure(error, statuses))),

@@ -10,9 +10,15 @@ const TOGETHER = 20
 
 /**
  * Returns the tokens as the vault knows them. One that is signed, and not valid for this caller, becomes text that no vault gives as a token.
- * Throws `limit_exceeded` for over 1,000 signed tokens.
+ * Throws `limit_exceeded` for over 1,000 signed tokens. Without a signed one there is no promise.
  */
-export async function bareTokens(access: Pick<VaultAccess, 'vault' | 'caller'>, tokens: readonly string[]): Promise<string[]> {
+export function bareTokens(access: Access, tokens: readonly string[]): Promise<readonly string[]> | readonly string[] {
+  return tokens.some(isSignedToken) ? resolveAll(access, tokens) : tokens
+}
+
+type Access = Pick<VaultAccess, 'vault' | 'caller'>
+
+async function resolveAll(access: Access, tokens: readonly string[]): Promise<string[]> {
   const bare = [...tokens]
   const signed = [...tokens.entries()].filter(([, token]) => isSignedToken(token))
   if (signed.length > MAX_SIGNED_TOKENS)

@@ -215,8 +215,10 @@ function titled(name: keyof ReturnType<typeof recordExamples>, names: Names, tab
 
 /** Returns the members that are not undefined: the vault refuses options that it does not know, and reads the others. */
 function present<T extends object>(members: T): { [Name in keyof T]?: Exclude<T[Name], undefined> } {
+  const kept: Partial<T> = {}
+  for (const name in members) if (members[name] !== undefined) kept[name] = members[name]
   // Only undefined members are left out.
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as ReturnType<typeof present<T>>
+  return kept as ReturnType<typeof present<T>>
 }
 
 function toRecord({ fields, tokens }: z.output<typeof RECORD>): { fields: unknown; tokens?: unknown } {

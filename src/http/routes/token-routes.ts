@@ -56,13 +56,16 @@ const detokenizeRoute = operationRoute({
       )
       .describe('In the order of the request.'),
   }),
-  async read({ body: { detokenizationParameters: given, downloadURL = false, continueOnError = false }, call }) {
-    const bare = await bareTokens(
+  read({ body: { detokenizationParameters: given, downloadURL = false, continueOnError = false }, call }) {
+    const inputOf = (bare: readonly string[]): OperationInput<'detokenize'> => ({
+      records: given.map(({ token, redaction = 'DEFAULT' }, index) => ({ token: bare[index] ?? token, redaction })),
+      options: { downloadURL, continueOnError },
+    })
+    const bare = bareTokens(
       call,
       given.map(({ token }) => token),
     )
-    const records = given.map(({ token, redaction = 'DEFAULT' }, index) => ({ token: bare[index] ?? token, redaction }))
-    return { records, options: { downloadURL, continueOnError } }
+    return bare instanceof Promise ? bare.then(inputOf) : inputOf(bare)
   },
   write: ({ records }, { body }) => ({
     records: records.map(({ token: bare, valueType, value, error }, index) => ({
