@@ -51,7 +51,7 @@ export function readCachedAccesses(policy: Policy): CacheReading {
  * access, unless one of their conditions uses the caller's context.
  */
 export function accessOf(policy: Policy, caller: Pick<Caller, 'roles' | 'context'>): Access {
-  const roles = [...new Set(caller.roles)].filter((role) => policy.roles.has(role)).sort()
+  const roles = knownRoles(policy, caller)
   if (roles.some((role) => policy.roles.get(role)?.usesContext)) return createAccess(policy, roles, caller.context)
   const accesses = openAccesses(policy)
   const { byRoles } = accesses
@@ -66,6 +66,13 @@ export function accessOf(policy: Policy, caller: Pick<Caller, 'roles' | 'context
   if (byRoles.size >= MAX_CACHED_ACCESSES) byRoles.clear()
   byRoles.set(key, access)
   return access
+}
+
+/** Returns the roles of a caller that the policy has, each once and in one order. Most callers have one. */
+function knownRoles(policy: Policy, { roles }: Pick<Caller, 'roles'>): readonly string[] {
+  const [only] = roles
+  if (roles.length === 1 && only !== undefined) return policy.roles.has(only) ? [only] : []
+  return [...new Set(roles)].filter((role) => policy.roles.has(role)).sort()
 }
 
 function createAccess(policy: Policy, roles: readonly string[], context: Caller['context']): Access {
