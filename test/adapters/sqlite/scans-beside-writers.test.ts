@@ -1,4 +1,5 @@
 /** Scans that begin on the connection of the writers: each has the answer of one state of the file, whatever is committed while it runs. */
+import { copyFileSync, existsSync, renameSync, rmSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import { describe, expect, it } from 'vitest'
 import { createTableShapes } from '../../../src/adapters/sql/table-shapes.ts'
@@ -103,6 +104,31 @@ describe('scans beside writers', () => {
     await Promise.all(running)
     expect(await storage.aggregate('accounts', EVERY, TOTALS)).toEqual([ROWS * EACH, ROWS])
     other.close()
+  })
+})
+
+describe.skipIf(process.platform === 'win32')('a total of a file that was taken away', () => {
+  it.each(['better-sqlite3', 'node:sqlite'] as const)(
+    'is not read in part from the file in its place, with %s',
+    async (driver) => {
+      const [filename, copy] = [nextFile(), nextFile()]
+      await (await filled(filename)).close()
+      copyFileSync(filename, copy)
+      await using storage = sqliteStorage({ filename, driver })
+      await storage.prepare([ACCOUNTS])
+      renameSync(copy, filename)
+      const gone = expect.objectContaining({ code: 'unavailable' })
+      await expect(storage.aggregate('accounts', EVERY, TOTALS)).rejects.toEqual(gone)
+      await expect(storage.find('accounts', EVERY, { order: 'asc', limit: 5000 })).rejects.toEqual(gone)
+    },
+  )
+
+  it('makes no file in its place', async () => {
+    const filename = nextFile()
+    await using storage = await filled(filename)
+    rmSync(filename)
+    await expect(storage.aggregate('accounts', EVERY, TOTALS)).rejects.toEqual(expect.objectContaining({ code: 'unavailable' }))
+    expect(existsSync(filename)).toBe(false)
   })
 })
 
