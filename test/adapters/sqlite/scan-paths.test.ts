@@ -33,6 +33,7 @@ const EVENTS: PhysicalTable = {
 /** A statement that ran, as SQLite plans it with these parameters. */
 interface Ran {
   readonly plan: string
+  readonly parameters: readonly unknown[]
 }
 
 describe('the path of a scan', () => {
@@ -71,7 +72,7 @@ describe('the path of a scan', () => {
         const steps = work.begin()
         let at = steps.next()
         while (at.done !== true) {
-          ran.push({ plan: planOf(at.value) })
+          ran.push({ plan: planOf(at.value), parameters: at.value.parameters })
           at = steps.next(yield at.value)
         }
         return at.value
@@ -214,6 +215,26 @@ describe('the path of a scan', () => {
       for (const plan of others) expect(plan).not.toContain('INDEX events')
       expect(others.length).toBeGreaterThan(0)
     }
+  })
+
+  it('of several bounds on one side begins at the closest, and reads no value of a list beyond it', async () => {
+    const page: Page = { order: 'asc', limit: 500 }
+    const list = (values: readonly number[]): Filter => ({ kind: 'in', column: 'at', values })
+    const once = (filter: Filter) => plansOf(() => reads.find('events', filter, page))
+    const narrow = await once(NARROW)
+    for (const filters of [
+      [WIDE, NARROW],
+      [NARROW, WIDE],
+    ]) {
+      expect(await once({ kind: 'and', filters })).toEqual(narrow)
+      expect(ran[0]?.parameters).toEqual([(ROWS - 300) * 1000, ROWS * 1000, 2001])
+    }
+    expect(await reads.find('events', { kind: 'and', filters: [WIDE, NARROW] }, page)).toHaveLength(299)
+    const [low, high] = [1000, (ROWS - 7) * 1000]
+    expect(await reads.find('events', { kind: 'and', filters: [list([low, high]), NARROW] }, page)).toHaveLength(1)
+    expect(await reads.find('events', { kind: 'and', filters: [list([low]), NARROW] }, page)).toEqual([])
+    const [count] = await reads.aggregate('events', { kind: 'and', filters: [WIDE, NARROW, WIDE] }, [{ kind: 'count' }])
+    expect(count).toBe(299)
   })
 
   it('of all but one of a narrow range counts the range, and lists the ids of the others', async () => {
