@@ -91,3 +91,48 @@ export function isIdBound(part: Filter): part is Extract<Filter, { readonly kind
 export function conjuncts(filter: Filter): readonly Filter[] {
   return filter.kind === 'and' ? filter.filters.flatMap(conjuncts) : [filter]
 }
+
+/** A part that bounds numbers on one side. */
+type Bound = Extract<Filter, { readonly kind: 'compare' }> & { readonly value: number }
+
+/**
+ * A filter for the same rows with one bound of numbers at each side of a column, and lists without what is beyond them. SQLite begins to read at the first
+ * bound that it is given, so a looser one, as of a policy, makes it pass over all entries up to the other.
+ */
+export function tightened(filter: Filter): Filter {
+  if (filter.kind !== 'and') return filter
+  const parts = conjuncts(filter)
+  const tightest = new Map<string, Bound>()
+  for (const part of parts) {
+    if (!isBound(part)) continue
+    const known = tightest.get(sideOf(part))
+    if (known === undefined || !allows(part, known.value)) tightest.set(sideOf(part), part)
+  }
+  if (tightest.size === 0) return filter
+  const filters = parts.flatMap((part): Filter | [] => {
+    if (part.kind === 'in') return within(part, tightest)
+    return isBound(part) && tightest.get(sideOf(part)) !== part ? [] : part
+  })
+  return { kind: 'and', filters }
+}
+
+function isBound(part: Filter): part is Bound {
+  return part.kind === 'compare' && (part.operator === '<' || part.operator === '>') && typeof part.value === 'number'
+}
+
+function sideOf({ operator, column }: Bound): string {
+  return `${operator}${column}`
+}
+
+function allows({ operator, value }: Bound, other: number): boolean {
+  return operator === '<' ? other < value : other > value
+}
+
+function within(list: Extract<Filter, { readonly kind: 'in' }>, bounds: ReadonlyMap<string, Bound>): Filter {
+  const sides = ['<', '>'].flatMap((operator) => bounds.get(`${operator}${list.column}`) ?? [])
+  if (sides.length === 0) return list
+  return {
+    ...list,
+    values: list.values.filter((value) => typeof value !== 'number' || sides.every((side) => allows(side, value))),
+  }
+}

@@ -8,6 +8,8 @@ export interface FileGuard {
   assertSame(): void
   /** Throws `unavailable` once a file was found gone. */
   assertPresent(): void
+  /** Looks whether a file is gone, remembers it, and throws `unavailable`. Called where the files are opened by their names once more. */
+  assertInPlace(): void
 }
 
 /** The database, the log of its last commits, and the index of that log. */
@@ -26,22 +28,30 @@ export function createFileGuard(filename: string, now: () => number = Date.now):
   let isLost = false
   /** The folder as it was before the files were last looked at; undefined if it had changed shortly before. */
   let known: Stats | undefined
+
+  function assertPresent(): void {
+    if (isLost)
+      throw unavailableError(
+        'The SQLite file was deleted or replaced while it was open, or cannot be looked at any more. Restore it, then open it again.',
+      )
+  }
+
+  function look(): void {
+    const found = statsOf(folder)
+    if (!isLost && found !== undefined && known !== undefined && isUnchanged(known, found)) return
+    isLost ||= names.some((name, index) => identityOf(name) !== identities[index])
+    known = !isLost && found !== undefined && now() - found.ctimeMs > QUIET_MS ? found : undefined
+  }
+
   return {
     assertSame() {
-      const found = look(folder)
-      if (!isLost && found !== undefined && known !== undefined && isUnchanged(known, found)) return
-      if (!isLost && names.every((name, index) => identityOf(name) === identities[index])) {
-        known = found !== undefined && now() - found.ctimeMs > QUIET_MS ? found : undefined
-        return
-      }
-      isLost = true
-      throw outcomeUnknownError('The SQLite file was deleted or replaced', new Error('The file has another identity'))
+      look()
+      if (isLost) throw outcomeUnknownError('The SQLite file was deleted or replaced', new Error('The file has another identity'))
     },
-    assertPresent() {
-      if (isLost)
-        throw unavailableError(
-          'The SQLite file was deleted or replaced while it was open, or cannot be looked at any more. Restore it, then open it again.',
-        )
+    assertPresent,
+    assertInPlace() {
+      look()
+      assertPresent()
     },
   }
 }
@@ -53,12 +63,12 @@ function isUnchanged(before: Stats, after: Stats): boolean {
 
 /** Device and inode; undefined if there is no such file. */
 function identityOf(name: string): string | undefined {
-  const found = look(name)
+  const found = statsOf(name)
   return found === undefined ? undefined : `${found.dev}:${found.ino}`
 }
 
 /** Undefined also where looking fails: the commit before it is stored, so its error would say the contrary. */
-function look(name: string): Stats | undefined {
+function statsOf(name: string): Stats | undefined {
   try {
     return statSync(name, { throwIfNoEntry: false })
   } catch {

@@ -31,7 +31,10 @@ export interface OpenDatabase {
   readonly guard: FileGuard
   readonly writer: DriverDatabase
   readonly reader: DriverDatabase
-  /** One more connection that only reads; the caller closes it. */
+  /**
+   * One more connection that only reads; the caller closes it. Throws `unavailable` if the files have been replaced: it would read other ones than
+   * the writer and the reader do, and a scan reads on several connections.
+   */
   openScanner(): DriverDatabase
   /** Throws the code unless commits are as durable as configured. */
   assertDurable(code: 'failed_precondition' | 'outcome_unknown'): void
@@ -130,12 +133,26 @@ function opened(
   assertDurable('failed_precondition')
   const path = realpathSync(source.filename)
   const noteClosed = noteOpenFile(path, source.driver)
+  const guard = createFileGuard(path)
   return {
     filename: path,
-    guard: createFileGuard(path),
+    guard,
     writer,
     reader,
-    openScanner: () => openReader(source, SCANNER_CACHE_KIBIBYTES),
+    openScanner() {
+      // Opening a file that is gone would make one.
+      guard.assertInPlace()
+      const scanner = openReader(source, SCANNER_CACHE_KIBIBYTES)
+      try {
+        // Opens the log too.
+        scanner.pragma('data_version')
+        guard.assertInPlace()
+        return scanner
+      } catch (error) {
+        scanner.close()
+        throw error
+      }
+    },
     checkpoint() {
       try {
         writer.pragma('wal_checkpoint(passive)')

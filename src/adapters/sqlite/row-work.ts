@@ -45,7 +45,7 @@ export interface RowWork {
   aggregate(table: string, filter: Filter, aggregates: readonly Aggregate[], path?: AccessPath): TableWork<readonly Cell[]>
   /** Counts the rows that match, up to a limit. The filter bounds the path. */
   countUpTo(table: string, filter: Filter, limit: number, path: AccessPath): TableWork<number>
-  /** The ids of the rows that match, up to a limit, in any order. The filter bounds the path. */
+  /** The ids of the rows that match, up to a limit, in any order; not a safe integer for one that no row can have. The filter bounds the path. */
   idsUpTo(table: string, filter: Filter, limit: number, path: AccessPath): TableWork<readonly number[]>
 }
 
@@ -324,6 +324,8 @@ const idLists = new WeakMap<SqlStatement, SqlStatement>()
 
 /** What a count selects, as its statement spells it. */
 const COUNTED = 'count(*) as "m0"'
+/** An id as a double: `node:sqlite` refuses the whole list for an integer beyond 2^53. */
+const LISTED = 'cast("id" as real)'
 
 /** Ends at the limit, because SQLite reads a limited subquery no further. */
 function* countUpTo(asked: Asked, limit: number): Steps<number> {
@@ -336,7 +338,7 @@ function* countUpTo(asked: Asked, limit: number): Steps<number> {
 
 function idsUpTo(asked: Asked, limit: number): TableWork<readonly number[]> {
   const { whole, parameters } = countAlongPath(asked)
-  const statement = idLists.get(whole) ?? { text: `${whole.text.replace(COUNTED, '"id"')} limit ?` }
+  const statement = idLists.get(whole) ?? { text: `${whole.text.replace(COUNTED, LISTED)} limit ?` }
   idLists.set(whole, statement)
   const step = { kind: 'column', statement, parameters: [...parameters, limit], columns: ['id'] } as const
   return onlyStep(asked.shape, step, ({ rows: [ids = []] }) => ids.map(Number))

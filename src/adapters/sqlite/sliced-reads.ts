@@ -2,6 +2,7 @@
 import type { Filter, Page, Row, Storage } from '../../core/ports/storage.ts'
 import { bytesOfRows, columnOfRows, rowsOfColumn } from '../sql/column-of-rows.ts'
 import { assertBytes, type TableShape } from '../sql/table-shapes.ts'
+import { tightened } from './access-path.ts'
 import { readBytesRange } from './bytes-reads.ts'
 import { isReadByRows, readColumnSlice } from './column-reads.ts'
 import { rowsAtOnce } from './read-rows.ts'
@@ -52,7 +53,8 @@ export function createSlicedReads(
 
   const scanned = (table: string, filter = EVERY): Omit<SlicedScan, 'run'> => ({ rows, shape: shapes.of(table), filter, yielder })
 
-  function rowsOnPage(table: string, filter: Filter, page: Page): readonly Row[] | Promise<readonly Row[]> {
+  function rowsOnPage(table: string, given: Filter, page: Page): readonly Row[] | Promise<readonly Row[]> {
+    const filter = tightened(given)
     const isFew = page.limit <= FEW_ROWS || page.limit <= rowsAtOnce(shapes.of(table), page.columns)
     if (isFew && isShortFind(shapes.of(table), filter, page)) return read(rows.find(table, filter, page))
     const slices = (run: OnSnapshot) => findInSlices({ ...scanned(table, filter), run }, page)
@@ -83,7 +85,8 @@ export function createSlicedReads(
       const found = rowsOnPage(table, filter, rowsOfColumn(page))
       return bytesOfRows(found instanceof Promise ? await found : found, page)
     },
-    async aggregate(table, filter, aggregates) {
+    async aggregate(table, given, aggregates) {
+      const filter = tightened(given)
       if (isShortAggregate(shapes.of(table), filter, aggregates)) return read(rows.aggregate(table, filter, aggregates))
       if (isWholeCount(filter, aggregates) && isCountedAtOnce(await lastRow(table)))
         return read(rows.aggregate(table, filter, aggregates))

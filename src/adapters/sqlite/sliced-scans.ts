@@ -132,7 +132,8 @@ interface Route {
 /**
  * Slices of ids must never be read by an index over something else: each would read the whole index. An index of one value holds
  * its rows by id, so it is sliced as the table is. Any other index is read at once where it finds at most `atOnce` rows. With
- * `listsIds`, which only an index that holds all that the filter reads allows, their ids are listed in place of counted.
+ * `listsIds`, which only an index that holds all that the filter reads allows, their ids are listed: in place of counted if the filter is nothing but
+ * bounds of the index, else after that, because few of the many rows of a range may match.
  */
 async function route({ rows, run, shape, filter }: SlicedScan, atOnce: number, listsIds = false): Promise<Route> {
   const expanded = expandLists(shape, filter)
@@ -140,15 +141,17 @@ async function route({ rows, run, shape, filter }: SlicedScan, atOnce: number, l
   if (indexed === undefined) return { filter, path: BY_ID, isWhole: false }
   const { path, bounds, isInOrder, maxRows } = indexed
   if (isInOrder) return { filter, path, isWhole: false }
-  if (listsIds) {
-    const ids = await run(rows.idsUpTo(shape.name, expanded, atOnce + 1, path))
-    if (ids.length > atOnce) return { filter, path: BY_ID, isWhole: false }
-    // An id that was changed in the database to one that no row can have is read with its row.
-    return ids.every(Number.isSafeInteger) ? { filter, path, isWhole: true, ids } : { filter, path, isWhole: true }
+  // Listing ends at its limit only where each entry that is read is a match.
+  const isAllBounds = conjuncts(expanded).length === conjuncts(bounds).length
+  if (!(listsIds && isAllBounds) && (maxRows === undefined || maxRows > atOnce)) {
+    const matches = await run(rows.countUpTo(shape.name, bounds, atOnce + 1, path))
+    if (matches > atOnce) return { filter, path: BY_ID, isWhole: false }
   }
-  if (maxRows !== undefined && maxRows <= atOnce) return { filter, path, isWhole: true }
-  const matches = await run(rows.countUpTo(shape.name, bounds, atOnce + 1, path))
-  return matches > atOnce ? { filter, path: BY_ID, isWhole: false } : { filter, path, isWhole: true }
+  if (!listsIds) return { filter, path, isWhole: true }
+  const ids = await run(rows.idsUpTo(shape.name, expanded, atOnce + 1, path))
+  if (ids.length > atOnce) return { filter, path: BY_ID, isWhole: false }
+  // An id that was changed in the database to one that no row can have is read with its row.
+  return ids.every(Number.isSafeInteger) ? { filter, path, isWhole: true, ids } : { filter, path, isWhole: true }
 }
 
 /** True if one index holds all that a filter and aggregates read. */

@@ -34,7 +34,7 @@ const MAX_BLOCKING_NS = 8_000_000n
 
 const NARROW = words('Narrow it, or compare searchable columns by =.')
 
-/** Creates the meter of a query that starts now. Throws `cancelled` if it is aborted already. */
+/** Creates the meter of a query that starts now. Throws `cancelled` if it is aborted already, and `deadline_exceeded` if it has no time at all. */
 export function createBudgetMeter(
   { clock, scheduler }: { readonly clock: Clock; readonly scheduler: Scheduler },
   budget: QueryBudget,
@@ -45,11 +45,11 @@ export function createBudgetMeter(
   let rowsRead = 0
   let bytesInUse = 0
 
-  const assertTime = () => {
+  const assertTime = (isOver: boolean) => {
     assertNotAborted(signal)
-    if (lastYield > end) throw fault('deadline_exceeded')`It exceeded the time limit of ${budget.timeoutMs} ms. ${NARROW}`
+    if (isOver) throw fault('deadline_exceeded')`It exceeded the time limit of ${budget.timeoutMs} ms. ${NARROW}`
   }
-  assertNotAborted(signal)
+  assertTime(lastYield === end)
   return {
     addRowsRead(rows) {
       rowsRead += rows
@@ -66,7 +66,7 @@ export function createBudgetMeter(
     async yield() {
       await scheduler.yield()
       lastYield = clock.now()
-      assertTime()
+      assertTime(lastYield > end)
     },
   }
 }

@@ -59,6 +59,16 @@ describe.skipIf(process.platform === 'win32')('the file guard', () => {
       })
     }
 
+    it(`notices a file that was replaced where the files are opened once more, ${clock}`, () => {
+      const { filename } = openFiles()
+      const guard = createFileGuard(filename, now)
+      for (let scanners = 0; scanners < 3; scanners++) guard.assertInPlace()
+      rmSync(filename)
+      expect(() => guard.assertInPlace()).toThrow(expect.objectContaining({ code: 'unavailable' }))
+      expect(() => guard.assertPresent()).toThrow(expect.objectContaining({ code: 'unavailable' }))
+      expect(() => guard.assertSame()).toThrow(expect.objectContaining({ code: 'outcome_unknown' }))
+    })
+
     it(`notices a folder that was replaced, ${clock}`, () => {
       const { folder, filename } = openFiles()
       const guard = createFileGuard(filename, now)

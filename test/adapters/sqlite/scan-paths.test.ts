@@ -33,6 +33,7 @@ const EVENTS: PhysicalTable = {
 /** A statement that ran, as SQLite plans it with these parameters. */
 interface Ran {
   readonly plan: string
+  readonly parameters: readonly unknown[]
 }
 
 describe('the path of a scan', () => {
@@ -71,7 +72,7 @@ describe('the path of a scan', () => {
         const steps = work.begin()
         let at = steps.next()
         while (at.done !== true) {
-          ran.push({ plan: planOf(at.value) })
+          ran.push({ plan: planOf(at.value), parameters: at.value.parameters })
           at = steps.next(yield at.value)
         }
         return at.value
@@ -200,6 +201,55 @@ describe('the path of a scan', () => {
     expect(plans.at(-1)).not.toContain('PRIMARY KEY (rowid=?)')
   })
 
+  it('of few of the rows of a wide range counts the range up to its limit, and lists no ids: it would read the whole index', async () => {
+    for (const filters of [
+      [WIDE, { kind: 'compare', column: 'id', operator: '<', value: 10 }],
+      [WIDE, { kind: 'in', column: 'id', values: Array.from({ length: 9000 }, (_, n) => ROWS * 2 - n) }],
+    ] as const) {
+      const [first, ...others] = await plansOf(() =>
+        reads.find('events', { kind: 'and', filters }, { order: 'asc', limit: 5000 }),
+      )
+      expect(first?.replace(/^CO-ROUTINE.*?; /, '')).toMatch(BY_AT)
+      expect(first).not.toContain('LIST SUBQUERY')
+      expect(first).not.toContain('rowid')
+      for (const plan of others) expect(plan).not.toContain('INDEX events')
+      expect(others.length).toBeGreaterThan(0)
+    }
+  })
+
+  it('of several bounds on one side begins at the closest, and reads no value of a list beyond it', async () => {
+    const page: Page = { order: 'asc', limit: 500 }
+    const list = (values: readonly number[]): Filter => ({ kind: 'in', column: 'at', values })
+    const once = (filter: Filter) => plansOf(() => reads.find('events', filter, page))
+    const narrow = await once(NARROW)
+    for (const filters of [
+      [WIDE, NARROW],
+      [NARROW, WIDE],
+    ]) {
+      expect(await once({ kind: 'and', filters })).toEqual(narrow)
+      expect(ran[0]?.parameters).toEqual([(ROWS - 300) * 1000, ROWS * 1000, 2001])
+    }
+    expect(await reads.find('events', { kind: 'and', filters: [WIDE, NARROW] }, page)).toHaveLength(299)
+    const [low, high] = [1000, (ROWS - 7) * 1000]
+    expect(await reads.find('events', { kind: 'and', filters: [list([low, high]), NARROW] }, page)).toHaveLength(1)
+    expect(await reads.find('events', { kind: 'and', filters: [list([low]), NARROW] }, page)).toEqual([])
+    const [count] = await reads.aggregate('events', { kind: 'and', filters: [WIDE, NARROW, WIDE] }, [{ kind: 'count' }])
+    expect(count).toBe(299)
+  })
+
+  it('of all but one of a narrow range counts the range, and lists the ids of the others', async () => {
+    const filter: Filter = {
+      kind: 'and',
+      filters: [NARROW, { kind: 'compare', column: 'at', operator: '<>', value: (ROWS - 5) * 1000 }],
+    }
+    const page: Page = { order: 'asc', limit: 500 }
+    expect(await reads.find('events', filter, page)).toHaveLength(298)
+    const plans = await plansOf(() => reads.find('events', filter, page))
+    expect(plans).toHaveLength(3)
+    for (const plan of plans.slice(0, 2)) expect(plan).toMatch(/COVERING INDEX events\.at\.index/)
+    expect(plans[2]).toMatch(BY_IDS)
+  })
+
   it('of the count of a narrow range is its index', async () => {
     const plans = await plansOf(() => reads.aggregate('events', NARROW, [{ kind: 'count' }]))
     expect(plans).toHaveLength(2)
@@ -220,6 +270,14 @@ describe('the path of a scan', () => {
     'a long list of ids': { kind: 'in', column: 'id', values: Array.from({ length: 9000 }, (_, n) => n * 20) },
     'one of two ranges': { kind: 'or', filters: [between(0, 90_000_000), between(90_000_000, ROWS * 1000)] },
     'outside a range': { kind: 'not', filter: NARROW },
+    'a range and the first ids': {
+      kind: 'and',
+      filters: [WIDE, { kind: 'compare', column: 'id', operator: '<', value: 20_000 }],
+    },
+    'a range and all values but one': {
+      kind: 'and',
+      filters: [WIDE, { kind: 'compare', column: 'at', operator: '<>', value: 7000 }],
+    },
     'a range and a value without an index': {
       kind: 'and',
       filters: [WIDE, { kind: 'compare', column: 'body', operator: '=', value: new Uint8Array(20) }],

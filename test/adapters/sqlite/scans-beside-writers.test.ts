@@ -1,4 +1,5 @@
 /** Scans that begin on the connection of the writers: each has the answer of one state of the file, whatever is committed while it runs. */
+import { copyFileSync, existsSync, renameSync, rmSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import { describe, expect, it } from 'vitest'
 import { createTableShapes } from '../../../src/adapters/sql/table-shapes.ts'
@@ -8,6 +9,7 @@ import { sqliteStorage } from '../../../src/adapters/sqlite/index.ts'
 import { createLongWrites } from '../../../src/adapters/sqlite/long-writes.ts'
 import { createRowWork } from '../../../src/adapters/sqlite/row-work.ts'
 import { createScanners } from '../../../src/adapters/sqlite/scanners.ts'
+import type { DriverName } from '../../../src/adapters/sqlite/sqlite-driver.ts'
 import { command, type TableWork } from '../../../src/adapters/sqlite/table-work.ts'
 import type { Aggregate, PhysicalTable, Storage } from '../../../src/core/ports/storage.ts'
 import { type SeededRandom, seededRandom } from '../../support/random/seeded-random.ts'
@@ -105,18 +107,60 @@ describe('scans beside writers', () => {
   })
 })
 
-it('a row whose id was changed to one that no row can have is found by a list of an index, with its neighbors', async () => {
-  const filename = nextFile()
-  await (await filled(filename)).close()
-  const other = new Database(filename)
-  other.exec('update accounts set id = 9007199254740993 where id = 4')
-  other.close()
-  await using storage = sqliteStorage({ filename })
-  await storage.prepare([ACCOUNTS])
-  const page = { order: 'asc', limit: ROWS } as const
-  const found = await storage.find('accounts', { kind: 'in', column: 'kind', values: [3, 77] }, page)
+describe.skipIf(process.platform === 'win32')('a total of a file that was taken away', () => {
+  it.each(['better-sqlite3', 'node:sqlite'] as const)(
+    'is not read in part from the file in its place, with %s',
+    async (driver) => {
+      const [filename, copy] = [nextFile(), nextFile()]
+      await (await filled(filename)).close()
+      copyFileSync(filename, copy)
+      await using storage = sqliteStorage({ filename, driver })
+      await storage.prepare([ACCOUNTS])
+      renameSync(copy, filename)
+      const gone = expect.objectContaining({ code: 'unavailable' })
+      await expect(storage.aggregate('accounts', EVERY, TOTALS)).rejects.toEqual(gone)
+      await expect(storage.find('accounts', EVERY, { order: 'asc', limit: 5000 })).rejects.toEqual(gone)
+    },
+  )
+
+  it('makes no file in its place', async () => {
+    const filename = nextFile()
+    await using storage = await filled(filename)
+    rmSync(filename)
+    await expect(storage.aggregate('accounts', EVERY, TOTALS)).rejects.toEqual(expect.objectContaining({ code: 'unavailable' }))
+    expect(existsSync(filename)).toBe(false)
+  })
+})
+
+describe('a row whose id was changed to one that no row can have', () => {
+  const filter = { kind: 'in', column: 'kind', values: [3, 77] } as const
   const ids = Array.from({ length: ROWS }, (_, at) => at + 1).filter((id) => id !== 4 && [3, 77].includes((id - 1) % 100))
-  expect(found.map(({ id }) => id)).toEqual([...ids, 2 ** 53])
+
+  async function damaged(driver: DriverName) {
+    const filename = nextFile()
+    await (await filled(filename)).close()
+    const other = new Database(filename)
+    other.exec('update accounts set id = 9007199254740993 where id = 4')
+    other.close()
+    const storage = sqliteStorage({ filename, driver })
+    await storage.prepare([ACCOUNTS])
+    return storage
+  }
+
+  it('is found by a list of an index, with its neighbors', async () => {
+    await using storage = await damaged('better-sqlite3')
+    const found = await storage.find('accounts', filter, { order: 'asc', limit: ROWS })
+    expect(found.map(({ id }) => id)).toEqual([...ids, 2 ** 53])
+  })
+
+  it.each(['better-sqlite3', 'node:sqlite'] as const)(
+    'does not keep a page of its neighbors from being read with %s',
+    async (driver) => {
+      await using storage = await damaged(driver)
+      const found = await storage.find('accounts', filter, { order: 'asc', limit: 5 })
+      expect(found.map(({ id }) => id)).toEqual(ids.slice(0, 5))
+    },
+  )
 })
 
 /** The scanners of a file, and how often work ran on the connection of its writers. */

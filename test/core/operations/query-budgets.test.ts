@@ -41,6 +41,13 @@ describe('the budget of a query', () => {
     await expect(answer(slow, SCAN, { budget: { timeoutMs: 3_600_000 } })).resolves.toBeDefined()
   })
 
+  it('allows no query if it has no time at all', async () => {
+    const queries = await open()
+    const none = { code: 'deadline_exceeded', grpcCode: 4 }
+    await expect(queries.query('SELECT count(*) FROM people', { budget: { timeoutMs: 0 } })).rejects.toMatchObject(none)
+    await expect(queries.query('SELECT count(*) FROM people', { budget: { timeoutMs: 0.5 } })).resolves.toHaveLength(1)
+  })
+
   it('limits memory of buffered join rows', async () => {
     const queries = await open()
     const sql = 'SELECT count(*) FROM people a JOIN people b ON a.name < b.name LIMIT 1'
