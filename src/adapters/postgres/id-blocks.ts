@@ -1,5 +1,5 @@
 /** Row ids in blocks from a sequence of each table: most reservations need no round trip. */
-import { VaultError } from '../../core/errors.ts'
+import { isVaultError, VaultError } from '../../core/errors.ts'
 import { MAX_ROW_ID } from '../../core/ports/storage.ts'
 import { idsExhaustedError } from '../errors/storage-errors.ts'
 import type { RowQueries } from './row-queries.ts'
@@ -30,6 +30,11 @@ export interface IdBlocks {
   reserve(executor: Executor, table: string, count: number): Promise<readonly number[]>
   /** Drops the ids kept for a table whose sequence was created again. */
   forget(table: string): void
+  /**
+   * Returns what a write returns. If it fails because a row has one of its ids already, drops the ids kept for that table: a server that
+   * crashed gives the blocks out again that no commit had reached the disk with, and then two handles keep the same ids.
+   */
+  forgetIfTaken<T>(write: Promise<T>): Promise<T>
 }
 
 export function createIdBlocks(queries: RowQueries): IdBlocks {
@@ -57,6 +62,16 @@ export function createIdBlocks(queries: RowQueries): IdBlocks {
 
   return {
     forget: (table) => void tables.delete(table),
+    async forgetIfTaken(write) {
+      try {
+        return await write
+      } catch (error) {
+        const [detail] = isVaultError(error, 'conflict') ? error.details : []
+        const isOfIds = detail?.columns?.length === 1 && detail.columns[0] === 'id'
+        if (isOfIds && detail.table !== undefined) tables.delete(detail.table)
+        throw error
+      }
+    },
     async reserve(executor, table, count) {
       const kept = keptOf(table)
       for (;;) {

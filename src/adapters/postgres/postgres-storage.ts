@@ -129,7 +129,7 @@ function createStorage({ context, builders, shapes, ids }: HandleState, executor
       shapes.of(table)
       return withMappedErrors(ids.reserve(executor, table, count))
     },
-    insert: async (table, rows) => insertRows(builders, executor, shapes.of(table), rows),
+    insert: async (table, rows) => ids.forgetIfTaken(insertRows(builders, executor, shapes.of(table), rows)),
     get: async (table, ids) => getRows(builders, executor, shapes.of(table), ids),
     find: async (table, filter, page) => findRows(builders, executor, shapes.of(table), { filter, page }),
     readColumn: async (table, filter, page) => readColumn(builders, executor, shapes.of(table), { filter, page }),
@@ -148,7 +148,8 @@ function createStorage({ context, builders, shapes, ids }: HandleState, executor
       )
     },
     tryLock: async (table, id) => tryLockRow(builders, executor, shapes.of(table), id),
-    commit: async (changes) => commitChanges({ builders, shapes, storage: { transaction } }, executor, changes),
+    commit: async (changes) =>
+      ids.forgetIfTaken(commitChanges({ builders, shapes, storage: { transaction } }, executor, changes)),
     transaction,
   }
 }
