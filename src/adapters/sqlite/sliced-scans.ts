@@ -46,9 +46,9 @@ export async function getInSlices(
   const found: (Row | undefined)[] = []
   let size = 0
   for (let start = 0; start < ids.length; start += size) {
+    if (yielder.isDue()) await yielder.ownTurn()
     size = longer(size, rowsAtOnce(shape, columns))
     for (const row of await run(rows.get(shape.name, ids.slice(start, start + size), columns))) found.push(row)
-    if (yielder.isDue()) await yielder.yield()
   }
   return found
 }
@@ -182,6 +182,7 @@ async function eachSlice(
   let size = Math.max(FIRST_SLICE, least)
   let cursor = after
   for (;;) {
+    if (yielder.isDue()) await yielder.ownTurn()
     const first = { order, limit: 1, columns: [] }
     const [next] = await run(rows.find(shape.name, EVERY, cursor === undefined ? first : { ...first, after: cursor }))
     if (next === undefined || endsBefore(filter, order, next.id)) return
@@ -192,7 +193,6 @@ async function eachSlice(
     const { isEnough, upTo } = await visit(within(low, high), size)
     size = Math.max(least, nextSize(size, performance.now() - began))
     cursor = upTo ?? (order === 'asc' ? high : low)
-    if (yielder.isDue()) await yielder.yield()
     if (isEnough === true) return
   }
 }

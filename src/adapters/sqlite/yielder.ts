@@ -4,7 +4,10 @@
 export interface Yielder {
   /** True when the event loop has been held for so long that it must turn. */
   isDue(): boolean
+  /** Waits for the next turn. */
   yield(): Promise<void>
+  /** Waits for a turn that no other caller of this gets: work that goes on for as long as it may must not follow other such work. */
+  ownTurn(): Promise<void>
 }
 
 /** How long reads may follow each other before the yielder looks whether the event loop turns by itself, and then until it must. */
@@ -14,10 +17,19 @@ export function createYielder(): Yielder {
   let turned = performance.now()
   /** When the look began; undefined if none is under way. */
   let lookedSince: number | undefined
-  const noteTurn = (): void => {
+  /** Ends with the last turn that was promised to one caller. */
+  let lastOwn: Promise<void> = Promise.resolve()
+
+  async function nextTurn(): Promise<void> {
+    await new Promise((resolve) => setImmediate(resolve))
+    noteTurn()
+  }
+
+  function noteTurn(): void {
     turned = performance.now()
     lookedSince = undefined
   }
+
   return {
     isDue() {
       const now = performance.now()
@@ -30,9 +42,10 @@ export function createYielder(): Yielder {
       }
       return now - lookedSince >= MAX_HOLD_MS
     },
-    async yield() {
-      await new Promise((resolve) => setImmediate(resolve))
-      noteTurn()
+    yield: nextTurn,
+    ownTurn() {
+      lastOwn = lastOwn.then(nextTurn)
+      return lastOwn
     },
   }
 }
