@@ -33,6 +33,8 @@ const BACKSLASH = 0x5c
 const ID_BYTES = [UUID_BYTES, 16, 32]
 /** Lengths of texts that can be written as ids. */
 const SHORTENED = [32, UUID_UNITS, 64]
+/** Units that become text in one call: below the argument limit of every JavaScript engine. */
+const MAX_UNITS_AT_ONCE = 4096
 /** A number whose next group would begin at this bit or later is too high. */
 const MAX_SCALE = 2 ** 49
 
@@ -264,8 +266,12 @@ export class CompactReader {
 
   #units(): string {
     const count = this.count(2)
-    const units = Array.from({ length: count }, () => String.fromCharCode(this.u16()))
-    const text = units.join('')
+    let text = ''
+    while (count > text.length) {
+      const units: number[] = new Array(Math.min(count - text.length, MAX_UNITS_AT_ONCE))
+      for (let i = 0; i < units.length; i++) units[i] = this.u16()
+      text += String.fromCharCode(...units)
+    }
     if (isWellFormed(text)) throw DAMAGED
     return text
   }

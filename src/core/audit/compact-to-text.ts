@@ -13,8 +13,7 @@ import {
   readItems,
   readOther,
   readOutset,
-  readRows,
-  readRowsOfTable,
+  readRowNumber,
   readSequence,
   readTables,
   readTime,
@@ -24,12 +23,12 @@ import {
   CLOSE_LIST,
   CLOSE_OBJECT,
   COMMA,
-  type EventEnd,
   OPEN_LIST,
   type WrittenPlace,
-  writeEnd,
+  type WrittenPosition,
+  writeJson,
   writeOutset,
-  writeRowsOfTable,
+  writePosition,
 } from './write-event.ts'
 
 /** What a verification compares of an event. */
@@ -42,10 +41,8 @@ export function writeTextOfCompact(out: ByteWriter, bytes: Uint8Array): ChainLin
 
 function copyEvent(out: ByteWriter, from: CompactReader, flags: number): ChainLinks {
   const accountID = from.text()
-  out.raw(BEFORE.accountID)
-  out.json(accountID)
-  out.raw(BEFORE.action)
-  out.json(from.oneOf(ACTION_TYPES))
+  copyWord(out, accountID, BEFORE.accountID)
+  copyWord(out, from.oneOf(ACTION_TYPES), BEFORE.action)
   copyText(out, from, BEFORE.changeID)
   writeOutset(out, readOutset(from))
   copyText(out, from, BEFORE.requestID)
@@ -57,30 +54,61 @@ function copyEvent(out: ByteWriter, from: CompactReader, flags: number): ChainLi
   if ((flags & FLAGS.credential) !== 0) copyText(out, from, BEFORE.credential)
   copyText(out, from, BEFORE.message)
   if ((flags & FLAGS.nested) !== 0) copyNested(out, from)
-  const end = readEnd(from, flags, accountID)
-  writeEnd(out, end)
-  return end
+  const position = readPosition(from, flags)
+  writePosition(out, position)
+  copyWord(out, from.oneOf(RESOURCE_TYPES), BEFORE.resourceType)
+  if ((flags & FLAGS.rows) !== 0) copyRows(out, from)
+  if ((flags & FLAGS.table) !== 0) copyText(out, from, BEFORE.table)
+  if ((flags & FLAGS.tables) !== 0) writeJson(out, BEFORE.tables, readTables(from))
+  const timestamp = readTime(from)
+  copyWord(out, timestamp, BEFORE.timestamp)
+  const vaultID = (flags & FLAGS.vaultID) === 0 ? accountID : readOther(from, accountID)
+  copyWord(out, vaultID, BEFORE.v)
+  out.u8(CLOSE_OBJECT)
+  return { position, timestamp, vaultID }
 }
 
-function readEnd(from: CompactReader, flags: number, accountID: string): EventEnd {
-  return {
-    position: {
-      chain: readChain(from),
-      previous: (flags & FLAGS.previous) === 0 ? '' : from.raw(HASH_BYTES),
-      sequence: readSequence(from),
-    },
-    resourceType: from.oneOf(RESOURCE_TYPES),
-    rows: (flags & FLAGS.rows) === 0 ? undefined : readRows(from),
-    table: (flags & FLAGS.table) === 0 ? undefined : from.text(),
-    tables: (flags & FLAGS.tables) === 0 ? undefined : readTables(from),
-    timestamp: readTime(from),
-    vaultID: (flags & FLAGS.vaultID) === 0 ? accountID : readOther(from, accountID),
-  }
+function readPosition(from: CompactReader, flags: number): WrittenPosition {
+  const chain = readChain(from)
+  const previous = (flags & FLAGS.previous) === 0 ? '' : from.raw(HASH_BYTES)
+  return { chain, previous, sequence: readSequence(from) }
 }
 
 function copyText(out: ByteWriter, from: CompactReader, before: Uint8Array): void {
   out.raw(before)
   from.json(out)
+}
+
+function copyWord(out: ByteWriter, word: string, before: Uint8Array): void {
+  out.raw(before)
+  out.json(word)
+}
+
+function copyRows(out: ByteWriter, from: CompactReader): void {
+  const count = from.count(MIN_BYTES.rows)
+  out.raw(BEFORE.rows)
+  for (let i = 0; i < count; i++) {
+    if (i > 0) out.u8(COMMA)
+    copyRowsOfTable(out, from)
+  }
+  out.u8(CLOSE_LIST)
+}
+
+/** The name of the table comes first, and is written last. */
+function copyRowsOfTable(out: ByteWriter, from: CompactReader): void {
+  const table = from.text()
+  const count = from.count(MIN_BYTES.run)
+  out.raw(BEFORE.runs)
+  for (let i = 0; i < count; i++) {
+    if (i > 0) out.u8(COMMA)
+    out.u8(OPEN_LIST)
+    out.decimal(readRowNumber(from))
+    out.u8(COMMA)
+    out.decimal(readRowNumber(from))
+    out.u8(CLOSE_LIST)
+  }
+  copyWord(out, table, BEFORE.tableOfRows)
+  out.u8(CLOSE_OBJECT)
 }
 
 /** The text in front of each member of a nested outcome, as bytes. */
@@ -112,11 +140,10 @@ function copyOutcome(out: ByteWriter, from: CompactReader): void {
   if ((flags & NESTED_FLAGS.contentOf) !== 0) copyNumber(out, readContentOf(from), BEFORE_NESTED.contentOf)
   if ((flags & NESTED_FLAGS.items) !== 0) copyNumber(out, readItems(from), BEFORE_NESTED.items)
   copyText(out, from, BEFORE_NESTED.message)
-  out.raw(BEFORE_NESTED.resourceType)
-  out.json(from.oneOf(RESOURCE_TYPES))
+  copyWord(out, from.oneOf(RESOURCE_TYPES), BEFORE_NESTED.resourceType)
   if ((flags & NESTED_FLAGS.rows) !== 0) {
     out.raw(BEFORE_NESTED.rows)
-    writeRowsOfTable(out, readRowsOfTable(from))
+    copyRowsOfTable(out, from)
   }
   out.u8(CLOSE_OBJECT)
 }

@@ -149,18 +149,21 @@ export function readTables(from: CompactReader): string[] {
   return readList(from, MIN_BYTES.text, (text) => text.text())
 }
 
-/** Reads the rows of an event. */
-export function readRows(from: CompactReader): EventRows[] {
+function readRows(from: CompactReader): EventRows[] {
   return readList(from, MIN_BYTES.rows, readRowsOfTable)
 }
 
-/** Reads rows of one table. */
-export function readRowsOfTable(from: CompactReader): EventRows {
+function readRowsOfTable(from: CompactReader): EventRows {
   return { table: from.text(), runs: readList(from, MIN_BYTES.run, readRun) }
 }
 
 function readRun(from: CompactReader): EventRows['runs'][number] {
-  return [from.number(1, Number.MAX_SAFE_INTEGER), from.number(1, Number.MAX_SAFE_INTEGER)]
+  return [readRowNumber(from), readRowNumber(from)]
+}
+
+/** Reads the first row of a run, or their count. */
+export function readRowNumber(from: CompactReader): number {
+  return from.number(1, Number.MAX_SAFE_INTEGER)
 }
 
 function readNested(from: CompactReader): NestedOutcome[] {

@@ -11,10 +11,6 @@ export interface WrittenPlace extends Omit<EventPlace, 'position'> {
   readonly position: WrittenPosition
 }
 
-/** The members of an event from its position on. */
-export type EventEnd = Pick<EventDraft, 'resourceType' | 'rows' | 'table' | 'tables'> &
-  Pick<WrittenPlace, 'position' | 'timestamp' | 'vaultID'>
-
 /** The text in front of each member, as bytes. */
 export const BEFORE = {
   accountID: toUtf8('{"accountID":'),
@@ -76,7 +72,14 @@ export function writeEvent(out: ByteWriter, event: EventDraft, place: WrittenPla
   writeText(out, BEFORE.credential, event.credential)
   writeText(out, BEFORE.message, event.message)
   if (event.nested !== undefined) writeJson(out, BEFORE.nested, event.nested.map(nestedInOrder))
-  writeEnd(out, { position, resourceType, rows, table, tables, timestamp, vaultID })
+  writePosition(out, position)
+  writeText(out, BEFORE.resourceType, resourceType)
+  if (rows !== undefined) writeRows(out, rows)
+  writeText(out, BEFORE.table, table)
+  if (tables !== undefined) writeJson(out, BEFORE.tables, tables)
+  writeText(out, BEFORE.timestamp, timestamp)
+  writeText(out, BEFORE.v, vaultID)
+  out.u8(CLOSE_OBJECT)
 }
 
 /** Writes the members from `code` to the one before `requestID`. */
@@ -112,14 +115,13 @@ function writeText(out: ByteWriter, before: Uint8Array, text: string | undefined
 }
 
 /** Writes a member that few events have. */
-function writeJson(out: ByteWriter, before: Uint8Array, value: object): void {
+export function writeJson(out: ByteWriter, before: Uint8Array, value: object): void {
   out.raw(before)
   out.utf8(JSON.stringify(value))
 }
 
-/** Writes the members from the position on, and the end of the event. */
-export function writeEnd(out: ByteWriter, { position, resourceType, rows, table, tables, timestamp, vaultID }: EventEnd): void {
-  const { chain, previous, sequence } = position
+/** Writes the position of an event, up to its brace, which the next member begins with. */
+export function writePosition(out: ByteWriter, { chain, previous, sequence }: WrittenPosition): void {
   out.raw(BEFORE.chain)
   out.decimal(chain)
   out.raw(BEFORE.previous)
@@ -127,33 +129,21 @@ export function writeEnd(out: ByteWriter, { position, resourceType, rows, table,
   else out.hex(previous)
   out.raw(BEFORE.sequence)
   out.decimal(sequence)
-  writeText(out, BEFORE.resourceType, resourceType)
-  if (rows !== undefined) writeRows(out, rows)
-  writeText(out, BEFORE.table, table)
-  if (tables !== undefined) writeJson(out, BEFORE.tables, tables)
-  writeText(out, BEFORE.timestamp, timestamp)
-  writeText(out, BEFORE.v, vaultID)
-  out.u8(CLOSE_OBJECT)
 }
 
 function writeRows(out: ByteWriter, rows: readonly EventRows[]): void {
   out.raw(BEFORE.rows)
   let isFirst = true
-  for (const one of rows) {
+  for (const { runs, table } of rows) {
     if (!isFirst) out.u8(COMMA)
     isFirst = false
-    writeRowsOfTable(out, one)
+    out.raw(BEFORE.runs)
+    writeRuns(out, runs)
+    out.raw(BEFORE.tableOfRows)
+    out.json(table)
+    out.u8(CLOSE_OBJECT)
   }
   out.u8(CLOSE_LIST)
-}
-
-/** Writes rows of one table. */
-export function writeRowsOfTable(out: ByteWriter, { runs, table }: EventRows): void {
-  out.raw(BEFORE.runs)
-  writeRuns(out, runs)
-  out.raw(BEFORE.tableOfRows)
-  out.json(table)
-  out.u8(CLOSE_OBJECT)
 }
 
 function writeRuns(out: ByteWriter, runs: EventRows['runs']): void {

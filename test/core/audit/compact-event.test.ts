@@ -190,6 +190,28 @@ it('events that follow one another are each written and read by their own member
   }
 })
 
+it.each([4095, 4096, 4097, 20_000])('a text of %i units with lone surrogates is read as it was written', (length) => {
+  const content = `\udfff${'x\u{1f512}é'.repeat(length)}`.slice(0, length)
+  const event = { ...SHORT, content, nested: [{ code: 200, message: content, resourceType: 'RECORD' as const }] }
+  const bytes = compactOf(event)
+  expect(lacksUndefined(decodeEvent(bytes))).toEqual(event)
+  expect(textOf(bytes)).toBe(Buffer.from(encodeEvent(event)).toString('utf8'))
+})
+
+it('many runs of several tables are written as text in their order', () => {
+  const runs = Array.from({ length: 1000 }, (_, index) => [1 + index * 7919, NUMBERS[index % NUMBERS.length] ?? 1] as const)
+  const rows = ['people', 'a "quoted" name', ''].map((table) => ({ table, runs }))
+  const [first] = rows
+  const event: ChainedEvent = {
+    ...SHORT,
+    rows: [...rows, { table: 'none', runs: [] }],
+    nested: [{ code: 200, message: '', resourceType: 'RECORD', ...(first === undefined ? {} : { rows: first }) }],
+  }
+  const bytes = compactOf(event)
+  expect(lacksUndefined(decodeEvent(bytes))).toEqual(event)
+  expect(textOf(bytes)).toBe(Buffer.from(encodeEvent(event)).toString('utf8'))
+})
+
 /** Fails unless the bytes are refused, or are the one form of an event. */
 function expectOneForm(bytes: Uint8Array): boolean {
   const event = readCompactEvent(bytes)
