@@ -15,12 +15,15 @@ const UNITS = 3
 const UTF_8 = 4
 
 const UUID_UNITS = 36
-const UUID_BYTES = 16
 const DASH = 0x2d
 /** Where a UUID has dashes. */
 const DASHES = [8, 13, 18, 23]
-/** Where the digits of its bytes are. */
-const UUID_DIGITS = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34]
+/** Where the digits of each byte are, for each kind of id. */
+const DIGITS = [
+  [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34],
+  Array.from({ length: 16 }, (_, byte) => 2 * byte),
+  Array.from({ length: 32 }, (_, byte) => 2 * byte),
+] as const
 /** Values of hex digits in lower case; -1 for other units. */
 const HEX_VALUES = Int8Array.from({ length: 0x80 }, (_, unit) => '0123456789abcdef'.indexOf(String.fromCharCode(unit)))
 const HEX = /^[0-9a-f]*$/
@@ -29,8 +32,6 @@ const UUID_TEXT = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 const MAX_SMALL = 0x7fff_ffff
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
-/** Length in bytes of each kind of id. */
-const ID_BYTES = [UUID_BYTES, 16, 32]
 /** Lengths of texts that can be written as ids. */
 const SHORTENED = [32, UUID_UNITS, 64]
 /** Units that become text in one call: below the argument limit of every JavaScript engine. */
@@ -48,9 +49,9 @@ export function writeNumber(out: ByteWriter, value: number): void {
 /** Writes any text. */
 export function writeText(out: ByteWriter, text: string): void {
   const { length } = text
-  if (length === UUID_UNITS && writeUuid(out, text)) return
-  if (length === 32 && writeHex(out, text, HEX_16)) return
-  if (length === 64 && writeHex(out, text, HEX_32)) return
+  if (length === UUID_UNITS && hasDashes(text) && writeDigits(out, text, UUID)) return
+  if (length === 32 && writeDigits(out, text, HEX_16)) return
+  if (length === 64 && writeDigits(out, text, HEX_32)) return
   if (writeAscii(out, text)) return
   if (isWellFormed(text)) {
     const bytes = toUtf8(text)
@@ -87,37 +88,25 @@ function writeAscii(out: ByteWriter, text: string): boolean {
   return true
 }
 
-/** Writes the kind of a text of lower-case hex digits, and its bytes. Returns false, and writes nothing, if it is other text. */
-function writeHex(out: ByteWriter, text: string, kind: number): boolean {
-  const count = text.length / 2
-  out.reserve(1 + count)
-  const { bytes, length } = out
-  bytes[length] = kind
-  let faults = 0
-  for (let i = 0; i < count; i++) {
-    const value = hexByte(text, 2 * i)
-    faults |= value
-    bytes[length + 1 + i] = value
-  }
-  if (faults < 0) return false
-  out.length = length + 1 + count
+function hasDashes(text: string): boolean {
+  for (const dash of DASHES) if (text.charCodeAt(dash) !== DASH) return false
   return true
 }
 
-/** The same for a UUID in lower case. */
-function writeUuid(out: ByteWriter, text: string): boolean {
-  for (const dash of DASHES) if (text.charCodeAt(dash) !== DASH) return false
-  out.reserve(1 + UUID_BYTES)
+/** Writes the kind of an id and the bytes of its lower-case hex digits. Returns false, and writes nothing, if other units are where they must be. */
+function writeDigits(out: ByteWriter, text: string, kind: typeof UUID | typeof HEX_16 | typeof HEX_32): boolean {
+  const digits = DIGITS[kind]
+  out.reserve(1 + digits.length)
   const { bytes, length } = out
-  bytes[length] = UUID
+  bytes[length] = kind
   let faults = 0
-  for (let i = 0; i < UUID_BYTES; i++) {
-    const value = hexByte(text, UUID_DIGITS[i] ?? 0) // Exists: i < length.
+  for (let i = 0; i < digits.length; i++) {
+    const value = hexByte(text, digits[i] ?? 0) // Exists: i < length.
     faults |= value
     bytes[length + 1 + i] = value
   }
   if (faults < 0) return false
-  out.length = length + 1 + UUID_BYTES
+  out.length = length + 1 + digits.length
   return true
 }
 
@@ -202,7 +191,7 @@ export class CompactReader {
     const kind = this.number(0, Number.MAX_SAFE_INTEGER)
     switch (kind) {
       case UUID:
-        return toUuid(this.hex(UUID_BYTES))
+        return toUuid(this.hex(16))
       case HEX_16:
         return this.hex(16)
       case HEX_32:
@@ -218,7 +207,7 @@ export class CompactReader {
   json(out: ByteWriter): void {
     const start = this.at
     const kind = this.number(0, Number.MAX_SAFE_INTEGER)
-    if (kind <= HEX_32) copyDigits(out, this.bytes, this.skip(ID_BYTES[kind] ?? 0), kind)
+    if (kind <= HEX_32) copyDigits(out, this.bytes, this.skip(lengthOf(kind)), kind)
     else if (kind < UTF_8 || !this.#copyPlain(out, kind - UTF_8)) {
       this.at = start
       out.json(this.text())
@@ -277,6 +266,11 @@ export class CompactReader {
   }
 }
 
+/** Returns the length in bytes of a kind of id. */
+function lengthOf(kind: number): number {
+  return DIGITS[kind]?.length ?? 0
+}
+
 /** Returns the UUID of 32 digits. */
 function toUuid(digits: string): string {
   return `${digits.slice(0, 8)}-${digits.slice(8, 12)}-${digits.slice(12, 16)}-${digits.slice(16, 20)}-${digits.slice(20)}`
@@ -284,7 +278,7 @@ function toUuid(digits: string): string {
 
 /** Writes the digits of a UUID or of other bytes as a JSON string. */
 function copyDigits(out: ByteWriter, bytes: Uint8Array, start: number, kind: number): void {
-  const end = start + (ID_BYTES[kind] ?? 0)
+  const end = start + lengthOf(kind)
   out.u8(QUOTE)
   if (kind !== UUID) out.hex(bytes, start, end)
   else {
