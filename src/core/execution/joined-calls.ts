@@ -158,7 +158,7 @@ function createGroup<Context extends CallContext, Request, Result>(
   async function run(): Promise<void> {
     try {
       const results = calls.length === 1 ? [] : await runTogether(joined, calls)
-      for (const [index, { answer }] of calls.entries()) answer(results[index])
+      for (let i = 0; i < calls.length; i++) calls[i]?.answer(results[i])
     } catch (error) {
       for (const { answer, fail } of calls) {
         if (isVaultError(error, 'unavailable')) fail(error)
