@@ -91,17 +91,12 @@ function createStorage(database: Database, enclosing: Transaction | undefined): 
     update: (name, patches) => change(() => updateRows(tableNamed(name), patches, undoLog)),
     delete: (name, target) => change(() => deleteRows(tableNamed(name), targetIds(tableNamed(name), target), undoLog)),
 
-    async commit({ updates, inserts }) {
-      try {
-        await change(() => {
-          for (const { table, patches } of updates) assertApplied(updateRows(tableNamed(table), patches, undoLog))
-          for (const { table, rows } of inserts) insertRows(tableNamed(table), rows, undoLog)
-        })
+    commit: ({ updates, inserts }) =>
+      change(() => {
+        for (const { table, patches } of updates) assertApplied(updateRows(tableNamed(table), patches, undoLog))
+        for (const { table, rows } of inserts) insertRows(tableNamed(table), rows, undoLog)
         return true
-      } catch (error) {
-        return falseIfMissed(error)
-      }
-    },
+      }).catch(falseIfMissed),
 
     // Every transaction has the database to itself.
     lock: async (names) => {

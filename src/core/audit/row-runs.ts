@@ -6,6 +6,8 @@ import { MAX_ROW_ID } from '../ports/storage.ts'
  * the database is no record, and must not make the event of its read unreadable.
  */
 export function toRuns(rows: readonly number[]): (readonly [first: number, count: number])[] {
+  const only = rows.length === 1 ? rows[0] : undefined
+  if (only !== undefined) return isRowId(only) ? [[only, 1]] : []
   const runs: [number, number][] = []
   for (const row of rows) {
     if (!isRowId(row)) continue

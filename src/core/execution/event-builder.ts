@@ -32,7 +32,7 @@ export class EventBuilder {
   #table: string | undefined
   #resourceType: ResourceType | undefined
   /** As they were added: an event that is not built needs no more. */
-  readonly #added: { readonly table: string; readonly rows: readonly number[] }[] = []
+  #added: { readonly table: string; readonly rows: readonly number[] }[] | undefined
   #written: { readonly table: string; readonly rows: readonly number[] } | undefined
   #mismatches: Map<Column, MismatchedRows & { readonly rows: Set<number> }> | undefined
   #tables: readonly string[] = NO_TABLES
@@ -85,12 +85,15 @@ export class EventBuilder {
   /** Adds rows that were read or found. */
   addRows(table: Table, rows: readonly number[]): void {
     if (rows.length === 0) return
-    this.#added.push({ table: table.name, rows })
+    const added = { table: table.name, rows }
+    // Most operations add rows once, and a list that is empty at first takes memory for many.
+    if (this.#added === undefined) this.#added = [added]
+    else this.#added.push(added)
   }
 
   /** Returns the rows that were read or found, once each, by table. */
   #readRows(): ReadonlyMap<string, ReadonlySet<number>> {
-    if (this.#added.length === 0) return NO_ROWS
+    if (this.#added === undefined) return NO_ROWS
     const read = new Map<string, Set<number>>()
     for (const { table, rows } of this.#added) {
       const known = read.get(table)
@@ -98,6 +101,12 @@ export class EventBuilder {
       else for (const row of rows) known.add(row)
     }
     return read
+  }
+
+  /** Returns the rows that were read or found if they are one: it is in no list twice. */
+  #singleRow(): { readonly table: string; readonly rows: readonly number[] } | undefined {
+    const only = this.#added?.length === 1 ? this.#added[0] : undefined
+    return only?.rows.length === 1 ? only : undefined
   }
 
   /** Sets the rows that were written, in place of any set before: a write may have run again. */
@@ -156,21 +165,21 @@ export class EventBuilder {
 
   /** Returns the rows of the event. Written rows are left out if the change was refused. */
   rowsOf(outcome: Outcome): readonly EventRows[] {
-    const rows: EventRows[] = []
-    const [first] = this.#added
-    // One row is in no list twice.
-    if (first !== undefined && this.#added.length === 1 && first.rows.length === 1)
-      rows.push({ table: first.table, runs: toRuns(first.rows) })
-    else for (const [table, ids] of this.#readRows()) rows.push({ table, runs: toRuns([...ids]) })
+    const single = this.#singleRow()
+    const read =
+      single === undefined
+        ? [...this.#readRows()].map(([table, ids]) => ({ table, runs: toRuns([...ids]) }))
+        : [{ table: single.table, runs: toRuns(single.rows) }]
     const written = this.#written
-    if (written !== undefined && isOfChange(outcome)) rows.push({ table: written.table, runs: toRuns(written.rows) })
-    return rows
+    if (written === undefined || !isOfChange(outcome)) return read
+    return [...read, { table: written.table, runs: toRuns(written.rows) }]
   }
 
   /** Returns those rows of `rowsOf` that are of its first table, one by one; undefined if there are none. */
   firstRowsOf(outcome: Outcome): { readonly table: string; readonly rows: readonly number[] } | undefined {
-    if (this.#added.length === 0) return isOfChange(outcome) ? this.#written : undefined
-    if (this.#added.length === 1 && this.#added[0]?.rows.length === 1) return this.#added[0]
+    if (this.#added === undefined) return isOfChange(outcome) ? this.#written : undefined
+    const single = this.#singleRow()
+    if (single !== undefined) return single
     for (const [table, rows] of this.#readRows()) return { table, rows: [...rows] }
     return undefined
   }

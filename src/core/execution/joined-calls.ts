@@ -72,7 +72,7 @@ interface Waiting<Context, Request, Result> {
 
 /** Calls that run as one at the end of the turn, or as soon as there are 256. */
 interface Group<Context, Request, Result> {
-  add(call: Pick<Waiting<Context, Request, Result>, 'context' | 'request'>): Promise<Result | undefined>
+  add(context: Context, request: Request): Promise<Result | undefined>
   run(): Promise<void>
 }
 
@@ -143,7 +143,7 @@ export function createJoinedCalls<Context extends CallContext>(scheduler: Schedu
       if (!isLikeLatest) latest = { joined, access, kind, group: groupOf(joined, access, kind) }
       // The operation is the same, so all calls of a group have its types.
       const group = latest?.group as Group<Context, Request, Result>
-      return group.add({ context, request })
+      return group.add(context, request)
     },
   }
 }
@@ -158,7 +158,7 @@ function createGroup<Context extends CallContext, Request, Result>(
   async function run(): Promise<void> {
     try {
       const results = calls.length === 1 ? [] : await runTogether(joined, calls)
-      for (const [index, { answer }] of calls.entries()) answer(results[index])
+      for (let i = 0; i < calls.length; i++) calls[i]?.answer(results[i])
     } catch (error) {
       for (const { answer, fail } of calls) {
         if (isVaultError(error, 'unavailable')) fail(error)
@@ -169,9 +169,9 @@ function createGroup<Context extends CallContext, Request, Result>(
 
   return {
     run,
-    add: (call) =>
+    add: (context, request) =>
       new Promise((answer, fail) => {
-        calls.push({ ...call, answer, fail })
+        calls.push({ context, request, answer, fail })
         if (calls.length < MAX_CALLS_TOGETHER) return
         onFull()
         void run()

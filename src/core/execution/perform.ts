@@ -4,7 +4,7 @@ import { outcomeOf, SUCCESS } from '../audit/outcome.ts'
 import { retryingBarrier } from '../barrier/barrier.ts'
 import { isVaultError, VaultError } from '../errors.ts'
 import type { Span } from '../ports/tracing.ts'
-import type { RecordedUnit } from '../unit-of-work/unit-of-work.ts'
+import type { BuildEvent, RecordedUnit } from '../unit-of-work/unit-of-work.ts'
 import { readInput, toVaultError } from '../util/boundary.ts'
 import type { OperationContext, SessionContext } from './context.ts'
 import { EventBuilder } from './event-builder.ts'
@@ -18,7 +18,7 @@ import { type NoteEvent, runMeasured } from './run-measured.ts'
 import { runTraced } from './run-traced.ts'
 
 /** The members of an operation that do not depend on its types. */
-type AnyOperation = Pick<Operation<never, never, never>, 'action' | 'verb' | 'recorded' | 'notFoundStatus'>
+type AnyOperation = Pick<Operation<never, never, never>, 'action' | 'resourceType' | 'verb' | 'recorded' | 'notFoundStatus'>
 
 /**
  * Runs an operation and returns its result. A change and its event commit together; the event of a read, a refusal or a failure
@@ -54,29 +54,13 @@ async function run<Given extends object, Request, Result>(
 ): Promise<Result> {
   const { lifetime, units } = session
   const joined = operation.joined === undefined ? undefined : session.joined
-  const { action, resourceType } = operation
   const event = new EventBuilder()
   noteEvent?.(event)
-  let requested: EventContext | undefined
-  const requestContext = (): EventContext => {
-    try {
-      requested ??= requestContextOf(session, span)
-      return requested
-    } catch (error) {
-      // The source of random bytes failed, so the event has no id. It is made outside the handlers of the operation's own errors.
-      throw toVaultError(error, `${operation.verb} failed.`)
-    }
-  }
+  const running = new Running(session, operation, span)
   lifetime.begin()
   joined?.begin()
   try {
-    const unit = units.begin(() => {
-      const context = requestContext()
-      const content = recordedInput(session, operation, given)
-      return (outcome, rows) =>
-        event.build({ context, action, resourceType, content: withNames(content, event.names) }, outcome, rows)
-    })
-    const ending: Ending = { session, operation, requestContext }
+    const unit = units.begin(() => running.eventOf(event, given))
     let result: Result
     try {
       const barrier = retryingBarrier(session.barrier, (mismatch) => event.addMismatch(mismatch))
@@ -94,17 +78,17 @@ async function run<Given extends object, Request, Result>(
         result = await executeAgain(context, error, attempt)
       }
     } catch (error) {
-      throw await recordFailure(error, { unit, event, ending })
+      throw await recordFailure(error, { unit, event, running })
     }
-    if (event.hasMismatches) await recordMismatches(event, ending)
+    if (event.hasMismatches) await recordMismatches(event, running)
     if (!unit.isRecorded) {
       try {
         await unit.record(SUCCESS)
       } catch (error) {
-        throw unrecorded(error, ending)
+        throw unrecorded(error, running)
       }
     }
-    if (session.log !== undefined) for (const { error } of event.parts) if (error !== undefined) logFailure(error, ending)
+    if (session.log !== undefined) for (const { error } of event.parts) if (error !== undefined) logFailure(error, running)
     return result
   } finally {
     joined?.end()
@@ -112,36 +96,64 @@ async function run<Given extends object, Request, Result>(
   }
 }
 
-/** The dependencies of the end of an operation. */
-interface Ending {
+/** An operation that runs, as its events and the end of it need it. A class, because each operation makes one. */
+class Running {
   readonly session: SessionContext
   readonly operation: AnyOperation
-  requestContext(): EventContext
+  readonly #span: Span | undefined
+  #requested: EventContext | undefined
+
+  constructor(session: SessionContext, operation: AnyOperation, span: Span | undefined) {
+    this.session = session
+    this.operation = operation
+    this.#span = span
+  }
+
+  /** Returns the caller and the request as the events record them, the same each time. */
+  requestContext(): EventContext {
+    try {
+      this.#requested ??= requestContextOf(this.session, this.#span)
+      return this.#requested
+    } catch (error) {
+      // The source of random bytes failed, so the event has no id. It is made outside the handlers of the operation's own errors.
+      throw toVaultError(error, `${this.operation.verb} failed.`)
+    }
+  }
+
+  /** Returns what makes the event of the operation. Its input is read now. */
+  eventOf(event: EventBuilder, given: object): BuildEvent {
+    const { action, resourceType } = this.operation
+    const context = this.requestContext()
+    const content = recordedInput(this.session, this.operation, given)
+    return (outcome, rows) =>
+      event.build({ context, action, resourceType, content: withNames(content, event.names) }, outcome, rows)
+  }
 }
 
 /** Records a failed operation, and returns the error that its caller gets. */
 async function recordFailure(
   error: unknown,
-  { unit, event, ending }: { readonly unit: RecordedUnit; readonly event: EventBuilder; readonly ending: Ending },
+  { unit, event, running }: { readonly unit: RecordedUnit; readonly event: EventBuilder; readonly running: Running },
 ): Promise<unknown> {
-  const { session, operation } = ending
-  if (event.hasMismatches) await recordMismatches(event, ending)
+  const { session, operation } = running
+  if (event.hasMismatches) await recordMismatches(event, running)
   const thrown = withVerbOf(operation, error)
   const outcome = recordedOutcome(session, operation, { error, thrown })
   try {
     await unit.record(outcome)
   } catch (error) {
-    const failure = unrecorded(error, ending)
+    const failure = unrecorded(error, running)
     // The change may be stored, and the error of its event would say that it is not.
     return isVaultError(thrown, 'outcome_unknown') ? thrown : failure
   }
-  logFailure(thrown, ending)
+  logFailure(thrown, running)
   return thrown
 }
 
 /** Logs that the event of an operation could not be stored, and returns the error that its caller gets. Throws if the transaction has ended. */
-function unrecorded(error: unknown, { session, operation, requestContext }: Ending): VaultError {
-  const fields = { operation: operation.action, requestID: requestContext().requestID, code: outcomeOf(error).failure }
+function unrecorded(error: unknown, running: Running): VaultError {
+  const { session, operation } = running
+  const fields = { operation: operation.action, requestID: running.requestContext().requestID, code: outcomeOf(error).failure }
   session.log?.error(fields, 'audit event not stored')
   session.lifetime.assertNotEnded()
   const cause = VaultError.isGenuine(error) ? toVaultError(error, '') : undefined
@@ -151,13 +163,14 @@ function unrecorded(error: unknown, { session, operation, requestContext }: Endi
 }
 
 /** Logs a failure that the operator must check as an error, and a refusal as a warning. Other errors are not logged. */
-function logFailure(error: VaultError, { session: { log }, operation, requestContext }: Ending): void {
+function logFailure(error: VaultError, running: Running): void {
+  const { log } = running.session
   if (log === undefined) return
   const { code: failure } = error
   const isServerError = error.httpStatus >= 500
   if (!isServerError && failure !== 'forbidden') return
-  const { requestID, traceID } = requestContext()
-  const fields = { operation: operation.action, requestID, traceID, code: failure }
+  const { requestID, traceID } = running.requestContext()
+  const fields = { operation: running.operation.action, requestID, traceID, code: failure }
   if (isServerError) log.error(fields, 'operation failed')
   else log.warn(fields, 'operation refused')
 }

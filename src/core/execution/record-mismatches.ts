@@ -19,12 +19,10 @@ export interface MismatchSource {
  * Logs each column with digests that do not agree with their values, and records an event of its own for it. The operation has its result
  * whether or not that event can be stored: the record was not returned for a value it does not have. Source: docs/decisions/0022.
  */
-export async function recordMismatches(
-  { mismatches }: EventBuilder,
-  { session, operation, requestContext }: MismatchSource,
-): Promise<void> {
+export async function recordMismatches({ mismatches }: EventBuilder, source: MismatchSource): Promise<void> {
+  const { session, operation } = source
   for (const { table, column, rows } of mismatches) {
-    const context = requestContext()
+    const context = source.requestContext()
     const { requestID, traceID } = context
     const fields = { operation: operation.action, requestID, traceID, code: 'data_loss', table: table.name, column: column.name }
     session.log?.error({ ...fields, records: rows.size }, 'a stored digest does not agree with its value')

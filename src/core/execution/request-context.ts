@@ -2,8 +2,10 @@
 import { v4 as uuid } from 'uuid'
 import type { EventContext } from '../audit/event.ts'
 import { traceIdOf } from '../audit/trace-parent.ts'
+import type { RequestContext } from '../policy/caller.ts'
 import type { Span } from '../ports/tracing.ts'
 import { toHex } from '../util/bytes.ts'
+import type { Writable } from '../util/writable.ts'
 import type { SessionContext } from './context.ts'
 
 /** Maximum length of an email address in an event, in UTF-16 units. No address is longer. */
@@ -14,21 +16,30 @@ export function requestContextOf(
   { caller, barrier }: Pick<SessionContext, 'caller' | 'barrier'>,
   span: Span | undefined,
 ): EventContext {
-  const { traceparent, traceID, requestID, ...given } = caller.request ?? {}
-  const email = caller.context?.email
-  return {
-    ipAddress: '',
-    authMode: 'STS',
-    jwtID: '',
-    accessType: 'API',
-    ...given,
+  const { request = NO_REQUEST } = caller
+  const context: Writable<EventContext> = {
+    requestID: request.requestID ?? uuid({ random: barrier.entropy.bytes(16) }),
+    traceID: request.traceID ?? traceIdOf(request.traceparent) ?? traceIdOfSpan(span) ?? toHex(barrier.entropy.bytes(16)),
     actor: caller.actor,
     actorType: caller.actorType,
-    requestID: requestID ?? uuid({ random: barrier.entropy.bytes(16) }),
-    traceID: traceID ?? traceIdOf(traceparent) ?? traceIdOfSpan(span) ?? toHex(barrier.entropy.bytes(16)),
-    ...(typeof email === 'string' && email.length <= MAX_EMAIL_LENGTH ? { userEmail: email } : {}),
+    accessType: request.accessType ?? 'API',
+    ipAddress: request.ipAddress ?? '',
+    authMode: request.authMode ?? 'STS',
+    jwtID: request.jwtID ?? '',
   }
+  for (const member of OPTIONAL) {
+    const given = request[member]
+    if (given !== undefined) context[member] = given
+  }
+  const email = caller.context?.email
+  if (typeof email === 'string' && email.length <= MAX_EMAIL_LENGTH) context.userEmail = email
+  return context
 }
+
+const NO_REQUEST: RequestContext = {}
+
+/** The members of a request that are recorded as they were given, or not at all. */
+const OPTIONAL = ['sessionID', 'origin', 'bearerTokenContextID', 'keyID', 'subject', 'clientTraceID'] as const
 
 /** Returns the trace id of a span; undefined for text of another form, or if the span throws. */
 function traceIdOfSpan(span: Span | undefined): string | undefined {

@@ -106,9 +106,11 @@ function printableMember(path: readonly PropertyKey[]): string {
   return `"${text.slice(1)}"`
 }
 
-function withoutAbsent({ context, request, ...rest }: z.infer<typeof shape>): Caller {
+function withoutAbsent({ actor, actorType, roles, context, request }: z.infer<typeof shape>): Caller {
   return {
-    ...rest,
+    actor,
+    actorType,
+    roles,
     ...(context === undefined ? {} : { context: parseContext(context, (name) => invalidMember(['context', name])) }),
     ...(request === undefined ? {} : { request: presentOnly(request) }),
   }

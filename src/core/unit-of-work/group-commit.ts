@@ -91,14 +91,12 @@ export function createGroupCommit<T>(
     })
   }
 
-  async function joinOrRetry(item: T): Promise<void> {
-    try {
-      await join(item)
-    } catch (error) {
-      // Sent here, the item has the asynchronous context of its own caller, which engines can read.
+  /** Sends an item alone whose list failed. Sent here, it has the asynchronous context of its own caller, which engines can read. */
+  function joinOrRetry(item: T): Promise<void> {
+    return join(item).catch((error: unknown) => {
       if (error !== RETRY_ALONE) throw error
-      await send([item])
-    }
+      return send([item])
+    })
   }
 
   return (item) => (gathering.length === 0 && isAlone() && turns.saves() ? send([item]) : joinOrRetry(item))

@@ -8,7 +8,7 @@ import type { GroupedInsert } from './merge-inserts.ts'
 import { groupInserts, mergeBatches, oldestGeneration } from './merge-inserts.ts'
 import { noted, type OnCommit } from './note-commit.ts'
 import { createTurns, runEach, type Turns } from './turns.ts'
-import type { UnitFactories, UnitFactory } from './unit-of-work.ts'
+import type { Batch, RecordedUnit, TurnChange, UnitFactories, UnitFactory, UnitOfWork } from './unit-of-work.ts'
 import { insertInOrder, unitWithin } from './unit-of-work.ts'
 
 /** The dependencies of unrecorded units. */
@@ -49,31 +49,46 @@ interface Outside {
   readonly onCommit: OnCommit
 }
 
-/** Returns a factory of units that count as recorded, because there is nothing to record. Without `outside`, inserts are changes like others. */
+/** Returns a factory of units. Without `outside`, inserts are changes like others. */
 function factoryIn(storage: Storage, catalog: Catalog, outside?: Outside): UnitFactory {
-  return {
-    begin() {
-      let { generation } = catalog.keys
-      return {
-        storage,
-        isRecorded: true,
-        beginAttempt() {
-          generation = catalog.keys.generation
-        },
-        insert: (batches) =>
-          outside?.insert({ batches, generation }) ??
-          changeIn(storage, catalog, generation, (inner) => insertInOrder(inner, batches)),
-        change: (work) =>
-          noted(
-            outside?.onCommit,
-            changeIn(storage, catalog, generation, (inner) => work(unitWithin(inner))),
-            () => 1,
-          ),
-        changeInTurn: (key, turn) => outside?.turns.run(key, turn, { generation }) ?? turn.alone(),
-        record: async () => {},
-      }
-    },
+  return { begin: () => new UnrecordedUnit(storage, catalog, outside) }
+}
+
+/** A unit that counts as recorded, because there is nothing to record. A class, because each operation makes one, like the units that record. */
+class UnrecordedUnit implements RecordedUnit {
+  readonly storage: Storage
+  readonly isRecorded = true
+  readonly #catalog: Catalog
+  readonly #outside: Outside | undefined
+  #generation: number
+
+  constructor(storage: Storage, catalog: Catalog, outside: Outside | undefined) {
+    this.storage = storage
+    this.#catalog = catalog
+    this.#outside = outside
+    this.#generation = catalog.keys.generation
   }
+
+  beginAttempt(): void {
+    this.#generation = this.#catalog.keys.generation
+  }
+
+  insert(batches: readonly Batch[]): Promise<void> {
+    const generation = this.#generation
+    if (this.#outside !== undefined) return this.#outside.insert({ batches, generation })
+    return changeIn(this.storage, this.#catalog, generation, (inner) => insertInOrder(inner, batches))
+  }
+
+  change<T>(work: (unit: UnitOfWork<Storage>) => Promise<T>): Promise<T> {
+    const changed = changeIn(this.storage, this.#catalog, this.#generation, (inner) => work(unitWithin(inner)))
+    return noted(this.#outside?.onCommit, changed, () => 1)
+  }
+
+  changeInTurn<T>(key: string, turn: TurnChange<T>): Promise<T> {
+    return this.#outside?.turns.run(key, turn, { generation: this.#generation }) ?? turn.alone()
+  }
+
+  async record(): Promise<void> {}
 }
 
 /**

@@ -139,11 +139,11 @@ function createVault<S extends SchemaDefinition, Role extends string>(
   const shared = { barrier, catalog, clock, layout, limits, scheduler, tracing, measuring, log, audit }
   const joined = createJoinedCalls(scheduler)
   const files = createVaultFiles(options, { barrier, catalog, layout, log, contextOf: (caller) => outerContext(caller) })
-  const contextIn = (within: Pick<SessionContext, 'units' | 'lifetime' | 'files' | 'joined'>, caller: Caller): SessionContext => {
-    return { ...shared, ...within, caller, access: accessOf(policy, caller) }
+  const sharedOutside = { ...shared, units: outer, lifetime, files: files.outer, joined }
+  const outerContext = (caller: Caller): SessionContext => contextIn(sharedOutside, caller)
+  const contextIn = (common: Omit<SessionContext, 'caller' | 'access'>, caller: Caller): SessionContext => {
+    return { ...common, caller, access: accessOf(policy, caller) }
   }
-  const outerContext = (caller: Caller): SessionContext =>
-    contextIn({ units: outer, lifetime, files: files.outer, joined }, caller)
   const stopObserving = metrics?.observeCaches(() => [readCachedAccesses(policy), readQueryForms({ layout })])
   const outside = createOutsideCalls(storage, lifetime)
   const credentialPorts = {
@@ -154,10 +154,10 @@ function createVault<S extends SchemaDefinition, Role extends string>(
     contextOf: outerContext,
     outside: outside.run,
   }
-  const within = (units: UnitFactory, calls: Lifetime): VaultInTransaction<S, Role> => ({
-    as: (caller) =>
-      createSession<S>(contextIn({ units, lifetime: calls, files: files.inTransaction, joined: undefined }, parseCaller(caller))),
-  })
+  const within = (units: UnitFactory, calls: Lifetime): VaultInTransaction<S, Role> => {
+    const sharedInside = { ...shared, units, lifetime: calls, files: files.inTransaction, joined: undefined }
+    return { as: (caller) => createSession<S>(contextIn(sharedInside, parseCaller(caller))) }
+  }
   return {
     id,
     accountId,

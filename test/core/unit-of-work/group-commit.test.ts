@@ -1,4 +1,5 @@
 /** Group commit: items of one event-loop turn are committed together, in order, and only a faulty item fails. */
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { describe, expect, it } from 'vitest'
 import { createGroupCommit } from '../../../src/core/unit-of-work/group-commit.ts'
 import { seededRandom } from '../../support/random/seeded-random.ts'
@@ -91,6 +92,24 @@ it('a list does not wait for the list before it', async () => {
   expect(lists).toEqual(['held', 'quick'])
   letGo()
   await waiting
+})
+
+it('an item that is sent alone after its list failed has the asynchronous context of its caller', async () => {
+  const context = new AsyncLocalStorage<string>()
+  const sent: [item: string, caller: string | undefined][] = []
+  const send = createGroupCommit<string>(
+    async ([item = '', ...others]) => {
+      if (others.length > 0) throw OWN_FAULT
+      sent.push([item, context.getStore()])
+    },
+    { scheduler, isAlone: () => false, maxWeight: 10, weightOf: () => 1, retriesAlone: () => true },
+  )
+  await Promise.all(['a', 'b', 'c'].map((caller) => context.run(caller, () => send(caller))))
+  expect(sent).toEqual([
+    ['a', 'a'],
+    ['b', 'b'],
+    ['c', 'c'],
+  ])
 })
 
 it('a list stays within its maximum weight, and a heavier item is sent alone', async () => {
