@@ -91,8 +91,9 @@ function createStorage(database: Database, enclosing: Transaction | undefined): 
     update: (name, patches) => change(() => updateRows(tableNamed(name), patches, undoLog)),
     delete: (name, target) => change(() => deleteRows(tableNamed(name), targetIds(tableNamed(name), target), undoLog)),
 
-    commit: ({ updates, inserts }) =>
+    commit: (changes) =>
       change(() => {
+        const { updates, inserts } = changes
         for (const { table, patches } of updates) assertApplied(updateRows(tableNamed(table), patches, undoLog))
         for (const { table, rows } of inserts) insertRows(tableNamed(table), rows, undoLog)
         return true

@@ -39,6 +39,17 @@ describe('the memory storage', () => {
     expect((await storage.find('notes', EVERY, ALL)).map((row) => row.tag)).toEqual(['inner', 'later', 'beside'])
   })
 
+  it('rejects malformed changes, also those of a commit, and does not throw at the call', async () => {
+    const storage = await prepared()
+    const rejected = [
+      storage.commit(undefined as never),
+      storage.commit({} as never),
+      storage.update('notes', undefined as never),
+    ]
+    for (const { status } of await Promise.allSettled(rejected)) expect(status).toBe('rejected')
+    expect(await storage.commit({ updates: [], inserts: [{ table: 'notes', rows: [{ id: 1, tag: 'later' }] }] })).toBe(true)
+  })
+
   it('has no host transactions to join', () => {
     expect(() => memoryStorage().joinTransaction({})).toThrow(expect.objectContaining({ code: 'invalid_request' }))
   })
