@@ -52,6 +52,8 @@ export async function compareRound(vault: TrialVault, entries: readonly LedgerEn
   }
   for (const login of stored.keys()) if (!known.accounts.has(login)) findings.push(`${login}: stored, but no writer wrote it`)
   await compareCounters(vault, known, findings)
+  const records = await vault.verifyRecords()
+  if (!records.ok) findings.push(`records: ${JSON.stringify(records)}`)
   const trail = await vault.verifyAudit()
   if (!trail.ok) findings.push(`audit trail: ${JSON.stringify(trail.firstFailure)}`)
   return findings
