@@ -5,7 +5,14 @@ import { itHolds } from '../support/laws/it-holds.ts'
 
 itHolds(fileKills)
 
+/** Trials at most. A kill finds a writer out only while it replaces a file, so a trial of a few kills can miss it. */
+const TRIALS = 8
+
 it('a file that was acknowledged and is not stored is found out', async () => {
-  const { failures } = await killFileWriters({ seed: 'early', store: 'folder', acknowledgeEarly: true })
-  expect(failures).toContainEqual(expect.stringContaining('a record has'))
+  const found: string[] = []
+  for (let trial = 0; trial < TRIALS && found.length === 0; trial++) {
+    const { failures } = await killFileWriters({ seed: `early ${trial}`, store: 'folder', acknowledgeEarly: true })
+    found.push(...failures.filter((failure) => failure.includes('a record has')))
+  }
+  expect(found).not.toEqual([])
 }, 120_000)
