@@ -1,6 +1,7 @@
 /** Parses multipart bodies piece by piece, without streams in between: what a piece holds is returned before the next one is asked for. */
 import { Dicer } from '@fastify/busboy'
 import { VaultError } from '../../index.ts'
+import { createDelimiterCheck } from './delimiter-check.ts'
 import { MAX_PART_HEADER_BYTES, MAX_PART_HEADER_LINES, type PartHeader, parsePartHeader } from './part-header.ts'
 
 /** What a body holds, in its order: a part begins, it has data, it ends. */
@@ -41,8 +42,10 @@ export function createMultipartParser(boundary: string): MultipartParser {
     open.push(beginPart(stream))
   })
   const isWhole = endOf(dicer)
+  const checkDelimiters = createDelimiterCheck(boundary)
   return {
     write(piece) {
+      checkDelimiters(piece)
       if (piece.length > 0 && dicer.writable) dicer.write(piece)
       const events = takeEvents(open)
       idleBytes = events.length === 0 ? idleBytes + piece.length : 0

@@ -85,8 +85,6 @@ describe('a body', () => {
         fc.integer({ min: 1, max: 50 }),
         async (at, cutOut, bytes, length) => {
           const changed = Buffer.concat([body.subarray(0, at), bytes, body.subarray(at + cutOut)])
-          // The library forgets the dash of the first delimiter, or takes it for one of the second, as the pieces happen to be.
-          fc.pre(!changed.includes(`--${BOUNDARY}-\r\n--${BOUNDARY}`))
           const outcome = await outcomeOf(multipartRequest(changed))
           if (typeof outcome === 'string') refused++
           expect(await outcomeOf(multipartRequest(cut(changed, length)))).toEqual(outcome)

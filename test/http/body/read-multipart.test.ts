@@ -216,6 +216,20 @@ describe('a malformed body', () => {
     })
   })
 
+  it.each([
+    ['and a header', `\r\n${disposition}\r\n\r\n`],
+    ['and a delimiter', `\r\n--${BOUNDARY}-\r\n`],
+    ['and another byte', TEST_SECRET],
+  ])('has one dash behind a boundary %s, in pieces of any length', async (_, text) => {
+    const body = Buffer.from(`--${BOUNDARY}\r\n${disposition}\r\n\r\nx\r\n--${BOUNDARY}-${text}\r\n--${BOUNDARY}--\r\n`)
+    for (let length = 1; length <= body.length; length++) {
+      expect(await refusalOf(() => readWhole(multipartRequest(cut(body, length)))), `pieces of ${length}`).toEqual({
+        code: 'invalid_request',
+        message: 'A delimiter of the multipart body has one dash behind its boundary. Send none, or two after the last part.',
+      })
+    }
+  })
+
   it('is cut at any byte, and its content never ends as if it were whole', async () => {
     const end = whole.length - 4 // Without the dashes and the line break behind the last boundary.
     for (let length = 0; length <= end + 1; length++) {
