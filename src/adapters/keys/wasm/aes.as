@@ -5,7 +5,8 @@
  * GF(16)[w], where the inverse in the S-box needs lookups in tables of 16 entries only. Such a table fits into one vector register,
  * and a lookup is a shuffle of bytes by bytes (`relaxed_swizzle`) within registers. No address, no branch and no instruction of variable
  * time depends on key or state; loads, stores and loops depend on counts and round numbers only. All indexes are below 16, or have
- * bit 7 set and give 0: that bit means "infinity", 1/0.
+ * bit 7 set and give 0: that bit means "infinity", 1/0. The relaxed form leaves open what others
+ * would give, and there are none.
  *
  * Round keys are in this memory during a call. They are as secret as the key.
  */
