@@ -8,13 +8,22 @@ const TARGET = new URL('../src/adapters/keys/wasm-bytes.ts', import.meta.url)
 /** Pages of 64 KiB the module's memory has, all of its life. `src/adapters/keys/wasm.ts` divides it. */
 const PAGES = 40
 
-/** The compiled module. Sources end in `.as`, so that no tool takes them for TypeScript; the compiler asks for `.ts`. */
-export async function buildWasm(): Promise<Uint8Array> {
+/** The compiled module, and the same as text. */
+interface BuiltWasm {
+  readonly bytes: Uint8Array
+  readonly text: string
+}
+
+/** Compiles the module. Sources end in `.as`, so that no tool takes them for TypeScript; the compiler asks for `.ts`. */
+export async function buildWasm(): Promise<BuiltWasm> {
   const written: Uint8Array[] = []
+  const texts: string[] = []
   const flags = [
     'wasm.ts',
     '--outFile',
     'wasm.wasm',
+    '--textFile',
+    'wasm.wat',
     '-O3',
     '--noAssert',
     '--runtime',
@@ -23,17 +32,21 @@ export async function buildWasm(): Promise<Uint8Array> {
     'abort=',
     '--enable',
     'simd',
+    '--enable',
+    'relaxed-simd',
   ]
   const result = await asc.main([...flags, '--initialMemory', `${PAGES}`, '--maximumMemory', `${PAGES}`], {
     readFile: readSource,
     writeFile: (_name: string, contents: unknown) => {
       if (contents instanceof Uint8Array) written.push(contents)
+      if (typeof contents === 'string') texts.push(contents)
     },
   })
   const [bytes] = written
   if (result.error !== null) throw new Error(`The module does not compile: ${result.stderr.toString()}`)
-  if (bytes === undefined) throw new Error('The compiler wrote no module')
-  return bytes
+  const [text] = texts
+  if (bytes === undefined || text === undefined) throw new Error('The compiler wrote no module')
+  return { bytes, text }
 }
 
 async function readSource(name: string): Promise<string | null> {
@@ -48,7 +61,7 @@ export function renderWasmFile(bytes: Uint8Array): string {
 }
 
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
-  const bytes = await buildWasm()
+  const { bytes } = await buildWasm()
   await writeFile(TARGET, renderWasmFile(bytes))
   console.log(`wasm: ${bytes.length} bytes`)
 }

@@ -3,7 +3,7 @@ import { required } from '../../core/util/at.ts'
 import { freeBytes } from '../../core/util/free-bytes.ts'
 import { type Slab, slabStart } from '../../core/util/slab.ts'
 import { type BlockCipher, createBlockCipher } from './block-cipher.ts'
-import { CAPACITY, getWasm, MAX_BATCH_ITEMS, REGION, type WasmModule } from './wasm.ts'
+import { CAPACITY, getWasm, HASH_TABLE_BYTES, MAX_BATCH_ITEMS, REGION, type WasmModule } from './wasm.ts'
 import { type GcmKey, HALF_BYTES, TAG_BYTES } from './xaes-key.ts'
 
 /** Maximum number of bytes that a message needs in a region besides plaintext and prefix: IV, tag, padding, tag counter. */
@@ -78,6 +78,7 @@ function sealChunk(module: WasmModule, key: GcmKey, batch: SealBatch, from: numb
   const streamBytes = calls.writeCounters(REGION.ivs, HALF_BYTES, 0, REGION.lengths, count, REGION.blocks)
   encryptBlocks(module, key, streamBytes)
   const end = calls.sealBodies(
+    REGION.hashTables,
     REGION.blocks,
     REGION.input,
     REGION.lengths,
@@ -138,7 +139,7 @@ export function openSingle(key: GcmKey, { body, prefixBytes, associatedData, aad
   module.lengths[0] = length
   const streamBytes = calls.writeCounters(input + prefixBytes, overhead, 1, lengths, 1, blocks)
   encryptBlocks(module, key, streamBytes)
-  calls.openBodies(blocks, input, prefixBytes, lengths, 1, REGION.associatedData, aadBytes, flags, output)
+  calls.openBodies(REGION.hashTables, blocks, input, prefixBytes, lengths, 1, REGION.associatedData, aadBytes, flags, output)
   let plaintext: Uint8Array | undefined
   if (memory[flags] === 1) {
     plaintext = new Uint8Array(length)
@@ -159,6 +160,7 @@ function openChunk(module: WasmModule, key: GcmKey, batch: OpenBatch, items: rea
   const streamBytes = calls.writeCounters(REGION.input + prefixBytes, stride, 1, REGION.lengths, count, REGION.blocks)
   encryptBlocks(module, key, streamBytes)
   calls.openBodies(
+    REGION.hashTables,
     REGION.blocks,
     REGION.input,
     prefixBytes,
@@ -239,13 +241,11 @@ function platformCipher(key: GcmKey, blocks: number): BlockCipher | undefined {
 }
 
 function useKey(module: WasmModule, key: GcmKey): void {
-  module.memory.set(key.hashKey, REGION.hashKey)
-  module.calls.useHashKey(REGION.hashKey)
+  module.memory.set(key.hashTables, REGION.hashTables)
 }
 
 function forgetKey(module: WasmModule): void {
-  module.calls.wipe(REGION.hashKey, 16)
-  module.calls.forgetHashKey()
+  module.calls.wipe(REGION.hashTables, HASH_TABLE_BYTES)
 }
 
 /** Returns the length of associated data, padded to whole blocks, in bytes. */

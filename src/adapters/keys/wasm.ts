@@ -14,13 +14,14 @@ const SLACK = 64
  * digests and pointers share all regions, but never at the same time.
  */
 export const REGION = {
-  hashKey: 4 * KIB,
-  prefix: 4 * KIB + 64,
-  fixed: 4 * KIB + 512,
-  subkeys: 4 * KIB + 576,
-  running: 5 * KIB,
+  /** The tables of a hash key, wiped at the end of each call. */
+  hashTables: 4 * KIB,
+  prefix: 5 * KIB,
+  fixed: 5 * KIB + 512,
+  subkeys: 5 * KIB + 576,
+  running: 6 * KIB,
   /** Round keys, wiped at the end of each call. */
-  schedule: 6 * KIB,
+  schedule: 7 * KIB,
   lengths: 8 * KIB,
   /** One byte for each item; for digests the order of the items, which extends over the IVs. */
   flags: 8 * KIB + 4 * MAX_BATCH_ITEMS,
@@ -31,8 +32,11 @@ export const REGION = {
   output: 1792 * KIB,
 } as const
 
-/** Length in bytes of a derived key as the module computes it: the key, its round keys, its GHASH key. */
-export const DERIVED_KEY_BYTES = 32 + 240 + 16
+/** Length in bytes of the tables of a GHASH key. */
+export const HASH_TABLE_BYTES = 16 * 64
+
+/** Length in bytes of a derived key as the module computes it: the key, its round keys, its GHASH key, the tables of that. */
+export const DERIVED_KEY_BYTES = 32 + 240 + 16 + HASH_TABLE_BYTES
 
 /** Usable bytes of the region for the prefix, and of each large region. */
 export const CAPACITY = { prefix: 384, large: 768 * KIB - SLACK } as const
@@ -42,10 +46,10 @@ interface WasmCalls {
   readonly memory: { readonly buffer: ArrayBuffer }
   expandKey(key: number, schedule: number): void
   encryptBlocks(schedule: number, blocks: number, count: number): void
-  useHashKey(offset: number): void
-  forgetHashKey(): void
+  fillHashTables(hashKey: number, tables: number): void
   writeCounters(ivs: number, stride: number, inBodies: number, lengths: number, count: number, out: number): number
   sealBodies(
+    tables: number,
     stream: number,
     plain: number,
     lengths: number,
@@ -58,6 +62,7 @@ interface WasmCalls {
     out: number,
   ): number
   openBodies(
+    tables: number,
     stream: number,
     bodies: number,
     prefixBytes: number,
@@ -153,9 +158,7 @@ export function getWasm(): WasmModule {
 }
 
 function startWasm(): WasmModule {
-  const bytes = Buffer.from(wasmBytes, 'base64')
-  assertSupported(bytes)
-  const module = new WebAssembly.Module(bytes)
+  const module = new WebAssembly.Module(supportedBytes())
   const { exports } = new WebAssembly.Instance(module)
   // The cast is safe: the bytes are built from wasm/wasm.as, and a test rebuilds them.
   const calls = exports as WasmCalls
@@ -171,9 +174,29 @@ function startWasm(): WasmModule {
   }
 }
 
-/** Throws `failed_precondition` on a runtime that cannot compile the module. */
-function assertSupported(bytes: Uint8Array): void {
-  if (typeof WebAssembly === 'object' && WebAssembly.validate(bytes)) return
+/** The opcode of `i8x16.relaxed_swizzle`, and the one of `i8x16.swizzle` in as many bytes: a number of WebAssembly can be longer than it needs. */
+const RELAXED_SWIZZLE = [0xfd, 0x80, 0x02] as const
+const SWIZZLE = [0xfd, 0x8e, 0x00] as const
+
+/** Returns the module with each relaxed swizzle replaced by a plain one. A test shows that no other bytes of the module look like the opcode. */
+export function withoutRelaxed(bytes: Buffer): Buffer {
+  const plain = Buffer.from(bytes)
+  const opcode = Uint8Array.from(RELAXED_SWIZZLE)
+  for (let at = plain.indexOf(opcode); at >= 0; at = plain.indexOf(opcode, at)) plain.set(SWIZZLE, at)
+  return plain
+}
+
+/**
+ * Returns the module in a form that the runtime compiles. Where it has no relaxed SIMD, look-ups take one instruction more. Throws
+ * `failed_precondition` where it has no SIMD.
+ */
+function supportedBytes(): Uint8Array {
+  const bytes = Buffer.from(wasmBytes, 'base64')
+  if (typeof WebAssembly === 'object') {
+    if (WebAssembly.validate(bytes)) return bytes
+    const plain = withoutRelaxed(bytes)
+    if (WebAssembly.validate(plain)) return plain
+  }
   throw new VaultError(
     'failed_precondition',
     'The keys need WebAssembly with SIMD (128-bit), which this runtime or processor does not have, or which an option of the runtime turns off. ' +
@@ -183,6 +206,5 @@ function assertSupported(bytes: Uint8Array): void {
 
 /** Overwrites all regions, when a key ring is closed. Each call wipes what it wrote; this covers a call that threw. */
 export function wipeWasm(): void {
-  started?.calls.wipe(REGION.hashKey, started.memory.length - REGION.hashKey)
-  started?.calls.forgetHashKey()
+  started?.calls.wipe(REGION.hashTables, started.memory.length - REGION.hashTables)
 }

@@ -11,7 +11,7 @@ export const TAG_BYTES = 16
 /** Length in bytes of what the short form stores of a first half. The other bytes of the half are zero. */
 export const SHORT_HALF_BYTES = 6
 
-/** Maximum number of derived keys cached for one key: at most 0.3 MB, and as many ciphers of the platform. Each epoch of each writing process has a key. */
+/** Maximum number of derived keys cached for one key: at most 0.6 MB, and as many ciphers of the platform. Each epoch of each writing process has a key. */
 export const MAX_DERIVED = 256
 
 const SECRET_BYTES = 32
@@ -19,6 +19,7 @@ const BLOCK = 16
 /** The parts of a derived key, one after the other, as the module computes them. */
 const SCHEDULE_AT = SECRET_BYTES
 const HASH_KEY_AT = SCHEDULE_AT + SCHEDULE_BYTES
+const TABLES_AT = HASH_KEY_AT + BLOCK
 
 /** A derived key, in the forms that the platform's AES-GCM and the module need. */
 export interface GcmKey {
@@ -27,8 +28,8 @@ export interface GcmKey {
   readonly secret: Uint8Array
   /** The round keys, for blocks inside the module. */
   readonly schedule: Uint8Array
-  /** AES(0): the key of GHASH. */
-  readonly hashKey: Uint8Array
+  /** The tables of AES(0), the key of GHASH. */
+  readonly hashTables: Uint8Array
   /** The platform's cipher, created when the key has encrypted enough blocks to be worth it. */
   cipher: BlockCipher | undefined
   /** Number of blocks of long calls that the module encrypted with this key. */
@@ -134,6 +135,7 @@ function readGcmKey(reused: GcmKey | undefined): GcmKey {
   calls.wipe(blocks + HASH_KEY_AT, BLOCK)
   calls.expandKey(blocks, blocks + SCHEDULE_AT)
   calls.encryptBlocks(blocks + SCHEDULE_AT, blocks + HASH_KEY_AT, 1)
+  calls.fillHashTables(blocks + HASH_KEY_AT, blocks + TABLES_AT)
   const key = reused ?? emptyGcmKey()
   key.bytes.set(derived)
   calls.wipe(blocks, DERIVED_KEY_BYTES)
@@ -147,7 +149,7 @@ function emptyGcmKey(): GcmKey {
     bytes,
     secret: bytes.subarray(0, SECRET_BYTES),
     schedule: bytes.subarray(SCHEDULE_AT, HASH_KEY_AT),
-    hashKey: bytes.subarray(HASH_KEY_AT),
+    hashTables: bytes.subarray(TABLES_AT),
     cipher: undefined,
     moduleBlocks: 0,
   }

@@ -9,7 +9,7 @@ import { allOf, columnsOf, splitConjuncts } from '../expressions/columns-of.ts'
 import type { Condition, ValueOf } from '../expressions/condition.ts'
 import { compileSuspending } from '../expressions/evaluate-condition.ts'
 import { MAX_UTF8_BYTES } from '../expressions/utf8-match.ts'
-import { createColumnTest } from '../expressions/utf8-test.ts'
+import { type ColumnTest, createColumnTest } from '../expressions/utf8-test.ts'
 import type { Row } from '../ports/storage.ts'
 import { compiledConditions } from '../row-access/evaluate-access.ts'
 import type { Column, Table } from '../schema/layout.ts'
@@ -51,8 +51,7 @@ export function createResidualFilter(barrier: Barrier, plan: SourcePlan): Residu
   for (const condition of splitConjuncts(plan.residual)) (isOnPlain(condition) ? onPlain : onOpened).push(condition)
   const passesPlain = createTest(onPlain)
   const passesOpened = createTest(onOpened)
-  const [only, ...others] = onOpened
-  const onBytes = only !== undefined && others.length === 0 ? createColumnTest(only) : undefined
+  const testOnBytes = createBytesTest(onOpened)
   const evaluator = createRowEvaluator(plan)
   const filtersOpened = plan.isConditional || onOpened.length > 0
   const columns = passesOpened.columns.concat(plan.isConditional ? plan.source.access.conditionColumns : [], plan.projected)
@@ -77,6 +76,7 @@ export function createResidualFilter(barrier: Barrier, plan: SourcePlan): Residu
     if (opened === undefined) return 0
     const publicIds = readsIds ? encodeRecordIds(barrier.ring, plan.source.table, opened.ids) : []
     const { length } = opened.ids
+    const onBytes = testOnBytes(length)
     let index = 0
     const cellOf: ValueOf = ({ column }) => (column === undefined ? required(publicIds[index]) : opened.value(column))
     const passes = (): boolean => {
@@ -101,6 +101,21 @@ export function createResidualFilter(barrier: Barrier, plan: SourcePlan): Residu
   const physical = physicalOf(passesPlain.columns.concat(columns))
   const readsOnlyBodies = physical.length === 1 && physical[0] === BODY && !evaluator.isOnPlain && passesPlain.isAlwaysTrue
   return { columns: physical, readsOnlyBodies, each }
+}
+
+/** Rows from which making a test of bytes costs less than making the texts of the rows. A look-up by digest mostly finds one. */
+const MIN_TESTED_ROWS = 8
+
+/** Returns what returns the test of bytes for so many rows; undefined if they are few, or if there is none. It is made once. */
+function createBytesTest(conditions: readonly Condition[]): (rows: number) => ColumnTest | undefined {
+  const [only] = conditions
+  if (only === undefined || conditions.length > 1) return () => undefined
+  let made: { readonly test: ColumnTest | undefined } | undefined
+  return (rows) => {
+    if (rows < MIN_TESTED_ROWS) return undefined
+    made ??= { test: createColumnTest(only) }
+    return made.test
+  }
 }
 
 /** The physical columns that contain these values: the body for all sealed columns. */

@@ -7,7 +7,7 @@ import { expandKey } from '../../../src/adapters/keys/block-cipher.ts'
 import { deriveKey } from '../../../src/adapters/keys/derive-key.ts'
 import { keyRingFactory } from '../../../src/adapters/keys/key-ring-factory.ts'
 import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
-import { getWasm, REGION } from '../../../src/adapters/keys/wasm.ts'
+import { getWasm, HASH_TABLE_BYTES, REGION } from '../../../src/adapters/keys/wasm.ts'
 import { createXaesKey } from '../../../src/adapters/keys/xaes-key.ts'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import { isVaultError } from '../../../src/core/errors.ts'
@@ -157,7 +157,7 @@ it('the test finds a key that is in the pool', async () => {
 it('the module holds nothing secret after short and long lists of every kind', () => {
   const ring = keyRingFactory.createRing('v1', [{ version: 1, key: random.bytes(32) }])
   const { calls, memory } = getWasm()
-  calls.wipe(REGION.hashKey, memory.length - REGION.hashKey)
+  calls.wipe(REGION.hashTables, memory.length - REGION.hashTables)
   const words = Uint32Array.from({ length: 100 * 4 }, (_, i) => 0x1234_0000 + i)
   const inputs = Array.from({ length: 100 }, () => random.bytes(100))
   ring.decryptPointers(1, ring.encryptPointers(1, words))
@@ -165,7 +165,7 @@ it('the module holds nothing secret after short and long lists of every kind', (
   ring.digest(1, 'scope', toSlab(inputs))
   ring.digest(1, 'scope', toSlab(inputs.slice(0, 1)))
   for (const [name, start, end] of [
-    ['the hash key to the subkeys', REGION.hashKey, REGION.running],
+    ['the tables of the hash key to the subkeys', REGION.hashTables, REGION.running],
     ['the round keys', REGION.schedule, REGION.lengths],
     ['input, blocks and output', REGION.input, memory.length],
   ] as const) {
@@ -176,24 +176,33 @@ it('the module holds nothing secret after short and long lists of every kind', (
   }
 })
 
-it('the module holds no hash key, nor its tables, after bodies were sealed and opened', () => {
+it('the module holds no hash key, nor its tables, after a key was derived and bodies were sealed and opened', () => {
   const ring = keyRingFactory.createRing('v1', [{ version: 1, key: random.bytes(32) }])
   const { calls, memory } = getWasm()
-  calls.forgetHashKey()
-  const placed = (): Buffer => Buffer.from(memory.subarray(0, REGION.hashKey))
+  const placed = (): Buffer => Buffer.from(memory.subarray(0, REGION.hashTables))
   const constants = placed()
-  memory.set(random.bytes(16), REGION.hashKey)
-  calls.useHashKey(REGION.hashKey)
-  // The control: the tables are among what the compiler placed in memory.
-  expect(placed().equals(constants)).toBe(false)
-  calls.forgetHashKey()
+  const tables = (): Buffer => memory.subarray(REGION.hashTables, REGION.hashTables + HASH_TABLE_BYTES)
+  memory.set(random.bytes(16), REGION.input)
+  calls.fillHashTables(REGION.input, REGION.hashTables)
+  // The control: the tables fill their region.
+  expect(
+    tables()
+      .subarray(-64)
+      .some((byte) => byte !== 0),
+  ).toBe(true)
+  calls.wipe(REGION.input, 16)
+  calls.wipe(REGION.hashTables, HASH_TABLE_BYTES)
   for (const count of [1, 2, 100]) {
     const associatedData = random.bytes(count * 32)
     const bodies = ring.seal('record', HEADER, toSlab(Array.from({ length: count }, () => random.bytes(100))), associatedData)
     ring.open('record', HEADER.length, new Uint16Array(count).fill(1), bodies, associatedData)
     expect(placed().equals(constants), `${count} bodies`).toBe(true)
     expect(
-      memory.subarray(REGION.hashKey, REGION.prefix).every((byte) => byte === 0),
+      tables().every((byte) => byte === 0),
+      `${count} bodies`,
+    ).toBe(true)
+    expect(
+      memory.subarray(REGION.blocks, REGION.output).every((byte) => byte === 0),
       `${count} bodies`,
     ).toBe(true)
   }
@@ -222,7 +231,7 @@ it('a closed ring has wiped its keys and the module, and every method throws', (
   for (const call of calls) expect(codeOf(call)).toBe('failed_precondition')
   expect(
     getWasm()
-      .memory.subarray(REGION.hashKey)
+      .memory.subarray(REGION.hashTables)
       .some((byte) => byte !== 0),
   ).toBe(false)
 })

@@ -343,7 +343,7 @@ it('no plaintext is left in the memory of the module after sealing, opening and 
   expect(memory.includes(Buffer.from(mark.subarray(0, 16)))).toBe(false)
   expect(memory.includes(Buffer.from(words.buffer))).toBe(false)
   expect(memory.subarray(REGION.schedule, REGION.lengths).every((byte) => byte === 0)).toBe(true)
-  expect(memory.subarray(REGION.hashKey, REGION.hashKey + 16).every((byte) => byte === 0)).toBe(true)
+  expect(memory.subarray(REGION.hashTables, REGION.prefix).every((byte) => byte === 0)).toBe(true)
 })
 
 it('empty lists return empty lists', () => {

@@ -9,15 +9,15 @@ it('a derived key is cached, and derived again with an equal result after many o
   const key = createXaesKey(random.bytes(32))
   const half = random.bytes(12)
   const first = key.derive(half, 0)
-  const parts = [first.secret, first.schedule, first.hashKey].map(toHex)
+  const parts = [first.secret, first.schedule, first.hashTables].map(toHex)
   key.derive(random.bytes(12), 0)
   expect(key.derive(half, 0)).toBe(first)
   for (let i = 0; i < 300; i++) key.derive(random.bytes(12), 0)
   const again = key.derive(half, 0)
-  expect([again.secret, again.schedule, again.hashKey].map(toHex)).toEqual(parts)
+  expect([again.secret, again.schedule, again.hashTables].map(toHex)).toEqual(parts)
   const own = key.deriveOwn(half)
   expect(own.bytes).not.toBe(again.bytes)
-  expect([own.secret, own.schedule, own.hashKey].map(toHex)).toEqual(parts)
+  expect([own.secret, own.schedule, own.hashTables].map(toHex)).toEqual(parts)
 })
 
 it('2,000 derived keys use the memory of MAX_DERIVED, and a closed key leaves none of it', () => {

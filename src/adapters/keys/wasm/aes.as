@@ -3,9 +3,10 @@
  *
  * Method: Mike Hamburg, "Accelerating AES with Vector Permute Instructions", CHES 2009. The state is in the tower field
  * GF(16)[w], where the inverse in the S-box needs lookups in tables of 16 entries only. Such a table fits into one vector register,
- * and a lookup is a shuffle of bytes by bytes (`swizzle`) within registers. No address, no branch and no instruction of variable
+ * and a lookup is a shuffle of bytes by bytes (`relaxed_swizzle`) within registers. No address, no branch and no instruction of variable
  * time depends on key or state; loads, stores and loops depend on counts and round numbers only. All indexes are below 16, or have
- * bit 7 set and give 0: that bit means "infinity", 1/0.
+ * bit 7 set and give 0: that bit means "infinity", 1/0. The relaxed form leaves open what others
+ * would give, and there are none.
  *
  * Round keys are in this memory during a call. They are as secret as the key.
  */
@@ -125,7 +126,7 @@ function highNibbles(bytes: v128): v128 {
 /** Sum of two look-ups: a map from two nibbles of each byte to a byte. */
 @inline
 function look(first: usize, u: v128, second: usize, v: v128): v128 {
-  return v128.xor(v128.swizzle(v128.load(first), u), v128.swizzle(v128.load(second), v))
+  return v128.xor(i8x16.relaxed_swizzle(v128.load(first), u), i8x16.relaxed_swizzle(v128.load(second), v))
 }
 
 /** Bytes of the AES field to bytes of the tower. */
@@ -138,16 +139,16 @@ function enter(bytes: v128): v128 {
 @inline
 function firstHalf(low: v128, high: v128): v128 {
   const inverse = v128.load(INVERSE)
-  const share = v128.xor(v128.swizzle(inverse, high), v128.swizzle(v128.load(A_OVER), low))
-  return v128.xor(v128.swizzle(inverse, share), v128.xor(low, high))
+  const share = v128.xor(i8x16.relaxed_swizzle(inverse, high), i8x16.relaxed_swizzle(v128.load(A_OVER), low))
+  return v128.xor(i8x16.relaxed_swizzle(inverse, share), v128.xor(low, high))
 }
 
 /** 1/v of `prepareAes`: i + 1/(1/j + A/k). */
 @inline
 function secondHalf(low: v128, high: v128): v128 {
   const inverse = v128.load(INVERSE)
-  const share = v128.xor(v128.swizzle(inverse, v128.xor(low, high)), v128.swizzle(v128.load(A_OVER), low))
-  return v128.xor(v128.swizzle(inverse, share), high)
+  const share = v128.xor(i8x16.relaxed_swizzle(inverse, v128.xor(low, high)), i8x16.relaxed_swizzle(v128.load(A_OVER), low))
+  return v128.xor(i8x16.relaxed_swizzle(inverse, share), high)
 }
 
 /** SubBytes, ShiftRows, MixColumns and AddRoundKey, within the tower. */
@@ -160,9 +161,9 @@ function round(state: v128, key: usize): v128 {
   const once = look(ONCE_FIRST, u, ONCE_SECOND, v)
   const twice = look(TWICE_FIRST, u, TWICE_SECOND, v)
   // Each column becomes 2 x itself + 3 x the one turned by a row + the two turned further.
-  const near = v128.xor(v128.swizzle(twice, v128.load(ROWS)), v128.load(key))
-  const next = v128.swizzle(v128.xor(once, twice), v128.load(ROWS_1))
-  const far = v128.xor(v128.swizzle(once, v128.load(ROWS_2)), v128.swizzle(once, v128.load(ROWS_3)))
+  const near = v128.xor(i8x16.relaxed_swizzle(twice, v128.load(ROWS)), v128.load(key))
+  const next = i8x16.relaxed_swizzle(v128.xor(once, twice), v128.load(ROWS_1))
+  const far = v128.xor(i8x16.relaxed_swizzle(once, v128.load(ROWS_2)), i8x16.relaxed_swizzle(once, v128.load(ROWS_3)))
   return v128.xor(v128.xor(near, next), far)
 }
 
@@ -177,7 +178,7 @@ function leave(state: v128): v128 {
 /** The last round: SubBytes, ShiftRows, AddRoundKey. */
 @inline
 function lastRound(state: v128, key: usize): v128 {
-  return v128.xor(v128.swizzle(leave(state), v128.load(ROWS)), v128.load(key))
+  return v128.xor(i8x16.relaxed_swizzle(leave(state), v128.load(ROWS)), v128.load(key))
 }
 
 /** Encrypts `count` blocks in place, two at a time: one alone would leave a third of the processor idle. */

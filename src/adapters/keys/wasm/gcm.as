@@ -1,5 +1,5 @@
 /** AES-GCM of many short messages, except AES itself, whose blocks the host computes. IVs have 96 bits. */
-import { absorb } from './ghash'
+import { absorb, absorbTwo } from './ghash'
 
 /**
  * Writes the counter blocks of `count` messages, the one for the tag first. The next IV is `stride` bytes further, plus the
@@ -30,13 +30,22 @@ function keepHalf(word: u64, rest: i32): u64 {
   return rest >= 8 ? word : word & ((<u64>1 << (<u64>rest * 8)) - 1)
 }
 
+/** Returns the length of a text padded to whole blocks, in bytes. */
+@inline
+function wholeBlocks(length: u32): usize {
+  return <usize>((length + 15) & ~15)
+}
+
 /** Returns the hash of the associated data of one message, which is padded to whole blocks. */
 @inline
-function hashContext(context: usize, contextBytes: u32): v128 {
+function hashContext(tables: usize, context: usize, contextBytes: u32): v128 {
   let hash = i64x2.splat(0)
-  const end = context + ((contextBytes + 15) & ~15)
-  for (let at = context; at < end; at += 16) hash = absorb(hash, v128.load(at))
-  return hash
+  let rest = <i32>wholeBlocks(contextBytes)
+  for (; rest > 16; rest -= 32) {
+    hash = absorbTwo(tables, hash, v128.load(context), v128.load(context, 16))
+    context += 32
+  }
+  return rest > 0 ? absorb(tables, hash, v128.load(context)) : hash
 }
 
 @inline
@@ -50,33 +59,36 @@ function keepBytes(block: v128, rest: i32): v128 {
   return toBlock(keepHalf(i64x2.extract_lane(block, 0), rest), keepHalf(i64x2.extract_lane(block, 1), max(rest - 8, 0)))
 }
 
-/** Adds the key stream to one message. Returns the hash with its ciphertext: the output when sealing, the input when opening. */
+/**
+ * Adds the key stream to one message, whose first block masks the tag. Returns the tag. The hash has the ciphertext, which is the output
+ * when sealing and the input when opening, and ends with both lengths in bits.
+ */
 @inline
-function cipherText(hash: v128, stream: usize, from: usize, to: usize, length: u32, sealing: bool): v128 {
-  for (let rest = <i32>length; rest > 0; rest -= 16) {
-    const input = v128.load(from)
-    const output = v128.xor(input, v128.load(stream))
-    v128.store(to, output)
-    const ciphertext = sealing ? output : input
-    hash = absorb(hash, rest < 16 ? keepBytes(ciphertext, rest) : ciphertext)
-    stream += 16
-    from += 16
-    to += 16
-  }
-  return hash
-}
-
-/** Returns the tag: the hash with the lengths at its end, in bits, masked by the first block of the key stream. */
-@inline
-function tagOf(hash: v128, contextBytes: u32, length: u32, stream: usize): v128 {
+function cipherText(
+  tables: usize, context: usize, contextBytes: u32, stream: usize, from: usize, to: usize, length: u32, sealing: bool,
+): v128 {
+  let hash = hashContext(tables, context, contextBytes)
+  const mask = v128.load(stream)
   const lengths = toBlock(bswap<u64>(<u64>contextBytes * 8), bswap<u64>(<u64>length * 8))
-  return v128.xor(absorb(hash, lengths), v128.load(stream))
-}
-
-/** Returns the length of a text padded to whole blocks, in bytes. */
-@inline
-function wholeBlocks(length: u32): usize {
-  return <usize>((length + 15) & ~15)
+  let rest = <i32>length
+  for (; rest > 16; rest -= 32) {
+    const one = v128.load(from)
+    const two = v128.load(from, 16)
+    const oneOut = v128.xor(one, v128.load(stream, 16))
+    const twoOut = v128.xor(two, v128.load(stream, 32))
+    v128.store(to, oneOut)
+    v128.store(to, twoOut, 16)
+    const last = sealing ? twoOut : two
+    hash = absorbTwo(tables, hash, sealing ? oneOut : one, rest < 32 ? keepBytes(last, rest - 16) : last)
+    stream += 32
+    from += 32
+    to += 32
+  }
+  if (rest <= 0) return v128.xor(absorb(tables, hash, lengths), mask)
+  const one = v128.load(from)
+  const oneOut = v128.xor(one, v128.load(stream, 16))
+  v128.store(to, oneOut)
+  return v128.xor(absorbTwo(tables, hash, keepBytes(sealing ? oneOut : one, rest), lengths), mask)
 }
 
 /**
@@ -85,7 +97,7 @@ function wholeBlocks(length: u32): usize {
  * past the end. Returns the end.
  */
 export function sealBodies(
-  stream: usize, plain: usize, lengths: usize, count: i32, contexts: usize, contextBytes: u32,
+  tables: usize, stream: usize, plain: usize, lengths: usize, count: i32, contexts: usize, contextBytes: u32,
   prefix: usize, prefixBytes: usize, ivs: usize, out: usize,
 ): usize {
   for (let i = 0; i < count; i++) {
@@ -95,9 +107,9 @@ export function sealBodies(
     store<u64>(out, load<u64>(ivs))
     store<u32>(out, load<u32>(ivs, 8), 8)
     out += 12
-    const hash = cipherText(hashContext(contexts, contextBytes), stream + 16, plain, out, length, true)
+    const tag = cipherText(tables, contexts, contextBytes, stream, plain, out, length, true)
     out += length
-    v128.store(out, tagOf(hash, contextBytes, length, stream))
+    v128.store(out, tag)
     out += 16
     stream += 16 + wholeBlocks(length)
     plain += length
@@ -113,15 +125,15 @@ export function sealBodies(
  * zeros and sets `opened` to 0. Tags are compared whole. Can write up to 16 bytes past the end.
  */
 export function openBodies(
-  stream: usize, bodies: usize, prefixBytes: usize, lengths: usize, count: i32, contexts: usize, contextBytes: u32,
+  tables: usize, stream: usize, bodies: usize, prefixBytes: usize, lengths: usize, count: i32, contexts: usize, contextBytes: u32,
   opened: usize, plain: usize,
 ): void {
   for (let i = 0; i < count; i++) {
     const length = load<u32>(lengths)
     bodies += prefixBytes + 12
-    const hash = cipherText(hashContext(contexts, contextBytes), stream + 16, bodies, plain, length, false)
+    const tag = cipherText(tables, contexts, contextBytes, stream, bodies, plain, length, false)
     bodies += length
-    const forged = v128.any_true(v128.xor(tagOf(hash, contextBytes, length, stream), v128.load(bodies)))
+    const forged = v128.any_true(v128.xor(tag, v128.load(bodies)))
     store<u8>(opened, forged ? 0 : 1)
     if (forged) memory.fill(plain, 0, length)
     bodies += 16

@@ -2,17 +2,23 @@
  * GHASH (SP 800-38D, section 6.4) in constant time, by tables of the hash key H that fit into vector registers.
  *
  * Method: the product of a block and H is the sum of the products of its bytes. Byte k of the product of one byte and H, reduced,
- * depends on two nibbles only: a table of 16 bytes for each. One shuffle of bytes by bytes (`swizzle`) looks it up for all bytes of a
- * block at once. So 32 tables in 16 pairs are enough. No address, no branch and no instruction of variable time depends on H or on
- * data: tables are always read in the same order, and all indexes are below 16.
+ * depends on two nibbles only: a table of 16 bytes for each. One shuffle of bytes by bytes (`relaxed_swizzle`) looks it up for all bytes of a
+ * block at once. So 32 tables are enough. Two blocks are multiplied at once, the first one by the square of H, which has as many
+ * tables of its own: what brings the bytes to their places, and the reduction, are then needed once for both. No address, no branch and no
+ * instruction of variable time depends on H or on data: tables are always read in the same order, and all indexes are below 16.
  *
  * Bits have the order of GCM: the most significant bit of the first byte is the coefficient of x^0, so byte i has weight x^(8i).
  */
 
-/** A pair of tables for each byte of a product: for the first nibble of the factor, and for the second. As secret as the hash key. */
-const TABLES: usize = memory.data(16 * 32, 16)
-const PAIR: usize = 32
-/** The hash key, multiplied by 1, x, x^2 and so on to x^7. */
+/**
+ * Tables of one byte of a product: for the first and the second nibble of the factor of the square of H, and for those of the factor of H.
+ * All of them, HASH_TABLE_BYTES of the host, are as secret as the hash key.
+ */
+const SET: usize = 64
+/** Where the tables of H begin in a set. */
+const SECOND: usize = 32
+const PRODUCT_BYTES: usize = 16
+/** A factor, multiplied by 1, x, x^2 and so on to x^7. Wiped after use. */
 const POWERS: usize = memory.data(8 * 16, 16)
 /** Bytes of a nibble's product by 1 + x + x^2 + x^7, to which x^128 is reduced. The last three bits of the nibble reach the next byte. */
 const SAME_FIRST: usize = memory.data<u8>([0, 28, 56, 36, 112, 108, 72, 84, 225, 253, 217, 197, 145, 141, 169, 181], 16)
@@ -37,10 +43,10 @@ function tableOf(at: usize): v128 {
   )
 }
 
-/** Reads the hash key, AES(0), from memory, and fills the tables. */
-export function useHashKey(at: usize): void {
-  let first = bswap<u64>(load<u64>(at))
-  let last = bswap<u64>(load<u64>(at, 8))
+/** Fills one half of the tables: those of products with this factor. */
+function fillTables(factor: v128, tables: usize): void {
+  let first = bswap<u64>(i64x2.extract_lane(factor, 0))
+  let last = bswap<u64>(i64x2.extract_lane(factor, 1))
   for (let power = POWERS; power < POWERS + 16 * 8; power += 16) {
     store<u64>(power, bswap<u64>(first))
     store<u64>(power, bswap<u64>(last), 8)
@@ -49,16 +55,19 @@ export function useHashKey(at: usize): void {
     last = (last >> 1) | (first << 63)
     first = (first >> 1) ^ over
   }
-  for (let k: usize = 0; k < 16; k++) {
-    v128.store(TABLES + PAIR * k, tableOf(POWERS + k))
-    v128.store(TABLES + PAIR * k, tableOf(POWERS + 64 + k), 16)
+  for (let k: usize = 0; k < PRODUCT_BYTES; k++) {
+    v128.store(tables + SET * k, tableOf(POWERS + k))
+    v128.store(tables + SET * k, tableOf(POWERS + 64 + k), 16)
   }
+  memory.fill(POWERS, 0, 8 * 16)
 }
 
-/** Forgets the hash key. */
-export function forgetHashKey(): void {
-  memory.fill(TABLES, 0, 16 * PAIR)
-  memory.fill(POWERS, 0, 8 * 16)
+/** Fills the tables of a hash key, AES(0). */
+export function fillHashTables(key: usize, tables: usize): void {
+  memory.fill(tables, 0, SET * PRODUCT_BYTES)
+  const factor = v128.load(key)
+  fillTables(factor, tables + SECOND)
+  fillTables(absorb(tables, i64x2.splat(0), factor), tables)
 }
 
 @inline
@@ -74,66 +83,85 @@ function secondNibbles(bytes: v128): v128 {
 /** Sum of two look-ups: a map from two nibbles of each byte to a byte. */
 @inline
 function look(first: usize, firsts: v128, second: usize, seconds: v128): v128 {
-  return v128.xor(v128.swizzle(v128.load(first), firsts), v128.swizzle(v128.load(second), seconds))
+  return v128.xor(i8x16.relaxed_swizzle(v128.load(first), firsts), i8x16.relaxed_swizzle(v128.load(second), seconds))
 }
 
-/** Returns the hash after one more block: the product of their sum and H, modulo x^128 + x^7 + x^2 + x + 1. */
-export function absorb(hash: v128, block: v128): v128 {
-  const factor = v128.xor(hash, block)
-  const first = firstNibbles(factor)
-  const second = secondNibbles(factor)
-  const zero = i64x2.splat(0)
-  let v = look(TABLES, first, TABLES + 16, second)
-  let low = v
-  let high = zero
-  v = look(TABLES + PAIR * 1, first, TABLES + PAIR * 1 + 16, second)
-  low = v128.xor(low, v128.shuffle<i8>(zero, v, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30))
-  high = v128.xor(high, v128.shuffle<i8>(v, zero, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30))
-  v = look(TABLES + PAIR * 2, first, TABLES + PAIR * 2 + 16, second)
-  low = v128.xor(low, v128.shuffle<i8>(zero, v, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29))
-  high = v128.xor(high, v128.shuffle<i8>(v, zero, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29))
-  v = look(TABLES + PAIR * 3, first, TABLES + PAIR * 3 + 16, second)
-  low = v128.xor(low, v128.shuffle<i8>(zero, v, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28))
-  high = v128.xor(high, v128.shuffle<i8>(v, zero, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28))
-  v = look(TABLES + PAIR * 4, first, TABLES + PAIR * 4 + 16, second)
-  low = v128.xor(low, v128.shuffle<i8>(zero, v, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27))
-  high = v128.xor(high, v128.shuffle<i8>(v, zero, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27))
-  v = look(TABLES + PAIR * 5, first, TABLES + PAIR * 5 + 16, second)
-  low = v128.xor(low, v128.shuffle<i8>(zero, v, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26))
-  high = v128.xor(high, v128.shuffle<i8>(v, zero, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26))
-  v = look(TABLES + PAIR * 6, first, TABLES + PAIR * 6 + 16, second)
-  low = v128.xor(low, v128.shuffle<i8>(zero, v, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25))
-  high = v128.xor(high, v128.shuffle<i8>(v, zero, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25))
-  v = look(TABLES + PAIR * 7, first, TABLES + PAIR * 7 + 16, second)
-  low = v128.xor(low, v128.shuffle<i8>(zero, v, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24))
-  high = v128.xor(high, v128.shuffle<i8>(v, zero, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24))
-  v = look(TABLES + PAIR * 8, first, TABLES + PAIR * 8 + 16, second)
-  low = v128.xor(low, v128.shuffle<i8>(zero, v, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23))
-  high = v128.xor(high, v128.shuffle<i8>(v, zero, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23))
-  v = look(TABLES + PAIR * 9, first, TABLES + PAIR * 9 + 16, second)
-  low = v128.xor(low, v128.shuffle<i8>(zero, v, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22))
-  high = v128.xor(high, v128.shuffle<i8>(v, zero, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22))
-  v = look(TABLES + PAIR * 10, first, TABLES + PAIR * 10 + 16, second)
-  low = v128.xor(low, v128.shuffle<i8>(zero, v, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21))
-  high = v128.xor(high, v128.shuffle<i8>(v, zero, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21))
-  v = look(TABLES + PAIR * 11, first, TABLES + PAIR * 11 + 16, second)
-  low = v128.xor(low, v128.shuffle<i8>(zero, v, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20))
-  high = v128.xor(high, v128.shuffle<i8>(v, zero, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20))
-  v = look(TABLES + PAIR * 12, first, TABLES + PAIR * 12 + 16, second)
-  low = v128.xor(low, v128.shuffle<i8>(zero, v, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19))
-  high = v128.xor(high, v128.shuffle<i8>(v, zero, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19))
-  v = look(TABLES + PAIR * 13, first, TABLES + PAIR * 13 + 16, second)
-  low = v128.xor(low, v128.shuffle<i8>(zero, v, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18))
-  high = v128.xor(high, v128.shuffle<i8>(v, zero, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18))
-  v = look(TABLES + PAIR * 14, first, TABLES + PAIR * 14 + 16, second)
-  low = v128.xor(low, v128.shuffle<i8>(zero, v, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17))
-  high = v128.xor(high, v128.shuffle<i8>(v, zero, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17))
-  v = look(TABLES + PAIR * 15, first, TABLES + PAIR * 15 + 16, second)
-  low = v128.xor(low, v128.shuffle<i8>(zero, v, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16))
-  high = v128.xor(high, v128.shuffle<i8>(v, zero, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16))
+/** Returns one byte of the product of each byte of two factors, from the nibbles of both. */
+@inline
+function lookSet(set: usize, first: v128, second: v128, otherFirst: v128, otherSecond: v128): v128 {
+  return v128.xor(look(set, first, set + 16, second), look(set + SECOND, otherFirst, set + SECOND + 16, otherSecond))
+}
+
+/** A product has two blocks, `low` and `high`. Returns the low one after it was moved on by one byte. */
+@inline
+function lowByOne(low: v128): v128 {
+  return v128.shuffle<i8>(i64x2.splat(0), low, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30)
+}
+
+/** Returns the high block of a product after it was moved on by one byte. */
+@inline
+function highByOne(low: v128, high: v128): v128 {
+  return v128.shuffle<i8>(low, high, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30)
+}
+
+@inline
+function lowByFour(low: v128): v128 {
+  return v128.shuffle<i8>(i64x2.splat(0), low, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27)
+}
+
+@inline
+function highByFour(low: v128, high: v128): v128 {
+  return v128.shuffle<i8>(low, high, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27)
+}
+
+/**
+ * Returns the sum of two products, that of `one` and the square of H and that of `two` and H, modulo x^128 + x^7 + x^2 + x + 1. Byte k
+ * of a product belongs k bytes further than its factor. Four sums, of every fourth k each, do not wait for each other.
+ */
+export function multiply(tables: usize, one: v128, two: v128): v128 {
+  const a = firstNibbles(one)
+  const b = secondNibbles(one)
+  const c = firstNibbles(two)
+  const d = secondNibbles(two)
+  let low0 = lookSet(tables + 12 * SET, a, b, c, d)
+  let low1 = lookSet(tables + 13 * SET, a, b, c, d)
+  let low2 = lookSet(tables + 14 * SET, a, b, c, d)
+  let low3 = lookSet(tables + 15 * SET, a, b, c, d)
+  let high0 = i64x2.splat(0)
+  let high1 = i64x2.splat(0)
+  let high2 = i64x2.splat(0)
+  let high3 = i64x2.splat(0)
+  for (let set = tables + 8 * SET; set >= tables; set -= 4 * SET) {
+    high0 = highByFour(low0, high0)
+    low0 = v128.xor(lowByFour(low0), lookSet(set, a, b, c, d))
+    high1 = highByFour(low1, high1)
+    low1 = v128.xor(lowByFour(low1), lookSet(set + SET, a, b, c, d))
+    high2 = highByFour(low2, high2)
+    low2 = v128.xor(lowByFour(low2), lookSet(set + 2 * SET, a, b, c, d))
+    high3 = highByFour(low3, high3)
+    low3 = v128.xor(lowByFour(low3), lookSet(set + 3 * SET, a, b, c, d))
+  }
+  high2 = v128.xor(highByOne(low3, high3), high2)
+  low2 = v128.xor(lowByOne(low3), low2)
+  high1 = v128.xor(highByOne(low2, high2), high1)
+  low1 = v128.xor(lowByOne(low2), low1)
+  const high = v128.xor(highByOne(low1, high1), high0)
+  const low = v128.xor(lowByOne(low1), low0)
   const highFirst = firstNibbles(high)
   const highSecond = secondNibbles(high)
   const same = look(SAME_FIRST, highFirst, SAME_SECOND, highSecond)
   const next = look(NEXT_FIRST, highFirst, NEXT_SECOND, highSecond)
-  return v128.xor(v128.xor(low, same), v128.shuffle<i8>(zero, next, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30))
+  return v128.xor(v128.xor(low, same), lowByOne(next))
+}
+
+/** Returns the hash after one more block. */
+@inline
+export function absorb(tables: usize, hash: v128, block: v128): v128 {
+  return multiply(tables, i64x2.splat(0), v128.xor(hash, block))
+}
+
+/** Returns the hash after two more blocks. It takes as long as `absorb`. */
+@inline
+export function absorbTwo(tables: usize, hash: v128, one: v128, two: v128): v128 {
+  return multiply(tables, v128.xor(hash, one), two)
 }
