@@ -37,6 +37,8 @@ export interface RowQueries {
   commit(parts: CommitParts): PreparedQuery
   /** Returns the first id of each block. */
   nextBlocks(sequence: string, count: number): PreparedQuery
+  /** The same in a statement that commits by itself: when it is answered, the log of the sequence is on disk. */
+  nextDurableBlocks(sequence: string, count: number): PreparedQuery
 }
 
 /** Changes that fit into one statement: one patch at most, and lists of at least one row. */
@@ -107,15 +109,27 @@ export function createRowQueries(context: SqlContext): RowQueries {
     update: (shape, patches) => bind(updateStatement(once, dialect, shape, patches), updateParameters(shape, patches)),
     commit: (parts) => bind(commitStatement(once, dialect, parts), commitParameters(schema, parts)),
     nextBlocks(sequence, count) {
-      // nextval takes the quoted name as text. The name comes from the schema option and the table, never from a request.
-      const name = `"${schema}"."${sequence.replaceAll('"', '""')}"`
-      const statement = once(
-        `ids ${sequence}`,
-        (slot) => sql`select nextval(${sql.lit(name)}) from generate_series(1, ${slot()}::int4)`,
-      )
+      const statement = once(`ids ${sequence}`, (slot) => nextBlocksText(slot, schema, sequence, []))
+      return bind(statement, [String(count)])
+    },
+    nextDurableBlocks(sequence, count) {
+      const statement = once(`durable ids ${sequence}`, (slot) => nextBlocksText(slot, schema, sequence, [LOG_WRITTEN]))
       return bind(statement, [String(count)])
     },
   }
+}
+
+/**
+ * Writes the log to disk if it is behind. A commit does so only after the transaction has written to the log itself, and 32 of 33 calls of `nextval`
+ * write nothing: an earlier one, of a transaction that may still be open, has logged them in advance. An empty message is the least to write.
+ */
+const LOG_WRITTEN = sql`case when pg_current_xact_id_if_assigned() is null and pg_current_wal_insert_lsn() > pg_current_wal_flush_lsn()
+  then pg_logical_emit_message(true, 'strongroom', '') end`
+
+/** nextval takes the quoted name as text. The name comes from the schema option and the table, never from a request. */
+function nextBlocksText(slot: Slot, schema: string, sequence: string, more: readonly RawBuilder<unknown>[]): RawBuilder<unknown> {
+  const name = `"${schema}"."${sequence.replaceAll('"', '""')}"`
+  return sql`select ${sql.join([sql`nextval(${sql.lit(name)})`, ...more])} from generate_series(1, ${slot()}::int4)`
 }
 
 type Slot = () => RawBuilder<unknown>
