@@ -1,5 +1,5 @@
 /** The expressions PostgreSQL needs when the shared SQL body builds a statement. */
-import { PostgresAdapter, PostgresQueryCompiler, sql } from 'kysely'
+import { type Expression, PostgresAdapter, PostgresQueryCompiler, type RawBuilder, sql } from 'kysely'
 import { createCompiler, type SqlDialect } from '../sql/sql-dialect.ts'
 import { textIndexOf } from './text-indexes.ts'
 import { TYPE_NAMES, toWireArray, toWireCell } from './wire-cells.ts'
@@ -19,6 +19,7 @@ export function createPostgresSqlDialect(schema: string): SqlDialect {
     readColumn(column, type) {
       // base64 is the shortest text form of bytes, and no setting of the session changes it.
       if (type === 'bytes') return sql`encode(${column}, 'base64')`
+      if (type === 'real') return bytesOfReal(column)
       // As text, no type parser of a host can round an integer to a double.
       return type === 'integer' ? sql`${column}::text` : sql`${column}`
     },
@@ -34,9 +35,15 @@ export function createPostgresSqlDialect(schema: string): SqlDialect {
           const extreme = sql.raw(kind)
           // Bytes have no min before PostgreSQL 18; their hexadecimal text sorts alike.
           if (type === 'bytes') return [sql`encode(decode(${extreme}(encode(${column}, 'hex') collate "C"), 'hex'), 'base64')`]
+          if (type === 'real') return [bytesOfReal(sql`${extreme}(${column})`)]
           return [type === 'integer' ? sql`${extreme}(${column})::text` : sql`${extreme}(${column})`]
         }
       }
     },
   }
+}
+
+/** The bytes of a double: its text has only the digits that `extra_float_digits` of the session leaves it. */
+function bytesOfReal(real: Expression<unknown>): RawBuilder<unknown> {
+  return sql`encode(float8send(${real}), 'base64')`
 }

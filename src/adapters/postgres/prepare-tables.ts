@@ -109,14 +109,14 @@ async function readStoredObjects(executor: Executor, preparation: Preparation): 
   }
 }
 
-/** Reads all tables in one query, so that opening a vault costs one round trip. */
+/** Reads all tables in one query, so that opening a vault costs one round trip. With `quote_all_identifiers` the server quotes the names of types. */
 function catalogQuery(schema: string): RawBuilder<unknown> {
   const ours = sql`(select oid from pg_catalog.pg_namespace where nspname = ${sql.lit(schema)})`
   return sql`
     select 'schema' as kind, nspname::text as name, '' as part, '' as type
       from pg_catalog.pg_namespace where nspname = ${sql.lit(schema)}
     union all
-    select 'column', c.relname::text, a.attname::text, pg_catalog.format_type(a.atttypid, a.atttypmod)
+    select 'column', c.relname::text, a.attname::text, replace(pg_catalog.format_type(a.atttypid, a.atttypmod), '"', '')
       from pg_catalog.pg_class c join pg_catalog.pg_attribute a on a.attrelid = c.oid
       where c.relnamespace = ${ours} and c.relkind in ('r', 'p') and a.attnum > 0 and not a.attisdropped
     union all
