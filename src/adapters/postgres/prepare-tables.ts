@@ -35,7 +35,12 @@ export async function prepareTables(executor: Executor, preparation: Preparation
   await executor.transaction(async (executor) => {
     const key = stableHash(`strongroom ${preparation.schema}`)
     await withPatience(executor, preparation.dialect, async () => {
-      await executor.run(patient(preparation.dialect, sql`select pg_advisory_xact_lock(hashtextextended(${sql.lit(key)}, 0))`))
+      await executor.run(
+        patient(
+          preparation.dialect,
+          sql`select pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended(${sql.lit(key)}, 0))`,
+        ),
+      )
       for (const step of missingSteps(preparation, await readStoredObjects(executor, preparation)))
         await runStep(executor, preparation, step)
     })
@@ -116,7 +121,7 @@ function catalogQuery(schema: string): RawBuilder<unknown> {
     select 'schema' as kind, nspname::text as name, '' as part, '' as type
       from pg_catalog.pg_namespace where nspname = ${sql.lit(schema)}
     union all
-    select 'column', c.relname::text, a.attname::text, replace(pg_catalog.format_type(a.atttypid, a.atttypmod), '"', '')
+    select 'column', c.relname::text, a.attname::text, pg_catalog.replace(pg_catalog.format_type(a.atttypid, a.atttypmod), '"', '')
       from pg_catalog.pg_class c join pg_catalog.pg_attribute a on a.attrelid = c.oid
       where c.relnamespace = ${ours} and c.relkind in ('r', 'p') and a.attnum > 0 and not a.attisdropped
     union all

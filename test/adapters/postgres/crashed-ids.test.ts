@@ -7,7 +7,7 @@ import { startPostgres } from '../../support/postgres/server.ts'
 
 const NOTES: PhysicalTable = { name: 'notes', columns: [{ name: 'title', type: 'text' }], indexes: [] }
 
-// The server writes its log by itself only after ten seconds, so that a crash within them is no matter of luck.
+// The server writes its log by itself only after ten seconds, so that a crash before that loses it.
 const server = await startPostgres({ durable: true, settings: ['wal_writer_delay=10s', 'bgwriter_delay=10s', 'autovacuum=off'] })
 afterAll(() => server.stop())
 const endings: (() => Promise<unknown>)[] = []
@@ -77,11 +77,11 @@ it('ids fetched in a transaction of the application that is open', async () => {
 
 it('ids fetched in a savepoint of a transaction that commits', async () => {
   const [first = 0] = await handle.transaction(async (inner) => {
-    const undone = inner.transaction(async (innermost) => {
+    const nested = inner.transaction(async (innermost) => {
       await innermost.reserveIds('notes', 1)
       throw new Error('no')
     })
-    await expect(undone).rejects.toThrow('no')
+    await expect(nested).rejects.toThrow('no')
     return inner.reserveIds('notes', 1)
   })
   // What is left of the block is kept.
