@@ -262,14 +262,14 @@ function updateMany(slot: Slot, dialect: SqlDialect, shape: TableShape, patch: P
   const compared = comparedColumns(patch)
   const set = columns.map((column, position) => sql`${sql.id(column)} = ${sql.id('p', `c${position}`)}`)
   const types = [...[...columns, ...compared].map((column) => columnType(shape, column)), 'integer', 'integer'] as const
-  const arrays = sql.join(types.map((type) => arraySlot(slot, type)))
+  const lists = sql.join(types.map((type) => sql`pg_catalog.unnest(${arraySlot(slot, type)})`))
   const names = [...columns.map((_, position) => `c${position}`), ...compared.map((_, position) => `e${position}`), 'i', 'v']
   const where = [
     sql`${sql.id('t', 'id')} = ${sql.id('p', 'i')}`,
     sql`${sql.id('t', 'version')} = ${sql.id('p', 'v')}`,
     ...compared.map((column, position) => sql`${sql.id('t', column)} is not distinct from ${sql.id('p', `e${position}`)}`),
   ]
-  const from = sql`pg_catalog.unnest(${arrays}) as p(${sql.join(names.map((name) => sql.id(name)))})`
+  const from = sql`rows from (${lists}) as p(${sql.join(names.map((name) => sql.id(name)))})`
   return sql`update ${aliased(dialect, shape)} set ${sql.join([...set, RAISED])} from ${from} where ${sql.join(where, sql` and `)} returning ${sql.id('t', 'id')}`
 }
 

@@ -57,7 +57,7 @@ describe('beside foreign functions', () => {
         { kind: 'max', column: name },
       ])
     }
-    await storage.find('things', { kind: 'all' }, { limit: 100 })
+    await storage.find('things', { kind: 'all' }, { order: 'asc', limit: 100 })
     await storage.close()
   })
 })
