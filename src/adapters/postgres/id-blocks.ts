@@ -2,6 +2,8 @@
 import { isVaultError, VaultError } from '../../core/errors.ts'
 import { MAX_ROW_ID } from '../../core/ports/storage.ts'
 import { idsExhaustedError } from '../errors/storage-errors.ts'
+import type { RawRow } from './driver-connection.ts'
+import { sqlState } from './postgres-errors.ts'
 import type { RowQueries } from './row-queries.ts'
 import { sequenceName } from './stable-names.ts'
 import type { Executor } from './transaction-executor.ts'
@@ -12,6 +14,8 @@ export const BLOCK_SIZE = 1000
 const MAX_BLOCKS = 10_000
 /** PostgreSQL: a sequence has reached its end. */
 const SEQUENCE_ENDED = '2200H'
+/** The server has no functions of the log, or does not let the role call them, as some managed ones do. */
+const WITHOUT_LOG_FUNCTIONS: readonly unknown[] = ['0A000', '42501', '42883']
 
 /** Ids from `from` to `to`, both included. */
 interface Range {
@@ -19,26 +23,36 @@ interface Range {
   readonly to: number
 }
 
+/** Ranges of ids that are not given out yet, rising. */
+type Ranges = Range[]
+
 interface Kept {
-  /** Ranges of ids that are not given out yet, rising. */
-  readonly ranges: Range[]
+  readonly ranges: Ranges
   /** Ends with the fetch that runs on the pool now. */
   fetching: Promise<unknown> | undefined
 }
 
+/**
+ * Ids that are kept must be taken for good: a server that crashes gives a block out again if what its log says of the sequence had not reached the
+ * disk. A fetch on the pool sees to that. Ids that were fetched inside a transaction stay with it until it commits, because that writes the log.
+ */
 export interface IdBlocks {
   reserve(executor: Executor, table: string, count: number): Promise<readonly number[]>
+  /** Keeps what is left of the ids that a transaction fetched. Called when it has committed. */
+  keepRest(transaction: object): void
   /** Drops the ids kept for a table whose sequence was created again. */
   forget(table: string): void
   /**
-   * Returns what a write returns. If it fails because a row has one of its ids already, drops the ids kept for that table: a server that
-   * crashed gives the blocks out again that no commit had reached the disk with, and then two handles keep the same ids.
+   * Returns what a write returns. If it fails because a row has one of its ids already, drops the ids kept for that table: a sequence that was
+   * set back, or restored from a backup, gives ids out again, and then two handles keep the same ones.
    */
-  forgetIfTaken<T>(write: Promise<T>): Promise<T>
+  forgetIfTaken<T>(executor: Executor, write: Promise<T>): Promise<T>
 }
 
 export function createIdBlocks(queries: RowQueries): IdBlocks {
   const tables = new Map<string, Kept>()
+  const fetchedInside = new WeakMap<object, Map<string, Ranges>>()
+  let hasLogFunctions = true
 
   function keptOf(table: string): Kept {
     const found = tables.get(table)
@@ -48,56 +62,107 @@ export function createIdBlocks(queries: RowQueries): IdBlocks {
     return made
   }
 
-  async function fetch(executor: Executor, table: string, kept: Kept, missing: number): Promise<void> {
+  function fetchedOf(transaction: object, table: string): Ranges {
+    const byTable = fetchedInside.get(transaction) ?? new Map<string, Ranges>()
+    fetchedInside.set(transaction, byTable)
+    const ranges = byTable.get(table) ?? []
+    byTable.set(table, ranges)
+    return ranges
+  }
+
+  /** Waits for the disk where other writers have left it behind, so that no crash gives these blocks out again. */
+  async function nextDurable(executor: Executor, sequence: string, blocks: number): Promise<readonly RawRow[]> {
+    if (hasLogFunctions) {
+      try {
+        return await executor.run(queries.nextDurableBlocks(sequence, blocks))
+      } catch (error) {
+        if (!WITHOUT_LOG_FUNCTIONS.includes(sqlState(error))) throw error
+      }
+    }
+    const rows = await executor.run(queries.nextBlocks(sequence, blocks))
+    hasLogFunctions = false
+    return rows
+  }
+
+  async function fetch(executor: Executor, table: string, ranges: Ranges, missing: number): Promise<void> {
     const blocks = Math.min(MAX_BLOCKS, Math.ceil(missing / BLOCK_SIZE))
-    const rows = await executor.run(queries.nextBlocks(sequenceName(table), blocks)).catch((error: unknown) => {
-      throw isSequenceEnd(error) ? idsExhaustedError(table) : error
+    const sequence = sequenceName(table)
+    const fetching = executor.inTransaction
+      ? executor.run(queries.nextBlocks(sequence, blocks))
+      : nextDurable(executor, sequence, blocks)
+    const rows = await fetching.catch((error: unknown) => {
+      throw sqlState(error) === SEQUENCE_ENDED ? idsExhaustedError(table) : error
     })
     for (const [first] of rows) {
       const from = Number(first)
-      kept.ranges.push({ from, to: Math.min(from + BLOCK_SIZE - 1, MAX_ROW_ID) })
+      ranges.push({ from, to: Math.min(from + BLOCK_SIZE - 1, MAX_ROW_ID) })
     }
-    kept.ranges.sort((left, right) => left.from - right.from)
+    ranges.sort(byFirst)
+  }
+
+  /** Never waits for a fetch on the pool: the transactions may hold all its connections. */
+  async function reserveInside(
+    executor: Executor,
+    transaction: object,
+    table: string,
+    count: number,
+  ): Promise<readonly number[]> {
+    const fetched = fetchedOf(transaction, table)
+    const { ranges } = keptOf(table)
+    if (countOf(fetched) === 0 && countOf(ranges) >= count) return take(ranges, count)
+    for (;;) {
+      const missing = count - countOf(fetched)
+      if (missing <= 0) return take(fetched, count)
+      await fetch(executor, table, fetched, missing)
+    }
   }
 
   return {
     forget: (table) => void tables.delete(table),
-    async forgetIfTaken(write) {
+    keepRest(transaction) {
+      for (const [table, rest] of fetchedInside.get(transaction) ?? []) {
+        const { ranges } = keptOf(table)
+        ranges.push(...rest)
+        ranges.sort(byFirst)
+      }
+    },
+    async forgetIfTaken(executor, write) {
       try {
         return await write
       } catch (error) {
         const [detail] = isVaultError(error, 'conflict') ? error.details : []
         const isOfIds = detail?.columns?.length === 1 && detail.columns[0] === 'id'
-        if (isOfIds && detail.table !== undefined) tables.delete(detail.table)
+        if (isOfIds && detail.table !== undefined) {
+          tables.delete(detail.table)
+          if (executor.root !== undefined) fetchedInside.get(executor.root)?.delete(detail.table)
+        }
         throw error
       }
     },
     async reserve(executor, table, count) {
+      if (executor.root !== undefined) return reserveInside(executor, executor.root, table, count)
       const kept = keptOf(table)
       for (;;) {
         const missing = count - countOf(kept.ranges)
         if (missing <= 0) return take(kept.ranges, count)
-        if (executor.inTransaction) {
-          // Waiting here for a fetch on the pool could deadlock: the transactions may hold all its connections.
-          await fetch(executor, table, kept, missing)
-        } else if (kept.fetching !== undefined) {
+        if (kept.fetching !== undefined) {
           await kept.fetching
-        } else {
-          const mine = fetch(executor, table, kept, missing)
-          kept.fetching = mine.catch(() => {})
-          try {
-            await mine
-          } finally {
-            kept.fetching = undefined
-          }
+          continue
+        }
+        const mine = fetch(executor, table, kept.ranges, missing)
+        kept.fetching = mine.catch(() => {})
+        try {
+          await mine
+        } finally {
+          kept.fetching = undefined
         }
       }
     },
   }
 }
 
-function isSequenceEnd(error: unknown): boolean {
-  return typeof error === 'object' && error !== null && 'code' in error && error.code === SEQUENCE_ENDED
+function byFirst(left: Range, right: Range): number {
+  return left.from - right.from
 }
 
 function countOf(ranges: readonly Range[]): number {

@@ -13,7 +13,7 @@ const NO_TIMEOUT = '0'
 export async function withPatience(executor: Executor, dialect: SqlDialect, work: () => Promise<void>): Promise<void> {
   const run = (statement: RawBuilder<unknown>) => executor.run(patient(dialect, statement))
   const [[lockTimeout, statementTimeout] = []] = await run(
-    sql`select current_setting('lock_timeout') as locks, current_setting('statement_timeout') as statements`,
+    sql`select pg_catalog.current_setting('lock_timeout') as locks, pg_catalog.current_setting('statement_timeout') as statements`,
   )
   await run(limits(LOCK_TIMEOUT, NO_TIMEOUT))
   await work()
@@ -28,8 +28,8 @@ export function patient({ compiler }: SqlDialect, statement: RawBuilder<unknown>
 
 /** Sets both limits for the rest of the transaction. */
 function limits(lockTimeout: string, statementTimeout: string): RawBuilder<unknown> {
-  return sql`select set_config('lock_timeout', ${sql.lit(lockTimeout)}, true) as locks,
-    set_config('statement_timeout', ${sql.lit(statementTimeout)}, true) as statements`
+  return sql`select pg_catalog.set_config('lock_timeout', ${sql.lit(lockTimeout)}, true) as locks,
+    pg_catalog.set_config('statement_timeout', ${sql.lit(statementTimeout)}, true) as statements`
 }
 
 /** Waits until no other transaction has written these tables, and keeps others from writing them. Readers do not wait. */

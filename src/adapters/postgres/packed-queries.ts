@@ -54,7 +54,7 @@ export function createPackedQueries(dialect: SqlDialect, bind: RowQueries['bind'
     const found = known.get(column)
     if (found !== undefined) return found
     const cell = packedCell(sql.id('r', column), columnType(shape, column))
-    const text = sql`select max(${sql.id('r', 'id')}), encode(string_agg(${cell}, ''), 'base64') from (${sql.raw(statement.text)}) as "r"`
+    const text = sql`select pg_catalog.max(${sql.id('r', 'id')}), ${joined(cell)} from (${sql.raw(statement.text)}) as "r"`
     const made = { text: compiled(text).compile().sql }
     known.set(column, made)
     return made
@@ -68,7 +68,7 @@ export function createPackedQueries(dialect: SqlDialect, bind: RowQueries['bind'
         const part = sql`(${sql.val(slots.next())}::int8[])[s.i : s.i + ${sql.lit(PART_IDS - 1)}]`
         const rows = sql`select ${columns} from ${aliased(dialect, shape)} where ${sql.id('id')} = any(${part})`
         // The number of parts is no parameter: the planner would expect a thousand of them, and compile the statement for so many.
-        const starts = sql`generate_series(1, ${sql.lit(parts * PART_IDS)}, ${sql.lit(PART_IDS)})`
+        const starts = sql`pg_catalog.generate_series(1, ${sql.lit(parts * PART_IDS)}, ${sql.lit(PART_IDS)})`
         // Sorted, all parts are made before the first is sent, so that the client wakes up once.
         return compiled(sql`select p.* from ${starts} as s(i) cross join lateral (${packed(shape, rows)}) as p order by s.i`)
       })
@@ -113,26 +113,34 @@ export function mayMatchMany(filter: Filter): boolean {
 
 function packed(shape: TableShape, rows: RawBuilder<unknown>): RawBuilder<unknown> {
   // A null anywhere would drop its row from the aggregate. A version is null only where the NOT NULL of its column was removed.
-  const numbers = [sql`int8send(${sql.id('r', 'id')})`, sql`int8send(coalesce(${sql.id('r', 'version')}, 0))`]
+  const numbers = [
+    sql`pg_catalog.int8send(${sql.id('r', 'id')})`,
+    sql`pg_catalog.int8send(coalesce(${sql.id('r', 'version')}, 0))`,
+  ]
   const cells = shape.table.columns.map(({ name, type }) => packedCell(sql.id('r', name), type))
   const row = sql.join([...numbers, ...cells], sql` || `)
-  return sql`select encode(string_agg(${row}, ''), 'base64') from (${rows}) as "r"`
+  return sql`select ${joined(row)} from (${rows}) as "r"`
+}
+
+/** All bytes of a group, as base64. */
+function joined(bytes: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`pg_catalog.encode(pg_catalog.string_agg(${bytes}, ''::bytea), 'base64')`
 }
 
 /** The length of a cell, then its bytes. */
 function packedCell(cell: RawBuilder<unknown>, type: PhysicalType): RawBuilder<unknown> {
-  const none = sql`int4send(${sql.lit(NULL_CELL)})`
+  const none = sql`pg_catalog.int4send(${sql.lit(NULL_CELL)})`
   switch (type) {
     case 'integer':
-      return sql`coalesce(int4send(8) || int8send(${cell}), ${none})`
+      return sql`coalesce(pg_catalog.int4send(8) || pg_catalog.int8send(${cell}), ${none})`
     case 'real':
-      return sql`coalesce(int4send(8) || float8send(${cell}), ${none})`
+      return sql`coalesce(pg_catalog.int4send(8) || pg_catalog.float8send(${cell}), ${none})`
     case 'text':
     case 'bytes': {
-      const bytes = type === 'text' ? sql`convert_to(${cell}, 'UTF8')` : cell
-      const short = sql`octet_length(${cell}) <= ${sql.lit(MAX_CELL_BYTES)}`
-      const long = sql`int4send(${sql.lit(LONG_CELL)})`
-      return sql`case when ${short} then int4send(octet_length(${bytes})) || ${bytes} when ${cell} is null then ${none} else ${long} end`
+      const bytes = type === 'text' ? sql`pg_catalog.convert_to(${cell}, 'UTF8')` : cell
+      const short = sql`pg_catalog.octet_length(${cell}) <= ${sql.lit(MAX_CELL_BYTES)}`
+      const long = sql`pg_catalog.int4send(${sql.lit(LONG_CELL)})`
+      return sql`case when ${short} then pg_catalog.int4send(pg_catalog.octet_length(${bytes})) || ${bytes} when ${cell} is null then ${none} else ${long} end`
     }
   }
 }

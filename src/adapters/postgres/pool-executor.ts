@@ -22,6 +22,8 @@ export interface PoolContext {
   readonly begin: string
   /** What identifies the storage handle. */
   readonly owner: object
+  /** Called when a transaction has committed, with the root of its executor. */
+  onCommit(root: object): void
 }
 
 /** The text that begins a transaction. Defaults of the role or the database apply to neither its isolation nor its access. */
@@ -93,6 +95,7 @@ async function runTransaction<T>(context: PoolContext, work: (executor: Executor
   } catch (error) {
     throw executor.toError(error)
   }
+  context.onCommit(executor.level)
   return result
 }
 

@@ -67,6 +67,7 @@ export function postgresStorage(options: PostgresOptions): StorageHandle & Close
     timeouts,
     begin: ownsSessions ? BEGIN : `${BEGIN}; ${settingStatements(timeouts, 'transaction')}`,
     owner: state,
+    onCommit: state.ids.keepRest,
   })
   return {
     ...createStorage(state, executor),
@@ -129,7 +130,7 @@ function createStorage({ context, builders, shapes, ids }: HandleState, executor
       shapes.of(table)
       return withMappedErrors(ids.reserve(executor, table, count))
     },
-    insert: async (table, rows) => ids.forgetIfTaken(insertRows(builders, executor, shapes.of(table), rows)),
+    insert: async (table, rows) => ids.forgetIfTaken(executor, insertRows(builders, executor, shapes.of(table), rows)),
     get: async (table, ids) => getRows(builders, executor, shapes.of(table), ids),
     find: async (table, filter, page) => findRows(builders, executor, shapes.of(table), { filter, page }),
     readColumn: async (table, filter, page) => readColumn(builders, executor, shapes.of(table), { filter, page }),
@@ -149,7 +150,7 @@ function createStorage({ context, builders, shapes, ids }: HandleState, executor
     },
     tryLock: async (table, id) => tryLockRow(builders, executor, shapes.of(table), id),
     commit: async (changes) =>
-      ids.forgetIfTaken(commitChanges({ builders, shapes, storage: { transaction } }, executor, changes)),
+      ids.forgetIfTaken(executor, commitChanges({ builders, shapes, storage: { transaction } }, executor, changes)),
     transaction,
   }
 }

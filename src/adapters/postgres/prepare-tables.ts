@@ -31,15 +31,34 @@ export interface Preparation {
 /** Reads what exists. Only if something is missing, it takes the lock, reads again and creates it. */
 export async function prepareTables(executor: Executor, preparation: Preparation): Promise<void> {
   for (const table of preparation.tables) assertNamesFit(table)
-  if (missingSteps(preparation, await readStoredObjects(executor, preparation)).length === 0) return
+  const stored = await readStoredObjects(executor, preparation)
+  if (missingSteps(preparation, stored).length === 0) return
+  // A vault that exists goes on with the characters it has.
+  if (stored.columns.size === 0) assertEncoding(stored.encoding)
   await executor.transaction(async (executor) => {
     const key = stableHash(`strongroom ${preparation.schema}`)
     await withPatience(executor, preparation.dialect, async () => {
-      await executor.run(patient(preparation.dialect, sql`select pg_advisory_xact_lock(hashtextextended(${sql.lit(key)}, 0))`))
+      await executor.run(
+        patient(
+          preparation.dialect,
+          sql`select pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended(${sql.lit(key)}, 0))`,
+        ),
+      )
       for (const step of missingSteps(preparation, await readStoredObjects(executor, preparation)))
         await runStep(executor, preparation, step)
     })
   })
+}
+
+/** Encodings that hold any text. SQL_ASCII takes bytes as they come. */
+const ENCODINGS = ['UTF8', 'SQL_ASCII']
+
+function assertEncoding(encoding: string): void {
+  if (ENCODINGS.includes(encoding)) return
+  throw new VaultError(
+    'failed_precondition',
+    `The database has the encoding ${encoding}, which lacks most characters. Use a database that is created with the encoding UTF8.`,
+  )
 }
 
 /** A change to the database, and what its error must name. */
@@ -87,6 +106,7 @@ function assertNamesFit({ name, columns }: PhysicalTable): void {
 
 /** What the schema contains: column types by table and column, and the names of indexes and sequences. */
 interface StoredObjects {
+  readonly encoding: string
   readonly schema: boolean
   readonly columns: ReadonlyMap<string, ReadonlyMap<string, string>>
   readonly indexes: ReadonlySet<string>
@@ -102,6 +122,7 @@ async function readStoredObjects(executor: Executor, preparation: Preparation): 
     columns.set(String(table), found.set(String(column), String(type)))
   }
   return {
+    encoding: String(ofKind('encoding')[0]?.[1]),
     schema: ofKind('schema').length > 0,
     columns,
     indexes: new Set(ofKind('index').map((row) => String(row[1]))),
@@ -109,14 +130,16 @@ async function readStoredObjects(executor: Executor, preparation: Preparation): 
   }
 }
 
-/** Reads all tables in one query, so that opening a vault costs one round trip. */
+/** Reads all tables in one query, so that opening a vault costs one round trip. With `quote_all_identifiers` the server quotes the names of types. */
 function catalogQuery(schema: string): RawBuilder<unknown> {
   const ours = sql`(select oid from pg_catalog.pg_namespace where nspname = ${sql.lit(schema)})`
   return sql`
-    select 'schema' as kind, nspname::text as name, '' as part, '' as type
+    select 'encoding' as kind, pg_catalog.current_setting('server_encoding') as name, '' as part, '' as type
+    union all
+    select 'schema', nspname::text, '', ''
       from pg_catalog.pg_namespace where nspname = ${sql.lit(schema)}
     union all
-    select 'column', c.relname::text, a.attname::text, pg_catalog.format_type(a.atttypid, a.atttypmod)
+    select 'column', c.relname::text, a.attname::text, pg_catalog.replace(pg_catalog.format_type(a.atttypid, a.atttypmod), '"', '')
       from pg_catalog.pg_class c join pg_catalog.pg_attribute a on a.attrelid = c.oid
       where c.relnamespace = ${ours} and c.relkind in ('r', 'p') and a.attnum > 0 and not a.attisdropped
     union all

@@ -37,6 +37,8 @@ export interface RowQueries {
   commit(parts: CommitParts): PreparedQuery
   /** Returns the first id of each block. */
   nextBlocks(sequence: string, count: number): PreparedQuery
+  /** The same in a statement that commits by itself: when it is answered, the log of the sequence is on disk. */
+  nextDurableBlocks(sequence: string, count: number): PreparedQuery
 }
 
 /** Changes that fit into one statement: one patch at most, and lists of at least one row. */
@@ -80,7 +82,7 @@ export function createRowQueries(context: SqlContext): RowQueries {
       const statement = statements.once(`newest ${shape.key} ${form.key}`, (slots): Compilable => {
         const matches = filterExpression(dialect, shape, filter, slots)
         const text = sql`select ${sql.id('id')} from ${aliased(dialect, shape)} where ${matches}
-          and current_setting('transaction_isolation') <> 'read committed' for share nowait`
+          and pg_catalog.current_setting('transaction_isolation') <> 'read committed' for share nowait`
         return { compile: () => text.compile(dialect.compiler) }
       })
       return bind(statement, form.values)
@@ -107,15 +109,28 @@ export function createRowQueries(context: SqlContext): RowQueries {
     update: (shape, patches) => bind(updateStatement(once, dialect, shape, patches), updateParameters(shape, patches)),
     commit: (parts) => bind(commitStatement(once, dialect, parts), commitParameters(schema, parts)),
     nextBlocks(sequence, count) {
-      // nextval takes the quoted name as text. The name comes from the schema option and the table, never from a request.
-      const name = `"${schema}"."${sequence.replaceAll('"', '""')}"`
-      const statement = once(
-        `ids ${sequence}`,
-        (slot) => sql`select nextval(${sql.lit(name)}) from generate_series(1, ${slot()}::int4)`,
-      )
+      const statement = once(`ids ${sequence}`, (slot) => nextBlocksText(slot, schema, sequence, []))
+      return bind(statement, [String(count)])
+    },
+    nextDurableBlocks(sequence, count) {
+      const statement = once(`durable ids ${sequence}`, (slot) => nextBlocksText(slot, schema, sequence, [LOG_WRITTEN]))
       return bind(statement, [String(count)])
     },
   }
+}
+
+/**
+ * Writes the log to disk if it is behind. A commit does so only after the transaction has written to the log itself, and 32 of 33 calls of `nextval`
+ * write nothing: an earlier one, of a transaction that may still be open, has logged them in advance. An empty message is the least to write.
+ */
+const LOG_WRITTEN = sql`case when pg_catalog.pg_current_xact_id_if_assigned() is null
+    and pg_catalog.pg_current_wal_insert_lsn() > pg_catalog.pg_current_wal_flush_lsn()
+  then pg_catalog.pg_logical_emit_message(true, 'strongroom', '') end`
+
+/** nextval takes the quoted name as text. The name comes from the schema option and the table, never from a request. */
+function nextBlocksText(slot: Slot, schema: string, sequence: string, more: readonly RawBuilder<unknown>[]): RawBuilder<unknown> {
+  const name = `"${schema}"."${sequence.replaceAll('"', '""')}"`
+  return sql`select ${sql.join([sql`pg_catalog.nextval(${sql.lit(name)})`, ...more])} from pg_catalog.generate_series(1, ${slot()}::int4)`
 }
 
 type Slot = () => RawBuilder<unknown>
@@ -166,7 +181,7 @@ function insertTextIfFound(slot: Slot, dialect: SqlDialect, shape: TableShape, s
 
 /** The rows of a list, as one array for each column. As a list of calls the server unnests row by row; as a table it would first copy each array. */
 function unnested(slot: Slot, shape: TableShape): RawBuilder<unknown> {
-  return sql`select ${sql.join(shape.columns.map(({ type }) => sql`unnest(${arraySlot(slot, type)})`))}`
+  return sql`select ${sql.join(shape.columns.map(({ type }) => sql`pg_catalog.unnest(${arraySlot(slot, type)})`))}`
 }
 
 function arraySlot(slot: Slot, type: keyof typeof TYPE_NAMES): RawBuilder<unknown> {
@@ -247,14 +262,14 @@ function updateMany(slot: Slot, dialect: SqlDialect, shape: TableShape, patch: P
   const compared = comparedColumns(patch)
   const set = columns.map((column, position) => sql`${sql.id(column)} = ${sql.id('p', `c${position}`)}`)
   const types = [...[...columns, ...compared].map((column) => columnType(shape, column)), 'integer', 'integer'] as const
-  const arrays = sql.join(types.map((type) => arraySlot(slot, type)))
+  const lists = sql.join(types.map((type) => sql`pg_catalog.unnest(${arraySlot(slot, type)})`))
   const names = [...columns.map((_, position) => `c${position}`), ...compared.map((_, position) => `e${position}`), 'i', 'v']
   const where = [
     sql`${sql.id('t', 'id')} = ${sql.id('p', 'i')}`,
     sql`${sql.id('t', 'version')} = ${sql.id('p', 'v')}`,
     ...compared.map((column, position) => sql`${sql.id('t', column)} is not distinct from ${sql.id('p', `e${position}`)}`),
   ]
-  const from = sql`unnest(${arrays}) as p(${sql.join(names.map((name) => sql.id(name)))})`
+  const from = sql`rows from (${lists}) as p(${sql.join(names.map((name) => sql.id(name)))})`
   return sql`update ${aliased(dialect, shape)} set ${sql.join([...set, RAISED])} from ${from} where ${sql.join(where, sql` and `)} returning ${sql.id('t', 'id')}`
 }
 
@@ -287,7 +302,7 @@ function patchParameters(shape: TableShape, patch: Patch): unknown[] {
 
 /** The lock of an id, which `tryLock` and a commit must take alike: one of a text and a number, which are hashed together. */
 function lockAttempt(slot: Slot): RawBuilder<unknown> {
-  return sql`pg_try_advisory_xact_lock(hashtextextended(${slot()}, ${slot()}::int8))`
+  return sql`pg_catalog.pg_try_advisory_xact_lock(pg_catalog.hashtextextended(${slot()}, ${slot()}::int8))`
 }
 
 function lockParameters(schema: string, { name }: TableShape, id: number): string[] {
@@ -329,7 +344,7 @@ function commitStatement(once: Once, dialect: SqlDialect, { update, inserts, rea
 
 /** True once all rows are inserted. Of one row EXISTS says so, and an aggregate would cost more than the row. */
 function areInserted(rows: RawBuilder<unknown>, single: boolean): RawBuilder<unknown> {
-  return single ? sql`exists (select 1 from ${rows})` : sql`(select count(*) from ${rows}) > 0`
+  return single ? sql`exists (select 1 from ${rows})` : sql`(select pg_catalog.count(*) from ${rows}) > 0`
 }
 
 function commitParameters(schema: string, { update, inserts, read }: CommitParts): unknown[] {

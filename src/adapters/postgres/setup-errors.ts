@@ -10,6 +10,7 @@ const SETUP_SENTENCES: Readonly<Record<string, string>> = {
   '28000': 'PostgreSQL refused the login. Check the user of the connection, and pg_hba.conf of the server.',
   '3D000': 'The database of the connection does not exist. Create it, or correct the connection.',
   '42501': 'The PostgreSQL role lacks a privilege. Grant it what docs/postgres.md lists.',
+  '22P05': 'The encoding of the database lacks a character. Move the vault to a database with the encoding UTF8.',
   '25006': 'The PostgreSQL server accepts no writes, as a standby does. Connect to the primary.',
 }
 

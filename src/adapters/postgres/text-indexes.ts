@@ -32,7 +32,7 @@ function createTextIndex(table: PhysicalTable, column: string): PartialIndex | u
   return {
     part: (text) => firstOf(text, length),
     partAmong: (text, list) =>
-      sql`${firstOf(text, length)} = any(array(select ${firstOf(sql.id('wanted'), length)} from unnest(${list}::text[]) as ${sql.id('wanted')}))`,
+      sql`${firstOf(text, length)} = any(array(select ${firstOf(sql.id('wanted'), length)} from pg_catalog.unnest(${list}::text[]) as ${sql.id('wanted')}))`,
   }
 }
 
@@ -42,7 +42,7 @@ function charactersOf(long: readonly string[]): number {
 }
 
 function firstOf(text: Expression<unknown>, length: number): RawBuilder<unknown> {
-  return sql`left(${text}, ${sql.lit(length)})`
+  return sql`pg_catalog.left(${text}, ${sql.lit(length)})`
 }
 
 /**
@@ -59,8 +59,8 @@ export function indexedExpressions(table: PhysicalTable, index: PhysicalIndex): 
 
 /** With its backslashes doubled, a text is read as its own bytes. `convert_to` would say the same, and is not allowed in an index. */
 function digestOf(text: RawBuilder<unknown>, length: number): RawBuilder<unknown> {
-  const bytes = sql`replace(${text}, E'\\\\', E'\\\\\\\\')::bytea`
-  return sql`case when length(${text}) > ${sql.lit(length)} then sha256(${bytes}) else ''::bytea end`
+  const bytes = sql`pg_catalog.replace(${text}, E'\\\\', E'\\\\\\\\')::bytea`
+  return sql`case when pg_catalog.length(${text}) > ${sql.lit(length)} then pg_catalog.sha256(${bytes}) else ''::bytea end`
 }
 
 /**

@@ -79,7 +79,7 @@ export function settingStatements({ settings }: Timeouts, scope: 'session' | 'tr
   return settings
     .map(({ name, ms, isDefault }) =>
       isDefault
-        ? `select set_config('${name}', '${ms}', ${isLocal}) where current_setting('${name}') = '0'`
+        ? `select pg_catalog.set_config('${name}', '${ms}', ${isLocal}) where pg_catalog.current_setting('${name}') = '0'`
         : `set ${isLocal ? 'local ' : ''}${name} = ${ms}`,
     )
     .join('; ')

@@ -7,6 +7,8 @@ import { isRetryable, markRetryable } from './postgres-errors.ts'
 export interface Executor {
   /** True inside a transaction, where waiting for others who hold connections could never end. */
   readonly inTransaction: boolean
+  /** What identifies the transaction, the same in all its savepoints. Absent outside. */
+  readonly root?: object
   /** True in a transaction of the application, which can have an isolation level that reads an earlier state. */
   readonly isShared: boolean
   /** Runs one query. Rejects with whatever the driver threw. */
@@ -31,10 +33,11 @@ const PIPELINED: LevelConnection = { isPipelined: true, assertOpen() {} }
 
 /** The executor of a whole transaction on a connection. `owner` identifies the storage handle that began it; a host's has none. */
 export function createTransactionExecutor(connection: Connection, owner: object = connection): TransactionExecutor {
-  return createExecutor(connection, createLevel(owner, PIPELINED))
+  const level = createLevel(owner, PIPELINED)
+  return createExecutor(connection, level, level)
 }
 
-function createExecutor(connection: Connection, level: Level): TransactionExecutor {
+function createExecutor(connection: Connection, root: Level, level: Level): TransactionExecutor {
   let failure: unknown
 
   async function send(query: PreparedQuery): Promise<readonly RawRow[]> {
@@ -48,6 +51,7 @@ function createExecutor(connection: Connection, level: Level): TransactionExecut
 
   return {
     inTransaction: true,
+    root,
     isShared: connection.isShared === true,
     level,
     run: async (query) => runCall(level, () => send(query)),
@@ -56,7 +60,7 @@ function createExecutor(connection: Connection, level: Level): TransactionExecut
       const savepoint = createSavepoint(connection, `sr_${level.depth}`, () => inner?.assertNoFailure())
       try {
         return await runNested(level, savepoint, (child) => {
-          inner = createExecutor(connection, child)
+          inner = createExecutor(connection, root, child)
           return work(inner)
         })
       } catch (error) {

@@ -50,14 +50,14 @@ export function toWireCell(type: PhysicalType, cell: Cell): string | Buffer | nu
   throw cellError(type)
 }
 
-/** The cell for what a statement returned for a column of this type. Bytes are selected as base64, see `readColumn`. */
+/** The cell for what a statement returned for a column of this type. Reals and bytes are selected as base64, see `readColumn`. */
 export function fromWireCell(type: PhysicalType, raw: unknown): Cell {
   if (raw === null) return null
   switch (type) {
     case 'integer':
       return toInteger(raw)
     case 'real':
-      return Number(raw)
+      return Buffer.from(String(raw), 'base64').readDoubleBE()
     case 'text':
       return fromStoredText(String(raw))
     case 'bytes':

@@ -189,3 +189,60 @@ it('a server without a free connection says so', async () => {
   for (const client of clients) client.release()
   await pool.end()
 })
+
+/** Defaults that change how the server writes numbers, bytes, names and times, and how it plans. */
+const WRITTEN_OTHERWISE = [
+  'extra_float_digits = -15',
+  'bytea_output = escape',
+  'quote_all_identifiers = on',
+  'standard_conforming_strings = off',
+  'array_nulls = off',
+  'transform_null_equals = on',
+  "datestyle = 'SQL, DMY'",
+  "timezone = 'Asia/Kathmandu'",
+  "search_path = ''",
+  'plan_cache_mode = force_generic_plan',
+]
+
+it('a database whose defaults write everything otherwise returns the same cells', async () => {
+  const { url, drop } = await freshDatabase(inject('postgresUrl'))
+  endings.push(drop)
+  for (const setting of WRITTEN_OTHERWISE) await admin.query(`alter database ${new URL(url).pathname.slice(1)} set ${setting}`)
+  const columns = [
+    { name: 'part', type: 'real' },
+    { name: 'title', type: 'text' },
+    { name: 'sealed', type: 'bytes' },
+  ] as const
+  const tables: PhysicalTable[] = [{ name: 'cells', columns, indexes: [{ columns: ['title'], unique: true }] }]
+  const cells = { part: 0.1 + 0.2, title: "\\ it's", sealed: new Uint8Array([0, 92, 255]) }
+  const storage = open({ connectionString: url })
+  await storage.prepare(tables)
+  const [id = 0] = await storage.reserveIds('cells', 1)
+  await storage.insert('cells', [{ id, ...cells }])
+  expect(await storage.get('cells', [id])).toEqual([{ id, version: 1, ...cells }])
+  expect(await storage.aggregate('cells', { kind: 'all' }, [{ kind: 'max', column: 'part' }])).toEqual([cells.part])
+  await open({ connectionString: url }).prepare(tables)
+})
+
+it('a database that lacks characters is refused before anything is created', async () => {
+  const { url, drop } = await freshDatabase(inject('postgresUrl'), "encoding 'LATIN1' locale 'C'")
+  endings.push(drop)
+  const storage = open({ connectionString: url })
+  const message = expect.stringContaining('the encoding LATIN1')
+  await expect(storage.prepare([NOTES])).rejects.toMatchObject({ code: 'failed_precondition', message })
+})
+
+it('a vault that exists in a database that lacks characters goes on, and says what is lacking', async () => {
+  const { url, drop } = await freshDatabase(inject('postgresUrl'), "encoding 'LATIN1' locale 'C'")
+  endings.push(drop)
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  await client.query('create schema strongroom; create table strongroom.notes (id bigint constraint notes_pkey primary key)')
+  await client.query('alter table strongroom.notes add column version bigint not null')
+  await client.end()
+  const storage = open({ connectionString: url })
+  await storage.prepare([NOTES])
+  await storage.insert('notes', [{ id: 1, title: 'é' }])
+  const message = expect.stringContaining('lacks a character')
+  await expect(storage.insert('notes', [{ id: 2, title: 'ж' }])).rejects.toMatchObject({ code: 'unavailable', message })
+})
