@@ -50,9 +50,12 @@ export function createPointerCipher(key: Uint8Array, tweak: Uint8Array): Pointer
   return {
     encrypt(words) {
       if (words.length <= MAX_FEW * POINTER_WORDS) return encryptFew(material, words)
-      const texts: string[] = []
+      const texts: string[] = new Array(words.length / POINTER_WORDS)
       for (let from = 0; from < words.length; from += MAX_BATCH_ITEMS * POINTER_WORDS) {
-        encryptChunk(material, words.subarray(from, from + MAX_BATCH_ITEMS * POINTER_WORDS), texts)
+        encryptChunk(material, words.subarray(from, from + MAX_BATCH_ITEMS * POINTER_WORDS), {
+          texts,
+          from: from / POINTER_WORDS,
+        })
       }
       return texts
     },
@@ -89,7 +92,8 @@ function encryptFew({ fixed, schedule }: KeyMaterial, words: Uint32Array): strin
   memory.set(fixed, REGION.fixed)
   memory.set(schedule, REGION.schedule)
   calls.encryptPointersFew(REGION.schedule, REGION.fixed, REGION.input, LEFT, RIGHT, REGION.blocks, REGION.input, count)
-  const texts = readTexts(memory, count)
+  const texts: string[] = new Array(count)
+  readTexts(memory, count, { texts, from: 0 })
   calls.wipe(REGION.schedule, schedule.length)
   calls.wipe(REGION.fixed, BLOCK)
   calls.wipe(REGION.input, count * TEXT_LENGTH)
@@ -165,7 +169,8 @@ function wipeChunk({ calls }: WasmModule, count: number): void {
   calls.wipe(RIGHT, count * HALF_BYTES)
 }
 
-function encryptChunk(material: KeyMaterial, words: Uint32Array, texts: string[]): void {
+/** Encrypts a chunk. Its texts go to a place. */
+function encryptChunk(material: KeyMaterial, words: Uint32Array, place: Place): void {
   const module = getWasm()
   const { calls, memory } = module
   const count = words.length / POINTER_WORDS
@@ -173,7 +178,7 @@ function encryptChunk(material: KeyMaterial, words: Uint32Array, texts: string[]
   calls.splitWords(REGION.input, LEFT, RIGHT, count)
   runRounds(material, module, count, 'forwards')
   calls.renderUuids(LEFT, RIGHT, REGION.input, count)
-  for (const text of readTexts(memory, count)) texts.push(text)
+  readTexts(memory, count, place)
   wipeChunk(module, count)
 }
 
@@ -191,13 +196,16 @@ function decryptChunk(material: KeyMaterial, texts: readonly string[], words: Ui
   wipeChunk(module, count)
 }
 
-/** Returns the texts in `input`. One conversion cut into pieces costs a fifth of one conversion for each text. */
-function readTexts(memory: Buffer, count: number): string[] {
+/** A place in a list of texts. A list of its full length is never copied to grow. */
+interface Place {
+  readonly texts: string[]
+  readonly from: number
+}
+
+/** Reads the texts in `input`. One conversion cut into pieces costs a fifth of one conversion for each text. */
+function readTexts(memory: Buffer, count: number, { texts, from }: Place): void {
   const all = memory.toString('latin1', REGION.input, REGION.input + count * TEXT_LENGTH)
-  if (count === 1) return [all]
-  const texts: string[] = []
-  for (let start = 0; start < all.length; start += TEXT_LENGTH) texts.push(all.substring(start, start + TEXT_LENGTH))
-  return texts
+  for (let item = 0; item < count; item++) texts[from + item] = all.substring(item * TEXT_LENGTH, (item + 1) * TEXT_LENGTH)
 }
 
 /** Writes 36 bytes for each text. Text that is not ASCII is detected by its length in UTF-8 and replaced: cutting a character to a byte could make a digit. */

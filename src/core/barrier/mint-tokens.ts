@@ -1,4 +1,4 @@
-/** Mints the tokens of records from token metadata and values, a list at a time: stored texts, encrypted pointers, and derived tokens. */
+/** Mints the tokens of records from token metadata and values, a slice of a list at a time: stored texts, encrypted pointers, and derived tokens. */
 import type { KeyRing } from '../ports/keys.ts'
 import { POINTER_WORDS } from '../ports/keys.ts'
 import type { Column, Table } from '../schema/layout.ts'
@@ -36,47 +36,90 @@ export interface MintInput {
   hides?(row: number, column: Column): boolean
 }
 
-/** Returns the id of each written row and, if `input` is given, its tokens, in order. Encrypts all pointers in one call. */
-export function mintRecords(ring: KeyRing, table: Table, ids: readonly number[], input: MintInput | undefined): StoredRecord[] {
-  if (input === undefined) return encodeRecordIds(ring, table, ids).map((id) => ({ id }))
-  const words = new Uint32Array((ids.length + countPointers(table.tokenized, input)) * POINTER_WORDS)
-  writeRecordPointers(words, table, ids)
-  writePointers(words, ids.length, table.tokenized, input)
+/** Mints a slice at a time, because the tokens of many cells take long. */
+export interface Minter {
+  /** Mints those of the next rows, up to `SLICE_COST` and at least one. Returns false when all are minted. */
+  mintSome(): boolean
+  /** The records that are minted, in order. */
+  readonly records: readonly StoredRecord[]
+}
+
+/** What a slice costs, in pointers. It takes a few milliseconds, and a thousand records with seven random tokens each are one. */
+const SLICE_COST = 8192
+/** What deriving a token costs: up to two encryptions of a number, where a pointer is one of many in a block. */
+const DERIVED_COST = 8
+
+/** Begins to mint the id of each written row and, if `input` is given, its tokens. Encrypts all pointers of a slice in one call. */
+export function mintRecords(ring: KeyRing, table: Table, ids: readonly number[], input: MintInput | undefined): Minter {
+  const rowsAtOnce = Math.max(1, Math.floor(SLICE_COST / (input === undefined ? 1 : 1 + costOf(table.tokenized))))
+  const records: StoredRecord[] = []
+  return {
+    records,
+    mintSome() {
+      const from = records.length
+      const to = Math.min(ids.length, from + rowsAtOnce)
+      if (input === undefined) for (const id of encodeRecordIds(ring, table, ids.slice(from, to))) records.push({ id })
+      else mintSlice(records, ring, table, { input, from, to })
+      return to < ids.length
+    },
+  }
+}
+
+function costOf(columns: readonly Column[]): number {
+  return columns.reduce((sum, { token }) => sum + (token?.keeps === 'nothing' ? DERIVED_COST : 1), 0)
+}
+
+/** The rows of an input from `from` to `to` (exclusive). */
+interface Slice {
+  readonly input: MintInput
+  readonly from: number
+  readonly to: number
+}
+
+/** Adds the records of a slice. */
+function mintSlice(records: StoredRecord[], ring: KeyRing, table: Table, slice: Slice): void {
+  const { input, from, to } = slice
+  const words = new Uint32Array((to - from + countPointers(table.tokenized, slice)) * POINTER_WORDS)
+  writeRecordPointers(words, table, input.ids.slice(from, to))
+  writePointers(words, to - from, table.tokenized, slice)
   const texts = ring.encryptPointers(ring.lookupVersion, words)
-  const tokens = gatherTokens(ring, table.tokenized, input, texts.slice(ids.length))
-  return tokens.map((one, index) => ({ ...NO_MEMBERS, id: required(texts[index]), tokens: one }))
+  const tokens = gatherTokens(ring, table.tokenized, slice, texts.slice(to - from))
+  for (let index = 0; index < tokens.length; index++)
+    records.push({ ...NO_MEMBERS, id: required(texts[index]), tokens: required(tokens[index]) })
 }
 
 /** Returns the tokens of each row, in order, for the columns that have one. */
 export function mintTokens(ring: KeyRing, columns: readonly Column[], input: MintInput): Tokens[] {
-  const words = new Uint32Array(countPointers(columns, input) * POINTER_WORDS)
-  writePointers(words, 0, columns, input)
-  return gatherTokens(ring, columns, input, ring.encryptPointers(ring.lookupVersion, words))
+  const all = { input, from: 0, to: input.ids.length }
+  const words = new Uint32Array(countPointers(columns, all) * POINTER_WORDS)
+  writePointers(words, 0, columns, all)
+  return gatherTokens(ring, columns, all, ring.encryptPointers(ring.lookupVersion, words))
 }
 
-/** A column, and the derived token of its value in each row. */
+/** A column, and the derived token of its value in each row of a slice. */
 interface MintedColumn {
   readonly column: Column
   readonly derived: readonly (string | undefined)[] | undefined
 }
 
 /** Collects the tokens of each row. `pointers` has encrypted pointers in the order of `writePointers`. */
-function gatherTokens(ring: KeyRing, columns: readonly Column[], input: MintInput, pointers: readonly string[]): Tokens[] {
+function gatherTokens(ring: KeyRing, columns: readonly Column[], slice: Slice, pointers: readonly string[]): Tokens[] {
+  const { input, from, to } = slice
   const minted = columns.map((column): MintedColumn => {
-    return { column, derived: column.token?.keeps === 'nothing' ? deriveTexts(ring, column, input) : undefined }
+    return { column, derived: column.token?.keeps === 'nothing' ? deriveTexts(ring, column, slice) : undefined }
   })
-  const gathered: Tokens[] = new Array(input.ids.length)
+  const gathered: Tokens[] = new Array(to - from)
   let next = 0
-  for (let row = 0; row < gathered.length; row++) {
+  for (let row = from; row < to; row++) {
     const tokens: Tokens = {}
     for (const { column, derived } of minted) {
       const slot = slotOf(input.metadata, row, column)
       let text: string | undefined
       if (isPointer(input, slot)) text = required(pointers[next++], 'An encrypted pointer')
-      else if (!isExpired(input, slot)) text = storedText(input, slot, { row, column }) ?? derived?.[row]
+      else if (!isExpired(input, slot)) text = storedText(input, slot, { row, column }) ?? derived?.[row - from]
       if (text !== undefined) tokens[column.name] = text
     }
-    gathered[row] = tokens
+    gathered[row - from] = tokens
   }
   return gathered
 }
@@ -91,19 +134,19 @@ function storedText(
   return text !== undefined && hides?.(row, column) === true ? undefined : text
 }
 
-function countPointers(columns: readonly Column[], input: MintInput): number {
+function countPointers(columns: readonly Column[], { input, from, to }: Slice): number {
   let count = 0
-  for (let row = 0; row < input.ids.length; row++) {
+  for (let row = from; row < to; row++) {
     for (const column of columns) if (isPointer(input, slotOf(input.metadata, row, column))) count++
   }
   return count
 }
 
 /** Writes the pointers of all cells that have one, row by row, from index `first`. */
-function writePointers(words: Uint32Array, first: number, columns: readonly Column[], input: MintInput): void {
+function writePointers(words: Uint32Array, first: number, columns: readonly Column[], { input, from, to }: Slice): void {
   const { ids, metadata } = input
   let next = first
-  for (let row = 0; row < ids.length; row++) {
+  for (let row = from; row < to; row++) {
     const id = required(ids[row], 'A row id')
     for (const column of columns) {
       const slot = slotOf(metadata, row, column)
@@ -124,20 +167,20 @@ function isPointer(input: MintInput, slot: number): boolean {
   return hasCheck[slot] === 1 && texts[slot] === undefined && !isExpired(input, slot)
 }
 
-/** Returns the derived token of one column for each row, in order. Cells that store a text have none. */
-function deriveTexts(ring: KeyRing, column: Column, input: MintInput): readonly (string | undefined)[] {
-  const { ids, metadata } = input
+/** Returns the derived token of one column for each row of a slice, in order. Cells that store a text have none. */
+function deriveTexts(ring: KeyRing, column: Column, { input, from, to }: Slice): readonly (string | undefined)[] {
+  const { metadata } = input
   const rows: number[] = []
   const values: unknown[] = []
-  for (let row = 0; row < ids.length; row++) {
+  for (let row = from; row < to; row++) {
     const value = input.valueOf(row, column)
     if (value === undefined || value === null || metadata.texts[slotOf(metadata, row, column)] !== undefined) continue
-    rows.push(row)
+    rows.push(row - from)
     values.push(value)
   }
   const texts = deriveTokens(ring, column, values)
-  if (texts.length === ids.length) return texts
-  const byRow: (string | undefined)[] = new Array(ids.length).fill(undefined)
+  if (texts.length === to - from) return texts
+  const byRow: (string | undefined)[] = new Array(to - from).fill(undefined)
   for (let k = 0; k < rows.length; k++) byRow[required(rows[k])] = required(texts[k])
   return byRow
 }

@@ -25,7 +25,7 @@ export interface Step<Value> {
   readonly record: string | undefined
   /** The position of the item whose record is meant. Such a step is bound to the record before it runs. */
   readonly reference: number | undefined
-  /** The members of its item; undefined for an item that cannot be read as one of its method. */
+  /** The members of its item; undefined for an item that cannot be read as one of its method, or that is like another and names no record. */
   readonly members: ItemMembers | undefined
   /** True if its item is like that of the newest step of its runner for which this is false. Both are recorded alike. */
   readonly isAlike: boolean
@@ -60,9 +60,9 @@ export interface MethodDefinition<Given extends object, Request, Result, Value> 
   inputOf(members: ItemMembers): Untrusted<Given>
   /**
    * Returns the request of an item that differs from the one of `request` in its columns and their values alone, as `parse` would. Absent where
-   * each item is parsed.
+   * each item is parsed, as of a method whose items name a record.
    */
-  readonly requestLike?: (request: Request, members: ItemMembers) => Request
+  readonly requestLike?: (request: Request, record: Pick<ItemMembers, 'fields' | 'tokens'>) => Request
   toValue(result: Result): Value
   /** Returns the id of the record of a value; undefined for a method that leaves no record. */
   readonly recordOf: ((value: Value) => string | undefined) | undefined
@@ -76,6 +76,22 @@ export interface Method<Value> {
   readonly foreign: readonly MethodMember[]
   /** Returns the step of an item. */
   begin(context: ParsingContext, members: ItemMembers): Step<Value>
+}
+
+/**
+ * What is kept of an item that is like another: its record, from which its request is made when it runs. All items are kept until the batch
+ * ends, and the collector copies what lives. A class, because V8 makes its objects young.
+ */
+class AlikeItem<Request> {
+  readonly like: Request
+  readonly fields: unknown
+  readonly tokens: unknown
+
+  constructor(like: Request, { fields, tokens }: ItemMembers) {
+    this.like = like
+    this.fields = fields
+    this.tokens = tokens
+  }
 }
 
 /** A request, or the error of its item. */
@@ -98,17 +114,19 @@ export function openMethod<Given extends object, Request, Result, Value>({
   recordOf,
 }: MethodDefinition<Given, Request, Result, Value>): Method<Value> {
   const { verb, resourceType, together } = operation
-  const requests: (Request | undefined)[] = []
+  const requests: (Request | AlikeItem<Request> | undefined)[] = []
   const refusals = new Map<number, unknown>()
   let newest: Newest<Value, Request> | undefined
 
   function requestOf({ slot }: Step<Value>): Request {
     if (refusals.has(slot)) throw refusals.get(slot)
-    return required(requests[slot], 'The request of an item')
+    const kept = required(requests[slot], 'The request of an item')
+    if (!(kept instanceof AlikeItem)) return kept
+    return required(requestLike, 'How a request is made from another')(kept.like, kept)
   }
 
   /** Keeps a request, or the error of its item, and returns its slot. */
-  function keep(request: Request | undefined, refused?: unknown): number {
+  function keep(request: Request | AlikeItem<Request> | undefined, refused?: unknown): number {
     const slot = requests.push(request) - 1
     if (request === undefined) refusals.set(slot, refused)
     return slot
@@ -137,12 +155,8 @@ export function openMethod<Given extends object, Request, Result, Value>({
     if (newest === undefined || !isAlike(newest, members)) return parsed(context, members, false)
     const { request, step } = newest
     if (request === undefined || requestLike === undefined) return parsed(context, members, true)
-    return stepOf(members, {
-      event: new EventBuilder(step.event.table),
-      slot: keep(requestLike(request, members)),
-      group: step.group,
-      isAlike: true,
-    })
+    const slot = keep(new AlikeItem(request, members))
+    return stepOf(members, { event: new EventBuilder(step.event.table), slot, group: step.group, isAlike: true })
   }
 
   /** The id of a record that is still to come is unknown to `parse`, which takes it as the id of no record. */
@@ -167,7 +181,7 @@ export function openMethod<Given extends object, Request, Result, Value>({
     const { tableName, ID } = members
     return {
       runner,
-      members,
+      members: requests[own.slot] instanceof AlikeItem ? undefined : members,
       event: own.event,
       slot: own.slot,
       group: own.group,

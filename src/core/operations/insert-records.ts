@@ -2,7 +2,6 @@
 import { valueTaken } from '../barrier/explain-conflict.ts'
 import { keyOfCell, lookupCells } from '../barrier/lookup.ts'
 import type { StoredRecord } from '../barrier/mint-tokens.ts'
-import { mintRecords } from '../barrier/mint-tokens.ts'
 import type { Values } from '../barrier/parse-record.ts'
 import { assertComplete, cellDetail, parseFields } from '../barrier/parse-record.ts'
 import type { ByotMode } from '../barrier/supplied-tokens.ts'
@@ -28,7 +27,7 @@ import type { TableAccess } from '../policy/table-access.ts'
 import type { Cell, Row, Storage } from '../ports/storage.ts'
 import { assertNewUnredacted, assertUnredacted } from '../records/assert-unredacted.ts'
 import { storeUntaken } from '../records/ignore-store.ts'
-import { mintInputOf, retryRecords, storeNew } from '../records/record-store.ts'
+import { retryRecords, storeNew } from '../records/record-store.ts'
 import type { UpsertRecord, UpsertRequest } from '../records/upsert-store.ts'
 import { findExisting, storeUpserts, unlessLastConflict } from '../records/upsert-store.ts'
 import type { WritingContext } from '../records/writing-context.ts'
@@ -250,13 +249,12 @@ function checkAllNew(context: InsertContext, access: TableAccess, records: reado
 async function insertAll(
   context: InsertContext,
   { access, values: records, supplied, tokenization }: ParsedRecords,
-): Promise<StoredRecord[]> {
+): Promise<readonly StoredRecord[]> {
   const { table } = access
   checkAllNew(context, access, records)
-  const request = { table, records, supplied, indexes: [...records.keys()] }
-  return storeNew(context.unit, context, request, (written) =>
-    mintRecords(context.barrier.ring, table, written.ids, tokenization ? mintInputOf(written, records) : undefined),
-  )
+  const request = { table, records, supplied, indexes: [...records.keys()], tokenization }
+  const stored = await storeNew(context.unit, context, request)
+  return stored.records
 }
 
 /** Inserts the records whose unique values no other record holds, and returns the result of each in order. */
@@ -266,19 +264,14 @@ async function insertUntaken(
 ): Promise<InsertedRecord[]> {
   const { table } = access
   checkAllNew(context, access, records)
-  const request = { table, records, supplied, indexes: [...records.keys()] }
+  const request = { table, records, supplied, indexes: [...records.keys()], tokenization }
   const { unit } = context
   // Most records are new, so they are looked up and sealed before the transaction begins. If that was too early, inside of it.
-  const attemptOn = (within: UnitOfWork) =>
-    storeUntaken(within, context, request, (written, positions) => {
-      const chosen = positions.map((position) => at(records, position))
-      return mintRecords(context.barrier.ring, table, written.ids, tokenization ? mintInputOf(written, chosen) : undefined)
-    })
-  const { positions, result: stored } = await retry(retryRecords(table, context.scheduler), (attempt) =>
+  const attemptOn = (within: UnitOfWork) => storeUntaken(within, context, request)
+  const { positions, records: stored } = await retry(retryRecords(table, context.scheduler), (attempt) =>
     attempt === 1 ? attemptOn(unit) : unit.change(attemptOn),
   )
   const results: InsertedRecord[] = records.map(() => ({ ignored: true }))
-  if (stored === undefined) return results
   for (const [index, position] of positions.entries()) results[position] = at(stored, index)
   return results
 }

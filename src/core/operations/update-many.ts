@@ -81,7 +81,7 @@ export const updateMany: Operation<UpdateManyInput, UpdateManyRequest, { records
       check: (overwrites) => checkOverwrites(context, access, overwrites),
       notFound: (missing) => notFoundAt(table, ids, { missing, where: paths('records', missing) }),
     })
-    const updated = updatedRecords(context, table, { ...overwritten, changes, tokenization })
+    const updated = await updatedRecords(context, table, { ...overwritten, changes, tokenization })
     return { records: updated.map((record, index) => ({ ...record, id: at(ids, index) })) }
   },
 }

@@ -72,6 +72,6 @@ async function updateAll(context: UpdateContext, requests: readonly UpdateReques
     // The error of one change. Of several, each runs again by itself.
     notFound: () => recordsNotFound(table, [at(ids, 0)], [0]),
   })
-  const updated = updatedRecords(context, table, { ...overwritten, changes, tokenization })
+  const updated = await updatedRecords(context, table, { ...overwritten, changes, tokenization })
   return updated.map((record, index) => ({ ...record, id: at(ids, index) }))
 }

@@ -282,7 +282,7 @@ async function attachToRecord(
   const { table } = access
   const { file, value } = uploaded
   const values = fileValues(table, column, value)
-  const request = { table, records: [values], supplied: [undefined], indexes: [undefined] }
+  const request = { table, records: [values], supplied: [undefined], indexes: [undefined], tokenization: false }
   return context.unit.change(async (unit) => {
     const rowId = await retry(retryRecords(table, context.scheduler), () =>
       id === undefined
@@ -307,7 +307,8 @@ async function insertRecord(
   { access, values, request }: Step,
 ): Promise<number> {
   assertCreatable(context, access, values)
-  return storeNew(unit, context, request, ({ ids }) => at(ids, 0))
+  const { ids } = await storeNew(unit, context, request)
+  return at(ids, 0)
 }
 
 async function replaceFile(

@@ -16,6 +16,7 @@ import { at } from '../util/at.ts'
 import { type RetryPolicy, retry, retryStale } from '../util/retry.ts'
 import { toTimestamp } from '../util/timestamp.ts'
 import { assertUnredacted } from './assert-unredacted.ts'
+import { workInTurns } from './meanwhile.ts'
 import type { Written } from './record-store.ts'
 import { mintInputOf, STALE, storeChanges } from './record-store.ts'
 import type { WritingContext } from './writing-context.ts'
@@ -190,8 +191,8 @@ async function rowsOf(
 }
 
 /** Returns the updated records in order, with their tokens where they are asked for. */
-export function updatedRecords(
-  { barrier, clock }: Pick<ChangingContext, 'barrier' | 'clock'>,
+export async function updatedRecords(
+  { barrier, clock, scheduler }: Pick<ChangingContext, 'barrier' | 'clock' | 'scheduler'>,
   table: Table,
   {
     written,
@@ -199,9 +200,11 @@ export function updatedRecords(
     changes,
     tokenization,
   }: Overwritten & { readonly changes: readonly Change[]; readonly tokenization: boolean },
-): UpdatedRecord[] {
+): Promise<UpdatedRecord[]> {
   const values = changes.map((change) => change.values)
   const wanted = tokenization ? mintInputOf(written, values, before) : undefined
   const updatedAt = toTimestamp(clock.now())
-  return mintRecords(barrier.ring, table, written.ids, wanted).map((stored) => ({ ...stored, updatedAt }))
+  const minter = mintRecords(barrier.ring, table, written.ids, wanted)
+  await workInTurns(scheduler, minter.mintSome)
+  return minter.records.map((stored) => ({ ...stored, updatedAt }))
 }

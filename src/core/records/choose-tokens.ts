@@ -4,6 +4,7 @@ import { cellDetail, inRecord, type RecordIndex } from '../barrier/parse-record.
 import type { TextOfToken, TokensByRow } from '../barrier/token-metadata.ts'
 import type { Fault } from '../errors.ts'
 import { fault, words } from '../errors.ts'
+import type { Scheduler } from '../ports/scheduler.ts'
 import type { StorageReads } from '../ports/storage.ts'
 import type { ReadingContext } from '../row-access/reading-context.ts'
 import type { Column, Table } from '../schema/layout.ts'
@@ -19,6 +20,8 @@ const MAX_DRAWS = 32
 /** Maximum number of neighbors tried, a slice at a time, before a format counts as exhausted. */
 const MAX_NEIGHBORS = 10_000
 const SLICE = 1_000
+/** Number of cells whose tokens are drawn between two turns of the event loop. */
+const CELLS_OF_TURN = 2_000
 
 /**
  * Domains from this size on are too large for two equal draws to be likely: with a billion stored tokens, one of 280,000 draws is in
@@ -48,7 +51,7 @@ interface Drawings {
  */
 export async function chooseTokens(storage: StorageReads, context: ReadingContext, request: WriteRequest): Promise<TextOfToken> {
   const { table, supplied } = request
-  const drawings = drawingsOf(request)
+  const drawings = await drawingsOf(context.scheduler, request)
   const suppliedText: TextOfToken = (row, { name }) => supplied[row]?.get(name)
   if (drawings.length === 0) return suppliedText
   await drawUnused(storage, context, { table, all: drawings, supplied: textsOf(supplied) })
@@ -59,11 +62,13 @@ export async function chooseTokens(storage: StorageReads, context: ReadingContex
 }
 
 /** Returns the cells that need a drawn token. Throws `unprocessable` for a value that cannot have a token. */
-function drawingsOf({ table, records, supplied, indexes }: WriteRequest): Drawing[] {
+async function drawingsOf(scheduler: Scheduler, { table, records, supplied, indexes }: WriteRequest): Promise<Drawing[]> {
   const formatted = table.tokenized.filter((column) => column.token?.hasFormat === true)
   const drawings: Drawing[] = []
   if (formatted.length === 0) return drawings
+  const rowsOfTurn = Math.ceil(CELLS_OF_TURN / formatted.length)
   for (const [row, values] of records.entries()) {
+    if (row > 0 && row % rowsOfTurn === 0) await scheduler.yield()
     for (const column of formatted) {
       const value = values[column.position]
       if (value === undefined || value === null) continue
@@ -97,7 +102,23 @@ function textsOf(supplied: TokensByRow): string[] {
 
 /** Draws until no drawn text is in use, neither in storage nor in this request. */
 async function drawUnused(storage: StorageReads, context: ReadingContext, drawings: Drawings): Promise<void> {
-  let pending = drawings.all
+  const taken = new Set(drawings.supplied)
+  for (let start = 0; start < drawings.all.length; start += CELLS_OF_TURN) {
+    if (start > 0) await context.scheduler.yield()
+    const slice = drawings.all.slice(start, start + CELLS_OF_TURN)
+    await drawSlice(storage, context, { ...drawings, slice, taken })
+    for (const { text } of slice) taken.add(text)
+  }
+}
+
+/** Some drawings of a request, and the texts of its other cells that have one. */
+interface DrawingSlice extends Drawings {
+  readonly slice: readonly Drawing[]
+  readonly taken: ReadonlySet<string>
+}
+
+async function drawSlice(storage: StorageReads, context: ReadingContext, drawings: DrawingSlice): Promise<void> {
+  let pending = drawings.slice
   for (let draw = 0; pending.length > 0; draw++) {
     if (draw === MAX_DRAWS) return tryNeighbors(storage, context, { ...drawings, pending })
     const domains = pending.map(({ range }) => range.domain)
@@ -111,12 +132,12 @@ async function drawUnused(storage: StorageReads, context: ReadingContext, drawin
 async function usedAmong(
   storage: StorageReads,
   context: ReadingContext,
-  { all, supplied, pending }: Drawings & { readonly pending: readonly Drawing[] },
+  { slice, taken, pending }: DrawingSlice & { readonly pending: readonly Drawing[] },
 ): Promise<Drawing[]> {
   const again = new Set(await keepUsed(storage, context, pending))
-  const seen = new Set(supplied)
-  for (const drawing of all) {
-    if (seen.has(drawing.text)) again.add(drawing)
+  const seen = new Set<string>()
+  for (const drawing of slice) {
+    if (seen.has(drawing.text) || taken.has(drawing.text)) again.add(drawing)
     seen.add(drawing.text)
   }
   return [...again]

@@ -5,43 +5,34 @@ import type { Cell, StorageReads } from '../ports/storage.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import { at, required } from '../util/at.ts'
-import type { Written } from './record-store.ts'
-import { STALE, storeNew } from './record-store.ts'
+import { type NewRecords, STALE, type StoredNew, storeNew } from './record-store.ts'
 import { findExisting } from './upsert-store.ts'
 import type { WriteRequest } from './write-request.ts'
 import type { WritingContext } from './writing-context.ts'
 
-/** The records that were stored, by their positions in the request. `result` is undefined if there are none. */
-export interface StoredUntaken<T> {
+/** The records that were stored, and the position of each in the request. */
+export interface StoredUntaken extends Pick<StoredNew, 'records'> {
   readonly positions: readonly number[]
-  readonly result: T | undefined
 }
 
-/** Makes the result of the records at these positions. */
-type ResultAt<T> = (written: Written, positions: readonly number[]) => T
-
 /** One attempt. Throws STALE, with nothing stored, if another caller stored one of the values first; else like `storeNew`. */
-export async function storeUntaken<T>(
-  unit: UnitOfWork,
-  context: WritingContext,
-  request: WriteRequest,
-  resultAt: ResultAt<T>,
-): Promise<StoredUntaken<T>> {
-  const { table, records, supplied, indexes } = request
+export async function storeUntaken(unit: UnitOfWork, context: WritingContext, request: NewRecords): Promise<StoredUntaken> {
+  const { table, records, supplied, indexes, tokenization } = request
   const positions = await untakenPositions(unit.storage, context, request)
   if (positions.length === 0) {
     // An attempt before this one may have added rows, which are not stored.
     context.event.setWrittenRows(table, [])
-    return { positions, result: undefined }
+    return { positions, records: [] }
   }
   const free = {
-    table,
+    ...{ table, tokenization },
     records: positions.map((position) => at(records, position)),
     supplied: positions.map((position) => supplied[position]),
     indexes: positions.map((position) => indexes[position]),
     onValueTaken: () => STALE,
   }
-  return { positions, result: await storeNew(unit, context, free, (written) => resultAt(written, positions)) }
+  const stored = await storeNew(unit, context, free)
+  return { positions, records: stored.records }
 }
 
 /** Returns the positions of the records whose unique values no stored record holds, and no earlier one of these. Throws `data_loss` like an upsert. */

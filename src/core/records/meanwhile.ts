@@ -1,17 +1,21 @@
-/** Work that is done while something else is waited for, such as a storage in another process. */
+/** Work that is done a slice at a time while something else is waited for, such as a storage in another process. */
 import type { Scheduler } from '../ports/scheduler.ts'
 
 /**
- * Returns the result of `work` after `waited` has resolved. If that takes longer than a turn of the event loop, the work is done in that time,
- * else after it. Rejects like `waited`, whatever the work did, and its result is dropped. Work that throws is done again after `waited`.
+ * Resolves when `waited` has resolved and all work is done. `workSome` does a slice of it, and returns false after the last one; the event loop
+ * has a turn between two slices. If waiting takes longer than a turn, the work begins in that time, else after it. Rejects like `waited`, whatever
+ * the work did, and no further slice is done then. A slice that throws is done again after `waited`.
  */
-export async function meanwhile<T>(scheduler: Scheduler, waited: Promise<void>, work: () => T): Promise<T> {
-  let made: { readonly value: T } | undefined
+export async function meanwhile(scheduler: Scheduler, waited: Promise<void>, workSome: () => boolean): Promise<void> {
   let isOver = false
+  let isDone = false
   async function workEarly(): Promise<void> {
-    // What is waited for is sent within this turn, and the work would hold it up.
-    await scheduler.yield()
-    if (!isOver) made = { value: work() }
+    while (!isDone) {
+      // What is waited for is sent within this turn, and the work would hold it up.
+      await scheduler.yield()
+      if (isOver) return
+      isDone = !workSome()
+    }
   }
   workEarly().catch(() => {})
   try {
@@ -19,5 +23,10 @@ export async function meanwhile<T>(scheduler: Scheduler, waited: Promise<void>, 
   } finally {
     isOver = true
   }
-  return made === undefined ? work() : made.value
+  if (!isDone) await workInTurns(scheduler, workSome)
+}
+
+/** Does all work, with a turn of the event loop between two slices. */
+export async function workInTurns(scheduler: Scheduler, workSome: () => boolean): Promise<void> {
+  while (workSome()) await scheduler.yield()
 }

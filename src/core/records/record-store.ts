@@ -1,7 +1,7 @@
 /** Writes records together with their stored tokens and transient values, all in one transaction. */
 import { assertVersions } from '../barrier/assert-versions.ts'
 import { explainConflict } from '../barrier/explain-conflict.ts'
-import type { MintInput } from '../barrier/mint-tokens.ts'
+import { type MintInput, mintRecords, type StoredRecord } from '../barrier/mint-tokens.ts'
 import type { Values } from '../barrier/parse-record.ts'
 import type { ResealedRows } from '../barrier/seal-rows.ts'
 import { resealRows, writeRows } from '../barrier/seal-rows.ts'
@@ -11,6 +11,7 @@ import { fault, isVaultError } from '../errors.ts'
 import { discardFilesOf } from '../file-store/discard-files.ts'
 import { isRowId } from '../maintenance/possible-rows.ts'
 import type { Slicing } from '../maintenance/slice-size.ts'
+import { createYielder } from '../maintenance/yielder.ts'
 import type { RowAccess } from '../policy/table-access.ts'
 import type { Scheduler } from '../ports/scheduler.ts'
 import type { NewRow, Row, Storage, StorageReads } from '../ports/storage.ts'
@@ -23,7 +24,7 @@ import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import { type RetryPolicy, retry, retryStale } from '../util/retry.ts'
 import { nowMs } from '../util/timestamp.ts'
 import { chooseTokens, tokenTaken } from './choose-tokens.ts'
-import { meanwhile } from './meanwhile.ts'
+import { meanwhile, workInTurns } from './meanwhile.ts'
 import type { NewToken } from './token-store.ts'
 import { dropTokens, prepareTokens } from './token-store.ts'
 import { dropTransients, reserveTransients } from './transient-store.ts'
@@ -36,7 +37,7 @@ const MAX_ATTEMPTS = 100
 /** Attempts to store records with ids that were reserved before, while others commit higher ones. The next attempt reserves them in a transaction. */
 const ATTEMPTS_WITH_EARLY_IDS = 2
 
-/** Records from which on their result is made while the storage writes. For fewer, the turn of the event loop costs as much as it gains. */
+/** Records from which on an insert takes turns between its steps, and makes tokens while the storage writes. For fewer, a turn of the event loop costs as much as it gains. */
 const MIN_MEANWHILE = 64
 
 /** Thrown inside a transaction to roll it back when a row changed between reading and writing it. */
@@ -76,21 +77,24 @@ export function mintInputOf(written: Written, records: readonly Values[], before
   }
 }
 
-/** Makes the result of a write from its records. It is made while the storage writes, so it may run for an attempt that stores nothing. */
-export type ResultOf<T> = (written: Written) => T
+/** Records to insert, and whether their tokens are returned. */
+export interface NewRecords extends WriteRequest {
+  readonly tokenization: boolean
+}
+
+/** New records: their row ids, and what the caller sees of each, in order. */
+export interface StoredNew {
+  readonly ids: readonly number[]
+  readonly records: readonly StoredRecord[]
+}
 
 /**
- * Stores new records with their tokens and transient values, all or none, and returns their result. Throws `conflict`, `unprocessable`,
- * `tokens_exhausted`, or `failed_precondition` if the schema of this process is too old.
+ * Stores new records with their tokens and transient values, all or none. Throws `conflict`, `unprocessable`, `tokens_exhausted`, or
+ * `failed_precondition` if the schema of this process is too old.
  */
-export async function storeNew<T>(
-  unit: UnitOfWork,
-  context: WritingContext,
-  request: WriteRequest,
-  resultOf: ResultOf<T>,
-): Promise<T> {
+export async function storeNew(unit: UnitOfWork, context: WritingContext, request: NewRecords): Promise<StoredNew> {
   const { table, indexes } = request
-  const inside = (within: UnitOfWork): Promise<T> => storeWithIds(within, context, request, resultOf)
+  const inside = (within: UnitOfWork): Promise<StoredNew> => storeWithIds(within, context, request)
   for (let attempt = 0; attempt < ATTEMPTS_WITH_EARLY_IDS; attempt++) {
     try {
       return await inside(unit)
@@ -107,19 +111,18 @@ export async function storeNew<T>(
 }
 
 /** One attempt with ids that are reserved first, so that rows are sealed before the writer is held. */
-async function storeWithIds<T>(
-  unit: UnitOfWork,
-  context: WritingContext,
-  request: WriteRequest,
-  resultOf: ResultOf<T>,
-): Promise<T> {
-  const { table, records } = request
+async function storeWithIds(unit: UnitOfWork, context: WritingContext, request: NewRecords): Promise<StoredNew> {
+  const { table, records, tokenization } = request
   const { storage } = unit
   context.catalog.assertWritable(table)
+  const isLong = records.length >= MIN_MEANWHILE
   return retry(DRAW_AGAIN, async () => {
+    const yielder = isLong ? createYielder(context) : undefined
     const sources = await tokenSources(storage, context, request)
+    await yielder?.worked()
     const writer = writeRows(context.barrier, table, { records, sources })
-    while (writer.writeSome()) await context.scheduler.yield()
+    await workInTurns(context.scheduler, writer.writeSome)
+    await yielder?.worked()
     const ids = await storage.reserveIds(table.physical.name, records.length)
     const { rows, metadata, transients } = writer.seal(ids)
     const tokens = await prepareTokens(storage, context.barrier.ring, { table, ids, metadata })
@@ -131,10 +134,19 @@ async function storeWithIds<T>(
         { table: TOKENS.name, rows: rowsOf(tokens) },
       ]),
     )
-    const result = () => resultOf({ ids, metadata, nowMs: sources.nowMs })
-    if (ids.length >= MIN_MEANWHILE) return meanwhile(context.scheduler, stored, result)
-    await stored
-    return result()
+    const written = { ids, metadata, nowMs: sources.nowMs }
+    const minter = mintRecords(context.barrier.ring, table, ids, tokenization ? mintInputOf(written, records) : undefined)
+    if (yielder === undefined) {
+      await stored
+      await workInTurns(context.scheduler, minter.mintSome)
+    } else {
+      await meanwhile(
+        context.scheduler,
+        stored.then(() => yielder.worked()),
+        minter.mintSome,
+      )
+    }
+    return { ids, records: minter.records }
   })
 }
 

@@ -2,7 +2,7 @@
 import type { Barrier } from '../barrier/barrier.ts'
 import { isSameValue } from '../barrier/digest-values.ts'
 import { keyOfCell } from '../barrier/lookup.ts'
-import type { MintInput, StoredRecord } from '../barrier/mint-tokens.ts'
+import type { StoredRecord } from '../barrier/mint-tokens.ts'
 import { mintRecords } from '../barrier/mint-tokens.ts'
 import type { RecordIndex, Values } from '../barrier/parse-record.ts'
 import { encodeRecordIds } from '../barrier/record-ids.ts'
@@ -13,9 +13,8 @@ import type { RowWithAccess } from '../row-access/evaluate-access.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import { at, required } from '../util/at.ts'
-import type { Written } from './record-store.ts'
-import { mintInputOf, STALE, storeChanges, storeNew } from './record-store.ts'
-import type { WriteRequest } from './write-request.ts'
+import { workInTurns } from './meanwhile.ts'
+import { mintInputOf, type NewRecords, STALE, type StoredNew, storeChanges, storeNew } from './record-store.ts'
 import type { WritingContext } from './writing-context.ts'
 
 /** One record to write by its key. */
@@ -140,29 +139,24 @@ async function change(
   const write = writeRequestOf(chosen)
   const written = await storeChanges(unit, context, { ...write, rows: rows.map(({ row }) => row) })
   const before = rows.map(({ access }) => access)
-  return storedRecords(context, chosen, { written, mintInput: mintInputOf(written, write.records, before) })
+  const mintInput = chosen.tokenization ? mintInputOf(written, write.records, before) : undefined
+  const minter = mintRecords(context.barrier.ring, chosen.table, written.ids, mintInput)
+  await workInTurns(context.scheduler, minter.mintSome)
+  return storedRecords(chosen, { ids: written.ids, records: minter.records })
 }
 
 async function insert(unit: UnitOfWork<Storage>, context: WritingContext, chosen: Chosen): Promise<StoredRecords> {
-  const write = writeRequestOf(chosen)
-  return storeNew(unit, context, write, (written) =>
-    storedRecords(context, chosen, { written, mintInput: mintInputOf(written, write.records) }),
-  )
+  return storedRecords(chosen, await storeNew(unit, context, writeRequestOf(chosen)))
 }
 
-function storedRecords(
-  { barrier }: WritingContext,
-  { table, tokenization, positions }: Chosen,
-  { written, mintInput }: { readonly written: Written; readonly mintInput: MintInput },
-): StoredRecords {
-  const minted = mintRecords(barrier.ring, table, written.ids, tokenization ? mintInput : undefined)
-  return { ids: written.ids, stored: positions.map((position, k) => [position, at(minted, k)]) }
+function storedRecords({ positions }: Chosen, { ids, records }: StoredNew): StoredRecords {
+  return { ids, stored: positions.map((position, k) => [position, at(records, k)]) }
 }
 
-function writeRequestOf({ table, key, records, positions }: Chosen): WriteRequest {
+function writeRequestOf({ table, key, records, positions, tokenization }: Chosen): NewRecords {
   const chosen = positions.map((position) => at(records, position))
   return {
-    table,
+    ...{ table, tokenization },
     records: chosen.map(({ values }) => values),
     supplied: chosen.map(({ supplied }) => supplied),
     indexes: chosen.map(({ index }) => index),

@@ -34,6 +34,7 @@ export function createLayoutWriter(specs: CellSpecs): LayoutWriter {
   const bits = new Uint8Array(specs.ordinals)
   const last = new Uint8Array(specs.ordinals)
   const lastLayout = new ByteWriter(specs.ordinals + 16)
+  let lastBytes = lastLayout.written()
   let hasShared = false
   return {
     bits,
@@ -45,10 +46,11 @@ export function createLayoutWriter(specs: CellSpecs): LayoutWriter {
       if (!isEqual(bits, last)) {
         lastLayout.length = 0
         writeLayout(lastLayout, specs, bits, unknown)
+        lastBytes = lastLayout.written()
         last.set(bits)
         hasShared = sharesCheck(bits)
       }
-      out.raw(lastLayout.written())
+      out.raw(lastBytes)
       return hasShared
     },
   }

@@ -1,66 +1,93 @@
-/** Work beside what is waited for: when it is done, and what its caller gets. */
+/** Work beside what is waited for: when its slices are done, and what its caller gets. */
 import { expect, it } from 'vitest'
 import { meanwhile } from '../../../src/core/records/meanwhile.ts'
 
-/** A promise, a scheduler whose turn comes when asked, and what was done so far. */
+/** A promise, a scheduler whose turns come when asked, and what was done so far. */
 function waiting() {
   let end: () => void = () => {}
   let fail: (error: Error) => void = () => {}
-  let takeTurn: () => void = () => {}
   const waited = new Promise<void>((resolve, reject) => {
     end = resolve
     fail = reject
   })
-  const turn = new Promise<void>((resolve) => {
-    takeTurn = resolve
-  })
+  const turns: (() => void)[] = []
   const done: string[] = []
-  const scheduler = { yield: () => turn }
+  const scheduler = { yield: () => new Promise<void>((resolve) => turns.push(resolve)) }
   /** Lets everything run that waits for neither. */
   const pass = () => new Promise<void>((resolve) => setImmediate(resolve))
-  return { waited, end, fail, takeTurn, done, scheduler, pass }
+  const takeTurn = async () => {
+    for (const turn of turns.splice(0)) turn()
+    await pass()
+  }
+  /** Work of this many slices. */
+  const slices = (count: number) => {
+    let next = 0
+    return () => {
+      done.push(`slice ${next++}`)
+      return next < count
+    }
+  }
+  return { waited, end, fail, takeTurn, done, scheduler, pass, slices }
 }
 
-it('is done once, while something is waited for, and its result is returned after that', async () => {
-  const { waited, end, takeTurn, done, scheduler, pass } = waiting()
-  const result = meanwhile(scheduler, waited, () => done.push('work'))
-  result.then(() => done.push('returned'))
+it('is done once, while something is waited for, and its caller waits for that', async () => {
+  const { waited, end, takeTurn, done, scheduler, pass, slices } = waiting()
+  const both = meanwhile(scheduler, waited, slices(1)).then(() => done.push('returned'))
   await pass()
   expect(done).toEqual([])
-  takeTurn()
-  await pass()
-  expect(done).toEqual(['work'])
+  await takeTurn()
+  await takeTurn()
+  expect(done).toEqual(['slice 0'])
   end()
-  expect(await result).toBe(1)
-  expect(done).toEqual(['work', 'returned'])
+  await both
+  expect(done).toEqual(['slice 0', 'returned'])
 })
 
 it('is done after what is waited for, if that took no turn, and not again in the turn', async () => {
-  const { waited, end, takeTurn, done, scheduler, pass } = waiting()
+  const { waited, end, takeTurn, done, scheduler, slices } = waiting()
   end()
-  expect(await meanwhile(scheduler, waited, () => done.push('work'))).toBe(1)
-  takeTurn()
-  await pass()
-  expect(done).toEqual(['work'])
+  await meanwhile(scheduler, waited, slices(1))
+  await takeTurn()
+  expect(done).toEqual(['slice 0'])
 })
 
-it('is not seen if what is waited for fails, before the work or after it', async () => {
-  for (const worksFirst of [true, false]) {
-    const { waited, fail, takeTurn, done, scheduler, pass } = waiting()
-    const result = meanwhile(scheduler, waited, () => done.push('work'))
-    const refused = expect(result).rejects.toThrow('not stored')
-    if (worksFirst) takeTurn()
+it('is done a slice in a turn, each slice once, wherever the waiting ends', async () => {
+  for (const endsBefore of [0, 1, 2, 3, 4]) {
+    const { waited, end, takeTurn, done, scheduler, pass, slices } = waiting()
+    let isOver = false
+    const both = meanwhile(scheduler, waited, slices(3)).then(() => {
+      isOver = true
+    })
+    let seen = 0
+    for (let turn = 0; !isOver; turn++) {
+      if (turn === endsBefore) end()
+      await pass()
+      await takeTurn()
+      expect(done.length - seen).toBeLessThanOrEqual(turn === endsBefore ? 2 : 1)
+      seen = done.length
+    }
+    await both
+    await takeTurn()
+    expect(done).toEqual(['slice 0', 'slice 1', 'slice 2'])
+  }
+})
+
+it('does nothing more once what is waited for fails, before the work, within it or after it', async () => {
+  for (const before of [0, 1, 2, 3]) {
+    const { waited, fail, takeTurn, done, scheduler, pass, slices } = waiting()
+    const refused = expect(meanwhile(scheduler, waited, slices(2))).rejects.toThrow('not stored')
+    for (let turn = 0; turn < before; turn++) await takeTurn()
     await pass()
     fail(new Error('not stored'))
     await refused
-    takeTurn()
-    await pass()
-    expect(done).toEqual(worksFirst ? ['work'] : [])
+    await takeTurn()
+    await takeTurn()
+    expect(done).toEqual(['slice 0', 'slice 1'].slice(0, before))
   }
 })
 
 it('fails only after what is waited for', async () => {
-  const { waited, end, fail, takeTurn, scheduler, pass } = waiting()
+  const { waited, end, takeTurn, scheduler, pass } = waiting()
   const work = () => {
     throw new Error('no result')
   }
@@ -74,11 +101,10 @@ it('fails only after what is waited for', async () => {
   ]
   const ended: string[] = []
   const errors = results.map((result) => result.catch((error: Error) => void ended.push(error.message)))
-  takeTurn()
+  await takeTurn()
   await pass()
   expect(ended).toEqual([])
   end()
   await Promise.all(errors)
   expect(ended.sort()).toEqual(['no result', 'not stored'])
-  fail(new Error('too late'))
 })
