@@ -186,13 +186,14 @@ async function areLive(context: OperationContext, lookups: readonly Lookup[]): P
 
 /** Returns whether a visible row has each value in the column, in order. The opened value decides, so that a digest that was moved in the database finds no wrong record. */
 async function areHeld(
-  { unit, barrier }: OperationContext,
+  context: OperationContext,
   { access, column }: TokenColumn,
   values: readonly unknown[],
 ): Promise<boolean[]> {
+  const { unit, barrier } = context
   const { table } = access
   const needs = [{ action: 'TOKENIZATION', columns: [column] } as const]
-  const rows = await findVisibleByDigest(unit.storage, barrier, {
+  const rows = await findVisibleByDigest(unit.storage, context, {
     access,
     column,
     needs,
