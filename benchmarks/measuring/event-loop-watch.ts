@@ -8,7 +8,7 @@ export interface Hold {
   readonly wall: number
   /** By the CPU time of the thread: waiting for the disk does not count, nor does load from other processes. */
   readonly cpu: number
-  /** The part of `wall` in which this thread stood still, or worked, for a collection of garbage. */
+  /** The part of `wall` in which garbage was collected, and this thread did nothing else. */
   readonly gc: number
 }
 

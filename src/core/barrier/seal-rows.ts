@@ -1,6 +1,5 @@
 /** Seals values into rows of bodies, digests and plain cells, a list of records at a time. */
 import { VaultError } from '../errors.ts'
-import { bytesOfBody } from '../maintenance/row-bytes.ts'
 import type { Cell, NewRow, Patch, Row } from '../ports/storage.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { BODY } from '../schema/layout.ts'
@@ -15,7 +14,7 @@ import type { Barrier } from './barrier.ts'
 import { addressOf } from './barrier.ts'
 import { digestValues } from './digest-values.ts'
 import type { Values } from './parse-record.ts'
-import { type OpenRows, openRows } from './reveal.ts'
+import { bodyOf, type OpenRows, openRows } from './reveal.ts'
 import type { TokenMetadata, TokenSources } from './token-metadata.ts'
 import { checkedSlot, createTokenMetadata, drawTokenMetadata, slotOf, writeTokenCheck } from './token-metadata.ts'
 import { sealTransients } from './transients.ts'
@@ -156,7 +155,7 @@ export function resealRows(barrier: Barrier, table: Table, { rows, records, sour
 /** Returns the end of a slice of rows. */
 function endOfBodies(rows: readonly Row[], start: number): number {
   let end = start
-  for (let bytes = 0; end < rows.length && bytes < RESEALED_BYTES; end++) bytes += bytesOfBody(rows[end])
+  for (let bytes = 0; end < rows.length && bytes < RESEALED_BYTES; end++) bytes += bodyOf(required(rows[end])).length
   return end
 }
 

@@ -2,7 +2,6 @@
 import { digestValues, isSameValue } from '../barrier/digest-values.ts'
 import { deriveTokens } from '../barrier/mint-tokens.ts'
 import { parseListedValue } from '../barrier/parse-record.ts'
-import { columnValues } from '../barrier/reveal.ts'
 import { fault, printableName } from '../errors.ts'
 import { parseList, paths, requireTable } from '../execution/check-input.ts'
 import type { OperationContext, ParsingContext } from '../execution/context.ts'
@@ -12,6 +11,7 @@ import { inSlices } from '../maintenance/in-slices.ts'
 import { forbidden } from '../policy/forbidden.ts'
 import type { TableAccess } from '../policy/table-access.ts'
 import { findVisibleByDigest } from '../row-access/find-visible-by-digest.ts'
+import { valuesInSlices } from '../row-access/values-in-slices.ts'
 import type { Column } from '../schema/layout.ts'
 import { at, required } from '../util/at.ts'
 import { cutList } from '../util/cut-list.ts'
@@ -200,7 +200,7 @@ async function areHeld(
     digests: digestValues(barrier.ring, column, values),
   })
   const found = rows.filter((row) => row !== undefined)
-  const held = columnValues(barrier, table, column, found)
+  const held = await valuesInSlices(context, { table, column }, found)
   let next = 0
   return rows.map((row, index) => {
     if (row === undefined) return false
