@@ -87,11 +87,12 @@ export function compareWithLimit(subject: Omit<Subject, 'target'>, { figure, lim
 /** Milliseconds that an operation may hold the event loop. */
 const MAX_HOLD = 20
 
-/** Returns the entry for the longest hold of the event loop. `note` says of what. */
-export function limitHold(subject: Omit<Subject, 'target'>, { wall, cpu }: Hold, note = ''): Entry {
+/** Returns the entry for the longest hold of the event loop. `note` says of what. How much of it collected garbage is added to it. */
+export function limitHold(subject: Omit<Subject, 'target'>, { wall, cpu, gc }: NonNullable<Entry['hold']>, note = ''): Entry {
+  const collected = gc === undefined ? '' : `, ${gc.toFixed(1)} ms of it garbage collection`
   // A CPU time of zero is one below the resolution of its clock.
   const spent = { figure: Math.max(1, cpu * 1000), limit: MAX_HOLD * 1000 }
-  return compareWithLimit(subject, { figure: wall, limit: MAX_HOLD, unit: 'ms', cpu: spent, note })
+  return compareWithLimit(subject, { figure: wall, limit: MAX_HOLD, unit: 'ms', cpu: spent, note: `${note}${collected}` })
 }
 
 /** Returns the entry for calls per second that must reach `limit`. The limit takes the place of a baseline. */

@@ -2,10 +2,13 @@
 import { at } from '../../src/core/util/at.ts'
 import { type Entry, hasTarget, isMet, type Result, type TargetedEntry } from './result-shape.ts'
 
-/** `CPU` is per operation, in microseconds. `CPU ratio` has the sense of `ratio`. `hold` is the longest hold of the event loop, in milliseconds. */
+/**
+ * `CPU` is per operation, in microseconds. `CPU ratio` has the sense of `ratio`. `hold` is the longest hold of the event loop, in milliseconds, and
+ * `its GC` the part of it in which garbage was collected.
+ */
 const HEADINGS = [
   ...(['benchmark', 'storage', 'rows', 'figure', 'baseline', 'its figure', 'ratio', 'target', 'met'] as const),
-  ...(['CPU', 'its CPU', 'CPU ratio', 'hold'] as const),
+  ...(['CPU', 'its CPU', 'CPU ratio', 'hold', 'its GC'] as const),
 ] as const
 /** Columns with words. They are aligned left. */
 const WORDS: ReadonlySet<string> = new Set(['benchmark', 'storage', 'baseline', 'met'])
@@ -54,6 +57,7 @@ function cellsOf(entry: Entry): readonly string[] {
     hasTarget(entry) ? (isMet(entry) ? 'yes' : 'NO') : '-',
     ...(cpu === undefined ? ['-', '-', '-'] : [formatCpu(cpu.figure), formatCpu(cpu.baselineFigure), cpu.ratio.toFixed(2)]),
     hold === undefined ? '-' : hold.wall.toFixed(1),
+    hold?.gc === undefined ? '-' : hold.gc.toFixed(1),
   ]
 }
 

@@ -31,8 +31,13 @@ const entryShape = z.strictObject({
   cpu: z
     .strictObject({ figure: z.number().positive(), baselineFigure: z.number().positive(), ratio: z.number().positive() })
     .optional(),
-  /** Milliseconds that the vault's operation held the event loop at most, by the clock and by the CPU time of the thread. */
-  hold: z.strictObject({ wall: z.number().nonnegative(), cpu: z.number().nonnegative() }).optional(),
+  /**
+   * Milliseconds that the vault's operation held the event loop at most, by the clock and by the CPU time of the thread, and those of the clock in
+   * which garbage was collected. `gc` is absent in results of before it was measured.
+   */
+  hold: z
+    .strictObject({ wall: z.number().nonnegative(), cpu: z.number().nonnegative(), gc: z.number().nonnegative().optional() })
+    .optional(),
   /** The line of the growth chart that the entry is a point of. Absent if it is not in that chart. */
   series: z.string().min(1).optional(),
   /** Minimum ratio, or maximum if `lowerIsBetter`. Absent if the figure is reported without a target. */

@@ -1,4 +1,6 @@
 /** Medians, round order, CPU and ratios of the benchmarks, on clocks that the test moves, holds of the event loop, and the variants that make calls. */
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
@@ -10,7 +12,7 @@ import {
   type Measured,
   medianRatio,
 } from '../../benchmarks/measuring/compare.ts'
-import { longestHold, medianHold, nextTurn } from '../../benchmarks/measuring/event-loop-watch.ts'
+import { collectedIn, longestHold, medianHold, nextTurn } from '../../benchmarks/measuring/event-loop-watch.ts'
 import { measure, orderOf, probed } from '../../benchmarks/measuring/harness.ts'
 import { measureGrowth } from '../../benchmarks/measuring/measure-growth.ts'
 import { median } from '../../benchmarks/measuring/median.ts'
@@ -210,10 +212,10 @@ describe('comparing', () => {
   })
 
   it('reports the median of the holds', () => {
-    const holds = [1, 9, 2].map((wall) => ({ wall, cpu: wall / 2 }))
+    const holds = [1, 9, 2].map((wall) => ({ wall, cpu: wall / 2, gc: wall / 4 }))
     const ours = { ...measuredOf('ours', [1], [1]), holds }
-    expect(medianHold(holds)).toEqual({ wall: 2, cpu: 1 })
-    expect(compare(subject, ours, measuredOf('baseline', [1], [1])).hold).toEqual({ wall: 2, cpu: 1 })
+    expect(medianHold(holds)).toEqual({ wall: 2, cpu: 1, gc: 0.5 })
+    expect(compare(subject, ours, measuredOf('baseline', [1], [1])).hold).toEqual({ wall: 2, cpu: 1, gc: 0.5 })
   })
 
   it('names the operation that held the event loop longest', () => {
@@ -230,6 +232,10 @@ describe('comparing', () => {
         lowerIsBetter: true,
         cpu: { figure: 30_000, ratio: 1.5 },
       },
+    ])
+    const collecting = { ...long, hold: { ...long.hold, gc: 31.26 } }
+    expect(longestHoldOf([short, collecting])).toMatchObject([
+      { figure: 40, baseline: '20 ms: verify, sqlite, 31.3 ms of it garbage collection' },
     ])
   })
 
@@ -335,6 +341,28 @@ describe('the longest hold of the event loop', () => {
     const { wall, cpu } = await longestHold(() => Atomics.wait(wait, 0, 0, 40))
     expect(wall).toBeGreaterThanOrEqual(40)
     expect(cpu).toBeLessThan(wall)
+  })
+
+  it('says how much of it was a collection of garbage', async () => {
+    setFlagsFromString('--expose-gc')
+    const collect: unknown = runInNewContext('gc')
+    if (typeof collect !== 'function') throw new Error('V8 has no function that collects garbage.')
+    const { wall, gc } = await longestHold(() => nextTurn().then(() => collect()))
+    expect(gc).toBeGreaterThan(0)
+    expect(gc).toBeLessThanOrEqual(wall)
+  })
+
+  it('counts the part of a collection that is inside of it', () => {
+    const hold = { start: 10, end: 50 }
+    const collections = [
+      { start: 2, end: 9 },
+      { start: 8, end: 12 },
+      { start: 20, end: 25 },
+      { start: 45, end: 60 },
+      { start: 60, end: 70 },
+    ]
+    expect(collectedIn(hold, collections)).toBe(2 + 5 + 5)
+    expect(collectedIn(hold, [])).toBe(0)
   })
 
   it('rejects if the work fails', async () => {

@@ -60,7 +60,9 @@ function longer(size: number, atOnce: number): number {
 
 /** `Storage.find`: by an index if it finds few rows, else slice after slice. */
 export async function findInSlices(scan: SlicedScan, page: Page): Promise<readonly Row[]> {
-  const { rows, run, shape } = scan
+  const { rows, run, shape, yielder } = scan
+  // A list of many values is looked up for milliseconds before the first slice, and callers look up several.
+  if (yielder.isDue()) await yielder.ownTurn()
   const { filter, path, isWhole, ids } = await route(scan, ROWS_AT_ONCE, isCovered(scan, []))
   if (ids !== undefined) return getInSlices(scan, idsOnPage(ids, page), page.columns).then(existing)
   if (isWhole) return findByIndex(scan, page, path)

@@ -271,7 +271,8 @@ export function showText({ column, level }: ColumnView, value: unknown): string 
   return redact(level, column.type.toText(value), column.mask)
 }
 
-function bodyOf(row: Row): Uint8Array {
+/** Returns the sealed body of a row; no bytes without one. */
+export function bodyOf(row: Row): Uint8Array {
   const body = row[BODY]
   return body instanceof Uint8Array ? body : new Uint8Array(0)
 }

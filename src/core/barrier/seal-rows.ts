@@ -14,7 +14,7 @@ import type { Barrier } from './barrier.ts'
 import { addressOf } from './barrier.ts'
 import { digestValues } from './digest-values.ts'
 import type { Values } from './parse-record.ts'
-import { type OpenRows, openRows } from './reveal.ts'
+import { bodyOf, type OpenRows, openRows } from './reveal.ts'
 import type { TokenMetadata, TokenSources } from './token-metadata.ts'
 import { checkedSlot, createTokenMetadata, drawTokenMetadata, slotOf, writeTokenCheck } from './token-metadata.ts'
 import { sealTransients } from './transients.ts'
@@ -100,35 +100,63 @@ export function writeRows(barrier: Barrier, table: Table, { records, sources }: 
   }
 }
 
+/** Existing rows that are sealed again a slice at a time, because opening and sealing many takes long. */
+export interface RowResealer {
+  /** Opens and seals the next rows, up to 128 KiB of the bodies before or after, and the row that exceeds it. Returns false when all are sealed. */
+  resealSome(): boolean
+  /** Returns the patches. Throws `internal` if rows are left. */
+  end(): ResealedRows
+}
+
+/** Bytes of the bodies of a slice, which are opened, copied and sealed. */
+const RESEALED_BYTES = 128 * 1024
+
 /**
- * Returns a patch for each row, in order, that writes the named values. Other cells keep their bytes and token metadata, and a
+ * Begins to make a patch for each row, in order, that writes the named values. Other cells keep their bytes and token metadata, and a
  * row whose sealed cells do not change keeps its body. Throws `data_loss` for a row that fails authentication, `internal` if
  * there is not one record for each row.
  */
-export function resealRows(barrier: Barrier, table: Table, { rows, records, sources }: RecordsToReseal): ResealedRows {
+export function resealRows(barrier: Barrier, table: Table, { rows, records, sources }: RecordsToReseal): RowResealer {
   assertOneForEach(rows, records)
   const metadata = drawTokenMetadata(barrier.entropy, table, records, sources)
   const replaced = createTokenMetadata(table, rows.length)
   const kept = new Uint8Array(metadata.texts.length)
-  const sets: Record<string, Cell>[] = rows.map(() => ({}))
-  const touched = records.flatMap((values, index) => (touchesBody(table, values) ? [index] : []))
-  if (touched.length > 0) {
-    const bodies = resealBodies(barrier, table, { rows, records, metadata, replaced, kept, touched })
-    for (const [k, index] of touched.entries()) setCell(required(sets[index]), BODY, slabItem(bodies, k))
+  const patches = rows.map(({ id, version }) => ({ id, version, set: {} as Record<string, Cell> }))
+  let next = 0
+  return {
+    resealSome() {
+      const first = next
+      next = endOfBodies(rows, first)
+      const touched: number[] = []
+      for (let index = first; index < next; index++) if (touchesBody(table, required(records[index]))) touched.push(index)
+      if (touched.length > 0) {
+        const bodies = resealBodies(barrier, table, { rows, records, metadata, replaced, kept, touched })
+        for (let k = 0; k < bodies.count; k++) setCell(required(patches[required(touched[k])]).set, BODY, slabItem(bodies, k))
+        // Long values fill a slice before its rows end.
+        if (bodies.count < touched.length) next = required(touched[bodies.count])
+      }
+      const sets = patches.slice(first, next).map(({ set }) => set)
+      setDigests(barrier, table, records.slice(first, next), sets)
+      return next < rows.length
+    },
+    end() {
+      assertOneForEach(patches, records.slice(0, next))
+      for (const column of table.plain) {
+        for (const [row, values] of records.entries()) {
+          const value = values[column.position]
+          if (value !== undefined) setCell(required(patches[row]).set, column.plain, plainCell(column, value))
+        }
+      }
+      return { rows: patches, metadata, replaced, kept, transients: sealTransients(barrier, table, records, metadata) }
+    },
   }
-  setDigests(barrier, table, records, sets)
-  for (const column of table.plain) {
-    for (const [row, values] of records.entries()) {
-      const value = values[column.position]
-      if (value !== undefined) setCell(required(sets[row]), column.plain, plainCell(column, value))
-    }
-  }
-  const patches = rows.map((row, index) => ({
-    id: row.id,
-    version: row.version,
-    set: required(sets[index]),
-  }))
-  return { rows: patches, metadata, replaced, kept, transients: sealTransients(barrier, table, records, metadata) }
+}
+
+/** Returns the end of a slice of rows. */
+function endOfBodies(rows: readonly Row[], start: number): number {
+  let end = start
+  for (let bytes = 0; end < rows.length && bytes < RESEALED_BYTES; end++) bytes += bodyOf(required(rows[end])).length
+  return end
 }
 
 interface Resealing {
@@ -141,14 +169,15 @@ interface Resealing {
   readonly touched: readonly number[]
 }
 
-/** Returns the new bodies of the touched rows, in order. Fills `replaced` and `kept`. */
+/** Returns the new bodies of the touched rows, in order, up to the one that fills a slice. Fills `replaced` and `kept`. */
 function resealBodies(barrier: Barrier, table: Table, { rows, records, metadata, replaced, kept, touched }: Resealing): Slab {
   const old = touched.map((index) => required(rows[index]))
   const cursor = openRows(barrier, table, old)
   const out = new ByteWriter(touched.length * 320)
-  const ends = new Uint32Array(touched.length)
+  const ends: number[] = []
   const layout = createLayoutWriter(table.cells)
   for (const [k, index] of touched.entries()) {
+    if (out.length >= RESEALED_BYTES) break
     const values = required(records[index])
     cursor.to(k)
     cursor.readBits(layout.bits)
@@ -172,10 +201,12 @@ function resealBodies(barrier: Barrier, table: Table, { rows, records, metadata,
       else if (bits !== 0) cursor.copyContent(ordinal, bits, out)
     }
     for (const { content } of unknown) out.raw(content)
-    ends[k] = out.length
+    ends.push(out.length)
   }
-  const ids = old.map((row) => row.id)
-  return sealBodies(barrier.ring, addressOf(barrier, table), ids, { bytes: out.written(), ends, count: touched.length })
+  const ids = old.slice(0, ends.length).map((row) => row.id)
+  return sealBodies(barrier.ring, addressOf(barrier, table), ids, {
+    ...{ bytes: out.written(), ends: Uint32Array.from(ends), count: ends.length },
+  })
 }
 
 /** One cell that is overwritten, and the metadata of its row. */

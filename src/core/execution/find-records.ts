@@ -165,7 +165,7 @@ async function rowsOnPage(context: OperationContext, access: TableAccess, listed
   const start = after === undefined ? {} : { after: startOf(context, read, after) }
   const needs = [...wanted.needs, VISIBLE]
   assertNotAborted(signal)
-  const rows = await findVisible(unit.storage, barrier, {
+  const rows = await findVisible(unit.storage, context, {
     ...wanted,
     ...{ access, needs, signal, page: { ...page, ...start, limit: page.limit + 1 } },
   })

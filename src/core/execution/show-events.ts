@@ -4,23 +4,35 @@ import { type IdsByRows, rowsOfEvent, toAuditEvent } from '../audit/list-event.t
 import { fromRuns } from '../audit/row-runs.ts'
 import { encodeRecordIds } from '../barrier/record-ids.ts'
 import { createYielder, type Yielder } from '../maintenance/yielder.ts'
+import { at } from '../util/at.ts'
 import type { OperationContext } from './context.ts'
 
 /** Ids that are made together at most, and the bytes of one: a page can have a hundred events of a thousand records. */
 const IDS_AT_ONCE = 4096
 const ID_BYTES = 36
 
-/** Returns the events as listings return them, in order. */
+/** Returns the events as listings return them, in order. As many are shown at once as have so many ids: each of their results is an object. */
 export async function showEvents(context: OperationContext, events: readonly ChainedEvent[]): Promise<AuditEvent[]> {
   const yielder = createYielder(context.audit)
-  const ids = await idsOfRows(context, events.flatMap(rowsOfEvent), yielder)
   const shown: AuditEvent[] = []
-  for (const event of events) {
-    const listed = toAuditEvent(event, ids)
-    shown.push(listed)
-    await yielder.worked(listed.request.resources.length * ID_BYTES)
+  for (let start = 0; start < events.length; ) {
+    const groups: EventRows[] = []
+    let end = start
+    for (let rows = 0; end < events.length && rows < IDS_AT_ONCE; end++) {
+      for (const group of rowsOfEvent(at(events, end))) {
+        groups.push(group)
+        rows += countOf(group)
+      }
+    }
+    const ids = await idsOfRows(context, groups, yielder)
+    for (; start < end; start++) shown.push(toAuditEvent(at(events, start), ids))
+    await yielder.worked()
   }
   return shown
+}
+
+function countOf({ runs }: EventRows): number {
+  return runs.reduce((sum, [, count]) => sum + count, 0)
 }
 
 /** Returns the record ids of each group of rows. */

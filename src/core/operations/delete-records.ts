@@ -145,7 +145,7 @@ async function deleteVisible(storage: Storage, context: OperationContext, access
   for (let after = 0; ; ) {
     const limit = slicing.size()
     const page = { order: 'asc', after, limit } as const
-    const found = await findVisible(storage, context.barrier, { access, needs, filter: { kind: 'all' }, page })
+    const found = await findVisible(storage, context, { access, needs, filter: { kind: 'all' }, page })
     const rows = found.map(({ row }) => row)
     await deleteRows(storage, context, { table, rows: await lockRows(storage, context, { access, rows }) })
     const last = rows.at(-1)

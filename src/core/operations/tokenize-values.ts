@@ -2,7 +2,6 @@
 import { digestValues, isSameValue } from '../barrier/digest-values.ts'
 import { deriveTokens } from '../barrier/mint-tokens.ts'
 import { parseListedValue } from '../barrier/parse-record.ts'
-import { columnValues } from '../barrier/reveal.ts'
 import { fault, printableName } from '../errors.ts'
 import { parseList, paths, requireTable } from '../execution/check-input.ts'
 import type { OperationContext, ParsingContext } from '../execution/context.ts'
@@ -12,6 +11,7 @@ import { inSlices } from '../maintenance/in-slices.ts'
 import { forbidden } from '../policy/forbidden.ts'
 import type { TableAccess } from '../policy/table-access.ts'
 import { findVisibleByDigest } from '../row-access/find-visible-by-digest.ts'
+import { valuesInSlices } from '../row-access/values-in-slices.ts'
 import type { Column } from '../schema/layout.ts'
 import { at, required } from '../util/at.ts'
 import { cutList } from '../util/cut-list.ts'
@@ -186,20 +186,21 @@ async function areLive(context: OperationContext, lookups: readonly Lookup[]): P
 
 /** Returns whether a visible row has each value in the column, in order. The opened value decides, so that a digest that was moved in the database finds no wrong record. */
 async function areHeld(
-  { unit, barrier }: OperationContext,
+  context: OperationContext,
   { access, column }: TokenColumn,
   values: readonly unknown[],
 ): Promise<boolean[]> {
+  const { unit, barrier } = context
   const { table } = access
   const needs = [{ action: 'TOKENIZATION', columns: [column] } as const]
-  const rows = await findVisibleByDigest(unit.storage, barrier, {
+  const rows = await findVisibleByDigest(unit.storage, context, {
     access,
     column,
     needs,
     digests: digestValues(barrier.ring, column, values),
   })
   const found = rows.filter((row) => row !== undefined)
-  const held = columnValues(barrier, table, column, found)
+  const held = await valuesInSlices(context, { table, column }, found)
   let next = 0
   return rows.map((row, index) => {
     if (row === undefined) return false

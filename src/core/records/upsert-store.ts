@@ -6,10 +6,10 @@ import type { StoredRecord } from '../barrier/mint-tokens.ts'
 import { mintRecords } from '../barrier/mint-tokens.ts'
 import type { RecordIndex, Values } from '../barrier/parse-record.ts'
 import { encodeRecordIds } from '../barrier/record-ids.ts'
-import { columnValues } from '../barrier/reveal.ts'
 import { type Fault, fault, isVaultError, words } from '../errors.ts'
 import type { Cell, Row, Storage, StorageReads } from '../ports/storage.ts'
 import type { RowWithAccess } from '../row-access/evaluate-access.ts'
+import { valuesInSlices } from '../row-access/values-in-slices.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import { at, required } from '../util/at.ts'
@@ -42,14 +42,15 @@ export type KeyedRecords = Pick<UpsertRequest, 'table' | 'key'> & {
 /** Returns the existing row of each record, in order; undefined for a new record. Throws `data_loss` if a record of another value has the digest of a key. */
 export async function findExisting(
   storage: StorageReads,
-  { barrier }: Pick<WritingContext, 'barrier'>,
+  context: Pick<WritingContext, 'barrier' | 'scheduler'>,
   { table, key, records }: KeyedRecords,
 ): Promise<(Row | undefined)[]> {
+  const { barrier } = context
   const lookup = required(key.lookup, 'The look-up column of an upsert')
   const cells = records.map((record) => record.cell)
   const filter = { kind: 'in', column: lookup, values: cells } as const
   const rows = await storage.find(table.physical.name, filter, { order: 'asc', limit: records.length })
-  const held = columnValues(barrier, table, key, rows)
+  const held = await valuesInSlices(context, { table, column: key }, rows)
   const byCell = new Map(rows.map((row, index) => [keyOfCell(row[lookup]), index]))
   return records.map(({ cell, values }) => {
     const index = byCell.get(keyOfCell(cell))

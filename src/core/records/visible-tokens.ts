@@ -70,7 +70,7 @@ export function resolveVisible(
 ): Promise<VisibleResolution[]> {
   const visibility = {
     findRows: (table: Table, column: Column, digests: readonly Uint8Array[]) =>
-      findVisibleByDigest(storage, context.barrier, {
+      findVisibleByDigest(storage, context, {
         access: context.access.table(table),
         column,
         needs: needsOf(column),

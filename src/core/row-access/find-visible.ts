@@ -13,6 +13,7 @@ import type { Column, Table } from '../schema/layout.ts'
 import { required } from '../util/at.ts'
 import { assertNotAborted, type Signal } from '../util/signal.ts'
 import { evaluateAccess, type RowWithAccess } from './evaluate-access.ts'
+import type { ReadingContext } from './reading-context.ts'
 
 /** The rows to find: those that match the filter, meet all needs and, if `holds` is given, have one of its values. */
 export interface VisibleRows {
@@ -33,7 +34,11 @@ export interface HeldValues {
 }
 
 /** Returns the rows of one page. `offset` and `limit` count visible rows only, so that hidden rows have no effect. */
-export async function findVisible(storage: StorageReads, barrier: Barrier, wanted: VisibleRows): Promise<RowWithAccess[]> {
+export async function findVisible(
+  storage: StorageReads,
+  { barrier, scheduler }: Pick<ReadingContext, 'barrier' | 'scheduler'>,
+  wanted: VisibleRows,
+): Promise<RowWithAccess[]> {
   const { access, needs, filter, page, holds, signal } = wanted
   const { physical } = access.table
   if (holds === undefined && needs.every((need) => access.alwaysMeets(need))) {
@@ -41,7 +46,7 @@ export async function findVisible(storage: StorageReads, barrier: Barrier, wante
   }
   const found: RowWithAccess[] = []
   let offset = page.offset ?? 0
-  const pages = eachPage(storage, physical.name, { ...page, filter: storageFilter(barrier, wanted) })
+  const pages = eachPage(storage, physical.name, { ...page, filter: storageFilter(barrier, wanted), scheduler })
   for await (const rows of pages) {
     assertNotAborted(signal)
     const isHeld = holds === undefined ? undefined : areHeld(barrier, access.table, { ...holds, rows })

@@ -1,6 +1,7 @@
 /** Reads the body of a request as JSON. */
 import { VaultError } from '../../index.ts'
 import type { HttpRequest } from '../router/http-message.ts'
+import { nextTurn } from '../router/next-turn.ts'
 import { bodyTooLong } from './body-errors.ts'
 import { checkJsonValue } from './check-json-value.ts'
 import { decodeUtf8 } from './decode-utf8.ts'
@@ -38,8 +39,13 @@ export async function readJsonBody(request: HttpRequest, options: JsonBodyOption
   const bytes = await body.read(maxBytes)
   if (bytes.length > maxBytes) throw bodyTooLong(maxBytes)
   if (bytes.length === 0) return undefined
-  return parseBytes(announced ?? jsonTypeOf(request), bytes, maxValues)
+  const value = parseBytes(announced ?? jsonTypeOf(request), bytes, maxValues)
+  if (bytes.length > LONG_BYTES) await nextTurn()
+  return value
 }
+
+/** Bytes of a body after which others have their turn, before its request is performed. */
+const LONG_BYTES = 256 * 1024
 
 /** Returns what a parser of the host returned. Text and bytes are what it did not parse. */
 function readParsed(request: HttpRequest, value: unknown, { maxBytes, maxValues }: JsonBodyOptions): unknown {

@@ -14,7 +14,7 @@ import type { RouterOptions } from '../options.ts'
 import type { HostedVault } from '../vaults/hosted-vault.ts'
 import type { ErrorStatus } from './error-status.ts'
 import type { HttpRequest, HttpResponse } from './http-message.ts'
-import { jsonResponse } from './json-response.ts'
+import { longJsonResponse } from './json-response.ts'
 import { parseShape } from './parse-shape.ts'
 import { type QueryOf, type QueryShape, type QueryTexts, readQuery } from './query-members.ts'
 import type { Scope } from './scope.ts'
@@ -175,7 +175,7 @@ export function operationRoute<
       const request = { params: call.params, query: query as QueryOf<Query>, body, call }
       const input = route.read(request)
       const result = await call.session.perform(route.operation, input instanceof Promise ? await input : input)
-      return jsonResponse(route.statusOf?.(result) ?? 200, route.write(result, request))
+      return longJsonResponse(route.statusOf?.(result) ?? 200, route.write(result, request))
     },
   }
 }

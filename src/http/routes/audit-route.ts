@@ -1,7 +1,7 @@
 /** The route of audit events, of one vault or of an account. Source: specification, "Audit". */
 import { type EventQueryInput, isVaultError, type OperationResult, VaultError } from '../../index.ts'
 import { bearerOf } from '../router/bearer.ts'
-import { jsonResponse } from '../router/json-response.ts'
+import { longJsonResponse } from '../router/json-response.ts'
 import { type QueryTexts, readQuery } from '../router/query-members.ts'
 import type { OpenCall, OpenRoute, VaultAccess } from '../router/route.ts'
 import { AUDIT_EXAMPLE } from './audit-example.ts'
@@ -30,7 +30,7 @@ export const auditRoute: OpenRoute = {
     const pages = await listAll(entered, entered.length === 1 ? query : mergePages.toEach(query))
     const [first] = pages
     const { events, nextOps } = pages.length === 1 && first !== undefined ? first : mergePages.merge(query, pages)
-    return jsonResponse(200, { event: events, ...(nextOps === undefined ? {} : { nextOps }) })
+    return longJsonResponse(200, { event: events, ...(nextOps === undefined ? {} : { nextOps }) })
   },
 }
 

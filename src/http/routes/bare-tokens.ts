@@ -1,6 +1,7 @@
 /** Replaces signed data tokens of a request by the tokens in them. */
 import { VaultError } from '../../index.ts'
 import { isSignedToken, resolveSignedToken } from '../credentials/data-tokens.ts'
+import { nextTurn } from '../router/next-turn.ts'
 import type { VaultAccess } from '../router/route.ts'
 
 /** Maximum number of signed tokens of a request: each signature is verified before the vault counts the tokens. */
@@ -33,8 +34,4 @@ async function resolveAll(access: Access, tokens: readonly string[]): Promise<st
     )
   }
   return bare
-}
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => void setImmediate(resolve))
 }

@@ -95,4 +95,94 @@ onEachStorage('lists of long values', (engine) => {
     expect(short).toEqual([['a'], ['b'], ['c'], ['d']])
     await vault.close()
   })
+
+  it('are changed, one by one and all at once, as short ones are, and an upsert finds them', async () => {
+    const { vault } = await openLoose(engine.fresh().open(), {
+      pages: {
+        number: column.integer({ unique: true }),
+        draft: column.string({ token: { kind: 'random', stable: true }, redaction: 'PLAIN_TEXT' }),
+        note: column.string({ token: 'deterministic', redaction: 'PLAIN_TEXT' }),
+        shelf: column.string({ encrypted: false, index: true, redaction: 'PLAIN_TEXT' }),
+      },
+    })
+    const session = vault.as(OWNER)
+    // Some are long before the change and some after it, so slices end by either.
+    const fieldsOf = (seed: number) =>
+      Array.from({ length: 24 }, (_, index) => ({
+        ...{ number: index, shelf: `shelf ${index % 3}`, note: `note ${index % 4}` },
+        draft: `${seed}.${index} `.repeat((index + seed) % 3 === 0 ? 20_000 : 1),
+      }))
+    const before = fieldsOf(0)
+    const { records } = await session.insert(
+      'pages',
+      before.map((fields) => ({ fields })),
+      { tokenization: true },
+    )
+    const ids = records.map(({ id = '' }) => id)
+    const stored = async (asked = ids) => (await session.get('pages', { ids: asked })).records.map(({ fields }) => fields)
+    const all = (list: readonly object[]) => list.map((fields, index) => ({ ...fields, number: index }))
+    const shown = async () => (await stored()).map((fields, index) => ({ ...fields, number: index }))
+
+    const second = fieldsOf(1).map(({ draft }) => ({ draft }))
+    const updated = await session.updateMany(
+      'pages',
+      second.map((fields, index) => ({ id: ids[index] ?? '', fields })),
+      { tokenization: true },
+    )
+    expect(await shown()).toEqual(all(before.map((fields, index) => ({ ...fields, ...second[index] }))))
+    // The tokens of these values are kept: all of them are of stable columns.
+    expect(updated.records.map(({ tokens }) => tokens?.draft)).toEqual(records.map(({ tokens }) => tokens?.draft))
+    expect(updated.records.map(({ id }) => id)).toEqual(ids)
+
+    const third = fieldsOf(2)
+    const upserted = await session.insert(
+      'pages',
+      third.map((fields) => ({ fields })),
+      { upsert: 'number' },
+    )
+    expect(upserted.records.map(({ id }) => id)).toEqual(ids)
+    expect(await shown()).toEqual(all(third))
+
+    const found = await session.updateWhere('pages', {
+      ...{ columnName: 'shelf', columnValues: ['shelf 1', 'shelf 2'] },
+      fields: { draft: 'x'.repeat(50_000) },
+    })
+    expect(found.records).toHaveLength(16)
+    const fourth = third.map((fields, index) => (index % 3 === 0 ? fields : { ...fields, draft: 'x'.repeat(50_000) }))
+    expect(await shown()).toEqual(all(fourth))
+    expect(await vault.verifyRecords()).toMatchObject({ ok: true })
+    expect((await session.deleteWhere('pages', { columnName: 'shelf', columnValues: ['shelf 1'] })).ids).toHaveLength(8)
+    await session.delete(
+      'pages',
+      ids.filter((_, index) => index % 3 !== 1),
+    )
+    expect((await session.get('pages')).records).toHaveLength(0)
+    await vault.close()
+  })
+
+  it('that fail in a later slice change nothing, and the error names the record', async () => {
+    const { vault } = await openLoose(engine.fresh().open(), {
+      pages: {
+        draft: column.string({ redaction: 'PLAIN_TEXT' }),
+        code: column.string({ unique: true, redaction: 'PLAIN_TEXT' }),
+      },
+    })
+    const session = vault.as(OWNER)
+    const given = Array.from({ length: 12 }, (_, index) => ({ draft: 'y'.repeat(40_000), code: `code ${index}` }))
+    const { records } = await session.insert(
+      'pages',
+      given.map((fields) => ({ fields })),
+    )
+    const ids = records.map(({ id = '' }) => id)
+    const changes = ids
+      .slice(0, 11)
+      .map((id, index) => ({ id, fields: { draft: 'z', code: index === 10 ? 'code 11' : `new ${index}` } }))
+    await expect(session.updateMany('pages', changes)).rejects.toMatchObject({ code: 'conflict' })
+    expect((await session.get('pages', { ids })).records.map(({ fields }) => fields)).toEqual(given)
+    await expect(session.delete('pages', [...ids, '5a4bc4ef-11f5-4c08-9887-d943d109abf6'])).rejects.toMatchObject({
+      code: 'not_found',
+    })
+    expect((await session.get('pages', { ids })).records).toHaveLength(12)
+    await vault.close()
+  })
 })

@@ -96,11 +96,13 @@ describe('known bodies', () => {
   it('are rewritten by an update with all other cells, and their token checks stay', () => {
     const sources = { textOf: () => undefined, supplied: [], transientIds: [], nowMs: 1000 }
     for (const row of [rowOf(1, inserted[0] ?? ''), rowOf(1, updated)]) {
-      const { rows: patches } = resealRows(barrier, table, {
+      const resealer = resealRows(barrier, table, {
         rows: [row],
         records: [['Eve', undefined, undefined, undefined, undefined]],
         sources,
       })
+      expect(resealer.resealSome()).toBe(false)
+      const { rows: patches } = resealer.end()
       const changed: Row = { ...row, ...required(patches[0]).set }
       expect(changed.body instanceof Uint8Array && changed.body[0]).toBe(0x81)
       expect(read([changed])).toEqual([{ ...required(read([row])[0]), name: 'Eve' }])
