@@ -14,8 +14,11 @@ interface BuiltWasm {
   readonly text: string
 }
 
-/** Compiles the module. Sources end in `.as`, so that no tool takes them for TypeScript; the compiler asks for `.ts`. */
-export async function buildWasm(): Promise<BuiltWasm> {
+/**
+ * Compiles the module. Sources end in `.as`, so that no tool takes them for TypeScript; the compiler asks for `.ts`. A test can have each of
+ * them edited.
+ */
+export async function buildWasm(edit: (source: string) => string = (source) => source): Promise<BuiltWasm> {
   const written: Uint8Array[] = []
   const texts: string[] = []
   const flags = [
@@ -36,7 +39,10 @@ export async function buildWasm(): Promise<BuiltWasm> {
     'relaxed-simd',
   ]
   const result = await asc.main([...flags, '--initialMemory', `${PAGES}`, '--maximumMemory', `${PAGES}`], {
-    readFile: readSource,
+    readFile: async (name: string) => {
+      const source = await readSource(name)
+      return source === null ? null : edit(source)
+    },
     writeFile: (_name: string, contents: unknown) => {
       if (contents instanceof Uint8Array) written.push(contents)
       if (typeof contents === 'string') texts.push(contents)

@@ -158,7 +158,9 @@ export function getWasm(): WasmModule {
 }
 
 function startWasm(): WasmModule {
-  const module = new WebAssembly.Module(supportedBytes())
+  // Before `WebAssembly` is read: a runtime that has none gets the error that says so.
+  const bytes = supportedBytes()
+  const module = new WebAssembly.Module(bytes)
   const { exports } = new WebAssembly.Instance(module)
   // The cast is safe: the bytes are built from wasm/wasm.as, and a test rebuilds them.
   const calls = exports as WasmCalls

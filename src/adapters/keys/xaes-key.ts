@@ -60,14 +60,17 @@ export function createXaesKey(key: Uint8Array): XaesKey {
   return {
     derive(nonces, offset, stored = HALF_BYTES) {
       if (last !== undefined && sameHalf(lastHalf, nonces, offset, stored)) return last
+      // Until the next one is there: if it is not derived, because of an error, the last one must not be taken for it.
+      last = undefined
       for (let i = 0; i < HALF_BYTES; i++) lastHalf[i] = i < stored ? at(nonces, offset + i) : 0
       const name = lastHalf.toString('latin1')
       const known = derived.get(name)
       // Deleting first moves the entry to the end of the map, so that the least recently used one is evicted first.
       if (known !== undefined) derived.delete(name)
-      last = known ?? deriveKey({ schedule, subkey }, lastHalf, evict(derived))
-      derived.set(name, last)
-      return last
+      const key = known ?? deriveKey({ schedule, subkey }, lastHalf, evict(derived))
+      derived.set(name, key)
+      last = key
+      return key
     },
     deriveOwn: (half) => deriveKey({ schedule, subkey }, half, undefined),
     close() {

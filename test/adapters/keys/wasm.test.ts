@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { buildWasm, renderWasmFile } from '../../../scripts/build-wasm.ts'
 import { getWasm, REGION, withoutRelaxed } from '../../../src/adapters/keys/wasm.ts'
 import { wasmBytes } from '../../../src/adapters/keys/wasm-bytes.ts'
@@ -38,6 +38,7 @@ it('the module imports nothing, and its static memory ends below the first regio
 describe('a runtime without WebAssembly SIMD', () => {
   const opened = async (...flags: readonly string[]): Promise<string> =>
     (await run(process.execPath, [...flags, join(import.meta.dirname, 'opening-process.ts')])).stdout.trim()
+  const SIMD = /WebAssembly with SIMD/
   const ERROR = /^failed_precondition: .*WebAssembly with SIMD/
 
   it.skipIf(process.arch !== 'x64')(
@@ -50,5 +51,18 @@ describe('a runtime without WebAssembly SIMD', () => {
 
   it('gets the same error where the module is not valid', async () => {
     expect(await opened('--import', 'data:text/javascript,WebAssembly.validate = () => false')).toMatch(ERROR)
+  })
+
+  it('gets the same error where there is no WebAssembly, as with --jitless', async () => {
+    vi.resetModules()
+    const fresh = await import('../../../src/adapters/keys/wasm.ts')
+    vi.stubGlobal('WebAssembly', undefined)
+    try {
+      expect(() => fresh.getWasm()).toThrow(
+        expect.objectContaining({ code: 'failed_precondition', message: expect.stringMatching(SIMD) }),
+      )
+    } finally {
+      vi.unstubAllGlobals()
+    }
   })
 })

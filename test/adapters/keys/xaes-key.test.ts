@@ -29,3 +29,15 @@ it('2,000 derived keys use the memory of MAX_DERIVED, and a closed key leaves no
   key.close()
   for (const bytes of used) expect(bytes.every((byte) => byte === 0)).toBe(true)
 })
+
+it('a derivation that an error ends leaves no key for its half', () => {
+  const random = seededBytes('xaes 3')
+  const secret = random.bytes(32)
+  const halves = random.bytes(24)
+  const key = createXaesKey(secret)
+  key.derive(halves, 0)
+  // The half at 20 has four bytes, with which the error finds the cache at work.
+  expect(() => key.derive(halves, 20)).toThrow('Index 24')
+  const mixed = Uint8Array.from([...halves.subarray(20), ...halves.subarray(4, 12)])
+  expect(toHex(key.derive(mixed, 0).secret)).toBe(toHex(createXaesKey(secret).derive(mixed, 0).secret))
+})
