@@ -26,6 +26,13 @@ interface Range {
 /** Ranges of ids that are not given out yet, rising. */
 type Ranges = Range[]
 
+/** What a transaction did. */
+interface Inside {
+  readonly fetched: Map<string, Ranges>
+  /** True once it has written to the log of the server, also in a savepoint that was rolled back. */
+  hasInserted: boolean
+}
+
 interface Kept {
   readonly ranges: Ranges
   /** Ends with the fetch that runs on the pool now. */
@@ -34,14 +41,16 @@ interface Kept {
 
 /**
  * Ids that are kept must be taken for good: a server that crashes gives a block out again if what its log says of the sequence had not reached the
- * disk. A fetch on the pool sees to that. Ids that were fetched inside a transaction stay with it until it commits, because that writes the log.
+ * disk. A fetch on the pool sees to that. Ids that were fetched inside a transaction stay with it until it commits. The commit of one that inserted rows writes the log.
  */
 export interface IdBlocks {
   reserve(executor: Executor, table: string, count: number): Promise<readonly number[]>
-  /** Keeps what is left of the ids that a transaction fetched. Called when it has committed. */
+  /** Keeps what is left of the ids that a transaction fetched, if it inserted rows. Called when it has committed. */
   keepRest(transaction: object): void
-  /** Drops the ids kept for a table whose sequence was created again. */
-  forget(table: string): void
+  /** Called when rows were inserted. */
+  noteInserted(executor: Executor): void
+  /** Drops the ids kept for a table whose sequence was created again, and those of the transaction that created it. */
+  forget(executor: Executor, table: string): void
   /**
    * Returns what a write returns. If it fails because a row has one of its ids already, drops the ids kept for that table: a sequence that was
    * set back, or restored from a backup, gives ids out again, and then two handles keep the same ones.
@@ -51,7 +60,7 @@ export interface IdBlocks {
 
 export function createIdBlocks(queries: RowQueries): IdBlocks {
   const tables = new Map<string, Kept>()
-  const fetchedInside = new WeakMap<object, Map<string, Ranges>>()
+  const insides = new WeakMap<object, Inside>()
   let hasLogFunctions = true
 
   function keptOf(table: string): Kept {
@@ -62,12 +71,24 @@ export function createIdBlocks(queries: RowQueries): IdBlocks {
     return made
   }
 
+  function insideOf(transaction: object): Inside {
+    const found = insides.get(transaction)
+    if (found !== undefined) return found
+    const made: Inside = { fetched: new Map(), hasInserted: false }
+    insides.set(transaction, made)
+    return made
+  }
+
   function fetchedOf(transaction: object, table: string): Ranges {
-    const byTable = fetchedInside.get(transaction) ?? new Map<string, Ranges>()
-    fetchedInside.set(transaction, byTable)
-    const ranges = byTable.get(table) ?? []
-    byTable.set(table, ranges)
+    const { fetched } = insideOf(transaction)
+    const ranges = fetched.get(table) ?? []
+    fetched.set(table, ranges)
     return ranges
+  }
+
+  function forget({ root }: Executor, table: string): void {
+    tables.delete(table)
+    if (root !== undefined) insides.get(root)?.fetched.delete(table)
   }
 
   /** Waits for the disk where other writers have left it behind, so that no crash gives these blocks out again. */
@@ -118,9 +139,14 @@ export function createIdBlocks(queries: RowQueries): IdBlocks {
   }
 
   return {
-    forget: (table) => void tables.delete(table),
+    forget,
+    noteInserted({ root }) {
+      if (root !== undefined) insideOf(root).hasInserted = true
+    },
     keepRest(transaction) {
-      for (const [table, rest] of fetchedInside.get(transaction) ?? []) {
+      const inside = insides.get(transaction)
+      if (inside?.hasInserted !== true) return
+      for (const [table, rest] of inside.fetched) {
         const { ranges } = keptOf(table)
         ranges.push(...rest)
         ranges.sort(byFirst)
@@ -132,10 +158,7 @@ export function createIdBlocks(queries: RowQueries): IdBlocks {
       } catch (error) {
         const [detail] = isVaultError(error, 'conflict') ? error.details : []
         const isOfIds = detail?.columns?.length === 1 && detail.columns[0] === 'id'
-        if (isOfIds && detail.table !== undefined) {
-          tables.delete(detail.table)
-          if (executor.root !== undefined) fetchedInside.get(executor.root)?.delete(detail.table)
-        }
+        if (isOfIds && detail.table !== undefined) forget(executor, detail.table)
         throw error
       }
     },

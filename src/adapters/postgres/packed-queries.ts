@@ -65,7 +65,7 @@ export function createPackedQueries(dialect: SqlDialect, bind: RowQueries['bind'
       const parts = partsOf(ids.length)
       const statement = statements.once(`get ${shape.key} ${parts}`, (slots) => {
         const columns = sql.join(shape.columns.map(({ name }) => sql.id(name)))
-        const part = sql`(${sql.val(slots.next())}::int8[])[s.i : s.i + ${sql.lit(PART_IDS - 1)}]`
+        const part = sql`(${sql.val(slots.next())}::pg_catalog.int8[])[s.i : s.i + ${sql.lit(PART_IDS - 1)}]`
         const rows = sql`select ${columns} from ${aliased(dialect, shape)} where ${sql.id('id')} = any(${part})`
         // The number of parts is no parameter: the planner would expect a thousand of them, and compile the statement for so many.
         const starts = sql`pg_catalog.generate_series(1, ${sql.lit(parts * PART_IDS)}, ${sql.lit(PART_IDS)})`
@@ -124,7 +124,7 @@ function packed(shape: TableShape, rows: RawBuilder<unknown>): RawBuilder<unknow
 
 /** All bytes of a group, as base64. */
 function joined(bytes: RawBuilder<unknown>): RawBuilder<unknown> {
-  return sql`pg_catalog.encode(pg_catalog.string_agg(${bytes}, ''::bytea), 'base64')`
+  return sql`pg_catalog.encode(pg_catalog.string_agg(${bytes}, ''::pg_catalog.bytea), 'base64')`
 }
 
 /** The length of a cell, then its bytes. */

@@ -5,7 +5,7 @@ import { endedError, outcomeUnknownError, outerStorageError } from '../errors/st
 import { isInsideTransaction, runInside, runToEnd } from '../sql/nested-transaction.ts'
 import type { Connection, DriverPool, PreparedQuery, RawRow } from './driver-connection.ts'
 import { type HeldClient, takeClient } from './pool-clients.ts'
-import { bareCause, isConnectionLost, isReadOnly, isRetryable, mapPostgresError } from './postgres-errors.ts'
+import { bareCause, isConnectionLost, isRefusedByDefault, isRetryable, mapPostgresError } from './postgres-errors.ts'
 import type { Timeouts } from './timeouts.ts'
 import { createTransactionExecutor, type Executor, failedTransactionError } from './transaction-executor.ts'
 
@@ -54,8 +54,8 @@ async function pause(attempt: number): Promise<void> {
 function ignore(): void {}
 
 /**
- * Runs one statement that commits by itself; in a transaction where the session's default would refuse to write. `mapLoss` returns what
- * to throw if the connection is lost before the statement is answered.
+ * Runs one statement that commits by itself; in a transaction where the session's default refuses to write, or is stricter than ours and the
+ * statement lost against another for that. `mapLoss` returns what to throw if the connection is lost before the statement is answered.
  */
 async function runAlone(context: PoolContext, query: PreparedQuery, mapLoss = asIs): Promise<readonly RawRow[]> {
   const held = await takeClient(context.pool, context.timeouts)
@@ -66,7 +66,7 @@ async function runAlone(context: PoolContext, query: PreparedQuery, mapLoss = as
   } catch (error) {
     held.release(held.isLost())
     if (isConnectionLost(error)) throw mapLoss(error)
-    if (!isReadOnly(error)) throw error
+    if (!isRefusedByDefault(error)) throw error
   }
   return runTransaction(context, (executor) => executor.run(query))
 }

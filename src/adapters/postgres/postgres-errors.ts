@@ -44,9 +44,11 @@ export function isConnectionLost(error: unknown): boolean {
 /** The server closed the connection: the transaction was idle for too long, or took too long. */
 const ENDED_BY_SERVER = ['25P03', '25P04']
 
-/** True if the session's default refused to write. */
-export function isReadOnly(error: unknown): boolean {
-  return sqlState(error) === '25006'
+/** True if the default of the session refused a statement that is alone: to write at all, or beside another that changed the same. */
+export function isRefusedByDefault(error: unknown): boolean {
+  const state = sqlState(error)
+  // At READ COMMITTED no statement fails to serialize.
+  return state === '25006' || state === '40001'
 }
 
 /** The error to throw where no connection was opened. */
@@ -102,6 +104,11 @@ function errorOfState(state: string, context: ErrorContext, cause: Error): Vault
     case '25P03':
     case '25P04':
       return unavailableError('PostgreSQL ended a transaction that paused or took too long. Retry, or raise the limit.', cause)
+    case '57P05':
+      return unavailableError(
+        'PostgreSQL ended a connection that was idle. Retry, and raise idle_session_timeout or set it to 0.',
+        cause,
+      )
     case '25P02':
       return new VaultError(
         'internal',

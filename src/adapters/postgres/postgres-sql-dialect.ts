@@ -24,7 +24,7 @@ export function createPostgresSqlDialect(schema: string): SqlDialect {
       if (type === 'bytes') return sql`pg_catalog.encode(${column}, 'base64')`
       if (type === 'real') return bytesOfReal(column)
       // As text, no type parser of a host can round an integer to a double.
-      return type === 'integer' ? sql`${column}::text` : sql`${column}`
+      return type === 'integer' ? sql`${column}::pg_catalog.text` : sql`${column}`
     },
     aggregateParts(kind, column, type) {
       if (column === undefined) return [sql`pg_catalog.count(*)`]
@@ -32,7 +32,7 @@ export function createPostgresSqlDialect(schema: string): SqlDialect {
         case 'count':
           return [sql`pg_catalog.count(${column})`]
         case 'sum':
-          return [sql`pg_catalog.sum(${column})::text`]
+          return [sql`pg_catalog.sum(${column})::pg_catalog.text`]
         case 'min':
         case 'max': {
           const extreme = sql.id('pg_catalog', kind)
@@ -42,7 +42,7 @@ export function createPostgresSqlDialect(schema: string): SqlDialect {
               sql`pg_catalog.encode(pg_catalog.decode(${extreme}(pg_catalog.encode(${column}, 'hex') collate "C"), 'hex'), 'base64')`,
             ]
           if (type === 'real') return [bytesOfReal(sql`${extreme}(${column})`)]
-          return [type === 'integer' ? sql`${extreme}(${column})::text` : sql`${extreme}(${column})`]
+          return [type === 'integer' ? sql`${extreme}(${column})::pg_catalog.text` : sql`${extreme}(${column})`]
         }
       }
     },

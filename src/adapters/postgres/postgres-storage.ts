@@ -130,7 +130,10 @@ function createStorage({ context, builders, shapes, ids }: HandleState, executor
       shapes.of(table)
       return withMappedErrors(ids.reserve(executor, table, count))
     },
-    insert: async (table, rows) => ids.forgetIfTaken(executor, insertRows(builders, executor, shapes.of(table), rows)),
+    async insert(table, rows) {
+      await ids.forgetIfTaken(executor, insertRows(builders, executor, shapes.of(table), rows))
+      if (rows.length > 0) ids.noteInserted(executor)
+    },
     get: async (table, ids) => getRows(builders, executor, shapes.of(table), ids),
     find: async (table, filter, page) => findRows(builders, executor, shapes.of(table), { filter, page }),
     readColumn: async (table, filter, page) => readColumn(builders, executor, shapes.of(table), { filter, page }),

@@ -19,13 +19,14 @@ import { setupError } from './setup-errors.ts'
 import { formerIndexName, indexName, MAX_IDENTIFIER_BYTES, primaryKeyName, sequenceName, stableHash } from './stable-names.ts'
 import { indexedExpressions } from './text-indexes.ts'
 import type { Executor } from './transaction-executor.ts'
+import { TYPE_NAMES, TYPE_OIDS } from './wire-cells.ts'
 
 export interface Preparation {
   readonly schema: string
   readonly dialect: SqlDialect
   readonly tables: readonly PhysicalTable[]
   /** Called for each table whose sequence of ids was created. */
-  onNewSequence(table: string): void
+  onNewSequence(executor: Executor, table: string): void
 }
 
 /** Reads what exists. Only if something is missing, it takes the lock, reads again and creates it. */
@@ -77,7 +78,7 @@ async function runStep(executor: Executor, preparation: Preparation, step: Missi
     if (step.uniqueIndex === undefined || sqlState(error) !== '23505') throw error
     throw duplicatesError(step.uniqueIndex.table, step.uniqueIndex.columns, bareCause(error))
   }
-  if (step.sequenceOf !== undefined) preparation.onNewSequence(step.sequenceOf)
+  if (step.sequenceOf !== undefined) preparation.onNewSequence(executor, step.sequenceOf)
 }
 
 /** The PostgreSQL role may not take this step. */
@@ -104,59 +105,58 @@ function assertNamesFit({ name, columns }: PhysicalTable): void {
   }
 }
 
-/** What the schema contains: column types by table and column, and the names of indexes and sequences. */
+/** A type of the server. A name can be that of another type, as the server looks for names. */
+interface StoredType {
+  readonly oid: number
+  readonly name: string
+}
+
+/** What the schema contains: column types by table and column, the table of each index, and the names of sequences. */
 interface StoredObjects {
   readonly encoding: string
   readonly schema: boolean
-  readonly columns: ReadonlyMap<string, ReadonlyMap<string, string>>
-  readonly indexes: ReadonlySet<string>
+  readonly columns: ReadonlyMap<string, ReadonlyMap<string, StoredType>>
+  readonly indexes: ReadonlyMap<string, string>
   readonly sequences: ReadonlySet<string>
 }
 
 async function readStoredObjects(executor: Executor, preparation: Preparation): Promise<StoredObjects> {
   const rows = await executor.run(compiled(preparation, catalogQuery(preparation.schema)))
   const ofKind = (kind: string): readonly RawRow[] => rows.filter((row) => row[0] === kind)
-  const columns = new Map<string, Map<string, string>>()
-  for (const [, table, column, type] of ofKind('column')) {
-    const found = columns.get(String(table)) ?? new Map<string, string>()
-    columns.set(String(table), found.set(String(column), String(type)))
+  const columns = new Map<string, Map<string, StoredType>>()
+  for (const [, table, column, name, oid] of ofKind('column')) {
+    const found = columns.get(String(table)) ?? new Map<string, StoredType>()
+    columns.set(String(table), found.set(String(column), { oid: Number(oid), name: String(name) }))
   }
   return {
     encoding: String(ofKind('encoding')[0]?.[1]),
     schema: ofKind('schema').length > 0,
     columns,
-    indexes: new Set(ofKind('index').map((row) => String(row[1]))),
+    indexes: new Map(ofKind('index').map((row) => [String(row[1]), String(row[2])])),
     sequences: new Set(ofKind('sequence').map((row) => String(row[1]))),
   }
 }
 
-/** Reads all tables in one query, so that opening a vault costs one round trip. With `quote_all_identifiers` the server quotes the names of types. */
+/** Reads all tables in one query, so that opening a vault costs one round trip. */
 function catalogQuery(schema: string): RawBuilder<unknown> {
   const ours = sql`(select oid from pg_catalog.pg_namespace where nspname = ${sql.lit(schema)})`
   return sql`
-    select 'encoding' as kind, pg_catalog.current_setting('server_encoding') as name, '' as part, '' as type
+    select 'encoding' as kind, pg_catalog.current_setting('server_encoding') as name, '' as part, '' as type, '' as oid
     union all
-    select 'schema', nspname::text, '', ''
+    select 'schema', nspname::pg_catalog.text, '', '', ''
       from pg_catalog.pg_namespace where nspname = ${sql.lit(schema)}
     union all
-    select 'column', c.relname::text, a.attname::text, pg_catalog.replace(pg_catalog.format_type(a.atttypid, a.atttypmod), '"', '')
+    select 'column', c.relname::pg_catalog.text, a.attname::pg_catalog.text,
+        pg_catalog.format_type(a.atttypid, a.atttypmod), a.atttypid::pg_catalog.text
       from pg_catalog.pg_class c join pg_catalog.pg_attribute a on a.attrelid = c.oid
       where c.relnamespace = ${ours} and c.relkind in ('r', 'p') and a.attnum > 0 and not a.attisdropped
     union all
-    select 'index', c.relname::text, '', ''
-      from pg_catalog.pg_class c join pg_catalog.pg_index i on i.indexrelid = c.oid
+    select 'index', c.relname::pg_catalog.text, t.relname::pg_catalog.text, '', ''
+      from pg_catalog.pg_class c join pg_catalog.pg_index i on i.indexrelid = c.oid join pg_catalog.pg_class t on t.oid = i.indrelid
       where c.relnamespace = ${ours} and i.indisvalid
     union all
-    select 'sequence', relname::text, '', ''
+    select 'sequence', relname::pg_catalog.text, '', '', ''
       from pg_catalog.pg_class where relnamespace = ${ours} and relkind = 'S'`
-}
-
-/** PostgreSQL's name of each type, in its catalog and in declarations. */
-const DECLARED: Readonly<Record<PhysicalType, string>> = {
-  integer: 'bigint',
-  real: 'double precision',
-  text: 'text',
-  bytes: 'bytea',
 }
 
 function missingSteps({ schema, dialect, tables }: Preparation, stored: StoredObjects): readonly MissingStep[] {
@@ -168,9 +168,10 @@ function missingSteps({ schema, dialect, tables }: Preparation, stored: StoredOb
     if (columns === undefined) steps.push({ make: createTable(tableName, table) })
     else steps.push(...missingColumns(tableName, table, columns))
     for (const index of table.indexes) {
-      if (!stored.indexes.has(indexName(table, index))) steps.push(missingIndex(tableName, table, index))
+      if (stored.indexes.get(indexName(table, index)) !== table.name) steps.push(missingIndex(tableName, table, index))
       const former = formerIndexName(table, index)
-      if (former !== undefined && stored.indexes.has(former)) steps.push({ make: sql`drop index ${sql.id(schema, former)}` })
+      if (former !== undefined && stored.indexes.get(former) === table.name)
+        steps.push({ make: sql`drop index ${sql.id(schema, former)}` })
     }
     const sequence = sequenceName(table.name)
     if (stored.sequences.has(sequence)) continue
@@ -193,21 +194,21 @@ const STORED_ORDER: readonly (readonly PhysicalType[])[] = [['integer', 'real'],
 /** Text compares by code point, whatever the database's own collation. */
 function declared({ name, type }: PhysicalColumn): RawBuilder<unknown> {
   const own = name === 'id' || name === 'version' ? ' not null' : ''
-  const collation = type === 'text' ? ' collate "C"' : ''
-  return sql`${sql.id(name)} ${sql.raw(DECLARED[type] + collation + own)}`
+  const collation = type === 'text' ? ' collate pg_catalog."C"' : ''
+  return sql`${sql.id(name)} ${sql.raw(TYPE_NAMES[type] + collation + own)}`
 }
 
 function missingColumns(
   tableName: RawBuilder<unknown>,
   table: PhysicalTable,
-  stored: ReadonlyMap<string, string>,
+  stored: ReadonlyMap<string, StoredType>,
 ): readonly MissingStep[] {
   const steps: MissingStep[] = []
   for (const column of toTableShape(table).columns) {
     const type = stored.get(column.name)
-    if (type === DECLARED[column.type]) continue
+    if (type?.oid === TYPE_OIDS[column.type]) continue
     if (type !== undefined || column.name === 'id' || column.name === 'version') {
-      throw retypedError(table.name, column.name, type ?? 'nothing', column.type)
+      throw retypedError(table.name, column.name, type?.name ?? 'nothing', column.type)
     }
     steps.push({ make: sql`alter table ${tableName} add column ${declared(column)}` })
   }

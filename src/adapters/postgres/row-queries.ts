@@ -73,7 +73,7 @@ export function createRowQueries(context: SqlContext): RowQueries {
       const statement = once(`get ${shape.key} ${single}`, (slot) =>
         single
           ? selectOne(slot, dialect, shape)
-          : sql`${selectFrom(dialect, shape)} where ${sql.id('id')} = any(${slot()}::int8[])`,
+          : sql`${selectFrom(dialect, shape)} where ${sql.id('id')} = any(${slot()}::pg_catalog.int8[])`,
       )
       return bind(statement, [single ? String(ids[0]) : toWireIds(ids)])
     },
@@ -90,19 +90,19 @@ export function createRowQueries(context: SqlContext): RowQueries {
     lock(shape, ids) {
       const statement = once(`lock ${shape.key}`, (slot) => {
         const id = sql.id('id')
-        return sql`select ${id} from ${aliased(dialect, shape)} where ${id} = any(${slot()}::int8[]) order by ${id} for update`
+        return sql`select ${id} from ${aliased(dialect, shape)} where ${id} = any(${slot()}::pg_catalog.int8[]) order by ${id} for update`
       })
       return bind(statement, [toWireIds(ids)])
     },
     tryLock(shape, id) {
-      const statement = once('try lock', (slot) => sql`select (${lockAttempt(slot)})::int4`)
+      const statement = once('try lock', (slot) => sql`select (${lockAttempt(slot)})::pg_catalog.int4`)
       return bind(statement, lockParameters(schema, shape, id))
     },
     deleteIds(shape, ids) {
       const statement = once(
         `delete ids ${shape.key}`,
         (slot) =>
-          sql`delete from ${dialect.tableName(shape.name)} where ${sql.id('id')} = any(${slot()}::int8[]) returning ${sql.id('id')}`,
+          sql`delete from ${dialect.tableName(shape.name)} where ${sql.id('id')} = any(${slot()}::pg_catalog.int8[]) returning ${sql.id('id')}`,
       )
       return bind(statement, [toWireIds(ids)])
     },
@@ -130,7 +130,7 @@ const LOG_WRITTEN = sql`case when pg_catalog.pg_current_xact_id_if_assigned() is
 /** nextval takes the quoted name as text. The name comes from the schema option and the table, never from a request. */
 function nextBlocksText(slot: Slot, schema: string, sequence: string, more: readonly RawBuilder<unknown>[]): RawBuilder<unknown> {
   const name = `"${schema}"."${sequence.replaceAll('"', '""')}"`
-  return sql`select ${sql.join([sql`pg_catalog.nextval(${sql.lit(name)})`, ...more])} from pg_catalog.generate_series(1, ${slot()}::int4)`
+  return sql`select ${sql.join([sql`pg_catalog.nextval(${sql.lit(name)})`, ...more])} from pg_catalog.generate_series(1, ${slot()}::pg_catalog.int4)`
 }
 
 type Slot = () => RawBuilder<unknown>
@@ -302,7 +302,7 @@ function patchParameters(shape: TableShape, patch: Patch): unknown[] {
 
 /** The lock of an id, which `tryLock` and a commit must take alike: one of a text and a number, which are hashed together. */
 function lockAttempt(slot: Slot): RawBuilder<unknown> {
-  return sql`pg_catalog.pg_try_advisory_xact_lock(pg_catalog.hashtextextended(${slot()}, ${slot()}::int8))`
+  return sql`pg_catalog.pg_try_advisory_xact_lock(pg_catalog.hashtextextended(${slot()}, ${slot()}::pg_catalog.int8))`
 }
 
 function lockParameters(schema: string, { name }: TableShape, id: number): string[] {
@@ -336,7 +336,7 @@ function commitStatement(once: Once, dialect: SqlDialect, { update, inserts, rea
       sql`case when (select ${lockAttempt(slot)})
         then ${sql.join([sql`true`, ...conditions], sql` and `)} else false end`
     const patched = update === undefined ? sql`select 1` : updateOne(slot, dialect, update.shape, update.patch, mayInsert)
-    const isPatched = sql`1 / (exists (select 1 from patched))::int4`
+    const isPatched = sql`1 / (exists (select 1 from patched))::pg_catalog.int4`
     const result = read === undefined ? sql`select ${isPatched}` : sql`select ${FOUND}.*, ${isPatched} from ${FOUND}`
     return sql`with ${sql.join([...reads, ...parts, sql`patched as (${patched})`])} ${result}`
   })

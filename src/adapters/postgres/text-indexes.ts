@@ -32,7 +32,7 @@ function createTextIndex(table: PhysicalTable, column: string): PartialIndex | u
   return {
     part: (text) => firstOf(text, length),
     partAmong: (text, list) =>
-      sql`${firstOf(text, length)} = any(array(select ${firstOf(sql.id('wanted'), length)} from pg_catalog.unnest(${list}::text[]) as ${sql.id('wanted')}))`,
+      sql`${firstOf(text, length)} = any(array(select ${firstOf(sql.id('wanted'), length)} from pg_catalog.unnest(${list}::pg_catalog.text[]) as ${sql.id('wanted')}))`,
   }
 }
 
@@ -59,8 +59,8 @@ export function indexedExpressions(table: PhysicalTable, index: PhysicalIndex): 
 
 /** With its backslashes doubled, a text is read as its own bytes. `convert_to` would say the same, and is not allowed in an index. */
 function digestOf(text: RawBuilder<unknown>, length: number): RawBuilder<unknown> {
-  const bytes = sql`pg_catalog.replace(${text}, E'\\\\', E'\\\\\\\\')::bytea`
-  return sql`case when pg_catalog.length(${text}) > ${sql.lit(length)} then pg_catalog.sha256(${bytes}) else ''::bytea end`
+  const bytes = sql`pg_catalog.replace(${text}, E'\\\\', E'\\\\\\\\')::pg_catalog.bytea`
+  return sql`case when pg_catalog.length(${text}) > ${sql.lit(length)} then pg_catalog.sha256(${bytes}) else ''::pg_catalog.bytea end`
 }
 
 /**

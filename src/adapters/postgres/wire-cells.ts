@@ -4,14 +4,14 @@ import type { Cell, PhysicalType } from '../../core/ports/storage.ts'
 import { toIntegerCell, toPlainBytes } from '../sql/stored-cells.ts'
 
 /** PostgreSQL's own numbers for its types. */
-const TYPE_OIDS: Readonly<Record<PhysicalType, number>> = { integer: 20, real: 701, text: 25, bytes: 17 }
+export const TYPE_OIDS: Readonly<Record<PhysicalType, number>> = { integer: 20, real: 701, text: 25, bytes: 17 }
 
-/** The name of each type in statements. */
+/** The name of each type in statements. Without its schema the server would first look for it among the temporary tables of the session. */
 export const TYPE_NAMES: Readonly<Record<PhysicalType, string>> = {
-  integer: 'int8',
-  real: 'float8',
-  text: 'text',
-  bytes: 'bytea',
+  integer: 'pg_catalog.int8',
+  real: 'pg_catalog.float8',
+  text: 'pg_catalog.text',
+  bytes: 'pg_catalog.bytea',
 }
 
 /**

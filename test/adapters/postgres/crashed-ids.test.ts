@@ -82,11 +82,51 @@ it('ids fetched in a savepoint of a transaction that commits', async () => {
       throw new Error('no')
     })
     await expect(nested).rejects.toThrow('no')
-    return inner.reserveIds('notes', 1)
+    const [id = 0] = await inner.reserveIds('notes', 1)
+    await inner.insert('notes', [{ id, title: 'of the first' }])
+    return [id]
   })
   // What is left of the block is kept.
   expect(await handle.reserveIds('notes', 1)).toEqual([first + 1])
   expect(await repeatedAfterCrash()).toEqual([])
+})
+
+it('ids fetched in a transaction that writes nothing else, after an open transaction has logged them in advance', async () => {
+  const inner = await openTransaction(open())
+  await inner.prepare([NOTES])
+  await inner.reserveIds('notes', 1)
+  await handle.transaction((transaction) => transaction.reserveIds('notes', 1))
+  expect(await repeatedAfterCrash()).toEqual([])
+})
+
+it('ids fetched in a transaction that inserts them are kept', async () => {
+  const [first = 0] = await handle.transaction(async (inner) => {
+    const [id = 0] = await inner.reserveIds('notes', 1)
+    await inner.insert('notes', [{ id, title: 'of the first' }])
+    return [id]
+  })
+  expect(await handle.reserveIds('notes', 1)).toEqual([first + 1])
+  expect(await repeatedAfterCrash()).toEqual([])
+})
+
+it('ids of a sequence that is created again in the transaction, after a savepoint that created it was rolled back', async () => {
+  schema = `crashed_${++schemas}`
+  handle = open()
+  await handle.transaction(async (inner) => {
+    const nested = inner.transaction(async (innermost) => {
+      await innermost.prepare([NOTES])
+      await innermost.reserveIds('notes', 1)
+      throw new Error('no')
+    })
+    await expect(nested).rejects.toThrow('no')
+    await inner.prepare([NOTES])
+    const [id = 0] = await inner.reserveIds('notes', 1)
+    await inner.insert('notes', [{ id, title: 'of the first' }])
+  })
+  const other = open()
+  await other.prepare([NOTES])
+  const taken = new Set(await other.reserveIds('notes', 3000))
+  expect((await handle.reserveIds('notes', 500)).filter((id) => taken.has(id))).toEqual([])
 })
 
 it('ids fetched alone, after an open transaction has logged them in advance', async () => {

@@ -1,4 +1,4 @@
-/** Functions that others created where the server looks for names, with parameters that fit better than those of its own: none is called. */
+/** Functions, operators and types that others created where the server looks for names, some of which fit better than its own: none is used. */
 import pg from 'pg'
 import { afterAll, describe, inject, it } from 'vitest'
 import { storageCases } from '../../../src/adapters/conformance/index.ts'
@@ -28,7 +28,53 @@ await pool.query(FOREIGN.join('; '))
 for (const type of TYPES) await pool.query(`create aggregate public.count(${type}) (sfunc = public.counted, stype = bigint)`)
 await pool.query('create aggregate public.string_agg(bytea, text) (sfunc = public.joined, stype = bytea)')
 
-describe('beside foreign functions', () => {
+const OPERAND_TYPES = [
+  'int2',
+  'int4',
+  'int8',
+  'float8',
+  'text',
+  'varchar',
+  'bytea',
+  'bool',
+  'name',
+  'oid',
+  'pg_lsn',
+  'int8[]',
+  'text[]',
+]
+const OPERATORS = ['=', '<>', '<', '>', '<=', '>=', '||', '+', '/']
+
+for (const left of OPERAND_TYPES) {
+  for (const right of OPERAND_TYPES) {
+    const body = `returns bool language plpgsql as $$ begin raise exception 'a foreign operator was called'; end $$`
+    const made = OPERATORS.map(
+      (name) => `create operator public.${name} (function = public.met, leftarg = ${left}, rightarg = ${right})`,
+    )
+    await pool.query(`create function public.met(${left}, ${right}) ${body}; ${made.join('; ')}`)
+  }
+}
+for (const name of ['text', 'int4', 'int8', 'bytea', 'float8']) {
+  await pool.query(`create domain public.${name} as pg_catalog.int4 check (value < 0)`)
+}
+
+/** The server looks for types among the temporary tables of a session before it looks in its own schema. */
+const TEMPORARY = ['text', 'int4', 'int8', 'bytea', 'float8', 'pg_class', 'found'].map(
+  (name) => `create temp table ${name} (a bigint)`,
+)
+
+describe('beside temporary tables that are named like types', () => {
+  const crowded = new pg.Pool({ connectionString: database.url })
+  crowded.on('connect', (client) => void client.query(TEMPORARY.join('; ')))
+  afterAll(() => crowded.end())
+  const cases = storageCases.filter(({ name }) => /^(O1|V3|V11|V12|L1|M1|K1|G1|P6|R6|S1) /.test(name))
+  for (const [position, { name, run }] of cases.entries()) {
+    const reopen = async () => postgresStorage({ pool: crowded, schema: `crowded_${position}` })
+    it(name, () => run({ open: reopen, reopen }))
+  }
+})
+
+describe('beside foreign functions and operators', () => {
   // Cases that call each function: lists, packed rows and columns, aggregates, commits, patches, long texts, ids.
   const cases = storageCases.filter(({ name }) => /^(O1|V3|V11|V12|L1|M1|K1|G1|P6|R6|S1) /.test(name))
   for (const [position, { name, run }] of cases.entries()) {

@@ -61,9 +61,9 @@ const withoutPool = ({ schema, timeouts }: PostgresOptions): PostgresOptions => 
   ...(timeouts === undefined ? {} : { timeouts }),
 })
 
-/** What a server sends that an operator stops, as one message. */
-function fatal(): Buffer {
-  const fields = Buffer.from('SFATAL\0VFATAL\0C57P01\0Mterminating connection due to administrator command\0\0')
+/** What a server sends that an operator stops, as one message; or that ends a connection for another reason. */
+function fatal(state = '57P01'): Buffer {
+  const fields = Buffer.from(`SFATAL\0VFATAL\0C${state}\0Mterminating connection due to administrator command\0\0`)
   const head = Buffer.alloc(5)
   head.write('E')
   head.writeInt32BE(4 + fields.length, 1)
@@ -92,6 +92,16 @@ describe('a FATAL in the same packet as the first ReadyForQuery', () => {
       await storage.prepare([NOTES])
     })
   }
+})
+
+it('a connection that the server ended because it was idle says what to change', async () => {
+  const storage = open(behindProxy())
+  await storage.prepare([NOTES])
+  proxy.intercept({ fromServer: () => ({ insteadThenCut: fatal('57P05') }) })
+  const message = expect.stringContaining('raise idle_session_timeout')
+  await expect(storage.get('notes', [1])).rejects.toMatchObject({ code: 'unavailable', message })
+  proxy.intercept({})
+  expect(await storage.get('notes', [1])).toEqual([undefined])
 })
 
 /** How the client learns that a COMMIT was lost, and what the network did to it. */

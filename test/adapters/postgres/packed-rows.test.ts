@@ -5,6 +5,7 @@ import { afterAll, afterEach, describe, expect, inject, it } from 'vitest'
 import { type PostgresOptions, postgresStorage } from '../../../src/adapters/postgres/index.ts'
 import type { Filter, NewRow, PhysicalTable, Storage, StorageHandle } from '../../../src/core/ports/storage.ts'
 import { freshDatabase } from '../../support/postgres/fresh-database.ts'
+import { queryServer } from '../../support/postgres/query-server.ts'
 
 const database = await freshDatabase(inject('postgresUrl'))
 afterAll(() => database.drop())
@@ -119,6 +120,10 @@ describe('rows read packed', () => {
   it('are equal in a database whose text is not UTF-8', async () => {
     const latin = await freshDatabase(database.url, "encoding 'LATIN1' locale 'C'")
     closing.push(() => latin.drop())
+    // A vault that exists goes on in such a database: with a table of its schema it does.
+    const schema = `packed_${schemas}`
+    await queryServer(latin.url, `create schema ${schema}`)
+    await queryServer(latin.url, `create table ${schema}.earlier (id bigint)`)
     const { storage } = await filled({}, latin.url)
     await expectAllReads(storage)
   })

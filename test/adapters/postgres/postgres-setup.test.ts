@@ -88,6 +88,47 @@ for (const [name, settings] of Object.entries(DEFAULTS)) {
   }
 }
 
+it('a statement that is alone and fails to serialize runs at the isolation of the vault, on a pool of the application too', async () => {
+  const { url, drop } = await freshDatabase(inject('postgresUrl'))
+  endings.push(drop)
+  const pool = new pg.Pool({ connectionString: url })
+  endings.push(() => pool.end())
+  await pool.query(`alter database ${new URL(url).pathname.slice(1)} set default_transaction_isolation = 'serializable'`)
+  const shared = new pg.Pool({ connectionString: url })
+  endings.push(() => shared.end())
+  for (const storage of [open({ connectionString: url }), postgresStorage({ pool: shared })]) {
+    await storage.prepare([NOTES])
+    // As a server does under so much contention that no attempt succeeds.
+    await pool.query(`create or replace function refuse() returns trigger language plpgsql as $$ begin
+      if current_setting('transaction_isolation') <> 'read committed' then raise exception 'lost' using errcode = '40001'; end if;
+      return new; end $$; create or replace trigger refusing before insert on strongroom.notes for each row execute function refuse()`)
+    const [id = 0] = await storage.reserveIds('notes', 1)
+    await storage.insert('notes', [{ id, title: `alone ${id}` }])
+    expect(
+      await storage.commit({ updates: [], inserts: [{ table: 'notes', rows: [{ id: id + 1, title: `alone ${id + 1}` }] }] }),
+    ).toBe(true)
+  }
+})
+
+it('an index of another table does not stand for one of the vault that has its name', async () => {
+  const { url, drop } = await freshDatabase(inject('postgresUrl'))
+  endings.push(drop)
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  endings.push(() => client.end())
+  await open({ connectionString: url }).prepare([NOTES])
+  const { rows } = await client.query(
+    `select indexname from pg_indexes where schemaname = 'strongroom' and indexname <> 'notes_pkey'`,
+  )
+  const name = rows[0].indexname
+  await client.query(
+    `drop index strongroom.${name}; create table strongroom.others (a int); create index ${name} on strongroom.others (a)`,
+  )
+  await expect(open({ connectionString: url }).prepare([NOTES])).rejects.toMatchObject({
+    cause: { message: 'PostgreSQL reported 42P07' },
+  })
+})
+
 /** Why a vault cannot be opened: the code, a part of the sentence, and what PostgreSQL or the system reported. */
 interface Obstacle {
   readonly options: Partial<PostgresOptions>

@@ -123,11 +123,11 @@ export const conflictCases: readonly StorageCase[] = [
     const canary = 'canary-7f3a@secret.example'
     await storage.insert('keyed', [{ id: 1, email: canary, color: canary }])
     const refused = [
-      storage.insert('keyed', [{ id: 2, email: canary, color: canary }]),
-      storage.insert('keyed', [{ id: 1, email: canary }]),
+      { id: 2, email: canary, color: canary },
+      { id: 1, email: canary },
     ]
-    for (const call of refused) {
-      const error = await assertRejects(call, 'conflict')
+    for (const row of refused) {
+      const error = await assertRejects(storage.insert('keyed', [row]), 'conflict')
       assert(!allTexts(error).includes('canary-7f3a'), 'the error should not hold the value')
     }
     assertEqual((await rowOf(storage, 'keyed', 1)).email, canary)
