@@ -183,7 +183,7 @@ async function watchedScanners() {
     },
   }
   const others = { writing, reading: connect('reading') }
-  // A clock that stands still: on a busy machine the first read could use up the time of the connection.
+  // A clock that does not move: on a busy machine the first read could use up the time of the connection.
   const scanners = createScanners(
     () => betterSqliteDatabase(new Database(filename)),
     others,
