@@ -6,7 +6,6 @@ import { createLevel, inCallersContext, isInsideTransaction, runToEnd } from '..
 import type { DriverConnection } from './driver-connection.ts'
 import { BLOCK_SIZE } from './id-blocks.ts'
 import type { LatestIds } from './latest-ids.ts'
-import { insertInTurns, isLongCommit } from './long-commits.ts'
 import { tablesExistWork } from './prepare-tables.ts'
 import type { RetryWhileBusy } from './retry-while-busy.ts'
 import type { Scanners } from './scanners.ts'
@@ -104,22 +103,12 @@ function createRootRunner({ state, writing, reading, queue, retryWhileBusy, asse
     },
     commit({ updates, inserts }) {
       const { rows } = state
-      const update = (): void => {
-        for (const { table, patches } of updates) assertApplied(writing.run(rows.update(table, patches)))
-      }
-      // No other storage call runs on this connection before the commit, so this costs neither a level nor an asynchronous context.
+      // Nothing is awaited between the statements, so this costs neither a level nor an asynchronous context.
       const run = (latest: LatestIds): void => {
-        update()
+        for (const { table, patches } of updates) assertApplied(writing.run(rows.update(table, patches)))
         for (const { table, rows: newRows } of inserts) writing.run(rows.insert(table, newRows, latest))
       }
       assertCanWrite()
-      if (isLongCommit({ inserts })) {
-        const runInTurns = async ({ latest }: WriterBlocks): Promise<void> => {
-          update()
-          await insertInTurns({ inserts }, (table, newRows) => writing.run(rows.insert(table, newRows, latest)), yielder.yield)
-        }
-        return queue.push({ isAtomic: false, run: runInTurns }).then(() => true, falseIfMissed)
-      }
       try {
         if (queue.commitAtOnce(run)) return true
       } catch (error) {

@@ -43,7 +43,8 @@ interface Scanner {
   readonly connection: DriverConnection
 }
 
-export function createScanners(open: () => DriverDatabase, others: OtherConnections): Scanners {
+/** `now` returns milliseconds that rise. */
+export function createScanners(open: () => DriverDatabase, others: OtherConnections, now = () => performance.now()): Scanners {
   const pool = createPool(open)
   let scans = 0
   let onQuiet: (() => void) | undefined
@@ -64,7 +65,7 @@ export function createScanners(open: () => DriverDatabase, others: OtherConnecti
         scanner.run(BEGIN)
         return scan(scanner.run)
       }),
-    useCache: (scan) => onScanner((scanner) => scan(beginBesideWriter(scanner, others))),
+    useCache: (scan) => onScanner((scanner) => scan(beginBesideWriter(scanner, others, now))),
     async close() {
       if (scans > 0) {
         await new Promise<void>((resolve) => {
@@ -90,18 +91,18 @@ async function withScanner<T>(pool: Pool, scan: (scanner: DriverConnection) => P
  * Begins a snapshot and runs work on the writing connection while that is idle and nothing was committed since: what it reads then is what
  * the snapshot has. From the first commit on, work runs on the snapshot.
  */
-function beginBesideWriter(scanner: DriverConnection, { writing, reading }: OtherConnections): OnSnapshot {
+function beginBesideWriter(scanner: DriverConnection, { writing, reading }: OtherConnections, now: () => number): OnSnapshot {
   const version = reading.run(DATA_VERSION)
   scanner.run(BEGIN)
   scanner.run(DATA_VERSION)
   let msOnWriter = MAX_MS_ON_WRITER
   return (work) => {
     if (msOnWriter > 0 && !writing.isOpen()) {
-      const began = performance.now()
+      const began = now()
       try {
         const result = writing.run(work)
         if (reading.run(DATA_VERSION) === version) {
-          msOnWriter -= performance.now() - began
+          msOnWriter -= now() - began
           return result
         }
       } catch {

@@ -1,4 +1,4 @@
-/** Commits of many rows: stored whole or not at all, with turns of the event loop, in which others see nothing of them. */
+/** Commits of many rows: stored whole or not at all, and others see all of them or none. */
 import { expect, it } from 'vitest'
 import type { NewRow } from '../../../src/core/ports/storage.ts'
 import { commitsInLog, withStorage } from './notes-storage.ts'
