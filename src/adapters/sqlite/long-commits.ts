@@ -46,7 +46,7 @@ export async function insertInTurns(
 }
 
 /** Returns an error of a slice as one of the whole list: the index of its row counts from the start of that. */
-function inWholeList(error: unknown, start: number): unknown {
+export function inWholeList(error: unknown, start: number): unknown {
   if (start === 0 || !isVaultError(error, 'conflict')) return error
   const { table = '', columns = [], index } = at(error.details, 0)
   if (index === undefined) return error

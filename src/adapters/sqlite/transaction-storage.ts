@@ -3,6 +3,7 @@ import type { Storage } from '../../core/ports/storage.ts'
 import { type Level, runCall, runNested, type Savepoint } from '../sql/nested-transaction.ts'
 import { type BlockStack, type BlocksByTable, returnBlocks } from './id-blocks.ts'
 import type { LatestIds } from './latest-ids.ts'
+import { deleteInTurns, isLongUpdate, longDeletion, updateInTurns } from './long-changes.ts'
 import { createSlicedReads } from './sliced-reads.ts'
 import type { OnSnapshot } from './sliced-scans.ts'
 import { createPort, type HandleState } from './storage-port.ts'
@@ -48,7 +49,20 @@ export function transactionStorage(frame: TransactionFrame, connection: Connecti
   }
   // A scan is one call: later calls of this level wait for its last slice.
   const scan = async <T>(slices: (run: OnSnapshot) => Promise<T>): Promise<T> => runCall(level, () => slices(onConnection))
-  return { ...port, ...createSlicedReads(state, { read: run, scan, scanCache: scan }) }
+  const takeTurn = state.yielder.yield
+  return {
+    ...port,
+    ...createSlicedReads(state, { read: run, scan, scanCache: scan }),
+    async update(table, patches) {
+      if (!isLongUpdate(patches)) return port.update(table, patches)
+      return port.transaction((inner) => updateInTurns(patches, (some) => inner.update(table, some), takeTurn))
+    },
+    async delete(table, target) {
+      const ids = longDeletion(target)
+      if (ids === undefined) return port.delete(table, target)
+      return port.transaction((inner) => deleteInTurns(ids, (some) => inner.delete(table, { ids: some }), takeTurn))
+    },
+  }
 }
 
 /** A savepoint on a connection. `onRelease` runs once its changes are kept. */

@@ -1,17 +1,12 @@
 /** Slices of rows by their size: a slice of few long rows takes as long as one of many short rows. */
-import type { Cell, Row } from '../ports/storage.ts'
+import type { Row } from '../ports/storage.ts'
 import { BODY } from '../schema/layout.ts'
 
 /** Estimated bytes of a row: its texts and byte strings. */
 export function bytesOfRow(row: Row): number {
-  return bytesOfCells(row)
-}
-
-/** The same of the cells of a patch. */
-export function bytesOfCells(cells: Readonly<Record<string, Cell>>): number {
   let bytes = 0
-  for (const column in cells) {
-    const cell = cells[column]
+  for (const column in row) {
+    const cell = row[column]
     if (cell instanceof Uint8Array || typeof cell === 'string') bytes += cell.length
   }
   return bytes

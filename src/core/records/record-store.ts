@@ -9,20 +9,17 @@ import type { TokenMetadata, TokenSources } from '../barrier/token-metadata.ts'
 import { countTransients, slotOf } from '../barrier/token-metadata.ts'
 import { fault, isVaultError } from '../errors.ts'
 import { discardFilesOf } from '../file-store/discard-files.ts'
-import { inSlices } from '../maintenance/in-slices.ts'
 import { isRowId } from '../maintenance/possible-rows.ts'
-import { bytesOfCells } from '../maintenance/row-bytes.ts'
 import type { Slicing } from '../maintenance/slice-size.ts'
 import { createYielder } from '../maintenance/yielder.ts'
 import type { RowAccess } from '../policy/table-access.ts'
 import type { Scheduler } from '../ports/scheduler.ts'
-import type { NewRow, Patch, Row, Storage, StorageReads } from '../ports/storage.ts'
+import type { NewRow, Row, Storage, StorageReads } from '../ports/storage.ts'
 import type { ReadingContext } from '../row-access/reading-context.ts'
 import type { Table } from '../schema/layout.ts'
 import { TOKENS, TRANSIENTS } from '../schema/system-tables.ts'
 import { isIdConflict } from '../unit-of-work/id-conflict.ts'
 import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
-import { at } from '../util/at.ts'
 import { type RetryPolicy, retry, retryStale } from '../util/retry.ts'
 import { nowMs } from '../util/timestamp.ts'
 import { chooseTokens, tokenTaken } from './choose-tokens.ts'
@@ -171,7 +168,7 @@ export async function storeChanges(
     const tokens = await prepareTokens(unit.storage, context.barrier.ring, { table, ids, metadata })
     await explained(request, tokens, () =>
       unit.change(async ({ storage }) => {
-        if ((await updateInSlices(storage, context, { table, patches: resealed.rows })).includes(false)) throw STALE
+        if ((await storage.update(table.physical.name, resealed.rows)).includes(false)) throw STALE
         await dropReplaced(storage, table, { ids, resealed })
         if (resealed.transients.length > 0) await storage.insert(TRANSIENTS.name, resealed.transients)
         if (tokens.length > 0) await storage.insert(TOKENS.name, rowsOf(tokens))
@@ -181,19 +178,6 @@ export async function storeChanges(
     return { ids, metadata: resealed.metadata, nowMs: sources.nowMs, kept: resealed.kept }
   })
 }
-
-/** Patches rows, and returns which of them were not changed meanwhile, in order. A storage in the same process writes long rows for as long as it takes. */
-function updateInSlices(
-  storage: Storage,
-  { scheduler }: Pick<WritingContext, 'scheduler'>,
-  { table: { physical }, patches }: { readonly table: Table; readonly patches: readonly Patch[] },
-): Promise<readonly boolean[]> | readonly boolean[] {
-  const list = { count: patches.length, bytesAt: (index: number) => bytesOfCells(at(patches, index).set) }
-  return inSlices(list, scheduler, async (start, end) => [...(await storage.update(physical.name, patches.slice(start, end)))])
-}
-
-/** Estimated bytes of a row that is deleted. */
-const ROW_BYTES = 1024
 
 function rowsOf(tokens: readonly NewToken[]): NewRow[] {
   return tokens.map(({ stored }) => stored)
@@ -262,12 +246,10 @@ async function dropReplaced(
 /** Deletes rows and the stored tokens of their cells, and marks their files for removal. Transient values stay until they expire. Returns the ids that were deleted. */
 export async function deleteRows(
   storage: Storage,
-  context: Pick<WritingContext, 'catalog' | 'clock' | 'scheduler'>,
+  context: Pick<WritingContext, 'catalog' | 'clock'>,
   { table, rows }: { readonly table: Table; readonly rows: readonly number[] },
 ): Promise<readonly number[]> {
-  const deleted = await inSlices({ count: rows.length, bytesAt: () => ROW_BYTES }, context.scheduler, async (start, end) => {
-    return [...(await storage.delete(table.physical.name, { ids: rows.slice(start, end) }))]
-  })
+  const deleted = await storage.delete(table.physical.name, { ids: rows })
   await dropOf(storage, context, { table, rows: deleted })
   return deleted
 }
@@ -285,7 +267,7 @@ async function dropOf(
 /** Deletes every row of a table, and the stored tokens of the deleted rows, a slice at a time. The caller's transaction makes it one change. */
 export async function deleteEveryRow(
   storage: Storage,
-  context: Pick<WritingContext, 'catalog' | 'clock' | 'scheduler'>,
+  context: Pick<WritingContext, 'catalog' | 'clock'>,
   { table, slicing }: { readonly table: Table; readonly slicing: Slicing },
 ): Promise<void> {
   for await (const rows of eachSlice(storage, table.physical.name, slicing)) await deleteRows(storage, context, { table, rows })
