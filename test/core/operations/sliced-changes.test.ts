@@ -1,7 +1,8 @@
-/** Changes of many long records, which engines store in slices: the first record of a conflict is named, and records are locked in one order. */
+/** Changes of many long records, which an engine may store in slices: conflicts name their record, and each change locks its records in one call. */
 import { expect, it } from 'vitest'
 import { column, type VaultError } from '../../../src/index.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
+import { interposedStorage, type Moment } from '../../support/storages/interposed-storage.ts'
 import { openLoose } from '../../support/vaults/open-untyped.ts'
 import { OWNER } from '../../support/vaults/test-vault.ts'
 
@@ -60,6 +61,29 @@ onEachStorage('changes of long records', (engine) => {
     const back = ids.map((id, index) => ({ id, fields: { draft, code: `code ${index}` } }))
     await expect(session.updateMany('pages', back)).rejects.toMatchObject({ code: 'conflict', details: [{ index: 0 }] })
     expect(await codes()).toEqual(moved.map(({ fields }) => fields.code))
+    await vault.close()
+  })
+
+  it('are one call of the storage, which locks rows in the order of their ids: changes in opposite orders would wait for each other', async () => {
+    const moments: Moment[] = []
+    const { storage, interpose } = interposedStorage(engine.fresh().open())
+    const { vault } = await openLoose(storage, TABLES)
+    const session = vault.as(OWNER)
+    const { records } = await session.insert(
+      'pages',
+      Array.from({ length: 300 }, (_, index) => ({ fields: { draft: 'y'.repeat(2000), code: `code ${index}` } })),
+    )
+    const ids = records.map(({ id = '' }) => id)
+    const noted = async (change: () => Promise<unknown>) => {
+      moments.length = 0
+      interpose({ isDue: (moment) => moments.push(moment) === 0, work: async () => undefined })
+      await change()
+      return moments.filter(({ table }) => table?.includes('pages') === true).map(({ method }) => method)
+    }
+    const updates = ids.map((id) => ({ id, fields: { draft: 'z'.repeat(2000) } }))
+    expect(await noted(() => session.updateMany('pages', updates))).toEqual(['update'])
+    expect(await noted(() => session.delete('pages', ids))).toEqual(['delete'])
+    expect((await session.get('pages')).records).toEqual([])
     await vault.close()
   })
 })
