@@ -55,7 +55,7 @@ function bytesOf(cells: Readonly<Record<string, Cell>>): number {
   return bytes
 }
 
-/** Deletes rows, as `Storage.delete` does. Inside a savepoint, which is rolled back if it rejects. */
+/** Deletes rows, as `Storage.delete` does. Inside a transaction, whose caller rolls it back if it rejects. */
 export async function deleteInTurns(
   ids: readonly number[],
   remove: (ids: readonly number[]) => Promise<readonly number[]>,

@@ -60,7 +60,8 @@ export function transactionStorage(frame: TransactionFrame, connection: Connecti
     async delete(table, target) {
       const ids = longDeletion(target)
       if (ids === undefined) return port.delete(table, target)
-      return port.transaction((inner) => deleteInTurns(ids, (some) => inner.delete(table, { ids: some }), takeTurn))
+      // Without a savepoint, which copies the pages that change: what fails halfway is rolled back with the change that it is part of.
+      return scan((onTurn) => deleteInTurns(ids, async (some) => onTurn(state.rows.delete(table, { ids: some })), takeTurn))
     },
   }
 }
