@@ -162,7 +162,7 @@ export async function storeChanges(
   return retry(DRAW_AGAIN, async () => {
     const sources = await tokenSources(unit.storage, context, request)
     const resealer = resealRows(context.barrier, table, { rows, records, sources })
-    while (resealer.resealSome()) await context.scheduler.yield()
+    await workInTurns(context.scheduler, resealer.resealSome)
     const resealed = resealer.end()
     const metadata = withoutKept(resealed)
     const tokens = await prepareTokens(unit.storage, context.barrier.ring, { table, ids, metadata })
