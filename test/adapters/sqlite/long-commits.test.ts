@@ -19,12 +19,12 @@ it('stores all rows and the patch in one commit, and others see all or nothing',
     stored.finally(() => {
       isOver = true
     })
+    // The commit takes no turn itself. It can begin in a later one.
     while (!isOver) {
       seen.add((await storage.aggregate('notes', { kind: 'all' }, COUNTED))[0])
       await new Promise((resolve) => setImmediate(resolve))
     }
     expect(await stored).toBe(true)
-    expect([...seen, COUNT + 1]).toEqual(expect.arrayContaining([1, COUNT + 1]))
     expect([...seen].every((count) => count === 1 || count === COUNT + 1)).toBe(true)
     expect(commitsInLog(filename) - before).toBe(1)
     expect(await storage.get('notes', [1, 10, 9 + COUNT])).toMatchObject([
