@@ -1,5 +1,5 @@
 /** Writes the changes of existing records, all or none: what all updates share. The grants of the caller are checked by a function that they pass. */
-import { mintRecords, type StoredRecord } from '../barrier/mint-tokens.ts'
+import type { StoredRecord } from '../barrier/mint-tokens.ts'
 import type { RecordIndex, Values } from '../barrier/parse-record.ts'
 import { parseFields, recordDetail, recordPath } from '../barrier/parse-record.ts'
 import { decodeRecordIds } from '../barrier/record-ids.ts'
@@ -16,9 +16,8 @@ import { at } from '../util/at.ts'
 import { type RetryPolicy, retry, retryStale } from '../util/retry.ts'
 import { toTimestamp } from '../util/timestamp.ts'
 import { assertUnredacted } from './assert-unredacted.ts'
-import { workInTurns } from './meanwhile.ts'
 import type { Written } from './record-store.ts'
-import { mintInputOf, STALE, storeChanges } from './record-store.ts'
+import { mintInputOf, mintInTurns, STALE, storeChanges } from './record-store.ts'
 import type { WritingContext } from './writing-context.ts'
 
 /** An updated record; `updatedAt` is RFC 3339 with nine decimals. */
@@ -192,7 +191,7 @@ async function rowsOf(
 
 /** Returns the updated records in order, with their tokens where they are asked for. */
 export async function updatedRecords(
-  { barrier, clock, scheduler }: Pick<ChangingContext, 'barrier' | 'clock' | 'scheduler'>,
+  context: Pick<ChangingContext, 'barrier' | 'clock' | 'scheduler'>,
   table: Table,
   {
     written,
@@ -203,8 +202,7 @@ export async function updatedRecords(
 ): Promise<UpdatedRecord[]> {
   const values = changes.map((change) => change.values)
   const wanted = tokenization ? mintInputOf(written, values, before) : undefined
-  const updatedAt = toTimestamp(clock.now())
-  const minter = mintRecords(barrier.ring, table, written.ids, wanted)
-  await workInTurns(scheduler, minter.mintSome)
-  return minter.records.map((stored) => ({ ...stored, updatedAt }))
+  const updatedAt = toTimestamp(context.clock.now())
+  const records = await mintInTurns(context, table, written.ids, wanted)
+  return records.map((stored) => ({ ...stored, updatedAt }))
 }

@@ -76,6 +76,18 @@ export function mintInputOf(written: Written, records: readonly Values[], before
   }
 }
 
+/** Mints the ids and, if `input` is given, the tokens of written rows, with a turn of the event loop between two slices. */
+export async function mintInTurns(
+  { barrier, scheduler }: Pick<WritingContext, 'barrier' | 'scheduler'>,
+  table: Table,
+  ids: readonly number[],
+  input: MintInput | undefined,
+): Promise<readonly StoredRecord[]> {
+  const minter = mintRecords(barrier.ring, table, ids, input)
+  await workInTurns(scheduler, minter.mintSome)
+  return minter.records
+}
+
 /** Records to insert, and whether their tokens are returned. */
 export interface NewRecords extends WriteRequest {
   readonly tokenization: boolean
@@ -134,17 +146,17 @@ async function storeWithIds(unit: UnitOfWork, context: WritingContext, request: 
       ]),
     )
     const written = { ids, metadata, nowMs: sources.nowMs }
-    const minter = mintRecords(context.barrier.ring, table, ids, tokenization ? mintInputOf(written, records) : undefined)
+    const input = tokenization ? mintInputOf(written, records) : undefined
     if (yielder === undefined) {
       await stored
-      await workInTurns(context.scheduler, minter.mintSome)
-    } else {
-      await meanwhile(
-        context.scheduler,
-        stored.then(() => yielder.worked()),
-        minter.mintSome,
-      )
+      return { ids, records: await mintInTurns(context, table, ids, input) }
     }
+    const minter = mintRecords(context.barrier.ring, table, ids, input)
+    await meanwhile(
+      context.scheduler,
+      stored.then(() => yielder.worked()),
+      minter.mintSome,
+    )
     return { ids, records: minter.records }
   })
 }

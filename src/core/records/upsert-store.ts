@@ -3,7 +3,6 @@ import type { Barrier } from '../barrier/barrier.ts'
 import { isSameValue } from '../barrier/digest-values.ts'
 import { keyOfCell } from '../barrier/lookup.ts'
 import type { StoredRecord } from '../barrier/mint-tokens.ts'
-import { mintRecords } from '../barrier/mint-tokens.ts'
 import type { RecordIndex, Values } from '../barrier/parse-record.ts'
 import { encodeRecordIds } from '../barrier/record-ids.ts'
 import { type Fault, fault, isVaultError, words } from '../errors.ts'
@@ -13,8 +12,7 @@ import { valuesInSlices } from '../row-access/values-in-slices.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import { at, required } from '../util/at.ts'
-import { workInTurns } from './meanwhile.ts'
-import { mintInputOf, type NewRecords, STALE, type StoredNew, storeChanges, storeNew } from './record-store.ts'
+import { mintInputOf, mintInTurns, type NewRecords, STALE, type StoredNew, storeChanges, storeNew } from './record-store.ts'
 import type { WritingContext } from './writing-context.ts'
 
 /** One record to write by its key. */
@@ -141,9 +139,8 @@ async function change(
   const written = await storeChanges(unit, context, { ...write, rows: rows.map(({ row }) => row) })
   const before = rows.map(({ access }) => access)
   const mintInput = chosen.tokenization ? mintInputOf(written, write.records, before) : undefined
-  const minter = mintRecords(context.barrier.ring, chosen.table, written.ids, mintInput)
-  await workInTurns(context.scheduler, minter.mintSome)
-  return storedRecords(chosen, { ids: written.ids, records: minter.records })
+  const { ids } = written
+  return storedRecords(chosen, { ids, records: await mintInTurns(context, chosen.table, ids, mintInput) })
 }
 
 async function insert(unit: UnitOfWork<Storage>, context: WritingContext, chosen: Chosen): Promise<StoredRecords> {

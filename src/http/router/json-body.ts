@@ -5,6 +5,8 @@ import { nextTurn } from './next-turn.ts'
 const MAX_LENGTH = 256 * 1024
 /** Factor by which the number of items grows that are written at once. The first is written alone: it shows how long they are. */
 const GROWTH = 4
+/** Bytes that are copied in one turn, approximately. */
+const MAX_COPIED = 8 * 1024 * 1024
 
 /** Returns the text of a body, as `JSON.stringify` writes it. A text that takes several turns is a promise of its UTF-8. */
 export function jsonBody(body: unknown): string | Promise<Uint8Array> {
@@ -81,6 +83,3 @@ async function join(slices: readonly Uint8Array[]): Promise<Uint8Array> {
   }
   return bytes
 }
-
-/** Bytes that are copied in one turn, approximately. */
-const MAX_COPIED = 8 * 1024 * 1024

@@ -40,6 +40,13 @@ async function openTransaction(storage: StorageHandle): Promise<Storage> {
   return storage.joinTransaction(client)
 }
 
+/** Inserts a row, and returns its id. */
+async function insertOne(storage: Storage): Promise<number> {
+  const [id = 0] = await storage.reserveIds('notes', 1)
+  await storage.insert('notes', [{ id, title: 'of the first' }])
+  return id
+}
+
 /** Crashes the server, lets another process insert and delete rows, and returns the ids that the handle gives to rows after that and that those had. */
 async function repeatedAfterCrash(): Promise<readonly number[]> {
   await server.crashAndRestart()
@@ -76,15 +83,13 @@ it('ids fetched in a transaction of the application that is open', async () => {
 })
 
 it('ids fetched in a savepoint of a transaction that commits', async () => {
-  const [first = 0] = await handle.transaction(async (inner) => {
+  const first = await handle.transaction(async (inner) => {
     const nested = inner.transaction(async (innermost) => {
       await innermost.reserveIds('notes', 1)
       throw new Error('no')
     })
     await expect(nested).rejects.toThrow('no')
-    const [id = 0] = await inner.reserveIds('notes', 1)
-    await inner.insert('notes', [{ id, title: 'of the first' }])
-    return [id]
+    return insertOne(inner)
   })
   // What is left of the block is kept.
   expect(await handle.reserveIds('notes', 1)).toEqual([first + 1])
@@ -100,11 +105,7 @@ it('ids fetched in a transaction that writes nothing else, after an open transac
 })
 
 it('ids fetched in a transaction that inserts them are kept', async () => {
-  const [first = 0] = await handle.transaction(async (inner) => {
-    const [id = 0] = await inner.reserveIds('notes', 1)
-    await inner.insert('notes', [{ id, title: 'of the first' }])
-    return [id]
-  })
+  const first = await handle.transaction(insertOne)
   expect(await handle.reserveIds('notes', 1)).toEqual([first + 1])
   expect(await repeatedAfterCrash()).toEqual([])
 })
@@ -120,8 +121,7 @@ it('ids of a sequence that is created again in the transaction, after a savepoin
     })
     await expect(nested).rejects.toThrow('no')
     await inner.prepare([NOTES])
-    const [id = 0] = await inner.reserveIds('notes', 1)
-    await inner.insert('notes', [{ id, title: 'of the first' }])
+    await insertOne(inner)
   })
   const other = open()
   await other.prepare([NOTES])

@@ -17,13 +17,18 @@ const TABLES = {
 const GIVEN = Array.from({ length: 12 }, (_, index) => ({ draft: 'y'.repeat(40_000), code: `code ${index}` }))
 
 onEachStorage('changes of long records', (engine) => {
-  it('name the record whose value is taken, in every slice', async () => {
+  async function openFilled() {
     const { vault } = await openLoose(engine.fresh().open(), TABLES)
     const session = vault.as(OWNER)
     const { records } = await session.insert(
       'pages',
       GIVEN.map((fields) => ({ fields })),
     )
+    return { vault, session, records }
+  }
+
+  it('name the record whose value is taken, in every slice', async () => {
+    const { vault, session, records } = await openFilled()
     const changed = records.slice(0, 11).map(({ id = '' }, index) => ({ id, code: index === 10 ? 'code 11' : `new ${index}` }))
     const fieldsOf = ({ code }: { readonly code: string }) => ({ draft: 'z'.repeat(50_000), code })
     const expected = { code: 'conflict', details: [{ table: 'pages', column: 'code', index: 10 }] }
@@ -46,12 +51,7 @@ onEachStorage('changes of long records', (engine) => {
   })
 
   it('take unique values that earlier ones of another slice give up, and no later ones', async () => {
-    const { vault } = await openLoose(engine.fresh().open(), TABLES)
-    const session = vault.as(OWNER)
-    const { records } = await session.insert(
-      'pages',
-      GIVEN.map((fields) => ({ fields })),
-    )
+    const { vault, session, records } = await openFilled()
     const ids = records.map(({ id = '' }) => id)
     const draft = 'z'.repeat(50_000)
     const moved = ids.map((id, index) => ({ id, fields: { draft, code: index === 0 ? 'free' : `code ${index - 1}` } }))
