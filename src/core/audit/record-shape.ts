@@ -1,5 +1,6 @@
 /** Records the input of an operation: the members it names, with every value replaced and equal neighbors of a list merged. */
 import { type IsName, UNKNOWN_NAME } from '../errors.ts'
+import { hasOwnNames } from '../util/own-names.ts'
 
 /**
  * How a member is recorded. `value`: replaced; a list of values is counted. `name`: unchanged if the schema has the name. `columns`: the
@@ -161,32 +162,14 @@ function likenessTo(first: unknown, shape: Members): Likeness {
     return shape[name] === 'value' ? [] : [{ name, value, shape: shape[name], columns }]
   })
   return (item) => {
-    if (!isPlain(item) || !hasNames(item, names)) return false
+    if (!isPlain(item) || !hasOwnNames(item, names)) return false
     for (const { name, value, shape, columns } of members) {
       const other = item[name]
       if (value === other) continue
-      if (shape !== 'columns' || columns === undefined || !isPlain(other) || !hasNames(other, columns)) return false
+      if (shape !== 'columns' || columns === undefined || !isPlain(other) || !hasOwnNames(other, columns)) return false
     }
     return true
   }
-}
-
-/** True if these are the names of the members of an item, in order. */
-function hasNames(item: object, names: readonly string[]): boolean {
-  let count = 0
-  // Makes no list of names, as there can be a thousand items. An inherited member is not counted.
-  for (const name in item) {
-    if (name !== names[count] || !Object.hasOwn(item, name)) return hasKeys(item, names)
-    count++
-  }
-  return count === names.length || hasKeys(item, names)
-}
-
-function hasKeys(item: object, names: readonly string[]): boolean {
-  const others = Object.keys(item)
-  if (others.length !== names.length) return false
-  for (let i = 0; i < others.length; i++) if (others[i] !== names[i]) return false
-  return true
 }
 
 function always(): boolean {

@@ -1,4 +1,5 @@
 /** Items of a batch that differ in nothing but their values: they are recorded alike, and what they have in common is kept once. */
+import { hasOwnNames } from '../util/own-names.ts'
 import type { ItemMembers } from './batch-item.ts'
 
 /** The members of an item that others are compared with, and the names of its columns. */
@@ -32,12 +33,13 @@ export function isAlike({ members: left, fields, tokens }: Compared, right: Item
 
 /** Returns the names of an object that is no list; undefined for anything else. */
 function namesIn(columns: unknown): readonly string[] | undefined {
-  return typeof columns === 'object' && columns !== null && !Array.isArray(columns) ? Object.keys(columns) : undefined
+  return isNamed(columns) ? Object.keys(columns) : undefined
 }
 
 function hasNames(columns: unknown, names: readonly string[] | undefined): boolean {
-  const others = namesIn(columns)
-  if (others === undefined || names === undefined || others.length !== names.length) return false
-  for (let i = 0; i < names.length; i++) if (others[i] !== names[i]) return false
-  return true
+  return names !== undefined && isNamed(columns) && hasOwnNames(columns, names)
+}
+
+function isNamed(columns: unknown): columns is object {
+  return typeof columns === 'object' && columns !== null && !Array.isArray(columns)
 }

@@ -81,12 +81,14 @@ export const RECORDED_ITEM = {
   returnFileMetadata: 'flag',
 } as const satisfies Readonly<Record<keyof BatchItem, RecordedShape>>
 
+/** The names of all members. */
+const MEMBERS: ReadonlySet<string> = new Set(Object.keys(RECORDED_ITEM))
+
 /** Returns the method of an item. Throws `invalid_request`. */
 export function parseMethod(item: unknown): MethodName {
   if (typeof item !== 'object' || item === null) throw fault('invalid_request')`An item must be an object.`
   const method: unknown = 'method' in item ? item.method : undefined
-  const known = METHOD_NAMES.find((name) => name === method)
-  if (known !== undefined) return known
+  for (const name of METHOD_NAMES) if (name === method) return name
   throw fault('invalid_request')`method must be POST, PUT, GET or DELETE.`
 }
 
@@ -95,21 +97,22 @@ export function foreignMembers(members: readonly MethodMember[]): readonly Metho
   return METHOD_MEMBERS.filter((name) => !members.includes(name))
 }
 
-/** The method of an item, the members that do not belong to it, its position, and the option of the batch. */
-interface OfMethod extends Pick<ItemMembers, 'byot'> {
+/** The method of an item, the members that do not belong to it, and the option of the batch. */
+export interface OfMethod extends Pick<ItemMembers, 'byot'> {
   readonly method: MethodName
   readonly foreign: readonly MethodMember[]
-  readonly position: number
 }
 
 /**
  * Returns the members of an item. Reads each once, and copies the columns of a record, so that the event names the columns that are stored.
  * Throws `invalid_request` for a member that does not belong to the method.
  */
-export function readMembers(item: unknown, { method, foreign, position, byot }: OfMethod): ItemMembers {
+export function readMembers(item: unknown, position: number, { method, foreign, byot }: OfMethod): ItemMembers {
   const given: Untrusted<BatchItem> = typeof item === 'object' && item !== null ? item : {}
-  for (const name of Object.keys(given)) {
-    if (!Object.hasOwn(RECORDED_ITEM, name)) throw fault('invalid_request')`Unknown member ${printableName(name)} of an item.`
+  for (const name in given) {
+    // An inherited one is no member of the item.
+    if (!MEMBERS.has(name) && Object.hasOwn(given, name))
+      throw fault('invalid_request')`Unknown member ${printableName(name)} of an item.`
   }
   const { tableName, fields, tokens, ID, batchID, redaction, tokenization, upsert, onConflict, downloadURL, returnFileMetadata } =
     given

@@ -5,7 +5,7 @@ import type { ParsingContext } from '../execution/context.ts'
 import { OPERATIONS } from '../operations/operations.ts'
 import { at } from '../util/at.ts'
 import { toInputError } from '../util/boundary.ts'
-import type { ItemMembers, MethodName } from './batch-item.ts'
+import type { ItemMembers, MethodName, OfMethod } from './batch-item.ts'
 import { parseMethod, readMembers, referenceIn } from './batch-item.ts'
 import type { Method, Step } from './batch-step.ts'
 import { openMethod, refusedStep } from './batch-step.ts'
@@ -22,7 +22,7 @@ const METHODS = {
         records: [{ fields, tokens }],
         options: { tokenization, upsert, onConflict, byot },
       }),
-      requestLike: (request, { fields, tokens }) => ({ ...request, records: [{ fields, tokens }] }),
+      requestLike: (request, records) => ({ ...request, records }),
       toValue: (result) => result,
       recordOf: ({ records }) => records[0]?.id,
     }),
@@ -63,13 +63,24 @@ const METHODS = {
 /** The value of an item of this method: what its operation returns. */
 export type MethodValue<M extends MethodName> = ReturnType<(typeof METHODS)[M]> extends Method<infer Value> ? Value : never
 
+/** A method, and what its items have in common. */
+interface OpenedMethod {
+  readonly method: Method<MethodValue<MethodName>>
+  readonly ofMethod: OfMethod
+}
+
+function openedMethod(name: MethodName, byot: ByotMode | undefined): OpenedMethod {
+  const method = METHODS[name]()
+  return { method, ofMethod: { method: name, foreign: method.foreign, byot } }
+}
+
 /** Returns the step of each item. A malformed item is a step too: it fails when its turn comes. */
 export function beginSteps(
   context: ParsingContext,
   items: readonly unknown[],
   byot: ByotMode | undefined,
 ): Step<MethodValue<MethodName>>[] {
-  const opened: Partial<Record<MethodName, Method<MethodValue<MethodName>>>> = {}
+  const opened: Partial<Record<MethodName, OpenedMethod>> = {}
   const steps: Step<MethodValue<MethodName>>[] = []
   for (let position = 0; position < items.length; position++) steps.push(beginStep(items[position], position))
   return steps
@@ -78,10 +89,10 @@ export function beginSteps(
     let verb: string | undefined
     try {
       const name = parseMethod(item)
-      opened[name] ??= METHODS[name]()
-      const method = opened[name]
+      opened[name] ??= openedMethod(name, byot)
+      const { method, ofMethod } = opened[name]
       verb = method.verb
-      const members = readMembers(item, { method: name, foreign: method.foreign, position, byot })
+      const members = readMembers(item, position, ofMethod)
       assertNamesRecord(members, steps)
       return method.begin(context, members)
     } catch (error) {

@@ -7,7 +7,7 @@ import { EventBuilder } from '../execution/event-builder.ts'
 import type { Operation, Untrusted } from '../execution/operation.ts'
 import { type NamedOperation, recordedOutcome, withVerbOf } from '../execution/operation-errors.ts'
 import { recordedInput } from '../execution/recorded-content.ts'
-import { required } from '../util/at.ts'
+import { at, required } from '../util/at.ts'
 import { readInput } from '../util/boundary.ts'
 import { type Compared, isAlike, toCompared } from './alike-items.ts'
 import { foreignMembers, type ItemMembers, type MethodMember, type MethodName, RECORDED_ITEM, referenceIn } from './batch-item.ts'
@@ -59,14 +59,17 @@ export interface MethodDefinition<Given extends object, Request, Result, Value> 
   readonly members: readonly MethodMember[]
   inputOf(members: ItemMembers): Untrusted<Given>
   /**
-   * Returns the request of an item that differs from the one of `request` in its columns and their values alone, as `parse` would. Absent where
-   * each item is parsed, as of a method whose items name a record.
+   * Returns the request of items that differ from the one of `request` in their columns and values alone, as `parse` would. Together, requests have
+   * a result for each record. Absent where each item is parsed, as of a method whose items name a record.
    */
-  readonly requestLike?: (request: Request, record: Pick<ItemMembers, 'fields' | 'tokens'>) => Request
+  readonly requestLike?: (request: Request, records: readonly ItemRecord[]) => Request
   toValue(result: Result): Value
   /** Returns the id of the record of a value; undefined for a method that leaves no record. */
   readonly recordOf: ((value: Value) => string | undefined) | undefined
 }
+
+/** The record of an item. */
+export type ItemRecord = Pick<ItemMembers, 'fields' | 'tokens'>
 
 /** The method of one batch. */
 export interface Method<Value> {
@@ -82,7 +85,7 @@ export interface Method<Value> {
  * What is kept of an item that is like another: its record, from which its request is made when it runs. All items are kept until the batch
  * ends, and the collector copies what lives. A class, because V8 makes its objects young.
  */
-class AlikeItem<Request> {
+class AlikeItem<Request> implements ItemRecord {
   readonly like: Request
   readonly fields: unknown
   readonly tokens: unknown
@@ -91,6 +94,34 @@ class AlikeItem<Request> {
     this.like = like
     this.fields = fields
     this.tokens = tokens
+  }
+}
+
+/** What a step has beside its runner and what its item says. */
+type OwnOfStep = Pick<Step<never>, 'event' | 'slot' | 'group' | 'members' | 'isAlike'>
+
+/** The step of an item that can be read. A class, for the same reason. */
+class ItemStep<Value> implements Step<Value> {
+  readonly runner: Runner<Value>
+  readonly slot: number
+  readonly event: EventBuilder
+  readonly group: string | undefined
+  readonly record: string | undefined
+  readonly reference: number | undefined
+  readonly members: ItemMembers | undefined
+  readonly isAlike: boolean
+
+  constructor(runner: Runner<Value>, item: ItemMembers, { event, slot, group, members, isAlike }: OwnOfStep) {
+    const { tableName, ID } = item
+    this.runner = runner
+    this.slot = slot
+    this.event = event
+    this.group = group
+    // Ids are compared in one case, so that two spellings of one id are never taken for two records.
+    this.record = typeof ID === 'string' ? `${tableName} ${ID.toLowerCase()}` : undefined
+    this.reference = referenceIn(item)
+    this.members = members
+    this.isAlike = isAlike
   }
 }
 
@@ -121,8 +152,36 @@ export function openMethod<Given extends object, Request, Result, Value>({
   function requestOf({ slot }: Step<Value>): Request {
     if (refusals.has(slot)) throw refusals.get(slot)
     const kept = required(requests[slot], 'The request of an item')
-    if (!(kept instanceof AlikeItem)) return kept
-    return required(requestLike, 'How a request is made from another')(kept.like, kept)
+    return kept instanceof AlikeItem ? requestOfAlike(kept.like, [kept]) : kept
+  }
+
+  function requestOfAlike(like: Request, records: readonly ItemRecord[]): Request {
+    return required(requestLike, 'How a request is made from another')(like, records)
+  }
+
+  /** Returns the requests of steps: one for all neighbors that are like the same item. */
+  function requestsOf(steps: readonly Step<Value>[]): Request[] {
+    const made: Request[] = []
+    for (let index = 0; index < steps.length; ) {
+      const kept = requests[at(steps, index).slot]
+      if (!(kept instanceof AlikeItem)) {
+        made.push(requestOf(at(steps, index++)))
+        continue
+      }
+      const records: ItemRecord[] = []
+      for (let next: typeof kept | undefined = kept; next !== undefined; next = alikeAt(steps[index], kept)) {
+        records.push(next)
+        index++
+      }
+      made.push(requestOfAlike(kept.like, records))
+    }
+    return made
+  }
+
+  /** Returns the item of a step if it is like the same item as another. */
+  function alikeAt(step: Step<Value> | undefined, { like }: AlikeItem<Request>): AlikeItem<Request> | undefined {
+    const kept = step === undefined ? undefined : requests[step.slot]
+    return kept instanceof AlikeItem && kept.like === like ? kept : undefined
   }
 
   /** Keeps a request, or the error of its item, and returns its slot. */
@@ -144,7 +203,7 @@ export function openMethod<Given extends object, Request, Result, Value>({
     run: async (context, step) => toValue(await operation.execute({ ...context, event: step.event }, requestOf(step))),
     async runAll(context, steps) {
       const events = steps.map(({ event }) => event)
-      const results = await required(together, 'How requests run as one').execute(context, steps.map(requestOf), events)
+      const results = await required(together, 'How requests run as one').execute(context, requestsOf(steps), events)
       return results.map(toValue)
     },
     failureOf: (context, error) => failureOf(context, operation, error),
@@ -156,7 +215,8 @@ export function openMethod<Given extends object, Request, Result, Value>({
     const { request, step } = newest
     if (request === undefined || requestLike === undefined) return parsed(context, members, true)
     const slot = keep(new AlikeItem(request, members))
-    return stepOf(members, { event: new EventBuilder(step.event.table), slot, group: step.group, isAlike: true })
+    const event = new EventBuilder(step.event.table)
+    return new ItemStep(runner, members, { event, slot, group: step.group, members: undefined, isAlike: true })
   }
 
   /** The id of a record that is still to come is unknown to `parse`, which takes it as the id of no record. */
@@ -166,7 +226,8 @@ export function openMethod<Given extends object, Request, Result, Value>({
     const found = parsedBy(() => operation.parse(given, { layout: context.layout, limits: context.limits, event }))
     const request = 'request' in found ? found.request : undefined
     const slot = 'request' in found ? keep(found.request) : keep(undefined, found.refused)
-    const step = stepOf(members, { event, slot, group: request === undefined ? undefined : groupOf(request), isAlike })
+    const group = request === undefined ? undefined : groupOf(request)
+    const step = new ItemStep(runner, members, { event, slot, group, members, isAlike })
     if (!isAlike) newest = { ...toCompared(members), step, request }
     return step
   }
@@ -175,21 +236,6 @@ export function openMethod<Given extends object, Request, Result, Value>({
   function groupOf(request: Request): string | undefined {
     const group = together?.groupOf(request)
     return group === newest?.step.group ? newest?.step.group : group
-  }
-
-  function stepOf(members: ItemMembers, own: Pick<Step<Value>, 'event' | 'slot' | 'group' | 'isAlike'>): Step<Value> {
-    const { tableName, ID } = members
-    return {
-      runner,
-      members: requests[own.slot] instanceof AlikeItem ? undefined : members,
-      event: own.event,
-      slot: own.slot,
-      group: own.group,
-      isAlike: own.isAlike,
-      // Ids are compared in one case, so that two spellings of one id are never taken for two records.
-      record: typeof ID === 'string' ? `${tableName} ${ID.toLowerCase()}` : undefined,
-      reference: referenceIn(members),
-    }
   }
 
   return { ...{ name, verb, foreign: foreignMembers(ownMembers) }, begin }

@@ -14,7 +14,8 @@ import { RECORDED_ITEM } from './batch-item.ts'
 import { beginSteps, type MethodValue } from './batch-methods.ts'
 import type { Step } from './batch-step.ts'
 import { RecordedContents } from './recorded-contents.ts'
-import { type Ended, type ItemResponse, runSteps } from './run-steps.ts'
+import { areInsertsOfOneKind, runInserts } from './run-inserts.ts'
+import { clearEnded, type Ended, type ItemResponse, runSteps } from './run-steps.ts'
 
 /** Options of a batch. */
 export interface BatchOptions {
@@ -64,9 +65,13 @@ export const batch: Operation<BatchInput, BatchRequest, { responses: ItemRespons
   async execute(context, { steps, continueOnError, signal, ended }) {
     // Contents of files are not part of the transaction, so none is removed inside it.
     const inside = { ...context, files: { ...context.files, isInTransaction: true } }
-    const responses = await abortableUnit(context.unit, signal).change(async ({ storage }) => {
-      for (const list of Object.values(ended)) list.length = 0
-      await runSteps({ context: inside, continueOnError, signal, ended }, storage, steps)
+    const unit = abortableUnit(context.unit, signal)
+    // In a transaction of others it would save nothing, and what is read would be outside the savepoint of the batch.
+    const areInserts = !context.files.isInTransaction && areInsertsOfOneKind(steps)
+    if (areInserts && (await runInserts({ ...inside, unit }, ended, steps))) return { responses: [...ended.responses] }
+    const responses = await unit.change(async ({ storage }) => {
+      clearEnded(ended)
+      await runSteps({ context: inside, isRefused: areInserts, continueOnError, signal, ended }, storage, steps)
       return [...ended.responses]
     })
     if (steps.some(({ runner }) => runner.method === 'DELETE'))

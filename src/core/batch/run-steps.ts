@@ -24,9 +24,16 @@ export interface Ended<Value> {
   readonly events: EventBuilder[]
 }
 
+/** Forgets the steps that ended. */
+export function clearEnded(ended: Ended<unknown>): void {
+  for (const list of Object.values(ended)) list.length = 0
+}
+
 /** A running batch. */
 export interface Running<Value> {
   readonly context: OperationContext
+  /** True if the steps have run as one, and one was refused. */
+  readonly isRefused: boolean
   readonly continueOnError: boolean
   readonly signal: Signal | undefined
   /** How each step ended. Steps that run are added. */
@@ -45,7 +52,8 @@ export async function runSteps<Value>(running: Running<Value>, storage: Storage,
     return step.runner.bind(running.context, step, recordOf(at(steps, earlier), at(running.ended.responses, earlier), earlier))
   }
   const paced = { ...running, yielder: createYielder(running.context) }
-  for (const part of partsOf(steps, bind)) await runPart(paced, storage, part)
+  const run = running.isRefused ? runHalves : runPart
+  for (const part of partsOf(steps, bind)) await run(paced, storage, part)
 }
 
 /** Returns the id of the record of an item that ended; an error if it has none, because it failed or was ignored. */
@@ -56,22 +64,24 @@ function recordOf<Value>({ runner }: Step<Value>, response: ItemResponse<Value>,
   )
 }
 
-/** Runs a part as a whole. If a step is refused, runs one half after the other: in the end, the step is alone. */
+/** Runs a part as a whole. If a step is refused, runs one half after the other. */
 async function runPart<Value>(running: Paced<Value>, storage: Storage, part: readonly Step<Value>[]): Promise<void> {
   await running.yielder.worked()
   assertNotAborted(running.signal)
   if (part.length === 1) return runAlone(running, storage, at(part, 0))
   const values = await tryGroups(running, storage, part)
-  if (values !== undefined) {
-    for (let index = 0; index < part.length; index++) addSuccess(running, at(part, index), required(values[index]))
-    return
-  }
-  const half = Math.ceil(part.length / 2)
-  await runPart(running, storage, part.slice(0, half))
-  await runPart(running, storage, part.slice(half))
+  if (values === undefined) return runHalves(running, storage, part)
+  for (let index = 0; index < part.length; index++) addSuccess(running.ended, at(part, index), required(values[index]))
 }
 
-function addSuccess<Value>({ ended }: Running<Value>, { event }: Step<Value>, value: Value): void {
+/** Runs one half of a part after the other: in the end, a step that is refused is alone. */
+async function runHalves<Value>(running: Paced<Value>, storage: Storage, part: readonly Step<Value>[]): Promise<void> {
+  const half = Math.ceil(part.length / 2)
+  await runPart(running, storage, part.slice(0, half))
+  if (half < part.length) await runPart(running, storage, part.slice(half))
+}
+
+function addSuccess<Value>(ended: Ended<Value>, { event }: Step<Value>, value: Value): void {
   ended.responses.push({ ok: true, value })
   ended.outcomes.push(SUCCESS)
   ended.events.push(event)
@@ -105,7 +115,7 @@ async function runAlone<Value>(running: Running<Value>, storage: Storage, step: 
   const { context, continueOnError, ended } = running
   const unit = savepointUnit(storage)
   try {
-    addSuccess(running, step, await step.runner.run({ ...context, unit }, step))
+    addSuccess(ended, step, await step.runner.run({ ...context, unit }, step))
   } catch (thrown) {
     const index = ended.responses.length
     const { error, outcome } = step.runner.failureOf(context, thrown)

@@ -24,6 +24,27 @@ export interface NamesRead {
 /** What is known of an event when its operation begins. */
 export type EventStart = Pick<EventDraft, 'context' | 'action' | 'resourceType' | 'content'>
 
+/** Rows of one table. */
+interface TableRows {
+  readonly table: string
+  readonly rows: readonly number[]
+}
+
+/** One row of a table. A class, because V8 makes its objects young: each item of a batch has one until the batch ends. */
+class OneRow implements TableRows {
+  readonly table: string
+  readonly #row: number
+
+  constructor(table: string, row: number) {
+    this.table = table
+    this.#row = row
+  }
+
+  get rows(): readonly number[] {
+    return [this.#row]
+  }
+}
+
 const NO_TABLES: readonly string[] = []
 const NO_ROWS: ReadonlyMap<string, ReadonlySet<number>> = new Map()
 
@@ -32,8 +53,8 @@ export class EventBuilder {
   #table: string | undefined
   #resourceType: ResourceType | undefined
   /** As they were added: an event that is not built needs no more. */
-  #added: { readonly table: string; readonly rows: readonly number[] }[] | undefined
-  #written: { readonly table: string; readonly rows: readonly number[] } | undefined
+  #added: TableRows[] | undefined
+  #written: TableRows | undefined
   #mismatches: Map<Column, MismatchedRows & { readonly rows: Set<number> }> | undefined
   #tables: readonly string[] = NO_TABLES
   #names: NamesRead | undefined
@@ -104,7 +125,7 @@ export class EventBuilder {
   }
 
   /** Returns the rows that were read or found if they are one: it is in no list twice. */
-  #singleRow(): { readonly table: string; readonly rows: readonly number[] } | undefined {
+  #singleRow(): TableRows | undefined {
     const only = this.#added?.length === 1 ? this.#added[0] : undefined
     return only?.rows.length === 1 ? only : undefined
   }
@@ -113,6 +134,12 @@ export class EventBuilder {
   setWrittenRows(table: Table, rows: readonly number[]): void {
     this.#hasWritten = true
     this.#written = rows.length === 0 ? undefined : { table: table.name, rows }
+  }
+
+  /** The same for one row. */
+  setWrittenRow(table: Table, row: number): void {
+    this.#hasWritten = true
+    this.#written = new OneRow(table.name, row)
   }
 
   /** True after rows were written, whether or not they are kept. */
@@ -176,7 +203,7 @@ export class EventBuilder {
   }
 
   /** Returns those rows of `rowsOf` that are of its first table, one by one; undefined if there are none. */
-  firstRowsOf(outcome: Outcome): { readonly table: string; readonly rows: readonly number[] } | undefined {
+  firstRowsOf(outcome: Outcome): TableRows | undefined {
     if (this.#added === undefined) return isOfChange(outcome) ? this.#written : undefined
     const single = this.#singleRow()
     if (single !== undefined) return single

@@ -7,7 +7,7 @@ import type { EventBuilder } from './event-builder.ts'
 export function dividedRows(events: readonly EventBuilder[]): Pick<EventBuilder, 'setWrittenRows'> {
   return {
     setWrittenRows(table: Table, rows: readonly number[]): void {
-      for (let index = 0; index < rows.length; index++) at(events, index).setWrittenRows(table, [required(rows[index])])
+      for (let index = 0; index < rows.length; index++) at(events, index).setWrittenRow(table, required(rows[index]))
     },
   }
 }

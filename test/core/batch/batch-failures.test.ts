@@ -28,7 +28,9 @@ onEachStorage('a batch', (engine) => {
       commits++
       return commits >= 3 ? new VaultError('unavailable', 'The storage is gone.') : undefined
     })
-    await expect(session.batch(addresses(2).map(post), { continueOnError: true })).rejects.toMatchObject({ code: 'unavailable' })
+    const missing = { method: 'GET', tableName: 'clients', ID: 'missing' } as const
+    const items = [...addresses(2).map(post), missing]
+    await expect(session.batch(items, { continueOnError: true })).rejects.toMatchObject({ code: 'unavailable' })
     expect(commits).toBeGreaterThanOrEqual(3)
     faulty.mend()
     expect((await session.get('clients')).records).toEqual([])
@@ -222,8 +224,9 @@ test('a batch gives the event loop its turns between its groups, and between ite
     keys: localKeys({ key: TEST_SECRET }),
   })
   const session = vault.as(OWNER)
-  const { responses } = await session.batch(addresses(8).map(post))
-  expect(yields).toBe(2)
+  const { responses } = await session.batch(addresses(8).map((email, index) => ({ ...post(email), tokenization: index < 4 })))
+  // Before the part, and after each of its groups.
+  expect(yields).toBe(3)
   yields = 0
   const missing = responses.map(() => ({ method: 'GET', tableName: 'clients', ID: 'missing' }) as const)
   await session.batch(missing, { continueOnError: true })
