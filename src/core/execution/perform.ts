@@ -1,7 +1,7 @@
 /** Performs one operation, with its span, its unit of work, its audit event, the verb in its errors, and the log of its failures. */
 import type { EventContext } from '../audit/event.ts'
 import { outcomeOf, SUCCESS } from '../audit/outcome.ts'
-import { retryingBarrier } from '../barrier/barrier.ts'
+import { type Barrier, retryingBarrier } from '../barrier/barrier.ts'
 import { isVaultError, VaultError } from '../errors.ts'
 import type { Span } from '../ports/tracing.ts'
 import type { BuildEvent, RecordedUnit } from '../unit-of-work/unit-of-work.ts'
@@ -63,7 +63,7 @@ async function run<Given extends object, Request, Result>(
     const unit = units.begin(() => running.eventOf(event, given))
     let result: Result
     try {
-      const barrier = retryingBarrier(session.barrier, (mismatch) => event.addMismatch(mismatch))
+      const barrier = barrierOf(session, event)
       const context = { ...session, barrier, unit, event }
       const request = readInput(() => operation.parse(given, context))
       const shared = joined?.join(operation.joined, context, request)
@@ -94,6 +94,11 @@ async function run<Given extends object, Request, Result>(
     joined?.end()
     lifetime.end()
   }
+}
+
+/** Returns the barrier of one operation. Not inside `run`: its function would keep all that a running operation has, for as long as the barrier lives. */
+function barrierOf({ barrier }: SessionContext, event: EventBuilder): Barrier {
+  return retryingBarrier(barrier, (mismatch) => event.addMismatch(mismatch))
 }
 
 /** An operation that runs, as its events and the end of it need it. A class, because each operation makes one. */
