@@ -14,6 +14,7 @@ import { RECORDED_ITEM } from './batch-item.ts'
 import { beginSteps, type MethodValue } from './batch-methods.ts'
 import type { Step } from './batch-step.ts'
 import { RecordedContents } from './recorded-contents.ts'
+import { runPrepared } from './run-prepared.ts'
 import { type Ended, type ItemResponse, runSteps } from './run-steps.ts'
 
 /** Options of a batch. */
@@ -64,11 +65,15 @@ export const batch: Operation<BatchInput, BatchRequest, { responses: ItemRespons
   async execute(context, { steps, continueOnError, signal, ended }) {
     // Contents of files are not part of the transaction, so none is removed inside it.
     const inside = { ...context, files: { ...context.files, isInTransaction: true } }
-    const responses = await abortableUnit(context.unit, signal).change(async ({ storage }) => {
-      for (const list of Object.values(ended)) list.length = 0
-      await runSteps({ context: inside, continueOnError, signal, ended }, storage, steps)
-      return [...ended.responses]
-    })
+    const running = { context: inside, continueOnError, signal, ended }
+    const unit = abortableUnit(context.unit, signal)
+    if (!(await runPrepared(running, unit, steps))) {
+      await unit.change(async ({ storage }) => {
+        for (const list of Object.values(ended)) list.length = 0
+        await runSteps(running, storage, steps)
+      })
+    }
+    const responses = [...ended.responses]
     if (steps.some(({ runner }) => runner.method === 'DELETE'))
       await removeFilesOfDeleted(context, [...context.layout.tables.values()])
     return { responses }
