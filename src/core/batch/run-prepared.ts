@@ -1,6 +1,7 @@
 /** Runs a long batch with its groups prepared before the transaction begins, so that only storing is left to it. Source: docs/decisions/0082. */
 import { SUCCESS } from '../audit/outcome.ts'
 import { isRefusal } from '../errors.ts'
+import { createYielder } from '../maintenance/yielder.ts'
 import { changeTogether, PREPARED_TOO_EARLY } from '../unit-of-work/changes-together.ts'
 import { savepointUnit, type UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import { at } from '../util/at.ts'
@@ -21,7 +22,8 @@ export async function runPrepared<Value>(
   unit: UnitOfWork,
   steps: readonly Step<Value>[],
 ): Promise<boolean> {
-  if (!isOnePart(steps)) return false
+  const groups = groupsOfWhole(steps)
+  if (groups === undefined) return false
   let progress: 'preparing' | 'storing' | 'stored' = 'preparing'
   const watched: UnitOfWork = {
     ...unit,
@@ -32,11 +34,14 @@ export async function runPrepared<Value>(
       return result
     },
   }
-  const groups = groupsOf(steps)
+  const yielder = createYielder(context)
   const parts = groups.map((positions) => async (on: UnitOfWork): Promise<readonly Value[]> => {
+    await yielder.worked()
     assertNotAborted(signal)
     const group = positions.map((position) => at(steps, position))
-    const { runner } = at(group, 0)
+    const first = at(group, 0)
+    const { runner } = first
+    if (first.group === undefined) return [await runner.run({ ...context, unit: on }, first)]
     if (runner.method !== 'GET') return runner.runAll({ ...context, unit: on }, group)
     return on.change(({ storage }) => runner.runAll({ ...context, unit: savepointUnit(storage) }, group))
   })
@@ -50,8 +55,7 @@ export async function runPrepared<Value>(
   try {
     const values = await changeTogether(watched, parts, end)
     for (const [index, positions] of groups.entries())
-      for (const [k, position] of positions.entries())
-        ended.responses[position] = { ok: true, value: at(at(values, index), k) }
+      for (const [k, position] of positions.entries()) ended.responses[position] = { ok: true, value: at(at(values, index), k) }
     return true
   } catch (error) {
     if (progress === 'preparing' || (progress === 'storing' && (error === PREPARED_TOO_EARLY || isRefusal(error)))) return false
@@ -59,9 +63,25 @@ export async function runPrepared<Value>(
   }
 }
 
-/** True if no step depends on another, and each can be grouped. */
-function isOnePart(steps: readonly Step<unknown>[]): boolean {
-  if (steps.length < MIN_STEPS || steps.some(({ group, reference }) => group === undefined || reference !== undefined)) return false
+/** Returns the positions of the steps in groups, in the order in which they run; undefined if they are few, or if one can depend on another. */
+function groupsOfWhole(steps: readonly Step<unknown>[]): readonly (readonly number[])[] | undefined {
+  if (steps.length < MIN_STEPS || steps.some(({ reference }) => reference !== undefined)) return undefined
+  if (steps.every(({ runner }) => runner.method === 'POST')) return groupsOfPosts(steps)
   const [first] = partsOf(steps)
-  return first?.length === steps.length
+  return first?.length === steps.length ? groupsOf(steps) : undefined
+}
+
+/**
+ * Those that insert go first, as in any part. Upserts, and inserts that can be left out, keep their order: one that meets a record that was written
+ * after it was looked up is not stored, also if that is a record of the same batch.
+ */
+function groupsOfPosts(steps: readonly Step<unknown>[]): readonly (readonly number[])[] {
+  const inserting: number[] = []
+  const others: number[][] = []
+  for (const [position, { group }] of steps.entries()) {
+    if (group === undefined) others.push([position])
+    else inserting.push(position)
+  }
+  const groups = groupsOf(inserting.map((position) => at(steps, position)))
+  return [...groups.map((group) => group.map((index) => at(inserting, index))), ...others]
 }

@@ -302,15 +302,15 @@ async function upsertAll(context: OperationContext, key: Column, parsed: ParsedR
     const attemptOn = attempts()
     return retry(policy, () => within.change(attemptOn))
   }
-  // Many records are looked up and sealed before the transaction begins. If that was too early, inside of it.
-  const many = () => {
+  // Records are looked up and sealed before the transaction begins. If that was too early, inside of it.
+  const alone = () => {
     const attemptOn = attempts()
     return retry(policy, (attempt) => (attempt === 1 ? attemptOn(unit) : unit.change(attemptOn)))
   }
   const [cell, ...others] = byCell.keys()
   const stored = await (others.length > 0
-    ? many()
-    : unit.changeInTurn(`${table.physical.name} ${key.name} ${cell}`, { alone: () => unit.change(shared), shared }))
+    ? alone()
+    : unit.changeInTurn(`${table.physical.name} ${key.name} ${cell}`, { alone, shared }))
   const byKey = new Map([...byCell.keys()].map((cell, position) => [cell, at(stored, position)]))
   return cells.map((cell) => required(byKey.get(keyOfCell(cell)), 'An upserted record'))
 }

@@ -102,7 +102,9 @@ export async function storeUpserts(
     return { ...context, event: { setWrittenRows } }
   }
   const parts = [changes, inserts].map((part, index) => (on: UnitOfWork) => part(on, noting(index)))
-  const lists = await changeTogether(unit, parts, () => context.event.setWrittenRows(table, written.flat())).catch(staleIfTooEarly)
+  const lists = await changeTogether(unit, parts, () => context.event.setWrittenRows(table, written.flat())).catch(
+    staleIfTooEarly,
+  )
   const stored: StoredRecord[] = []
   for (const [part, chosen] of [changed, fresh].entries())
     for (const [index, position] of chosen.entries()) stored[position] = at(at(lists, part), index)

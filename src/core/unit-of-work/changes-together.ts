@@ -5,7 +5,10 @@ import type { UnitOfWork } from './unit-of-work.ts'
 /** A part of a change: it reads, seals and then changes the unit that it is given, once. */
 export type ChangePart<T> = (unit: UnitOfWork) => Promise<T>
 
-/** Thrown if a part wants to store again, because what it prepared cannot be stored any more. Nothing is stored then: the whole runs again, in a transaction. */
+/**
+ * Thrown if a part wants to store again, because what it prepared cannot be stored any more, or if it stores nothing, because of what it read.
+ * Nothing is stored then: the whole is to run again, in a transaction.
+ */
 export const PREPARED_TOO_EARLY = new Error('what was prepared before the transaction cannot be stored in it')
 
 /**
@@ -19,6 +22,8 @@ export async function changeTogether<T>(unit: UnitOfWork, parts: readonly Change
       const next = new PreparedPart(unit, part)
       prepared.push(next)
       await next.isPrepared
+      // What it read would not be compared with what the others store.
+      if (!next.isWaiting) throw PREPARED_TOO_EARLY
     }
     await unit.change(async (inner) => {
       for (const part of prepared) await part.store(inner)
@@ -79,6 +84,11 @@ class PreparedPart<T> {
       changeInTurn: (_, { alone }) => alone(),
     })
     this.isPrepared = Promise.race([isWaiting, this.result])
+  }
+
+  /** True if it has something to store, and waits for that. */
+  get isWaiting(): boolean {
+    return this.#waiting !== undefined
   }
 
   /** Stores what was prepared. */
