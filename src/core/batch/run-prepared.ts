@@ -24,6 +24,8 @@ export async function runPrepared<Value>(
 ): Promise<boolean> {
   const groups = groupsOfWhole(steps)
   if (groups === undefined) return false
+  // The items were parsed in this turn.
+  await context.scheduler.yield()
   let progress: 'preparing' | 'storing' | 'stored' = 'preparing'
   const watched: UnitOfWork = {
     ...unit,

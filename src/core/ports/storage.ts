@@ -249,7 +249,7 @@ export interface StorageHandle extends Storage {
   /**
    * True if the running code was called from inside a transaction of this handle in which the event loop must not turn: other users of the
    * database in this process would stop the process while they wait for its end. Core and the engine then take no turns until it ends. Absent
-   * where nobody waits like that.
+   * where no connection waits like that.
    */
   readonly mustNotTurn?: () => boolean
   /** Closes the connections and files that this handle opened. */

@@ -40,7 +40,7 @@ export async function changeTogether<T>(unit: UnitOfWork, parts: readonly Change
   return Promise.all(prepared.map(({ result }) => result))
 }
 
-/** What a part stores, and the functions that settle its wait. */
+/** What a part stores, and the functions that end its wait. */
 interface Waiting {
   store(unit: UnitOfWork<Storage>): Promise<void>
   goOn(): void

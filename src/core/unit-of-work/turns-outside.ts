@@ -2,7 +2,7 @@
 import type { Scheduler } from '../ports/scheduler.ts'
 import type { StorageHandle } from '../ports/storage.ts'
 
-/** Returns the scheduler, whose turns are none inside a transaction of the storage that must not turn: work goes on at once. */
+/** Returns the scheduler. Inside a transaction of the storage that must not turn it takes no turn: work goes on at once. */
 export function turnsOutside({ mustNotTurn }: Pick<StorageHandle, 'mustNotTurn'>, scheduler: Scheduler): Scheduler {
   if (mustNotTurn === undefined) return scheduler
   return { yield: () => (mustNotTurn() ? NO_TURN : scheduler.yield()) }
