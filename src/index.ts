@@ -82,6 +82,7 @@ export type {
   Row,
   Storage,
   StorageHandle,
+  TransactionOptions,
 } from './core/ports/storage.ts'
 export type { Span, SpanAttributes, Tracing } from './core/ports/tracing.ts'
 export type { QueryBudget } from './core/queries/budget-meter.ts'

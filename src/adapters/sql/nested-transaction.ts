@@ -30,6 +30,8 @@ export interface Level {
   readonly around: Level | undefined
   /** 1 for the transaction itself, 2 for a savepoint in it, and so on. */
   readonly depth: number
+  /** True if the event loop may turn before the transaction ends. */
+  readonly takesTurns: boolean
   ended: boolean
   /** Ends when whatever has the level to itself now has ended. */
   turn: Promise<void> | undefined
@@ -42,18 +44,45 @@ export interface Level {
 /** The innermost level that the running code was called from: a call to an outer level would wait for itself. */
 const currentLevel = new AsyncLocalStorage<Level>()
 
-export function createLevel(owner: object, connection: LevelConnection, parent?: Level): Level {
-  const depth = (parent?.depth ?? 0) + 1
+/** Returns the level of a transaction, or of a savepoint in `parent`. */
+export function createLevel(owner: object, connection: LevelConnection, { parent, takesTurns = true }: NewLevel = {}): Level {
   const around = parent === undefined ? openLevel(currentLevel.getStore()) : undefined
-  return { owner, connection, parent, around, depth, ended: false, turn: undefined, pending: undefined, below: undefined }
+  return {
+    owner,
+    connection,
+    parent,
+    around,
+    takesTurns: parent?.takesTurns ?? takesTurns,
+    depth: (parent?.depth ?? 0) + 1,
+    ended: false,
+    turn: undefined,
+    pending: undefined,
+    below: undefined,
+  }
+}
+
+/** The level around a savepoint, or whether a transaction takes turns. */
+interface NewLevel {
+  readonly parent?: Level
+  /** Default true. */
+  readonly takesTurns?: boolean
 }
 
 /** True when the running code was called from inside a transaction of this owner that has not ended. */
 export function isInsideTransaction(owner: object): boolean {
-  for (let level = openLevel(currentLevel.getStore()); level !== undefined; level = openLevel(outwards(level))) {
-    if (level.owner === owner) return true
-  }
-  return false
+  return currentLevelOf(owner) !== undefined
+}
+
+/** True when the running code was called from inside a transaction of this owner that has not ended, and that takes no turns. */
+export function mustNotTurn(owner: object): boolean {
+  return currentLevelOf(owner)?.takesTurns === false
+}
+
+/** Returns the innermost open level of this owner that the running code was called from. */
+function currentLevelOf(owner: object): Level | undefined {
+  let level = openLevel(currentLevel.getStore())
+  while (level !== undefined && level.owner !== owner) level = openLevel(outwards(level))
+  return level
 }
 
 function outwards({ parent, around }: Level): Level | undefined {
@@ -126,7 +155,7 @@ export async function runToEnd<T>(level: Level, work: () => Promise<T>): Promise
 }
 
 async function runSavepoint<T>(parent: Level, savepoint: Savepoint, work: (child: Level) => Promise<T>): Promise<T> {
-  const child = createLevel(parent.owner, parent.connection, parent)
+  const child = createLevel(parent.owner, parent.connection, { parent })
   const below = createRevocable()
   parent.below = below
   try {

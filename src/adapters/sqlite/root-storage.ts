@@ -33,6 +33,7 @@ export function createRootStorage(resources: HandleResources): Storage {
   const { state, scanners, retryWhileBusy, assertOpen } = resources
   const runner = createRootRunner(resources)
   const reads = createSlicedReads(state, {
+    yielder: state.yielder,
     read: runner.read,
     /** Scans of unknown length use a snapshot of their own, so that writers do not wait for them. */
     async scan(slices) {
@@ -90,8 +91,8 @@ function createRootRunner({ state, writing, reading, queue, retryWhileBusy, asse
       }
       return ids.available(shape.name, count) ?? push({ isAtomic: true, run })
     },
-    transaction(work) {
-      const level = createLevel(state, writing)
+    transaction(work, { takesTurns = false } = {}) {
+      const level = createLevel(state, writing, { takesTurns })
       const bound = inCallersContext(level, work)
       return push({
         isAtomic: false,

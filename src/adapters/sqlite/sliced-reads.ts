@@ -18,6 +18,7 @@ import {
 } from './sliced-scans.ts'
 import type { HandleState } from './storage-port.ts'
 import type { TableWork } from './table-work.ts'
+import type { Yielder } from './yielder.ts'
 
 /** Rows that are read in one statement however long they are: slices of one row each would cost more than they help. */
 const FEW_ROWS = 1
@@ -37,6 +38,8 @@ function isWorthJoining(shape: TableShape): boolean {
 
 /** Where reads run: a short one at once, a scan on one snapshot or in the transaction that holds the connection. */
 export interface Reader {
+  /** The turns of the event loop between the slices of a scan. */
+  readonly yielder: Yielder
   read<T>(work: TableWork<T>): T | Promise<T>
   scan<T>(slices: (run: OnSnapshot) => Promise<T>): Promise<T>
   /** The same for pages that the writing connection may have in its cache: those of an index and of the rows it finds, and those of totals. */
@@ -44,8 +47,8 @@ export interface Reader {
 }
 
 export function createSlicedReads(
-  { shapes, rows, yielder }: HandleState,
-  { read, scan, scanCache }: Reader,
+  { shapes, rows }: HandleState,
+  { yielder, read, scan, scanCache }: Reader,
 ): Pick<Storage, 'get' | 'find' | 'readColumn' | 'readBytes' | 'aggregate'> {
   async function lastRow(table: string): Promise<Row | undefined> {
     return (await read(rows.find(table, EVERY, { order: 'desc', limit: 1, columns: [] })))[0]

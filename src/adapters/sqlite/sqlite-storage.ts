@@ -3,7 +3,7 @@ import type { StorageHandle } from '../../core/ports/storage.ts'
 import type { ClosedByUsing } from '../../core/util/closed-by-using.ts'
 import { readOptions } from '../../core/util/read-options.ts'
 import { closedError } from '../errors/storage-errors.ts'
-import { createLevel, isInsideTransaction } from '../sql/nested-transaction.ts'
+import { createLevel, isInsideTransaction, mustNotTurn } from '../sql/nested-transaction.ts'
 import { createTableShapes } from '../sql/table-shapes.ts'
 import { createDriverConnection } from './driver-connection.ts'
 import { createIdBlocks } from './id-blocks.ts'
@@ -66,6 +66,7 @@ export function sqliteStorage(options: SqliteOptions): StorageHandle & ClosedByU
     ...createRootStorage({ state, writing, reading, queue, scanners, retryWhileBusy: createRetryWhileBusy(), assertOpen }),
     transactions: 'serial',
     isInsideTransaction: () => isInsideTransaction(state),
+    mustNotTurn: () => mustNotTurn(state),
     joinTransaction(host) {
       assertOpen()
       const connection = joinHost(host, { filename: database.filename, driver })

@@ -1,5 +1,5 @@
 /** The methods of the storage port over a runner of work: what reads, what writes, and what opens transactions. */
-import type { Changes, NewRow, PhysicalTable, Storage } from '../../core/ports/storage.ts'
+import type { Changes, NewRow, PhysicalTable, Storage, TransactionOptions } from '../../core/ports/storage.ts'
 import { bytesOfRows, columnOfRows, rowsOfColumn } from '../sql/column-of-rows.ts'
 import { commitInTransaction } from '../sql/commit-in-transaction.ts'
 import { assertBytes, type TableShape, type TableShapes } from '../sql/table-shapes.ts'
@@ -23,7 +23,7 @@ export interface WorkRunner {
   write<T>(work: TableWork<T>): T | Promise<T>
   insert(table: string, newRows: readonly NewRow[]): void | Promise<void>
   reserveIds(shape: TableShape, count: number): readonly number[] | Promise<readonly number[]>
-  transaction<T>(work: (storage: Storage) => Promise<T>): T | Promise<T>
+  transaction<T>(work: (storage: Storage) => Promise<T>, options?: TransactionOptions): T | Promise<T>
   /** Stores all changes or none. Absent where a transaction does the same. */
   commit?(changes: Changes): boolean | Promise<boolean>
   /** True when these tables need no change; absent if a query of its own is not worth it. */
@@ -78,8 +78,8 @@ export function createPort({ shapes, rows }: HandleState, runner: WorkRunner): S
       shapes.of(table)
       return true
     },
-    async transaction(work) {
-      return runner.transaction(work)
+    async transaction(work, options) {
+      return runner.transaction(work, options)
     },
   }
 }

@@ -7,6 +7,7 @@ import { createSlicedReads } from './sliced-reads.ts'
 import type { OnSnapshot } from './sliced-scans.ts'
 import { createPort, type HandleState } from './storage-port.ts'
 import { type Connection, OPEN_SAVEPOINT, RELEASE_SAVEPOINT, ROLLBACK_TO_SAVEPOINT, type TableWork } from './table-work.ts'
+import { NO_TURNS } from './yielder.ts'
 
 /** One transaction or savepoint, and the ids it takes. */
 export interface TransactionFrame {
@@ -46,9 +47,10 @@ export function transactionStorage(frame: TransactionFrame, connection: Connecti
     connection.assertOpen()
     return connection.run(work)
   }
+  const yielder = level.takesTurns ? state.yielder : NO_TURNS
   // A scan is one call: later calls of this level wait for its last slice.
   const scan = async <T>(slices: (run: OnSnapshot) => Promise<T>): Promise<T> => runCall(level, () => slices(onConnection))
-  return { ...port, ...createSlicedReads(state, { read: run, scan, scanCache: scan }) }
+  return { ...port, ...createSlicedReads(state, { yielder, read: run, scan, scanCache: scan }) }
 }
 
 /** A savepoint on a connection. `onRelease` runs once its changes are kept. */

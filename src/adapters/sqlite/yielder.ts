@@ -49,3 +49,10 @@ export function createYielder(): Yielder {
     },
   }
 }
+
+/** Of a transaction in which the event loop must not turn. */
+export const NO_TURNS: Yielder = {
+  isDue: () => false,
+  yield: () => Promise.resolve(),
+  ownTurn: () => Promise.resolve(),
+}

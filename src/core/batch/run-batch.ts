@@ -15,6 +15,7 @@ import { beginSteps, type MethodValue } from './batch-methods.ts'
 import type { Step } from './batch-step.ts'
 import { RecordedContents } from './recorded-contents.ts'
 import { areInsertsOfOneKind, runInserts } from './run-inserts.ts'
+import { runPrepared } from './run-prepared.ts'
 import { clearEnded, type Ended, type ItemResponse, runSteps } from './run-steps.ts'
 
 /** Options of a batch. */
@@ -67,13 +68,19 @@ export const batch: Operation<BatchInput, BatchRequest, { responses: ItemRespons
     const inside = { ...context, files: { ...context.files, isInTransaction: true } }
     const unit = abortableUnit(context.unit, signal)
     // In a transaction of others it would save nothing, and what is read would be outside the savepoint of the batch.
-    const areInserts = !context.files.isInTransaction && areInsertsOfOneKind(steps)
-    if (areInserts && (await runInserts({ ...inside, unit }, ended, steps))) return { responses: [...ended.responses] }
-    const responses = await unit.change(async ({ storage }) => {
-      clearEnded(ended)
-      await runSteps({ context: inside, isRefused: areInserts, continueOnError, signal, ended }, storage, steps)
-      return [...ended.responses]
-    })
+    const isOutside = !context.files.isInTransaction
+    const areInserts = isOutside && areInsertsOfOneKind(steps)
+    const running = { context: inside, isRefused: areInserts, continueOnError, signal, ended }
+    const isStored = areInserts
+      ? await runInserts({ ...inside, unit }, ended, steps)
+      : isOutside && (await runPrepared(running, unit, steps))
+    if (!isStored) {
+      await unit.change(async ({ storage }) => {
+        clearEnded(ended)
+        await runSteps(running, storage, steps)
+      })
+    }
+    const responses = [...ended.responses]
     if (steps.some(({ runner }) => runner.method === 'DELETE'))
       await removeFilesOfDeleted(context, [...context.layout.tables.values()])
     return { responses }

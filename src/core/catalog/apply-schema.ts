@@ -39,7 +39,7 @@ export async function applySchema(storage: Storage, { catalog, definition, ...wa
     const grown = [...layout.tables.values()].flatMap((table) => grownColumns(table, before.tables.get(table.name)))
     for (const growth of grown) await assertCanGrow(storage, barrier, { ...growth, ...watch })
     await prepareGrown(storage, layout)
-    await storage.transaction(async (inner) => {
+    const change = async (inner: Storage): Promise<void> => {
       // Writers of these tables end first, and their records are seen below. Later ones wait, and find the next generation.
       await inner.lock([...new Set(grown.map(({ table }) => table.physical.name))])
       if (!(await catalog.store(inner, { schema: catalogSchema }))) throw CATALOG_MOVED
@@ -50,7 +50,9 @@ export async function applySchema(storage: Storage, { catalog, definition, ...wa
           await fillDigests(inner, barrier, { ...growth, ...watch, report, equalValues: () => equalValues(growth) })
       }
       await raiseHeads(inner, barrier, { ...state, generation: state.generation + 1 })
-    })
+    }
+    // Filling a large table takes long, can be aborted, and reports its progress.
+    await storage.transaction(change, { takesTurns: true })
     await catalog.reload(storage)
   }
   return layoutSchema(knownPart(definition, catalogSchema), layout)

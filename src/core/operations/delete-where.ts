@@ -9,6 +9,7 @@ import { removeFilesOfDeleted } from '../file-store/remove-files.ts'
 import type { Row, Storage } from '../ports/storage.ts'
 import { deleteRows, retryRecords, STALE } from '../records/record-store.ts'
 import type { Table } from '../schema/layout.ts'
+import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import { retry } from '../util/retry.ts'
 
 /** Input of a deletion by the value of a column. */
@@ -38,25 +39,34 @@ export const deleteWhere: Operation<DeleteWhereInput, DeleteWhereRequest, { ids:
     return { table, lookup: parseWhere(context, where) }
   },
   async execute(context, { table, lookup }) {
-    const ids = await retry(retryRecords(table, context.scheduler), () => deleteFound(context, { table, lookup }))
+    const { unit } = context
+    // Records are found and opened before the transaction begins. If that was too early, inside of it.
+    const deleteOn = (within: UnitOfWork) => deleteFound(within, context, { table, lookup })
+    const ids = await retry(retryRecords(table, context.scheduler), (attempt) =>
+      attempt === 1 ? deleteOn(unit) : unit.change(deleteOn),
+    )
     await removeFilesOfDeleted(context, [table])
     return { ids }
   },
 }
 
-/** One attempt, in a transaction. Throws STALE if another caller changed one of the records meanwhile. */
-function deleteFound(context: OperationContext, { table, lookup }: DeleteWhereRequest): Promise<string[]> {
+/** One attempt. Throws STALE if another caller changed one of the records meanwhile. */
+async function deleteFound(
+  unit: UnitOfWork,
+  context: OperationContext,
+  { table, lookup }: DeleteWhereRequest,
+): Promise<string[]> {
   const access = requireChangeAccess(context, table, 'DELETE')
-  return context.unit.change(async (unit) => {
-    const found = await findChangeable({ ...context, unit }, access, lookup)
-    assertChangeable(access, found, { action: 'DELETE', columns: table.columns })
-    const rows = found.rows.map(({ row }) => row)
-    assertVersions(context.barrier, table, rows)
-    await lock(unit.storage, table, rows)
-    const deleted = await deleteRows(unit.storage, context, { table, rows: rows.map(({ id }) => id) })
+  const found = await findChangeable({ ...context, unit }, access, lookup)
+  assertChangeable(access, found, { action: 'DELETE', columns: table.columns })
+  const rows = found.rows.map(({ row }) => row)
+  assertVersions(context.barrier, table, rows)
+  await unit.change(async ({ storage }) => {
+    await lock(storage, table, rows)
+    const deleted = await deleteRows(storage, context, { table, rows: rows.map(({ id }) => id) })
     context.event.setWrittenRows(table, deleted)
-    return [...found.ids]
   })
+  return [...found.ids]
 }
 
 /** Increments the versions, so that no other caller gives a record another value before it is deleted. */

@@ -288,19 +288,29 @@ async function upsertAll(context: OperationContext, key: Column, parsed: ParsedR
     byCell.set(keyOfCell(cell), earlier === undefined ? record : overlay(table, earlier, record))
   }
   const request = { table, key, tokenization, records: [...byCell.values()] }
-  const shared = (unit: UnitOfWork<Storage>) => {
+  const { unit } = context
+  const policy = retryRecords(table, context.scheduler)
+  const attempts = () => {
     const attempt = unlessLastConflict()
-    return retry(retryRecords(table, context.scheduler), async () => {
-      const found = await findExisting(unit.storage, context, request)
+    return async (within: UnitOfWork) => {
+      const found = await findExisting(within.storage, context, request)
       const existing = checkUpserts(context, access, { ...request, found })
-      return attempt(found, () => storeUpserts(unit, context, { ...request, existing }))
-    })
+      return attempt(found, () => storeUpserts(within, context, { ...request, existing }))
+    }
   }
-  const alone = () => context.unit.change(shared)
+  const shared = (within: UnitOfWork<Storage>) => {
+    const attemptOn = attempts()
+    return retry(policy, () => within.change(attemptOn))
+  }
+  // Records are looked up and sealed before the transaction begins. If that was too early, inside of it.
+  const alone = () => {
+    const attemptOn = attempts()
+    return retry(policy, (attempt) => (attempt === 1 ? attemptOn(unit) : unit.change(attemptOn)))
+  }
   const [cell, ...others] = byCell.keys()
   const stored = await (others.length > 0
     ? alone()
-    : context.unit.changeInTurn(`${table.physical.name} ${key.name} ${cell}`, { alone, shared }))
+    : unit.changeInTurn(`${table.physical.name} ${key.name} ${cell}`, { alone, shared }))
   const byKey = new Map([...byCell.keys()].map((cell, position) => [cell, at(stored, position)]))
   return cells.map((cell) => required(byKey.get(keyOfCell(cell)), 'An upserted record'))
 }

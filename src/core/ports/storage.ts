@@ -214,7 +214,16 @@ export interface Storage {
    * unchanged. Nested calls are savepoints. `work` can run again after a deadlock or a serialization failure. Inside `work`, only the
    * storage passed to it can be used.
    */
-  transaction<T>(work: (storage: Storage) => Promise<T>): Promise<T>
+  transaction<T>(work: (storage: Storage) => Promise<T>, options?: TransactionOptions): Promise<T>
+}
+
+/** How a transaction runs. */
+export interface TransactionOptions {
+  /**
+   * True for work that waits for its caller, or that goes on for too long without the event loop: the event loop turns while the transaction is
+   * open, also where `mustNotTurn` says that it should not. A nested one is as the one around it. Default false.
+   */
+  readonly takesTurns?: boolean
 }
 
 /** The methods of a storage that change no stored row. */
@@ -237,6 +246,12 @@ export interface StorageHandle extends Storage {
    * the outer handle, which could wait for the transaction, and the transaction for it.
    */
   isInsideTransaction(): boolean
+  /**
+   * True if the running code was called from inside a transaction of this handle in which the event loop must not turn: other users of the
+   * database in this process would stop the process while they wait for its end. Core and the engine then take no turns until it ends. Absent
+   * where no connection waits like that.
+   */
+  readonly mustNotTurn?: () => boolean
   /** Closes the connections and files that this handle opened. */
   close(): Promise<void>
 }

@@ -6,13 +6,14 @@ import type { StoredRecord } from '../barrier/mint-tokens.ts'
 import type { RecordIndex, Values } from '../barrier/parse-record.ts'
 import { encodeRecordIds } from '../barrier/record-ids.ts'
 import { type Fault, fault, isVaultError, words } from '../errors.ts'
-import type { Cell, Row, Storage, StorageReads } from '../ports/storage.ts'
+import type { Cell, Row, StorageReads } from '../ports/storage.ts'
 import type { RowWithAccess } from '../row-access/evaluate-access.ts'
 import { valuesInSlices } from '../row-access/values-in-slices.ts'
 import type { Column, Table } from '../schema/layout.ts'
+import { changeTogether, PREPARED_TOO_EARLY } from '../unit-of-work/changes-together.ts'
 import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import { at, required } from '../util/at.ts'
-import { mintInputOf, mintInTurns, type NewRecords, STALE, type StoredNew, storeChanges, storeNew } from './record-store.ts'
+import { mintInputOf, mintInTurns, type NewRecords, STALE, storeChanges, storeNew } from './record-store.ts'
 import type { WritingContext } from './writing-context.ts'
 
 /** One record to write by its key. */
@@ -76,11 +77,11 @@ function takenByOther(
 }
 
 /**
- * One attempt: changes existing records, and then inserts the new ones, in a savepoint of its own. `existing` holds the row of each record and
+ * One attempt: changes existing records, and then inserts the new ones, as one change. `existing` holds the row of each record and
  * the caller's access to it, undefined for new records. Throws STALE if another caller wrote one of them first. Adds the written rows to the event.
  */
 export async function storeUpserts(
-  unit: UnitOfWork<Storage>,
+  unit: UnitOfWork,
   context: WritingContext,
   { existing, ...request }: UpsertRequest & { readonly existing: readonly (RowWithAccess | undefined)[] },
 ): Promise<readonly StoredRecord[]> {
@@ -89,13 +90,30 @@ export async function storeUpserts(
   const changed = positions.filter((position) => existing[position] !== undefined)
   const fresh = positions.filter((position) => existing[position] === undefined)
   const rows = changed.map((position) => required(existing[position], 'The row of an upserted record'))
-  return unit.change(async (inner) => {
-    const byChange = changed.length === 0 ? undefined : await change(inner, context, { ...request, positions: changed, rows })
-    const byInsert = fresh.length === 0 ? undefined : await insert(inner, context, { ...request, positions: fresh })
-    context.event.setWrittenRows(table, [...(byChange?.ids ?? []), ...(byInsert?.ids ?? [])])
-    const stored = new Map([...(byChange?.stored ?? []), ...(byInsert?.stored ?? [])])
-    return positions.map((position) => required(stored.get(position), 'An upserted record'))
-  })
+  const changes = (on: UnitOfWork, within: WritingContext) => change(on, within, { ...request, positions: changed, rows })
+  const inserts = (on: UnitOfWork, within: WritingContext) => insert(on, within, { ...request, positions: fresh })
+  if (fresh.length === 0) return changes(unit, context)
+  if (changed.length === 0) return inserts(unit, context)
+  const written: (readonly number[])[] = []
+  const noting = (index: number): WritingContext => {
+    const setWrittenRows = (_: Table, rows: readonly number[]): void => {
+      written[index] = rows
+    }
+    return { ...context, event: { setWrittenRows } }
+  }
+  const parts = [changes, inserts].map((part, index) => (on: UnitOfWork) => part(on, noting(index)))
+  const lists = await changeTogether(unit, parts, () => context.event.setWrittenRows(table, written.flat())).catch(
+    staleIfTooEarly,
+  )
+  const stored: StoredRecord[] = []
+  for (const [part, chosen] of [changed, fresh].entries())
+    for (const [index, position] of chosen.entries()) stored[position] = at(at(lists, part), index)
+  return stored
+}
+
+/** The next attempt is in a transaction, or in one in which nothing was prepared too early. */
+function staleIfTooEarly(error: unknown): never {
+  throw error === PREPARED_TOO_EARLY ? STALE : error
 }
 
 /** Runs one attempt of an upsert with the rows that it found. */
@@ -124,31 +142,20 @@ export function unlessLastConflict(): UpsertAttempt {
 /** Some records of an upsert, by their positions. */
 type Chosen = UpsertRequest & { readonly positions: readonly number[] }
 
-/** The rows that were written, and the record at each position. */
-interface StoredRecords {
-  readonly ids: readonly number[]
-  readonly stored: readonly (readonly [position: number, record: StoredRecord])[]
-}
-
 async function change(
-  unit: UnitOfWork<Storage>,
+  unit: UnitOfWork,
   context: WritingContext,
   { rows, ...chosen }: Chosen & { readonly rows: readonly RowWithAccess[] },
-): Promise<StoredRecords> {
+): Promise<readonly StoredRecord[]> {
   const write = writeRequestOf(chosen)
   const written = await storeChanges(unit, context, { ...write, rows: rows.map(({ row }) => row) })
   const before = rows.map(({ access }) => access)
   const mintInput = chosen.tokenization ? mintInputOf(written, write.records, before) : undefined
-  const { ids } = written
-  return storedRecords(chosen, { ids, records: await mintInTurns(context, chosen.table, ids, mintInput) })
+  return mintInTurns(context, chosen.table, written.ids, mintInput)
 }
 
-async function insert(unit: UnitOfWork<Storage>, context: WritingContext, chosen: Chosen): Promise<StoredRecords> {
-  return storedRecords(chosen, await storeNew(unit, context, writeRequestOf(chosen)))
-}
-
-function storedRecords({ positions }: Chosen, { ids, records }: StoredNew): StoredRecords {
-  return { ids, stored: positions.map((position, k) => [position, at(records, k)]) }
+async function insert(unit: UnitOfWork, context: WritingContext, chosen: Chosen): Promise<readonly StoredRecord[]> {
+  return (await storeNew(unit, context, writeRequestOf(chosen))).records
 }
 
 function writeRequestOf({ table, key, records, positions, tokenization }: Chosen): NewRecords {

@@ -137,27 +137,30 @@ async function transact<T>(ports: RecordedPorts, outer: RecordingStorage, work: 
   try {
     const result = await chains.withChain((first, takeAnother) =>
       resolveInDoubtCommit({ storage, events }, (progress: CommitProgress<T>) =>
-        storage.transaction(async (inner) => {
-          const recorded = new TransactionEvents()
-          attempts.push(recorded)
-          operations = 0
-          let chain = first
-          const units = unitsInside({
-            storage: inner,
-            catalog,
-            recorded,
-            async append(within, event) {
-              progress.appended = await events.append(within, chain, event)
-              operations += event.drafts.length
-            },
-            async changeChain(within) {
-              chain = await takeAnother(within)
-            },
-          })
-          const value = await work(units)
-          progress.result = { value }
-          return value
-        }),
+        storage.transaction(
+          async (inner) => {
+            const recorded = new TransactionEvents()
+            attempts.push(recorded)
+            operations = 0
+            let chain = first
+            const units = unitsInside({
+              storage: inner,
+              catalog,
+              recorded,
+              async append(within, event) {
+                progress.appended = await events.append(within, chain, event)
+                operations += event.drafts.length
+              },
+              async changeChain(within) {
+                chain = await takeAnother(within)
+              },
+            })
+            const value = await work(units)
+            progress.result = { value }
+            return value
+          },
+          { takesTurns: true },
+        ),
       ),
     )
     attempts.pop()

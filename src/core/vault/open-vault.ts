@@ -31,6 +31,7 @@ import type { SqlQuery } from '../sql/sql.ts'
 import type { OnCommit } from '../unit-of-work/note-commit.ts'
 import { outsideTransactions } from '../unit-of-work/outside-transactions.ts'
 import { recordedUnits } from '../unit-of-work/recorded-units.ts'
+import { turnsOutside } from '../unit-of-work/turns-outside.ts'
 import type { UnitFactories, UnitFactory } from '../unit-of-work/unit-of-work.ts'
 import { unrecordedUnits } from '../unit-of-work/unrecorded-units.ts'
 import { guard, guardAround, type RunCallback, readInput } from '../util/boundary.ts'
@@ -64,10 +65,11 @@ export function openVault<S extends SchemaDefinition, Role extends string>(
 }
 
 async function open<S extends SchemaDefinition, Role extends string>(
-  options: OpenOptions<S, Role>,
+  given: OpenOptions<S, Role>,
   run: RunCallback,
 ): Promise<Vault<S, Role>> {
-  const limits = parseOptions(options)
+  const limits = parseOptions(given)
+  const options = { ...given, scheduler: turnsOutside(given.storage, given.scheduler) }
   const { signal, report } = readInput(() => ({
     signal: parseSignal(options.signal),
     report: parseOnProgress(options.onProgress, run),

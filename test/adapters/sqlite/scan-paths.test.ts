@@ -58,9 +58,10 @@ describe('the path of a scan', () => {
     shapes.add([EVENTS])
     const connection = createDriverConnection(betterSqliteDatabase(file), 'reading')
     const run = <T>(work: TableWork<T>): T => connection.run(watched(work))
-    const state = { shapes, rows: createRowWork(shapes, createLongWrites()), ids: createIdBlocks(), yielder: createYielder() }
+    const yielder = createYielder()
+    const state = { shapes, rows: createRowWork(shapes, createLongWrites()), ids: createIdBlocks(), yielder }
     const scan: Reader['scan'] = (slices) => slices(run)
-    reads = createSlicedReads(state, { read: run, scan, scanCache: scan })
+    reads = createSlicedReads(state, { yielder, read: run, scan, scanCache: scan })
   })
   afterAll(() => file.close())
 

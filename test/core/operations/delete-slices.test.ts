@@ -65,7 +65,8 @@ onEachStorage('deleting all records', (engine) => {
     await vault.close()
   })
 
-  it('lets the event loop turn between two slices', async () => {
+  // On SQLite, test/adapters/sqlite/turns-beside-hosts.test.ts shows that it does not.
+  it.skipIf(engine.name === 'sqlite')('lets the event loop turn between two slices', async () => {
     const storage = engine.fresh().open()
     const { vault } = await openLoose(storage, SCHEMA, { audit: 'off' })
     await fill(vault)

@@ -133,6 +133,24 @@ export const isolationCases: readonly StorageCase[] = [
     await rolledBack(storage, async (inner) => assertEqual(await lockAll(inner, [['things', 7]]), [true]))
     assertEqual(await locks(other), [true, true, true], 'after a rollback')
   }),
+  storageCase('T25 a handle that must not turn says so inside its own transactions alone', [THINGS], async ({ storage }) => {
+    const { mustNotTurn } = storage
+    if (mustNotTurn === undefined) return
+    assertEqual(mustNotTurn(), false, 'before')
+    const inside: boolean[] = []
+    const look = async (inner: Storage): Promise<void> => {
+      inside.push(mustNotTurn())
+      await inner.find('things', EVERY, ALL)
+      inside.push(mustNotTurn())
+      await inner.transaction(async () => void inside.push(mustNotTurn()))
+    }
+    await storage.transaction(look)
+    assertEqual(inside, [true, true, true], 'inside')
+    inside.length = 0
+    await storage.transaction(look, { takesTurns: true })
+    assertEqual(inside, [false, false, false], 'inside one that takes turns')
+    assertEqual(mustNotTurn(), false, 'after')
+  }),
 ]
 
 async function lockAll(storage: Storage, ids: readonly (readonly [table: string, id: number])[]): Promise<boolean[]> {

@@ -1,0 +1,89 @@
+/** Runs a long batch with its groups prepared before the transaction begins, so that only storing is left to it. Source: docs/decisions/0082. */
+import { SUCCESS } from '../audit/outcome.ts'
+import { isRefusal } from '../errors.ts'
+import { createYielder } from '../maintenance/yielder.ts'
+import { changeTogether, PREPARED_TOO_EARLY } from '../unit-of-work/changes-together.ts'
+import { savepointUnit, type UnitOfWork } from '../unit-of-work/unit-of-work.ts'
+import { at } from '../util/at.ts'
+import { assertNotAborted } from '../util/signal.ts'
+import type { Step } from './batch-step.ts'
+import { groupsOf, partsOf } from './group-steps.ts'
+import { clearEnded, type Running } from './run-steps.ts'
+
+/** Items from which on a batch is prepared. A shorter one holds the writer for a moment in any case. */
+const MIN_STEPS = 64
+
+/**
+ * Runs the steps as one change of the unit, and adds how each ended. Returns false, with nothing stored, if they depend on each other, or if one
+ * is refused: then they are to run in a transaction. Items that read do so in the transaction.
+ */
+export async function runPrepared<Value>(
+  { context, signal, ended }: Running<Value>,
+  unit: UnitOfWork,
+  steps: readonly Step<Value>[],
+): Promise<boolean> {
+  const groups = groupsOfWhole(steps)
+  if (groups === undefined) return false
+  // The items were parsed in this turn.
+  await context.scheduler.yield()
+  let progress: 'preparing' | 'storing' | 'stored' = 'preparing'
+  const watched: UnitOfWork = {
+    ...unit,
+    async change(work) {
+      progress = 'storing'
+      const result = await unit.change(work)
+      progress = 'stored'
+      return result
+    },
+  }
+  const yielder = createYielder(context)
+  const parts = groups.map((positions) => async (on: UnitOfWork): Promise<readonly Value[]> => {
+    await yielder.worked()
+    assertNotAborted(signal)
+    const group = positions.map((position) => at(steps, position))
+    const first = at(group, 0)
+    const { runner } = first
+    if (first.group === undefined) return [await runner.run({ ...context, unit: on }, first)]
+    if (runner.method !== 'GET') return runner.runAll({ ...context, unit: on }, group)
+    return on.change(({ storage }) => runner.runAll({ ...context, unit: savepointUnit(storage) }, group))
+  })
+  const end = (): void => {
+    clearEnded(ended)
+    for (const { event } of steps) {
+      ended.outcomes.push(SUCCESS)
+      ended.events.push(event)
+    }
+  }
+  try {
+    const values = await changeTogether(watched, parts, end)
+    for (const [index, positions] of groups.entries())
+      for (const [k, position] of positions.entries()) ended.responses[position] = { ok: true, value: at(at(values, index), k) }
+    return true
+  } catch (error) {
+    if (progress === 'preparing' || (progress === 'storing' && (error === PREPARED_TOO_EARLY || isRefusal(error)))) return false
+    throw error
+  }
+}
+
+/** Returns the positions of the steps in groups, in the order in which they run; undefined if they are few, or if one can depend on another. */
+function groupsOfWhole(steps: readonly Step<unknown>[]): readonly (readonly number[])[] | undefined {
+  if (steps.length < MIN_STEPS || steps.some(({ reference }) => reference !== undefined)) return undefined
+  if (steps.every(({ runner }) => runner.method === 'POST')) return groupsOfPosts(steps)
+  const [first] = partsOf(steps)
+  return first?.length === steps.length ? groupsOf(steps) : undefined
+}
+
+/**
+ * Those that insert go first, as in any part. Upserts, and inserts that can be left out, keep their order: one that meets a record that was written
+ * after it was looked up is not stored, also if that is a record of the same batch.
+ */
+function groupsOfPosts(steps: readonly Step<unknown>[]): readonly (readonly number[])[] {
+  const inserting: number[] = []
+  const others: number[][] = []
+  for (const [position, { group }] of steps.entries()) {
+    if (group === undefined) others.push([position])
+    else inserting.push(position)
+  }
+  const groups = groupsOf(inserting.map((position) => at(steps, position)))
+  return [...groups.map((group) => group.map((index) => at(inserting, index))), ...others]
+}

@@ -1,0 +1,118 @@
+/** Several changes as one: each prepares what it stores before the transaction begins, and all store in it. Source: docs/decisions/0082. */
+import type { Storage } from '../ports/storage.ts'
+import type { UnitOfWork } from './unit-of-work.ts'
+
+/** A part of a change: it reads, seals and then changes the unit that it is given, once. */
+export type ChangePart<T> = (unit: UnitOfWork) => Promise<T>
+
+/**
+ * Thrown if a part wants to store again, because what it prepared cannot be stored any more, or if it stores nothing, because of what it read.
+ * Nothing is stored then: the whole is to run again, in a transaction.
+ */
+export const PREPARED_TOO_EARLY = new Error('what was prepared before the transaction cannot be stored in it')
+
+/**
+ * Prepares the parts one after the other, stores what they prepared in one change of the unit, in order, and returns their results. A part goes
+ * on when all is stored. `lastly` runs at the end of the change, which can run again. Throws the error of a part, with nothing stored.
+ */
+export async function changeTogether<T>(unit: UnitOfWork, parts: readonly ChangePart<T>[], lastly: () => void): Promise<T[]> {
+  const prepared: PreparedPart<T>[] = []
+  try {
+    for (const part of parts) {
+      const next = new PreparedPart(unit, part)
+      prepared.push(next)
+      await next.isPrepared
+      // What it read would not be compared with what the others store.
+      if (!next.isWaiting) throw PREPARED_TOO_EARLY
+    }
+    await unit.change(async (inner) => {
+      for (const part of prepared) await part.store(inner)
+      lastly()
+    })
+  } catch (error) {
+    const failed = prepared.find((part) => part.failure?.error === error)
+    for (const part of prepared) part.end(part === failed ? error : PREPARED_TOO_EARLY)
+    // The part says what its error means.
+    if (failed !== undefined) await failed.result
+    throw error
+  }
+  for (const part of prepared) part.goOn()
+  return Promise.all(prepared.map(({ result }) => result))
+}
+
+/** What a part stores, and the functions that end its wait. */
+interface Waiting {
+  store(unit: UnitOfWork<Storage>): Promise<void>
+  goOn(): void
+  end(error: unknown): void
+}
+
+/** A part that prepares itself, or that waits until the others have. */
+class PreparedPart<T> {
+  readonly result: Promise<T>
+  /** Resolves when the part waits or has ended. Rejects with its error. */
+  readonly isPrepared: Promise<unknown>
+  failure: { readonly error: unknown } | undefined
+  #waiting: Waiting | undefined
+  #isOver = false
+
+  constructor(unit: UnitOfWork, part: ChangePart<T>) {
+    let waits: () => void = ignore
+    const isWaiting = new Promise<void>((resolve) => {
+      waits = resolve
+    })
+    const change = <R>(work: (inner: UnitOfWork<Storage>) => Promise<R>): Promise<R> => {
+      if (this.#isOver || this.#waiting !== undefined) return Promise.reject(PREPARED_TOO_EARLY)
+      return new Promise<R>((resolve, reject) => {
+        let stored: { readonly value: R } | undefined
+        this.#waiting = {
+          async store(inner) {
+            stored = { value: await work(inner) }
+          },
+          goOn() {
+            if (stored !== undefined) resolve(stored.value)
+          },
+          end: reject,
+        }
+        waits()
+      })
+    }
+    this.result = part({
+      storage: unit.storage,
+      insert: (batches) => change((inner) => inner.insert(batches)),
+      change,
+      changeInTurn: (_, { alone }) => alone(),
+    })
+    this.isPrepared = Promise.race([isWaiting, this.result])
+  }
+
+  /** True if it has something to store, and waits for that. */
+  get isWaiting(): boolean {
+    return this.#waiting !== undefined
+  }
+
+  /** Stores what was prepared. */
+  async store(unit: UnitOfWork<Storage>): Promise<void> {
+    this.failure = undefined
+    try {
+      await this.#waiting?.store(unit)
+    } catch (error) {
+      this.failure = { error }
+      throw error
+    }
+  }
+
+  /** Lets the part go on when all is stored. */
+  goOn(): void {
+    this.#isOver = true
+    this.#waiting?.goOn()
+  }
+
+  /** Ends the wait of the part with an error. */
+  end(error: unknown): void {
+    this.#isOver = true
+    this.#waiting?.end(error)
+  }
+}
+
+function ignore(): void {}
