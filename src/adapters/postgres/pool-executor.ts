@@ -160,7 +160,7 @@ function createPoolTransaction({ pool, timeouts, begin: text }: PoolContext): Po
         try {
           return await connection.send(query)
         } catch (error) {
-          // What comes after a refusal of a standby is only told that something failed before it.
+          // The server answers what comes after a refusal of a standby with a code that says only that something failed.
           const state = sqlState(error)
           if (state === '25006') refusal ??= error
           throw state === '25P02' ? (refusal ?? error) : error

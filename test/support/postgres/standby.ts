@@ -4,7 +4,13 @@ import path from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
 import { queryServer } from './query-server.ts'
-import type { Account, PostgresServer } from './server.ts'
+
+/** What is needed of a server. */
+interface Server {
+  readonly url: string
+  readonly dataPath: string
+  readonly logPath: string
+}
 
 /** The name of the standby, for `synchronous_standby_names`. */
 export const STANDBY = 'standby'
@@ -13,7 +19,11 @@ export const STANDBY = 'standby'
 const LIMIT_MS = 30_000
 
 /** Copies the files of a server while it runs, as `pg_basebackup` does, and sets the copy up as its standby. */
-export async function copyToStandby(server: PostgresServer, target: string, account: Account | undefined): Promise<void> {
+export async function copyToStandby(
+  server: Server,
+  target: string,
+  account: { readonly uid: number; readonly gid: number } | undefined,
+): Promise<void> {
   // The session that begins a backup has to end it.
   const client = new pg.Client({ connectionString: server.url })
   await client.connect()
@@ -47,7 +57,7 @@ async function isOld(client: pg.Client): Promise<boolean> {
 }
 
 /** Makes a standby a primary, and waits until it takes writes. */
-export async function promote(standby: PostgresServer): Promise<void> {
+export async function promote(standby: Server): Promise<void> {
   await queryServer(standby.url, 'select pg_promote(false)')
   const limit = performance.now() + LIMIT_MS
   while (performance.now() < limit) {
@@ -59,7 +69,7 @@ export async function promote(standby: PostgresServer): Promise<void> {
 }
 
 /** Waits for the standby to have replayed everything that the primary has written. */
-export async function caughtUp(primary: PostgresServer, standby: PostgresServer): Promise<void> {
+export async function caughtUp(primary: Server, standby: Server): Promise<void> {
   const [written] = await queryServer<{ lsn: string }>(primary.url, 'select pg_current_wal_lsn() as lsn')
   for (;;) {
     const text = 'select pg_last_wal_replay_lsn() >= $1::pg_lsn as done'
