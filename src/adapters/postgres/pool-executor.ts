@@ -5,7 +5,15 @@ import { endedError, outcomeUnknownError, outerStorageError } from '../errors/st
 import { isInsideTransaction, runInside, runToEnd } from '../sql/nested-transaction.ts'
 import type { Connection, DriverPool, PreparedQuery, RawRow } from './driver-connection.ts'
 import { type HeldClient, takeClient } from './pool-clients.ts'
-import { bareCause, isConnectionLost, isRefusedByDefault, isRetryable, mapPostgresError } from './postgres-errors.ts'
+import {
+  bareCause,
+  beginError,
+  isConnectionLost,
+  isRefusedByDefault,
+  isRetryable,
+  mapPostgresError,
+  sqlState,
+} from './postgres-errors.ts'
 import type { Timeouts } from './timeouts.ts'
 import { createTransactionExecutor, type Executor, failedTransactionError } from './transaction-executor.ts'
 
@@ -26,8 +34,11 @@ export interface PoolContext {
   onCommit(root: object): void
 }
 
-/** The text that begins a transaction. Defaults of the role or the database apply to neither its isolation nor its access. */
-export const BEGIN = 'begin isolation level read committed read write'
+/**
+ * The text that begins a transaction. The default isolation of the role or the database does not apply to it. It cannot fail: the first queries are sent
+ * with it, and without a transaction each would commit by itself. So what a standby refuses, to be READ WRITE, comes after it, or is a setting of the session.
+ */
+export const BEGIN = 'begin isolation level read committed'
 
 export function createPoolExecutor(context: PoolContext): Executor {
   return {
@@ -118,11 +129,15 @@ function createPoolTransaction({ pool, timeouts, begin: text }: PoolContext): Po
   let begun: Promise<Begun> | undefined
   let open: Connection | undefined
   let ended = false
+  let refusal: unknown
 
   async function begin(): Promise<Begun> {
     const held = await takeClient(pool, timeouts)
     // Not awaited: the first query is sent right after it, and COMMIT waits for its result.
-    const begin = held.connection.send({ text, parameters: [] })
+    const begin = held.connection.send({ text, parameters: [] }).catch((error: unknown) => {
+      refusal = beginError(error)
+      throw refusal
+    })
     begin.catch(ignore)
     return { held, begin }
   }
@@ -141,8 +156,15 @@ function createPoolTransaction({ pool, timeouts, begin: text }: PoolContext): Po
     connection: {
       async send(query) {
         if (ended) throw endedError()
-        if (open !== undefined) return open.send(query)
-        return (await beginOnce()).held.connection.send(query)
+        const connection = open ?? (await beginOnce()).held.connection
+        try {
+          return await connection.send(query)
+        } catch (error) {
+          // The server answers what comes after a refusal of a standby with a code that says only that something failed.
+          const state = sqlState(error)
+          if (state === '25006') refusal ??= error
+          throw state === '25P02' ? (refusal ?? error) : error
+        }
       },
     },
     async commit() {
@@ -176,7 +198,7 @@ async function commitTransaction({ held, begin }: Begun): Promise<void> {
     if (command !== 'COMMIT') throw failedTransactionError()
   } catch (error) {
     const isMapped = isVaultError(error)
-    held.release(!isMapped)
+    held.release(!isSent || !isMapped)
     if (!isSent || isMapped || !isConnectionLost(error)) throw mapPostgresError(error, {})
     throw outcomeUnknownError('The connection was lost', bareCause(error))
   }

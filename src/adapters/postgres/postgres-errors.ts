@@ -51,6 +51,11 @@ export function isRefusedByDefault(error: unknown): boolean {
   return state === '25006' || state === '40001'
 }
 
+/** The error to throw where a transaction did not begin. A standby has a state of its own for the access that is asked for. */
+export function beginError(error: unknown): unknown {
+  return sqlState(error) === '0A000' ? (setupErrorOf('25006', bareCause(error)) ?? error) : error
+}
+
 /** The error to throw where no connection was opened. */
 export function connectError(error: unknown): VaultError {
   return noConnectionError(codeOf(error), bareCause(error))

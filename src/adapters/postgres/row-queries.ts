@@ -122,9 +122,11 @@ export function createRowQueries(context: SqlContext): RowQueries {
 /**
  * Writes the log to disk if it is behind. A commit does so only after the transaction has written to the log itself, and 32 of 33 calls of `nextval`
  * write nothing: an earlier one, of a transaction that may still be open, has logged them in advance. An empty message is the least to write.
+ * Where commits wait for a standby, it is written in any case: how far the standby is, only the commit asks.
  */
 const LOG_WRITTEN = sql`case when pg_catalog.pg_current_xact_id_if_assigned() is null
-    and pg_catalog.pg_current_wal_insert_lsn() > pg_catalog.pg_current_wal_flush_lsn()
+    and (pg_catalog.pg_current_wal_insert_lsn() > pg_catalog.pg_current_wal_flush_lsn()
+      or pg_catalog.current_setting('synchronous_standby_names') <> '')
   then pg_catalog.pg_logical_emit_message(true, 'strongroom', '') end`
 
 /** nextval takes the quoted name as text. The name comes from the schema option and the table, never from a request. */

