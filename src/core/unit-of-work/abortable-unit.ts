@@ -15,7 +15,7 @@ export function abortableUnit<Calls extends StorageReads>(
       assertNotAborted(signal)
       await unit.insert(batches)
     },
-    change: (work) => unit.change((inner) => workUnlessAborted(signal, inner, work)),
+    change: (work, options) => unit.change((inner) => workUnlessAborted(signal, inner, work), options),
     changeInTurn: (key, { alone, shared }) =>
       unit.changeInTurn(key, { alone, shared: (inner) => shared(abortableUnit(inner, signal)) }),
   }

@@ -7,7 +7,7 @@ import type { EventStore, EventsToAppend, NextEvents } from '../audit-log/event-
 import { isVaultError, mayBeStored } from '../errors.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Log } from '../ports/log.ts'
-import type { Changes, Storage, StorageHandle } from '../ports/storage.ts'
+import type { Changes, Storage, StorageHandle, TransactionOptions } from '../ports/storage.ts'
 import type { EventLoopTurns } from './group-commit.ts'
 import type { CommitProgress } from './in-doubt-commit.ts'
 import { resolveInDoubtCommit, resolveNext } from './in-doubt-commit.ts'
@@ -43,7 +43,7 @@ export function recordedUnits(ports: RecordedPorts): UnitFactories {
 /** Outside any transaction, each change has its own. Small inserts, and single events, of one event-loop turn share one. */
 function recordingOutside(ports: RecordedPorts): RecordingStorage {
   const { storage, scheduler, clock, isAlone, onCommit, chains, events } = ports
-  function within<T>(work: (storage: Storage) => Promise<T>, draft: () => EventsToAppend): Promise<T> {
+  function within<T>(work: RecordedWork<T>['work'], draft: () => EventsToAppend, options?: TransactionOptions): Promise<T> {
     let operations = 0
     const counted = () => {
       const toAppend = draft()
@@ -52,18 +52,18 @@ function recordingOutside(ports: RecordedPorts): RecordingStorage {
     }
     const committed = chains.withChain((chain) =>
       resolveInDoubtCommit({ storage, events }, (progress: CommitProgress<T>) =>
-        transactOn(chain, { work, draft: counted, progress }),
+        transactOn(chain, { work, draft: counted, progress, options }),
       ),
     )
     return noted(onCommit, committed, () => operations)
   }
-  function transactOn<T>(chain: number, { work, draft, progress }: RecordedWork<T>): Promise<T> {
+  function transactOn<T>(chain: number, { work, draft, progress, options }: RecordedWork<T>): Promise<T> {
     return storage.transaction(async (inner) => {
       const value = await work(inner)
       progress.appended = await events.append(inner, chain, draft())
       progress.result = { value }
       return value
-    })
+    }, options)
   }
   /** Stores rows and events in one call if the head of the chain is known, else in a transaction that reads it. */
   async function storeOn(chain: number, batches: readonly Batch[], toAppend: EventsToAppend): Promise<void> {
@@ -99,7 +99,7 @@ function recordingOutside(ports: RecordedPorts): RecordingStorage {
   return {
     storage,
     insert: (batches, { build, generation }) => insert({ batches, generation, event: build(SUCCESS) }),
-    change: (work, { build, generation }) => within(work, () => ({ drafts: [build(SUCCESS)], generation })),
+    change: (work, { build, generation, options }) => within(work, () => ({ drafts: [build(SUCCESS)], generation }), options),
     changeInTurn: turns.run,
     record,
     getRecorded: recordedReads(ports),
@@ -111,6 +111,7 @@ interface RecordedWork<T> {
   work(storage: Storage): Promise<T>
   draft(): EventsToAppend
   readonly progress: CommitProgress<T>
+  readonly options?: TransactionOptions | undefined
 }
 
 /** Returns the changes that store new rows before the events. */

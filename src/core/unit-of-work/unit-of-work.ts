@@ -3,7 +3,7 @@ import type { EventDraft, EventRows } from '../audit/event.ts'
 import { type Outcome, SUCCESS } from '../audit/outcome.ts'
 import type { CatalogFence } from '../catalog/catalog-fence.ts'
 import { VaultError } from '../errors.ts'
-import type { NewRow, Row, Storage, StorageReads } from '../ports/storage.ts'
+import type { NewRow, Row, Storage, StorageReads, TransactionOptions } from '../ports/storage.ts'
 import type { Table } from '../schema/layout.ts'
 import type { Writable } from '../util/writable.ts'
 
@@ -32,8 +32,8 @@ export interface UnitOfWork<Calls extends StorageReads = StorageReads> {
   readonly getRecorded?: ((table: Table, id: number) => Promise<Row | undefined>) | undefined
   /** Inserts rows, all or none. Small inserts of several callers share a commit. */
   insert(batches: readonly Batch[]): Promise<void>
-  /** Runs work in a transaction or savepoint, and returns its result. Work can run again. */
-  change<T>(work: (unit: UnitOfWork<Storage>) => Promise<T>): Promise<T>
+  /** Runs work in a transaction or savepoint, and returns its result. Work can run again. A savepoint is as the transaction around it. */
+  change<T>(work: (unit: UnitOfWork<Storage>) => Promise<T>, options?: TransactionOptions): Promise<T>
   /**
    * Runs a change of what `key` names, and returns its result. Outside transactions, changes with the same key run one after the other, and
    * those that wait share a transaction. Inside one, runs `alone` at once.
@@ -125,6 +125,8 @@ export async function insertInOrder(storage: Storage, batches: readonly Batch[])
 export interface RecordedChange {
   readonly build: BuildEvent
   readonly generation: number
+  /** How its transaction runs, if it has its own. */
+  readonly options?: TransactionOptions | undefined
 }
 
 /** The catalog as this process read it last. */
@@ -185,8 +187,8 @@ class OperationUnit implements RecordedUnit {
     this.isRecorded = true
   }
 
-  async change<T>(work: (unit: UnitOfWork<Storage>) => Promise<T>): Promise<T> {
-    const result = await this.#recording.change((inner) => work(unitWithin(inner)), this.#firstChange())
+  async change<T>(work: (unit: UnitOfWork<Storage>) => Promise<T>, options?: TransactionOptions): Promise<T> {
+    const result = await this.#recording.change((inner) => work(unitWithin(inner)), this.#firstChange(options))
     this.isRecorded = true
     return result
   }
@@ -213,9 +215,9 @@ class OperationUnit implements RecordedUnit {
   }
 
   /** Returns what is stored with a change. Throws `internal` for a second one. */
-  #firstChange(): RecordedChange {
+  #firstChange(options?: TransactionOptions): RecordedChange {
     if (this.isRecorded)
       throw new VaultError('internal', 'An operation changed storage twice. This is a defect; please report it.')
-    return { build: this.#build, generation: this.#generation }
+    return { build: this.#build, generation: this.#generation, options }
   }
 }

@@ -2,7 +2,7 @@
 import { CATALOG_MOVED } from '../barrier/barrier.ts'
 import type { CatalogFence } from '../catalog/catalog-fence.ts'
 import type { Clock } from '../ports/clock.ts'
-import type { Storage, StorageHandle } from '../ports/storage.ts'
+import type { Storage, StorageHandle, TransactionOptions } from '../ports/storage.ts'
 import type { EventLoopTurns } from './group-commit.ts'
 import type { GroupedInsert } from './merge-inserts.ts'
 import { groupInserts, mergeBatches, oldestGeneration } from './merge-inserts.ts'
@@ -79,8 +79,8 @@ class UnrecordedUnit implements RecordedUnit {
     return changeIn(this.storage, this.#catalog, generation, (inner) => insertInOrder(inner, batches))
   }
 
-  change<T>(work: (unit: UnitOfWork<Storage>) => Promise<T>): Promise<T> {
-    const changed = changeIn(this.storage, this.#catalog, this.#generation, (inner) => work(unitWithin(inner)))
+  change<T>(work: (unit: UnitOfWork<Storage>) => Promise<T>, options?: TransactionOptions): Promise<T> {
+    const changed = changeIn(this.storage, this.#catalog, this.#generation, (inner) => work(unitWithin(inner)), options)
     return noted(this.#outside?.onCommit, changed, () => 1)
   }
 
@@ -96,10 +96,16 @@ class UnrecordedUnit implements RecordedUnit {
  * the catalog waits for writers, so a look after the change is enough. Inside a transaction each call is a savepoint: a change that
  * fails and is caught rolls back alone.
  */
-function changeIn<T>(storage: Storage, catalog: Catalog, generation: number, work: (storage: Storage) => Promise<T>): Promise<T> {
+function changeIn<T>(
+  storage: Storage,
+  catalog: Catalog,
+  generation: number,
+  work: (storage: Storage) => Promise<T>,
+  options?: TransactionOptions,
+): Promise<T> {
   return storage.transaction(async (inner) => {
     const result = await work(inner)
     if (!(await catalog.isCurrent(inner, generation))) throw CATALOG_MOVED
     return result
-  })
+  }, options)
 }
