@@ -15,6 +15,8 @@ import type { Law } from './law.ts'
 /** Batches of one case, on a vault of its own. */
 const BATCHES = 6
 const MAX_ITEMS = 24
+/** Inserts of a long batch, which is prepared before its transaction begins. */
+const LONG = 64
 /** Few, so that values meet. */
 const EMAILS = Array.from({ length: 14 }, (_, index) => `p${index}@acme.example`)
 const REGIONS = ['north', 'north', 'north', 'east', 'south', null] as const
@@ -82,7 +84,7 @@ export async function checkBatches(place: Place, random: SeededRandom, run: RunB
   const removed: string[] = []
   for (let number = 0; number < BATCHES; number++) {
     const known = [...records.keys(), ...removed.slice(-3), UNKNOWN_ID]
-    const items = random.chance(0.3) ? crossingItems(random, records) : itemsFor(random, known)
+    const items = drawItems(random, records, known)
     const continueOnError = random.chance(0.5)
     const expected = runModel(records, items, continueOnError)
     const before = new Set((await eventsOf(vault)).map(({ changeID }) => changeID))
@@ -128,6 +130,35 @@ function itemsFor(random: SeededRandom, ids: readonly string[]): ModelItem[] {
     items.push(random.chance(0.3) ? withReference(random, own, isClean ? items : [...items, own]) : own)
   }
   return items
+}
+
+/** The items of one batch: random ones, a few that cross, or many, of which each can succeed. */
+function drawItems(random: SeededRandom, records: Records, known: readonly string[]): ModelItem[] {
+  const kind = random.below(10)
+  if (kind < 2) return longItems(random, records)
+  return kind < 5 ? crossingItems(random, records) : itemsFor(random, known)
+}
+
+/** A long batch that names each record once: inserts beside changes and reads of records, or beside upserts. */
+function longItems(random: SeededRandom, records: Records): ModelItem[] {
+  const inserts = Array.from({ length: LONG }, (_, index): ModelItem => {
+    const fields = { ...fieldsFor(random), region: 'north', email: `${random.below(1e9)}.${index}@long.example` }
+    return { method: 'POST', tableName: 'people', fields }
+  })
+  const reached = random.sample(
+    [...records].filter(([, { region }]) => region === 'north'),
+    random.below(8),
+  )
+  const tokenization = random.chance(0.5)
+  const beside = random.chance(0.5)
+    ? reached.map(([, { email }]): ModelItem => {
+        return { method: 'POST', tableName: 'people', fields: { region: 'north', email }, upsert: 'email', tokenization }
+      })
+    : reached.map(([ID, { table: tableName }]): ModelItem => {
+        const method = random.pick(['PUT', 'GET', 'DELETE'] as const)
+        return { method, tableName, ID, ...(method === 'PUT' ? { fields: { grade: random.below(9) } } : {}) }
+      })
+  return random.shuffle([...inserts, ...beside])
 }
 
 /** The item, for the record of one of these items in place of its own: if they are not its own, of an earlier one that leaves a record. */

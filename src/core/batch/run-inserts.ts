@@ -1,6 +1,6 @@
 /** Runs a batch of nothing but inserts of one kind as one insert: its rows and its event are handed to the storage together. */
 import { SUCCESS } from '../audit/outcome.ts'
-import { isRefusal, mayBeStored } from '../errors.ts'
+import { isRefusal } from '../errors.ts'
 import type { OperationContext } from '../execution/context.ts'
 import type { Storage, StorageReads } from '../ports/storage.ts'
 import type { Batch, TurnChange, UnitOfWork } from '../unit-of-work/unit-of-work.ts'
@@ -75,8 +75,8 @@ class NotingUnit implements UnitOfWork {
       this.hasStored = true
       return result
     } catch (error) {
-      // Of what may be stored, the event of the failure says so.
-      if (!mayBeStored(error)) clearEnded(this.#ended)
+      // A refused batch runs again. Of any other failure, the event says that the items were rolled back, or may be stored.
+      if (isRefusal(error)) clearEnded(this.#ended)
       throw error
     }
   }

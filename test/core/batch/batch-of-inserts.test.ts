@@ -1,6 +1,6 @@
 /** Batches of nothing but inserts of one kind, whose rows and event are handed to the storage together. */
 import { expect, test } from 'vitest'
-import { NOT_RUN } from '../../../src/core/audit/outcome.ts'
+import { NOT_RUN, ROLLED_BACK } from '../../../src/core/audit/outcome.ts'
 import { VaultError } from '../../../src/index.ts'
 import { eventsOf, openClients } from '../../support/audit/audited-clients.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
@@ -82,6 +82,25 @@ onEachStorage('a batch of inserts', (engine) => {
     expect(failed?.nested).toHaveLength(1)
     expect(failed?.nested?.[0]).toMatchObject({ items: 3 })
     expect(failed?.nested?.[0]?.code).not.toBe(200)
+  })
+
+  test('whose event cannot be stored is rolled back, and its event names the rows that were', async () => {
+    const faulty = faultyStorage(engine.fresh().open())
+    const vault = await openClients(faulty.storage)
+    const session = vault.as(OWNER)
+    await session.batch([post('first@acme.example')])
+    let isFull = true
+    faulty.fail(({ method, table }) => {
+      if (method !== 'insert' || table !== 'audit_events' || !isFull) return undefined
+      isFull = false
+      return new VaultError('storage_full', 'The disk is full.')
+    })
+    await expect(session.batch(addresses(3).map(post))).rejects.toMatchObject({ code: 'storage_full' })
+    faulty.mend()
+    expect((await session.get('clients')).records).toHaveLength(1)
+    const [, failed] = await eventsOf(vault)
+    const rows = { table: 'clients', runs: [[expect.any(Number), 3]] }
+    expect(failed?.nested).toMatchObject([{ message: ROLLED_BACK.message, items: 3, rows }])
   })
 
   test('fails on a read that comes before its rows without having run', async () => {
