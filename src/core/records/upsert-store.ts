@@ -5,7 +5,7 @@ import { keyOfCell } from '../barrier/lookup.ts'
 import type { StoredRecord } from '../barrier/mint-tokens.ts'
 import type { RecordIndex, Values } from '../barrier/parse-record.ts'
 import { encodeRecordIds } from '../barrier/record-ids.ts'
-import { type Fault, fault, isRefusal, isVaultError, words } from '../errors.ts'
+import { type Fault, fault, isVaultError, words } from '../errors.ts'
 import type { Cell, Row, StorageReads } from '../ports/storage.ts'
 import type { RowWithAccess } from '../row-access/evaluate-access.ts'
 import { valuesInSlices } from '../row-access/values-in-slices.ts'
@@ -126,9 +126,9 @@ async function inOrder<T>(unit: UnitOfWork, parts: readonly ChangePart<T>[], las
   return results
 }
 
-/** The next attempt is in a transaction, in order. So is that of a refusal: a changed record can free what a new one needs. */
+/** The next attempt is in a transaction, in order. So is one that found no token: a changed record can free it. */
 function staleIfInOrder(error: unknown): never {
-  throw error === PREPARED_TOO_EARLY || isRefusal(error) ? STALE : error
+  throw error === PREPARED_TOO_EARLY || isVaultError(error, 'tokens_exhausted') ? STALE : error
 }
 
 /** Runs one attempt of an upsert with the rows that it found. */
