@@ -292,20 +292,20 @@ async function upsertAll(context: OperationContext, key: Column, parsed: ParsedR
   const policy = retryRecords(table, context.scheduler)
   const attempts = () => {
     const attempt = unlessLastConflict()
-    return async (within: UnitOfWork) => {
+    return async (within: UnitOfWork, isPrepared = false) => {
       const found = await findExisting(within.storage, context, request)
       const existing = checkUpserts(context, access, { ...request, found })
-      return attempt(found, () => storeUpserts(within, context, { ...request, existing }))
+      return attempt(found, () => storeUpserts(within, context, { ...request, existing, isPrepared }))
     }
   }
   const shared = (within: UnitOfWork<Storage>) => {
     const attemptOn = attempts()
-    return retry(policy, () => within.change(attemptOn))
+    return retry(policy, () => within.change((inner) => attemptOn(inner)))
   }
   // Records are looked up and sealed before the transaction begins. If that was too early, inside of it.
   const alone = () => {
     const attemptOn = attempts()
-    return retry(policy, (attempt) => (attempt === 1 ? attemptOn(unit) : unit.change(attemptOn)))
+    return retry(policy, (attempt) => (attempt === 1 ? attemptOn(unit, true) : unit.change((inner) => attemptOn(inner))))
   }
   const [cell, ...others] = byCell.keys()
   const stored = await (others.length > 0

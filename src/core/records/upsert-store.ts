@@ -10,7 +10,7 @@ import type { Cell, Row, StorageReads } from '../ports/storage.ts'
 import type { RowWithAccess } from '../row-access/evaluate-access.ts'
 import { valuesInSlices } from '../row-access/values-in-slices.ts'
 import type { Column, Table } from '../schema/layout.ts'
-import { changeTogether, PREPARED_TOO_EARLY } from '../unit-of-work/changes-together.ts'
+import { type ChangePart, changeTogether, PREPARED_TOO_EARLY } from '../unit-of-work/changes-together.ts'
 import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import { at, required } from '../util/at.ts'
 import { mintInputOf, mintInTurns, type NewRecords, STALE, storeChanges, storeNew } from './record-store.ts'
@@ -31,6 +31,12 @@ export interface UpsertRequest {
   readonly key: Column
   readonly records: readonly UpsertRecord[]
   readonly tokenization: boolean
+}
+
+/** What was found of the records of a request, and how they are stored. */
+interface FoundRecords {
+  readonly existing: readonly (RowWithAccess | undefined)[]
+  readonly isPrepared: boolean
 }
 
 /** Records to look up by their keys. */
@@ -78,12 +84,14 @@ function takenByOther(
 
 /**
  * One attempt: changes existing records, and then inserts the new ones, as one change. `existing` holds the row of each record and
- * the caller's access to it, undefined for new records. Throws STALE if another caller wrote one of them first. Adds the written rows to the event.
+ * the caller's access to it, undefined for new records. `isPrepared`: all is sealed before anything is stored; else the unit is a transaction,
+ * in which new records meet what the changed ones stored and freed. Throws STALE if another caller wrote one of them first, or if what is
+ * prepared is to be stored in order. Adds the written rows to the event.
  */
 export async function storeUpserts(
   unit: UnitOfWork,
   context: WritingContext,
-  { existing, ...request }: UpsertRequest & { readonly existing: readonly (RowWithAccess | undefined)[] },
+  { existing, isPrepared, ...request }: UpsertRequest & FoundRecords,
 ): Promise<readonly StoredRecord[]> {
   const { table, records } = request
   const positions = records.map((_, position) => position)
@@ -102,18 +110,25 @@ export async function storeUpserts(
     return { ...context, event: { setWrittenRows } }
   }
   const parts = [changes, inserts].map((part, index) => (on: UnitOfWork) => part(on, noting(index)))
-  const lists = await changeTogether(unit, parts, () => context.event.setWrittenRows(table, written.flat())).catch(
-    staleIfTooEarly,
-  )
+  const note = (): void => context.event.setWrittenRows(table, written.flat())
+  const lists = await (isPrepared ? changeTogether(unit, parts, note).catch(staleIfInOrder) : inOrder(unit, parts, note))
   const stored: StoredRecord[] = []
   for (const [part, chosen] of [changed, fresh].entries())
     for (const [index, position] of chosen.entries()) stored[position] = at(at(lists, part), index)
   return stored
 }
 
-/** The next attempt is in a transaction, or in one in which nothing was prepared too early. */
-function staleIfTooEarly(error: unknown): never {
-  throw error === PREPARED_TOO_EARLY ? STALE : error
+/** Runs parts in a transaction, each with what those before it stored. */
+async function inOrder<T>(unit: UnitOfWork, parts: readonly ChangePart<T>[], lastly: () => void): Promise<T[]> {
+  const results: T[] = []
+  for (const part of parts) results.push(await part(unit))
+  lastly()
+  return results
+}
+
+/** The next attempt is in a transaction, in order. So is one that found no token: a changed record can free it. */
+function staleIfInOrder(error: unknown): never {
+  throw error === PREPARED_TOO_EARLY || isVaultError(error, 'tokens_exhausted') ? STALE : error
 }
 
 /** Runs one attempt of an upsert with the rows that it found. */

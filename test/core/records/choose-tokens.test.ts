@@ -7,7 +7,7 @@ import type { SchemaDefinition } from '../../../src/core/schema/column.ts'
 import { TOKENS } from '../../../src/core/schema/system-tables.ts'
 import { column } from '../../../src/index.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
-import type { LooseVault } from '../../support/vaults/open-untyped.ts'
+import type { LooseRecord, LooseVault } from '../../support/vaults/open-untyped.ts'
 import { asLoose, insertOne, openLoose, valuesOf } from '../../support/vaults/open-untyped.ts'
 import { OWNER } from '../../support/vaults/test-vault.ts'
 
@@ -21,6 +21,14 @@ const TABLES: SchemaDefinition = {
       token: { kind: 'deterministicFormatPreserving', format: { pattern: '\\d{6}' } },
       redaction: 'PLAIN_TEXT',
     }),
+  },
+}
+
+/** The same format beside a key to upsert by. */
+const KEYED: SchemaDefinition = {
+  codes: {
+    key: column.string({ unique: true, redaction: 'PLAIN_TEXT' }),
+    code: column.string({ token: { kind: 'formatPreserving', format: { pattern: '\\d{6}' } }, redaction: 'PLAIN_TEXT' }),
   },
 }
 
@@ -103,6 +111,31 @@ onEachStorage('drawing tokens', (engine) => {
     const tokens = stored.records.map(({ tokens: { code } }) => code)
     expect(new Set(tokens).size).toBe(3)
     expect(await valuesOf(session, tokens)).toEqual(['999999', '999998', '999997'])
+  })
+
+  it('never draws the same token for a changed and a new record of an upsert', async () => {
+    const rigged = rig()
+    const { session } = await open(rigged, KEYED)
+    await session.insert('codes', [{ fields: { key: 'old' } }])
+    rigged.zeros = Number.POSITIVE_INFINITY
+    const records = ['old', 'new'].map((key) => ({ fields: { key, code: `99999${key.length}` } }))
+    const stored = await session.insert('codes', records, { upsert: 'key', tokenization: true })
+    expect(stored.records.map(({ tokens: { code } }) => code)).toEqual(['000000', '000001'])
+  })
+
+  it('draws for a new record the last token, which a changed record of the same upsert frees', async () => {
+    const rigged = rig()
+    const loose = await open(rigged, KEYED)
+    await fillFormat(loose, 12_000, 7)
+    rigged.zeros = Number.POSITIVE_INFINITY
+    const upsert = (records: readonly LooseRecord[]) =>
+      loose.session.insert('codes', records, { upsert: 'key', tokenization: true })
+    expect((await upsert([{ fields: { key: 'old', code: '999999' } }])).records[0]?.tokens.code).toBe('000007')
+    const fresh = { fields: { key: 'new', code: '999998' } }
+    await expect(upsert([fresh])).rejects.toMatchObject({ code: 'tokens_exhausted' })
+    const stored = await upsert([{ fields: { key: 'old', code: null } }, fresh])
+    expect(stored.records.map(({ tokens: { code } }) => code)).toEqual([undefined, '000007'])
+    expect(await valuesOf(loose.session, ['000007'])).toEqual(['999998'])
   })
 
   it('does not draw a token supplied by another record of the request', async () => {
