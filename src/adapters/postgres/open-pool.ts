@@ -41,8 +41,8 @@ export function openPool(connectionString: string, { maxConnections, timeouts, o
     made.on('error', ignore)
     made.on('connect', (client) => {
       clients.add(client)
-      // Not awaited: it is the first in the pipeline. If it fails, so does the connection.
-      if (ownsSessions) client.query(settingStatements(timeouts, 'session')).catch(ignore)
+      // Not awaited: it is the first in the pipeline. A session without its limits is not used.
+      if (ownsSessions) client.query(settingStatements(timeouts, 'session')).catch(() => client.connection?.stream?.destroy())
     })
     made.on('remove', (client) => void clients.delete(client))
     return made

@@ -34,11 +34,8 @@ export interface PoolContext {
   onCommit(root: object): void
 }
 
-/**
- * The text that begins a transaction. The default isolation of the role or the database does not apply to it. It cannot fail: the first queries are sent
- * with it, and without a transaction each would commit by itself. So what a standby refuses, to be READ WRITE, comes after it, or is a setting of the session.
- */
-export const BEGIN = 'begin isolation level read committed'
+/** The text that begins a transaction. Defaults of the role or the database apply to neither its isolation nor its access. */
+export const BEGIN = 'begin isolation level read committed read write'
 
 export function createPoolExecutor(context: PoolContext): Executor {
   return {
@@ -116,72 +113,92 @@ interface PoolTransaction {
   rollback(): Promise<void>
 }
 
-interface Begun {
-  readonly held: HeldClient
-  readonly begin: Promise<unknown>
+/** The start of a transaction. All who wait for one of these promises go on in the order in which they began to wait. */
+interface Beginning {
+  readonly held: Promise<HeldClient>
+  /** The connection, as soon as BEGIN is sent. */
+  readonly sent: Promise<Connection>
+  /** The connection, when BEGIN has succeeded. */
+  readonly begun: Promise<Connection>
 }
 
 /**
  * A transaction that takes its client with the first query, so that work may think before it holds a connection. Its
  * connection refuses all queries from COMMIT or ROLLBACK on: the client may serve another transaction by then.
+ *
+ * BEGIN can fail: it is cancelled, it takes longer than `statement_timeout`, or the server is a standby. Then there is no transaction, and each query would
+ * commit by itself. So only queries that store nothing are sent with it. From the first other one on, all wait for its answer.
  */
 function createPoolTransaction({ pool, timeouts, begin: text }: PoolContext): PoolTransaction {
-  let begun: Promise<Begun> | undefined
+  let beginning: Beginning | undefined
   let open: Connection | undefined
+  let mustWait = false
   let ended = false
   let refusal: unknown
 
-  async function begin(): Promise<Begun> {
-    const held = await takeClient(pool, timeouts)
-    // Not awaited: the first query is sent right after it, and COMMIT waits for its result.
-    const begin = held.connection.send({ text, parameters: [] }).catch((error: unknown) => {
-      refusal = beginError(error)
-      throw refusal
+  function begin(): Beginning {
+    const held = takeClient(pool, timeouts)
+    const answers = held.then(({ connection }) => {
+      const answer = connection.send({ text, parameters: [] }).catch((error: unknown) => {
+        mustWait = true
+        refusal = beginError(error)
+        throw refusal
+      })
+      answer.catch(ignore)
+      return { connection, answer }
     })
-    begin.catch(ignore)
-    return { held, begin }
+    const sent = answers.then(({ connection }) => connection)
+    const begun = answers.then(({ connection, answer }) => answer.then(() => connection))
+    sent.catch(ignore)
+    // The first to wait: what is sent from now on comes after all that waits already.
+    begun.then((connection) => {
+      open = connection
+    }, ignore)
+    return { held, sent, begun }
   }
 
-  /** The connection is set only after the queries that wait for it have gone first, so that all keep their order. */
-  function beginOnce(): Promise<Begun> {
-    if (begun !== undefined) return begun
-    begun = begin()
-    begun.then(({ held }) => {
-      open = held.connection
-    }, ignore)
-    return begun
+  /** Not an async function: all who wait must wait for the same promise, to keep their order. */
+  function connectionFor(query: PreparedQuery): Promise<Connection> {
+    beginning ??= begin()
+    mustWait ||= !storesNothing(query)
+    return mustWait ? beginning.begun : beginning.sent
   }
 
   return {
     connection: {
       async send(query) {
         if (ended) throw endedError()
-        const connection = open ?? (await beginOnce()).held.connection
+        const connection = open ?? (await connectionFor(query))
         try {
           return await connection.send(query)
         } catch (error) {
-          // The server answers what comes after a refusal of a standby with a code that says only that something failed.
-          const state = sqlState(error)
-          if (state === '25006') refusal ??= error
-          throw state === '25P02' ? (refusal ?? error) : error
+          // Of a query that was sent with a text that failed after BEGIN, the server says only that something failed.
+          throw sqlState(error) === '25P02' ? (refusal ?? error) : error
         }
       },
     },
     async commit() {
       ended = true
-      if (begun === undefined) return
-      await commitTransaction(await begun)
+      if (beginning !== undefined) await commitTransaction(beginning)
     },
     async rollback() {
       ended = true
-      const taken = await begun?.catch(ignore)
-      if (taken !== undefined) await rollBack(taken)
+      if (beginning === undefined) return
+      // Queries that wait for BEGIN go first.
+      await beginning.begun.catch(ignore)
+      const held = await beginning.held.catch(ignore)
+      if (held !== undefined) await rollBack(held)
     },
   }
 }
 
+/** True for queries that leave nothing behind where there is no transaction: they read, lock, or take ids, which no rollback gives back either. */
+function storesNothing({ text }: PreparedQuery): boolean {
+  return text.startsWith('select ') || text.startsWith('savepoint ')
+}
+
 /** A lost connection is closed at once. The server rolls back when it notices, and a statement would only wait for an answer. */
-async function rollBack({ held }: Begun): Promise<void> {
+async function rollBack(held: HeldClient): Promise<void> {
   if (held.isLost()) return held.release(true)
   await held.connection.send({ text: 'rollback', parameters: [] }).then(
     () => held.release(false),
@@ -189,10 +206,11 @@ async function rollBack({ held }: Begun): Promise<void> {
   )
 }
 
-async function commitTransaction({ held, begin }: Begun): Promise<void> {
+async function commitTransaction(beginning: Beginning): Promise<void> {
+  const held = await beginning.held
   let isSent = false
   try {
-    await begin
+    await beginning.begun
     isSent = !held.isLost()
     const { command } = await held.connection.send({ text: 'commit', parameters: [] })
     if (command !== 'COMMIT') throw failedTransactionError()

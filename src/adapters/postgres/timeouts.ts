@@ -1,4 +1,4 @@
-/** How long the storage waits for PostgreSQL, and the statements that set the server's part of it, and whether a session writes. */
+/** How long the storage waits for PostgreSQL, and the statements that set the server's part of it. */
 import { VaultError } from '../../core/errors.ts'
 
 /** Time limits in milliseconds, each a whole number from 1 to 2,147,483,647. */
@@ -73,16 +73,14 @@ function assertTimeout(name: string, ms: unknown): void {
   throw new VaultError('invalid_request', `timeouts.${name} must be a whole number of milliseconds from 1 to ${MAX_MS}.`)
 }
 
-/**
- * The statements that set the limits of a session, or of the transaction that is open, and let it write whatever the default of the role or the database
- * says. A standby refuses that of a transaction.
- */
+/** The statements that set the limits of a session, or of the transaction that is open. */
 export function settingStatements({ settings }: Timeouts, scope: 'session' | 'transaction'): string {
   const isLocal = scope === 'transaction'
-  const limits = settings.map(({ name, ms, isDefault }) =>
-    isDefault
-      ? `select pg_catalog.set_config('${name}', '${ms}', ${isLocal}) where pg_catalog.current_setting('${name}') = '0'`
-      : `set ${isLocal ? 'local ' : ''}${name} = ${ms}`,
-  )
-  return [isLocal ? 'set transaction read write' : 'set default_transaction_read_only = off', ...limits].join('; ')
+  return settings
+    .map(({ name, ms, isDefault }) =>
+      isDefault
+        ? `select pg_catalog.set_config('${name}', '${ms}', ${isLocal}) where pg_catalog.current_setting('${name}') = '0'`
+        : `set ${isLocal ? 'local ' : ''}${name} = ${ms}`,
+    )
+    .join('; ')
 }
