@@ -2,7 +2,7 @@
 import { SUCCESS } from '../audit/outcome.ts'
 import { isRefusal } from '../errors.ts'
 import { createYielder } from '../maintenance/yielder.ts'
-import { changeTogether, PREPARED_TOO_EARLY } from '../unit-of-work/changes-together.ts'
+import { type ChangingUnit, changeTogether, PREPARED_TOO_EARLY } from '../unit-of-work/changes-together.ts'
 import { savepointUnit, type UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import { at } from '../util/at.ts'
 import { assertNotAborted } from '../util/signal.ts'
@@ -27,8 +27,8 @@ export async function runPrepared<Value>(
   // The items were parsed in this turn.
   await context.scheduler.yield()
   let progress: 'preparing' | 'storing' | 'stored' = 'preparing'
-  const watched: UnitOfWork = {
-    ...unit,
+  const watched: ChangingUnit = {
+    storage: unit.storage,
     async change(work) {
       progress = 'storing'
       const result = await unit.change(work)

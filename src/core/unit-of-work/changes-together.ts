@@ -5,6 +5,9 @@ import type { UnitOfWork } from './unit-of-work.ts'
 /** A part of a change: it reads, seals and then changes the unit that it is given, once. */
 export type ChangePart<T> = (unit: UnitOfWork) => Promise<T>
 
+/** What changes together need of the unit that they change. */
+export type ChangingUnit = Pick<UnitOfWork, 'storage' | 'change'>
+
 /**
  * Thrown if a part wants to store again, because what it prepared cannot be stored any more, or if it stores nothing, because of what it read.
  * Nothing is stored then: the whole is to run again, in a transaction.
@@ -15,7 +18,7 @@ export const PREPARED_TOO_EARLY = new Error('what was prepared before the transa
  * Prepares the parts one after the other, stores what they prepared in one change of the unit, in order, and returns their results. A part goes
  * on when all is stored. `lastly` runs at the end of the change, which can run again. Throws the error of a part, with nothing stored.
  */
-export async function changeTogether<T>(unit: UnitOfWork, parts: readonly ChangePart<T>[], lastly: () => void): Promise<T[]> {
+export async function changeTogether<T>(unit: ChangingUnit, parts: readonly ChangePart<T>[], lastly: () => void): Promise<T[]> {
   const prepared: PreparedPart<T>[] = []
   try {
     for (const part of parts) {
@@ -56,7 +59,7 @@ class PreparedPart<T> {
   #waiting: Waiting | undefined
   #isOver = false
 
-  constructor(unit: UnitOfWork, part: ChangePart<T>) {
+  constructor(unit: ChangingUnit, part: ChangePart<T>) {
     let waits: () => void = ignore
     const isWaiting = new Promise<void>((resolve) => {
       waits = resolve
