@@ -1,12 +1,11 @@
 /** Runs a batch of nothing but inserts of one kind as one insert: its rows and its event are handed to the storage together. */
-import { SUCCESS } from '../audit/outcome.ts'
 import { isRefusal } from '../errors.ts'
 import type { OperationContext } from '../execution/context.ts'
-import type { Storage, StorageReads } from '../ports/storage.ts'
+import type { Storage, StorageReads, TransactionOptions } from '../ports/storage.ts'
 import type { Batch, TurnChange, UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import { at } from '../util/at.ts'
 import type { Step } from './batch-step.ts'
-import { clearEnded, type Ended } from './run-steps.ts'
+import { clearEnded, type Ended, noteSuccess } from './run-steps.ts'
 
 /** True for inserts that run as one. They name no record, so none depends on another. */
 export function areInsertsOfOneKind(steps: readonly Step<unknown>[]): boolean {
@@ -56,8 +55,8 @@ class NotingUnit implements UnitOfWork {
     return this.#handOver(() => this.#unit.insert(batches))
   }
 
-  change<T>(work: (unit: UnitOfWork<Storage>) => Promise<T>): Promise<T> {
-    return this.#handOver(() => this.#unit.change(work))
+  change<T>(work: (unit: UnitOfWork<Storage>) => Promise<T>, options?: TransactionOptions): Promise<T> {
+    return this.#handOver(() => this.#unit.change(work, options))
   }
 
   changeInTurn<T>(key: string, { alone, shared }: TurnChange<T>): Promise<T> {
@@ -65,11 +64,7 @@ class NotingUnit implements UnitOfWork {
   }
 
   async #handOver<T>(store: () => Promise<T>): Promise<T> {
-    clearEnded(this.#ended)
-    for (const { event } of this.#steps) {
-      this.#ended.outcomes.push(SUCCESS)
-      this.#ended.events.push(event)
-    }
+    noteSuccess(this.#ended, this.#steps)
     try {
       const result = await store()
       this.hasStored = true

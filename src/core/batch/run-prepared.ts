@@ -1,5 +1,4 @@
 /** Runs a long batch with its groups prepared before the transaction begins, so that only storing is left to it. Source: docs/decisions/0082. */
-import { SUCCESS } from '../audit/outcome.ts'
 import { isRefusal } from '../errors.ts'
 import { createYielder } from '../maintenance/yielder.ts'
 import { type ChangingUnit, changeTogether, PREPARED_TOO_EARLY } from '../unit-of-work/changes-together.ts'
@@ -8,7 +7,7 @@ import { at } from '../util/at.ts'
 import { assertNotAborted } from '../util/signal.ts'
 import type { Step } from './batch-step.ts'
 import { groupsOf, partsOf } from './group-steps.ts'
-import { clearEnded, type Running } from './run-steps.ts'
+import { noteSuccess, type Running } from './run-steps.ts'
 
 /** Items from which on a batch is prepared. A shorter one holds the writer for a moment in any case. */
 const MIN_STEPS = 64
@@ -47,15 +46,8 @@ export async function runPrepared<Value>(
     if (runner.method !== 'GET') return runner.runAll({ ...context, unit: on }, group)
     return on.change(({ storage }) => runner.runAll({ ...context, unit: savepointUnit(storage) }, group))
   })
-  const end = (): void => {
-    clearEnded(ended)
-    for (const { event } of steps) {
-      ended.outcomes.push(SUCCESS)
-      ended.events.push(event)
-    }
-  }
   try {
-    const values = await changeTogether(watched, parts, end)
+    const values = await changeTogether(watched, parts, () => noteSuccess(ended, steps))
     for (const [index, positions] of groups.entries())
       for (const [k, position] of positions.entries()) ended.responses[position] = { ok: true, value: at(at(values, index), k) }
     return true

@@ -29,6 +29,15 @@ export function clearEnded(ended: Ended<unknown>): void {
   for (const list of Object.values(ended)) list.length = 0
 }
 
+/** Notes that all steps have succeeded, in place of how they ended before. Their responses are still to come. */
+export function noteSuccess(ended: Ended<unknown>, steps: readonly Step<unknown>[]): void {
+  clearEnded(ended)
+  for (const { event } of steps) {
+    ended.outcomes.push(SUCCESS)
+    ended.events.push(event)
+  }
+}
+
 /** A running batch. */
 export interface Running<Value> {
   readonly context: OperationContext

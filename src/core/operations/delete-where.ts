@@ -9,8 +9,8 @@ import { removeFilesOfDeleted } from '../file-store/remove-files.ts'
 import type { Row, Storage } from '../ports/storage.ts'
 import { deleteRows, retryRecords, STALE } from '../records/record-store.ts'
 import type { Table } from '../schema/layout.ts'
+import { retryInTransaction } from '../unit-of-work/retry-in-transaction.ts'
 import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
-import { retry } from '../util/retry.ts'
 
 /** Input of a deletion by the value of a column. */
 export interface DeleteWhereInput {
@@ -39,12 +39,9 @@ export const deleteWhere: Operation<DeleteWhereInput, DeleteWhereRequest, { ids:
     return { table, lookup: parseWhere(context, where) }
   },
   async execute(context, { table, lookup }) {
-    const { unit } = context
     // Records are found and opened before the transaction begins. If that was too early, inside of it.
     const deleteOn = (within: UnitOfWork) => deleteFound(within, context, { table, lookup })
-    const ids = await retry(retryRecords(table, context.scheduler), (attempt) =>
-      attempt === 1 ? deleteOn(unit) : unit.change(deleteOn),
-    )
+    const ids = await retryInTransaction(context.unit, retryRecords(table, context.scheduler), deleteOn)
     await removeFilesOfDeleted(context, [table])
     return { ids }
   },

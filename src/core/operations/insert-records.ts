@@ -34,6 +34,7 @@ import type { WritingContext } from '../records/writing-context.ts'
 import type { RowWithAccess } from '../row-access/evaluate-access.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { abortableUnit } from '../unit-of-work/abortable-unit.ts'
+import { retryInTransaction } from '../unit-of-work/retry-in-transaction.ts'
 import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import { at, required } from '../util/at.ts'
 import { readInput } from '../util/boundary.ts'
@@ -265,12 +266,10 @@ async function insertUntaken(
   const { table } = access
   checkAllNew(context, access, records)
   const request = { table, records, supplied, indexes: [...records.keys()], tokenization }
-  const { unit } = context
   // Most records are new, so they are looked up and sealed before the transaction begins. If that was too early, inside of it.
   const attemptOn = (within: UnitOfWork) => storeUntaken(within, context, request)
-  const { positions, records: stored } = await retry(retryRecords(table, context.scheduler), (attempt) =>
-    attempt === 1 ? attemptOn(unit) : unit.change(attemptOn),
-  )
+  const policy = retryRecords(table, context.scheduler)
+  const { positions, records: stored } = await retryInTransaction(context.unit, policy, attemptOn)
   const results: InsertedRecord[] = records.map(() => ({ ignored: true }))
   for (const [index, position] of positions.entries()) results[position] = at(stored, index)
   return results
@@ -300,13 +299,10 @@ async function upsertAll(context: OperationContext, key: Column, parsed: ParsedR
   }
   const shared = (within: UnitOfWork<Storage>) => {
     const attemptOn = attempts()
-    return retry(policy, () => within.change((inner) => attemptOn(inner)))
+    return retry(policy, () => within.change(attemptOn))
   }
   // Records are looked up and sealed before the transaction begins. If that was too early, inside of it.
-  const alone = () => {
-    const attemptOn = attempts()
-    return retry(policy, (attempt) => (attempt === 1 ? attemptOn(unit, true) : unit.change((inner) => attemptOn(inner))))
-  }
+  const alone = () => retryInTransaction(unit, policy, attempts())
   const [cell, ...others] = byCell.keys()
   const stored = await (others.length > 0
     ? alone()

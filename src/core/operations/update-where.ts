@@ -7,10 +7,10 @@ import type { Operation } from '../execution/operation.ts'
 import type { UpdatedRecord } from '../records/change-store.ts'
 import { overwrite, parseChanges, retryUpdate, updatedRecords } from '../records/change-store.ts'
 import type { Table } from '../schema/layout.ts'
+import { retryInTransaction } from '../unit-of-work/retry-in-transaction.ts'
 import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import { at } from '../util/at.ts'
 import { readInput } from '../util/boundary.ts'
-import { retry } from '../util/retry.ts'
 
 /** The records to update, and the values to write over each. */
 export interface WhereChange extends Where {
@@ -79,7 +79,6 @@ export const updateWhere: Operation<UpdateWhereInput, UpdateWhereRequest, { reco
       })
       return updatedRecords(context, table, { ...overwritten, changes, tokenization })
     }
-    const { unit } = context
-    return { records: await retry(retryUpdate(table, context), (attempt) => (attempt === 1 ? write(unit) : unit.change(write))) }
+    return { records: await retryInTransaction(context.unit, retryUpdate(table, context), write) }
   },
 }

@@ -11,6 +11,7 @@ import type { Scheduler } from '../ports/scheduler.ts'
 import type { Row } from '../ports/storage.ts'
 import type { CheckedOverwrites, Overwrite } from '../row-access/overwrite.ts'
 import type { Table } from '../schema/layout.ts'
+import { retryInTransaction } from '../unit-of-work/retry-in-transaction.ts'
 import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import { at } from '../util/at.ts'
 import { type RetryPolicy, retry, retryStale } from '../util/retry.ts'
@@ -153,7 +154,7 @@ export function changeRecords(context: ChangingContext, { ids, changes, ...check
     return overwrite(inner, context, { ...checks, changes, rows })
   }
   // Values are sealed before the transaction begins. If that was too early, the records are read inside of it.
-  const alone = () => retry(policy, (attempt) => (attempt === 1 ? write(unit) : unit.change(write)))
+  const alone = () => retryInTransaction(unit, policy, write)
   const [row] = rowIds
   if (row === undefined || rowIds.length > 1) return alone()
   return unit.changeInTurn(`${table.physical.name} ${row}`, { alone, shared: (shared) => retry(policy, () => write(shared)) })
