@@ -1,8 +1,10 @@
 /** AES-256 over whole blocks: the one primitive of everything keyed here. */
 import { createCipheriv } from 'node:crypto'
 import { at } from '../../core/util/at.ts'
-import { secretBytes } from './secret-bytes.ts'
+import { secretBytes, wipe } from './secret-bytes.ts'
 import { getWasm, REGION } from './wasm.ts'
+
+const BLOCK = 16
 
 /** Encrypts each 16-byte block of its input by itself. One cipher object serves all calls, because creating one is slow. */
 export interface BlockCipher {
@@ -20,6 +22,51 @@ export function createBlockCipher(key: Uint8Array): BlockCipher {
     // The end of the stream frees the context of OpenSSL, which overwrites its round keys.
     close: () => void cipher.final(),
   }
+}
+
+/**
+ * Number of blocks that the module encrypts in the time of one call of the platform's cipher: 1.5 us, of which most is making and freeing the
+ * memory of what it returns.
+ */
+export const MODULE_BLOCKS = 32
+
+/** Encrypts each 16-byte block of its input by itself, in place: a few in the module, more with the platform's cipher. */
+export interface InPlaceCipher {
+  encrypt(blocks: Uint8Array): void
+  /** Wipes the key. Later calls throw. */
+  close(): void
+}
+
+/** Returns a cipher for a key of 32 bytes, which are not kept. */
+export function createInPlaceCipher(key: Uint8Array): InPlaceCipher {
+  const cipher = createBlockCipher(key)
+  const schedule = expandKey(key)
+  let isClosed = false
+  return {
+    encrypt(blocks) {
+      if (blocks.length <= MODULE_BLOCKS * BLOCK && !isClosed) encryptFew(schedule, blocks)
+      else {
+        const encrypted = cipher.update(blocks)
+        blocks.set(encrypted)
+        wipe(encrypted)
+      }
+    },
+    close() {
+      isClosed = true
+      cipher.close()
+      wipe(schedule)
+    },
+  }
+}
+
+function encryptFew(schedule: Uint8Array, blocks: Uint8Array): void {
+  const { calls, memory } = getWasm()
+  memory.set(schedule, REGION.schedule)
+  memory.set(blocks, REGION.blocks)
+  calls.encryptBlocks(REGION.schedule, REGION.blocks, blocks.length / BLOCK)
+  memory.copy(blocks, 0, REGION.blocks, REGION.blocks + blocks.length)
+  calls.wipe(REGION.schedule, schedule.length)
+  calls.wipe(REGION.blocks, blocks.length)
 }
 
 /** Length of the round keys of AES-256 in the format of the module, in bytes. */

@@ -4,15 +4,13 @@ import { DIGEST_BYTES } from '../../core/ports/keys.ts'
 import { at } from '../../core/util/at.ts'
 import { fewBytes } from '../../core/util/few-bytes.ts'
 import { type Slab, slabItem, slabStart } from '../../core/util/slab.ts'
-import { type BlockCipher, createBlockCipher, doubleBlock, expandKey } from './block-cipher.ts'
+import { type BlockCipher, createBlockCipher, doubleBlock, expandKey, MODULE_BLOCKS } from './block-cipher.ts'
 import { copySecret, secretBytes, wipe } from './secret-bytes.ts'
 import { getWasm, REGION } from './wasm.ts'
 
 const BLOCK = 16
 /** Maximum number of blocks of an input computed in parallel: each block is one AES call for all inputs. */
 const MAX_ITEM_BLOCKS = 16
-/** Number of blocks that the module encrypts in the time of one call of the platform's cipher. */
-const BLOCKS_PER_CALL = 8
 /** Maximum number of items of one run: as many of the longest fit into the memory of the module. */
 const MAX_BATCH_ITEMS = 2048
 /** Number of bytes passed to the CBC stream at once, a multiple of the block. It bounds the memory for a long input. */
@@ -185,7 +183,7 @@ function nextRun(inputs: Slab, from: number): Run {
   }
   const items = to - from
   // Calls of the platform's cipher: one for each input as a stream, one for each block of the longest in parallel.
-  if (items > 0 && total <= BLOCKS_PER_CALL * Math.min(items, longest)) return { from, to, method: 'module' }
+  if (items > 0 && total <= MODULE_BLOCKS * Math.min(items, longest)) return { from, to, method: 'module' }
   // A stream costs about two steps for each input. A parallel run costs one step for each block, and about two to enter the module.
   return (items - 1) * 2 > longest ? { from, to, method: 'platform' } : { from, to: from + 1, method: 'stream' }
 }

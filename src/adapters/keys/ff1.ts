@@ -1,8 +1,8 @@
-/** FF1 (SP 800-38G revision 1) over lists of numbers below radix^length. Each round costs one AES call per block, for the whole list. */
+/** FF1 (SP 800-38G revision 1) over lists of numbers below radix^length. Each round costs one call of AES per block, for the whole list. */
 import { at, required } from '../../core/util/at.ts'
-import type { BlockCipher } from './block-cipher.ts'
+import type { InPlaceCipher } from './block-cipher.ts'
 import { BIG_HALVES, type HalfArithmetic, MAX_SMALL_HALF, SMALL_HALVES } from './ff1-halves.ts'
-import { wipe } from './secret-bytes.ts'
+import { secretBytes, wipe } from './secret-bytes.ts'
 
 const ROUNDS = 10
 const BLOCK = 16
@@ -27,7 +27,7 @@ export interface Ff1 {
 }
 
 /** The block cipher of FF1. Its owner closes it. */
-type Cipher = Pick<BlockCipher, 'update'>
+type Cipher = Pick<InPlaceCipher, 'encrypt'>
 
 /** Values computed once from key and shape. P, Q, S, b, d, u, v and y are the names of SP 800-38G, algorithm 7. */
 interface Setup {
@@ -83,10 +83,13 @@ function setupOf(cipher: Cipher, shape: Ff1Shape): Setup {
   const parameters = Buffer.from([1, 2, 1, radix >>> 16, radix >>> 8, radix, ROUNDS, leftLength, 0, 0, 0, 0, 0, 0, 0, 0])
   parameters.writeUInt32BE(length, 8)
   parameters.writeUInt32BE(tweakBytes, 12)
+  const start = secretBytes(BLOCK)
+  start.set(parameters)
+  cipher.encrypt(start)
   return {
     cipher,
     shape,
-    start: cipher.update(parameters),
+    start,
     inputBlocks,
     streamBlocks: Math.ceil(streamBytes / BLOCK),
     roundAt: inputBlocks * BLOCK - halfBytes - 1,
@@ -192,9 +195,7 @@ function makeStream(setup: Setup, items: Items, round: number): void {
   for (let step = 0; step < inputBlocks; step++) {
     addInput(items, inputBlocks, step)
     if (step === Math.floor(roundAt / BLOCK)) addByte(blocks, roundAt % BLOCK, round)
-    const encrypted = cipher.update(blocks)
-    blocks.set(encrypted)
-    wipe(encrypted)
+    cipher.encrypt(blocks)
   }
   if (streamBlocks === 1) {
     stream.set(blocks)
@@ -206,11 +207,10 @@ function makeStream(setup: Setup, items: Items, round: number): void {
     blocks.set(first)
     addByte(blocks, BLOCK - 2, part >>> 8)
     addByte(blocks, BLOCK - 1, part & 0xff)
-    const encrypted = part === 0 ? first : cipher.update(blocks)
+    if (part > 0) cipher.encrypt(blocks)
     for (let item = 0; item < items.count; item++) {
-      stream.set(encrypted.subarray(item * BLOCK, (item + 1) * BLOCK), (item * streamBlocks + part) * BLOCK)
+      stream.set(blocks.subarray(item * BLOCK, (item + 1) * BLOCK), (item * streamBlocks + part) * BLOCK)
     }
-    if (part > 0) wipe(encrypted)
   }
   wipe(first)
 }

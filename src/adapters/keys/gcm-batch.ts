@@ -1,18 +1,17 @@
 /** AES-256-GCM of many short messages with one key: one AES call for all counter blocks, the rest in the module. */
 import { required } from '../../core/util/at.ts'
+import { plaintextBytes } from '../../core/util/few-bytes.ts'
 import { freeBytes } from '../../core/util/free-bytes.ts'
 import { type Slab, slabStart } from '../../core/util/slab.ts'
-import { type BlockCipher, createBlockCipher } from './block-cipher.ts'
+import { type BlockCipher, createBlockCipher, MODULE_BLOCKS } from './block-cipher.ts'
 import { CAPACITY, getWasm, HASH_TABLE_BYTES, MAX_BATCH_ITEMS, REGION, type WasmModule } from './wasm.ts'
 import { type GcmKey, HALF_BYTES, TAG_BYTES } from './xaes-key.ts'
 
 /** Maximum number of bytes that a message needs in a region besides plaintext and prefix: IV, tag, padding, tag counter. */
 const MESSAGE_ROOM = 64
 
-/** Maximum number of counter blocks that the module encrypts itself: more of them are faster with the platform's cipher. */
-const MAX_FEW_BLOCKS = 16
 /** Number of blocks that the module encrypts in the time that creating a cipher of the platform takes. A key that was used less has none. */
-const BLOCKS_PER_CIPHER = 32
+const BLOCKS_PER_CIPHER = 200
 
 /** Maximum length of a message and its prefix in the module, in bytes. */
 export const MAX_BYTES_IN_WASM = CAPACITY.large - MESSAGE_ROOM
@@ -142,7 +141,7 @@ export function openSingle(key: GcmKey, { body, prefixBytes, associatedData, aad
   calls.openBodies(REGION.hashTables, blocks, input, prefixBytes, lengths, 1, REGION.associatedData, aadBytes, flags, output)
   let plaintext: Uint8Array | undefined
   if (memory[flags] === 1) {
-    plaintext = new Uint8Array(length)
+    plaintext = plaintextBytes(length)
     plaintext.set(memory.subarray(output, output + length))
   }
   calls.wipe(output, length + TAG_BYTES)
@@ -232,7 +231,7 @@ function encryptBlocks(module: WasmModule, key: GcmKey, bytes: number): void {
 
 /** Returns the platform's cipher if it is faster for so many blocks; undefined if the module is. */
 function platformCipher(key: GcmKey, blocks: number): BlockCipher | undefined {
-  if (blocks <= MAX_FEW_BLOCKS) return undefined
+  if (blocks <= MODULE_BLOCKS) return undefined
   if (key.cipher === undefined) {
     key.moduleBlocks += blocks
     if (key.moduleBlocks > BLOCKS_PER_CIPHER) key.cipher = createBlockCipher(key.secret)

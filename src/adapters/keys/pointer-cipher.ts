@@ -2,7 +2,8 @@
 import { createHash } from 'node:crypto'
 import { type DecryptedPointers, POINTER_WORDS } from '../../core/ports/keys.ts'
 import { at, required } from '../../core/util/at.ts'
-import { type BlockCipher, createBlockCipher, expandKey } from './block-cipher.ts'
+import { fewNumbers } from '../../core/util/few-bytes.ts'
+import { type BlockCipher, createBlockCipher, expandKey, MODULE_BLOCKS } from './block-cipher.ts'
 import { wipe } from './secret-bytes.ts'
 import { getWasm, MAX_BATCH_ITEMS, REGION, type WasmModule } from './wasm.ts'
 
@@ -13,8 +14,6 @@ const WORD_BYTES = POINTER_WORDS * 4
 const BLOCK = 16
 /** Bytes of one half of a numeral string. */
 const HALF_BYTES = 8
-/** Maximum number of items encrypted by the module alone. For more, ten calls of the platform's AES are faster. */
-const MAX_FEW = 10
 /** Replaces a text of another length, so that all items have one width. It has no version and is not well-formed. */
 const NOT_A_UUID = '0'.repeat(TEXT_LENGTH)
 const NOT_ASCII = /[^\0-\x7f]/
@@ -49,7 +48,7 @@ export function createPointerCipher(key: Uint8Array, tweak: Uint8Array): Pointer
   const material: KeyMaterial = { cipher, fixed, schedule: expandKey(key) }
   return {
     encrypt(words) {
-      if (words.length <= MAX_FEW * POINTER_WORDS) return encryptFew(material, words)
+      if (words.length <= MODULE_BLOCKS * POINTER_WORDS) return encryptFew(material, words)
       const texts: string[] = new Array(words.length / POINTER_WORDS)
       for (let from = 0; from < words.length; from += MAX_BATCH_ITEMS * POINTER_WORDS) {
         encryptChunk(material, words.subarray(from, from + MAX_BATCH_ITEMS * POINTER_WORDS), {
@@ -60,7 +59,7 @@ export function createPointerCipher(key: Uint8Array, tweak: Uint8Array): Pointer
       return texts
     },
     decrypt(texts) {
-      if (texts.length <= MAX_FEW) return decryptFew(material, texts)
+      if (texts.length <= MODULE_BLOCKS) return decryptFew(material, texts)
       const words = new Uint32Array(texts.length * POINTER_WORDS)
       const wellFormed = new Uint8Array(texts.length)
       for (let from = 0; from < texts.length; from += MAX_BATCH_ITEMS) {
@@ -83,7 +82,7 @@ interface KeyMaterial {
   readonly schedule: Uint8Array
 }
 
-/** Encrypts a few pointers in one call of the module. */
+/** Encrypts a few pointers in one call of the module. A round has one block for each. */
 function encryptFew({ fixed, schedule }: KeyMaterial, words: Uint32Array): string[] {
   const { calls, memory, words: input } = getWasm()
   const count = words.length / POINTER_WORDS
@@ -118,7 +117,7 @@ function decryptFew({ fixed, schedule }: KeyMaterial, texts: readonly string[]):
     REGION.flags,
     count,
   )
-  const words = new Uint32Array(count * POINTER_WORDS)
+  const words = fewNumbers(count * POINTER_WORDS)
   for (let i = 0; i < words.length; i++) words[i] = required(input[i])
   const wellFormed = new Uint8Array(count)
   for (let item = 0; item < count; item++) wellFormed[item] = required(memory[REGION.flags + item], 'The flag of a pointer')

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto'
 import { VaultError } from '../../core/errors.ts'
 import type { Rank } from '../../core/ports/keys.ts'
 import { at, required } from '../../core/util/at.ts'
-import { type BlockCipher, createBlockCipher } from './block-cipher.ts'
+import { createInPlaceCipher, type InPlaceCipher } from './block-cipher.ts'
 import { createFf1, type Ff1 } from './ff1.ts'
 
 /** Minimum domain size of FF1. Source: SP 800-38G revision 1, section 5.1. */
@@ -22,7 +22,7 @@ export interface RankCipher {
 
 /** Returns the rank cipher of a key of 32 bytes, which are not kept. Each domain and tweak text has its own permutation. */
 export function createRankCipher(key: Uint8Array, vaultId: string): RankCipher {
-  const cipher = createBlockCipher(key)
+  const cipher = createInPlaceCipher(key)
   const lengths = new Map<number, Ff1>()
   const permute = (ranks: readonly Rank[], direction: 'encrypt' | 'decrypt'): bigint[] => {
     const out: bigint[] = new Array(ranks.length)
@@ -118,7 +118,7 @@ function byLength(ranks: readonly Rank[]): Map<number, number[]> {
   return groups
 }
 
-function ff1OfLength(lengths: Map<number, Ff1>, cipher: BlockCipher, length: number): Ff1 {
+function ff1OfLength(lengths: Map<number, Ff1>, cipher: InPlaceCipher, length: number): Ff1 {
   const known = lengths.get(length)
   if (known !== undefined) return known
   const created = createFf1(cipher, { radix: 10, length, tweakBytes: TWEAK_BYTES })

@@ -2,6 +2,7 @@
 import { VaultError } from '../../core/errors.ts'
 import { AAD_BYTES, type Opened, SHORT_FORM } from '../../core/ports/keys.ts'
 import { required } from '../../core/util/at.ts'
+import { fewBytes, fewNumbers, plaintextBytes } from '../../core/util/few-bytes.ts'
 import { type Slab, slabItem, slabStart } from '../../core/util/slab.ts'
 import type { Epochs } from './epoch.ts'
 import { type OpenBatch, openBatch, openSingle, sealBatch } from './gcm-batch.ts'
@@ -54,7 +55,7 @@ function seal(keys: SealerKeys, header: Uint8Array, plaintexts: Slab, associated
   prefix.set(half.subarray(0, halfBytes), header.length)
   const overhead = prefix.length + HALF_BYTES + TAG_BYTES
   const startOf = (item: number): number => slabStart(plaintexts, item) + item * overhead
-  const out = new Uint8Array(startOf(count))
+  const out = fewBytes(startOf(count))
   const drawIvs = keys.nonces.fill
   const batch = { plaintexts, associatedData, aadBytes: AAD_BYTES, prefix, drawIvs, startOf, out }
   const max = prefix.length > CAPACITY.prefix ? -1 : MAX_BATCHED_BYTES
@@ -80,7 +81,7 @@ function seal(keys: SealerKeys, header: Uint8Array, plaintexts: Slab, associated
     )
     item++
   }
-  const ends = new Uint32Array(count)
+  const ends = fewNumbers(count)
   for (let i = 0; i < count; i++) ends[i] = startOf(i + 1)
   return { bytes: out, ends, count }
 }
@@ -116,7 +117,7 @@ function openOne(keys: SealerKeys, headerBytes: number, version: number, bodies:
   }
   const bytes = plaintext ?? new Uint8Array(0)
   const opened = new Uint8Array(1)
-  const ends = new Uint32Array(1)
+  const ends = fewNumbers(1)
   if (plaintext !== undefined) opened[0] = 1
   ends[0] = bytes.length
   return { plaintexts: { bytes, ends, count: 1 }, opened }
@@ -149,10 +150,10 @@ interface Group {
 
 function open(keys: SealerKeys, headerBytes: number, versions: Uint16Array, bodies: Slab, associatedData: Uint8Array): Opened {
   const { count } = bodies
-  const starts = new Uint32Array(count + 1)
+  const starts = fewNumbers(count + 1)
   const groups = groupByKey(keys, headerBytes, versions, bodies, starts)
-  const out = new Uint8Array(required(starts[count]))
-  const opened = new Uint8Array(count)
+  const out = plaintextBytes(required(starts[count]))
+  const opened = fewBytes(count)
   for (const { key, prefixBytes, headerBytes: header, short, long } of groups) {
     const batch: OpenBatch = { bodies, associatedData, aadBytes: AAD_BYTES, prefixBytes, starts, out, opened }
     const half = slabStart(bodies, required(short[0] ?? long[0])) + header
@@ -250,17 +251,18 @@ function halfText(bytes: Uint8Array, offset: number, halfBytes: number): string 
 /** Returns the plaintexts as a slab, with an empty plaintext for each body that did not open. */
 function withoutFailed(out: Uint8Array, starts: Uint32Array, opened: Uint8Array): Slab {
   const count = opened.length
-  const ends = starts.slice(1)
+  const ends = starts.subarray(1)
   if (!opened.includes(0)) return { bytes: out, ends, count }
+  let start = 0
   let end = 0
   for (let i = 0; i < count; i++) {
-    const start = required(starts[i])
-    const after = required(starts[i + 1])
+    const after = required(ends[i])
     if (opened[i] === 1) {
       out.copyWithin(end, start, after)
       end += after - start
     }
     ends[i] = end
+    start = after
   }
   out.fill(0, end)
   return { bytes: out.subarray(0, end), ends, count }

@@ -2,7 +2,7 @@
 
 import { VaultError } from '../../core/errors.ts'
 import type { Cell, PhysicalColumn } from '../../core/ports/storage.ts'
-import { fewBytes } from '../../core/util/few-bytes.ts'
+import { copyFew } from '../../core/util/few-bytes.ts'
 import { unreachable } from '../../core/util/unreachable.ts'
 
 /** A row as the memory storage keeps it: every column present, never changed once stored. */
@@ -76,12 +76,6 @@ export function copyColumns(row: StoredRow, columns: readonly string[], copyByte
   return copy
 }
 
-function copyAlone(bytes: Uint8Array): Uint8Array {
-  const copy = fewBytes(bytes.length)
-  copy.set(bytes)
-  return copy
-}
-
 /** Longest byte string that shares a piece of memory with others. */
 const MAX_SHARED_LENGTH = 1024
 const MAX_PIECE_LENGTH = 65_536
@@ -92,7 +86,7 @@ const MAX_PIECE_LENGTH = 65_536
  * whose bytes it copies, if that is known.
  */
 export function createBytesCopier(rows = Number.POSITIVE_INFINITY): (bytes: Uint8Array) => Uint8Array {
-  if (rows <= 1) return copyAlone
+  if (rows <= 1) return copyFew
   let piece = new Uint8Array(0)
   let used = 0
   return (bytes) => {

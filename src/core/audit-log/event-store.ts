@@ -19,7 +19,8 @@ import { openEntries, sealAppended } from '../sealing/audit-entry.ts'
 import { readVersion } from '../sealing/envelope.ts'
 import { at } from '../util/at.ts'
 import { ByteWriter, toHex } from '../util/bytes.ts'
-import { slabItem, slabStart } from '../util/slab.ts'
+import { copyFew, fewNumbers } from '../util/few-bytes.ts'
+import { slabItem } from '../util/slab.ts'
 import { createChangeIds } from './change-ids.ts'
 import { createKnownHeads } from './known-heads.ts'
 
@@ -206,7 +207,7 @@ export function createEventStore(ports: EventStorePorts): EventStore {
     })
     writeHead(scratch, head)
     // They lie side by side.
-    const ends = new Uint32Array(rows.length + 1)
+    const ends = fewNumbers(rows.length + 1)
     for (let i = 0; i < rows.length; i++) ends[i] = at(rows, i).end
     ends[rows.length] = scratch.length
     const plaintexts = { bytes: scratch.bytes.subarray(0, scratch.length), ends, count: ends.length }
@@ -218,7 +219,7 @@ export function createEventStore(ports: EventStorePorts): EventStore {
       events: rows.map(({ id, at: nanoseconds }, index) => ({ id, at: nanoseconds, body: slabItem(sealed, index) })),
       head,
       // A copy of its own, because it is kept longer than the events.
-      body: sealed.bytes.slice(slabStart(sealed, rows.length), slabStart(sealed, rows.length + 1)),
+      body: copyFew(slabItem(sealed, rows.length)),
       appended: { sequence: head.sequence, row: at(rows, rows.length - 1).id, digest: head.digest },
     }
   }

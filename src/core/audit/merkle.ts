@@ -2,6 +2,7 @@
 import type { Hash } from '../ports/hash.ts'
 import { HASH_BYTES } from '../ports/hash.ts'
 import type { ByteWriter } from '../util/bytes.ts'
+import { fewBytes } from '../util/few-bytes.ts'
 
 /** First byte of the input of a leaf hash. Nodes have another one, so that a node is never valid as a leaf. */
 const LEAF_PREFIX = 0
@@ -64,7 +65,7 @@ export class MerkleBuilder {
     this.#hash = hash
     this.#size = size
     this.#end = peaks.length
-    this.#peaks = new Uint8Array(peaks.length + HASH_BYTES)
+    this.#peaks = fewBytes(peaks.length + HASH_BYTES)
     this.#peaks.set(peaks)
   }
 

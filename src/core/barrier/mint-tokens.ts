@@ -4,6 +4,7 @@ import { POINTER_WORDS } from '../ports/keys.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { writePointer } from '../sealing/pointer.ts'
 import { required } from '../util/at.ts'
+import { fewNumbers } from '../util/few-bytes.ts'
 import { comparedText, digestValues } from './digest-values.ts'
 import { encodeRecordIds, writeRecordPointers } from './record-ids.ts'
 import type { TokenMetadata } from './token-metadata.ts'
@@ -79,7 +80,7 @@ interface Slice {
 /** Adds the records of a slice. */
 function mintSlice(records: StoredRecord[], ring: KeyRing, table: Table, slice: Slice): void {
   const { input, from, to } = slice
-  const words = new Uint32Array((to - from + countPointers(table.tokenized, slice)) * POINTER_WORDS)
+  const words = fewNumbers((to - from + countPointers(table.tokenized, slice)) * POINTER_WORDS)
   writeRecordPointers(words, table, input.ids.slice(from, to))
   writePointers(words, to - from, table.tokenized, slice)
   const texts = ring.encryptPointers(ring.lookupVersion, words)
@@ -91,7 +92,7 @@ function mintSlice(records: StoredRecord[], ring: KeyRing, table: Table, slice: 
 /** Returns the tokens of each row, in order, for the columns that have one. */
 export function mintTokens(ring: KeyRing, columns: readonly Column[], input: MintInput): Tokens[] {
   const all = { input, from: 0, to: input.ids.length }
-  const words = new Uint32Array(countPointers(columns, all) * POINTER_WORDS)
+  const words = fewNumbers(countPointers(columns, all) * POINTER_WORDS)
   writePointers(words, 0, columns, all)
   return gatherTokens(ring, columns, all, ring.encryptPointers(ring.lookupVersion, words))
 }

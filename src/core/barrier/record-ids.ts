@@ -4,10 +4,11 @@ import { POINTER_WORDS } from '../ports/keys.ts'
 import type { Table } from '../schema/layout.ts'
 import { readPointer, writePointer } from '../sealing/pointer.ts'
 import { required } from '../util/at.ts'
+import { fewNumbers } from '../util/few-bytes.ts'
 
 /** Returns the public id of each row of a table, in order: a UUID, version 4. */
 export function encodeRecordIds(ring: KeyRing, table: Pick<Table, 'objectId'>, ids: readonly number[]): string[] {
-  const words = new Uint32Array(ids.length * POINTER_WORDS)
+  const words = fewNumbers(ids.length * POINTER_WORDS)
   writeRecordPointers(words, table, ids)
   return ring.encryptPointers(ring.lookupVersion, words)
 }

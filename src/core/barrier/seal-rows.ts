@@ -8,6 +8,7 @@ import { cellBits, HAS_CHECK, HAS_VALUE, IS_SHARED } from '../sealing/cell-layou
 import { sealBodies } from '../sealing/seal.ts'
 import { required } from '../util/at.ts'
 import { ByteWriter } from '../util/bytes.ts'
+import { plaintextBytes } from '../util/few-bytes.ts'
 import type { Slab } from '../util/slab.ts'
 import { slabItem } from '../util/slab.ts'
 import type { Barrier } from './barrier.ts'
@@ -64,7 +65,7 @@ export interface RecordsToReseal {
 export function writeRows(barrier: Barrier, table: Table, { records, sources }: RecordsToSeal): RowWriter {
   const metadata = drawTokenMetadata(barrier.entropy, table, records, sources)
   const rows = records.map((): MutableRow => ({ id: 0, [BODY]: null }))
-  const out = new ByteWriter(records.length * 192)
+  const out = new ByteWriter(records.length * 192, plaintextBytes)
   const ends = new Uint32Array(records.length)
   const layout = createLayoutWriter(table.cells)
   let next = 0
@@ -173,7 +174,7 @@ interface Resealing {
 function resealBodies(barrier: Barrier, table: Table, { rows, records, metadata, replaced, kept, touched }: Resealing): Slab {
   const old = touched.map((index) => required(rows[index]))
   const cursor = openRows(barrier, table, old)
-  const out = new ByteWriter(touched.length * 320)
+  const out = new ByteWriter(touched.length * 320, plaintextBytes)
   const ends: number[] = []
   const layout = createLayoutWriter(table.cells)
   for (const [k, index] of touched.entries()) {

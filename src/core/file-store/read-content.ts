@@ -6,6 +6,7 @@ import type { ByteRange } from '../ports/blobs.ts'
 import { readVersion } from '../sealing/envelope.ts'
 import { openPieces, type PiecesAddress } from '../sealing/file-pieces.ts'
 import { pieceCount, piecesOf, SEALED_PIECE_BYTES } from '../sealing/piece-layout.ts'
+import { withOwnMemory } from '../util/few-bytes.ts'
 import { freeBytes } from '../util/free-bytes.ts'
 import { slabItem, toSlab } from '../util/slab.ts'
 import type { FileContext } from './file-context.ts'
@@ -58,8 +59,8 @@ export async function* readContent(context: ReadingFiles, content: ContentToRead
     const part = piece.subarray(from, Math.min(piece.length, from + left))
     left -= part.length
     position++
-    // A reader can transfer a chunk, for example to a stream of bytes: it has a buffer of its own.
-    yield part.length === part.buffer.byteLength ? part : part.slice()
+    // A reader can transfer a chunk, for example to a stream of bytes.
+    yield withOwnMemory(part)
     // Other work gets a turn, also when neither the store nor the reader waits for anything.
     if (position % PIECES_PER_TURN === 0) await context.scheduler.yield()
   }

@@ -5,6 +5,7 @@ import { PIECE_BYTES } from '../limits.ts'
 import type { Column, FileRules, Table } from '../schema/layout.ts'
 import { sealPieces } from '../sealing/file-pieces.ts'
 import { causeOf } from '../util/bare-cause.ts'
+import { withOwnMemory } from '../util/few-bytes.ts'
 import { freeBytes } from '../util/free-bytes.ts'
 import type { Slab } from '../util/slab.ts'
 import type { FileContext } from './file-context.ts'
@@ -90,8 +91,9 @@ async function* sealedBatches(
 
 /** Yields sealed pieces, and frees them when the next ones are asked for: the store has used them then. */
 function* freed(sealed: Uint8Array): Generator<Uint8Array> {
-  yield sealed
-  freeBytes(sealed)
+  const chunk = withOwnMemory(sealed)
+  yield chunk
+  freeBytes(chunk)
 }
 
 /** Bytes that begin at a piece, and the number of pieces of the file if they are its last. */

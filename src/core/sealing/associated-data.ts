@@ -3,6 +3,7 @@ import type { Hash } from '../ports/hash.ts'
 import { AAD_BYTES } from '../ports/keys.ts'
 import { required } from '../util/at.ts'
 import { ByteWriter } from '../util/bytes.ts'
+import { fewBytes } from '../util/few-bytes.ts'
 import { toSlab } from '../util/slab.ts'
 import { LONG_FORMAT } from './envelope.ts'
 
@@ -41,7 +42,7 @@ export function writeAssociatedData(
   versionOf: (index: number) => number,
   formatOf?: (index: number) => number,
 ): Uint8Array {
-  const associatedData = new Uint8Array(ids.length * AAD_BYTES)
+  const associatedData = fewBytes(ids.length * AAD_BYTES)
   if (ids.length === 0) return associatedData
   writeTable(associatedData, 0, address)
   // What all rows have in common is copied in doubling pieces.

@@ -1,5 +1,6 @@
 /** A growing byte buffer, and functions that read numbers and UTF-8 from bytes. */
 import { VaultError } from '../errors.ts'
+import type { FewBytes } from './few-bytes.ts'
 import { readShortAscii, SHORT_ASCII_BYTES } from './short-text.ts'
 
 /** The encoder of the Encoding standard, which every JavaScript runtime has as a global. */
@@ -25,6 +26,8 @@ const FIRST_PRINTED = 0x20
 /** Numbers up to which digits are computed with 32-bit integers. */
 const MAX_SMALL = 0x7fff_ffff
 
+const allocateOwn: FewBytes = (length) => new Uint8Array(length)
+
 /** Appends numbers, texts and byte strings to one buffer, which grows as needed. */
 export class ByteWriter {
   /** The buffer. A new one replaces it when it grows. */
@@ -32,8 +35,9 @@ export class ByteWriter {
   /** Number of bytes written. */
   length = 0
 
-  constructor(capacity = 1024) {
-    this.bytes = new Uint8Array(capacity)
+  /** `allocate` returns the first buffer, of zeros. */
+  constructor(capacity = 1024, allocate: FewBytes = allocateOwn) {
+    this.bytes = allocate(capacity)
   }
 
   /** Makes room for `more` bytes after `length`. */

@@ -1,7 +1,7 @@
 /** Slabs: many byte strings in one buffer, so that a whole list crosses a port in one call. */
 import { required } from './at.ts'
 import { toUtf8 } from './bytes.ts'
-import { fewBytes } from './few-bytes.ts'
+import { fewBytes, fewNumbers } from './few-bytes.ts'
 
 /** A list of `count` byte strings. Item i is `bytes[start(i) .. ends[i])`, where start(0) is 0 and start(i) is ends[i - 1]. */
 export interface Slab {
@@ -28,7 +28,7 @@ export function toSlab(items: readonly Uint8Array[]): Slab {
 
 /** Returns a list of texts as UTF-8. They are joined first, because one long text is encoded several times faster than many short ones. */
 export function textsToSlab(texts: readonly string[]): Slab {
-  const ends = new Uint32Array(texts.length)
+  const ends = fewNumbers(texts.length)
   let units = 0
   for (let i = 0; i < texts.length; i++) {
     units += required(texts[i]).length
@@ -55,7 +55,7 @@ export function sliceSlab(slab: Slab, from: number, to: number): Slab {
 }
 
 function endsOf(items: readonly Uint8Array[]): { readonly ends: Uint32Array; readonly size: number } {
-  const ends = new Uint32Array(items.length)
+  const ends = fewNumbers(items.length)
   let size = 0
   for (let i = 0; i < items.length; i++) {
     size += required(items[i]).length

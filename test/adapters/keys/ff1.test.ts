@@ -2,17 +2,17 @@
 import { createCipheriv } from 'node:crypto'
 import { FF1 } from '@noble/ciphers/ff1.js'
 import { expect, it } from 'vitest'
-import type { BlockCipher } from '../../../src/adapters/keys/block-cipher.ts'
+import type { InPlaceCipher } from '../../../src/adapters/keys/block-cipher.ts'
 import { createFf1 } from '../../../src/adapters/keys/ff1.ts'
 import { type SeededBytes, seededBytes } from './seeded-bytes.ts'
 
 const SEED = 'ff1 property 1'
 
 /** AES of any key size, as the vectors need. */
-function blockCipher(key: Uint8Array): Pick<BlockCipher, 'update'> {
+function blockCipher(key: Uint8Array): Pick<InPlaceCipher, 'encrypt'> {
   const cipher = createCipheriv(`aes-${key.length * 8}-ecb`, key, null)
   cipher.setAutoPadding(false)
-  return { update: (blocks) => cipher.update(blocks) }
+  return { encrypt: (blocks) => blocks.set(cipher.update(blocks)) }
 }
 
 function toNumber(digits: readonly number[], radix: number): bigint {

@@ -46,8 +46,8 @@ it.each([
 
 it('an epoch whose bodies come in turn with those of 999 others is derived once for the list', () => {
   const key = seededBytes('epochs 2').bytes(32)
-  // Ten bodies of an epoch need enough blocks for a cipher of their own: one for each key that is derived.
-  const { count, bodies, associatedData } = bodiesOfManyWriters(key, 100, 10)
+  // Thirty bodies of an epoch need enough blocks for a cipher of their own: one for each key that is derived.
+  const { count, bodies, associatedData } = bodiesOfManyWriters(key, 100, 30)
   const ring = keyRingFactory.createRing('vault', [{ version: 1, key }])
   created.ciphers = 0
   const { opened } = ring.open('records', 3, new Uint16Array(count).fill(1), bodies, associatedData)
