@@ -103,7 +103,7 @@ function encryptFew({ fixed, schedule }: KeyMaterial, words: Uint32Array): strin
 function decryptFew({ fixed, schedule }: KeyMaterial, texts: readonly string[]): DecryptedPointers {
   const { calls, memory, words: input } = getWasm()
   const count = texts.length
-  for (let item = 0; item < count; item++) writeText(memory, REGION.input + item * TEXT_LENGTH, required(texts[item]))
+  writeTexts(memory, texts)
   memory.set(fixed, REGION.fixed)
   memory.set(schedule, REGION.schedule)
   calls.decryptPointersFew(
@@ -125,17 +125,6 @@ function decryptFew({ fixed, schedule }: KeyMaterial, texts: readonly string[]):
   calls.wipe(REGION.fixed, BLOCK)
   calls.wipe(REGION.input, count * TEXT_LENGTH)
   return { words, wellFormed }
-}
-
-/** Writes one text, or zeros, which are not well-formed, if its length is wrong or a character is not ASCII: cutting one to a byte could make a digit. */
-function writeText(memory: Uint8Array, offset: number, text: string): void {
-  let seen = hasLength(text) ? 0 : 0x80
-  for (let i = 0; i < TEXT_LENGTH && seen < 0x80; i++) {
-    const unit = text.charCodeAt(i)
-    seen |= unit
-    memory[offset + i] = unit
-  }
-  if (seen >= 0x80) memory.fill(0, offset, offset + TEXT_LENGTH)
 }
 
 /** Runs the rounds over `count` items. Forwards the first round reads the right half, backwards the left one. */
