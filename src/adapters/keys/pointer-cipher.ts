@@ -16,7 +16,7 @@ const BLOCK = 16
 const HALF_BYTES = 8
 /** Replaces a text of another length, so that all items have one width. It has no version and is not well-formed. */
 const NOT_A_UUID = '0'.repeat(TEXT_LENGTH)
-const NOT_ASCII = /[^\0-\x7f]/
+const NOT_LATIN1 = /[^\0-\xff]/
 /** P: radix 2, length 122, halves of 61 and a tweak of 7 bytes. Source: SP 800-38G, algorithm 7, step 5. */
 const PARAMETERS = Buffer.from([1, 2, 1, 0, 0, 2, ROUNDS, 61, 0, 0, 0, 122, 0, 0, 0, TWEAK_BYTES])
 
@@ -196,13 +196,13 @@ function readTexts(memory: Buffer, count: number, { texts, from }: Place): void 
   for (let item = 0; item < count; item++) texts[from + item] = all.substring(item * TEXT_LENGTH, (item + 1) * TEXT_LENGTH)
 }
 
-/** Writes 36 bytes for each text. Text that is not ASCII is detected by its length in UTF-8 and replaced: cutting a character to a byte could make a digit. */
+/** Writes 36 bytes for each text. A text with a character of more than one byte is replaced: cutting that to a byte could make a digit. */
 function writeTexts(memory: Buffer, texts: readonly string[]): void {
   const length = texts.length * TEXT_LENGTH
   const sized = texts.every(hasLength) ? texts : texts.map((text) => (hasLength(text) ? text : NOT_A_UUID))
   const all = sized.join('')
-  if (Buffer.byteLength(all) === length) memory.write(all, REGION.input, length, 'latin1')
-  else memory.write(sized.map((text) => (NOT_ASCII.test(text) ? NOT_A_UUID : text)).join(''), REGION.input, length, 'latin1')
+  if (!NOT_LATIN1.test(all)) memory.write(all, REGION.input, length, 'latin1')
+  else memory.write(sized.map((text) => (NOT_LATIN1.test(text) ? NOT_A_UUID : text)).join(''), REGION.input, length, 'latin1')
 }
 
 function hasLength(text: string): boolean {

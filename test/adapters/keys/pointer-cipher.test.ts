@@ -176,6 +176,19 @@ it('a text that is not a lower-case UUID of version 4 is flagged, gives zero wor
   }
 })
 
+it('a text with any other character in any place is not well-formed', () => {
+  const random = seededBytes(SEED)
+  const cipher = createPointerCipher(random.bytes(32), random.bytes(7))
+  const [good = ''] = cipher.encrypt(randomWords(random, 1))
+  for (let at = 0; at < good.length; at++) {
+    const allowed = at === 14 ? '4' : at === 19 ? '89ab' : [8, 13, 18, 23].includes(at) ? '-' : '0123456789abcdef'
+    const units = Array.from({ length: 0x300 }, (_, unit) => String.fromCharCode(unit))
+    const { wellFormed } = cipher.decrypt(units.map((unit) => good.slice(0, at) + unit + good.slice(at + 1)))
+    const accepted = units.filter((_, index) => wellFormed[index] === 1)
+    expect(accepted.join(''), `place ${at}`).toBe(allowed)
+  }
+})
+
 it('another key or vault gives other pointers for the same position', () => {
   const words = Uint32Array.from([1 << 16, 5, 0, 0])
   const texts = [
