@@ -4,7 +4,12 @@ import type { Slab } from '../util/slab.ts'
 /** Highest row id: a pointer has 48 bits for it. */
 export const MAX_ROW_ID = 2 ** 48 - 1
 
-/** The content of one stored cell. Integers are returned as a number if |n| < 2^53, else as a bigint. Both are accepted. */
+/**
+ * The content of one stored cell. Integers are returned as a number if |n| < 2^53, else as a bigint. Both are accepted.
+ *
+ * Bytes that a storage is given can share their memory with those of other calls. It copies what it keeps, and never changes or transfers
+ * them, also not when its call has ended. Bytes that it returns are the caller's, who can overwrite or free them.
+ */
 export type Cell = string | number | bigint | Uint8Array | null
 
 /** The types of physical columns. `integer` is 64-bit signed, `real` a double, `text` compares by code point, `bytes` byte by byte. */

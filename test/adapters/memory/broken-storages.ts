@@ -2,7 +2,7 @@
 
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import { isVaultError, VaultError } from '../../../src/core/errors.ts'
-import type { Cell, Filter, Row, Storage, StorageHandle } from '../../../src/core/ports/storage.ts'
+import type { Cell, Filter, NewRow, Row, Storage, StorageHandle } from '../../../src/core/ports/storage.ts'
 import { copyToSlab, slabItem } from '../../../src/core/util/slab.ts'
 
 /** Returns the faulty methods over a correct storage. */
@@ -12,6 +12,9 @@ const mapRow = (row: Row | undefined, change: (cell: Cell) => Cell): Row | undef
   row === undefined
     ? undefined
     : Object.assign({ ...row }, Object.fromEntries(Object.entries(row).map(([k, v]) => [k, change(v)])))
+
+const bytesOf = (rows: readonly NewRow[]): Uint8Array<ArrayBuffer>[] =>
+  rows.flatMap((row) => Object.values(row)).filter((cell) => cell instanceof Uint8Array) as Uint8Array<ArrayBuffer>[]
 
 /** Faults that adapters are known to have. */
 export const FAULTS = {
@@ -31,6 +34,18 @@ export const FAULTS = {
       (await storage.get(table, ids)).map((row) =>
         mapRow(row, (cell) => (cell instanceof Uint8Array ? Buffer.from(cell) : cell)),
       ),
+  }),
+  'the memory of bytes that are inserted is transferred': (storage) => ({
+    insert: async (table, rows) => {
+      await storage.insert(table, rows)
+      for (const bytes of bytesOf(rows)) if (bytes.length > 0) bytes.buffer.transfer()
+    },
+  }),
+  'bytes that are inserted are wiped afterwards': (storage) => ({
+    insert: async (table, rows) => {
+      await storage.insert(table, rows)
+      for (const bytes of bytesOf(rows)) bytes.fill(0)
+    },
   }),
   'patches forget to compare the version': (storage) => ({
     update: (table, patches) =>

@@ -9,6 +9,8 @@ const NOTICED_BY: Record<FaultName, readonly string[]> = {
   'get loses the order asked': ['O1', 'O2'],
   'an insert that fails keeps its first rows': ['C16', 'C17'],
   'bytes come out as Buffer': ['B1', 'B3'],
+  'the memory of bytes that are inserted is transferred': ['B9'],
+  'bytes that are inserted are wiped afterwards': ['B9'],
   'patches forget to compare the version': ['P2', 'P9', 'P10'],
   'patches forget to compare the expected cells': ['K12', 'K13'],
   'a commit keeps what it inserted before a patch missed': ['K2', 'K3', 'K7', 'K10'],

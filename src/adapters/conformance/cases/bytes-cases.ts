@@ -1,5 +1,6 @@
-/** Clause B: bytes in are bytes out, as a plain `Uint8Array` that is not shared. */
+/** Clause B: bytes in are bytes out, as a plain `Uint8Array` that is not shared. Those that were handed in are not changed. */
 
+import type { Changes } from '../../../core/ports/storage.ts'
 import { assert, assertEqual } from '../assert.ts'
 import { ALL, above, among, and, below, EVERY, equal, idsFound, isNull, not, numbers, rowOf, THINGS, unequal } from '../sample.ts'
 import { type StorageCase, storageCase } from '../storage-case.ts'
@@ -76,4 +77,29 @@ export const bytesCases: readonly StorageCase[] = [
     assertEqual(await idsFound(storage, 'things', among('b', wanted)), [1, 11, 35, 93, 129, 256])
     assertEqual((await idsFound(storage, 'things', not(among('b', wanted)))).length, 250)
   }),
+  storageCase(
+    'B9 bytes that were handed in stay as they are, and so does the memory around them',
+    [THINGS],
+    async ({ storage }) => {
+      const memory = Uint8Array.from(ALL_BYTES)
+      const window = (at: number): Uint8Array => memory.subarray(at * 16, at * 16 + 16)
+      const change = (version: number): Changes => ({
+        updates: [
+          { table: 'things', patches: [{ id: 1, version, set: { b: window(version + 1) }, expected: { b: window(version) } }] },
+        ],
+        inserts: [{ table: 'things', rows: [{ id: version + 1, b: window(version + 8) }] }],
+      })
+      await storage.insert('things', [{ id: 1, b: window(1) }])
+      assertEqual(await storage.commit(change(1)), true)
+      assertEqual(await storage.update('things', change(2).updates[0]?.patches ?? []), [true])
+      await storage.getAndCommit?.('things', 1, change(3))
+      await storage.transaction(async (inner) => {
+        await inner.insert('things', [{ id: 9, b: window(14) }])
+        await inner.commit({ updates: [], inserts: [{ table: 'things', rows: [{ id: 10, b: window(15) }] }] })
+      })
+      assertEqual(await idsFound(storage, 'things', among('b', [window(9), window(15)])), [2, 10])
+      assertEqual(await storage.delete('things', { filter: equal('b', window(14)) }), [9])
+      assertEqual(memory, ALL_BYTES)
+    },
+  ),
 ]
