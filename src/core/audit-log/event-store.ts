@@ -218,7 +218,7 @@ export function createEventStore(ports: EventStorePorts): EventStore {
     return {
       events: rows.map(({ id, at: nanoseconds }, index) => ({ id, at: nanoseconds, body: slabItem(sealed, index) })),
       head,
-      // A copy of its own, because it is kept longer than the events.
+      // A copy, because it is kept longer than the events.
       body: copyFew(slabItem(sealed, rows.length)),
       appended: { sequence: head.sequence, row: at(rows, rows.length - 1).id, digest: head.digest },
     }

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { expandKey } from '../../../src/adapters/keys/block-cipher.ts'
+import { expandKey, MODULE_BLOCKS } from '../../../src/adapters/keys/block-cipher.ts'
 import { deriveKey } from '../../../src/adapters/keys/derive-key.ts'
 import { keyRingFactory } from '../../../src/adapters/keys/key-ring-factory.ts'
 import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
@@ -11,7 +11,7 @@ import { getWasm, HASH_TABLE_BYTES, REGION } from '../../../src/adapters/keys/wa
 import { createXaesKey } from '../../../src/adapters/keys/xaes-key.ts'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import { isVaultError } from '../../../src/core/errors.ts'
-import type { KeyProvider, KeyRing } from '../../../src/core/ports/keys.ts'
+import type { KeyProvider, KeyRing, Rank } from '../../../src/core/ports/keys.ts'
 import { slabItem, toSlab } from '../../../src/core/util/slab.ts'
 import { column, createVault, defineSchema } from '../../../src/index.ts'
 import { OWNER } from '../../support/vaults/test-vault.ts'
@@ -71,12 +71,13 @@ function useRing(ring: KeyRing): void {
     expect(opened.opened.every((flag) => flag === 1)).toBe(true)
     ring.digest(1, 'scope', plaintexts)
     ring.decryptPointers(1, ring.encryptPointers(1, new Uint32Array(count * 4).fill(5)))
-    ring.decryptRanks(
-      1,
-      'scope',
-      ring.encryptRanks(1, 'scope', new Array(count).fill(RANK)).map((value) => ({ ...RANK, value })),
-    )
+    ring.decryptRanks(1, 'scope', toRanks(ring, count, RANK))
   }
+}
+
+/** Returns a number encrypted `count` times, for decryption. */
+function toRanks(ring: KeyRing, count: number, rank: Rank): Rank[] {
+  return ring.encryptRanks(1, 'scope', new Array(count).fill(rank)).map((value) => ({ ...rank, value }))
 }
 
 /** Every key of a vault with this root key, and its round keys, in pieces of 16 bytes. */
@@ -164,6 +165,12 @@ it('the module holds nothing secret after short and long lists of every kind', (
   ring.decryptPointers(1, ring.encryptPointers(1, words.subarray(0, 4)))
   ring.digest(1, 'scope', toSlab(inputs))
   ring.digest(1, 'scope', toSlab(inputs.slice(0, 1)))
+  // On both sides of what the module encrypts by itself. Long numbers have a stream of more than one block.
+  for (const count of [MODULE_BLOCKS, MODULE_BLOCKS + 1]) {
+    ring.decryptPointers(1, ring.encryptPointers(1, words.subarray(0, 4 * count)))
+    ring.digest(1, 'scope', toSlab(inputs.slice(0, count)))
+    for (const rank of [RANK, { value: 5n, domain: 10n ** 60n }]) ring.decryptRanks(1, 'scope', toRanks(ring, count, rank))
+  }
   for (const [name, start, end] of [
     ['the tables of the hash key to the subkeys', REGION.hashTables, REGION.running],
     ['the round keys', REGION.schedule, REGION.lengths],
