@@ -161,25 +161,31 @@ it('the module holds nothing secret after short and long lists of every kind', (
   calls.wipe(REGION.hashTables, memory.length - REGION.hashTables)
   const words = Uint32Array.from({ length: 100 * 4 }, (_, i) => 0x1234_0000 + i)
   const inputs = Array.from({ length: 100 }, () => random.bytes(100))
-  ring.decryptPointers(1, ring.encryptPointers(1, words))
-  ring.decryptPointers(1, ring.encryptPointers(1, words.subarray(0, 4)))
-  ring.digest(1, 'scope', toSlab(inputs))
-  ring.digest(1, 'scope', toSlab(inputs.slice(0, 1)))
   // On both sides of what the module encrypts by itself. Long numbers have a stream of more than one block.
-  for (const count of [MODULE_BLOCKS, MODULE_BLOCKS + 1]) {
-    ring.decryptPointers(1, ring.encryptPointers(1, words.subarray(0, 4 * count)))
-    ring.digest(1, 'scope', toSlab(inputs.slice(0, count)))
-    for (const rank of [RANK, { value: 5n, domain: 10n ** 60n }]) ring.decryptRanks(1, 'scope', toRanks(ring, count, rank))
-  }
-  for (const [name, start, end] of [
-    ['the tables of the hash key to the subkeys', REGION.hashTables, REGION.running],
-    ['the round keys', REGION.schedule, REGION.lengths],
-    ['input, blocks and output', REGION.input, memory.length],
-  ] as const) {
-    expect(
-      memory.subarray(start, end).some((byte) => byte !== 0),
-      name,
-    ).toBe(false)
+  for (const count of [1, MODULE_BLOCKS, MODULE_BLOCKS + 1, 100]) {
+    const uuids = ring.encryptPointers(1, words.subarray(0, 4 * count))
+    const uses: readonly (readonly [string, () => unknown])[] = [
+      ['pointers encrypted', () => ring.encryptPointers(1, words.subarray(0, 4 * count))],
+      ['pointers decrypted', () => ring.decryptPointers(1, uuids)],
+      ['long digests', () => ring.digest(1, 'scope', toSlab(inputs.slice(0, count)))],
+      ['short digests', () => ring.digest(1, 'scope', toSlab(inputs.slice(0, count).map((input) => input.subarray(0, 9))))],
+      ['ranks', () => toRanks(ring, count, RANK)],
+      ['ranks decrypted', () => ring.decryptRanks(1, 'scope', new Array(count).fill(RANK))],
+      ['long ranks', () => toRanks(ring, count, { value: 5n, domain: 10n ** 60n })],
+    ]
+    for (const [use, call] of uses) {
+      call()
+      for (const [name, start, end] of [
+        ['the tables of the hash key to the subkeys', REGION.hashTables, REGION.running],
+        ['the round keys', REGION.schedule, REGION.lengths],
+        ['input, blocks and output', REGION.input, memory.length],
+      ] as const) {
+        expect(
+          memory.subarray(start, end).some((byte) => byte !== 0),
+          `${count} ${use}: ${name}`,
+        ).toBe(false)
+      }
+    }
   }
 })
 

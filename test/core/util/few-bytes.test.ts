@@ -23,7 +23,7 @@ it.each([
 ])('gives %s after their memory was transferred, also where they have no length', (_, give) => {
   for (const length of [0, 0, 3, 0, 5]) {
     const one = give(length)
-    structuredClone(one, { transfer: [one.buffer] })
+    if (one.buffer instanceof ArrayBuffer) one.buffer.transfer(0)
     expect(give(0).length).toBe(0)
     expect(give(length)).toEqual(give(length))
   }
