@@ -2,7 +2,7 @@
 import type { Hash } from '../ports/hash.ts'
 import { HASH_BYTES } from '../ports/hash.ts'
 import type { ByteWriter } from '../util/bytes.ts'
-import { fewBytes } from '../util/few-bytes.ts'
+import { createFewBytes } from '../util/few-bytes.ts'
 
 /** First byte of the input of a leaf hash. Nodes have another one, so that a node is never valid as a leaf. */
 const LEAF_PREFIX = 0
@@ -15,6 +15,8 @@ const PAIR = new Uint8Array(NODE_BYTES).fill(NODE_PREFIX, 0, 1)
 const PAIR_ENDS = Uint32Array.of(NODE_BYTES)
 /** The end of the input of any other hash, used in the same way. */
 const LEAF_END = new Uint32Array(1)
+/** The memory of peaks, which share it with each other only: they are hashes of events, and a storage gets both sealed. */
+const newPeaks = createFewBytes()
 
 /** A tree of `size` leaves. `peaks` has the roots of its full subtrees, largest first, HASH_BYTES each: one for each bit set in `size`. */
 export interface MerkleTree {
@@ -65,7 +67,7 @@ export class MerkleBuilder {
     this.#hash = hash
     this.#size = size
     this.#end = peaks.length
-    this.#peaks = fewBytes(peaks.length + HASH_BYTES)
+    this.#peaks = newPeaks(peaks.length + HASH_BYTES)
     this.#peaks.set(peaks)
   }
 

@@ -18,7 +18,8 @@ export function createFewBytes(): FewBytes {
   let used = 0
   return (length) => {
     if (length > MAX_FEW) return new Uint8Array(length)
-    if (used + length > shared.byteLength) {
+    // Not below it either: memory that was transferred has no bytes, and no room for none.
+    if (used + length >= shared.byteLength) {
       shared = new ArrayBuffer(SHARED_BYTES)
       used = 0
     }
@@ -57,7 +58,7 @@ let usedNumbers = 0
 export function fewNumbers(count: number): Uint32Array {
   const length = count * NUMBER_BYTES
   if (length > MAX_FEW) return new Uint32Array(count)
-  if (usedNumbers + length > sharedNumbers.byteLength) {
+  if (usedNumbers + length >= sharedNumbers.byteLength) {
     sharedNumbers = new ArrayBuffer(SHARED_BYTES)
     usedNumbers = 0
   }

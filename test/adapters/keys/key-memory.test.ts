@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { expandKey } from '../../../src/adapters/keys/block-cipher.ts'
+import { expandKey, MODULE_BLOCKS } from '../../../src/adapters/keys/block-cipher.ts'
 import { deriveKey } from '../../../src/adapters/keys/derive-key.ts'
 import { keyRingFactory } from '../../../src/adapters/keys/key-ring-factory.ts'
 import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
@@ -11,7 +11,7 @@ import { getWasm, HASH_TABLE_BYTES, REGION } from '../../../src/adapters/keys/wa
 import { createXaesKey } from '../../../src/adapters/keys/xaes-key.ts'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import { isVaultError } from '../../../src/core/errors.ts'
-import type { KeyProvider, KeyRing } from '../../../src/core/ports/keys.ts'
+import type { KeyProvider, KeyRing, Rank } from '../../../src/core/ports/keys.ts'
 import { slabItem, toSlab } from '../../../src/core/util/slab.ts'
 import { column, createVault, defineSchema } from '../../../src/index.ts'
 import { OWNER } from '../../support/vaults/test-vault.ts'
@@ -71,12 +71,13 @@ function useRing(ring: KeyRing): void {
     expect(opened.opened.every((flag) => flag === 1)).toBe(true)
     ring.digest(1, 'scope', plaintexts)
     ring.decryptPointers(1, ring.encryptPointers(1, new Uint32Array(count * 4).fill(5)))
-    ring.decryptRanks(
-      1,
-      'scope',
-      ring.encryptRanks(1, 'scope', new Array(count).fill(RANK)).map((value) => ({ ...RANK, value })),
-    )
+    ring.decryptRanks(1, 'scope', toRanks(ring, count, RANK))
   }
+}
+
+/** Returns a number encrypted `count` times, for decryption. */
+function toRanks(ring: KeyRing, count: number, rank: Rank): Rank[] {
+  return ring.encryptRanks(1, 'scope', new Array(count).fill(rank)).map((value) => ({ ...rank, value }))
 }
 
 /** Every key of a vault with this root key, and its round keys, in pieces of 16 bytes. */
@@ -160,19 +161,31 @@ it('the module holds nothing secret after short and long lists of every kind', (
   calls.wipe(REGION.hashTables, memory.length - REGION.hashTables)
   const words = Uint32Array.from({ length: 100 * 4 }, (_, i) => 0x1234_0000 + i)
   const inputs = Array.from({ length: 100 }, () => random.bytes(100))
-  ring.decryptPointers(1, ring.encryptPointers(1, words))
-  ring.decryptPointers(1, ring.encryptPointers(1, words.subarray(0, 4)))
-  ring.digest(1, 'scope', toSlab(inputs))
-  ring.digest(1, 'scope', toSlab(inputs.slice(0, 1)))
-  for (const [name, start, end] of [
-    ['the tables of the hash key to the subkeys', REGION.hashTables, REGION.running],
-    ['the round keys', REGION.schedule, REGION.lengths],
-    ['input, blocks and output', REGION.input, memory.length],
-  ] as const) {
-    expect(
-      memory.subarray(start, end).some((byte) => byte !== 0),
-      name,
-    ).toBe(false)
+  // On both sides of what the module encrypts by itself. Long numbers have a stream of more than one block.
+  for (const count of [1, MODULE_BLOCKS, MODULE_BLOCKS + 1, 100]) {
+    const uuids = ring.encryptPointers(1, words.subarray(0, 4 * count))
+    const uses: readonly (readonly [string, () => unknown])[] = [
+      ['pointers encrypted', () => ring.encryptPointers(1, words.subarray(0, 4 * count))],
+      ['pointers decrypted', () => ring.decryptPointers(1, uuids)],
+      ['long digests', () => ring.digest(1, 'scope', toSlab(inputs.slice(0, count)))],
+      ['short digests', () => ring.digest(1, 'scope', toSlab(inputs.slice(0, count).map((input) => input.subarray(0, 9))))],
+      ['ranks', () => toRanks(ring, count, RANK)],
+      ['ranks decrypted', () => ring.decryptRanks(1, 'scope', new Array(count).fill(RANK))],
+      ['long ranks', () => toRanks(ring, count, { value: 5n, domain: 10n ** 60n })],
+    ]
+    for (const [use, call] of uses) {
+      call()
+      for (const [name, start, end] of [
+        ['the tables of the hash key to the subkeys', REGION.hashTables, REGION.running],
+        ['the round keys', REGION.schedule, REGION.lengths],
+        ['input, blocks and output', REGION.input, memory.length],
+      ] as const) {
+        expect(
+          memory.subarray(start, end).some((byte) => byte !== 0),
+          `${count} ${use}: ${name}`,
+        ).toBe(false)
+      }
+    }
   }
 })
 

@@ -1,6 +1,6 @@
 /** Few bytes share memory, and none with each other. */
 import { expect, it } from 'vitest'
-import { copyFew, fewBytes, fewNumbers, plaintextBytes, withOwnMemory } from '../../../src/core/util/few-bytes.ts'
+import { copyFew, createFewBytes, fewBytes, fewNumbers, plaintextBytes, withOwnMemory } from '../../../src/core/util/few-bytes.ts'
 
 it.each([
   ['bytes', fewBytes],
@@ -14,6 +14,19 @@ it.each([
     one.fill((at % 255) + 1)
   }
   for (const [at, one] of given.entries()) expect(one.every((value) => value === (at % 255) + 1)).toBe(true)
+})
+
+it.each([
+  ['bytes', createFewBytes()],
+  ['bytes of plaintexts', plaintextBytes],
+  ['numbers', fewNumbers],
+])('gives %s after their memory was transferred, also where they have no length', (_, give) => {
+  for (const length of [0, 0, 3, 0, 5]) {
+    const one = give(length)
+    if (one.buffer instanceof ArrayBuffer) one.buffer.transfer(0)
+    expect(give(0).length).toBe(0)
+    expect(give(length)).toEqual(give(length))
+  }
 })
 
 it('gives long bytes and lists memory of their own', () => {
