@@ -154,8 +154,7 @@ export type DeleteTarget = { readonly ids: readonly number[] } | { readonly filt
 
 /**
  * One storage engine. All methods are required. They take and return lists, and an empty list gives an empty list. Tables and columns
- * are named as in `prepare`. Bytes that are given share memory with those of other calls, also with calls in progress: an engine copies what it
- * keeps or posts to a thread, and transfers none. A call that throws has changed nothing, except after `outcome_unknown`. All errors are `VaultError`s,
+ * are named as in `prepare`. A call that throws has changed nothing, except after `outcome_unknown`. All errors are `VaultError`s,
  * and none quotes a cell:
  * - `conflict`: a unique index is violated. Details are `{ table, columns, index? }`: the columns of the violated index, and the
  *   position from 0 of the row or patch in the call, if the engine knows it.
