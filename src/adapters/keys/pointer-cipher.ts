@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { type DecryptedPointers, POINTER_WORDS } from '../../core/ports/keys.ts'
 import { at, required } from '../../core/util/at.ts'
-import { fewNumbers } from '../../core/util/few-bytes.ts'
+import { fewBytes, fewNumbers } from '../../core/util/few-bytes.ts'
 import { type BlockCipher, createBlockCipher, expandKey, MODULE_BLOCKS } from './block-cipher.ts'
 import { wipe } from './secret-bytes.ts'
 import { getWasm, MAX_BATCH_ITEMS, REGION, type WasmModule } from './wasm.ts'
@@ -60,8 +60,8 @@ export function createPointerCipher(key: Uint8Array, tweak: Uint8Array): Pointer
     },
     decrypt(texts) {
       if (texts.length <= MODULE_BLOCKS) return decryptFew(material, texts)
-      const words = new Uint32Array(texts.length * POINTER_WORDS)
-      const wellFormed = new Uint8Array(texts.length)
+      const words = fewNumbers(texts.length * POINTER_WORDS)
+      const wellFormed = fewBytes(texts.length)
       for (let from = 0; from < texts.length; from += MAX_BATCH_ITEMS) {
         const chunk = texts.length <= MAX_BATCH_ITEMS ? texts : texts.slice(from, from + MAX_BATCH_ITEMS)
         decryptChunk(material, chunk, words.subarray(from * POINTER_WORDS), wellFormed.subarray(from))

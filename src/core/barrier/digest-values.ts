@@ -6,6 +6,7 @@ import type { Column } from '../schema/layout.ts'
 import { toDigestUuid } from '../sealing/digest-uuid.ts'
 import { required } from '../util/at.ts'
 import { ByteWriter, sameBytes } from '../util/bytes.ts'
+import { fewNumbers, plaintextBytes } from '../util/few-bytes.ts'
 import type { Slab } from '../util/slab.ts'
 import { normalize } from '../values/normalizers.ts'
 
@@ -14,8 +15,8 @@ const SHORT_DIGEST_BYTES = 12
 
 /** Returns the stored digest of each value, in order. No value is null. Throws `internal` if the key ring returns too few bytes. */
 export function digestValues(ring: KeyRing, column: Column, values: readonly unknown[]): Uint8Array[] {
-  const out = new ByteWriter(values.length * 32)
-  const ends = new Uint32Array(values.length)
+  const out = new ByteWriter(values.length * 32, plaintextBytes)
+  const ends = fewNumbers(values.length)
   for (let i = 0; i < values.length; i++) {
     writeCanonical(column, values[i], out)
     ends[i] = out.length

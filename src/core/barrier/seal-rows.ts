@@ -8,7 +8,7 @@ import { cellBits, HAS_CHECK, HAS_VALUE, IS_SHARED } from '../sealing/cell-layou
 import { sealBodies } from '../sealing/seal.ts'
 import { required } from '../util/at.ts'
 import { ByteWriter } from '../util/bytes.ts'
-import { plaintextBytes } from '../util/few-bytes.ts'
+import { fewNumbers, plaintextBytes } from '../util/few-bytes.ts'
 import type { Slab } from '../util/slab.ts'
 import { slabItem } from '../util/slab.ts'
 import type { Barrier } from './barrier.ts'
@@ -66,7 +66,7 @@ export function writeRows(barrier: Barrier, table: Table, { records, sources }: 
   const metadata = drawTokenMetadata(barrier.entropy, table, records, sources)
   const rows = records.map((): MutableRow => ({ id: 0, [BODY]: null }))
   const out = new ByteWriter(records.length * 192, plaintextBytes)
-  const ends = new Uint32Array(records.length)
+  const ends = fewNumbers(records.length)
   const layout = createLayoutWriter(table.cells)
   let next = 0
 
