@@ -87,12 +87,14 @@ const MAX_PIECE_LENGTH = 65_536
  */
 export function createBytesCopier(rows = Number.POSITIVE_INFINITY): (bytes: Uint8Array) => Uint8Array {
   if (rows <= 1) return copyFew
+  // Rows that are not counted are kept one by one, and there may be few.
+  const alike = Number.isFinite(rows) ? rows : 1
   let piece = new Uint8Array(0)
   let used = 0
   return (bytes) => {
     if (bytes.length > MAX_SHARED_LENGTH) return new Uint8Array(bytes)
     if (used + bytes.length > piece.length) {
-      piece = new Uint8Array(Math.min(MAX_PIECE_LENGTH, Math.max(piece.length * 2, bytes.length)))
+      piece = new Uint8Array(Math.min(MAX_PIECE_LENGTH, Math.max(piece.length * 2, bytes.length * alike)))
       used = 0
     }
     const copy = piece.subarray(used, used + bytes.length)
