@@ -4,40 +4,53 @@
 const SHARED_BYTES = 8192
 /** Longer bytes have memory of their own. */
 const MAX_FEW = 1024
-const NUMBER_BYTES = Uint32Array.BYTES_PER_ELEMENT
 
 /** Returns zeros of this length that no other call gets. */
 export type FewBytes = (length: number) => Uint8Array
 
-/**
- * Returns a function whose bytes share memory with each other, and with nothing else: who has some of them can reach all by `buffer`, and a
- * `postMessage` of some sends all.
- */
-export function createFewBytes(): FewBytes {
+/** Returns a view of `length` elements of memory from `start`, in bytes. */
+type View<Elements> = (memory: ArrayBuffer, start: number, length: number) => Elements
+
+/** Returns a function whose elements share memory with each other, and with nothing else. Each has `elementBytes`. */
+function createFew<Elements>(elementBytes: number, view: View<Elements>): (length: number) => Elements {
   let shared = new ArrayBuffer(0)
   let used = 0
   return (length) => {
-    if (length > MAX_FEW) return new Uint8Array(length)
-    // Not below it either: memory that was transferred has no bytes, and no room for none.
-    if (used + length >= shared.byteLength) {
+    const bytes = length * elementBytes
+    if (bytes > MAX_FEW) return view(new ArrayBuffer(bytes), 0, length)
+    // A piece is not filled to its end: one that was transferred has no bytes, and so no room for zero bytes either.
+    if (used + bytes >= shared.byteLength) {
       shared = new ArrayBuffer(SHARED_BYTES)
       used = 0
     }
-    const bytes = new Uint8Array(shared, used, length)
-    used += length
-    return bytes
+    const start = used
+    used += bytes
+    return view(shared, start, length)
   }
 }
 
 /**
+ * Returns a function whose bytes share memory with each other, and with nothing else: what has some of them can reach all by `buffer`, and a
+ * `postMessage` of some sends all.
+ */
+export function createFewBytes(): FewBytes {
+  return createFew(1, (memory, start, length) => new Uint8Array(memory, start, length))
+}
+
+/**
  * Returns zeros that no other call gets. V8 keeps up to 64 bytes inside its heap, and moves them out for the first view or native call, which
- * costs more than all else here. Longer ones have memory of their own, which costs as much. Not for
- * secrets, nor for what the application is given.
+ * costs more than all else here. Longer ones have memory of their own, which costs as much. Not for secrets, nor for what the application is given.
  */
 export const fewBytes = createFewBytes()
 
 /** As `fewBytes`, for plaintexts that are sealed, or read and then dropped: their memory has nothing that is handed to a storage. */
 export const plaintextBytes = createFewBytes()
+
+/** As `fewBytes`, for lists of numbers. */
+export const fewNumbers = createFew(
+  Uint32Array.BYTES_PER_ELEMENT,
+  (memory, start, length) => new Uint32Array(memory, start, length),
+)
 
 /** Returns a copy of bytes, as `fewBytes`. */
 export function copyFew(bytes: Uint8Array): Uint8Array {
@@ -49,20 +62,4 @@ export function copyFew(bytes: Uint8Array): Uint8Array {
 /** Returns bytes that share their memory with nothing, for an application, which can transfer it: the same ones, or a copy. */
 export function withOwnMemory(bytes: Uint8Array): Uint8Array {
   return bytes.length === bytes.buffer.byteLength ? bytes : bytes.slice()
-}
-
-let sharedNumbers = new ArrayBuffer(0)
-let usedNumbers = 0
-
-/** Returns a list of zeros that no other call gets, as `fewBytes`. */
-export function fewNumbers(count: number): Uint32Array {
-  const length = count * NUMBER_BYTES
-  if (length > MAX_FEW) return new Uint32Array(count)
-  if (usedNumbers + length >= sharedNumbers.byteLength) {
-    sharedNumbers = new ArrayBuffer(SHARED_BYTES)
-    usedNumbers = 0
-  }
-  const numbers = new Uint32Array(sharedNumbers, usedNumbers, count)
-  usedNumbers += length
-  return numbers
 }
