@@ -1,4 +1,4 @@
-/** Sealed pieces are freed after their use: a long file takes no memory that the garbage collector would have to find. */
+/** The memory of chunks: sealed pieces are freed after their use, so that a long file takes none that the garbage collector would have to find. */
 import { expect, it } from 'vitest'
 import type { BlobStore } from '../../../src/core/ports/blobs.ts'
 import { memoryBlobs, memoryPlace } from '../../support/blobs/memory-blobs.ts'
@@ -8,7 +8,7 @@ import { memoryEngine } from '../../support/storages/engines.ts'
 /** Some batches of sealed pieces, and a last one that is shorter. */
 const CONTENT = Buffer.alloc(1024 * 1024 + 100_000, 'content ')
 
-it('of an upload when the store asks for the next chunk, and of a file that is opened when its pieces are open', async () => {
+it('is freed: of an upload when the store asks for the next chunk, and of a file that is opened when its pieces are open', async () => {
   const { blobs, written, read } = watchedBlobs()
   const { session } = await openFileVault(memoryEngine().fresh().open(), { blobs })
   const { records } = await session.insert('teams', [{ fields: { name: 'Blue' } }])
@@ -20,6 +20,20 @@ it('of an upload when the store asks for the next chunk, and of a file that is o
   expect((await bytesOf(stream)).equals(CONTENT)).toBe(true)
   expect(read.length).toBeGreaterThan(4)
   expect(read.map(({ length }) => length)).toEqual(read.map(() => 0))
+})
+
+it('is their own for a short file, so that a store or a reader can transfer it', async () => {
+  const { blobs, written } = watchedBlobs()
+  const { session } = await openFileVault(memoryEngine().fresh().open(), { blobs })
+  const { records } = await session.insert('teams', [{ fields: { name: 'Blue' } }])
+  const id = records[0]?.id ?? ''
+  await session.uploadFile({ table: 'teams', id, column: 'badge', file: Buffer.from('a short file') })
+  const { stream } = await session.openFile('teams', id, 'badge')
+  const opened: Uint8Array[] = []
+  for await (const chunk of stream) opened.push(chunk)
+  const chunks = [...written, ...opened].filter(({ length }) => length > 0)
+  expect(chunks.length).toBeGreaterThan(1)
+  expect(chunks.map(({ buffer }) => buffer.byteLength)).toEqual(chunks.map(({ length }) => length))
 })
 
 /** A store, and the chunks that it got and gave. */
