@@ -59,7 +59,8 @@ export function createInPlaceCipher(key: Uint8Array): InPlaceCipher {
   }
 }
 
-function encryptFew(schedule: Uint8Array, blocks: Uint8Array): void {
+/** Encrypts blocks in place in the module, with the round keys of `expandKey`. */
+export function encryptFew(schedule: Uint8Array, blocks: Uint8Array): void {
   const { calls, memory } = getWasm()
   memory.set(schedule, REGION.schedule)
   memory.set(blocks, REGION.blocks)

@@ -1,6 +1,6 @@
 /** XAES-256-GCM (C2SP): derives AES-256-GCM keys from a key of 256 bits and the first half of a nonce of 24 bytes. */
 import { at } from '../../core/util/at.ts'
-import { type BlockCipher, doubleBlock, expandKey, SCHEDULE_BYTES } from './block-cipher.ts'
+import { type BlockCipher, doubleBlock, encryptFew, expandKey, SCHEDULE_BYTES } from './block-cipher.ts'
 import { secretBytes, wipe } from './secret-bytes.ts'
 import { DERIVED_KEY_BYTES, getWasm, REGION } from './wasm.ts'
 
@@ -160,14 +160,8 @@ function emptyGcmKey(): GcmKey {
 
 /** Returns AES(0) under these round keys. */
 function encryptZeros(schedule: Uint8Array): Uint8Array {
-  const { calls, memory } = getWasm()
   const block = secretBytes(BLOCK)
-  memory.set(schedule, REGION.schedule)
-  calls.wipe(REGION.blocks, BLOCK)
-  calls.encryptBlocks(REGION.schedule, REGION.blocks, 1)
-  block.set(memory.subarray(REGION.blocks, REGION.blocks + BLOCK))
-  calls.wipe(REGION.blocks, BLOCK)
-  calls.wipe(REGION.schedule, SCHEDULE_BYTES)
+  encryptFew(schedule, block)
   return block
 }
 
