@@ -42,6 +42,8 @@ export interface AbortOptions {
   readonly listener?: ServeOptions['listener']
   /** Work before the requests. */
   before?(vault: ArchiveVault): Promise<unknown> | undefined
+  /** Ends what `before` left open: a vault closes only then. */
+  after?(): void
 }
 
 /** Sends requests to a vault of its own and goes away. Returns how many. Throws if one leaves something behind. */
@@ -71,6 +73,7 @@ export async function abortRequests(place: FilePlace, random: SeededRandom, opti
     await assertReleased(served, patienceMs)
     return REQUESTS
   } finally {
+    options.after?.()
     await served.close()
     await vault.close()
   }

@@ -33,9 +33,9 @@ it('a part of an insert is found out', async () => {
 })
 
 it('an upload that goes on is found out', async () => {
-  let end = (): void => {}
+  let after = (): void => {}
   const ended = new Promise<void>((resolve) => {
-    end = resolve
+    after = resolve
   })
   async function* endless(): AsyncGenerator<Uint8Array> {
     yield Uint8Array.of(1)
@@ -46,7 +46,6 @@ it('an upload that goes on is found out', async () => {
       .as(OWNER)
       .uploadFile({ table: 'letters', column: 'sheet', file: endless() })
       .catch(() => {})
-    setTimeout(end, 1500)
   }
-  await expect(abortOn({ before })).rejects.toThrow('a part of an upload stayed')
+  await expect(abortOn({ before, after: () => after() })).rejects.toThrow('a part of an upload stayed')
 })
