@@ -2,8 +2,9 @@
 import { CompiledQuery, type Transaction } from 'kysely'
 import type { AnyTables } from '../sql/sql-dialect.ts'
 import { toIntegerCell } from '../sql/stored-cells.ts'
+import type { TableShape } from '../sql/table-shapes.ts'
 import { mapSqliteError } from './sqlite-errors.ts'
-import type { Connection, RawRow, Step, StepOutcome, Steps, TableWork } from './table-work.ts'
+import type { Connection, QuickStep, RawRow, Step, StepOutcome, Steps, TableWork } from './table-work.ts'
 
 export function createKyselyConnection(transaction: Transaction<AnyTables>): Connection {
   // Bypasses plugins, which rename and rewrite: these statements and rows are not the application's.
@@ -21,7 +22,7 @@ export function createKyselyConnection(transaction: Transaction<AnyTables>): Con
     isOpen: () => true,
     assertOpen() {},
     async run(work) {
-      return runSteps(work, perform)
+      return (work.quick && (await runQuick(work.quick, work.shape, perform))) ?? runSteps(work, perform)
     },
   }
 }
@@ -35,7 +36,23 @@ function toRawRow(row: unknown, columns: readonly string[]): RawRow {
   })
 }
 
-async function runSteps<T>(work: TableWork<T>, perform: (step: Step) => Promise<StepOutcome>): Promise<T> {
+type Perform = (step: Step) => Promise<StepOutcome>
+
+async function runQuick<T>(
+  { step, result }: QuickStep<T>,
+  shape: TableShape | undefined,
+  perform: Perform,
+): Promise<T | undefined> {
+  let outcome: StepOutcome
+  try {
+    outcome = await perform(step)
+  } catch (error) {
+    throw mapSqliteError(error, shape)
+  }
+  return result(outcome)
+}
+
+async function runSteps<T>(work: TableWork<T>, perform: Perform): Promise<T> {
   const steps: Steps<T> = work.begin()
   let at = steps.next()
   while (at.done !== true) {

@@ -99,7 +99,7 @@ function rowsAsTexts(
   { statement, parameters }: Pick<Step, 'statement' | 'parameters'>,
   plain: TableWork<readonly Row[]>,
 ): typeof plain {
-  const { shape, own } = plan
+  const { own } = plan
   const step = { kind: 'column', statement, parameters, columns: TEXT_COLUMN } as const
   const result = ({ rows: [texts = []] }: StepOutcome): readonly Row[] | undefined => {
     const found: Row[] = []
@@ -113,7 +113,7 @@ function rowsAsTexts(
     }
     return measured(plan, found)
   }
-  return { shape, begin: plain.begin, quick: { step, result } }
+  return { ...plain, quick: { step, result } }
 }
 
 /** Reads packed, and once more unpacked where that was not possible. */
@@ -124,15 +124,17 @@ function packedFirst<T>(
   result: (rows: readonly (Row | undefined)[]) => T,
 ): TableWork<T> {
   const { shape } = plan
+  const statement = packedStatement(shape, step.statement)
   return {
-    shape,
-    *begin() {
-      const statement = packedStatement(shape, step.statement)
-      const { rows } = yield { kind: 'row', statement, parameters: step.parameters, columns: PACKED_COLUMNS }
-      const unpacked = unpackRows(shape, rows[0])
-      if (unpacked !== undefined) return result(measured(plan, unpacked))
-      plan.unpackedReads = UNPACKED_READS
-      return yield* plain.begin()
+    ...plain,
+    quick: {
+      step: { kind: 'row', statement, parameters: step.parameters, columns: PACKED_COLUMNS },
+      result({ rows: [packed] }) {
+        const unpacked = unpackRows(shape, packed)
+        if (unpacked !== undefined) return result(measured(plan, unpacked))
+        plan.unpackedReads = UNPACKED_READS
+        return undefined
+      },
     },
   }
 }

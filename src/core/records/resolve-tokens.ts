@@ -111,7 +111,8 @@ function chooseOne<Found extends Resolved>(
   checked: readonly CheckedCandidate[],
   resolutions: readonly Resolution<Found>[],
 ): Resolution<Found>[] {
-  const found: Resolution<Found>[] = new Array(count).fill(undefined)
+  const found: Resolution<Found>[] = []
+  for (let index = 0; index < count; index++) found.push(undefined)
   for (let k = 0; k < checked.length; k++) {
     const { candidate, isVerified } = required(checked[k])
     const { index } = candidate
