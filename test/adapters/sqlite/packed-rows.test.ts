@@ -1,12 +1,12 @@
 /** Rows of bytes are equal whether they are read packed, one by one, or from a file that cannot pack them. */
 import Database from 'better-sqlite3'
-import { Kysely, SqliteDialect } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { toTableShape } from '../../../src/adapters/sql/table-shapes.ts'
 import { sqliteStorage } from '../../../src/adapters/sqlite/index.ts'
 import { canPack, packedStatement, unpackRows } from '../../../src/adapters/sqlite/packed-rows.ts'
 import type { RawRow } from '../../../src/adapters/sqlite/table-work.ts'
 import type { NewRow, PhysicalTable, Storage, StorageHandle } from '../../../src/core/ports/storage.ts'
+import { inKysely } from './kysely-transaction.ts'
 import { EVERY, SEALED } from './notes-table.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
@@ -64,9 +64,7 @@ describe('rows read in packed form', () => {
   it('are equal inside transactions, also of a Kysely application', async () => {
     await withRows(async (storage, filename) => {
       await storage.transaction(expectAllReads)
-      const kysely = new Kysely<Record<string, never>>({ dialect: new SqliteDialect({ database: new Database(filename) }) })
-      await kysely.transaction().execute((transaction) => expectAllReads(storage.joinTransaction(transaction)))
-      await kysely.destroy()
+      await inKysely(filename, (transaction) => expectAllReads(storage.joinTransaction(transaction)))
     })
   })
 
@@ -82,14 +80,18 @@ describe('rows read in packed form', () => {
   })
 
   it('can contain cells too long to be packed', async () => {
-    await withRows(async (storage) => {
+    await withRows(async (storage, filename) => {
       const long = { id: 1000, body: new Uint8Array(LONG).fill(0x80), digest: null }
       await storage.insert('sealed', [long])
       const ids = [1, 2, 1000, 3, 4, 6]
-      for (let round = 0; round < 120; round++) {
-        const read = await storage.get('sealed', ids)
-        expect(read).toEqual(ids.map((id) => stored(id === 1000 ? long : rowOf(id))))
+      const expectLong = async (reads: Storage) => {
+        for (let round = 0; round < 120; round++) {
+          const read = await reads.get('sealed', ids)
+          expect(read).toEqual(ids.map((id) => stored(id === 1000 ? long : rowOf(id))))
+        }
       }
+      await expectLong(storage)
+      await inKysely(filename, (transaction) => expectLong(storage.joinTransaction(transaction)))
       await storage.delete('sealed', { ids: [1000] })
       await expectAllReads(storage)
     })

@@ -3,7 +3,8 @@ import Database from 'better-sqlite3'
 import { describe, expect, it } from 'vitest'
 import { sqliteStorage } from '../../../src/adapters/sqlite/index.ts'
 import type { DriverName } from '../../../src/adapters/sqlite/sqlite-driver.ts'
-import type { NewRow, PhysicalTable, Storage } from '../../../src/core/ports/storage.ts'
+import type { NewRow, PhysicalTable, Storage, StorageHandle } from '../../../src/core/ports/storage.ts'
+import { inKysely } from './kysely-transaction.ts'
 import { EVERY, SEALED } from './notes-table.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
@@ -33,7 +34,7 @@ const LONG_ROWS: readonly NewRow[] = LONG.map((length, at) => ({
 
 async function withRows(
   { driver, rows }: { readonly driver: DriverName; readonly rows: readonly NewRow[] },
-  body: (storage: Storage) => Promise<void>,
+  body: (storage: StorageHandle, filename: string) => Promise<void>,
   change = '',
 ): Promise<void> {
   const filename = nextFile()
@@ -53,7 +54,7 @@ async function withRows(
   }
   await using storage = open()
   await storage.prepare([SEALED])
-  await body(storage)
+  await body(storage, filename)
 }
 
 const stored = (row: NewRow) => ({ ...row, version: 1 })
@@ -78,6 +79,17 @@ async function expectReads(storage: Storage, rows: readonly NewRow[]): Promise<v
 describe.each(['better-sqlite3', 'node:sqlite'] as const)('rows of short bytes with %s', (driver) => {
   it('have nulls, empty cells and every length', async () => {
     await withRows({ driver, rows: SHORT_ROWS }, (storage) => expectReads(storage, SHORT_ROWS))
+  })
+
+  it('are equal inside the transaction of a Kysely application', async () => {
+    const rows = [...SHORT_ROWS, ...LONG_ROWS]
+    await withRows({ driver, rows }, (storage, filename) =>
+      inKysely(filename, async (transaction) => {
+        const joined = storage.joinTransaction(transaction)
+        await expectReads(joined, rows)
+        await expectReads(joined, rows)
+      }),
+    )
   })
 
   it('are equal among rows that are too long', async () => {
