@@ -27,7 +27,7 @@ interface ClientError {
 }
 
 /** True for an object that does not exist. A bucket that does not exist is another error. */
-export function isNoSuchKey(error: unknown): boolean {
+function isNoSuchKey(error: unknown): boolean {
   const { name } = describe(error)
   return name === 'NoSuchKey' || name === 'NotFound'
 }
@@ -56,7 +56,7 @@ export function mapS3Error(error: unknown): VaultError {
 }
 
 /** `not_found`: there is no object of the key. */
-export function noObjectError(): VaultError {
+function noObjectError(): VaultError {
   return new VaultError('not_found', 'There is no blob of this key. It was deleted, or never written.')
 }
 

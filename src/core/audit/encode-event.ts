@@ -76,7 +76,7 @@ export function hasTimestamp({ timestamp }: Pick<ChainedEvent, 'timestamp'>, at:
 }
 
 /** Returns JSON data as an event; undefined if it is not one. */
-export function parseEvent(json: unknown): ChainedEvent | undefined {
+function parseEvent(json: unknown): ChainedEvent | undefined {
   return eventShape(json)
 }
 

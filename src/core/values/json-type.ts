@@ -60,6 +60,6 @@ function present(value: JsonValue): JsonValue {
 }
 
 /** Returns the value of JSON text that this file wrote. */
-export function readTrusted(text: string): JsonValue {
+function readTrusted(text: string): JsonValue {
   return JSON.parse(text)
 }
