@@ -15,7 +15,11 @@ it.each<[string, (good: object) => unknown, string]>([
   ['an option that is null', (good) => ({ ...good, log: null }), 'Option "log" must not be null.'],
   ['no authenticator', (good) => ({ ...good, authenticate: undefined }), 'Option "authenticate" must be an authenticator'],
   ['the text of a key', (good) => ({ ...good, authenticate: 'secret' }), 'Option "authenticate" must be an authenticator'],
-  ['one that is none in a list', (good) => ({ ...good, authenticate: [apiKeys(), {}] }), 'Option "authenticate" must be'],
+  [
+    'a list with an object that is not a function',
+    (good) => ({ ...good, authenticate: [apiKeys(), {}] }),
+    'Option "authenticate" must be',
+  ],
   ['no vaults', (good) => ({ ...good, vaults: undefined }), 'Option "vaults" must be an open vault'],
   [
     'vaults by id',

@@ -18,7 +18,7 @@ export function stableHash(text: string): string {
 }
 
 /** `words` and `ending` joined; when that is too long, the words are cut and a hash of them all put in between. */
-function fittedName(words: readonly string[], ending: string): string {
+export function fittedName(words: readonly string[], ending: string): string {
   const whole = `${words.join('_')}_${ending}`
   if (Buffer.byteLength(whole) <= MAX_IDENTIFIER_BYTES) return whole
   const tail = `_${stableHash(JSON.stringify(words))}_${ending}`

@@ -18,7 +18,7 @@ export const TYPE_NAMES: Readonly<Record<PhysicalType, string>> = {
  * Text as PostgreSQL can hold it. It refuses U+0000, so U+0000 becomes U+0001 U+0001 and U+0001 becomes U+0001 U+0002:
  * reversible, and keeps the order by code point.
  */
-function toStoredText(text: string): string {
+export function toStoredText(text: string): string {
   if (!text.includes('\u0000') && !text.includes('\u0001')) return text
   return text.replaceAll('\u0001', '\u0001\u0002').replaceAll('\u0000', '\u0001\u0001')
 }

@@ -24,7 +24,7 @@ export async function eventsAt(reader: PacedReader, ids: readonly number[]): Pro
 }
 
 /** Returns the events of these rows, in order. Throws `data_loss` for an event in an unknown format. */
-async function openDated(reader: PacedReader, rows: readonly Row[]): Promise<DatedEvent[]> {
+export async function openDated(reader: PacedReader, rows: readonly Row[]): Promise<DatedEvent[]> {
   const events: DatedEvent[] = []
   for await (const entries of openInSlices(reader, { kind: 'event', rows, yielder: reader.yielder })) {
     for (const { id, at, bytes } of entries) events.push({ id, at, event: bytes === undefined ? undefined : decodeEvent(bytes) })

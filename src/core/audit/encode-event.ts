@@ -76,7 +76,7 @@ export function hasTimestamp({ timestamp }: Pick<ChainedEvent, 'timestamp'>, at:
 }
 
 /** Returns JSON data as an event; undefined if it is not one. */
-function parseEvent(json: unknown): ChainedEvent | undefined {
+export function parseEvent(json: unknown): ChainedEvent | undefined {
   return eventShape(json)
 }
 

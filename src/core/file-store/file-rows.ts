@@ -115,7 +115,7 @@ function sealFile({ ring, vault }: Keys, id: number, entry: FileEntry): Uint8Arr
 }
 
 /** Returns a row opened. Throws `data_loss` if it fails authentication. */
-function openFileRow({ ring, vault }: Keys, row: Row): OpenedFile {
+export function openFileRow({ ring, vault }: Keys, row: Row): OpenedFile {
   const { id, version, body } = row
   const plaintext = body instanceof Uint8Array ? openEntry({ ring, vault, kind: 'file', id }, body) : undefined
   const entry = plaintext === undefined ? undefined : toEntry(plaintext)

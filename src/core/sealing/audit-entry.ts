@@ -11,7 +11,7 @@ import { HEADER_BYTES, readVersion, writeHeader } from './envelope.ts'
 const PURPOSE = 'audit'
 
 /** Object ids of the audit trail in associated data, above the 16 bits of tables. An event never opens as a head, and neither as a record. */
-const AUDIT_OBJECT_IDS = { event: 0x1_0000, head: 0x1_0001 } as const
+export const AUDIT_OBJECT_IDS = { event: 0x1_0000, head: 0x1_0001 } as const
 
 /** The kind of an entry. */
 export type AuditEntryKind = keyof typeof AUDIT_OBJECT_IDS

@@ -12,7 +12,7 @@ export function pieceCount(size: number): number {
 }
 
 /** Returns the length of the sealed content of a file of `size` bytes. */
-function sealedSize(size: number): number {
+export function sealedSize(size: number): number {
   return size + pieceCount(size) * SEALED_PIECE_OVERHEAD
 }
 

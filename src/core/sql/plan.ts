@@ -148,6 +148,6 @@ function strategyOf({ outputs }: Query, first: SourcePlan, steps: readonly StepP
 }
 
 /** True for a condition that is always true. */
-function isAlways(condition: Condition): boolean {
+export function isAlways(condition: Condition): boolean {
   return splitConjuncts(condition).length === 0
 }

@@ -60,6 +60,6 @@ function present(value: JsonValue): JsonValue {
 }
 
 /** Returns the value of JSON text that this file wrote. */
-function readTrusted(text: string): JsonValue {
+export function readTrusted(text: string): JsonValue {
   return JSON.parse(text)
 }

@@ -62,7 +62,7 @@ function pathParameters({ path, parameters = {}, example }: RouteDescription): O
 }
 
 /** The vault of all examples. */
-const EXAMPLE_VAULT = 'acme'
+export const EXAMPLE_VAULT = 'acme'
 
 function queryParameters({ query = {}, example }: RouteDescription, components: Components): OpenApiParameter[] {
   return Object.entries(query).map(([name, { description, schema: shape, isRequired = false }]) => {

@@ -2,8 +2,8 @@
 import type { NodeRequest } from './node-request.ts'
 
 /** Bytes and time for which a client may go on sending after it was answered. */
-const MAX_DRAIN_BYTES = 64 * 1024 * 1024
-const MAX_DRAIN_MS = 5000
+export const MAX_DRAIN_BYTES = 64 * 1024 * 1024
+export const MAX_DRAIN_MS = 5000
 
 /** Drops what the client still sends. Resolves at the end of the body, when the client ends the connection, or after 64 MiB or 5 seconds. */
 export function drainRequest(request: NodeRequest): Promise<void> {
