@@ -8,8 +8,6 @@ export const DEFAULT_PAGE_SIZE = 25
 export const MAX_JSON_DEPTH = 64
 /** Maximum number of nodes (values of any kind) in one JSON value. */
 export const MAX_JSON_NODES = 100_000
-/** Maximum number of positions or ids in one error message. */
-export const MAX_NAMED_IN_ERROR = 25
 /** Maximum length of a table or column name, in characters: PostgreSQL cuts names at 63 bytes. */
 export const MAX_NAME_LENGTH = 63
 /** Maximum length of a token, in UTF-16 units. Longer text is rejected without further checks. */

@@ -75,7 +75,10 @@ const DEFAULT_LIMITS: HttpLimits = {
 
 /** Returns the checked options. Throws `invalid_request` that names the first one that is wrong. */
 export function parseOptions(options: HandlerOptions): RouterOptions {
+  if (typeof options !== 'object' || options === null)
+    throw new VaultError('invalid_request', 'createHandler: the options must be an object.')
   assertNoNulls(options)
+  assertAuthenticate(options.authenticate)
   const { legacyTables = LEGACY_TABLES } = options
   if (!Array.isArray(legacyTables) || !legacyTables.every((name) => typeof name === 'string' && /^[a-z][a-z0-9_]*$/.test(name)))
     throw new VaultError('invalid_request', 'Option "legacyTables" must be an array of table names.')
@@ -87,6 +90,15 @@ export function parseOptions(options: HandlerOptions): RouterOptions {
     tokenURI: parseTokenURI(options.tokenURI),
     ...parseBaseUrl(options.baseUrl),
   }
+}
+
+function assertAuthenticate(given: unknown): void {
+  const all: readonly unknown[] = Array.isArray(given) ? given : [given]
+  if (!all.every((one) => typeof one === 'function'))
+    throw new VaultError(
+      'invalid_request',
+      'Option "authenticate" must be an authenticator, such as apiKeys(), or a list of them.',
+    )
 }
 
 function assertVaultOptions({ vaultIdleMs = 1, vaultsOfAccount }: HandlerOptions): void {

@@ -24,8 +24,3 @@ export function mapFileError(error: unknown): VaultError {
   if (UNREACHABLE.has(code)) return unavailableError('The folder of the blobs cannot be read or written now. Retry.', cause)
   return new VaultError('internal', 'The folder of the blobs is not as this store left it.', {}, { cause })
 }
-
-/** `not_found`: there is no file of the key. */
-export function noBlobError(): VaultError {
-  return new VaultError('not_found', 'There is no blob of this key. It was deleted, or never written.')
-}

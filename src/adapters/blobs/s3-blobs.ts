@@ -2,7 +2,7 @@
 import type { CompletedPart } from '@aws-sdk/client-s3'
 import { fault, VaultError } from '../../core/errors.ts'
 import type { BlobStore, ByteRange } from '../../core/ports/blobs.ts'
-import { assertBlobKeys, assertByteRange } from '../../core/util/blob-arguments.ts'
+import { assertBlobKeys, assertByteRange } from '../../core/util/blob-errors.ts'
 import { readInput } from '../../core/util/boundary.ts'
 import { readOptions } from '../../core/util/read-options.ts'
 import { toBlocks, watchContent } from '../../core/util/to-blocks.ts'

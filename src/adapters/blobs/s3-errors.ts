@@ -1,5 +1,6 @@
 /** Maps what the S3 client throws to `VaultError`s that carry its code, and never its text, a bucket or a key. */
 import { isVaultError, VaultError } from '../../core/errors.ts'
+import { noBlobError } from '../../core/util/blob-errors.ts'
 import { fullError, strippedCause, unavailableError } from '../errors/storage-errors.ts'
 
 const ENGINE = 'The object store'
@@ -27,7 +28,7 @@ interface ClientError {
 }
 
 /** True for an object that does not exist. A bucket that does not exist is another error. */
-export function isNoSuchKey(error: unknown): boolean {
+function isNoSuchKey(error: unknown): boolean {
   const { name } = describe(error)
   return name === 'NoSuchKey' || name === 'NotFound'
 }
@@ -49,15 +50,10 @@ export function mapS3Error(error: unknown): VaultError {
   const described = describe(error)
   const { name, code, status } = described
   const cause = strippedCause(ENGINE, name ?? code)
-  if (isNoSuchKey(error)) return noObjectError()
+  if (isNoSuchKey(error)) return noBlobError()
   if (status === 507) return fullError(ENGINE, cause)
   if (isUnreachable(described)) return unavailableError('The object store cannot be reached, or is busy. Retry.', cause)
   return new VaultError('internal', 'The object store refused a request.', {}, { cause })
-}
-
-/** `not_found`: there is no object of the key. */
-export function noObjectError(): VaultError {
-  return new VaultError('not_found', 'There is no blob of this key. It was deleted, or never written.')
 }
 
 function isUnreachable({ name, code, status }: ClientError): boolean {

@@ -13,9 +13,6 @@ const MESSAGE_ROOM = 64
 /** Number of blocks that the module encrypts in the time that creating a cipher of the platform takes. A key that was used less has none. */
 const BLOCKS_PER_CIPHER = 200
 
-/** Maximum length of a message and its prefix in the module, in bytes. */
-export const MAX_BYTES_IN_WASM = CAPACITY.large - MESSAGE_ROOM
-
 /** Messages to seal. Each has its own IV and `aadBytes` of associated data, padded to whole blocks. */
 export interface SealBatch {
   readonly plaintexts: Slab

@@ -6,12 +6,12 @@ import { isInsideTransaction, runInside, runToEnd } from '../sql/nested-transact
 import type { Connection, DriverPool, PreparedQuery, RawRow } from './driver-connection.ts'
 import { type HeldClient, takeClient } from './pool-clients.ts'
 import {
-  bareCause,
   beginError,
   isConnectionLost,
   isRefusedByDefault,
   isRetryable,
   mapPostgresError,
+  postgresCause,
   sqlState,
 } from './postgres-errors.ts'
 import type { Timeouts } from './timeouts.ts'
@@ -85,7 +85,7 @@ function asIs(error: unknown): unknown {
 
 /** A statement that is answered has committed. One whose answer is lost may have. */
 function outcomeUnknown(error: unknown): unknown {
-  return outcomeUnknownError('The connection was lost', bareCause(error))
+  return outcomeUnknownError('The connection was lost', postgresCause(error))
 }
 
 async function runTransaction<T>(context: PoolContext, work: (executor: Executor) => Promise<T>): Promise<T> {
@@ -218,7 +218,7 @@ async function commitTransaction(beginning: Beginning): Promise<void> {
     const isMapped = isVaultError(error)
     held.release(!isSent || !isMapped)
     if (!isSent || isMapped || !isConnectionLost(error)) throw mapPostgresError(error, {})
-    throw outcomeUnknownError('The connection was lost', bareCause(error))
+    throw outcomeUnknownError('The connection was lost', postgresCause(error))
   }
   held.release(false)
 }

@@ -53,16 +53,16 @@ export function isRefusedByDefault(error: unknown): boolean {
 
 /** The error to throw where a transaction did not begin. A standby has a state of its own for the access that is asked for. */
 export function beginError(error: unknown): unknown {
-  return sqlState(error) === '0A000' ? (setupErrorOf('25006', bareCause(error)) ?? error) : error
+  return sqlState(error) === '0A000' ? (setupErrorOf('25006', postgresCause(error)) ?? error) : error
 }
 
 /** The error to throw where no connection was opened. */
 export function connectError(error: unknown): VaultError {
-  return noConnectionError(codeOf(error), bareCause(error))
+  return noConnectionError(codeOf(error), postgresCause(error))
 }
 
 /** The cause to attach: the SQLSTATE or the operating system's code (`ECONNREFUSED`), and nothing else. */
-export function bareCause(error: unknown): Error {
+export function postgresCause(error: unknown): Error {
   return strippedCause(ENGINE, codeOf(error))
 }
 
@@ -81,7 +81,7 @@ export function sqlState(error: unknown): string | undefined {
 export function mapPostgresError(error: unknown, context: ErrorContext): VaultError {
   if (isVaultError(error)) return error
   const state = sqlState(error)
-  const cause = bareCause(error)
+  const cause = postgresCause(error)
   if (state === undefined) return unavailableError('The connection to PostgreSQL was lost or could not be opened. Retry.', cause)
   if (state === '23505') return uniqueError(error, context, cause)
   if (state === '54000') return tooLongError(error, context, cause)

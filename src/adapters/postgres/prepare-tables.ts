@@ -14,7 +14,7 @@ import { toTableShape } from '../sql/table-shapes.ts'
 import type { PreparedQuery, RawRow } from './driver-connection.ts'
 import { BLOCK_SIZE } from './id-blocks.ts'
 import { patient, withPatience } from './lock-tables.ts'
-import { bareCause, sqlState } from './postgres-errors.ts'
+import { postgresCause, sqlState } from './postgres-errors.ts'
 import { setupError } from './setup-errors.ts'
 import { formerIndexName, indexName, MAX_IDENTIFIER_BYTES, primaryKeyName, sequenceName, stableHash } from './stable-names.ts'
 import { indexedExpressions } from './text-indexes.ts'
@@ -74,9 +74,9 @@ async function runStep(executor: Executor, preparation: Preparation, step: Missi
   try {
     await executor.run(patient(preparation.dialect, step.make))
   } catch (error) {
-    if (sqlState(error) === '42501') throw privilegeError(preparation.schema, step, bareCause(error))
+    if (sqlState(error) === '42501') throw privilegeError(preparation.schema, step, postgresCause(error))
     if (step.uniqueIndex === undefined || sqlState(error) !== '23505') throw error
-    throw duplicatesError(step.uniqueIndex.table, step.uniqueIndex.columns, bareCause(error))
+    throw duplicatesError(step.uniqueIndex.table, step.uniqueIndex.columns, postgresCause(error))
   }
   if (step.sequenceOf !== undefined) preparation.onNewSequence(executor, step.sequenceOf)
 }

@@ -60,7 +60,7 @@ export function openDatabase({ filename, synchronous, driver }: OpeningOptions):
   if (typeof filename !== 'string' || filename === ':memory:' || filename.trim() === '') {
     throw new VaultError(
       'invalid_request',
-      'sqliteStorage() needs the name of a file. For a vault in memory use strongroom/memory.',
+      'sqliteStorage: `filename` must be the name of a file. For a vault in memory use strongroom/memory.',
     )
   }
   const source = { driver, connect: loadDriver(driver), filename }

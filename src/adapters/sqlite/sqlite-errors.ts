@@ -46,7 +46,7 @@ export function mapSqliteError(error: unknown, shape: TableShape | undefined, fi
   if (startsWithAny(code, UNREACHABLE_CODES)) {
     if (startsWithAny(code, FULL_OR_BROKEN_CODES) && filename !== undefined && isDiskFull(filename))
       return fullError(ENGINE, cause)
-    const error = unavailableError('SQLite cannot read or write its file. Check the file and its disk, then retry.', cause)
+    const error = unavailableError(code === 'SQLITE_NOTADB' ? NO_DATABASE : UNREACHABLE, cause)
     if (code?.endsWith('FSYNC') === true) syncErrors.add(error)
     return error
   }
@@ -68,6 +68,9 @@ function busyError(cause: Error): VaultError {
   busyErrors.add(error)
   return error
 }
+
+const UNREACHABLE = 'SQLite cannot read or write its file. Check the file and its disk, then retry.'
+const NO_DATABASE = 'The file is not an SQLite database, or is encrypted. Check its name, or restore it.'
 
 /** Codes by which SQLite says that the file, not the statement, is at fault. */
 const UNREACHABLE_CODES = [

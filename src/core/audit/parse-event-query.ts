@@ -180,8 +180,8 @@ function integer(member: string, given: unknown, [min, max]: readonly [number, n
 /** Returns the error of an invalid shape. The name of an unknown member comes from the caller and can be a value, so it is not repeated. */
 function issueFault(issue: z.core.$ZodIssue | undefined): Fault {
   const path = issue?.path.map(String).join('.') ?? ''
-  const member = path === '' ? 'The query' : path
-  return invalid(member, issue?.code === 'unrecognized_keys' ? 'has an unknown member' : 'has an invalid value')
+  if (issue?.code === 'unrecognized_keys') return invalid(path === '' ? 'The query' : path, 'has an unknown member')
+  return path === '' ? invalid('The query', 'must be an object') : invalid(path, 'is missing or invalid')
 }
 
 /** `member` is a path of the query shape, never text of the caller. */

@@ -21,12 +21,10 @@ const MAX_ENTRIES = 100
 /** Maximum number of members of one object that are recorded. */
 const MAX_MEMBERS = 1000
 
-/** The JSON text of an input for `data.content`. It holds only words of the shape, names of the schema, flags, integers and counts. */
-export function recordShape(given: unknown, shape: RecordedShape, isName: IsName): string {
-  return JSON.stringify(fold(given, shape, isName))
-}
-
-/** The same for the input of an operation. The members of `options` are recorded after the others; those that it has itself are not overridden. */
+/**
+ * The JSON text of the input of an operation for `data.content`. It holds only words of the shape, names of the schema, flags, integers and counts.
+ * The members of `options` are recorded after the others; those that the input has itself are not overridden.
+ */
 export function recordInput(given: Readonly<Record<string, unknown>>, shape: Members, isName: IsName): string {
   const folded = new Folded(shape, isName)
   const { options } = given

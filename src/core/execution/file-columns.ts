@@ -138,7 +138,7 @@ function notOpenable(table: Table, column: Column): Fault {
 }
 
 /** Throws `failed_precondition` inside a transaction, of which contents of files are not part. */
-export function assertOutsideTransaction({ files }: Pick<OperationContext, 'files'>): void {
+export function assertContentsReachable({ files }: Pick<OperationContext, 'files'>): void {
   if (!files.isInTransaction) return
   throw fault('failed_precondition')`Contents of files are not part of a transaction. Call this outside of it.`
 }

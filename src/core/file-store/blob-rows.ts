@@ -45,8 +45,3 @@ export function pieceIds(blobId: number, first: number, end: number): readonly n
 export function damagedBlobError(): VaultError {
   return new VaultError('data_loss', 'Rows of a blob were changed in the database. Restore them from a backup.')
 }
-
-/** `not_found`: no row has the key, or the blob is not whole. */
-export function noBlobError(): VaultError {
-  return new VaultError('not_found', 'There is no blob of this key. It was deleted, or never written.')
-}

@@ -2,7 +2,7 @@
 import { type ErrorCode, type Fault, fault } from '../errors.ts'
 import { assertOptions } from '../execution/check-input.ts'
 import type { OperationContext } from '../execution/context.ts'
-import { assertOutsideTransaction, type OpenableFile, requireFileColumn, requireOpenableFile } from '../execution/file-columns.ts'
+import { assertContentsReachable, type OpenableFile, requireFileColumn, requireOpenableFile } from '../execution/file-columns.ts'
 import { type FileInput, type FileRequest, parseFileInput, RECORDED_FILE } from '../execution/file-input.ts'
 import { invalidTicket, refusedAlike, requireTicket, type Ticket } from '../execution/file-tickets.ts'
 import { requireAccess } from '../execution/grants.ts'
@@ -128,7 +128,7 @@ function outOfRange(): Fault {
 
 /** Opens a file. */
 async function openStream(context: OperationContext, request: OpenFileRequest): Promise<OpenFileResult> {
-  assertOutsideTransaction(context)
+  assertContentsReachable(context)
   const { table, id, signal } = request
   assertNotAborted(signal)
   const access = requireAccess(context, table, 'READ')

@@ -6,7 +6,7 @@ import { type ErrorCode, fault, isVaultError, mayBeStored, VaultError } from '..
 import { assertOptions, parseFlag, requireTable, toTexts } from '../execution/check-input.ts'
 import type { OperationContext } from '../execution/context.ts'
 import {
-  assertOutsideTransaction,
+  assertContentsReachable,
   type FileColumn,
   fileIn,
   fileValues,
@@ -184,7 +184,7 @@ async function storeOrAbandon(context: OperationContext, request: UploadFileRequ
 
 /** Stores an upload. */
 async function storeUpload(context: OperationContext, request: UploadFileRequest): Promise<UploadedFile> {
-  assertOutsideTransaction(context)
+  assertContentsReachable(context)
   const { table, signal } = request
   assertNotAborted(signal)
   if (request.askId !== undefined) await uploadBeforeId(context, request, request.askId)

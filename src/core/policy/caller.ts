@@ -89,19 +89,25 @@ const shape = z.strictObject({
 export function parseCaller(caller: unknown): Caller {
   const parsed = readInput(() => shape.safeParse(caller))
   if (parsed.success) return readInput(() => withoutAbsent(parsed.data), VaultError.isGenuine)
-  throw invalidMember(parsed.error.issues[0]?.path ?? [])
+  const [issue] = parsed.error.issues
+  const path = issue?.path ?? []
+  if (issue?.code === 'unrecognized_keys') throw invalidCaller(`${printableMember([...path, issue.keys[0] ?? ''])} is unknown`)
+  throw path.length === 0 ? invalidCaller('it must be an object') : invalidMember(path)
 }
 
 function invalidMember(path: readonly PropertyKey[]): VaultError {
+  return invalidCaller(`${printableMember(path)} is missing or invalid`)
+}
+
+function invalidCaller(problem: string): VaultError {
   return new VaultError(
     'invalid_request',
-    `Invalid caller: ${printableMember(path)} is missing or invalid. Required: actor, actorType, roles. Optional: context, request.`,
+    `Invalid caller: ${problem}. Required: actor, actorType, roles. Optional: context, request.`,
   )
 }
 
 /** A member in quotes, as `roles[0]`. Keys of `context` come from the caller, so one that is not shaped like a name is not repeated. */
 function printableMember(path: readonly PropertyKey[]): string {
-  if (path.length === 0) return 'a member'
   const text = path.map((part) => (typeof part === 'number' ? `[${part}]` : `.${printableName(part)}`)).join('')
   return `"${text.slice(1)}"`
 }

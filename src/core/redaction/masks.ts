@@ -1,4 +1,4 @@
-/** Masks: their definitions as plain JSON, what each reveals, and the function that compiles them. */
+/** Masks: their definitions as plain JSON, and the function that compiles them. */
 import { required } from '../util/at.ts'
 import { readInput } from '../util/boundary.ts'
 import { unreachable } from '../util/unreachable.ts'
@@ -29,16 +29,6 @@ export const mask = {
       const { find, replace } = options
       return { find, replace }
     }),
-} as const
-
-/** All that each mask reveals about a text. Two texts that agree in this have the same masked form. */
-export const MASK_REVEALS = {
-  keepFirst: 'how many characters there are, and the first of them where there are more than it keeps',
-  keepLast: 'how many characters there are, and the last of them where there are more than it keeps',
-  email: 'whether it is an email address; if so its domain, and the first character if there are more before the @',
-  ssn: 'whether it is nine digits; if so the last four',
-  card: 'whether it is 12 to 19 digits; if so the last four',
-  replace: 'whether the pattern matches; if so what it does not match, and the groups that the replacement names',
 } as const
 
 /** Maximum number of code points that a mask can keep. */

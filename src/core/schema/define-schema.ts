@@ -16,26 +16,35 @@ import { compileRules } from '../values/value-rules.ts'
 import type { ColumnDefinition, SchemaDefinition, TableDefinition } from './column.ts'
 import { tokenOf } from './column.ts'
 import { nameProblem } from './names.ts'
+import { optionProblem } from './option-problem.ts'
 
 /** A checked schema. `tables` is its definition as plain JSON. */
 export interface Schema<S extends SchemaDefinition = SchemaDefinition> {
   readonly tables: S
 }
 
-const maskShape = z.union([
-  z.strictObject({ preset: z.enum(['keepFirst', 'keepLast']), count: z.int().min(1).max(1000) }),
-  z.strictObject({ preset: z.enum(['email', 'ssn', 'card']) }),
-  z.strictObject({ find: z.string().min(1).max(1000), replace: z.string().max(1000) }),
-])
+const maskShape = z.union(
+  [
+    z.strictObject({ preset: z.enum(['keepFirst', 'keepLast']), count: z.int().min(1).max(1000) }),
+    z.strictObject({ preset: z.enum(['email', 'ssn', 'card']) }),
+    z.strictObject({ find: z.string().min(1).max(1000), replace: z.string().max(1000) }),
+  ],
+  'must be a mask, such as mask.email or mask.keepFirst(1)',
+)
 
-const tokenShape = z.union([
-  z.enum(['random', 'deterministic', 'transient']),
-  z.strictObject({ kind: z.literal('random'), stable: z.boolean().optional() }),
-  z.strictObject({ kind: z.literal('deterministic') }),
-  z.strictObject({ kind: z.literal('transient'), ttlMinutes: z.int().min(1).max(MAX_TTL_MINUTES).optional() }),
-  z.strictObject({ kind: z.literal('formatPreserving'), format: tokenFormatShape, stable: z.boolean().optional() }),
-  z.strictObject({ kind: z.literal('deterministicFormatPreserving'), format: tokenFormatShape }),
-])
+const tokenShape = z.union(
+  [
+    z.enum(['random', 'deterministic', 'transient']),
+    z.discriminatedUnion('kind', [
+      z.strictObject({ kind: z.literal('random'), stable: z.boolean().optional() }),
+      z.strictObject({ kind: z.literal('deterministic') }),
+      z.strictObject({ kind: z.literal('transient'), ttlMinutes: z.int().min(1).max(MAX_TTL_MINUTES).optional() }),
+      z.strictObject({ kind: z.literal('formatPreserving'), format: tokenFormatShape, stable: z.boolean().optional() }),
+      z.strictObject({ kind: z.literal('deterministicFormatPreserving'), format: tokenFormatShape }),
+    ]),
+  ],
+  "must be random, deterministic or transient, or a kind with its options, such as { kind: 'formatPreserving', format: 'card' }",
+)
 
 const common = {
   required: z.boolean().optional(),
@@ -139,7 +148,10 @@ function assertColumn(table: string, name: string, definition: ColumnDefinition)
   const problem = nameProblem(name)
   if (problem !== undefined) throw invalid(say`the name of ${where} ${words(problem)}.`, table, name)
   const parsed = columnShape.safeParse(definition)
-  if (!parsed.success) throw invalid(say`${where}${words(issueText(parsed.error.issues[0]))}.`, table, name)
+  if (!parsed.success) {
+    const { before, after } = optionProblem(definition, parsed.error.issues[0])
+    throw invalid(say`${words(before)}${where} ${words(after)}.`, table, name)
+  }
   const clash = optionClash(definition)
   if (clash !== undefined) throw invalid(say`${where}: ${words(clash)}.`, table, name)
   try {
@@ -153,12 +165,6 @@ function assertColumn(table: string, name: string, definition: ColumnDefinition)
     const { message } = error
     throw invalid(say`${where}${words(error instanceof MaskError ? ', option "mask": ' : ' ')}${words(message)}.`, table, name)
   }
-}
-
-/** Returns what is wrong with a definition: the path of the option, which is one of the shape, and the problem. */
-function issueText(issue: z.core.$ZodIssue | undefined): string {
-  const path = issue?.path.map(String).join('.') ?? ''
-  return `${path === '' ? '' : `, option "${path}"`}: ${issue?.message ?? 'must be a column definition'}`
 }
 
 /** Throws `TokenFormatError` for a token kind that cannot use its format. */

@@ -29,19 +29,22 @@ export type TokenFormatDefinition = TokenPreset | PresetDefinition | { readonly 
 const keptDigits = z.int().min(0).max(19)
 
 /** The shape of a definition. `compileFormat` checks that it has enough possible tokens. */
-export const tokenFormatShape = z.union([
-  z.enum(TOKEN_PRESETS),
-  z.strictObject({ preset: z.enum(['digits', 'letters', 'ssn', 'date']) }),
-  z.strictObject({
-    preset: z.literal('card'),
-    keepFirst: keptDigits.optional(),
-    keepLast: keptDigits.optional(),
-    luhn: z.enum(['invalid', 'valid']).optional(),
-  }),
-  z.strictObject({ preset: z.literal('email'), keepDomain: z.boolean().optional() }),
-  z.strictObject({ preset: z.literal('phone'), keepCountry: z.boolean().optional() }),
-  z.strictObject({ pattern: z.string().min(1).max(1000) }),
-])
+export const tokenFormatShape = z.union(
+  [
+    z.enum(TOKEN_PRESETS),
+    z.strictObject({ preset: z.enum(['digits', 'letters', 'ssn', 'date']) }),
+    z.strictObject({
+      preset: z.literal('card'),
+      keepFirst: keptDigits.optional(),
+      keepLast: keptDigits.optional(),
+      luhn: z.enum(['invalid', 'valid']).optional(),
+    }),
+    z.strictObject({ preset: z.literal('email'), keepDomain: z.boolean().optional() }),
+    z.strictObject({ preset: z.literal('phone'), keepCountry: z.boolean().optional() }),
+    z.strictObject({ pattern: z.string().min(1).max(1000) }),
+  ],
+  `must be ${TOKEN_PRESETS.join(', ')}, or an object with a preset or a pattern, such as { pattern: '[0-9]{8}' }`,
+)
 
 /** Returns the format of a definition. Throws `TokenFormatError` for a definition that is invalid or has too few possible tokens. */
 export function compileFormat(definition: TokenFormatDefinition): TokenFormat {

@@ -116,9 +116,7 @@ const optionsShape = z.strictObject({
   accountId: idShape().optional(),
   policy: z.unknown().optional(),
   audit: z.enum(['on', 'off'], "must be 'on' or 'off'").optional(),
-  tracing: z
-    .custom((value) => value === undefined || hasMethod(value, 'startActiveSpan'), 'must be tracing, such as openTelemetry()')
-    .optional(),
+  tracing: z.custom((value) => hasMethod(value, 'startActiveSpan'), 'must be tracing, such as openTelemetry()').optional(),
   metrics: z
     .custom(
       (value) => ['operationEnded', 'committed', 'observeCaches'].every((name) => hasMethod(value, name)),
@@ -127,16 +125,12 @@ const optionsShape = z.strictObject({
     .optional(),
   log: z
     .custom(
-      (value) => value === undefined || ['info', 'warn', 'error'].every((name) => hasMethod(value, name)),
+      (value) => ['info', 'warn', 'error'].every((name) => hasMethod(value, name)),
       'must have the methods info, warn and error, as a pino logger has',
     )
     .optional(),
-  blobs: z
-    .custom((value) => value === undefined || hasMethod(value, 'write'), 'must be a blob store, such as folderBlobs({ … })')
-    .optional(),
-  scanner: z
-    .custom((value) => value === undefined || hasMethod(value, 'scan'), 'must be a scanner, such as clamdScanner({ … })')
-    .optional(),
+  blobs: z.custom((value) => hasMethod(value, 'write'), 'must be a blob store, such as folderBlobs({ … })').optional(),
+  scanner: z.custom((value) => hasMethod(value, 'scan'), 'must be a scanner, such as clamdScanner({ … })').optional(),
   onInfected: z.enum(['quarantine', 'delete'], "must be 'quarantine' or 'delete'").optional(),
   limits: limitsShape.partial().optional(),
   signal: z.custom((value) => isObject(value) && 'aborted' in value, 'must be an AbortSignal').optional(),

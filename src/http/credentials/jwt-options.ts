@@ -82,7 +82,7 @@ const shape = z.strictObject({
 export function parseJwtOptions(given: JwtOptions): ReadyOptions {
   assertNoNulls(given)
   const parsed = shape.safeParse(given)
-  if (!parsed.success) throw invalid(memberAt(parsed.error.issues[0]?.path ?? []), 'is missing or invalid')
+  if (!parsed.success) throw refused(parsed.error.issues[0])
   const { roles, actor, clock } = parsed.data
   const issuers = new Map<string, ReadyIssuer>()
   for (const [index, one] of parsed.data.issuers.entries()) {
@@ -132,9 +132,17 @@ function keyAddress(text: string, member: string): URL {
   return url
 }
 
+function refused(issue: z.core.$ZodIssue | undefined): VaultError {
+  const path = issue?.path ?? []
+  if (issue?.code === 'unrecognized_keys') return invalid(memberAt([...path, issue.keys[0] ?? '']), 'is unknown')
+  return path.length === 0 ? invalid('they', 'must be an object') : invalid(memberAt(path), 'is missing or invalid')
+}
+
 function memberAt(path: readonly PropertyKey[]): string {
-  const text = path.map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`)).join('')
-  return text === '' ? 'a member' : text.slice(1)
+  return path
+    .map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`))
+    .join('')
+    .slice(1)
 }
 
 function invalid(member: string, problem: string): VaultError {

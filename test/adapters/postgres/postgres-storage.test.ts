@@ -45,15 +45,6 @@ function asSuperuser<T extends object>(text: string): Promise<T[]> {
   return queryServer<T>(database.url, text)
 }
 
-/** A promise and the function that fulfils it. */
-function signal(): { readonly given: Promise<void>; give(): void } {
-  let give = (): void => {}
-  const given = new Promise<void>((resolve) => {
-    give = resolve
-  })
-  return { given, give: () => give() }
-}
-
 describe('preparing', () => {
   it('creates twenty tables once when eight processes prepare them at once', async () => {
     const tables = Array.from({ length: 20 }, (_, i) => ({ ...CARDS, name: `t${i}` }))
@@ -234,8 +225,8 @@ describe('transactions', () => {
       { id: 2, amount: 0 },
     ])
     let runs = 0
-    const firsts = [signal(), signal()]
-    const both = Promise.all(firsts.map(({ given }) => given))
+    const firsts = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const both = Promise.all(firsts.map(({ promise }) => promise))
     const raise = (own: number, order: readonly number[]) =>
       storage.transaction(async (storage) => {
         runs++
@@ -247,7 +238,7 @@ describe('transactions', () => {
             const [matched] = await storage.update('cards', [patch]).catch(() => Promise.reject(new Error('reworded')))
             isRaised = matched === true
           }
-          firsts[own]?.give()
+          firsts[own]?.resolve()
           await both
         }
       })
@@ -306,26 +297,26 @@ describe('a nested transaction that is not awaited', () => {
   it('rolls back when its parent ends, and neither uses nor takes a client afterwards', async () => {
     const pool = new pg.Pool({ connectionString: database.url, max: 1 })
     const storage = await prepared({ pool })
-    const [wrote, over] = [signal(), signal()]
+    const [wrote, over] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     let last: Promise<unknown> = Promise.resolve()
     const [late] = await storage.transaction(async (storage) => {
       await storage.insert('cards', [{ id: 1 }])
       const nested = storage.transaction((storage) =>
         storage.transaction(async (storage) => {
           await storage.insert('cards', [{ id: 2 }])
-          wrote.give()
-          await over.given
+          wrote.resolve()
+          await over.promise
           last = storage.insert('cards', [{ id: 3 }])
           await last
         }),
       )
-      await wrote.given
+      await wrote.promise
       return [expect(nested).rejects.toMatchObject({ code: 'internal' })]
     })
     await late
     await storage.transaction(async (storage) => {
       await storage.insert('cards', [{ id: 4 }])
-      over.give()
+      over.resolve()
       await expect.poll(() => last.catch(() => 'refused')).toBe('refused')
     })
     expect((await storage.get('cards', [1, 2, 3, 4])).map((row) => row?.id)).toEqual([1, undefined, undefined, 4])

@@ -61,15 +61,6 @@ async function failOver(): Promise<void> {
   entrance.redirect(standby.url)
 }
 
-/** A promise that is resolved from outside. */
-function signal(): { readonly promise: Promise<void>; resolve(): void } {
-  let resolve = (): void => {}
-  const promise = new Promise<void>((done) => {
-    resolve = done
-  })
-  return { promise, resolve: () => resolve() }
-}
-
 const ada = [{ fields: { name: 'Ada' } }]
 
 it('a standby is no place for a new vault, refuses each call of one that exists, and can be verified', async () => {
@@ -102,9 +93,9 @@ it('a standby that takes over stores nothing of transactions that began before',
   endings.push(() => pool.end())
   const storages = [open(standby.url), postgresStorage({ pool })]
   for (const storage of storages) await storage.prepare([NOTES])
-  const takeover = signal()
+  const takeover = Promise.withResolvers<void>()
   const begun = storages.map((storage, number) => {
-    const isRead = signal()
+    const isRead = Promise.withResolvers<void>()
     const work = storage.transaction(async (inner) => {
       await inner.get('notes', [1]).catch(() => {})
       isRead.resolve()

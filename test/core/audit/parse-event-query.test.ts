@@ -110,8 +110,8 @@ describe('parseEventQuery rejects', () => {
   const afterOps = { timestamp: '2026-01-31T00:00:00Z', changeID: 'c' }
   const continued = (more: object) => ({ filterOps, afterOps, ...more })
   it.each<[string, unknown, string, ErrorCode]>([
-    ['undefined', undefined, 'The query has an invalid value.', 'invalid_request'],
-    ['a query without an account', { filterOps: {} }, 'filterOps.accountID', 'invalid_request'],
+    ['undefined', undefined, 'The query must be an object.', 'invalid_request'],
+    ['a query without an account', { filterOps: {} }, 'filterOps.accountID is missing or invalid.', 'invalid_request'],
     ['an empty account', { filterOps: { accountID: '' } }, 'filterOps.accountID', 'invalid_request'],
     ['an unknown member', { filterOps, secret: 1 }, 'The query has an unknown member.', 'invalid_request'],
     [

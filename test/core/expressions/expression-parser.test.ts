@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest'
 import { parseExpression } from '../../../src/core/expressions/expression-parser.ts'
 import { LanguageError } from '../../../src/core/expressions/language-error.ts'
 import { LexemeCursor } from '../../../src/core/expressions/lexeme-cursor.ts'
-import { printExpression } from '../../../src/core/expressions/print-expression.ts'
 import { nameProblem, RESERVED_WORDS } from '../../../src/core/schema/names.ts'
+import { printExpression } from '../../support/sql/print-expression.ts'
 
 /** The printed tree of a condition, with the parentheses that it needs. */
 function reread(text: string): string {

@@ -38,9 +38,6 @@ describe('a caller', () => {
   })
 
   it.each([
-    ['a member', null],
-    ['a member', []],
-    ['a member', { ...GOOD, more: 1 }],
     ['"actor"', { ...GOOD, actor: '' }],
     ['"actor"', { ...GOOD, actor: 'x'.repeat(321) }],
     ['"actorType"', { ...GOOD, actorType: 'ROBOT' }],
@@ -50,13 +47,22 @@ describe('a caller', () => {
     ['"roles[0]"', { ...GOOD, roles: [new String('clerk')] }],
     ['"context"', { ...GOOD, context: 'north' }],
     ['"request"', { ...GOOD, request: [] }],
-    ['"request"', { ...GOOD, request: { ...REQUEST, more: 1 } }],
     ['"request.traceID"', { ...GOOD, request: { traceID: 'F'.repeat(32) } }],
     ['"request.ipAddress"', { ...GOOD, request: { ipAddress: '1'.repeat(65) } }],
     ['"request.authMode"', { ...GOOD, request: { authMode: 'PASSWORD' } }],
     ['"request.keyID"', { ...GOOD, request: { keyID: null } }],
   ])('is refused for %s', (member, given) => {
     expect(() => parseCaller(given)).toThrow(`Invalid caller: ${member} is missing or invalid.`)
+  })
+
+  it.each([
+    ['it must be an object', null],
+    ['it must be an object', []],
+    ['"more" is unknown', { ...GOOD, more: 1 }],
+    ['"request.more" is unknown', { ...GOOD, request: { ...REQUEST, more: 1 } }],
+    ['"(not a valid name)" is unknown', { ...GOOD, 'a secret': 1 }],
+  ])('is refused because %s', (problem, given) => {
+    expect(() => parseCaller(given)).toThrow(`Invalid caller: ${problem}. Required: actor, actorType, roles.`)
   })
 
   it('that throws where it is read is refused without the text of the error', () => {

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { LanguageError } from '../../../src/core/expressions/language-error.ts'
 import { parseSelect } from '../../../src/core/sql/parse-select.ts'
-import { printSelect } from '../../../src/core/sql/print-select.ts'
+import { printSelect } from '../../support/sql/print-select.ts'
 
 function faultOf(text: string): LanguageError {
   try {

@@ -200,6 +200,6 @@ describe('an option of a function that is null', () => {
   })
 
   it('a null of the schema is refused with table and column', () => {
-    expect(() => defineSchema({ clients: { name: { type: 'STRING', unique: null as never } } })).toThrow(/name.*clients.*unique/)
+    expect(() => defineSchema({ clients: { name: { type: 'STRING', unique: null as never } } })).toThrow(/unique.*name.*clients/)
   })
 })

@@ -17,10 +17,10 @@ function withIssuer(changes: object): unknown {
 }
 
 const INVALID: readonly (readonly [what: string, options: unknown, sentence: string])[] = [
-  ['no options', undefined, 'a member is missing or invalid'],
+  ['no options', undefined, 'they must be an object'],
   ['no issuers', { issuers: [], roles }, 'issuers is missing or invalid'],
   ['no roles', { issuers: [issuer()] }, 'roles is missing or invalid'],
-  ['an unknown member', { issuers: [issuer()], roles, algorithm: 'none' }, 'a member is missing or invalid'],
+  ['an unknown member', { issuers: [issuer()], roles, algorithm: 'none' }, 'algorithm is unknown'],
   ['a clock that is no clock', { issuers: [issuer()], roles, clock: Date }, 'clock is missing or invalid'],
   ['an issuer twice', { issuers: [issuer(), issuer()], roles }, 'issuers[1].issuer is there twice'],
   ['no name', withIssuer({ issuer: '' }), 'issuers[0].issuer is missing or invalid'],

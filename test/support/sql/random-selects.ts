@@ -4,9 +4,9 @@ import type { ColumnIdentifier, Expression, Literal, Operand, Parameter } from '
 import { lex } from '../../../src/core/expressions/lexer.ts'
 import { RESERVED_WORDS } from '../../../src/core/schema/names.ts'
 import { parseSelect } from '../../../src/core/sql/parse-select.ts'
-import { printSelect } from '../../../src/core/sql/print-select.ts'
 import type { FromTable, Join, ParsedSelect, SelectItem } from '../../../src/core/sql/select.ts'
 import type { SeededRandom } from '../random/seeded-random.ts'
+import { printSelect } from './print-select.ts'
 
 /** A random tree in the form that the parser returns: flat AND and OR, names in lower case. Every position is 0. */
 export function randomSelect(random: SeededRandom): ParsedSelect {

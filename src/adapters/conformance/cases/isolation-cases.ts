@@ -72,27 +72,28 @@ export const isolationCases: readonly StorageCase[] = [
     [THINGS],
     async ({ storage, another }) => {
       const [other, third] = [await another(), await another()]
-      const [written, mayCommit, locked, mayEnd] = [signal(), signal(), signal(), signal()]
+      const [written, mayCommit] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+      const [locked, mayEnd] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
       const earlier = storage.transaction(async (inner) => {
         await inner.insert('things', [{ id: 1 }])
-        written.give()
-        await mayCommit.given
+        written.resolve()
+        await mayCommit.promise
       })
-      await written.given
+      await written.promise
       const locking = other.transaction(async (inner) => {
         await inner.lock(['things'])
         const before = await inner.aggregate('things', EVERY, COUNT)
-        locked.give()
-        await mayEnd.given
+        locked.resolve()
+        await mayEnd.promise
         return [...before, ...(await inner.aggregate('things', EVERY, COUNT))]
       })
       for (let pause = 0; pause < 20; pause++) await third.get('things', [1])
-      mayCommit.give()
+      mayCommit.resolve()
       await earlier
-      await locked.given
+      await locked.promise
       const later = third.insert('things', [{ id: 2 }])
       for (let pause = 0; pause < 20; pause++) await storage.get('things', [1])
-      mayEnd.give()
+      mayEnd.resolve()
       assertEqual(await locking, [1, 1])
       await later
       assertEqual(await idsFound(storage, 'things', EVERY), [1, 2])
@@ -109,17 +110,17 @@ export const isolationCases: readonly StorageCase[] = [
           ['keyed', 7],
         ]),
       )
-    const [locked, mayEnd] = [signal(), signal()]
+    const [locked, mayEnd] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const holding = storage.transaction(async (inner) => {
       const first = await lockAll(inner, [
         ['things', 7],
         ['things', 7],
       ])
-      locked.give()
-      if (storage.transactions === 'concurrent') await mayEnd.given
+      locked.resolve()
+      if (storage.transactions === 'concurrent') await mayEnd.promise
       return first
     })
-    await locked.given
+    await locked.promise
     if (storage.transactions === 'concurrent') {
       assertEqual(await locks(other), [false, true, true], 'while it is locked')
       // The lock is an agreement of those who try it, and stops no writer.
@@ -127,7 +128,7 @@ export const isolationCases: readonly StorageCase[] = [
       const commit = { updates: [{ table: 'things', patches: [{ id: 7, version: 1, set: {} }] }], inserts: [] }
       assertEqual(await other.commit(commit), false, 'a commit that patches it')
     }
-    mayEnd.give()
+    mayEnd.resolve()
     assertEqual(await holding, [true, true])
     assertEqual(await locks(other), [true, true, true], 'after the end')
     await rolledBack(storage, async (inner) => assertEqual(await lockAll(inner, [['things', 7]]), [true]))
@@ -169,13 +170,4 @@ async function raise(storage: Storage): Promise<void> {
     })
     if (done === true) return
   }
-}
-
-/** A promise that is resolved from outside. */
-function signal(): { readonly given: Promise<void>; give(): void } {
-  let give = () => {}
-  const given = new Promise<void>((resolve) => {
-    give = resolve
-  })
-  return { given, give: () => give() }
 }

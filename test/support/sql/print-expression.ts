@@ -1,9 +1,9 @@
-/** Prints a condition as text that parses to the same tree. */
+/** Prints a parsed condition as text that parses to the same tree. */
 
-import { RESERVED_WORDS } from '../schema/names.ts'
-import { unreachable } from '../util/unreachable.ts'
-import type { ColumnIdentifier, Expression, Operand } from './ast.ts'
-import { PRECEDENCE } from './operators.ts'
+import type { ColumnIdentifier, Expression, Operand } from '../../../src/core/expressions/ast.ts'
+import { PRECEDENCE } from '../../../src/core/expressions/operators.ts'
+import { RESERVED_WORDS } from '../../../src/core/schema/names.ts'
+import { unreachable } from '../../../src/core/util/unreachable.ts'
 
 /** Prints a condition in standard SQL with the fewest parentheses. */
 export function printExpression(expression: Expression): string {

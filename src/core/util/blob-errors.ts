@@ -1,4 +1,4 @@
-/** Checks what a blob store is called with, for all stores alike: a key becomes part of a path or of an address. */
+/** What all blob stores report alike: arguments that are refused, because a key becomes part of a path or of an address, and a missing blob. */
 import { VaultError } from '../errors.ts'
 
 const KEY = /^[0-9a-f]{32}$/
@@ -16,4 +16,9 @@ export function assertByteRange({ start, end }: { readonly start: number; readon
     'internal',
     'The range of a blob must be two whole offsets from 0, in order. This is misuse of the blob port.',
   )
+}
+
+/** `not_found`: the store has no whole blob of the key. */
+export function noBlobError(): VaultError {
+  return new VaultError('not_found', 'There is no blob of this key. It was deleted, or never written.')
 }

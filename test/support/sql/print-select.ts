@@ -1,8 +1,8 @@
-/** Prints a query as text that parses to the same tree. */
-import type { Parameter } from '../expressions/ast.ts'
-import { printColumn, printExpression, printName, printOperand } from '../expressions/print-expression.ts'
-import { unreachable } from '../util/unreachable.ts'
-import type { FromTable, Join, JoinKind, ParsedSelect, SelectItem } from './select.ts'
+/** Prints a parsed query as text that parses to the same tree. */
+import type { Parameter } from '../../../src/core/expressions/ast.ts'
+import type { FromTable, Join, JoinKind, ParsedSelect, SelectItem } from '../../../src/core/sql/select.ts'
+import { unreachable } from '../../../src/core/util/unreachable.ts'
+import { printColumn, printExpression, printName, printOperand } from './print-expression.ts'
 
 /** Prints a query in standard SQL on one line. */
 export function printSelect(select: ParsedSelect): string {
