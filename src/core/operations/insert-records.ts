@@ -169,7 +169,7 @@ export const insert: Operation<InsertInput, InsertRequest, { records: readonly I
   },
 }
 
-/** Returns the rows that have the keys of upserts. Values that are no keys, or of columns that are none, are left out: their items will be refused. */
+/** Returns the rows that have the keys of upserts. A value that its column does not accept is left out, and so is a column that is not unique: their items will be refused. */
 async function upsertedRows(context: OperationContext, requests: readonly InsertRequest[]): Promise<ChangedRows[]> {
   const keyed = new Map<Column, UpsertKeys>()
   for (const { table, upsert: name, records } of requests) {
