@@ -21,7 +21,7 @@ import { createPostgresSqlDialect } from './postgres-sql-dialect.ts'
 import { prepareTables } from './prepare-tables.ts'
 import { findRows, getRows } from './read-rows.ts'
 import { createRowQueries, type SqlContext } from './row-queries.ts'
-import { aggregateRows, deleteRows, insertRows, type QueryBuilders, tryLockRow, updateRows } from './row-work.ts'
+import { aggregateRows, deleteRows, insertRows, lockRows, type QueryBuilders, tryLockRow, updateRows } from './row-work.ts'
 import { toOpeningError } from './setup-errors.ts'
 import { type PostgresTimeouts, parseTimeouts, settingStatements, type Timeouts } from './timeouts.ts'
 import type { Executor } from './transaction-executor.ts'
@@ -152,6 +152,7 @@ function createStorage({ context, builders, shapes, ids }: HandleState, executor
       )
     },
     tryLock: async (table, id) => tryLockRow(builders, executor, shapes.of(table), id),
+    lockRows: async (table, ids) => lockRows(builders, executor, shapes.of(table), ids),
     commit: async (changes) =>
       ids.forgetIfTaken(executor, commitChanges({ builders, shapes, storage: { transaction } }, executor, changes)),
     transaction,

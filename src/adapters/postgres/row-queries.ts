@@ -90,7 +90,9 @@ export function createRowQueries(context: SqlContext): RowQueries {
     lock(shape, ids) {
       const statement = once(`lock ${shape.key}`, (slot) => {
         const id = sql.id('id')
-        return sql`select ${id} from ${aliased(dialect, shape)} where ${id} = any(${slot()}::pg_catalog.int8[]) order by ${id} for update`
+        const locked = sql`select ${id} from ${aliased(dialect, shape)} where ${id} = any(${slot()}::pg_catalog.int8[]) order by ${id} for update`
+        // One number is less to send and to read than all ids.
+        return sql`select pg_catalog.count(*) from (${locked}) as ${sql.id('locked')}`
       })
       return bind(statement, [toWireIds(ids)])
     },

@@ -106,14 +106,25 @@ interface PatchGroups {
 async function updateLocked(builders: QueryBuilders, executor: Executor, work: PatchGroups): Promise<readonly boolean[]> {
   const { shape, patches } = work
   const ids = patches.map(({ id }) => id)
-  // Both are sent at once. If the rows cannot be locked, the error of the update only follows from that.
-  const [locked, updated] = await Promise.allSettled([
-    guarded(executor, builders.queries.lock(shape, ids), { shape }),
-    updateGroups(builders, executor, work),
-  ])
+  return afterBoth(lockRows(builders, executor, shape, ids), updateGroups(builders, executor, work))
+}
+
+/** Returns the result of the second of two that are sent at once. If rows cannot be locked, the error of their change only follows from that. */
+async function afterBoth<T>(lock: Promise<void>, change: Promise<T>): Promise<T> {
+  const [locked, changed] = await Promise.allSettled([lock, change])
   if (locked.status === 'rejected') throw locked.reason
-  if (updated.status === 'rejected') throw updated.reason
-  return updated.value
+  if (changed.status === 'rejected') throw changed.reason
+  return changed.value
+}
+
+export async function lockRows(
+  builders: QueryBuilders,
+  executor: Executor,
+  shape: TableShape,
+  ids: readonly number[],
+): Promise<void> {
+  const possible = ids.filter(Number.isSafeInteger)
+  if (possible.length > 0) await guarded(executor, builders.queries.lock(shape, possible), { shape })
 }
 
 async function updateGroups(
@@ -182,7 +193,10 @@ export async function deleteRows(
 ): Promise<readonly number[]> {
   const query = 'ids' in target ? deleteIdsQuery(builders, shape, target.ids) : deleteWhereQuery(builders, shape, target.filter)
   if (query === undefined) return []
-  const rows = await guarded(executor, query, { shape })
+  const deleting = () => guarded(executor, query, { shape })
+  // The server deletes in an order of its own.
+  const mustLock = 'ids' in target && target.ids.length > 1 && executor.inTransaction
+  const rows = await (mustLock ? afterBoth(lockRows(builders, executor, shape, target.ids), deleting()) : deleting())
   return rows.map(([id]) => Number(id)).sort((left, right) => left - right)
 }
 

@@ -2,6 +2,7 @@
 import type { ResourceType } from '../audit/event.ts'
 import type { Outcome } from '../audit/outcome.ts'
 import type { VaultError } from '../errors.ts'
+import type { ChangedRows } from '../execution/changed-rows.ts'
 import type { OperationContext, ParsingContext } from '../execution/context.ts'
 import { EventBuilder } from '../execution/event-builder.ts'
 import type { Operation, Untrusted } from '../execution/operation.ts'
@@ -45,6 +46,8 @@ export interface Runner<Value> {
   run(context: OperationContext, step: Step<Value>): Promise<Value>
   /** Runs steps of one group as one, and returns their results in order. */
   runAll(context: OperationContext, steps: readonly Step<Value>[]): Promise<readonly Value[]>
+  /** Returns the rows that steps will change, for the batch to lock them. */
+  changedRows(context: OperationContext, steps: readonly Step<Value>[]): Promise<readonly ChangedRows[]>
   /** Returns an error as the operation throws it, and the outcome that the event records. */
   failureOf(context: ParsingContext, error: unknown): { readonly error: VaultError; readonly outcome: Outcome }
   /** Returns the recorded input of a step. */
@@ -206,6 +209,10 @@ export function openMethod<Given extends object, Request, Result, Value>({
       const results = await required(together, 'How requests run as one').execute(context, requestsOf(steps), events)
       return results.map(toValue)
     },
+    changedRows: async (context, steps) => {
+      const sound = steps.filter(({ slot }) => !refusals.has(slot))
+      return (await operation.changedRows?.(context, requestsOf(sound))) ?? []
+    },
     failureOf: (context, error) => failureOf(context, operation, error),
     content: (context, { members }) => recordedInput(context, operation, inputOf(required(members, 'The members of an item'))),
   }
@@ -267,6 +274,7 @@ export function refusedStep(context: ParsingContext, { item, verb, refused }: Re
     bind: (_, step) => step,
     run: () => Promise.reject(refused),
     runAll: () => Promise.reject(refused),
+    changedRows: async () => [],
     failureOf: (within, error) => failureOf(within, { verb: verb ?? 'Batch' }, error),
     content: () => recorded,
   }

@@ -2,11 +2,12 @@
 import { isRefusal } from '../errors.ts'
 import { createYielder } from '../maintenance/yielder.ts'
 import { type ChangingUnit, changeTogether, PREPARED_TOO_EARLY } from '../unit-of-work/changes-together.ts'
-import { savepointUnit, type UnitOfWork } from '../unit-of-work/unit-of-work.ts'
+import { insertBatches, savepointUnit, type UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import { at } from '../util/at.ts'
 import { assertNotAborted } from '../util/signal.ts'
 import type { Step } from './batch-step.ts'
 import { groupsOf, partsOf } from './group-steps.ts'
+import { inOrderOfValues, lockTogether, rowLocks } from './lock-order.ts'
 import { noteSuccess, type Running } from './run-steps.ts'
 
 /** Items from which on a batch is prepared. A shorter one holds the writer for a moment in any case. */
@@ -47,7 +48,14 @@ export async function runPrepared<Value>(
     return on.change(({ storage }) => runner.runAll({ ...context, unit: savepointUnit(storage) }, group))
   })
   try {
-    const values = await changeTogether(watched, parts, () => noteSuccess(ended, steps))
+    const values = await changeTogether(watched, parts, {
+      async insert({ storage }, batches) {
+        if (storage.lockRows === undefined) return insertBatches(storage, batches)
+        if (!lockTogether(steps)) await rowLocks(context, storage, steps).lock()
+        await insertBatches(storage, inOrderOfValues(context.layout, batches))
+      },
+      end: () => noteSuccess(ended, steps),
+    })
     for (const [index, positions] of groups.entries())
       for (const [k, position] of positions.entries()) ended.responses[position] = { ok: true, value: at(at(values, index), k) }
     return true

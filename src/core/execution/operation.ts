@@ -1,6 +1,7 @@
 /** The contract of operations. Each public operation is one value with all its properties. */
 import type { ActionType, ResourceType } from '../audit/event.ts'
 import type { Members } from '../audit/record-shape.ts'
+import type { ChangedRows } from './changed-rows.ts'
 import type { OperationContext, ParsingContext } from './context.ts'
 import type { EventBuilder } from './event-builder.ts'
 import type { Joined } from './joined-calls.ts'
@@ -25,6 +26,11 @@ export interface Operation<Given, Request, Result> {
   parse(given: Untrusted<Given>, context: ParsingContext): Request
   /** Runs a request in a unit of work for one caller, and returns its result. */
   execute(context: OperationContext, request: Request): Promise<Result>
+  /**
+   * Returns the rows that requests of a batch will change, as far as the storage of the unit shows, for the batch to lock them before it changes the
+   * first. Throws nothing for a request that will be refused. Absent for operations that change no row that exists.
+   */
+  readonly changedRows?: (context: OperationContext, requests: readonly Request[]) => Promise<readonly ChangedRows[]>
   /** How items of a batch run as one. Absent: each runs by itself. */
   readonly together?: Together<Request, Result>
   /** How calls of one turn of the event loop run as one. Only for operations that change nothing. Absent: each runs by itself. */

@@ -2,6 +2,7 @@
 import { assertVersions } from '../barrier/assert-versions.ts'
 import { decodeRecordIds } from '../barrier/record-ids.ts'
 import { fault } from '../errors.ts'
+import { namedRows } from '../execution/changed-rows.ts'
 import { parseList, recordsNotFound, requireTable, toTexts } from '../execution/check-input.ts'
 import type { OperationContext } from '../execution/context.ts'
 import { requireAccess } from '../execution/grants.ts'
@@ -97,6 +98,7 @@ export const deleteOne: Operation<DeleteOneInput, DeleteOneRequest, { id: string
     await removeFilesOfDeleted(context, [table])
     return { id, deleted: true }
   },
+  changedRows: async (context, requests) => namedRows(context, 'DELETE', requests),
   together: {
     groupOf: ({ table }) => table.name,
     async execute(context, requests, events) {

@@ -1,6 +1,7 @@
 /** Update: writes named columns of one record. Concurrent updates of different columns are all kept. */
 import type { ByotMode } from '../barrier/supplied-tokens.ts'
 import { BYOT_MODES } from '../barrier/supplied-tokens.ts'
+import { namedRows } from '../execution/changed-rows.ts'
 import { assertOptions, parseByot, parseFlag, recordsNotFound, requireTable, toTexts } from '../execution/check-input.ts'
 import type { OperationContext } from '../execution/context.ts'
 import { assertColumnsWritable, checkOverwrites, requireAccess } from '../execution/grants.ts'
@@ -46,6 +47,7 @@ export const update: Operation<UpdateInput, UpdateRequest, UpdatedRecord> = {
     return { table, id: at(toTexts([id]), 0), fields, tokens, tokenization, mode: parseByot(options.byot) }
   },
   execute: async (context, request) => at(await updateAll(context, [request]), 0),
+  changedRows: async (context, requests) => namedRows(context, 'UPDATE', requests),
   together: {
     groupOf: ({ table, mode, tokenization }) => `${table.name} ${mode} ${tokenization}`,
     execute: (context, requests, events) => updateAll({ ...context, event: dividedRows(events) }, requests),

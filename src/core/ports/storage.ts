@@ -153,7 +153,7 @@ export interface Aggregate {
 export type DeleteTarget = { readonly ids: readonly number[] } | { readonly filter: Filter }
 
 /**
- * One storage engine. All methods are required. They take and return lists, and an empty list gives an empty list. Tables and columns
+ * One storage engine. All methods but `lockRows` are required. They take and return lists, and an empty list gives an empty list. Tables and columns
  * are named as in `prepare`. A call that throws has changed nothing, except after `outcome_unknown`. All errors are `VaultError`s,
  * and none quotes a cell:
  * - `conflict`: a unique index is violated. Details are `{ table, columns, index? }`: the columns of the violated index, and the
@@ -214,6 +214,12 @@ export interface Storage {
    * An engine with one writer at a time returns true.
    */
   tryLock(table: string, id: number): Promise<boolean>
+  /**
+   * Inside a transaction: locks the rows of these ids until the transaction ends, one after the other in the order of their ids. Waits for other open
+   * transactions that have written or locked them, and lets others wait that write them. Later statements see what the awaited ones committed.
+   * An id without a row is passed over. Absent in engines with one writer at a time, where no two writers can wait for each other.
+   */
+  readonly lockRows?: ((table: string, ids: readonly number[]) => Promise<void>) | undefined
   /**
    * Runs `work` in one transaction and returns its result. If `work` throws, the transaction is rolled back and the error is rethrown
    * unchanged. Nested calls are savepoints. `work` can run again after a deadlock or a serialization failure. Inside `work`, only the

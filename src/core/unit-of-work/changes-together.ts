@@ -1,6 +1,7 @@
 /** Several changes as one: each prepares what it stores before the transaction begins, and all store in it. Source: docs/decisions/0082. */
 import type { Storage } from '../ports/storage.ts'
-import type { UnitOfWork } from './unit-of-work.ts'
+import { mergeBatches } from './merge-inserts.ts'
+import type { Batch, UnitOfWork } from './unit-of-work.ts'
 
 /** A part of a change: it reads, seals and then changes the unit that it is given, once. */
 export type ChangePart<T> = (unit: UnitOfWork) => Promise<T>
@@ -14,11 +15,19 @@ export type ChangingUnit = Pick<UnitOfWork, 'storage' | 'change'>
  */
 export const PREPARED_TOO_EARLY = new Error('what was prepared before the transaction cannot be stored in it')
 
+/** What is done inside the change beside storing each part. The change can run again. */
+export interface AroundParts {
+  /** Begins the change, and inserts the rows of all parts that only insert, before any other part. Absent: each part inserts its own, in order. */
+  insert?(unit: UnitOfWork<Storage>, batches: readonly Batch[]): Promise<void>
+  /** Ends the change. */
+  end(): void
+}
+
 /**
  * Prepares the parts one after the other, stores what they prepared in one change of the unit, in order, and returns their results. A part goes
- * on when all is stored. `lastly` runs at the end of the change, which can run again. Throws the error of a part, with nothing stored.
+ * on when all is stored. Throws the error of a part, with nothing stored.
  */
-export async function changeTogether<T>(unit: ChangingUnit, parts: readonly ChangePart<T>[], lastly: () => void): Promise<T[]> {
+export async function changeTogether<T>(unit: ChangingUnit, parts: readonly ChangePart<T>[], around: AroundParts): Promise<T[]> {
   const prepared: PreparedPart<T>[] = []
   try {
     for (const part of parts) {
@@ -29,8 +38,12 @@ export async function changeTogether<T>(unit: ChangingUnit, parts: readonly Chan
       if (!next.isWaiting) throw PREPARED_TOO_EARLY
     }
     await unit.change(async (inner) => {
-      for (const part of prepared) await part.store(inner)
-      lastly()
+      await around.insert?.(inner, mergeBatches(prepared.map(({ inserts = [] }) => ({ batches: inserts }))))
+      for (const part of prepared) {
+        if (around.insert !== undefined && part.inserts !== undefined) part.noteInserted()
+        else await part.store(inner)
+      }
+      around.end()
     })
   } catch (error) {
     const failed = prepared.find((part) => part.failure?.error === error)
@@ -45,6 +58,9 @@ export async function changeTogether<T>(unit: ChangingUnit, parts: readonly Chan
 
 /** What a part stores, and the functions that end its wait. */
 interface Waiting {
+  /** The rows of a part that only inserts. */
+  readonly inserts: readonly Batch[] | undefined
+  noteInserted(): void
   store(unit: UnitOfWork<Storage>): Promise<void>
   goOn(): void
   end(error: unknown): void
@@ -64,11 +80,18 @@ class PreparedPart<T> {
     const isWaiting = new Promise<void>((resolve) => {
       waits = resolve
     })
-    const change = <R>(work: (inner: UnitOfWork<Storage>) => Promise<R>): Promise<R> => {
+    const change = <R>(
+      work: (inner: UnitOfWork<Storage>) => Promise<R>,
+      inserted?: { readonly inserts: readonly Batch[]; readonly result: R },
+    ): Promise<R> => {
       if (this.#isOver || this.#waiting !== undefined) return Promise.reject(PREPARED_TOO_EARLY)
       return new Promise<R>((resolve, reject) => {
         let stored: { readonly value: R } | undefined
         this.#waiting = {
+          inserts: inserted?.inserts,
+          noteInserted() {
+            if (inserted !== undefined) stored = { value: inserted.result }
+          },
           async store(inner) {
             stored = { value: await work(inner) }
           },
@@ -82,8 +105,8 @@ class PreparedPart<T> {
     }
     this.result = part({
       storage: unit.storage,
-      insert: (batches) => change((inner) => inner.insert(batches)),
-      change,
+      insert: (inserts) => change((inner) => inner.insert(inserts), { inserts, result: undefined }),
+      change: (work) => change(work),
       changeInTurn: (_, { alone }) => alone(),
     })
     this.isPrepared = Promise.race([isWaiting, this.result])
@@ -92,6 +115,16 @@ class PreparedPart<T> {
   /** True if it has something to store, and waits for that. */
   get isWaiting(): boolean {
     return this.#waiting !== undefined
+  }
+
+  /** The rows of a part that only inserts; undefined for another. */
+  get inserts(): readonly Batch[] | undefined {
+    return this.#waiting?.inserts
+  }
+
+  /** Notes that its rows are inserted, with those of others. */
+  noteInserted(): void {
+    this.#waiting?.noteInserted()
   }
 
   /** Stores what was prepared. */

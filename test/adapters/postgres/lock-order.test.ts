@@ -91,6 +91,35 @@ it('who waits for a row goes on when the savepoint that changed it is rolled bac
   expect(await waiting).toEqual([true])
 })
 
+it('a deletion of several rows locks them in the order of their ids, as an update does', async () => {
+  await storage.insert('notes', [{ id: 1 }, { id: 2 }, { id: 3 }])
+  // The server reads rows in the order of their newest versions: 2, 3, 1.
+  await storage.update('notes', [{ id: 1, version: 1, set: { amount: 1 } }])
+  const client = new pg.Client({ connectionString: database.url })
+  await client.connect()
+  try {
+    await client.query('begin; select 1 from strongroom.notes where id = 3 for update')
+    let runs = 0
+    const deleting = storage.transaction((inner) => {
+      runs++
+      return inner.delete('notes', { ids: [3, 2, 1] })
+    })
+    await untilWaiting(1)
+    const locking = other.transaction(async (inner) => {
+      runs++
+      await inner.lockRows?.('notes', [3, 1])
+      return (await inner.get('notes', [1, 3])).length
+    })
+    await untilWaiting(2)
+    await client.query('commit')
+    expect(await deleting).toEqual([1, 2, 3])
+    expect(await locking).toBe(2)
+    expect(runs).toBe(2)
+  } finally {
+    await client.end()
+  }
+})
+
 it('a transaction of the application that begins an audit chain keeps no other process waiting', async () => {
   const place = await freshDatabase(inject('postgresUrl'))
   const handles = [postgresStorage({ connectionString: place.url }), postgresStorage({ connectionString: place.url })] as const

@@ -1,8 +1,9 @@
 /** Several changes as one: prepared before it, stored in it in order, and gone on with after it. */
 import { expect, it } from 'vitest'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
+import type { Storage } from '../../../src/core/ports/storage.ts'
 import { type ChangePart, changeTogether, PREPARED_TOO_EARLY } from '../../../src/core/unit-of-work/changes-together.ts'
-import { type UnitOfWork, unitWithin } from '../../../src/core/unit-of-work/unit-of-work.ts'
+import { type Batch, type UnitOfWork, unitWithin } from '../../../src/core/unit-of-work/unit-of-work.ts'
 
 const TABLE = { name: 'things', columns: [], indexes: [] } as const
 
@@ -29,7 +30,7 @@ async function open() {
       log.push(`go on ${id}`)
       return id
     }
-  const last = (): void => void log.push('last')
+  const last = { end: (): void => void log.push('last') }
   return { unit, log, ids, inserting, last }
 }
 
@@ -42,6 +43,22 @@ it('prepares the parts, stores them in one change, and lets them go on after it'
     })
   expect(await changeTogether(unit, [inserting(1), counting, inserting(2)], last)).toEqual([1, 2, 2])
   expect(log).toEqual(['prepare 1', 'prepare 2', 'begin', 'change', 'last', 'commit', 'go on 1', 'go on 2'])
+  expect(await ids()).toEqual([1, 2])
+})
+
+it('inserts the rows of parts that only insert together, before the others', async () => {
+  const { unit, log, ids, inserting, last } = await open()
+  const counting: ChangePart<number> = (on) =>
+    on.change(async ({ storage }) => (await storage.find('things', { kind: 'all' }, { order: 'asc', limit: 10 })).length)
+  const around = {
+    ...last,
+    async insert(on: UnitOfWork<Storage>, batches: readonly Batch[]) {
+      log.push(`insert ${batches.map(({ table, rows }) => `${rows.length} ${table}`)}`)
+      await on.insert(batches)
+    },
+  }
+  expect(await changeTogether(unit, [inserting(1), counting, inserting(2)], around)).toEqual([1, 2, 2])
+  expect(log).toEqual(['prepare 1', 'prepare 2', 'begin', 'insert 2 things', 'last', 'commit', 'go on 1', 'go on 2'])
   expect(await ids()).toEqual([1, 2])
 })
 

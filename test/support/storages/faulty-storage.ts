@@ -89,6 +89,12 @@ export function faultyStorage(sound: StorageHandle): FaultyStorage {
         assertSound('tryLock', table)
         return inner.tryLock(table, id)
       },
+      lockRows:
+        inner.lockRows &&
+        (async (table, ids) => {
+          assertSound('lockRows', table)
+          await inner.lockRows?.(table, ids)
+        }),
       async transaction(work) {
         assertSound('begin')
         const answer = await inner.transaction(async (within) => {

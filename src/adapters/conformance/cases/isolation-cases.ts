@@ -152,6 +152,32 @@ export const isolationCases: readonly StorageCase[] = [
     assertEqual(inside, [false, false, false], 'inside one that takes turns')
     assertEqual(mustNotTurn(), false, 'after')
   }),
+  storageCase(
+    'T26 rows that a transaction locks are written by no other until it ends',
+    [THINGS],
+    async ({ storage, another }) => {
+      if (storage.transactions === 'serial') return
+      const other = await another()
+      await storage.insert('things', [{ id: 1 }, { id: 2 }, { id: 3 }])
+      const [locked, mayEnd] = [signal(), signal()]
+      const holding = storage.transaction(async (inner) => {
+        await inner.lockRows?.('things', [2, 9, 1, 2])
+        await inner.lockRows?.('things', [])
+        locked.give()
+        await mayEnd.given
+        return inner.update('things', [{ id: 1, version: 1, set: { n: 10 } }])
+      })
+      await locked.given
+      assertEqual(await other.update('things', [{ id: 3, version: 1, set: { n: 30 } }]), [true], 'a row that is not locked')
+      const waiting = other.update('things', [{ id: 1, version: 1, set: { n: 11 } }])
+      // Time in which an update that does not wait is made.
+      for (let read = 0; read < 10; read++) await other.get('things', [1])
+      mayEnd.give()
+      if (storage.lockRows === undefined) return void (await Promise.all([holding, waiting]))
+      assertEqual(await holding, [true], 'the one that locked the row')
+      assertEqual(await waiting, [false], 'the one that waited')
+    },
+  ),
 ]
 
 async function lockAll(storage: Storage, ids: readonly (readonly [table: string, id: number])[]): Promise<boolean[]> {

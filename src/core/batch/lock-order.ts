@@ -1,0 +1,79 @@
+/**
+ * The order in which batches lock what they change, where transactions run beside each other. Two that locked the same rows or unique values in different
+ * orders would wait for each other. Source: docs/decisions/0087.
+ */
+import { keyOfCell } from '../barrier/lookup.ts'
+import type { OperationContext } from '../execution/context.ts'
+import type { Storage } from '../ports/storage.ts'
+import type { Layout } from '../schema/layout.ts'
+import type { Batch } from '../unit-of-work/unit-of-work.ts'
+import { savepointUnit } from '../unit-of-work/unit-of-work.ts'
+import type { Runner, Step } from './batch-step.ts'
+import { groupsOf, partsOf } from './group-steps.ts'
+
+/** Returns a function that locks the rows that the steps will change, table by table in the order of ids. Called again, it does nothing. */
+export function rowLocks<Value>(
+  context: OperationContext,
+  storage: Storage,
+  steps: readonly Step<Value>[],
+): { lock(): Promise<void> } {
+  let isDone = false
+  return {
+    async lock() {
+      if (isDone) return
+      isDone = true
+      await lockRowsOf(context, storage, steps)
+    },
+  }
+}
+
+async function lockRowsOf<Value>(context: OperationContext, storage: Storage, steps: readonly Step<Value>[]): Promise<void> {
+  if (storage.lockRows === undefined) return
+  const byRunner = new Map<Runner<Value>, Step<Value>[]>()
+  for (const step of steps) {
+    if (!changesRow(step)) continue
+    const own = byRunner.get(step.runner)
+    if (own === undefined) byRunner.set(step.runner, [step])
+    else own.push(step)
+  }
+  const byTable = new Map<string, Set<number>>()
+  const within = { ...context, unit: savepointUnit(storage) }
+  for (const [runner, own] of byRunner) {
+    for (const { table, ids } of await runner.changedRows(within, own)) {
+      const { name } = table.physical
+      byTable.set(name, new Set([...(byTable.get(name) ?? []), ...ids]))
+    }
+  }
+  for (const name of [...byTable.keys()].sort()) await storage.lockRows(name, [...(byTable.get(name) ?? [])])
+}
+
+/** True for a step that can change a row that exists: one that names a record, or an upsert. */
+function changesRow({ runner, group, record }: Step<unknown>): boolean {
+  return runner.method === 'POST' ? group === undefined : runner.method !== 'GET' && record !== undefined
+}
+
+/** True if the storage locks the rows of all steps at once as they are stored, because they run as one group. */
+export function lockTogether(steps: readonly Step<unknown>[]): boolean {
+  const changing = steps.filter(changesRow)
+  if (changing.length < 2) return true
+  if (steps.some(({ reference }) => reference !== undefined)) return false
+  const [first] = partsOf(steps)
+  return first?.length === steps.length && groupsOf(changing).length === 1
+}
+
+/** Returns the rows that several steps insert in the order of their unique values. Their ids stay. */
+export function inOrderOfValues({ tables }: Layout, batches: readonly Batch[]): Batch[] {
+  const uniqueOf = new Map<string, readonly string[]>()
+  for (const { physical } of tables.values())
+    uniqueOf.set(
+      physical.name,
+      physical.indexes.flatMap(({ unique, columns }) => (unique ? columns : [])),
+    )
+  return batches.map(({ table, rows }) => {
+    const unique = uniqueOf.get(table) ?? []
+    if (unique.length === 0) return { table, rows }
+    const keyed = rows.map((row) => ({ row, key: unique.map((column) => keyOfCell(row[column])).join(' ') }))
+    keyed.sort((left, right) => (left.key < right.key ? -1 : 1))
+    return { table, rows: keyed.map(({ row }) => row) }
+  })
+}

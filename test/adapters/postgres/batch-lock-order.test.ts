@@ -1,0 +1,121 @@
+/** Batches that change the same records in opposite orders wait for each other in one direction only, so that none is ended by a deadlock. */
+import { setTimeout as pause } from 'node:timers/promises'
+import pg from 'pg'
+import { expect, inject, it } from 'vitest'
+import { postgresStorage } from '../../../src/adapters/postgres/index.ts'
+import type { Vault } from '../../../src/core/vault/vault.ts'
+import { column } from '../../../src/index.ts'
+import { freshDatabase } from '../../support/postgres/fresh-database.ts'
+import { queryServer } from '../../support/postgres/query-server.ts'
+import { openLoose } from '../../support/vaults/open-untyped.ts'
+import { OWNER } from '../../support/vaults/test-vault.ts'
+
+const PLAIN = { redaction: 'PLAIN_TEXT' } as const
+const SCHEMA = {
+  notes: {
+    key: column.string({ unique: true, ...PLAIN }),
+    text: column.string({ token: 'random', ...PLAIN }),
+  },
+}
+
+/** Both batches name these keys, in opposite orders. The middle one is locked until both wait. */
+const KEYS = ['first', 'middle', 'last'] as const
+/** So many items of a batch, beside the three, that it is prepared before its transaction. */
+const MANY = 64
+
+type Key = (typeof KEYS)[number]
+
+const fieldsOf = (key: string, text: string) => ({ key, text })
+const insert = (key: string) => ({ method: 'POST', tableName: 'notes', fields: fieldsOf(key, 'own') }) as const
+const upsert = (key: string, text: string) =>
+  ({ method: 'POST', tableName: 'notes', upsert: 'key', fields: fieldsOf(key, text) }) as const
+const put = (id: string, text: string) => ({ method: 'PUT', tableName: 'notes', ID: id, fields: { text } }) as const
+const remove = (id: string) => ({ method: 'DELETE', tableName: 'notes', ID: id }) as const
+
+type Item = ReturnType<typeof insert> | ReturnType<typeof upsert> | ReturnType<typeof put> | ReturnType<typeof remove>
+/** Makes an item that changes the record of a key, whose id is given. */
+type Change = (key: Key, id: string, text: string) => Item
+
+interface Contention {
+  readonly name: string
+  readonly change: Change
+  /** Further items of each batch, of records of its own. */
+  readonly others?: (batch: string) => readonly Item[]
+  /** False if the records of the keys are new. */
+  readonly areStored?: boolean
+  /** Items that fail: one that is refused, and those whose record the other batch deleted. Default 0. */
+  readonly refused?: number
+}
+
+const many = (batch: string): Item[] => Array.from({ length: MANY }, (_, index) => upsert(`${batch} ${index}`, 'own'))
+/** Both batches are refused before they change a record. Then they run in halves. */
+const taken = (): Item[] => [insert('middle')]
+const mixed: Change = (key, id, text) => (key === 'middle' ? upsert(key, text) : put(id, text))
+
+const CONTENTIONS: readonly Contention[] = [
+  { name: 'upserts of records that exist', change: (key, _, text) => upsert(key, text) },
+  { name: 'many upserts of records that exist', change: (key, _, text) => upsert(key, text), others: many },
+  { name: 'many upserts of new records', change: (key, _, text) => upsert(key, text), others: many, areStored: false },
+  { name: 'updates and upserts', change: mixed },
+  { name: 'many updates and upserts', change: mixed, others: many },
+  { name: 'updates beside an item that is refused', change: (_, id, text) => put(id, text), others: taken, refused: 2 },
+  { name: 'deletions beside an item that is refused', change: (_, id) => remove(id), others: taken, refused: 4 },
+]
+
+it.each(CONTENTIONS)('$name', async ({ change, others, areStored = true, refused = 0 }) => {
+  const database = await freshDatabase(inject('postgresUrl'))
+  const storages = ['one', 'two'].map(() => postgresStorage({ connectionString: database.url }))
+  const holder = new pg.Client({ connectionString: database.url })
+  await holder.connect()
+  try {
+    const vaults: Vault[] = []
+    for (const storage of storages) vaults.push((await openLoose(storage, SCHEMA)).vault)
+    const records = KEYS.map((key) => ({ fields: { key, text: 'old' } }))
+    const stored = areStored ? (await vaults[0]?.as(OWNER).insert('notes', records))?.records : undefined
+    const batchOf = (name: string, keys: readonly Key[]): Item[] => {
+      const [one, ...more] = keys.map((key) => change(key, stored?.[KEYS.indexOf(key)]?.id ?? '', name))
+      return [...(one === undefined ? [] : [one]), ...(others?.(name) ?? []), ...more]
+    }
+    await holder.query('begin')
+    const beside = vaults[0]?.withTransaction(holder).as(OWNER)
+    if (areStored) await holder.query('select 1 from strongroom.records_1_notes order by id limit 1 offset 1 for update')
+    else await beside?.insert('notes', [{ fields: { key: 'middle' } }])
+    const running = [KEYS, KEYS.toReversed()].map((keys, index) =>
+      vaults[index]?.as(OWNER).batch(batchOf(`batch ${index}`, keys), { continueOnError: true }),
+    )
+    await untilWaiting(database.url, 2)
+    await holder.query('rollback')
+    const responses = (await Promise.all(running)).flatMap((ended) => ended?.responses ?? [])
+    expect(responses.filter(({ ok }) => !ok)).toHaveLength(refused)
+    expect(await vaults[0]?.verifyAudit()).toMatchObject({ ok: true })
+    expect(await vaults[0]?.verifyRecords()).toMatchObject({ ok: true })
+  } finally {
+    await holder.end()
+    for (const storage of storages) await storage.close()
+  }
+  expect(await deadlocksOf(database.url)).toBe(0)
+  await database.drop()
+})
+
+/** Returns when so many transactions of the database wait for others. */
+async function untilWaiting(url: string, transactions: number): Promise<void> {
+  const text = `select count(*)::int as count from pg_locks as l join pg_stat_activity as a on a.pid = l.pid
+    where not l.granted and a.datname = current_database()`
+  for (let poll = 0; poll < 1000; poll++) {
+    const [row] = await queryServer<{ count: number }>(url, text)
+    if (row?.count === transactions) return
+    await pause(5)
+  }
+  throw new Error(`there are never ${transactions} transactions that wait`)
+}
+
+/** Returns how many deadlocks there were. A connection reports its own when it ends. */
+async function deadlocksOf(url: string): Promise<number> {
+  const text = `select deadlocks::int, (select count(*) - 1 from pg_stat_activity where datname = current_database())::int as open
+    from pg_stat_database where datname = current_database()`
+  for (;;) {
+    const [row] = await queryServer<{ deadlocks: number; open: number }>(url, text)
+    if (row?.open === 0) return row.deadlocks
+    await pause(10)
+  }
+}
