@@ -1,6 +1,7 @@
 /** Connects the default adapters to core. Only this file imports both. */
 import { contentTypeDetector } from './adapters/content-type/detect-content-type.ts'
 import { keyRingFactory } from './adapters/keys/key-ring-factory.ts'
+import { assertByteClass } from './adapters/system/byte-class.ts'
 import { systemClock } from './adapters/system/system-clock.ts'
 import { systemEntropy } from './adapters/system/system-entropy.ts'
 import { systemHash } from './adapters/system/system-hash.ts'
@@ -15,12 +16,13 @@ import type { Vault } from './core/vault/vault.ts'
 
 /**
  * Opens a vault, and creates it in an empty storage. Throws `invalid_request` for an invalid option, and `failed_precondition` if the
- * storage belongs to another vault, the key differs, or the schema would lose or weaken stored data. Throws `data_loss` for a damaged
- * catalog. No record is changed then, and the storage stays open: call again with it, or close it.
+ * storage belongs to another vault, the key differs, the schema would lose or weaken stored data, or the runtime lacks what is needed. Throws
+ * `data_loss` for a damaged catalog. No record is changed then, and the storage stays open: call again with it, or close it.
  */
 export async function createVault<const S extends SchemaDefinition, const Role extends string = never>(
   options: VaultOptions<S, Role>,
 ): Promise<Vault<S, Role>> {
+  assertByteClass()
   const given = readInput(() => ({ ...options }))
   const { clock = systemClock, entropy = systemEntropy } = given
   return openVault({

@@ -7,10 +7,17 @@ import { MODULES, TOP, type Trial } from './trial.ts'
 
 /** Compilers, by the name of their package in node_modules. */
 const COMPILERS = ['typescript-5.9', 'typescript', 'typescript-7']
+/** What projects add to `strict`. The declarations must hold with these settings and without them. */
+const STRICTER = {
+  exactOptionalPropertyTypes: true,
+  noUncheckedIndexedAccess: true,
+  noImplicitOverride: true,
+  isolatedModules: true,
+}
 /** Module settings, and the files compiled with each. */
 const RESOLUTIONS = [
   { module: 'nodenext', moduleResolution: 'nodenext', extensions: ['mts', 'cts'] },
-  { module: 'esnext', moduleResolution: 'bundler', extensions: ['ts'] },
+  { module: 'esnext', moduleResolution: 'bundler', extensions: ['ts'], ...STRICTER },
 ]
 /** `inferred` exports helpers and values whose types are inferred: they must have declarations. */
 const CONSUMERS = ['consumer', 'inferred']

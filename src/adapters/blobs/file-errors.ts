@@ -1,6 +1,6 @@
 /** Maps what the file system throws to `VaultError`s that carry its code, and neither its text nor a path. */
 import { isVaultError, VaultError } from '../../core/errors.ts'
-import { errorCode } from '../../core/util/error-code.ts'
+import { errorCode, isForbidden } from '../../core/util/error-code.ts'
 import { fullError, strippedCause, unavailableError } from '../errors/storage-errors.ts'
 
 const ENGINE = 'The file system'
@@ -17,6 +17,12 @@ export function mapFileError(error: unknown): VaultError {
   if (isVaultError(error)) return error
   const code = errorCode(error)
   const cause = strippedCause(ENGINE, code)
+  if (isForbidden(error))
+    return unavailableError(
+      'The permissions of this process do not allow the folder of the blobs. Start Node with --allow-fs-read and --allow-fs-write of it, ' +
+        'and Deno with --allow-read and --allow-write.',
+      cause,
+    )
   if (code === undefined) return new VaultError('internal', 'The folder of the blobs cannot be used.', {}, { cause })
   if (FULL.has(code)) return fullError(ENGINE, cause)
   if (REFUSED.has(code))

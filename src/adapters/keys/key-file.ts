@@ -5,7 +5,7 @@ import { constants } from 'node:fs'
 import { type FileHandle, link, mkdir, open, unlink } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { VaultError } from '../../core/errors.ts'
-import { errorCode } from '../../core/util/error-code.ts'
+import { errorCode, isForbidden } from '../../core/util/error-code.ts'
 import { fillFresh } from '../system/kernel-random.ts'
 import { byteCodes, isRepeated, KEY_TEXT_LENGTH, parseKey, writeKeyText } from './key-text.ts'
 import { secretBytes, wipe } from './secret-bytes.ts'
@@ -164,6 +164,6 @@ async function syncFolder(folder: string): Promise<void> {
 }
 
 function fileError(file: string, failure: string, error: unknown): VaultError {
-  const reason = errorCode(error) ?? 'unknown reason'
+  const reason = errorCode(error) ?? (isForbidden(error) ? 'not permitted' : 'unknown reason')
   return new VaultError('failed_precondition', `Key file ${file} ${failure} (${reason}). Check the folder and its permissions.`)
 }

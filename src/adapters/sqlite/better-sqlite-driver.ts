@@ -1,7 +1,7 @@
 /** The driver `better-sqlite3`. */
 import type Database from 'better-sqlite3'
 import { VaultError } from '../../core/errors.ts'
-import { errorCode, errorText } from '../../core/util/error-code.ts'
+import { errorCode, errorText, isForbidden } from '../../core/util/error-code.ts'
 import { requirePackage } from '../packages/require-package.ts'
 import { type DriverDatabase, type DriverStatement, misused, type OpenConnection } from './sqlite-driver.ts'
 import type { RawRow } from './table-work.ts'
@@ -22,9 +22,23 @@ export function loadBetterSqlite(): OpenConnection {
     try {
       return betterSqliteDatabase(new Driver(filename, { timeout: timeoutMs }))
     } catch (error) {
+      if (isAddonForbidden(error)) throw forbiddenError()
       throw isUnbuilt(error) ? unbuiltError() : error
     }
   }
+}
+
+/** True if this process may not load the compiled part of the package, by a permission of Node or Deno or by `--no-addons`. */
+function isAddonForbidden(error: unknown): boolean {
+  return errorCode(error) === 'ERR_DLOPEN_DISABLED' || isForbidden(error)
+}
+
+function forbiddenError(): VaultError {
+  return new VaultError(
+    'failed_precondition',
+    'sqliteStorage: this process may not load the compiled part of better-sqlite3. Start Node with --allow-addons and without --no-addons, and ' +
+      `Deno with --allow-ffi, and let them read the package. ${OTHERWISE}`,
+  )
 }
 
 /** True if the compiled part of the package is missing, or was compiled for another runtime. It is loaded with the first database. */

@@ -1,7 +1,7 @@
 /** Opens the two connections of one SQLite file and sets how durably they write. */
 import { existsSync, realpathSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { VaultError } from '../../core/errors.ts'
+import { isVaultError, VaultError } from '../../core/errors.ts'
 import { unavailableError } from '../errors/storage-errors.ts'
 import { loadBetterSqlite } from './better-sqlite-driver.ts'
 import { createFileGuard, type FileGuard } from './file-guard.ts'
@@ -76,7 +76,7 @@ export function openDatabase({ filename, synchronous, driver }: OpeningOptions):
   } catch (error) {
     reader?.close()
     writer?.close()
-    if (!existsSync(dirname(filename))) {
+    if (!isVaultError(error) && !existsSync(dirname(filename))) {
       throw unavailableError('The folder of the SQLite file does not exist. Create it first.')
     }
     throw mapSqliteError(error, undefined, filename)

@@ -11,3 +11,9 @@ export function errorText(error: unknown): string {
   const text = typeof error === 'object' && error !== null && 'message' in error ? error.message : ''
   return typeof text === 'string' ? text : ''
 }
+
+/** True if a permission that the process was started without refused a call: by its code in Node, by its name in Deno, which gives none. */
+export function isForbidden(error: unknown): boolean {
+  if (errorCode(error) === 'ERR_ACCESS_DENIED') return true
+  return typeof error === 'object' && error !== null && 'name' in error && error.name === 'NotCapable'
+}

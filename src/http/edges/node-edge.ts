@@ -98,12 +98,15 @@ function send(exchange: Exchange, answered: HttpResponse): Promise<void> | undef
 /** Sends chunks as they are made, no faster than the client takes them. `begin` sends the head. */
 async function sendChunks({ response, client }: Exchange, chunks: AsyncIterable<Uint8Array>, begin: () => void): Promise<void> {
   let isBegun = false
+  let drained: (() => Promise<void>) | undefined
   for await (const chunk of chunks) {
     if (client.isGone()) return
     // In the loop, so that the source ends if the host has answered meanwhile.
     if (!isBegun) begin()
     isBegun = true
-    if (!response.write(chunk)) await drained(response)
+    if (response.write(chunk)) continue
+    drained ??= waiterOf(response)
+    await drained()
   }
   if (!isBegun) begin()
   response.end()
@@ -118,15 +121,17 @@ function hasUnreadBody(request: NodeRequest): boolean {
   return !(Number(request.headers['content-length']) <= MAX_DROPPED_BYTES)
 }
 
-/** Resolves when the response takes more, or when the client is gone. */
-function drained(response: ServerResponse): Promise<void> {
-  return new Promise((resolve) => {
-    const end = (): void => {
-      response.off('drain', end)
-      response.off('close', end)
-      resolve()
-    }
-    response.on('drain', end)
-    response.on('close', end)
-  })
+/**
+ * Returns a function that resolves when the response takes more, or when the client is gone. It listens once for all chunks: middleware that compresses
+ * hands listeners on to a stream of its own, from which `off` removes none.
+ */
+function waiterOf(response: ServerResponse): () => Promise<void> {
+  let resume = (): void => {}
+  const onEvent = (): void => resume()
+  response.on('drain', onEvent)
+  response.on('close', onEvent)
+  return () =>
+    new Promise((resolve) => {
+      resume = resolve
+    })
 }

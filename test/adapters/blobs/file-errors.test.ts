@@ -11,7 +11,7 @@ function failed(code: unknown): Error {
 
 const CODES = {
   storage_full: ['ENOSPC', 'EDQUOT', 'EFBIG'],
-  unavailable: ['EACCES', 'EPERM', 'EROFS', 'EIO', 'EMFILE', 'ENFILE', 'ESTALE'],
+  unavailable: ['ERR_ACCESS_DENIED', 'EACCES', 'EPERM', 'EROFS', 'EIO', 'EMFILE', 'ENFILE', 'ESTALE'],
   internal: ['ELOOP', 'ENOTDIR', 'EISDIR', 'ENXIO', 'ERR_INVALID_ARG_TYPE', 'a text of some length', 7, undefined],
 }
 

@@ -331,13 +331,13 @@ describe('limits of the server', () => {
     })
 
     it(`end a transaction that pauses on a pool of the ${kind}`, async () => {
-      const options = behindProxy({ timeouts: { idleInTransactionMs: 200 } })
+      const options = behindProxy({ timeouts: { idleInTransactionMs: 1000 } })
       const storage = open(kind === 'own' ? options : withoutPool(options))
       await storage.prepare([NOTES])
       const work = storage.transaction(async (inner) => {
         await inner.insert('notes', [{ id: 1, title: 'a' }])
         const isOpen = "select 1 from pg_stat_activity where state = 'idle in transaction' and datname = current_database()"
-        await expect.poll(async () => (await admin.query(isOpen)).rows.length).toBe(0)
+        await expect.poll(async () => (await admin.query(isOpen)).rows.length, { timeout: 10_000 }).toBe(0)
         await inner.insert('notes', [{ id: 2, title: 'b' }])
       })
       await expect(work).rejects.toMatchObject({ code: 'unavailable', cause: { message: 'PostgreSQL reported 25P03' } })

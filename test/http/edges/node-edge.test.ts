@@ -186,6 +186,19 @@ describe('a server of node:http', () => {
     await expect.poll(() => router.failures.filter((code) => code === 'cancelled').length).toBe(100)
   }, 120_000)
 
+  it('listens once for all chunks, because middleware hands listeners on to a stream from which they are not removed', async () => {
+    const listened: string[] = []
+    const streaming = createNodeHandler(router)
+    // Each write fills so small a buffer.
+    const compressing = createServer({ highWaterMark: 1 }, (request, response) => {
+      response.on('newListener', (event) => listened.push(String(event)))
+      void streaming(request, response)
+    })
+    expect((await ask(await listen(compressing), ['GET', '/stream'])).bytes).toHaveLength(STREAM_LENGTH)
+    expect(listened.filter((event) => event === 'drain')).toEqual(['drain'])
+    await stop(compressing)
+  })
+
   it('a stream ends when the host has answered before it began', async () => {
     let ended = 0
     async function* chunks(): AsyncGenerator<Uint8Array> {

@@ -159,20 +159,20 @@ export const isolationCases: readonly StorageCase[] = [
       if (storage.transactions === 'serial') return
       const other = await another()
       await storage.insert('things', [{ id: 1 }, { id: 2 }, { id: 3 }])
-      const [locked, mayEnd] = [signal(), signal()]
+      const [locked, mayEnd] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
       const holding = storage.transaction(async (inner) => {
         await inner.lockRows?.('things', [2, 9, 1, 2])
         await inner.lockRows?.('things', [])
-        locked.give()
-        await mayEnd.given
+        locked.resolve()
+        await mayEnd.promise
         return inner.update('things', [{ id: 1, version: 1, set: { n: 10 } }])
       })
-      await locked.given
+      await locked.promise
       assertEqual(await other.update('things', [{ id: 3, version: 1, set: { n: 30 } }]), [true], 'a row that is not locked')
       const waiting = other.update('things', [{ id: 1, version: 1, set: { n: 11 } }])
       // Time in which an update that does not wait is made.
       for (let read = 0; read < 10; read++) await other.get('things', [1])
-      mayEnd.give()
+      mayEnd.resolve()
       if (storage.lockRows === undefined) return void (await Promise.all([holding, waiting]))
       assertEqual(await holding, [true], 'the one that locked the row')
       assertEqual(await waiting, [false], 'the one that waited')
