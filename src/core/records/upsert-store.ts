@@ -6,6 +6,7 @@ import type { StoredRecord } from '../barrier/mint-tokens.ts'
 import type { RecordIndex, Values } from '../barrier/parse-record.ts'
 import { encodeRecordIds } from '../barrier/record-ids.ts'
 import { type Fault, fault, isVaultError, words } from '../errors.ts'
+import { createYielder } from '../maintenance/yielder.ts'
 import type { Cell, Row, StorageReads } from '../ports/storage.ts'
 import type { RowWithAccess } from '../row-access/evaluate-access.ts'
 import { valuesInSlices } from '../row-access/values-in-slices.ts'
@@ -31,6 +32,11 @@ export interface UpsertRequest {
   readonly key: Column
   readonly records: readonly UpsertRecord[]
   readonly tokenization: boolean
+  /**
+   * True for records of items of a batch, each with an event of its own. New ones are stored before the changed ones then, so that each value is in use for
+   * as long as in the order of the items, or longer. Else a new record can have a unique value that a changed one frees.
+   */
+  readonly areOfBatch: boolean
 }
 
 /** What was found of the records of a request, and how they are stored. */
@@ -93,7 +99,7 @@ export async function storeUpserts(
   context: WritingContext,
   { existing, isPrepared, ...request }: UpsertRequest & FoundRecords,
 ): Promise<readonly StoredRecord[]> {
-  const { table, records } = request
+  const { table, records, areOfBatch } = request
   const positions = records.map((_, position) => position)
   const changed = positions.filter((position) => existing[position] !== undefined)
   const fresh = positions.filter((position) => existing[position] === undefined)
@@ -109,13 +115,22 @@ export async function storeUpserts(
     }
     return { ...context, event: { setWrittenRows } }
   }
-  const parts = [changes, inserts].map((part, index) => (on: UnitOfWork) => part(on, noting(index)))
-  const note = (): void => context.event.setWrittenRows(table, written.flat())
-  const lists = await (isPrepared ? changeTogether(unit, parts, note).catch(staleIfInOrder) : inOrder(unit, parts, note))
-  const stored: StoredRecord[] = []
-  for (const [part, chosen] of [changed, fresh].entries())
-    for (const [index, position] of chosen.entries()) stored[position] = at(at(lists, part), index)
-  return stored
+  const order = areOfBatch ? [inserts, changes] : [changes, inserts]
+  const chosen = areOfBatch ? [fresh, changed] : [changed, fresh]
+  const parts = order.map((part, index) => (on: UnitOfWork) => part(on, noting(index)))
+  const note = (): void => context.event.setWrittenRows(table, areOfBatch ? byPosition(chosen, written) : written.flat())
+  const lists = await (isPrepared
+    ? changeTogether(unit, parts, { yielder: createYielder(context), lastly: note }).catch(staleIfInOrder)
+    : inOrder(unit, parts, note))
+  return byPosition(chosen, lists)
+}
+
+/** Returns the items of lists at the positions that each list has. */
+function byPosition<T>(chosen: readonly (readonly number[])[], lists: readonly (readonly T[])[]): T[] {
+  const items: T[] = []
+  for (const [part, positions] of chosen.entries())
+    for (const [index, position] of positions.entries()) items[position] = at(at(lists, part), index)
+  return items
 }
 
 /** Runs parts in a transaction, each with what those before it stored. */

@@ -1,4 +1,5 @@
 /** Several changes as one: each prepares what it stores before the transaction begins, and all store in it. Source: docs/decisions/0082. */
+import type { Yielder } from '../maintenance/yielder.ts'
 import type { Storage } from '../ports/storage.ts'
 import type { UnitOfWork } from './unit-of-work.ts'
 
@@ -14,11 +15,23 @@ export type ChangingUnit = Pick<UnitOfWork, 'storage' | 'change'>
  */
 export const PREPARED_TOO_EARLY = new Error('what was prepared before the transaction cannot be stored in it')
 
+/** How changes together run. */
+export interface ChangingTogether {
+  /** Gives the event loop its turns while parts go on. */
+  readonly yielder: Yielder
+  /** Runs at the end of the change, which can run again. */
+  lastly(): void
+}
+
 /**
- * Prepares the parts one after the other, stores what they prepared in one change of the unit, in order, and returns their results. A part goes
- * on when all is stored. `lastly` runs at the end of the change, which can run again. Throws the error of a part, with nothing stored.
+ * Prepares the parts one after the other, stores what they prepared in one change of the unit, in order, and returns their results. When all is
+ * stored, the parts go on, one after the other. Throws the error of a part, with nothing stored.
  */
-export async function changeTogether<T>(unit: ChangingUnit, parts: readonly ChangePart<T>[], lastly: () => void): Promise<T[]> {
+export async function changeTogether<T>(
+  unit: ChangingUnit,
+  parts: readonly ChangePart<T>[],
+  { yielder, lastly }: ChangingTogether,
+): Promise<T[]> {
   const prepared: PreparedPart<T>[] = []
   try {
     for (const part of parts) {
@@ -39,8 +52,13 @@ export async function changeTogether<T>(unit: ChangingUnit, parts: readonly Chan
     if (failed !== undefined) await failed.result
     throw error
   }
-  for (const part of prepared) part.goOn()
-  return Promise.all(prepared.map(({ result }) => result))
+  const results: T[] = []
+  for (const part of prepared) {
+    await yielder.worked()
+    part.goOn()
+    results.push(await part.result)
+  }
+  return results
 }
 
 /** What a part stores, and the functions that end its wait. */

@@ -29,11 +29,11 @@ async function open() {
       log.push(`go on ${id}`)
       return id
     }
-  const last = (): void => void log.push('last')
+  const last = { lastly: () => void log.push('last'), yielder: { worked: async () => void log.push('turn') } }
   return { unit, log, ids, inserting, last }
 }
 
-it('prepares the parts, stores them in one change, and lets them go on after it', async () => {
+it('prepares the parts, stores them in one change, and lets them go on after it, with a turn before each', async () => {
   const { unit, log, ids, inserting, last } = await open()
   const counting: ChangePart<number> = (on) =>
     on.change(async ({ storage }) => {
@@ -41,7 +41,19 @@ it('prepares the parts, stores them in one change, and lets them go on after it'
       return (await storage.get('things', [1, 2])).length
     })
   expect(await changeTogether(unit, [inserting(1), counting, inserting(2)], last)).toEqual([1, 2, 2])
-  expect(log).toEqual(['prepare 1', 'prepare 2', 'begin', 'change', 'last', 'commit', 'go on 1', 'go on 2'])
+  expect(log).toEqual([
+    'prepare 1',
+    'prepare 2',
+    'begin',
+    'change',
+    'last',
+    'commit',
+    'turn',
+    'go on 1',
+    'turn',
+    'turn',
+    'go on 2',
+  ])
   expect(await ids()).toEqual([1, 2])
 })
 
