@@ -3,7 +3,7 @@ import type { Yielder } from '../maintenance/yielder.ts'
 import type { Scheduler } from '../ports/scheduler.ts'
 
 /** How work gives the event loop its turns. */
-export interface Pace {
+export interface TurnTaking {
   readonly scheduler: Scheduler
   readonly yielder: Yielder
 }
@@ -14,7 +14,11 @@ export interface Pace {
  * the work did, and no further slice is done then. A slice that throws is done again after `waited`. A storage that answers at once has held the event
  * loop itself, so a slice after it waits for a turn.
  */
-export async function meanwhile({ scheduler, yielder }: Pace, waited: Promise<void>, workSome: () => boolean): Promise<void> {
+export async function meanwhile(
+  { scheduler, yielder }: TurnTaking,
+  waited: Promise<void>,
+  workSome: () => boolean,
+): Promise<void> {
   let isOver = false
   let isDone = false
   async function workEarly(): Promise<void> {
