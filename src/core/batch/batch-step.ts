@@ -22,6 +22,8 @@ export interface Step<Value> {
   readonly event: EventBuilder
   /** Steps of one runner with the same text can run as one; undefined for a step that runs by itself. */
   readonly group: string | undefined
+  /** The same for steps without a group, where all of a batch is looked up before any of it is stored. */
+  readonly preparedGroup: string | undefined
   /** The record that its item names: text that is the same for the same record. */
   readonly record: string | undefined
   /** The position of the item whose record is meant. Such a step is bound to the record before it runs. */
@@ -101,7 +103,7 @@ class AlikeItem<Request> implements ItemRecord {
 }
 
 /** What a step has beside its runner and what its item says. */
-type OwnOfStep = Pick<Step<never>, 'event' | 'slot' | 'group' | 'members' | 'isAlike'>
+type OwnOfStep = Pick<Step<never>, 'event' | 'slot' | 'group' | 'preparedGroup' | 'members' | 'isAlike'>
 
 /** The step of an item that can be read. A class, for the same reason. */
 class ItemStep<Value> implements Step<Value> {
@@ -109,17 +111,19 @@ class ItemStep<Value> implements Step<Value> {
   readonly slot: number
   readonly event: EventBuilder
   readonly group: string | undefined
+  readonly preparedGroup: string | undefined
   readonly record: string | undefined
   readonly reference: number | undefined
   readonly members: ItemMembers | undefined
   readonly isAlike: boolean
 
-  constructor(runner: Runner<Value>, item: ItemMembers, { event, slot, group, members, isAlike }: OwnOfStep) {
+  constructor(runner: Runner<Value>, item: ItemMembers, { event, slot, group, preparedGroup, members, isAlike }: OwnOfStep) {
     const { tableName, ID } = item
     this.runner = runner
     this.slot = slot
     this.event = event
     this.group = group
+    this.preparedGroup = preparedGroup
     // Ids are compared in one case, so that two spellings of one id are never taken for two records.
     this.record = typeof ID === 'string' ? `${tableName} ${ID.toLowerCase()}` : undefined
     this.reference = referenceIn(item)
@@ -201,7 +205,7 @@ export function openMethod<Given extends object, Request, Result, Value>({
       const members = required(step.members, 'The members of an item')
       if (typeof record === 'string') return begin(context, { ...members, ID: record })
       // Nothing runs, so nothing is added to its event.
-      return { ...step, slot: keep(undefined, record), group: undefined, reference: undefined }
+      return { ...step, slot: keep(undefined, record), group: undefined, preparedGroup: undefined, reference: undefined }
     },
     run: async (context, step) => toValue(await operation.execute({ ...context, event: step.event }, requestOf(step))),
     async runAll(context, steps) {
@@ -223,7 +227,8 @@ export function openMethod<Given extends object, Request, Result, Value>({
     if (request === undefined || requestLike === undefined) return parsed(context, members, true)
     const slot = keep(new AlikeItem(request, members))
     const event = new EventBuilder(step.event.table)
-    return new ItemStep(runner, members, { event, slot, group: step.group, members: undefined, isAlike: true })
+    const { group, preparedGroup } = step
+    return new ItemStep(runner, members, { event, slot, group, preparedGroup, members: undefined, isAlike: true })
   }
 
   /** The id of a record that is still to come is unknown to `parse`, which takes it as the id of no record. */
@@ -233,19 +238,20 @@ export function openMethod<Given extends object, Request, Result, Value>({
     const found = parsedBy(() => operation.parse(given, { layout: context.layout, limits: context.limits, event }))
     const request = 'request' in found ? found.request : undefined
     const slot = 'request' in found ? keep(found.request) : keep(undefined, found.refused)
-    const group = request === undefined ? undefined : groupOf(request)
-    const step = new ItemStep(runner, members, { event, slot, group, members, isAlike })
+    const group = request === undefined ? undefined : sameText(together?.groupOf(request), newest?.step.group)
+    const isPrepared = request !== undefined && group === undefined
+    const preparedGroup = isPrepared ? sameText(together?.preparedGroupOf?.(request), newest?.step.preparedGroup) : undefined
+    const step = new ItemStep(runner, members, { event, slot, group, preparedGroup, members, isAlike })
     if (!isAlike) newest = { ...toCompared(members), step, request }
     return step
   }
 
-  /** Returns the group of a request. Most items are of the group of the one before, and have its text: one of their own would be kept for each. */
-  function groupOf(request: Request): string | undefined {
-    const group = together?.groupOf(request)
-    return group === newest?.step.group ? newest?.step.group : group
-  }
-
   return { ...{ name, verb, foreign: foreignMembers(ownMembers) }, begin }
+}
+
+/** Returns the group of an item. Most items are of the group of the one before, and have its text: one of their own would be kept for each. */
+function sameText(group: string | undefined, before: string | undefined): string | undefined {
+  return group === before ? before : group
 }
 
 /** Returns what `parse` returns, or what it throws: that is the item's own failure. */
@@ -283,6 +289,7 @@ export function refusedStep(context: ParsingContext, { item, verb, refused }: Re
     slot: 0,
     event: new EventBuilder(),
     group: undefined,
+    preparedGroup: undefined,
     record: undefined,
     reference: undefined,
     members: undefined,

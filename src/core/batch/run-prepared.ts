@@ -43,12 +43,13 @@ export async function runPrepared<Value>(
     const group = positions.map((position) => at(steps, position))
     const first = at(group, 0)
     const { runner } = first
-    if (first.group === undefined) return [await runner.run({ ...context, unit: on }, first)]
+    if (first.group === undefined && group.length === 1) return [await runner.run({ ...context, unit: on }, first)]
     if (runner.method !== 'GET') return runner.runAll({ ...context, unit: on }, group)
     return on.change(({ storage }) => runner.runAll({ ...context, unit: savepointUnit(storage) }, group))
   })
   try {
     const values = await changeTogether(watched, parts, {
+      yielder,
       async insert({ storage }, batches) {
         if (storage.lockRows === undefined) return insertBatches(storage, batches)
         if (!lockTogether(steps)) await rowLocks(context, storage, steps).lock()
@@ -75,14 +76,20 @@ function groupsOfWhole(steps: readonly Step<unknown>[]): readonly (readonly numb
 
 /**
  * Those that insert go first, as in any part. Upserts, and inserts that can be left out, keep their order: one that meets a record that was written
- * after it was looked up is not stored, also if that is a record of the same batch.
+ * after it was looked up is not stored, also if that is a record of the same batch. Neighbors of one prepared group run as one.
  */
 function groupsOfPosts(steps: readonly Step<unknown>[]): readonly (readonly number[])[] {
   const inserting: number[] = []
   const others: number[][] = []
-  for (const [position, { group }] of steps.entries()) {
-    if (group === undefined) others.push([position])
-    else inserting.push(position)
+  let before: string | undefined
+  for (const [position, { group, preparedGroup }] of steps.entries()) {
+    if (group !== undefined) {
+      inserting.push(position)
+      continue
+    }
+    if (preparedGroup !== undefined && preparedGroup === before) others.at(-1)?.push(position)
+    else others.push([position])
+    before = preparedGroup
   }
   const groups = groupsOf(inserting.map((position) => at(steps, position)))
   return [...groups.map((group) => group.map((index) => at(inserting, index))), ...others]

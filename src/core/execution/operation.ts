@@ -42,6 +42,11 @@ export interface Together<Request, Result> {
   /** Returns the same text for requests that can run as one, for example with the table; undefined for a request that runs by itself. */
   groupOf(request: Request): string | undefined
   /**
+   * The same for requests without a group that can run as one where all of a batch is looked up before any of it is stored. `execute` throws if one
+   * of them finds what another stores. Source: docs/decisions/0088.
+   */
+  preparedGroupOf?(request: Request): string | undefined
+  /**
    * Returns the result of each request of a group, as `execute` would return it; they name different records. Throws if one of them fails, or
    * could have another result by itself: then smaller groups run. `events` has the event of each.
    */

@@ -35,6 +35,7 @@ import type { WritingContext } from '../records/writing-context.ts'
 import type { RowWithAccess } from '../row-access/evaluate-access.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { abortableUnit } from '../unit-of-work/abortable-unit.ts'
+import { PREPARED_TOO_EARLY } from '../unit-of-work/changes-together.ts'
 import { retryInTransaction } from '../unit-of-work/retry-in-transaction.ts'
 import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import { at, required } from '../util/at.ts'
@@ -150,7 +151,7 @@ export const insert: Operation<InsertInput, InsertRequest, { records: readonly I
     const access = requireAccess(context, request.table, 'CREATE')
     const key = upsertColumn(context, access, request)
     const parsed = readInput(() => parseRecords(context, access, request))
-    if (key !== undefined) return { records: await upsertAll(context, key, parsed) }
+    if (key !== undefined) return { records: await upsertAll(context, { key, areOfBatch: false }, parsed) }
     return { records: await (request.ignoresTaken ? insertUntaken : insertAll)(context, parsed) }
   },
   changedRows: upsertedRows,
@@ -159,11 +160,20 @@ export const insert: Operation<InsertInput, InsertRequest, { records: readonly I
       records.length === 1 && !homogeneous && !ignoresTaken && (upsert === undefined || upsert === '')
         ? `${table.name} ${mode} ${tokenization}`
         : undefined,
-    async execute(context, requests, events) {
+    // A token that is supplied can be one that another of them frees.
+    preparedGroupOf: ({ table, records, upsert, ignoresTaken, homogeneous, mode, tokenization }) =>
+      records.length === 1 && !homogeneous && !ignoresTaken && typeof upsert === 'string' && mode === 'DISABLE'
+        ? `${table.name} ${upsert} ${tokenization}`
+        : undefined,
+    async execute(given, requests, events) {
+      const context = { ...given, event: dividedRows(events) }
       const request = { ...at(requests, 0), records: requests.flatMap(({ records }) => records) }
-      const access = requireAccess(context, request.table, 'CREATE')
-      const parsed = readInput(() => parseRecords(context, access, request))
-      const stored = await insertAll({ ...context, event: dividedRows(events) }, parsed)
+      const access = requireAccess(given, request.table, 'CREATE')
+      const key = upsertColumn(given, access, request)
+      const parsed = readInput(() => parseRecords(given, access, request))
+      const stored = await (key === undefined
+        ? insertAll(context, parsed)
+        : upsertAll(context, { key, areOfBatch: true }, parsed))
       return stored.map((record) => ({ records: [record] }))
     },
   },
@@ -312,8 +322,19 @@ async function insertUntaken(
   return results
 }
 
-/** Upserts records, and returns them in order. Records with one key become one; later values win. */
-async function upsertAll(context: OperationContext, key: Column, parsed: ParsedRecords): Promise<readonly StoredRecord[]> {
+/** How records are upserted. */
+interface Upserting {
+  readonly key: Column
+  /** True for the records of items of a batch, which have different keys. */
+  readonly areOfBatch: boolean
+}
+
+/** Upserts records, and returns them in order. Records with one key become one; later values win. Those of a batch throw PREPARED_TOO_EARLY. */
+async function upsertAll(
+  context: InsertContext,
+  { key, areOfBatch }: Upserting,
+  parsed: ParsedRecords,
+): Promise<readonly StoredRecord[]> {
   const { access, tokenization } = parsed
   const { table } = access
   const cells = keyCells(context, key, parsed)
@@ -323,7 +344,8 @@ async function upsertAll(context: OperationContext, key: Column, parsed: ParsedR
     const earlier = byCell.get(keyOfCell(cell))
     byCell.set(keyOfCell(cell), earlier === undefined ? record : overlay(table, earlier, record))
   }
-  const request = { table, key, tokenization, records: [...byCell.values()] }
+  if (areOfBatch && byCell.size < cells.length) throw PREPARED_TOO_EARLY
+  const request = { table, key, tokenization, areOfBatch, records: [...byCell.values()] }
   const { unit } = context
   const policy = retryRecords(table, context.scheduler)
   const attempts = () => {
@@ -354,7 +376,7 @@ async function upsertAll(context: OperationContext, key: Column, parsed: ParsedR
  * any case.
  */
 function checkUpserts(
-  context: OperationContext,
+  context: InsertContext,
   access: TableAccess,
   { key, records, found }: UpsertRequest & { readonly found: readonly (Row | undefined)[] },
 ): (RowWithAccess | undefined)[] {
@@ -376,7 +398,7 @@ function checkUpserts(
 }
 
 /** Returns the stored cell of each record's key, in order. Throws `unprocessable` for a record without a key. */
-function keyCells({ barrier }: OperationContext, key: Column, { access, values }: ParsedRecords): Exclude<Cell, null>[] {
+function keyCells({ barrier }: InsertContext, key: Column, { access, values }: ParsedRecords): Exclude<Cell, null>[] {
   const { table } = access
   const keys = values.map((record) => record[key.position])
   const index = keys.findIndex((value) => value === undefined || value === null)

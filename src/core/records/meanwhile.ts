@@ -1,12 +1,24 @@
 /** Work that is done a slice at a time while something else is waited for, such as a storage in another process. */
+import type { Yielder } from '../maintenance/yielder.ts'
 import type { Scheduler } from '../ports/scheduler.ts'
+
+/** How work gives the event loop its turns. */
+export interface TurnTaking {
+  readonly scheduler: Scheduler
+  readonly yielder: Yielder
+}
 
 /**
  * Resolves when `waited` has resolved and all work is done. `workSome` does a slice of it, and returns false after the last one; the event loop
  * has a turn between two slices. If waiting takes longer than a turn, the work begins in that time, else after it. Rejects like `waited`, whatever
- * the work did, and no further slice is done then. A slice that throws is done again after `waited`.
+ * the work did, and no further slice is done then. A slice that throws is done again after `waited`. A storage that answers at once has held the event
+ * loop itself, so a slice after it waits for a turn.
  */
-export async function meanwhile(scheduler: Scheduler, waited: Promise<void>, workSome: () => boolean): Promise<void> {
+export async function meanwhile(
+  { scheduler, yielder }: TurnTaking,
+  waited: Promise<void>,
+  workSome: () => boolean,
+): Promise<void> {
   let isOver = false
   let isDone = false
   async function workEarly(): Promise<void> {
@@ -23,6 +35,7 @@ export async function meanwhile(scheduler: Scheduler, waited: Promise<void>, wor
   } finally {
     isOver = true
   }
+  await yielder.worked()
   if (!isDone) await workInTurns(scheduler, workSome)
 }
 

@@ -76,7 +76,10 @@ export function mintInputOf(written: Written, records: readonly Values[], before
   }
 }
 
-/** Mints the ids and, if `input` is given, the tokens of written rows, with a turn of the event loop between two slices. */
+/**
+ * Mints the ids and, if `input` is given, the tokens of written rows, with a turn of the event loop between two slices. Those of a long list wait for
+ * one first: a storage that answers at once held the event loop until now.
+ */
 export async function mintInTurns(
   { barrier, scheduler }: Pick<WritingContext, 'barrier' | 'scheduler'>,
   table: Table,
@@ -84,6 +87,7 @@ export async function mintInTurns(
   input: MintInput | undefined,
 ): Promise<readonly StoredRecord[]> {
   const minter = mintRecords(barrier.ring, table, ids, input)
+  if (ids.length >= MIN_MEANWHILE) await scheduler.yield()
   await workInTurns(scheduler, minter.mintSome)
   return minter.records
 }
@@ -152,11 +156,7 @@ async function storeWithIds(unit: UnitOfWork, context: WritingContext, request: 
       return { ids, records: await mintInTurns(context, table, ids, input) }
     }
     const minter = mintRecords(context.barrier.ring, table, ids, input)
-    await meanwhile(
-      context.scheduler,
-      stored.then(() => yielder.worked()),
-      minter.mintSome,
-    )
+    await meanwhile({ scheduler: context.scheduler, yielder }, stored, minter.mintSome)
     return { ids, records: minter.records }
   })
 }

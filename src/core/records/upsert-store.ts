@@ -6,12 +6,13 @@ import type { StoredRecord } from '../barrier/mint-tokens.ts'
 import type { RecordIndex, Values } from '../barrier/parse-record.ts'
 import { encodeRecordIds } from '../barrier/record-ids.ts'
 import { type Fault, fault, isVaultError, words } from '../errors.ts'
+import { createYielder } from '../maintenance/yielder.ts'
 import type { Cell, Row, StorageReads } from '../ports/storage.ts'
 import type { RowWithAccess } from '../row-access/evaluate-access.ts'
 import { valuesInSlices } from '../row-access/values-in-slices.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { type ChangePart, changeTogether, PREPARED_TOO_EARLY } from '../unit-of-work/changes-together.ts'
-import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
+import type { Batch, UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import { at, required } from '../util/at.ts'
 import { mintInputOf, mintInTurns, type NewRecords, STALE, storeChanges, storeNew } from './record-store.ts'
 import type { WritingContext } from './writing-context.ts'
@@ -31,6 +32,11 @@ export interface UpsertRequest {
   readonly key: Column
   readonly records: readonly UpsertRecord[]
   readonly tokenization: boolean
+  /**
+   * True for records of items of a batch, each with an event of its own. New ones are stored before the changed ones then, so that each value is in use for
+   * as long as in the order of the items, or longer. Else a new record can have a unique value that a changed one frees.
+   */
+  readonly areOfBatch: boolean
 }
 
 /** What was found of the records of a request, and how they are stored. */
@@ -108,7 +114,7 @@ export async function storeUpserts(
   context: WritingContext,
   { existing, isPrepared, ...request }: UpsertRequest & FoundRecords,
 ): Promise<readonly StoredRecord[]> {
-  const { table, records } = request
+  const { table, records, areOfBatch } = request
   const positions = records.map((_, position) => position)
   const changed = positions.filter((position) => existing[position] !== undefined)
   const fresh = positions.filter((position) => existing[position] === undefined)
@@ -124,13 +130,25 @@ export async function storeUpserts(
     }
     return { ...context, event: { setWrittenRows } }
   }
+  const chosen = [changed, fresh]
   const parts = [changes, inserts].map((part, index) => (on: UnitOfWork) => part(on, noting(index)))
-  const note = (): void => context.event.setWrittenRows(table, written.flat())
-  const lists = await (isPrepared ? changeTogether(unit, parts, { end: note }).catch(staleIfInOrder) : inOrder(unit, parts, note))
-  const stored: StoredRecord[] = []
-  for (const [part, chosen] of [changed, fresh].entries())
-    for (const [index, position] of chosen.entries()) stored[position] = at(at(lists, part), index)
-  return stored
+  const end = (): void => context.event.setWrittenRows(table, areOfBatch ? byPosition(chosen, written) : written.flat())
+  const together = { yielder: createYielder(context), ...(areOfBatch && { insert: insertFirst }), end }
+  const lists = await (isPrepared ? changeTogether(unit, parts, together).catch(staleIfInOrder) : inOrder(unit, parts, end))
+  return byPosition(chosen, lists)
+}
+
+/** Of records of a batch: the new ones are stored before others are changed. */
+function insertFirst(unit: UnitOfWork, batches: readonly Batch[]): Promise<void> {
+  return unit.insert(batches)
+}
+
+/** Returns the items of lists at the positions that each list has. */
+function byPosition<T>(chosen: readonly (readonly number[])[], lists: readonly (readonly T[])[]): T[] {
+  const items: T[] = []
+  for (const [part, positions] of chosen.entries())
+    for (const [index, position] of positions.entries()) items[position] = at(at(lists, part), index)
+  return items
 }
 
 /** Runs parts in a transaction, each with what those before it stored. */

@@ -1,4 +1,5 @@
 /** Several changes as one: each prepares what it stores before the transaction begins, and all store in it. Source: docs/decisions/0082. */
+import type { Yielder } from '../maintenance/yielder.ts'
 import type { Storage } from '../ports/storage.ts'
 import { mergeBatches } from './merge-inserts.ts'
 import type { Batch, UnitOfWork } from './unit-of-work.ts'
@@ -7,7 +8,7 @@ import type { Batch, UnitOfWork } from './unit-of-work.ts'
 export type ChangePart<T> = (unit: UnitOfWork) => Promise<T>
 
 /** What changes together need of the unit that they change. */
-export type ChangingUnit = Pick<UnitOfWork, 'storage' | 'change'>
+export type ChangingUnit = Pick<UnitOfWork, 'storage' | 'change' | 'changeAfter'>
 
 /**
  * Thrown if a part wants to store again, because what it prepared cannot be stored any more, or if it stores nothing, because of what it read.
@@ -15,19 +16,28 @@ export type ChangingUnit = Pick<UnitOfWork, 'storage' | 'change'>
  */
 export const PREPARED_TOO_EARLY = new Error('what was prepared before the transaction cannot be stored in it')
 
-/** What is done inside the change beside storing each part. The change can run again. */
-export interface AroundParts {
-  /** Begins the change, and inserts the rows of all parts that only insert, before any other part. Absent: each part inserts its own, in order. */
+/** How changes together run. */
+export interface ChangingTogether {
+  /** Gives the event loop its turns while parts go on. */
+  readonly yielder: Yielder
+  /**
+   * Inserts the rows that parts begin with, before any part changes something. The change can run again. Default: each part inserts its own, in order.
+   * Not called in a part of several changes: the rows are then inserted with those of the others.
+   */
   insert?(unit: UnitOfWork<Storage>, batches: readonly Batch[]): Promise<void>
-  /** Ends the change. */
+  /** Runs at the end of the change, which can run again. */
   end(): void
 }
 
 /**
- * Prepares the parts one after the other, stores what they prepared in one change of the unit, in order, and returns their results. A part goes
- * on when all is stored. Throws the error of a part, with nothing stored.
+ * Prepares the parts one after the other, stores what they prepared in one change of the unit, in order, and returns their results. When all is
+ * stored, the parts go on, one after the other. Throws the error of a part, with nothing stored.
  */
-export async function changeTogether<T>(unit: ChangingUnit, parts: readonly ChangePart<T>[], around: AroundParts): Promise<T[]> {
+export async function changeTogether<T>(
+  unit: ChangingUnit,
+  parts: readonly ChangePart<T>[],
+  { yielder, insert, end }: ChangingTogether,
+): Promise<T[]> {
   const prepared: PreparedPart<T>[] = []
   try {
     for (const part of parts) {
@@ -37,14 +47,21 @@ export async function changeTogether<T>(unit: ChangingUnit, parts: readonly Chan
       // What it read would not be compared with what the others store.
       if (!next.isWaiting) throw PREPARED_TOO_EARLY
     }
-    await unit.change(async (inner) => {
-      await around.insert?.(inner, mergeBatches(prepared.map(({ inserts = [] }) => ({ batches: inserts }))))
+    const storeAll = async (inner: UnitOfWork<Storage>): Promise<void> => {
       for (const part of prepared) {
-        if (around.insert !== undefined && part.inserts !== undefined) part.noteInserted()
-        else await part.store(inner)
+        if (insert === undefined) await part.insert(inner)
+        await part.store(inner)
       }
-      around.end()
-    })
+      end()
+    }
+    const inserts = insert === undefined ? [] : mergeBatches(prepared.map((part) => ({ batches: part.inserts })))
+    if (unit.changeAfter !== undefined) await unit.changeAfter(inserts, storeAll)
+    else {
+      await unit.change(async (inner) => {
+        await insert?.(inner, inserts)
+        await storeAll(inner)
+      })
+    }
   } catch (error) {
     const failed = prepared.find((part) => part.failure?.error === error)
     for (const part of prepared) part.end(part === failed ? error : PREPARED_TOO_EARLY)
@@ -52,15 +69,19 @@ export async function changeTogether<T>(unit: ChangingUnit, parts: readonly Chan
     if (failed !== undefined) await failed.result
     throw error
   }
-  for (const part of prepared) part.goOn()
-  return Promise.all(prepared.map(({ result }) => result))
+  const results: T[] = []
+  for (const part of prepared) {
+    await yielder.worked()
+    part.goOn()
+    results.push(await part.result)
+  }
+  return results
 }
 
 /** What a part stores, and the functions that end its wait. */
 interface Waiting {
-  /** The rows of a part that only inserts. */
-  readonly inserts: readonly Batch[] | undefined
-  noteInserted(): void
+  /** The rows that it begins with. */
+  readonly inserts: readonly Batch[]
   store(unit: UnitOfWork<Storage>): Promise<void>
   goOn(): void
   end(error: unknown): void
@@ -80,18 +101,12 @@ class PreparedPart<T> {
     const isWaiting = new Promise<void>((resolve) => {
       waits = resolve
     })
-    const change = <R>(
-      work: (inner: UnitOfWork<Storage>) => Promise<R>,
-      inserted?: { readonly inserts: readonly Batch[]; readonly result: R },
-    ): Promise<R> => {
+    const changeAfter = <R>(inserts: readonly Batch[], work: (inner: UnitOfWork<Storage>) => Promise<R>): Promise<R> => {
       if (this.#isOver || this.#waiting !== undefined) return Promise.reject(PREPARED_TOO_EARLY)
       return new Promise<R>((resolve, reject) => {
         let stored: { readonly value: R } | undefined
         this.#waiting = {
-          inserts: inserted?.inserts,
-          noteInserted() {
-            if (inserted !== undefined) stored = { value: inserted.result }
-          },
+          inserts,
           async store(inner) {
             stored = { value: await work(inner) }
           },
@@ -105,8 +120,9 @@ class PreparedPart<T> {
     }
     this.result = part({
       storage: unit.storage,
-      insert: (inserts) => change((inner) => inner.insert(inserts), { inserts, result: undefined }),
-      change: (work) => change(work),
+      insert: (inserts) => changeAfter(inserts, async () => {}),
+      change: (work) => changeAfter([], work),
+      changeAfter,
       changeInTurn: (_, { alone }) => alone(),
     })
     this.isPrepared = Promise.race([isWaiting, this.result])
@@ -117,21 +133,25 @@ class PreparedPart<T> {
     return this.#waiting !== undefined
   }
 
-  /** The rows of a part that only inserts; undefined for another. */
-  get inserts(): readonly Batch[] | undefined {
-    return this.#waiting?.inserts
+  /** The rows that it begins with. */
+  get inserts(): readonly Batch[] {
+    return this.#waiting?.inserts ?? []
   }
 
-  /** Notes that its rows are inserted, with those of others. */
-  noteInserted(): void {
-    this.#waiting?.noteInserted()
+  /** Inserts the rows that it begins with. */
+  insert(unit: UnitOfWork<Storage>): Promise<void> {
+    return this.#attempt(() => unit.insert(this.inserts))
   }
 
-  /** Stores what was prepared. */
-  async store(unit: UnitOfWork<Storage>): Promise<void> {
+  /** Stores the rest of what was prepared. */
+  store(unit: UnitOfWork<Storage>): Promise<void> {
+    return this.#attempt(async () => this.#waiting?.store(unit))
+  }
+
+  async #attempt(work: () => Promise<void>): Promise<void> {
     this.failure = undefined
     try {
-      await this.#waiting?.store(unit)
+      await work()
     } catch (error) {
       this.failure = { error }
       throw error

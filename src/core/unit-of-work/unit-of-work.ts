@@ -35,6 +35,13 @@ export interface UnitOfWork<Calls extends StorageReads = StorageReads> {
   /** Runs work in a transaction or savepoint, and returns its result. Work can run again. A savepoint is as the transaction around it. */
   change<T>(work: (unit: UnitOfWork<Storage>) => Promise<T>, options?: TransactionOptions): Promise<T>
   /**
+   * Inserts rows and then runs work, as one change. Only of a part of several changes (`changes-together.ts`), which inserts the rows with those of the
+   * other parts, before any of them changes something.
+   */
+  readonly changeAfter?:
+    | (<T>(inserts: readonly Batch[], work: (unit: UnitOfWork<Storage>) => Promise<T>) => Promise<T>)
+    | undefined
+  /**
    * Runs a change of what `key` names, and returns its result. Outside transactions, changes with the same key run one after the other, and
    * those that wait share a transaction. Inside one, runs `alone` at once.
    */

@@ -72,6 +72,63 @@ onEachStorage('a long batch', (engine) => {
     expect(await all()).toMatchObject([note(1000, 'old'), note(1001, 'old'), { key: 'same', text: `text ${COUNT - 1}` }])
   })
 
+  test('of upserts answers each item with its own record and tokens, and records its own row', async () => {
+    const { session } = await open()
+    // The existing ones are neither first nor last.
+    const order = [...numbers.slice(0, 20), 1000, ...numbers.slice(20, 50), 1001, ...numbers.slice(50)]
+    const { responses } = await session.batch(order.map((index) => post(note(index), { upsert: 'key', tokenization: true })))
+    const records = responses.flatMap((response) => (response.ok && 'records' in response.value ? response.value.records : []))
+    expect(records).toHaveLength(order.length)
+    const ids = records.map(({ id = '' }) => id)
+    const read = await session.get('notes', { ids })
+    expect(read.records.map(({ fields }) => fields)).toMatchObject(order.map((index) => note(index)))
+    const shown = await session.get('notes', { ids, tokenization: true })
+    expect(records).toMatchObject(shown.records.map(({ fields }) => ({ tokens: { text: fields?.text } })))
+    const { events } = await session.listEvents({ filterOps: { accountID: 'v1', resourceIDs: [`RECORD/${ids[20]}`] } })
+    const batch = events.find(({ request }) => request.actionType === 'BATCH')
+    expect(batch?.response.nestedResponse?.map(({ identifier }) => identifier)).toEqual(ids.map((id) => `RECORD/${id}`))
+  })
+
+  test('of upserts refuses one that wants the value of a later one, and does one that wants that of an earlier one', async () => {
+    const { session, all } = await open()
+    const upserts = (more: readonly (readonly [key: string, seat: string])[]) => [
+      ...numbers.map((index) => post(note(index), { upsert: 'key' })),
+      ...more.map(([key, seat]) => post({ key, seat, text: 'moved' }, { upsert: 'key' })),
+    ]
+    const taking = ['late', 'seat 1000'] as const
+    const freeing = ['key 1000', 'another'] as const
+    const refused = session.batch(upserts([taking, freeing]))
+    await expect(refused).rejects.toMatchObject({ code: 'conflict', details: [{ index: COUNT }] })
+    expect(await all()).toHaveLength(2)
+    await session.batch(upserts([freeing, taking]))
+    expect(await all()).toHaveLength(COUNT + 3)
+    expect((await all()).at(-1)).toMatchObject({ key: 'late', seat: 'seat 1000' })
+  })
+
+  test('of upserts exchanges no values of existing records that no order of them would', async () => {
+    const { session, all } = await open()
+    const items = [
+      ...numbers.map((index) => post(note(index), { upsert: 'key' })),
+      post({ key: 'key 1000', seat: 'seat 1001' }, { upsert: 'key' }),
+      post({ key: 'key 1001', seat: 'seat 1000' }, { upsert: 'key' }),
+    ]
+    await expect(session.batch(items)).rejects.toMatchObject({ code: 'conflict', details: [{ index: COUNT }] })
+    expect(await all()).toHaveLength(2)
+  })
+
+  test('of upserts keeps the order of inserts that can be left out', async () => {
+    const { session, all } = await open()
+    const items = [
+      ...numbers.map((index) => post(note(index), { upsert: 'key' })),
+      post({ key: 'key 5', seat: 'x', text: 'ignored' }, { onConflict: 'ignore' }),
+      post({ key: 'key 2000', seat: 'y', text: 'kept' }, { onConflict: 'ignore' }),
+      post({ key: 'key 2000', text: 'changed' }, { upsert: 'key' }),
+    ]
+    const { responses } = await session.batch(items)
+    expect(responses.at(COUNT)).toMatchObject({ value: { records: [{ ignored: true }] } })
+    expect((await all()).at(-1)).toMatchObject({ key: 'key 2000', seat: 'y', text: 'changed' })
+  })
+
   test('inserts a record whose value an item before it frees', async () => {
     const { session, all } = await open()
     const items = [

@@ -13,6 +13,8 @@ function waiting() {
   const turns: (() => void)[] = []
   const done: string[] = []
   const scheduler = { yield: () => new Promise<void>((resolve) => turns.push(resolve)) }
+  /** Work of which no turn is due after what is waited for. */
+  const turnTaking = { scheduler, yielder: { worked: () => Promise.resolve() } }
   /** Lets everything run that waits for neither. */
   const pass = () => new Promise<void>((resolve) => setImmediate(resolve))
   const takeTurn = async () => {
@@ -27,12 +29,12 @@ function waiting() {
       return next < count
     }
   }
-  return { waited, end, fail, takeTurn, done, scheduler, pass, slices }
+  return { waited, end, fail, takeTurn, done, turnTaking, pass, slices }
 }
 
 it('is done once, while something is waited for, and its caller waits for that', async () => {
-  const { waited, end, takeTurn, done, scheduler, pass, slices } = waiting()
-  const both = meanwhile(scheduler, waited, slices(1)).then(() => done.push('returned'))
+  const { waited, end, takeTurn, done, turnTaking, pass, slices } = waiting()
+  const both = meanwhile(turnTaking, waited, slices(1)).then(() => done.push('returned'))
   await pass()
   expect(done).toEqual([])
   await takeTurn()
@@ -44,18 +46,18 @@ it('is done once, while something is waited for, and its caller waits for that',
 })
 
 it('is done after what is waited for, if that took no turn, and not again in the turn', async () => {
-  const { waited, end, takeTurn, done, scheduler, slices } = waiting()
+  const { waited, end, takeTurn, done, turnTaking, slices } = waiting()
   end()
-  await meanwhile(scheduler, waited, slices(1))
+  await meanwhile(turnTaking, waited, slices(1))
   await takeTurn()
   expect(done).toEqual(['slice 0'])
 })
 
 it('is done a slice in a turn, each slice once, wherever the waiting ends', async () => {
   for (const endsBefore of [0, 1, 2, 3, 4]) {
-    const { waited, end, takeTurn, done, scheduler, pass, slices } = waiting()
+    const { waited, end, takeTurn, done, turnTaking, pass, slices } = waiting()
     let isOver = false
-    const both = meanwhile(scheduler, waited, slices(3)).then(() => {
+    const both = meanwhile(turnTaking, waited, slices(3)).then(() => {
       isOver = true
     })
     let seen = 0
@@ -74,8 +76,8 @@ it('is done a slice in a turn, each slice once, wherever the waiting ends', asyn
 
 it('does nothing more once what is waited for fails, before the work, within it or after it', async () => {
   for (const before of [0, 1, 2, 3]) {
-    const { waited, fail, takeTurn, done, scheduler, pass, slices } = waiting()
-    const refused = expect(meanwhile(scheduler, waited, slices(2))).rejects.toThrow('not stored')
+    const { waited, fail, takeTurn, done, turnTaking, pass, slices } = waiting()
+    const refused = expect(meanwhile(turnTaking, waited, slices(2))).rejects.toThrow('not stored')
     for (let turn = 0; turn < before; turn++) await takeTurn()
     await pass()
     fail(new Error('not stored'))
@@ -87,14 +89,14 @@ it('does nothing more once what is waited for fails, before the work, within it 
 })
 
 it('fails only after what is waited for', async () => {
-  const { waited, end, takeTurn, scheduler, pass } = waiting()
+  const { waited, end, takeTurn, turnTaking, pass } = waiting()
   const work = () => {
     throw new Error('no result')
   }
   const results = [
-    meanwhile(scheduler, waited, work),
+    meanwhile(turnTaking, waited, work),
     meanwhile(
-      scheduler,
+      turnTaking,
       waited.then(() => Promise.reject(new Error('not stored'))),
       work,
     ),
@@ -107,4 +109,18 @@ it('fails only after what is waited for', async () => {
   end()
   await Promise.all(errors)
   expect(ended.sort()).toEqual(['no result', 'not stored'])
+})
+
+it('waits for a turn after what is waited for, if that held the event loop', async () => {
+  const { waited, end, takeTurn, done, turnTaking, pass, slices } = waiting()
+  const held = { ...turnTaking, yielder: { worked: turnTaking.scheduler.yield } }
+  end()
+  const both = meanwhile(held, waited, slices(2)).then(() => done.push('returned'))
+  await pass()
+  expect(done).toEqual([])
+  await takeTurn()
+  expect(done).toEqual(['slice 0'])
+  await takeTurn()
+  await both
+  expect(done).toEqual(['slice 0', 'slice 1', 'returned'])
 })

@@ -30,11 +30,11 @@ async function open() {
       log.push(`go on ${id}`)
       return id
     }
-  const last = { end: (): void => void log.push('last') }
+  const last = { end: () => void log.push('last'), yielder: { worked: async () => void log.push('turn') } }
   return { unit, log, ids, inserting, last }
 }
 
-it('prepares the parts, stores them in one change, and lets them go on after it', async () => {
+it('prepares the parts, stores them in one change, and lets them go on after it, with a turn before each', async () => {
   const { unit, log, ids, inserting, last } = await open()
   const counting: ChangePart<number> = (on) =>
     on.change(async ({ storage }) => {
@@ -42,7 +42,19 @@ it('prepares the parts, stores them in one change, and lets them go on after it'
       return (await storage.get('things', [1, 2])).length
     })
   expect(await changeTogether(unit, [inserting(1), counting, inserting(2)], last)).toEqual([1, 2, 2])
-  expect(log).toEqual(['prepare 1', 'prepare 2', 'begin', 'change', 'last', 'commit', 'go on 1', 'go on 2'])
+  expect(log).toEqual([
+    'prepare 1',
+    'prepare 2',
+    'begin',
+    'change',
+    'last',
+    'commit',
+    'turn',
+    'go on 1',
+    'turn',
+    'turn',
+    'go on 2',
+  ])
   expect(await ids()).toEqual([1, 2])
 })
 
@@ -58,8 +70,29 @@ it('inserts the rows of parts that only insert together, before the others', asy
     },
   }
   expect(await changeTogether(unit, [inserting(1), counting, inserting(2)], around)).toEqual([1, 2, 2])
-  expect(log).toEqual(['prepare 1', 'prepare 2', 'begin', 'insert 2 things', 'last', 'commit', 'go on 1', 'go on 2'])
+  const goOn = ['turn', 'go on 1', 'turn', 'turn', 'go on 2']
+  expect(log).toEqual(['prepare 1', 'prepare 2', 'begin', 'insert 2 things', 'last', 'commit', ...goOn])
   expect(await ids()).toEqual([1, 2])
+})
+
+it('inserts the rows of parts within a part together with those of the others', async () => {
+  const { unit, log, ids, inserting, last } = await open()
+  const deleting: ChangePart<number> = (on) =>
+    on.change(async ({ storage }) => (await storage.delete('things', { ids: [1, 2, 3] })).length)
+  const around = (name: string) => ({
+    ...last,
+    async insert(on: UnitOfWork<Storage>, batches: readonly Batch[]) {
+      log.push(`${name} ${batches.map(({ rows }) => rows.map(({ id }) => id))}`)
+      await on.insert(batches)
+    },
+  })
+  const within: ChangePart<number> = async (on) => {
+    const results = await changeTogether(on, [deleting, inserting(2)], around('within'))
+    return results.length
+  }
+  expect(await changeTogether(unit, [inserting(1), within, inserting(3)], around('all'))).toEqual([1, 2, 3])
+  expect(log.filter((entry) => /begin|all|within|commit/.test(entry))).toEqual(['begin', 'all 1,2,3', 'commit'])
+  expect(await ids()).toEqual([])
 })
 
 it('throws the error of a part while it prepares, with nothing stored', async () => {
