@@ -8,7 +8,6 @@ import type { ByotMode } from '../barrier/supplied-tokens.ts'
 import { assertOwnFormsUnused, BYOT_MODES, parseTokens } from '../barrier/supplied-tokens.ts'
 import type { TokensByRow } from '../barrier/token-metadata.ts'
 import { fault } from '../errors.ts'
-import type { ChangedRows } from '../execution/changed-rows.ts'
 import { assertNotEmpty, assertOptions, parseByot, parseFlag, parseList, requireTable } from '../execution/check-input.ts'
 import type { OperationContext } from '../execution/context.ts'
 import {
@@ -22,6 +21,7 @@ import {
   requireColumn,
 } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
+import { upsertedRows } from '../execution/upserted-rows.ts'
 import { dividedRows } from '../execution/written-rows.ts'
 import { forbidden } from '../policy/forbidden.ts'
 import type { TableAccess } from '../policy/table-access.ts'
@@ -30,7 +30,7 @@ import { assertNewUnredacted, assertUnredacted } from '../records/assert-unredac
 import { storeUntaken } from '../records/ignore-store.ts'
 import { retryRecords, storeNew } from '../records/record-store.ts'
 import type { UpsertRecord, UpsertRequest } from '../records/upsert-store.ts'
-import { findExisting, findKeyed, storeUpserts, unlessLastConflict } from '../records/upsert-store.ts'
+import { findExisting, storeUpserts, unlessLastConflict } from '../records/upsert-store.ts'
 import type { WritingContext } from '../records/writing-context.ts'
 import type { RowWithAccess } from '../row-access/evaluate-access.ts'
 import type { Column, Table } from '../schema/layout.ts'
@@ -105,12 +105,6 @@ interface ParsedRecords {
   readonly tokenization: boolean
 }
 
-/** The keys of upserts by one column. */
-interface UpsertKeys {
-  readonly table: Table
-  readonly values: unknown[]
-}
-
 /** The words of `onConflict`, as events record them. */
 const ON_CONFLICT: readonly string[] = ['ignore'] satisfies InsertOptions['onConflict'][]
 
@@ -177,35 +171,6 @@ export const insert: Operation<InsertInput, InsertRequest, { records: readonly I
       return stored.map((record) => ({ records: [record] }))
     },
   },
-}
-
-/** Returns the rows that have the keys of upserts. A value that its column does not accept is left out, and so is a column that is not unique: their items will be refused. */
-async function upsertedRows(context: OperationContext, requests: readonly InsertRequest[]): Promise<ChangedRows[]> {
-  const keyed = new Map<Column, UpsertKeys>()
-  for (const { table, upsert: name, records } of requests) {
-    const column = name === undefined ? undefined : table.byName.get(name)
-    const access = context.access.table(table)
-    if (column?.unique !== true || !access.possiblyMeets({ action: 'UPDATE', columns: [] })) continue
-    const keys = keyed.get(column) ?? { table, values: [] }
-    keyed.set(column, keys)
-    for (const record of records) keys.values.push(...keyIn(column, record))
-  }
-  const changed: ChangedRows[] = []
-  for (const [column, { table, values }] of keyed)
-    if (values.length > 0)
-      changed.push({ table, ids: await findKeyed(context.unit.storage, context.barrier, { table, column, values }) })
-  return changed
-}
-
-/** Returns the value of the key of a record; nothing if it has none. */
-function keyIn(column: Column, record: unknown): unknown[] {
-  try {
-    const fields = memberOf(record, 'fields')
-    const value: unknown = typeof fields === 'object' && fields !== null ? Reflect.get(fields, column.name) : undefined
-    return value === undefined || value === null ? [] : [column.type.parse(value)]
-  } catch {
-    return []
-  }
 }
 
 /** Returns whether records whose unique values are in use are left out. Throws `invalid_request` for another word. */
