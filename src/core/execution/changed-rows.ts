@@ -11,7 +11,7 @@ export interface ChangedRows {
 }
 
 /** Returns the requests of each table. */
-export function byTable<Request extends { readonly table: Table }>(requests: readonly Request[]): Map<Table, Request[]> {
+function byTable<Request extends { readonly table: Table }>(requests: readonly Request[]): Map<Table, Request[]> {
   const tables = new Map<Table, Request[]>()
   for (const request of requests) {
     const own = tables.get(request.table)
