@@ -8,7 +8,6 @@ import type { ByotMode } from '../barrier/supplied-tokens.ts'
 import { assertOwnFormsUnused, BYOT_MODES, parseTokens } from '../barrier/supplied-tokens.ts'
 import type { TokensByRow } from '../barrier/token-metadata.ts'
 import { fault } from '../errors.ts'
-import type { ChangedRows } from '../execution/changed-rows.ts'
 import { assertNotEmpty, assertOptions, parseByot, parseFlag, parseList, requireTable } from '../execution/check-input.ts'
 import type { OperationContext } from '../execution/context.ts'
 import {
@@ -22,15 +21,15 @@ import {
   requireColumn,
 } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
+import { memberOf, upsertColumn, upsertedRows } from '../execution/upsert-column.ts'
 import { dividedRows } from '../execution/written-rows.ts'
-import { forbidden } from '../policy/forbidden.ts'
 import type { TableAccess } from '../policy/table-access.ts'
 import type { Cell, Row, Storage } from '../ports/storage.ts'
 import { assertNewUnredacted, assertUnredacted } from '../records/assert-unredacted.ts'
 import { storeUntaken } from '../records/ignore-store.ts'
 import { retryRecords, storeNew } from '../records/record-store.ts'
 import type { UpsertRecord, UpsertRequest } from '../records/upsert-store.ts'
-import { findExisting, findKeyed, storeUpserts, unlessLastConflict } from '../records/upsert-store.ts'
+import { findExisting, storeUpserts, unlessLastConflict } from '../records/upsert-store.ts'
 import type { WritingContext } from '../records/writing-context.ts'
 import type { RowWithAccess } from '../row-access/evaluate-access.ts'
 import type { Column, Table } from '../schema/layout.ts'
@@ -105,12 +104,6 @@ interface ParsedRecords {
   readonly tokenization: boolean
 }
 
-/** The keys of upserts by one column. */
-interface UpsertKeys {
-  readonly table: Table
-  readonly values: unknown[]
-}
-
 /** The words of `onConflict`, as events record them. */
 const ON_CONFLICT: readonly string[] = ['ignore'] satisfies InsertOptions['onConflict'][]
 
@@ -179,57 +172,11 @@ export const insert: Operation<InsertInput, InsertRequest, { records: readonly I
   },
 }
 
-/** Returns the rows that have the keys of upserts. A value that its column does not accept is left out, and so is a column that is not unique: their items will be refused. */
-async function upsertedRows(context: OperationContext, requests: readonly InsertRequest[]): Promise<ChangedRows[]> {
-  const keyed = new Map<Column, UpsertKeys>()
-  for (const { table, upsert: name, records } of requests) {
-    const column = name === undefined ? undefined : table.byName.get(name)
-    const access = context.access.table(table)
-    if (column?.unique !== true || !access.possiblyMeets({ action: 'UPDATE', columns: [] })) continue
-    const keys = keyed.get(column) ?? { table, values: [] }
-    keyed.set(column, keys)
-    for (const record of records) keys.values.push(...keyIn(column, record))
-  }
-  const changed: ChangedRows[] = []
-  for (const [column, { table, values }] of keyed)
-    if (values.length > 0)
-      changed.push({ table, ids: await findKeyed(context.unit.storage, context.barrier, { table, column, values }) })
-  return changed
-}
-
-/** Returns the value of the key of a record; nothing if it has none. */
-function keyIn(column: Column, record: unknown): unknown[] {
-  try {
-    const fields = memberOf(record, 'fields')
-    const value: unknown = typeof fields === 'object' && fields !== null ? Reflect.get(fields, column.name) : undefined
-    return value === undefined || value === null ? [] : [column.type.parse(value)]
-  } catch {
-    return []
-  }
-}
-
 /** Returns whether records whose unique values are in use are left out. Throws `invalid_request` for another word. */
 function parseOnConflict(onConflict: unknown): boolean {
   if (onConflict === undefined) return false
   if (onConflict !== 'ignore') throw fault('invalid_request')`onConflict must be ignore, or absent.`
   return true
-}
-
-/** Returns the column to upsert by; undefined for an insert without upsert. */
-function upsertColumn(
-  context: OperationContext,
-  access: TableAccess,
-  { upsert: name, homogeneous, ignoresTaken }: InsertRequest,
-): Column | undefined {
-  if (name === undefined || name === '') return undefined
-  if (ignoresTaken) throw fault('invalid_request')`onConflict cannot be combined with upsert.`
-  if (homogeneous) throw fault('invalid_request')`homogeneous cannot be combined with upsert.`
-  const { table } = access
-  const column = requireColumn(context, access, { name, action: 'CREATE' })
-  if (!access.possiblyMeets({ action: 'UPDATE', columns: [] })) throw forbidden(context.caller, 'UPDATE', table)
-  if (column.unique) return column
-  const detail = { table: table.name, column: column.name }
-  throw fault('unprocessable', detail)`Column ${column.name} of table ${table.name} is not unique. Upsert by a unique column.`
 }
 
 /** Returns the checked records, and the tokens supplied with them. */
@@ -256,10 +203,6 @@ function parseRecords(
     indexes: [...records.keys()],
   })
   return { access, values, supplied, tokenization }
-}
-
-function memberOf(record: unknown, name: keyof RecordInput): unknown {
-  return typeof record === 'object' && record !== null ? Reflect.get(record, name) : undefined
 }
 
 function assertHomogeneous(table: Table, records: readonly Values[]): void {

@@ -1,7 +1,7 @@
 /** Writes records by a unique column, all or none: changes existing ones and inserts the others. */
 import type { Barrier } from '../barrier/barrier.ts'
 import { isSameValue } from '../barrier/digest-values.ts'
-import { keyOfCell, lookupCells } from '../barrier/lookup.ts'
+import { keyOfCell } from '../barrier/lookup.ts'
 import type { StoredRecord } from '../barrier/mint-tokens.ts'
 import type { RecordIndex, Values } from '../barrier/parse-record.ts'
 import { encodeRecordIds } from '../barrier/record-ids.ts'
@@ -73,21 +73,6 @@ export async function findExisting(
     barrier.reportMismatch?.({ table, column: key, row: row.id })
     throw takenByOther(barrier, { table, key, row: row.id })
   })
-}
-
-/** Returns the ids of the rows that have one of these values in a unique column, without opening them. */
-export async function findKeyed(
-  storage: StorageReads,
-  { ring }: Barrier,
-  { table, column, values }: { readonly table: Table; readonly column: Column; readonly values: readonly unknown[] },
-): Promise<number[]> {
-  const filter = {
-    kind: 'in',
-    column: required(column.lookup, 'The look-up column of an upsert'),
-    values: lookupCells(ring, column, values),
-  } as const
-  const rows = await storage.find(table.physical.name, filter, { order: 'asc', limit: values.length, columns: [] })
-  return rows.map(({ id }) => id)
 }
 
 /** The unique index holds the digest of the key for another record, so that no record of the key can be inserted. */
