@@ -61,7 +61,7 @@ export function lockTogether(steps: readonly Step<unknown>[]): boolean {
   return first?.length === steps.length && groupsOf(changing).length === 1
 }
 
-/** Returns the rows that several steps insert in the order of their unique values. Their ids stay. */
+/** Returns the rows that several steps insert, table by table, in the order of their unique values. Their ids stay. */
 export function inOrderOfValues({ tables }: Layout, batches: readonly Batch[]): Batch[] {
   const uniqueOf = new Map<string, readonly string[]>()
   for (const { physical } of tables.values())
@@ -69,7 +69,8 @@ export function inOrderOfValues({ tables }: Layout, batches: readonly Batch[]): 
       physical.name,
       physical.indexes.flatMap(({ unique, columns }) => (unique ? columns : [])),
     )
-  return batches.map(({ table, rows }) => {
+  const inOrder = [...batches].sort((left, right) => (left.table < right.table ? -1 : 1))
+  return inOrder.map(({ table, rows }) => {
     const unique = uniqueOf.get(table) ?? []
     if (unique.length === 0) return { table, rows }
     const keyed = rows.map((row) => ({ row, key: unique.map((column) => keyOfCell(row[column])).join(' ') }))

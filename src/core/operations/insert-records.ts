@@ -21,9 +21,8 @@ import {
   requireColumn,
 } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
-import { upsertedRows } from '../execution/upserted-rows.ts'
+import { memberOf, upsertColumn, upsertedRows } from '../execution/upsert-column.ts'
 import { dividedRows } from '../execution/written-rows.ts'
-import { forbidden } from '../policy/forbidden.ts'
 import type { TableAccess } from '../policy/table-access.ts'
 import type { Cell, Row, Storage } from '../ports/storage.ts'
 import { assertNewUnredacted, assertUnredacted } from '../records/assert-unredacted.ts'
@@ -180,23 +179,6 @@ function parseOnConflict(onConflict: unknown): boolean {
   return true
 }
 
-/** Returns the column to upsert by; undefined for an insert without upsert. */
-function upsertColumn(
-  context: OperationContext,
-  access: TableAccess,
-  { upsert: name, homogeneous, ignoresTaken }: InsertRequest,
-): Column | undefined {
-  if (name === undefined || name === '') return undefined
-  if (ignoresTaken) throw fault('invalid_request')`onConflict cannot be combined with upsert.`
-  if (homogeneous) throw fault('invalid_request')`homogeneous cannot be combined with upsert.`
-  const { table } = access
-  const column = requireColumn(context, access, { name, action: 'CREATE' })
-  if (!access.possiblyMeets({ action: 'UPDATE', columns: [] })) throw forbidden(context.caller, 'UPDATE', table)
-  if (column.unique) return column
-  const detail = { table: table.name, column: column.name }
-  throw fault('unprocessable', detail)`Column ${column.name} of table ${table.name} is not unique. Upsert by a unique column.`
-}
-
 /** Returns the checked records, and the tokens supplied with them. */
 function parseRecords(
   context: OperationContext,
@@ -221,10 +203,6 @@ function parseRecords(
     indexes: [...records.keys()],
   })
   return { access, values, supplied, tokenization }
-}
-
-function memberOf(record: unknown, name: keyof RecordInput): unknown {
-  return typeof record === 'object' && record !== null ? Reflect.get(record, name) : undefined
 }
 
 function assertHomogeneous(table: Table, records: readonly Values[]): void {

@@ -3,8 +3,10 @@ import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
 import { expect, inject, it } from 'vitest'
 import { postgresStorage } from '../../../src/adapters/postgres/index.ts'
+import type { PolicyDefinition } from '../../../src/core/policy/statement.ts'
 import type { Vault } from '../../../src/core/vault/vault.ts'
 import { column } from '../../../src/index.ts'
+import { callerOf } from '../../support/audit/audited-clients.ts'
 import { freshDatabase } from '../../support/postgres/fresh-database.ts'
 import { queryServer } from '../../support/postgres/query-server.ts'
 import { openLoose } from '../../support/vaults/open-untyped.ts'
@@ -15,7 +17,14 @@ const SCHEMA = {
   notes: {
     key: column.string({ unique: true, ...PLAIN }),
     text: column.string({ token: 'random', ...PLAIN }),
+    /** Unique, and not for clerks. */
+    secret: column.string({ unique: true, ...PLAIN }),
   },
+  others: { key: column.string({ unique: true, ...PLAIN }) },
+}
+/** Clerks write notes, and do not know that these have a secret. */
+const POLICY: PolicyDefinition = {
+  clerk: [{ effect: 'ALLOW', actions: ['READ', 'CREATE', 'UPDATE'], on: ['notes.key', 'notes.text'], redaction: 'PLAIN_TEXT' }],
 }
 
 /** Both batches name these keys, in opposite orders. The middle one is locked until both wait. */
@@ -94,6 +103,56 @@ it.each(CONTENTIONS)('$name', async ({ change, others, areStored = true, refused
     for (const storage of storages) await storage.close()
   }
   expect(await deadlocksOf(database.url)).toBe(0)
+  await database.drop()
+})
+
+it('many upserts of new records of two tables, in opposite orders of the tables', async () => {
+  const database = await freshDatabase(inject('postgresUrl'))
+  const storages = ['one', 'two'].map(() => postgresStorage({ connectionString: database.url }))
+  const holder = new pg.Client({ connectionString: database.url })
+  await holder.connect()
+  try {
+    const vaults: Vault[] = []
+    for (const storage of storages) vaults.push((await openLoose(storage, SCHEMA)).vault)
+    const of = (tableName: string) => KEYS.map((key) => ({ method: 'POST', tableName, upsert: 'key', fields: { key } }) as const)
+    await holder.query('begin')
+    const beside = vaults[0]?.withTransaction(holder).as(OWNER)
+    // Each batch holds the new rows of one table when it waits, unless both begin with the same one.
+    for (const table of ['notes', 'others']) await beside?.insert(table, [{ fields: { key: 'middle' } }])
+    const running = [
+      [...of('notes'), ...many('batch 0'), ...of('others')],
+      [...of('others'), ...many('batch 1'), ...of('notes')],
+    ].map((items, index) => vaults[index]?.as(OWNER).batch(items))
+    await untilWaiting(database.url, 2)
+    await holder.query('rollback')
+    const responses = (await Promise.all(running)).flatMap((ended) => ended?.responses ?? [])
+    expect(responses.filter(({ ok }) => !ok)).toEqual([])
+  } finally {
+    await holder.end()
+    for (const storage of storages) await storage.close()
+  }
+  expect(await deadlocksOf(database.url)).toBe(0)
+  await database.drop()
+})
+
+it('upserts by a column that the caller cannot write wait for no row, from which they would learn that it exists', async () => {
+  const database = await freshDatabase(inject('postgresUrl'))
+  const storage = postgresStorage({ connectionString: database.url })
+  const holder = new pg.Client({ connectionString: database.url })
+  await holder.connect()
+  try {
+    const { vault } = await openLoose(storage, SCHEMA, { policy: POLICY })
+    await vault.as(OWNER).insert('notes', [{ fields: { key: 'first', secret: 'known' } }])
+    await holder.query('begin')
+    await holder.query('select 1 from strongroom.records_1_notes for update')
+    const item = { method: 'POST', tableName: 'notes', upsert: 'secret', fields: { key: 'other', secret: 'known' } } as const
+    // The row stays locked, so a batch that wanted its lock would not end.
+    const { responses } = await vault.as(callerOf('clerk')).batch([item, item], { continueOnError: true })
+    expect(responses.map((response) => !response.ok && response.error.code)).toEqual(['invalid_request', 'invalid_request'])
+  } finally {
+    await holder.end()
+    await storage.close()
+  }
   await database.drop()
 })
 
