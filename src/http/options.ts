@@ -3,6 +3,7 @@ import { VaultError } from '../index.ts'
 import type { Authenticate } from './credentials/authenticate.ts'
 import { type Names, parseNames } from './names.ts'
 import { assertNoNulls } from './null-options.ts'
+import { readGiven } from './read-given.ts'
 import type { AddressOptions } from './router/request-context.ts'
 import type { HttpLog } from './router/router-log.ts'
 import type { VaultSource, VaultsOfAccount } from './vaults/vault-directory.ts'
@@ -75,6 +76,10 @@ const DEFAULT_LIMITS: HttpLimits = {
 
 /** Returns the checked options. Throws `invalid_request` that names the first one that is wrong. */
 export function parseOptions(options: HandlerOptions): RouterOptions {
+  return readGiven(() => checkedOptions(options))
+}
+
+function checkedOptions(options: HandlerOptions): RouterOptions {
   if (typeof options !== 'object' || options === null)
     throw new VaultError('invalid_request', 'createHandler: the options must be an object.')
   assertNoNulls(options)

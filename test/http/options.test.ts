@@ -9,10 +9,23 @@ import { openPeople } from '../support/vaults/test-vault.ts'
 /** Accepts any options, as from JavaScript. */
 const create: (options?: unknown) => unknown = createHandler as never
 
+const THROWS: ProxyHandler<object> = {
+  ownKeys() {
+    throw new Error('secret')
+  },
+}
+
 it.each<[string, (good: object) => unknown, string]>([
   ['no options', () => undefined, 'createHandler: the options must be an object.'],
   ['a vault in place of options', () => 'v1', 'createHandler: the options must be an object.'],
   ['an option that is null', (good) => ({ ...good, log: null }), 'Option "log" must not be null.'],
+  [
+    'a null that has a secret for a name',
+    (good) => ({ ...good, 'a secret': null }),
+    'Option "(not a valid name)" must not be null.',
+  ],
+  ['an object that throws where it is read', (good) => new Proxy(good, THROWS), 'The options cannot be read'],
+  ['limits that throw where they are read', (good) => ({ ...good, limits: new Proxy({}, THROWS) }), 'The options cannot be read'],
   ['no authenticator', (good) => ({ ...good, authenticate: undefined }), 'Option "authenticate" must be an authenticator'],
   ['the text of a key', (good) => ({ ...good, authenticate: 'secret' }), 'Option "authenticate" must be an authenticator'],
   [

@@ -84,7 +84,7 @@ export function openDatabase({ filename, synchronous, driver }: OpeningOptions):
 }
 
 function loadDriver(name: DriverName): OpenConnection {
-  const load = Object.hasOwn(DRIVERS, name) ? DRIVERS[name] : undefined
+  const load = typeof name === 'string' && Object.hasOwn(DRIVERS, name) ? DRIVERS[name] : undefined
   if (load !== undefined) return load()
   throw new VaultError('invalid_request', "sqliteStorage: driver must be 'better-sqlite3' or 'node:sqlite'.")
 }

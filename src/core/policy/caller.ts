@@ -89,7 +89,8 @@ const shape = z.strictObject({
 export function parseCaller(caller: unknown): Caller {
   const parsed = readInput(() => shape.safeParse(caller))
   if (parsed.success) return readInput(() => withoutAbsent(parsed.data), VaultError.isGenuine)
-  const [issue] = parsed.error.issues
+  // Zod makes its issues when they are asked for, and reads the caller again.
+  const [issue] = readInput(() => parsed.error.issues)
   const path = issue?.path ?? []
   if (issue?.code === 'unrecognized_keys') throw invalidCaller(`${printableMember([...path, issue.keys[0] ?? ''])} is unknown`)
   throw path.length === 0 ? invalidCaller('it must be an object') : invalidMember(path)

@@ -13,18 +13,21 @@ const MAX_TABLES = 64
 const MAX_MS = 2 ** 31 - 1
 
 /** The limits of a vault, each with its default. */
-export const limitsShape = z.strictObject({
-  maxRecords: limit(1000, MAX_ITEMS),
-  maxPageSize: limit(1000, MAX_ITEMS),
-  maxQueryRecords: limit(QUERY_LIMITS.maxQueryRecords, MAX_ITEMS),
-  maxQueryLength: limit(QUERY_LIMITS.maxQueryLength, MAX_ITEMS),
-  maxQueryLexemes: limit(QUERY_LIMITS.maxQueryLexemes, MAX_ITEMS),
-  maxQueryNesting: limit(QUERY_LIMITS.maxQueryNesting, MAX_DEPTH),
-  maxQueryTables: limit(QUERY_LIMITS.maxQueryTables, MAX_TABLES),
-  maxRowsRead: limit(DEFAULT_MAX_ROWS, Number.MAX_SAFE_INTEGER),
-  queryTimeoutMs: limit(DEFAULT_TIMEOUT_MS, MAX_MS),
-  maxJoinBytes: limit(DEFAULT_MAX_BYTES, Number.MAX_SAFE_INTEGER),
-}) satisfies z.ZodType<Limits>
+export const limitsShape = z.strictObject(
+  {
+    maxRecords: limit(1000, MAX_ITEMS),
+    maxPageSize: limit(1000, MAX_ITEMS),
+    maxQueryRecords: limit(QUERY_LIMITS.maxQueryRecords, MAX_ITEMS),
+    maxQueryLength: limit(QUERY_LIMITS.maxQueryLength, MAX_ITEMS),
+    maxQueryLexemes: limit(QUERY_LIMITS.maxQueryLexemes, MAX_ITEMS),
+    maxQueryNesting: limit(QUERY_LIMITS.maxQueryNesting, MAX_DEPTH),
+    maxQueryTables: limit(QUERY_LIMITS.maxQueryTables, MAX_TABLES),
+    maxRowsRead: limit(DEFAULT_MAX_ROWS, Number.MAX_SAFE_INTEGER),
+    queryTimeoutMs: limit(DEFAULT_TIMEOUT_MS, MAX_MS),
+    maxJoinBytes: limit(DEFAULT_MAX_BYTES, Number.MAX_SAFE_INTEGER),
+  },
+  'must be an object',
+) satisfies z.ZodType<Limits>
 
 function limit(byDefault: number, highest: number) {
   const rule = `must be an integer from 1 to ${highest}`

@@ -144,7 +144,7 @@ export function parseOptions(options: unknown): Limits {
     return optionsShape.safeParse(options)
   })
   if (parsed.success) return limitsShape.parse(parsed.data.limits ?? {})
-  throw new VaultError('invalid_request', `Cannot open the vault: ${problemOf(parsed.error.issues[0])}.`)
+  throw new VaultError('invalid_request', `Cannot open the vault: ${problemOf(readInput(() => parsed.error.issues[0]))}.`)
 }
 
 /** Returns a clause about one issue: which option is wrong, and what it must be. */

@@ -2,6 +2,7 @@
 import * as z from 'zod'
 import { type Clock, VaultError } from '../../index.ts'
 import { assertNoNulls } from '../null-options.ts'
+import { readGiven, shownName } from '../read-given.ts'
 import { isJwtAlgorithm, isSymmetric, type JwtAlgorithm } from './jwt-algorithms.ts'
 import type { KeySource } from './key-source.ts'
 import { createRemoteKeys } from './remote-keys.ts'
@@ -81,11 +82,18 @@ const shape = z.strictObject({
 /** Checks the options and reads the keys. Throws `invalid_request` and names the invalid member, never its content. */
 export function parseJwtOptions(given: JwtOptions): ReadyOptions {
   assertNoNulls(given)
-  const parsed = shape.safeParse(given)
-  if (!parsed.success) throw refused(parsed.error.issues[0])
-  const { roles, actor, clock } = parsed.data
+  const {
+    roles,
+    actor,
+    clock,
+    issuers: all,
+  } = readGiven(() => {
+    const parsed = shape.safeParse(given)
+    if (!parsed.success) throw refused(parsed.error.issues[0])
+    return parsed.data
+  })
   const issuers = new Map<string, ReadyIssuer>()
-  for (const [index, one] of parsed.data.issuers.entries()) {
+  for (const [index, one] of all.entries()) {
     const member = `issuers[${index}]`
     if (issuers.has(one.issuer)) throw invalid(`${member}.issuer`, 'is there twice')
     const { jwks, keys, ...rules } = one
@@ -140,7 +148,7 @@ function refused(issue: z.core.$ZodIssue | undefined): VaultError {
 
 function memberAt(path: readonly PropertyKey[]): string {
   return path
-    .map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`))
+    .map((part) => (typeof part === 'number' ? `[${part}]` : `.${shownName(part)}`))
     .join('')
     .slice(1)
 }

@@ -129,7 +129,7 @@ describe.each(DRIVERS)('errors of %s', (driver) => {
 
 describe('the option driver', () => {
   it('is refused if it names no driver', () => {
-    for (const driver of ['sqlite3', 'constructor', '']) {
+    for (const driver of ['sqlite3', 'constructor', '', Object.create(null), Symbol('sqlite3')]) {
       expect(() => Reflect.apply(sqliteStorage, undefined, [{ filename: nextFile(), driver }])).toThrow(
         /driver must be 'better-sqlite3' or 'node:sqlite'/,
       )

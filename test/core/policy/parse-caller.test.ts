@@ -74,4 +74,22 @@ describe('a caller', () => {
     }
     expect(() => parseCaller(given)).toThrow('The input cannot be read: one of its objects threw an error.')
   })
+
+  it('that throws where the reason of its refusal is read is refused without the text of the error', () => {
+    const traceID = new Proxy(
+      {},
+      {
+        getPrototypeOf() {
+          throw new Error('secret')
+        },
+        has() {
+          throw new Error('secret')
+        },
+      },
+    )
+    const { proxy, revoke } = Proxy.revocable([], {})
+    revoke()
+    for (const given of [traceID, proxy])
+      expect(() => parseCaller({ ...GOOD, request: { traceID: given } })).toThrow('The input cannot be read')
+  })
 })

@@ -55,4 +55,17 @@ describe('parseOptions', () => {
   it('rejects options that are not an object', () => {
     expect(() => parseOptions(undefined)).toThrow('Cannot open the vault: the options must be an object.')
   })
+
+  it('quotes no name of a class, which the value itself can set', () => {
+    const limits: unknown = Object.create({ constructor: { name: 'secret' } })
+    expect(() => parseOptions({ ...VALID, limits: [] })).toThrow('Cannot open the vault: option "limits" must be an object.')
+    expect(parseOptions({ ...VALID, limits: {} }).maxPageSize).toBe(1000)
+    for (const given of [{ maxPageSize: limits }, limits]) {
+      try {
+        parseOptions({ ...VALID, limits: given })
+      } catch (error) {
+        expect(String(error)).not.toContain('secret')
+      }
+    }
+  })
 })

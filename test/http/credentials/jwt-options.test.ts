@@ -21,6 +21,12 @@ const INVALID: readonly (readonly [what: string, options: unknown, sentence: str
   ['no issuers', { issuers: [], roles }, 'issuers is missing or invalid'],
   ['no roles', { issuers: [issuer()] }, 'roles is missing or invalid'],
   ['an unknown member', { issuers: [issuer()], roles, algorithm: 'none' }, 'algorithm is unknown'],
+  [
+    'a secret in the place of a name',
+    { issuers: [issuer()], roles, 'TEST_SECRET\u001b[31m': 1 },
+    '(not a valid name) is unknown',
+  ],
+  ['a name without an end', withIssuer({ ['a'.repeat(10_000)]: 1 }), 'issuers[0].(not a valid name) is unknown'],
   ['a clock that is no clock', { issuers: [issuer()], roles, clock: Date }, 'clock is missing or invalid'],
   ['an issuer twice', { issuers: [issuer(), issuer()], roles }, 'issuers[1].issuer is there twice'],
   ['no name', withIssuer({ issuer: '' }), 'issuers[0].issuer is missing or invalid'],
