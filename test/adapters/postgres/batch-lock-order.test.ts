@@ -4,6 +4,8 @@ import pg from 'pg'
 import { expect, inject, it } from 'vitest'
 import { postgresStorage } from '../../../src/adapters/postgres/index.ts'
 import type { PolicyDefinition } from '../../../src/core/policy/statement.ts'
+import type { StorageHandle } from '../../../src/core/ports/storage.ts'
+import { at } from '../../../src/core/util/at.ts'
 import type { Vault } from '../../../src/core/vault/vault.ts'
 import { column } from '../../../src/index.ts'
 import { callerOf } from '../../support/audit/audited-clients.ts'
@@ -71,77 +73,54 @@ const CONTENTIONS: readonly Contention[] = [
   { name: 'deletions beside an item that is refused', change: (_, id) => remove(id), others: taken, refused: 4 },
 ]
 
-it.each(CONTENTIONS)('$name', async ({ change, others, areStored = true, refused = 0 }) => {
-  const database = await freshDatabase(inject('postgresUrl'))
-  const storages = ['one', 'two'].map(() => postgresStorage({ connectionString: database.url }))
-  const holder = new pg.Client({ connectionString: database.url })
-  await holder.connect()
-  try {
-    const vaults: Vault[] = []
-    for (const storage of storages) vaults.push((await openLoose(storage, SCHEMA)).vault)
+it.each(CONTENTIONS)('$name', ({ change, others, areStored = true, refused = 0 }) =>
+  besideHolder(async ({ holder, url, open }) => {
+    const vaults = [await open(), await open()] as const
     const records = KEYS.map((key) => ({ fields: { key, text: 'old' } }))
-    const stored = areStored ? (await vaults[0]?.as(OWNER).insert('notes', records))?.records : undefined
+    const stored = areStored ? (await vaults[0].as(OWNER).insert('notes', records)).records : undefined
     const batchOf = (name: string, keys: readonly Key[]): Item[] => {
       const [one, ...more] = keys.map((key) => change(key, stored?.[KEYS.indexOf(key)]?.id ?? '', name))
       return [...(one === undefined ? [] : [one]), ...(others?.(name) ?? []), ...more]
     }
     await holder.query('begin')
-    const beside = vaults[0]?.withTransaction(holder).as(OWNER)
+    const beside = vaults[0].withTransaction(holder).as(OWNER)
     if (areStored) await holder.query('select 1 from strongroom.records_1_notes order by id limit 1 offset 1 for update')
-    else await beside?.insert('notes', [{ fields: { key: 'middle' } }])
+    else await beside.insert('notes', [{ fields: { key: 'middle' } }])
     const running = [KEYS, KEYS.toReversed()].map((keys, index) =>
-      vaults[index]?.as(OWNER).batch(batchOf(`batch ${index}`, keys), { continueOnError: true }),
+      at(vaults, index)
+        .as(OWNER)
+        .batch(batchOf(`batch ${index}`, keys), { continueOnError: true }),
     )
-    await untilWaiting(database.url, 2)
+    await untilWaiting(url, 2)
     await holder.query('rollback')
-    const responses = (await Promise.all(running)).flatMap((ended) => ended?.responses ?? [])
+    const responses = (await Promise.all(running)).flatMap((ended) => ended.responses)
     expect(responses.filter(({ ok }) => !ok)).toHaveLength(refused)
-    expect(await vaults[0]?.verifyAudit()).toMatchObject({ ok: true })
-    expect(await vaults[0]?.verifyRecords()).toMatchObject({ ok: true })
-  } finally {
-    await holder.end()
-    for (const storage of storages) await storage.close()
-  }
-  expect(await deadlocksOf(database.url)).toBe(0)
-  await database.drop()
-})
+    expect(await vaults[0].verifyAudit()).toMatchObject({ ok: true })
+    expect(await vaults[0].verifyRecords()).toMatchObject({ ok: true })
+  }),
+)
 
-it('many upserts of new records of two tables, in opposite orders of the tables', async () => {
-  const database = await freshDatabase(inject('postgresUrl'))
-  const storages = ['one', 'two'].map(() => postgresStorage({ connectionString: database.url }))
-  const holder = new pg.Client({ connectionString: database.url })
-  await holder.connect()
-  try {
-    const vaults: Vault[] = []
-    for (const storage of storages) vaults.push((await openLoose(storage, SCHEMA)).vault)
+it('many upserts of new records of two tables, in opposite orders of the tables', () =>
+  besideHolder(async ({ holder, url, open }) => {
+    const vaults = [await open(), await open()] as const
     const of = (tableName: string) => KEYS.map((key) => ({ method: 'POST', tableName, upsert: 'key', fields: { key } }) as const)
     await holder.query('begin')
-    const beside = vaults[0]?.withTransaction(holder).as(OWNER)
+    const beside = vaults[0].withTransaction(holder).as(OWNER)
     // Each batch holds the new rows of one table when it waits, unless both begin with the same one.
-    for (const table of ['notes', 'others']) await beside?.insert(table, [{ fields: { key: 'middle' } }])
+    for (const table of ['notes', 'others']) await beside.insert(table, [{ fields: { key: 'middle' } }])
     const running = [
       [...of('notes'), ...many('batch 0'), ...of('others')],
       [...of('others'), ...many('batch 1'), ...of('notes')],
-    ].map((items, index) => vaults[index]?.as(OWNER).batch(items))
-    await untilWaiting(database.url, 2)
+    ].map((items, index) => at(vaults, index).as(OWNER).batch(items))
+    await untilWaiting(url, 2)
     await holder.query('rollback')
-    const responses = (await Promise.all(running)).flatMap((ended) => ended?.responses ?? [])
+    const responses = (await Promise.all(running)).flatMap((ended) => ended.responses)
     expect(responses.filter(({ ok }) => !ok)).toEqual([])
-  } finally {
-    await holder.end()
-    for (const storage of storages) await storage.close()
-  }
-  expect(await deadlocksOf(database.url)).toBe(0)
-  await database.drop()
-})
+  }))
 
-it('upserts by a column that the caller cannot write wait for no row, from which they would learn that it exists', async () => {
-  const database = await freshDatabase(inject('postgresUrl'))
-  const storage = postgresStorage({ connectionString: database.url })
-  const holder = new pg.Client({ connectionString: database.url })
-  await holder.connect()
-  try {
-    const { vault } = await openLoose(storage, SCHEMA, { policy: POLICY })
+it('upserts by a column that the caller cannot write wait for no row, from which they would learn that it exists', () =>
+  besideHolder(async ({ holder, open }) => {
+    const vault = await open()
     await vault.as(OWNER).insert('notes', [{ fields: { key: 'first', secret: 'known' } }])
     await holder.query('begin')
     await holder.query('select 1 from strongroom.records_1_notes for update')
@@ -149,12 +128,39 @@ it('upserts by a column that the caller cannot write wait for no row, from which
     // The row stays locked, so a batch that wanted its lock would not end.
     const { responses } = await vault.as(callerOf('clerk')).batch([item, item], { continueOnError: true })
     expect(responses.map((response) => !response.ok && response.error.code)).toEqual(['invalid_request', 'invalid_request'])
+  }))
+
+/** A database, and a connection beside the vaults on it, which holds locks. */
+interface Places {
+  readonly holder: pg.Client
+  readonly url: string
+  /** Opens the vault once more, on a storage of its own. */
+  open(): Promise<Vault>
+}
+
+/** Runs work on a database of its own, in which no deadlock must be left. */
+async function besideHolder(work: (places: Places) => Promise<void>): Promise<void> {
+  const database = await freshDatabase(inject('postgresUrl'))
+  const { url } = database
+  const storages: StorageHandle[] = []
+  const holder = new pg.Client({ connectionString: url })
+  await holder.connect()
+  try {
+    await work({
+      ...{ holder, url },
+      async open() {
+        const storage = postgresStorage({ connectionString: url })
+        storages.push(storage)
+        return (await openLoose(storage, SCHEMA, { policy: POLICY })).vault
+      },
+    })
   } finally {
     await holder.end()
-    await storage.close()
+    for (const storage of storages) await storage.close()
   }
+  expect(await deadlocksOf(url)).toBe(0)
   await database.drop()
-})
+}
 
 /** Returns when so many transactions of the database wait for others. */
 async function untilWaiting(url: string, transactions: number): Promise<void> {
