@@ -11,23 +11,21 @@ import { savepointUnit } from '../unit-of-work/unit-of-work.ts'
 import type { Runner, Step } from './batch-step.ts'
 import { groupsOf, partsOf } from './group-steps.ts'
 
-/** Returns a function that locks the rows that the steps will change, table by table in the order of ids. Called again, it does nothing. */
-export function rowLocks<Value>(
-  context: OperationContext,
-  storage: Storage,
-  steps: readonly Step<Value>[],
-): { lock(): Promise<void> } {
-  let isDone = false
-  return {
-    async lock() {
-      if (isDone) return
-      isDone = true
-      await lockRowsOf(context, storage, steps)
-    },
+/** Returns a function that locks the rows that the steps will change, as `lockRowsOf`. Called again, it does nothing more. */
+export function lockOnce<Value>(context: OperationContext, storage: Storage, steps: readonly Step<Value>[]): () => Promise<void> {
+  let locking: Promise<void> | undefined
+  return () => {
+    locking ??= lockRowsOf(context, storage, steps)
+    return locking
   }
 }
 
-async function lockRowsOf<Value>(context: OperationContext, storage: Storage, steps: readonly Step<Value>[]): Promise<void> {
+/** Locks the rows that the steps will change, table by table in the order of ids. */
+export async function lockRowsOf<Value>(
+  context: OperationContext,
+  storage: Storage,
+  steps: readonly Step<Value>[],
+): Promise<void> {
   if (storage.lockRows === undefined) return
   const byRunner = new Map<Runner<Value>, Step<Value>[]>()
   for (const step of steps) {

@@ -7,7 +7,7 @@ import { at } from '../util/at.ts'
 import { assertNotAborted } from '../util/signal.ts'
 import type { Step } from './batch-step.ts'
 import { groupsOf, partsOf } from './group-steps.ts'
-import { inOrderOfValues, lockTogether, rowLocks } from './lock-order.ts'
+import { inOrderOfValues, lockRowsOf, lockTogether } from './lock-order.ts'
 import { noteSuccess, type Running } from './run-steps.ts'
 
 /** Items from which on a batch is prepared. A shorter one holds the writer for a moment in any case. */
@@ -52,7 +52,7 @@ export async function runPrepared<Value>(
       yielder,
       async insert({ storage }, batches) {
         if (storage.lockRows === undefined) return insertBatches(storage, batches)
-        if (!lockTogether(steps)) await rowLocks(context, storage, steps).lock()
+        if (!lockTogether(steps)) await lockRowsOf(context, storage, steps)
         await insertBatches(storage, inOrderOfValues(context.layout, batches))
       },
       end: () => noteSuccess(ended, steps),

@@ -10,7 +10,7 @@ import { at, required } from '../util/at.ts'
 import { assertNotAborted, type Signal } from '../util/signal.ts'
 import type { Step } from './batch-step.ts'
 import { groupsOf, partsOf } from './group-steps.ts'
-import { lockTogether, rowLocks } from './lock-order.ts'
+import { lockOnce, lockTogether } from './lock-order.ts'
 
 /** The response to one item: the result of its operation, or the error that its operation throws. */
 export type ItemResponse<Value> =
@@ -53,7 +53,7 @@ export interface Running<Value> {
 /** A running batch that gives the event loop its turns between its parts, and that locks its rows at most once. */
 interface Paced<Value> extends Running<Value> {
   readonly yielder: Yielder
-  readonly locks: ReturnType<typeof rowLocks>
+  lockRows(): Promise<void>
 }
 
 /** Runs the steps, and adds how each ended. Throws the error of a step that ends the batch. */
@@ -62,9 +62,9 @@ export async function runSteps<Value>(running: Running<Value>, storage: Storage,
     const earlier = required(step.reference, 'The item that a step refers to')
     return step.runner.bind(running.context, step, recordOf(at(steps, earlier), at(running.ended.responses, earlier), earlier))
   }
-  const locks = rowLocks(running.context, storage, steps)
-  const paced = { ...running, yielder: createYielder(running.context), locks }
-  if (storage.lockRows !== undefined && !lockTogether(steps)) await locks.lock()
+  const lockRows = lockOnce(running.context, storage, steps)
+  const paced = { ...running, yielder: createYielder(running.context), lockRows }
+  if (storage.lockRows !== undefined && !lockTogether(steps)) await lockRows()
   const run = running.isRefused ? runHalves : runPart
   for (const part of partsOf(steps, bind)) await run(paced, storage, part)
 }
@@ -90,7 +90,7 @@ async function runPart<Value>(running: Paced<Value>, storage: Storage, part: rea
 /** Runs one half of a part after the other: in the end, a step that is refused is alone. */
 async function runHalves<Value>(running: Paced<Value>, storage: Storage, part: readonly Step<Value>[]): Promise<void> {
   // What the part had locked by itself is free again.
-  await running.locks.lock()
+  await running.lockRows()
   const half = Math.ceil(part.length / 2)
   await runPart(running, storage, part.slice(0, half))
   if (half < part.length) await runPart(running, storage, part.slice(half))

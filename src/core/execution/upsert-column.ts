@@ -94,15 +94,14 @@ async function findKeyed(
 /** Returns the value of the key of a record; nothing if it has none. */
 function keyIn(column: Column, record: unknown): unknown[] {
   try {
-    const fields = memberOf(record, 'fields')
-    const value: unknown = typeof fields === 'object' && fields !== null ? Reflect.get(fields, column.name) : undefined
+    const value = memberOf(memberOf(record, 'fields'), column.name)
     return value === undefined || value === null ? [] : [column.type.parse(value)]
   } catch {
     return []
   }
 }
 
-/** Returns a member of a record as a caller passes it; undefined for anything that has none. */
-export function memberOf(record: unknown, name: 'fields' | 'tokens'): unknown {
-  return typeof record === 'object' && record !== null ? Reflect.get(record, name) : undefined
+/** Returns a member of an object as a caller passes it, such as the fields of a record; undefined for anything that has none. */
+export function memberOf(given: unknown, name: string): unknown {
+  return typeof given === 'object' && given !== null ? Reflect.get(given, name) : undefined
 }
