@@ -8,7 +8,8 @@ import type { Storage } from '../ports/storage.ts'
 import type { Layout } from '../schema/layout.ts'
 import type { Batch } from '../unit-of-work/unit-of-work.ts'
 import { savepointUnit } from '../unit-of-work/unit-of-work.ts'
-import type { Runner, Step } from './batch-step.ts'
+import { groupBy } from '../util/group-by.ts'
+import type { Step } from './batch-step.ts'
 import { groupsOf, partsOf } from './group-steps.ts'
 
 /** Returns a function that locks the rows that the steps will change, as `lockRowsOf`. Called again, it does nothing more. */
@@ -27,16 +28,9 @@ export async function lockRowsOf<Value>(
   steps: readonly Step<Value>[],
 ): Promise<void> {
   if (storage.lockRows === undefined) return
-  const byRunner = new Map<Runner<Value>, Step<Value>[]>()
-  for (const step of steps) {
-    if (!changesRow(step)) continue
-    const own = byRunner.get(step.runner)
-    if (own === undefined) byRunner.set(step.runner, [step])
-    else own.push(step)
-  }
   const byTable = new Map<string, Set<number>>()
   const within = { ...context, unit: savepointUnit(storage) }
-  for (const [runner, own] of byRunner) {
+  for (const [runner, own] of groupBy(steps.filter(changesRow), (step) => step.runner)) {
     for (const { table, ids } of await runner.changedRows(within, own)) {
       const { name } = table.physical
       byTable.set(name, new Set([...(byTable.get(name) ?? []), ...ids]))

@@ -2,6 +2,7 @@
 import { decodeRecordIds } from '../barrier/record-ids.ts'
 import type { Action } from '../policy/actions.ts'
 import type { Table } from '../schema/layout.ts'
+import { groupBy } from '../util/group-by.ts'
 import type { SessionContext } from './context.ts'
 
 /** Rows of one table. */
@@ -10,24 +11,13 @@ export interface ChangedRows {
   readonly ids: readonly number[]
 }
 
-/** Returns the requests of each table. */
-function byTable<Request extends { readonly table: Table }>(requests: readonly Request[]): Map<Table, Request[]> {
-  const tables = new Map<Table, Request[]>()
-  for (const request of requests) {
-    const own = tables.get(request.table)
-    if (own === undefined) tables.set(request.table, [request])
-    else own.push(request)
-  }
-  return tables
-}
-
 /** Returns the rows of the records that requests name, without those of tables in which the caller has no grant for the action. */
 export function namedRows(
   { barrier, access }: Pick<SessionContext, 'barrier' | 'access'>,
   action: Action,
   requests: readonly { readonly table: Table; readonly id: string }[],
 ): ChangedRows[] {
-  return [...byTable(requests)].flatMap(([table, own]) => {
+  return [...groupBy(requests, ({ table }) => table)].flatMap(([table, own]) => {
     if (!access.table(table).possiblyMeets({ action, columns: [] })) return []
     const ids = own.map(({ id }) => id)
     return [{ table, ids: decodeRecordIds(barrier.ring, table, ids).filter((id) => id !== undefined) }]

@@ -1,6 +1,7 @@
 /** Decoys: reads that make a token without a row cost what a token with a hidden, expired or foreign row costs. */
 import type { StorageReads } from '../ports/storage.ts'
 import { TRANSIENTS } from '../schema/system-tables.ts'
+import { groupBy } from '../util/group-by.ts'
 import { type CheckedCandidate, NO_ROW, NO_TOKEN, TokenCandidate } from './verify-candidates.ts'
 
 /**
@@ -9,7 +10,7 @@ import { type CheckedCandidate, NO_ROW, NO_TOKEN, TokenCandidate } from './verif
  */
 export async function decoysOf(storage: StorageReads, failed: readonly CheckedCandidate[]): Promise<TokenCandidate[]> {
   const decoys: TokenCandidate[] = []
-  for (const [name, group] of groupByTable(failed)) {
+  for (const [name, group] of groupBy(failed, readFrom)) {
     const newest = await storage.find(name, { kind: 'all' }, { order: 'desc', limit: group.length, columns: [] })
     for (const [k, { candidate, isFound }] of group.entries()) {
       const row = isFound ? undefined : newest[k % newest.length]
@@ -21,14 +22,7 @@ export async function decoysOf(storage: StorageReads, failed: readonly CheckedCa
   return decoys
 }
 
-function groupByTable(failed: readonly CheckedCandidate[]): Map<string, CheckedCandidate[]> {
-  const groups = new Map<string, CheckedCandidate[]>()
-  for (const one of failed) {
-    const { table, column } = one.candidate
-    const name = column.token?.expires === true ? TRANSIENTS.name : table.physical.name
-    const group = groups.get(name)
-    if (group === undefined) groups.set(name, [one])
-    else group.push(one)
-  }
-  return groups
+/** Returns the name of the table that a candidate is read from. */
+function readFrom({ candidate: { table, column } }: CheckedCandidate): string {
+  return column.token?.expires === true ? TRANSIENTS.name : table.physical.name
 }

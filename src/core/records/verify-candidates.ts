@@ -13,6 +13,7 @@ import type { Column, Table } from '../schema/layout.ts'
 import { type Pointer, readPointer } from '../sealing/pointer.ts'
 import { required } from '../util/at.ts'
 import { sameBytes } from '../util/bytes.ts'
+import { groupBy } from '../util/group-by.ts'
 import { present } from '../util/present.ts'
 import { nowMs } from '../util/timestamp.ts'
 import { unreachable } from '../util/unreachable.ts'
@@ -142,25 +143,6 @@ async function verifyGroups(
   for (const [column, group] of transients) checked.push(await verifyTransients(storage, context, { column, group }))
   const [only = []] = checked
   return checked.length > 1 ? checked.flat() : only
-}
-
-/** Returns the items by key, in order. An item without a key is in no group. Mostly all have one key. */
-function groupBy<Item, Key>(
-  items: readonly Item[],
-  keyOf: (item: Item) => Key | undefined,
-): Iterable<readonly [key: Key, group: readonly Item[]]> {
-  const [first] = items
-  const key = first === undefined ? undefined : keyOf(first)
-  if (items.every((item) => keyOf(item) === key)) return key === undefined ? [] : [[key, items]]
-  const groups = new Map<Key, Item[]>()
-  for (const item of items) {
-    const key = keyOf(item)
-    if (key === undefined) continue
-    const group = groups.get(key)
-    if (group === undefined) groups.set(key, [item])
-    else group.push(item)
-  }
-  return groups
 }
 
 async function verifyRecords(
