@@ -104,7 +104,17 @@ onEachStorage('credentials over sockets', (engine) => {
     await close()
   })
 
-  it('an assertion serves once, whichever server it is sent to, also at the same time', async () => {
+  it('50 first calls of a client that signs no jti succeed at once, on two servers', async () => {
+    const { first, second, owner, close } = await serveAll()
+    const key = await createServiceAccount(owner, ACCOUNT)
+    const assertion = await assertionOf(key, { jti: undefined })
+    const answers = await Promise.all(Array.from({ length: 50 }, (_, index) => (index % 2 ? first : second).exchange(assertion)))
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
+    expect(new Set(answers.map(({ json }) => json.accessToken)).size).toBe(50)
+    await close()
+  })
+
+  it('an assertion with a jti serves once, whichever server it is sent to, also at the same time', async () => {
     const { first, second, owner, close } = await serveAll()
     const key = await createServiceAccount(owner, ACCOUNT)
     const assertion = await assertionOf(key)
