@@ -4,6 +4,7 @@ import { VaultError } from '../../index.ts'
 import { decodeUtf8 } from '../body/decode-utf8.ts'
 import { exchangeAssertion } from '../credentials/exchange-assertion.ts'
 import { jsonResponse } from '../router/json-response.ts'
+import { readQuery } from '../router/query-members.ts'
 import type { OpenCall, OpenRoute } from '../router/route.ts'
 import { baseUrlOf } from '../router/urls.ts'
 import { EXAMPLE } from './examples.ts'
@@ -42,6 +43,7 @@ export const tokenExchangeRoute: OpenRoute = {
   }),
   async handle(call) {
     const { scope, options } = call
+    readQuery({}, call.query())
     const tokenURI = options.tokenURI ?? `${baseUrlOf(call)}${PATH}`
     const exchange = { vaultOf: (id: string) => scope.open(id), tokenURI, request: scope.context }
     return jsonResponse(200, await exchangeAssertion(exchange, await bodyOf(call)))
