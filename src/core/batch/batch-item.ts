@@ -116,6 +116,7 @@ export function readMembers(item: unknown, position: number, { method, foreign, 
   }
   const { tableName, fields, tokens, ID, batchID, redaction, tokenization, upsert, onConflict, downloadURL, returnFileMetadata } =
     given
+  if (typeof tableName !== 'string') throw fault('invalid_request')`tableName must be text.`
   const read: ItemMembers = {
     method,
     tableName,

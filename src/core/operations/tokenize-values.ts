@@ -16,7 +16,7 @@ import type { Column } from '../schema/layout.ts'
 import { at, required } from '../util/at.ts'
 import { cutList } from '../util/cut-list.ts'
 
-/** A value as text, and the column or column group to search. A blank name counts as absent. */
+/** A value as text, and the column or column group to search: `table.column` for a column without a group. A blank name counts as absent. */
 export type TokenizeParameter =
   | { readonly value: string; readonly table: string; readonly column: string }
   | { readonly value: string; readonly columnGroup: string }
@@ -152,13 +152,13 @@ function columnOf(
 }
 
 /**
- * Columns of the group on which the caller has TOKENIZATION. If there are none, throws `forbidden` when the caller can read one of
+ * Columns of the group, or the one `table.column` without a group, on which the caller has TOKENIZATION. If there are none, throws `forbidden` when the caller can read one of
  * them or has no grant on their tables, else `invalid_request`, as for an unknown group.
  */
 function columnsOfGroup(context: OperationContext, group: unknown): TokenColumn[] {
   const all = [...context.layout.tables.values()].flatMap((table) =>
     table.columns
-      .filter((column) => column.group !== undefined && column.group === group)
+      .filter((column) => (column.group ?? `${table.name}.${column.name}`) === group)
       .map((column) => ({ access: context.access.table(table), column })),
   )
   const allowed = all.filter(({ access, column }) => access.possiblyAllows('TOKENIZATION', column))

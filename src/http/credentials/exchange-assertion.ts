@@ -72,7 +72,7 @@ interface Assertion {
 async function verify(options: ExchangeOptions, { request, claimed, vault }: Exchange): Promise<Assertion | undefined> {
   const now = nowOf(options.clock)
   const found = claimed === undefined ? undefined : await vault?.credentials.find(claimed.keyID)
-  const claims = await verifyClientJwt(request.assertion, found, now)
+  const claims = await verifyClientJwt(request.assertion, found, { now, lateSeconds: TOLERANCE_SECONDS })
   if (claims === undefined || found === undefined || claimed === undefined || claimed.vaultID !== vault?.id) return undefined
   const { iss, sub, aud, exp: expiry, jti } = claims
   const isOwn = iss === found.actor && sub === found.actor

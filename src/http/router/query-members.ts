@@ -9,8 +9,8 @@ export interface QueryMember<T> {
   readonly schema: z.ZodType
   /** True if the operation refuses a query without it. */
   readonly isRequired?: boolean
-  /** Returns its value; undefined for a blank one, which is the same as an absent one. Throws `invalid_request`. */
-  read(texts: readonly string[], name: string): T | undefined
+  /** Returns its value; undefined for a blank one, which is the same as an absent one. `all` has the other members too. Throws `invalid_request`. */
+  read(texts: readonly string[], name: string, all: QueryTexts): T | undefined
 }
 
 /** The members of a query by their names. */
@@ -35,7 +35,7 @@ export function readQuery<Q extends QueryShape>(shape: Q, texts: QueryTexts): Qu
   const values: [string, unknown][] = []
   for (const [name, member] of Object.entries(shape)) {
     const given = texts.get(name)
-    if (given !== undefined) values.push([name, member.read(given, name)])
+    if (given !== undefined) values.push([name, member.read(given, name, texts)])
   }
   // Each member returned the type that its shape declares.
   return Object.fromEntries(values) as QueryOf<Q>
@@ -157,5 +157,5 @@ export function named(name: string, member: QueryMember<unknown>): Record<never,
 
 /** Returns the list of a member whose name the host chose. */
 export function namedList(texts: QueryTexts, name: string): readonly string[] | undefined {
-  return list('').read(texts.get(name) ?? [], name)
+  return list('').read(texts.get(name) ?? [], name, texts)
 }

@@ -118,7 +118,7 @@ async function* checkedContent(upload: MultipartUpload): AsyncGenerator<Uint8Arr
 /** Throws `invalid_request` for a member that is neither true nor false. */
 function returnsMetadata({ fields }: MultipartUpload): boolean {
   const name = 'returnFileMetadata'
-  return RETURN_METADATA.read([fields.get(name) ?? ''], name) ?? false
+  return RETURN_METADATA.read([fields.get(name) ?? ''], name, new Map()) ?? false
 }
 
 function requiredField({ fields }: MultipartUpload, name: string): string {
