@@ -12,7 +12,7 @@ import { forbidden } from '../policy/forbidden.ts'
 import type { TableAccess } from '../policy/table-access.ts'
 import { findVisibleByDigest } from '../row-access/find-visible-by-digest.ts'
 import { valuesInSlices } from '../row-access/values-in-slices.ts'
-import type { Column } from '../schema/layout.ts'
+import type { Column, Table } from '../schema/layout.ts'
 import { at, required } from '../util/at.ts'
 import { cutList } from '../util/cut-list.ts'
 
@@ -156,9 +156,11 @@ function columnOf(
  * them or has no grant on their tables, else `invalid_request`, as for an unknown group.
  */
 function columnsOfGroup(context: OperationContext, group: unknown): TokenColumn[] {
+  const isOneColumn = typeof group === 'string' && group.includes('.')
+  const nameOf = (table: Table, column: Column) => column.group ?? (isOneColumn ? `${table.name}.${column.name}` : undefined)
   const all = [...context.layout.tables.values()].flatMap((table) =>
     table.columns
-      .filter((column) => (column.group ?? `${table.name}.${column.name}`) === group)
+      .filter((column) => group !== undefined && nameOf(table, column) === group)
       .map((column) => ({ access: context.access.table(table), column })),
   )
   const allowed = all.filter(({ access, column }) => access.possiblyAllows('TOKENIZATION', column))

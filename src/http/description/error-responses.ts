@@ -54,7 +54,7 @@ export function errorResponses(components: Components): Readonly<Record<string, 
   return Object.fromEntries(
     ALL_STATUSES.map((status) => {
       const [description, grpc_code, message] = MEANINGS[status]
-      const example = { error: { grpc_code, http_code: status, http_status: STATUS_TEXTS[status], message } }
+      const example = { error: { grpc_code, http_code: status, http_status: STATUS_TEXTS[status], message, details: [] } }
       return [
         nameOf(status),
         { description, headers: REQUEST_ID_REFERENCE, content: { 'application/json': { schema, example } } },
