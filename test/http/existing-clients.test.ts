@@ -171,7 +171,13 @@ it('supplies tokens in a batch with byot at the top', async () => {
 })
 
 it('supplies tokens in a batch without byot, which the specification does not have there', async () => {
-  const item = { method: 'POST', tableName: 'people', fields: { name: 'Lo' }, tokens: { name: 'token of Lo' }, tokenization: true }
+  const item = {
+    method: 'POST',
+    tableName: 'people',
+    fields: { name: 'Lo' },
+    tokens: { name: 'token of Lo' },
+    tokenization: true,
+  }
   const answer = await ask('POST', V, { json: { records: [item, { ...item, fields: { name: 'Mo' }, tokens: {} }] } })
   const made = expect.stringMatching(/^[\w-]{36}$/)
   expect(answer).toMatchObject({

@@ -24,7 +24,10 @@ const MAX_RESOURCES = 100
 const text = z.string().max(MAX_TEXT_LENGTH).optional()
 
 /** A kind of action or resource: one of a vault, or a word of clients that know other kinds. */
-const kind = z.string().regex(/^[A-Z_]{0,64}$/).optional()
+const kind = z
+  .string()
+  .regex(/^[A-Z_]{0,64}$/)
+  .optional()
 
 /** The words of existing clients for several actions. Their UPDATE and DELETE are kinds themselves. */
 const ACTION_WORDS: Readonly<Record<ActionWord, readonly ActionType[]>> = {

@@ -113,7 +113,12 @@ export function createVaultCredentials(ports: CredentialPorts): VaultCredentials
       const { request, keyID, assertion, roles, context } = parsed('request', bearerShape, given)
       const found = await find(keyID)
       const caller = found === undefined ? UNKNOWN_CALLER : callerOf(found)
-      const input = { keyID, ...(assertion && { assertion }), ...(roles && { roles }), ...(context && { context: contextOf(context) }) }
+      const input = {
+        keyID,
+        ...(assertion && { assertion }),
+        ...(roles && { roles }),
+        ...(context && { context: contextOf(context) }),
+      }
       return perform(ports.contextOf(withRequest(caller, request)), issueBearer, input)
     },
     verifyBearer: (given) => reading(ports, (barrier) => verify(ports, barrier, given)),

@@ -30,7 +30,9 @@ export const AUDIT_QUERY = {
   'filterOps.context.bearerTokenContextID': text('The user context in the token.'),
   'filterOps.context.clientTraceID': text('The id that the client chose.', { maxLength: 128 }),
   'filterOps.request.clientInfo.userEmail': text('Email address of the end user, from the `ctx.email` claim.'),
-  'filterOps.actionType': text('Kind of the operation, such as INSERT; or CREATE, READ, EXECUTE or LOGIN for several. NONE: any.'),
+  'filterOps.actionType': text(
+    'Kind of the operation, such as INSERT; or CREATE, READ, EXECUTE or LOGIN for several. NONE: any.',
+  ),
   'filterOps.resourceType': text('Kind of the resource, such as RECORD.'),
   'filterOps.startTime': text('First time, inclusive, as RFC 3339 with an offset, or as 2026-01-31 23:59:59 in UTC.'),
   'filterOps.endTime': text('Last time, exclusive, in the same forms.'),

@@ -2,7 +2,18 @@
 import * as z from 'zod'
 import type { Names } from '../names.ts'
 import type { RouterOptions } from '../options.ts'
-import { choice, flag, integer, list, named, namedList, type QueryMember, type QueryOf, text, values } from '../router/query-members.ts'
+import {
+  choice,
+  flag,
+  integer,
+  list,
+  named,
+  namedList,
+  type QueryMember,
+  type QueryOf,
+  text,
+  values,
+} from '../router/query-members.ts'
 import { operationRoute, type Route } from '../router/route.ts'
 import { recordExamples } from './record-examples.ts'
 import {

@@ -34,7 +34,12 @@ export const tokenExchangeRoute: OpenRoute = {
   statuses: [400, 401, 500],
   body: z.object({
     grant_type: z.literal(GRANT_TYPE).describe('The grant of RFC 7523.'),
-    assertion: z.string().max(8192).describe('A JWT that the service account signed for the URL of this route. With a `jti` it serves once, else until it expires.'),
+    assertion: z
+      .string()
+      .max(8192)
+      .describe(
+        'A JWT that the service account signed for the URL of this route. With a `jti` it serves once, else until it expires.',
+      ),
     scope: z.string().optional().describe('`role:<name>`, separated by spaces: fewer roles than the service account has.'),
   }),
   response: z.object({

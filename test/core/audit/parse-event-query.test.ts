@@ -93,7 +93,15 @@ describe('parseEventQuery accepts', () => {
 
   it('empty texts and NONE as members that are not set', () => {
     const context = { changeID: '', actorType: 'NONE', accessType: 'ACCESS_NONE', authMode: 'AUTH_NONE', actor: '' }
-    const empty = { vaultID: '', parentAccountID: '', resourceIDs: '', startTime: '', actionType: 'NONE', resourceType: '', context }
+    const empty = {
+      vaultID: '',
+      parentAccountID: '',
+      resourceIDs: '',
+      startTime: '',
+      actionType: 'NONE',
+      resourceType: '',
+      context,
+    }
     const query = {
       filterOps: { ...filterOps, ...empty },
       sortOps: { sortBy: '', orderBy: 'NONE' },

@@ -83,7 +83,11 @@ onEachStorage('routes of files', (engine) => {
         http_code: 404,
       }
       expect([some.status, some.json]).toEqual([207, { records: [good, error] }])
-      const all = await ask(unknown, { tableName: 'none', svcID: id, fileColumns: ['paper'] }, { ...unknown, svcID: id, fileFields: [] })
+      const all = await ask(
+        unknown,
+        { tableName: 'none', svcID: id, fileColumns: ['paper'] },
+        { ...unknown, svcID: id, fileFields: [] },
+      )
       expect([all.status, all.json.records.map((record: { http_code: number }) => record.http_code)]).toEqual([
         207,
         [404, 404, 400],
