@@ -56,7 +56,7 @@ const PAGES: Readonly<Record<string, readonly [query: string, http: number, grpc
   'a flag in upper case': ['tokenization=TRUE', 400, 3],
   'a flag as a number': ['tokenization=1', 400, 3],
   'a flag that is given twice': ['tokenization=true&tokenization=false', 400, 3],
-  'a member of a query that no route has': ['tokenisation=true', 400, 3],
+  'a member of a query that no route has': ['tokenize=true', 400, 3],
   'tokens at a redaction': ['tokenization=true&redaction=MASKED', 400, 3],
   'an id that is malformed': [`svc_ids=${encodeURIComponent(SECRET)}`, 404, 5],
   'an id that does not exist': [`svc_ids=${UNKNOWN_ID}`, 404, 5],

@@ -20,7 +20,7 @@ describe('the example of', () => {
   )('%s is answered as it says, and refused with a member of the query that the route does not have', async (_name, route) => {
     const served = await serveExamples(tableOf(route))
     try {
-      const refused = await send(served, route, 'nobody=1')
+      const refused = await send(served, route, 'unknown=1')
       expect(refused.json.error).toMatchObject({ http_code: 400, grpc_code: 3, message: expect.stringMatching(UNKNOWN_MEMBER) })
       const { status, text, json, bytes } = await send(served, route)
       expect(status, text).toBe(200)
@@ -35,7 +35,7 @@ describe('the example of', () => {
 it('the description is refused with a member of the query', async () => {
   const served = await serveExamples(EXAMPLE.table)
   for (const path of ['/openapi.json', '/reference']) {
-    const { json } = await served.ask('GET', `${path}?nobody`, { credential: null })
+    const { json } = await served.ask('GET', `${path}?unknown`, { credential: null })
     expect(json.error).toMatchObject({ http_code: 400, message: expect.stringMatching(UNKNOWN_MEMBER) })
   }
   await served.close()
