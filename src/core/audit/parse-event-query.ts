@@ -106,8 +106,11 @@ export const RECORDED_EVENT_QUERY = {
 type FilterInput = z.infer<typeof filterShape>
 type QueryInput = z.infer<typeof queryShape>
 
-/** Values of an enum that mean that its member is not set. */
-const UNSET: ReadonlySet<string> = new Set(['', 'NONE', 'NONE_API', 'ACCESS_NONE', 'AUTH_NONE'])
+/** The words of enums that mean that the member is not set. */
+const UNSET: Readonly<Record<string, readonly string[]>> = {
+  ...{ actorType: ['NONE'], accessType: ['ACCESS_NONE'], authMode: ['AUTH_NONE'] },
+  ...{ actionType: ['NONE'], resourceType: ['NONE', 'NONE_API'] },
+}
 
 /**
  * Returns the checked query of untrusted input in the shape of `EventQueryInput`. Throws `invalid_request` for an invalid member,
@@ -132,12 +135,13 @@ export function parseEventQuery(input: unknown): EventQuery {
 function filterOf(given: FilterInput): EventFilter {
   const { accountID, vaultID, parentAccountID, workspaceID } = given
   const userEmail = given.request?.clientInfo?.userEmail
-  const [actions, resourceTypes] = [actionsOf(given.actionType), resourceTypesOf(given.resourceType)]
+  const actions = kindsIn('actionType', given.actionType, actionsOf)
+  const resourceTypes = kindsIn('resourceType', given.resourceType, resourceTypesOf)
   const [resourceType] = resourceTypes ?? []
   const resources = resourcesOf(given.resourceIDs)
   const from = instantOf('filterOps.startTime', given.startTime)
   const to = instantOf('filterOps.endTime', given.endTime)
-  const context = Object.entries(given.context ?? {}).filter(([, value]) => value !== undefined && !UNSET.has(value))
+  const context = Object.entries(given.context ?? {}).filter(([name, value]) => isSet(name, value))
   return {
     accountID,
     isOutsideVault: isGiven(parentAccountID) || isGiven(workspaceID) || actions?.length === 0 || resourceTypes?.length === 0,
@@ -152,15 +156,27 @@ function filterOf(given: FilterInput): EventFilter {
   }
 }
 
-/** Returns the kinds of action that a word means, none for a word of other kinds; undefined if it is not set. */
-function actionsOf(word: string | undefined): readonly ActionType[] | undefined {
-  if (word === undefined || UNSET.has(word)) return undefined
+/** True for a member that is given, and not one of the words that mean that it is not. */
+function isSet(name: string, value: string | undefined): boolean {
+  return isGiven(value) && UNSET[name]?.includes(value) !== true
+}
+
+/** Returns the kinds that a word means, none for a word of clients that know other kinds; undefined if it is not set. */
+function kindsIn<Kind>(
+  name: string,
+  word: string | undefined,
+  kindsOf: (word: string) => readonly Kind[],
+): readonly Kind[] | undefined {
+  return word !== undefined && isSet(name, word) ? kindsOf(word) : undefined
+}
+
+function actionsOf(word: string): readonly ActionType[] {
+  // Only its own members are words of several.
   return Object.hasOwn(ACTION_WORDS, word) ? ACTION_WORDS[word as ActionWord] : ACTION_TYPES.filter((known) => known === word)
 }
 
-/** Returns the kind of resource that a word is, none for a word of other kinds; undefined if it is not set. */
-function resourceTypesOf(word: string | undefined): readonly ResourceType[] | undefined {
-  return word === undefined || UNSET.has(word) ? undefined : RESOURCE_TYPES.filter((known) => known === word)
+function resourceTypesOf(word: string): readonly ResourceType[] {
+  return RESOURCE_TYPES.filter((known) => known === word)
 }
 
 /** Returns the resources of a filter, without those of other kinds; undefined if it names none. Ignores empty text between commas. */
@@ -173,7 +189,7 @@ function resourcesOf(given: FilterInput['resourceIDs']): readonly ResourceFilter
     const [, word, id = ''] = /^([A-Z_]{1,64})\/(.+)$/s.exec(one) ?? []
     if (word === undefined)
       throw invalid('filterOps.resourceIDs', 'must have the form <resourceType>/<resourceID>, such as RECORD/ and a record id')
-    return (resourceTypesOf(word) ?? []).map((type) => ({ type, id }))
+    return resourceTypesOf(word).map((type) => ({ type, id }))
   })
 }
 

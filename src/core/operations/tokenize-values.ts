@@ -152,8 +152,8 @@ function columnOf(
 }
 
 /**
- * Columns of the group, or the one `table.column` without a group, on which the caller has TOKENIZATION. If there are none, throws `forbidden` when the caller can read one of
- * them or has no grant on their tables, else `invalid_request`, as for an unknown group.
+ * Columns of the group, or the one `table.column` without a group, on which the caller has TOKENIZATION. If there are none, throws
+ * `forbidden` when the caller can read one of them or has no grant on their tables, else `invalid_request`, as for an unknown group.
  */
 function columnsOfGroup(context: OperationContext, group: unknown): TokenColumn[] {
   const isOneColumn = typeof group === 'string' && group.includes('.')

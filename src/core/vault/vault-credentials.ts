@@ -49,8 +49,9 @@ export interface VaultCredentials {
   /** Returns true the first time that any process passes this text, and false from then on, until it expires, in milliseconds since 1970. */
   spendOnce(text: string, expiresAt: number): Promise<boolean>
   /**
-   * Exchanges the assertion of a service account, which the caller has verified, for a bearer of at most 60 minutes. One that is
-   * named here serves once. Records one event. Throws `unauthenticated`, `forbidden` for a role that the service account does not have, `limit_exceeded`.
+   * Exchanges the assertion of a service account, which the caller has verified, for a bearer of at most 60 minutes. With
+   * `assertion` it serves once. Records one event. Throws `unauthenticated`, `forbidden` for a role that the service account does not have,
+   * `limit_exceeded`.
    */
   issueBearer(request: BearerRequest): Promise<IssuedBearer>
   /** Returns who a bearer is; undefined if it is not one of this vault, is expired or revoked, or its service account is. One read. */

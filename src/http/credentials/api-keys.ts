@@ -42,11 +42,12 @@ export interface ApiKey {
 const DECOY = '0'.repeat(64)
 
 /** Makes an API key with a secret of 256 random bits, or 128 in the form of clients. Throws what `session.createCredential` throws. */
-export async function createApiKey(session: CreatingSession, { format, ...options }: ApiKeyOptions): Promise<ApiKey> {
-  assertNoNulls({ format, ...options })
-  if (format !== undefined) return createPrefixed(session, format, options)
+export async function createApiKey(session: CreatingSession, options: ApiKeyOptions): Promise<ApiKey> {
+  assertNoNulls(options)
+  const { format, ...others }: ApiKeyOptions = Object(options)
+  if (format !== undefined) return createPrefixed(session, format, others)
   const secret = randomBytes(SECRET_BYTES).toString('base64url')
-  const { keyID } = await session.createCredential({ ...options, kind: 'API_KEY', verifier: digestSecret(secret) })
+  const { keyID } = await session.createCredential({ ...others, kind: 'API_KEY', verifier: digestSecret(secret) })
   return { keyID, apiKey: printApiKey({ keyID, secret }) }
 }
 

@@ -35,8 +35,9 @@ const MAX_LIFETIME_SECONDS = 60 * 60
 
 /**
  * Exchanges an assertion for a bearer of at most 60 minutes. One with a `jti` serves once, in all processes together; one without it serves
- * until it expires. Records one event in the vault that the assertion names, if it exists, also for a refusal: the caller records none. Throws `invalid_request` for the body, `unauthenticated`, always the same, for the
- * assertion, `forbidden` for a role that the service account does not have, and what storage throws.
+ * until it expires. Records one event in the vault that the assertion names, if it exists, also for a refusal: the caller records none.
+ * Throws `invalid_request` for the body, `unauthenticated`, always the same, for the assertion, `forbidden` for a role that the service
+ * account does not have, and what storage throws.
  */
 export async function exchangeAssertion(options: ExchangeOptions, body: unknown): Promise<TokenResponse> {
   assertNoNulls(options)

@@ -110,6 +110,14 @@ describe('parseEventQuery accepts', () => {
     expect(parseEventQuery(query)).toEqual(parseEventQuery({ filterOps }))
   })
 
+  it('NONE as a text that is no word of an enum', () => {
+    const context = { actor: 'NONE', requestID: 'AUTH_NONE', actorType: 'NONE' } as const
+    expect(parseEventQuery({ filterOps: { ...filterOps, context } }).filter.context).toEqual({
+      actor: 'NONE',
+      requestID: 'AUTH_NONE',
+    })
+  })
+
   it('afterOps with any time zone', () => {
     const afterOps = { timestamp: '2026-01-31T01:00:00.5+01:00', changeID: 'c' }
     expect(parseEventQuery({ filterOps, afterOps, sortOps: { orderBy: 'NONE' } }).after).toEqual({

@@ -97,6 +97,12 @@ onMemoryAndSqlite('API keys', (engine) => {
     expect(await ask(apiKeys(), apiKey.toUpperCase().replace('ACME', 'acme'), vault)).toBeUndefined()
   })
 
+  it('are refused without options', async () => {
+    const vault = await openVaultAt(engine, testClock())
+    for (const given of [undefined, 7, 'acme'])
+      await expect(createApiKey(vault.as(OWNER), given as never)).rejects.toMatchObject({ code: 'invalid_request' })
+  })
+
   it('have no prefix that clients refuse', async () => {
     const vault = await openVaultAt(engine, testClock())
     for (const prefix of ['', 'Acme', 'a-b', 'acme1', 'a'.repeat(33), 7, undefined])
