@@ -11,7 +11,7 @@ import { at } from '../util/at.ts'
 import { parseSignal, type Signal } from '../util/signal.ts'
 import type { BatchItem, MethodName } from './batch-item.ts'
 import { RECORDED_ITEM } from './batch-item.ts'
-import { beginSteps, type MethodValue } from './batch-methods.ts'
+import { type BatchSteps, beginSteps, type MethodValue } from './batch-methods.ts'
 import type { Step } from './batch-step.ts'
 import { RecordedContents } from './recorded-contents.ts'
 import { areInsertsOfOneKind, runInserts } from './run-inserts.ts'
@@ -37,8 +37,7 @@ export interface BatchInput {
 type Value = MethodValue<MethodName>
 
 /** A parsed batch. */
-export interface BatchRequest {
-  readonly steps: readonly Step<Value>[]
+export interface BatchRequest extends BatchSteps {
   readonly continueOnError: boolean
   readonly signal: Signal | undefined
   /** How each step ended: of the newest attempt. */
@@ -57,13 +56,14 @@ export const batch: Operation<BatchInput, BatchRequest, { responses: ItemRespons
     const signal = parseSignal(options.signal)
     const given = options.byot
     const byot = given === undefined ? undefined : parseByot(given)
-    const steps = beginSteps(context, parseList(context, items, 'items'), byot)
+    const { steps, haveManyMembers } = beginSteps(context, parseList(context, items, 'items'), byot)
     const ended: Ended<Value> = { responses: [], outcomes: [], events: [] }
     context.event.setTables(tablesOf(steps))
     context.event.setParts(() => partsOf(context, steps, ended))
-    return { steps, continueOnError, signal, ended }
+    return { steps, haveManyMembers, continueOnError, signal, ended }
   },
-  async execute(context, { steps, continueOnError, signal, ended }) {
+  async execute(context, { steps, haveManyMembers, continueOnError, signal, ended }) {
+    if (haveManyMembers) await context.scheduler.yield()
     // Contents of files are not part of the transaction, so none is removed inside it.
     const inside = { ...context, files: { ...context.files, isInTransaction: true } }
     const unit = abortableUnit(context.unit, signal)
