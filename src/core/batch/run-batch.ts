@@ -6,7 +6,9 @@ import type { ParsingContext } from '../execution/context.ts'
 import type { EventPart } from '../execution/event-parts.ts'
 import type { Operation } from '../execution/operation.ts'
 import { removeFilesOfDeleted } from '../file-store/remove-files.ts'
+import type { Storage } from '../ports/storage.ts'
 import { abortableUnit } from '../unit-of-work/abortable-unit.ts'
+import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import { at } from '../util/at.ts'
 import { parseSignal, type Signal } from '../util/signal.ts'
 import type { BatchItem, MethodName } from './batch-item.ts'
@@ -16,7 +18,7 @@ import type { Step } from './batch-step.ts'
 import { RecordedContents } from './recorded-contents.ts'
 import { areInsertsOfOneKind, runInserts } from './run-inserts.ts'
 import { runPrepared } from './run-prepared.ts'
-import { clearEnded, type Ended, type ItemResponse, runSteps } from './run-steps.ts'
+import { clearEnded, type Ended, type ItemResponse, type Running, runSteps, TOO_MANY_REFUSED } from './run-steps.ts'
 
 /** Options of a batch. */
 export interface BatchOptions {
@@ -70,21 +72,46 @@ export const batch: Operation<BatchInput, BatchRequest, { responses: ItemRespons
     // In a transaction of others it would save nothing, and what is read would be outside the savepoint of the batch.
     const isOutside = !context.files.isInTransaction
     const areInserts = isOutside && areInsertsOfOneKind(steps)
-    const running = { context: inside, isRefused: areInserts, continueOnError, signal, ended }
+    const running = { context: inside, isRefused: areInserts, continueOnError, maxRefused: MAX_REFUSED, signal, ended }
     const isStored = areInserts
       ? await runInserts({ ...inside, unit }, ended, steps)
       : isOutside && (await runPrepared(running, unit, steps))
     if (!isStored) {
-      await unit.change(async ({ storage }) => {
-        clearEnded(ended)
-        await runSteps(running, storage, steps)
-      })
+      const run = (maxRefused: number, takesTurns: boolean) => runWithin(unit, { ...running, maxRefused }, { steps, takesTurns })
+      // In a transaction of others this is a savepoint, and turns are theirs to take.
+      const isOver = await run(isOutside ? MAX_REFUSED : Number.POSITIVE_INFINITY, false)
+      if (!isOver) await run(Number.POSITIVE_INFINITY, true)
     }
     const responses = [...ended.responses]
     if (steps.some(({ runner }) => runner.method === 'DELETE'))
       await removeFilesOfDeleted(context, [...context.layout.tables.values()])
     return { responses }
   },
+}
+
+/**
+ * Refused items up to which a batch takes no turn of the event loop while the vault holds SQLite's writer. To find one among a thousand others takes
+ * some milliseconds, and hundreds take half a second.
+ */
+const MAX_REFUSED = 2
+
+/** Runs the steps in a transaction. Returns false, with nothing stored, if more are refused than may be. Source: docs/decisions/0082. */
+async function runWithin(
+  unit: UnitOfWork,
+  running: Running<Value>,
+  { steps, takesTurns }: { readonly steps: readonly Step<Value>[]; readonly takesTurns: boolean },
+): Promise<boolean> {
+  const work = async ({ storage }: UnitOfWork<Storage>): Promise<void> => {
+    clearEnded(running.ended)
+    await runSteps(running, storage, steps)
+  }
+  try {
+    await unit.change(work, { takesTurns })
+    return true
+  } catch (error) {
+    if (error === TOO_MANY_REFUSED) return false
+    throw error
+  }
 }
 
 /** Returns the tables that the items name, once each, in order. */
