@@ -72,15 +72,21 @@ export const batch: Operation<BatchInput, BatchRequest, { responses: ItemRespons
     // In a transaction of others it would save nothing, and what is read would be outside the savepoint of the batch.
     const isOutside = !context.files.isInTransaction
     const areInserts = isOutside && areInsertsOfOneKind(steps)
-    const running = { context: inside, isRefused: areInserts, continueOnError, maxRefused: MAX_REFUSED, signal, ended }
+    const running = {
+      context: inside,
+      isRefused: areInserts,
+      continueOnError,
+      maxRefused: Number.POSITIVE_INFINITY,
+      signal,
+      ended,
+    }
     const isStored = areInserts
       ? await runInserts({ ...inside, unit }, ended, steps)
       : isOutside && (await runPrepared(running, unit, steps))
     if (!isStored) {
-      const run = (maxRefused: number, takesTurns: boolean) => runWithin(unit, { ...running, maxRefused }, { steps, takesTurns })
       // In a transaction of others this is a savepoint, and turns are theirs to take.
-      const isOver = await run(isOutside ? MAX_REFUSED : Number.POSITIVE_INFINITY, false)
-      if (!isOver) await run(Number.POSITIVE_INFINITY, true)
+      const isOver = await runWithin(unit, running, { steps, takesTurns: !isOutside })
+      if (!isOver) await runWithin(unit, running, { steps, takesTurns: true })
     }
     const responses = [...ended.responses]
     if (steps.some(({ runner }) => runner.method === 'DELETE'))
@@ -95,7 +101,7 @@ export const batch: Operation<BatchInput, BatchRequest, { responses: ItemRespons
  */
 const MAX_REFUSED = 2
 
-/** Runs the steps in a transaction. Returns false, with nothing stored, if more are refused than may be. Source: docs/decisions/0082. */
+/** Runs the steps in a transaction. Returns false, with nothing stored, if it takes no turns and many are refused. Source: docs/decisions/0082. */
 async function runWithin(
   unit: UnitOfWork,
   running: Running<Value>,
@@ -103,7 +109,8 @@ async function runWithin(
 ): Promise<boolean> {
   const work = async ({ storage }: UnitOfWork<Storage>): Promise<void> => {
     clearEnded(running.ended)
-    await runSteps(running, storage, steps)
+    const isHeld = !takesTurns && running.context.scheduler.mustNotTurn?.() === true
+    await runSteps(isHeld ? { ...running, maxRefused: MAX_REFUSED } : running, storage, steps)
   }
   try {
     await unit.change(work, { takesTurns })
