@@ -199,7 +199,7 @@ async function lockRows(
     assertVersions(barrier, access.table, visible)
     const patches = visible.map(({ id, version }) => ({ id, version, set: {} }))
     const isLocked = patches.length === 0 ? [] : await storage.update(name, patches)
-    locked.push(...visible.flatMap(({ id }, index) => (isLocked[index] === true ? [id] : [])))
+    for (const [index, { id }] of visible.entries()) if (isLocked[index] === true) locked.push(id)
     const changed = visible.flatMap(({ id }, index) => (isLocked[index] === true ? [] : [id]))
     const again = changed.length === 0 ? [] : await storage.get(name, changed)
     pending = again.filter((row) => row !== undefined)

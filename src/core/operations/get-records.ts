@@ -16,6 +16,7 @@ import type { Redaction } from '../redaction/levels.ts'
 import { REDACTIONS } from '../redaction/levels.ts'
 import { assertPlainText, ON_LOWERED, type OnLowered, parseOnLowered } from '../row-access/lowered-columns.ts'
 import type { Column, Table } from '../schema/layout.ts'
+import { append } from '../util/append.ts'
 import { at, required } from '../util/at.ts'
 import { readInput } from '../util/boundary.ts'
 import { assertNotAborted, parseSignal, type Signal } from '../util/signal.ts'
@@ -196,7 +197,7 @@ async function readTogether(
   const idsOf = requests.map(({ which }) => ('ids' in which ? which.ids : []))
   const found: number[] = []
   const which = { ...allOf(idsOf.flat()), skipsMissing: true }
-  const { records: shown } = await readRecords(context, { ...at(requests, 0), which }, (_, rows) => void found.push(...rows))
+  const { records: shown } = await readRecords(context, { ...at(requests, 0), which }, (_, rows) => append(found, rows))
   let next = 0
   return idsOf.map((ids, index) => {
     const begin = next

@@ -15,6 +15,8 @@ import { valuesInSlices } from '../row-access/values-in-slices.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { at, required } from '../util/at.ts'
 import { cutList } from '../util/cut-list.ts'
+import type { JsonBudget } from '../values/column-type.ts'
+import { createJsonBudget } from '../values/parse-json.ts'
 
 /** A value as text, and the column or column group to search: `table.column` for a column without a group. A blank name counts as absent. */
 export type TokenizeParameter =
@@ -52,7 +54,7 @@ export const tokenize: Operation<TokenizeInput, readonly TokenizeRequest[], { re
   recorded: { records: { value: 'value', table: 'name', column: 'name', columnGroup: 'name' } },
   parse: ({ records }, context: ParsingContext) => parseList(context, records, 'values').map(parseParameter),
   async execute(context, parameters) {
-    const lookups = parameters.map((one, index) => lookupOf(context, one, index))
+    const lookups = lookupsOf(context, parameters)
     const list = { count: lookups.length, bytesAt: (index: number) => at(parameters, index).text.length }
     const isLive = await inSlices(list, context.scheduler, (start, end) => areLive(context, lookups.slice(start, end)))
     const missing = isLive.flatMap((live, index) => (live ? [] : [index]))
@@ -89,7 +91,7 @@ function isShort(parameters: readonly TokenizeRequest[]): boolean {
 /** Returns what each parameter looks up; nothing for a request that is refused when it runs by itself. */
 function lookupsOrNone(context: OperationContext, parameters: readonly TokenizeRequest[]): Lookup[] {
   try {
-    return parameters.map((one, index) => lookupOf(context, one, index))
+    return lookupsOf(context, parameters)
   } catch {
     return []
   }
@@ -131,8 +133,17 @@ function presentName(name: unknown): unknown {
   return name === '' ? undefined : name
 }
 
+function lookupsOf(context: OperationContext, parameters: readonly TokenizeRequest[]): Lookup[] {
+  const json = createJsonBudget(context.limits)
+  return parameters.map((one, index) => lookupOf(context, one, { index, json }))
+}
+
 /** Returns the columns of a parameter, and its value parsed by their type. */
-function lookupOf(context: OperationContext, parameter: TokenizeRequest, index: number): Lookup {
+function lookupOf(
+  context: OperationContext,
+  parameter: TokenizeRequest,
+  { index, json }: { readonly index: number; readonly json: JsonBudget },
+): Lookup {
   const columns = 'group' in parameter ? columnsOfGroup(context, parameter.group) : [columnOf(context, parameter)]
   const first = at(columns, 0)
   if (first.column.token?.isDeterministic !== true) {
@@ -140,7 +151,10 @@ function lookupOf(context: OperationContext, parameter: TokenizeRequest, index: 
       index,
     })`values[${index}] names a column without deterministic tokens. Use one with them, or read the record with tokenization.`
   }
-  return { columns, value: parseListedValue(first.access.table, first.column, { value: parameter.text, list: 'values', index }) }
+  return {
+    columns,
+    value: parseListedValue(first.access.table, first.column, { value: parameter.text, list: 'values', index, json }),
+  }
 }
 
 function columnOf(
