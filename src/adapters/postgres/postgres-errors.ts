@@ -4,6 +4,7 @@ import type { Cell } from '../../core/ports/storage.ts'
 import { conflictError, engineError, fullError, strippedCause, unavailableError } from '../errors/storage-errors.ts'
 import type { TableShape } from '../sql/table-shapes.ts'
 import { ENGINE, noConnectionError, setupErrorOf } from './setup-errors.ts'
+import { knownName } from './stable-names.ts'
 import { printedKey } from './text-indexes.ts'
 import { toWireCell } from './wire-cells.ts'
 
@@ -146,14 +147,16 @@ export function isDivisionByZero(error: unknown): boolean {
   return sqlState(error) === '22012'
 }
 
-/** The table that an error of the server is about; undefined if it says none. */
-export function tableOf(error: unknown): string | undefined {
-  return textOf(error, 'table')
+/** The table that an error of the server is about, of those of the statement; undefined if it says none. */
+export function tableOf(error: unknown, tables: readonly string[]): string | undefined {
+  return knownName(textOf(error, 'table') ?? '', tables)
 }
 
 function uniqueError(error: unknown, context: ErrorContext, cause: Error): VaultError {
   const table = context.shape?.name ?? textOf(error, 'table') ?? '(unknown)'
-  const columns = context.uniqueColumns?.get(textOf(error, 'constraint') ?? '') ?? []
+  const { uniqueColumns = new Map<string, readonly string[]>() } = context
+  const index = knownName(textOf(error, 'constraint') ?? '', [...uniqueColumns.keys()])
+  const columns = (index === undefined ? undefined : uniqueColumns.get(index)) ?? []
   return conflictError(table, columns, { index: positionOf(error, columns, context), cause })
 }
 
