@@ -3,6 +3,7 @@ import { isVaultError, VaultError } from '../../core/errors.ts'
 import type { Cell } from '../../core/ports/storage.ts'
 import { conflictError, engineError, fullError, strippedCause, unavailableError } from '../errors/storage-errors.ts'
 import type { TableShape } from '../sql/table-shapes.ts'
+import { MAX_ROW_BYTES } from './row-width.ts'
 import { ENGINE, noConnectionError, setupErrorOf } from './setup-errors.ts'
 import { knownName } from './stable-names.ts'
 import { printedKey } from './text-indexes.ts'
@@ -160,14 +161,22 @@ function uniqueError(error: unknown, context: ErrorContext, cause: Error): Vault
   return conflictError(table, columns, { index: positionOf(error, columns, context), cause })
 }
 
-/** `unprocessable`: an entry of a B-tree has at most 2704 bytes after compression, and bytes are indexed whole. The statements here can reach no other limit. */
+/**
+ * `unprocessable`: an entry of a B-tree has at most 2704 bytes after compression, and bytes are indexed whole; a row, the bytes of its page.
+ * The statements here can reach no other limit.
+ */
 function tooLongError(error: unknown, { shape, written = [], start = 0 }: ErrorContext, cause: Error): VaultError {
   const table = shape?.name ?? textOf(error, 'table')
   const detail = { ...(table === undefined ? {} : { table }), ...(written.length === 1 ? { index: start } : {}) }
   const place = table === undefined ? 'a table' : `table "${table}"`
-  const message = `A value of ${place} is too long for its index in PostgreSQL. Shorten it, or remove the index of its column.`
+  const message = TOO_WIDE_ROUTINES.includes(textOf(error, 'routine') ?? '')
+    ? `A row of ${place} takes more than the ${MAX_ROW_BYTES} bytes of a row of PostgreSQL. Leave plain values out, or seal their columns.`
+    : `A value of ${place} is too long for its index in PostgreSQL. Shorten it, or remove the index of its column.`
   return new VaultError('unprocessable', message, detail, { cause })
 }
+
+/** Where the server refuses a row, and not an entry of an index. */
+const TOO_WIDE_ROUTINES = ['RelationGetBufferForTuple', 'raw_heap_insert']
 
 /**
  * The position of the row whose cells the engine's detail quotes. Where two rows of one request share the key, the later

@@ -15,6 +15,7 @@ import type { PreparedQuery, RawRow } from './driver-connection.ts'
 import { BLOCK_SIZE } from './id-blocks.ts'
 import { patient, withPatience } from './lock-tables.ts'
 import { postgresCause, sqlState } from './postgres-errors.ts'
+import { assertRowFits } from './row-width.ts'
 import { setupError } from './setup-errors.ts'
 import { formerIndexName, indexName, MAX_IDENTIFIER_BYTES, primaryKeyName, sequenceName, stableHash } from './stable-names.ts'
 import { indexedExpressions } from './text-indexes.ts'
@@ -31,7 +32,10 @@ export interface Preparation {
 
 /** Reads what exists. Only if something is missing, it takes the lock, reads again and creates it. */
 export async function prepareTables(executor: Executor, preparation: Preparation): Promise<void> {
-  for (const table of preparation.tables) assertNamesFit(table)
+  for (const table of preparation.tables) {
+    assertNamesFit(table)
+    assertRowFits(table)
+  }
   const stored = await readStoredObjects(executor, preparation)
   if (missingSteps(preparation, stored).length === 0) return
   // A vault that exists goes on with the characters it has.

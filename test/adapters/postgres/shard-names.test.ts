@@ -4,6 +4,7 @@ import { afterAll, expect, inject, it } from 'vitest'
 import { postgresStorage } from '../../../src/adapters/postgres/index.ts'
 import { indexName, knownName } from '../../../src/adapters/postgres/stable-names.ts'
 import type { PhysicalTable, StorageHandle } from '../../../src/core/ports/storage.ts'
+import type { ColumnDefinition } from '../../../src/core/schema/column.ts'
 import { freshDatabase } from '../../support/postgres/fresh-database.ts'
 import { openLoose } from '../../support/vaults/open-untyped.ts'
 
@@ -42,8 +43,8 @@ it('a vault names the table and the columns of a conflict, and an upsert finds i
     ['short', 'people'],
     ['long', LONG],
   ] as const) {
-    const text = { type: 'STRING', unique: true }
-    const columns = {
+    const text = { type: 'STRING', unique: true } as const
+    const columns: Readonly<Record<string, ColumnDefinition>> = {
       email: text,
       [`${LONG.slice(0, 60)}_a`]: text,
       [`${LONG.slice(0, 60)}_b`]: text,
