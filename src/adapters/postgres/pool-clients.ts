@@ -8,7 +8,7 @@ import {
   type PreparedQuery,
   type QueryResult,
 } from './driver-connection.ts'
-import { connectError, isConnectionLost, sqlState } from './postgres-errors.ts'
+import { connectError, isConnectionLost, retryReason, sqlState } from './postgres-errors.ts'
 import type { Timeouts } from './timeouts.ts'
 
 /** A client that belongs to one call or transaction until it is released. */
@@ -77,6 +77,7 @@ function holdClient(client: PooledClient, silenceMs: number): HeldClient {
   const connection = driverConnection(client)
   const watch = watchOf(client, silenceMs)
   let isLost = false
+  let hasForgotten = false
 
   async function send(query: PreparedQuery): Promise<QueryResult> {
     watch.sent(query)
@@ -85,6 +86,7 @@ function holdClient(client: PooledClient, silenceMs: number): HeldClient {
     } catch (thrown) {
       const error = sqlState(thrown) === undefined ? (failures.get(client) ?? thrown) : thrown
       isLost ||= isConnectionLost(error)
+      hasForgotten ||= retryReason(error) === 'forgotten'
       throw error
     } finally {
       watch.answered(query)
@@ -94,7 +96,9 @@ function holdClient(client: PooledClient, silenceMs: number): HeldClient {
   return {
     connection: { send },
     isLost: () => isLost,
-    release(isBroken) {
+    release(mustClose) {
+      // The driver believes that its statements are there, and would go on to name them.
+      const isBroken = mustClose || hasForgotten
       if (isBroken) watch.stop()
       // A broken client keeps the listener: its socket may report once more.
       if (!isBroken) client.removeListener('error', noteFailure)

@@ -1,6 +1,6 @@
 /** Runs queries on a pool: single ones that commit by themselves, and transactions that are retried after a deadlock or serialization failure. */
 import { isVaultError } from '../../core/errors.ts'
-import { jitteredMs, retry } from '../../core/util/retry.ts'
+import { jitteredMs, type RetryPolicy, retry } from '../../core/util/retry.ts'
 import { endedError, outcomeUnknownError, outerStorageError } from '../errors/storage-errors.ts'
 import { isInsideTransaction, runInside, runToEnd } from '../sql/nested-transaction.ts'
 import type { Connection, DriverPool, PreparedQuery, RawRow } from './driver-connection.ts'
@@ -9,9 +9,9 @@ import {
   beginError,
   isConnectionLost,
   isRefusedByDefault,
-  isRetryable,
   mapPostgresError,
   postgresCause,
+  retryReason,
   sqlState,
 } from './postgres-errors.ts'
 import type { Timeouts } from './timeouts.ts'
@@ -50,10 +50,19 @@ export function createPoolExecutor(context: PoolContext): Executor {
   }
 }
 
-/** Retries work that lost against another transaction. */
+/** Retries work that lost against another transaction, and at once what met a connection without its prepared statements. */
 function retried<T>(work: () => Promise<T>): Promise<T> {
-  return retry({ maxAttempts: MAX_ATTEMPTS, shouldRetry: isRetryable, between: pause }, work)
+  return retry(LOST, () => retry(FORGOTTEN, work))
 }
+
+const LOST: RetryPolicy = {
+  maxAttempts: MAX_ATTEMPTS,
+  shouldRetry: (error) => retryReason(error) === 'contention',
+  between: pause,
+}
+
+/** Each attempt closes such a connection, and a pool can have many. */
+const FORGOTTEN: RetryPolicy = { maxAttempts: 100, shouldRetry: (error) => retryReason(error) === 'forgotten' }
 
 async function pause(attempt: number): Promise<void> {
   await new Promise((wake) => setTimeout(wake, jitteredMs(attempt, PAUSE, Math.random())))

@@ -20,21 +20,32 @@ export interface ErrorContext {
   readonly start?: number
 }
 
-/** Errors after which the same work may succeed if run again: it lost against another transaction and was rolled back. */
-const retryables = new WeakSet<Error>()
+/**
+ * Why the same work may succeed if run again: it lost against another transaction and was rolled back, or its connection has forgotten its
+ * prepared statements, as after DISCARD ALL.
+ */
+export type RetryReason = 'contention' | 'forgotten'
 
-/** True for a deadlock or serialization failure, even if core wrapped it. */
-export function isRetryable(thrown: unknown): boolean {
-  for (let error = thrown, depth = 0; error instanceof Error && depth < 8; error = error.cause, depth++) {
-    const state = sqlState(error)
-    if (retryables.has(error) || state === '40001' || state === '40P01') return true
-  }
-  return false
+const RETRY_REASONS: Readonly<Record<string, RetryReason>> = {
+  '40001': 'contention',
+  '40P01': 'contention',
+  '26000': 'forgotten',
 }
 
-/** Marks an error of any kind: the work that threw it lost against another transaction. */
-export function markRetryable(error: unknown): void {
-  if (error instanceof Error) retryables.add(error)
+const retryables = new WeakMap<Error, RetryReason>()
+
+/** Why the work that threw an error may be run again, even if core wrapped the error; undefined if not. */
+export function retryReason(thrown: unknown): RetryReason | undefined {
+  for (let error = thrown, depth = 0; error instanceof Error && depth < 8; error = error.cause, depth++) {
+    const reason = retryables.get(error) ?? RETRY_REASONS[sqlState(error) ?? '']
+    if (reason !== undefined) return reason
+  }
+  return undefined
+}
+
+/** Marks an error of any kind: the work that threw it may be run again. */
+export function markRetryable(error: unknown, reason: RetryReason): void {
+  if (error instanceof Error) retryables.set(error, reason)
 }
 
 /** True when the connection cannot be used again. */
@@ -94,7 +105,7 @@ export function mapPostgresError(error: unknown, context: ErrorContext): VaultEr
 function retryableError(cause: Error): VaultError {
   const message = 'The transaction failed repeatedly by deadlock or serialization. Retry.'
   const error = new VaultError('aborted', message, {}, { cause })
-  markRetryable(error)
+  markRetryable(error, 'contention')
   return error
 }
 
