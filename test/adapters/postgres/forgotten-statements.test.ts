@@ -1,6 +1,6 @@
 /** Connections whose prepared statements the application has dropped: nothing fails, and they are replaced. */
 import pg from 'pg'
-import { afterAll, expect, inject, it } from 'vitest'
+import { afterAll, expect, inject, it, onTestFinished } from 'vitest'
 import { postgresStorage } from '../../../src/adapters/postgres/index.ts'
 import { freshDatabase } from '../../support/postgres/fresh-database.ts'
 import { OWNER, openPeople } from '../../support/vaults/test-vault.ts'
@@ -72,7 +72,9 @@ it('no call fails while the application drops the statements of whatever connect
 })
 
 it('a transaction of the application on such a client is aborted once, and runs again', async () => {
-  const client = await pool.connect()
+  const client = new pg.Client({ connectionString: database.url })
+  await client.connect()
+  onTestFinished(() => client.end())
   const inTransaction = async (): Promise<void> => {
     await client.query('begin')
     try {
@@ -93,6 +95,5 @@ it('a transaction of the application on such a client is aborted once, and runs 
     await inTransaction()
     await client.query('discard all')
   }
-  client.release()
   expect(await vault.verifyAudit()).toMatchObject({ ok: true })
 })
