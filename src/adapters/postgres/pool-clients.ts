@@ -8,7 +8,8 @@ import {
   type PreparedQuery,
   type QueryResult,
 } from './driver-connection.ts'
-import { connectError, isConnectionLost, retryReason, sqlState } from './postgres-errors.ts'
+import { connectError, isConnectionLost, postgresCause, retryReason, sqlState } from './postgres-errors.ts'
+import { setupError } from './setup-errors.ts'
 import type { Timeouts } from './timeouts.ts'
 
 /** A client that belongs to one call or transaction until it is released. */
@@ -47,8 +48,8 @@ function connect(pool: DriverPool, connectMs: number): Promise<PooledClient> {
       }
       isOver = true
       clearTimeout(timer)
-      if (client === undefined) {
-        reject(error)
+      if (!isPooledClient(client)) {
+        reject(client === undefined && error instanceof Error ? error : setupError(NO_CLIENT, postgresCause(undefined)))
         return
       }
       taken = client
@@ -65,6 +66,14 @@ function connect(pool: DriverPool, connectMs: number): Promise<PooledClient> {
     if (promised instanceof Promise) promised.then((client: PooledClient) => arrive(undefined, client), arrive)
   })
 }
+
+const NO_CLIENT = 'The pool gives no clients of pg. Give a pool of the package pg as pool, or a connectionString.'
+
+function isPooledClient(client: PooledClient | undefined): client is PooledClient {
+  return client !== undefined && POOLED_METHODS.every((name) => typeof client[name] === 'function')
+}
+
+const POOLED_METHODS = ['query', 'release', 'on', 'removeListener'] as const
 
 /** Why a client broke, if the server said so while no statement ran: the error of the next statement does not repeat it. */
 const failures = new WeakMap<PooledClient, Error>()

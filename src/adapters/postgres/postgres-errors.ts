@@ -71,7 +71,7 @@ export function beginError(error: unknown): unknown {
 
 /** The error to throw where no connection was opened. */
 export function connectError(error: unknown): VaultError {
-  return noConnectionError(codeOf(error), postgresCause(error))
+  return noConnectionError({ code: codeOf(error), text: textOf(error, 'message') ?? '' }, postgresCause(error))
 }
 
 /** The cause to attach: the SQLSTATE or the operating system's code (`ECONNREFUSED`), and nothing else. */
