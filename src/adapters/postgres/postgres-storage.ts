@@ -15,7 +15,7 @@ import { createHostExecutor } from './join-host.ts'
 import { lockTables } from './lock-tables.ts'
 import { type OpenedPool, openPool } from './open-pool.ts'
 import { createPackedQueries } from './packed-queries.ts'
-import { BEGIN, createPoolExecutor } from './pool-executor.ts'
+import { createPoolExecutor } from './pool-executor.ts'
 import { poolMistake } from './pool-shape.ts'
 import { mapPostgresError, postgresCause } from './postgres-errors.ts'
 import { createPostgresSqlDialect } from './postgres-sql-dialect.ts'
@@ -67,7 +67,7 @@ export function postgresStorage(options: PostgresOptions): StorageHandle & Close
   const executor = createPoolExecutor({
     pool: { connect: (done) => (closing === undefined ? pool.connect(done) : done(closedError('PostgreSQL'), undefined)) },
     timeouts,
-    begin: ownsSessions ? BEGIN : `${BEGIN}; ${settingStatements(timeouts, 'transaction')}`,
+    limits: ownsSessions ? undefined : settingStatements(timeouts, 'transaction'),
     owner: state,
     onCommit: state.ids.keepRest,
   })

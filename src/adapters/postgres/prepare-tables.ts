@@ -14,7 +14,7 @@ import { toTableShape } from '../sql/table-shapes.ts'
 import type { PreparedQuery, RawRow } from './driver-connection.ts'
 import { BLOCK_SIZE } from './id-blocks.ts'
 import { patient, withPatience } from './lock-tables.ts'
-import { postgresCause, sqlState } from './postgres-errors.ts'
+import { markRetryable, postgresCause, sqlState } from './postgres-errors.ts'
 import { assertRowFits } from './row-width.ts'
 import { setupError } from './setup-errors.ts'
 import { formerIndexName, indexName, MAX_IDENTIFIER_BYTES, primaryKeyName, sequenceName, stableHash } from './stable-names.ts'
@@ -49,8 +49,7 @@ export async function prepareTables(executor: Executor, preparation: Preparation
           sql`select pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended(${sql.lit(key)}, 0))`,
         ),
       )
-      for (const step of missingSteps(preparation, await readStoredObjects(executor, preparation)))
-        await runStep(executor, preparation, step)
+      await runSteps(executor, preparation)
     })
   })
 }
@@ -83,6 +82,25 @@ async function runStep(executor: Executor, preparation: Preparation, step: Missi
     throw duplicatesError(step.uniqueIndex.table, step.uniqueIndex.columns, postgresCause(error))
   }
   if (step.sequenceOf !== undefined) preparation.onNewSequence(executor, step.sequenceOf)
+}
+
+/** An object exists already: a schema, a table, a column, any other, or an entry of the server's own catalog. */
+const EXISTS = ['42P06', '42P07', '42701', '42710', '23505']
+
+/**
+ * A transaction that is stricter than READ COMMITTED, as of an engine that has no other, reads the state from before it waited for the lock. If others
+ * created meanwhile what it misses, it is run again, and reads what is there.
+ */
+async function runSteps(executor: Executor, preparation: Preparation): Promise<void> {
+  const [[isolation] = []] = await executor.run(patient(preparation.dialect, sql`show transaction_isolation`))
+  for (const step of missingSteps(preparation, await readStoredObjects(executor, preparation))) {
+    try {
+      await runStep(executor, preparation, step)
+    } catch (error) {
+      if (isolation !== 'read committed' && EXISTS.includes(sqlState(error) ?? '')) markRetryable(error, 'contention')
+      throw error
+    }
+  }
 }
 
 /** The PostgreSQL role may not take this step. */
