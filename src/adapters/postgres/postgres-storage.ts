@@ -24,6 +24,7 @@ import { addressOf, speaksOtherwiseAt } from './probe-port.ts'
 import { findRows, getRows } from './read-rows.ts'
 import { createRowQueries, type SqlContext } from './row-queries.ts'
 import { aggregateRows, deleteRows, insertRows, lockRows, type QueryBuilders, tryLockRow, updateRows } from './row-work.ts'
+import { assertNeedsMet } from './server-needs.ts'
 import { setupError, toOpeningError } from './setup-errors.ts'
 import { type PostgresTimeouts, parseTimeouts, settingStatements, type Timeouts } from './timeouts.ts'
 import type { Executor } from './transaction-executor.ts'
@@ -113,6 +114,8 @@ interface HandleState {
   readonly builders: QueryBuilders
   readonly shapes: TableShapes
   readonly ids: IdBlocks
+  /** Throws if the server lacks what a vault needs. It asks until the server has all of it once. */
+  assertNeedsMet(executor: Executor): Promise<void>
   /** True if something else than PostgreSQL answers at the address of the pool. */
   speaksOtherwise(): Promise<boolean>
 }
@@ -130,7 +133,19 @@ function createHandleState(
     const address = addressOf(driverPool())
     return address !== undefined && speaksOtherwiseAt(address)
   }
-  return { context, builders, shapes: createTableShapes(), ids: createIdBlocks(queries), speaksOtherwise }
+  let met = false
+  async function metOnce(executor: Executor): Promise<void> {
+    if (!met) await assertNeedsMet(executor, dialect)
+    met = true
+  }
+  return {
+    context,
+    builders,
+    shapes: createTableShapes(),
+    ids: createIdBlocks(queries),
+    assertNeedsMet: metOnce,
+    speaksOtherwise,
+  }
 }
 
 function createStorage(state: HandleState, executor: Executor): Storage {
@@ -139,7 +154,15 @@ function createStorage(state: HandleState, executor: Executor): Storage {
   return {
     async prepare(tables) {
       const { schema, dialect } = context
-      const preparing = withMappedErrors(prepareTables(executor, { schema, dialect, tables, onNewSequence: ids.forget }))
+      const preparing = withMappedErrors(
+        prepareTables(executor, {
+          schema,
+          dialect,
+          tables,
+          assertNeedsMet: () => state.assertNeedsMet(executor),
+          onNewSequence: ids.forget,
+        }),
+      )
       await preparing.catch(async (error: unknown) => {
         throw isVaultError(error) ? await toOpeningError(error, state.speaksOtherwise) : error
       })

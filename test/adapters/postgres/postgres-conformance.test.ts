@@ -4,6 +4,7 @@ import { afterAll, describe, inject, it } from 'vitest'
 import { storageCases } from '../../../src/adapters/conformance/index.ts'
 import { postgresStorage } from '../../../src/adapters/postgres/index.ts'
 import { freshDatabase } from '../../support/postgres/fresh-database.ts'
+import { rewritingClient } from '../../support/postgres/rewriting-client.ts'
 
 const database = await freshDatabase(inject('postgresUrl'))
 afterAll(() => database.drop())
@@ -15,19 +16,10 @@ describe('PostgreSQL storage', () => {
   }
 })
 
-/** A client whose server runs every transaction at SERIALIZABLE, as engines do that have no other level. */
-class SerializableClient extends pg.Client {
-  // The driver declares many forms of this method, and all begin with the statement.
-  override query(...given: unknown[]): never {
-    const [query, ...rest] = given
-    const text = typeof query === 'object' && query !== null ? Reflect.get(query, 'text') : undefined
-    const raised = String(text).replace('isolation level read committed', 'isolation level serializable')
-    return Reflect.apply(super.query, this, [
-      typeof text === 'string' ? Object.assign(Object(query), { text: raised }) : query,
-      ...rest,
-    ])
-  }
-}
+/** Engines that have no other level run every transaction at SERIALIZABLE. */
+const SerializableClient = rewritingClient((text) =>
+  text.replace('isolation level read committed', 'isolation level serializable'),
+)
 
 describe('PostgreSQL storage where every transaction is serializable', () => {
   const pool = new pg.Pool(
