@@ -107,10 +107,11 @@ async function runSteps(executor: Executor, preparation: Preparation): Promise<v
       throw error
     }
   }
-  // A later change of the schema needs it. Nobody else knows this table yet, so the lock waits for no one.
+  // Later calls need both. Nobody else knows this table yet, so its lock waits for no one.
   const created = steps.find(({ creates }) => creates !== undefined)?.creates
   if (created === undefined) return
   await runNeeded(executor, preparation, sql`lock table ${created} in share row exclusive mode`, 'LOCK TABLE')
+  await executor.transaction((inner) => runNeeded(inner, preparation, sql`select 1`, 'SAVEPOINT'))
 }
 
 /** Runs a statement that is not a step. `need` is what a server lacks that does not know it. */

@@ -14,7 +14,6 @@ const LACKING = ['0A000', '25001', '42601', '42704', '42883', '42501', '25P02']
 
 /** Needs of every call, and an expression that meets each. What else a vault needs is met where its tables are created. */
 const NEEDS: readonly (readonly [name: string, expression: RawBuilder<unknown>])[] = [
-  ['SAVEPOINT', sql`1`],
   ['the function hashtextextended', sql`pg_catalog.hashtextextended('strongroom', 0)`],
   ['advisory locks (pg_try_advisory_xact_lock)', sql`pg_catalog.pg_try_advisory_xact_lock(0)`],
   ['COLLATE pg_catalog."C"', sql`'a' collate pg_catalog."C" < 'b'`],
@@ -23,21 +22,19 @@ const NEEDS: readonly (readonly [name: string, expression: RawBuilder<unknown>])
 
 /**
  * Throws `unavailable`, which stops a vault from being opened, for a need that the server does not meet. Other failures are left to the statements that
- * follow: a standby begins no transaction, and an existing vault opens there.
+ * follow.
  */
 export async function assertNeedsMet(executor: Executor, { compiler }: SqlDialect): Promise<void> {
-  async function meets(...expressions: readonly RawBuilder<unknown>[]): Promise<unknown> {
+  async function failureOf(...expressions: readonly RawBuilder<unknown>[]): Promise<unknown> {
     const { sql: text } = sql`select ${sql.join(expressions)}`.compile(compiler)
-    try {
-      await executor.transaction((outer) => outer.transaction((inner) => inner.run({ text, parameters: [] })))
-      return undefined
-    } catch (error) {
-      return error
-    }
+    return executor.run({ text, parameters: [] }).then(
+      () => undefined,
+      (error: unknown) => error,
+    )
   }
-  if (needError(await meets(...NEEDS.map(([, expression]) => expression)), '') === undefined) return
+  if (needError(await failureOf(...NEEDS.map(([, expression]) => expression)), '') === undefined) return
   for (const [name, expression] of NEEDS) {
-    const lack = needError(await meets(expression), name)
+    const lack = needError(await failureOf(expression), name)
     if (lack !== undefined) throw lack
   }
 }
