@@ -21,6 +21,8 @@ export interface PhysicalColumn {
   readonly type: PhysicalType
   /** True for texts of at most 64 characters, which every engine can index whole. Default: texts of any length. */
   readonly isShort?: boolean
+  /** Bytes of each cell of a column of bytes, where all have as many. Default: any number. */
+  readonly byteLength?: number
 }
 
 /** An index over one or more columns. A unique index allows any number of rows with a null in it. */
