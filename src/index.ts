@@ -157,6 +157,7 @@ export type { ColumnTypeName, JsonValue } from './core/values/column-type.ts'
 export type { Normalizer } from './core/values/normalizers.ts'
 export type { VaultOptions } from './core/vault/options.ts'
 export type { RecordPage } from './core/vault/read-pages.ts'
+export type { VaultTransactionOptions } from './core/vault/retried-transaction.ts'
 export type { OnInfected } from './core/vault/scan-worker.ts'
 export type {
   FailedToken,

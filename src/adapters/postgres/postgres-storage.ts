@@ -115,8 +115,8 @@ function createHandleState(schema: string, named: boolean): HandleState {
 }
 
 function createStorage({ context, builders, shapes, ids }: HandleState, executor: Executor): Storage {
-  const transaction: Storage['transaction'] = (work) =>
-    executor.transaction((inner) => work(createStorage({ context, builders, shapes, ids }, inner)))
+  const transaction: Storage['transaction'] = (work, options) =>
+    executor.transaction((inner) => work(createStorage({ context, builders, shapes, ids }, inner)), options)
   return {
     async prepare(tables) {
       const { schema, dialect } = context
