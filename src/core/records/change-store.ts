@@ -17,6 +17,7 @@ import { at } from '../util/at.ts'
 import { type RetryPolicy, retry, retryStale } from '../util/retry.ts'
 import { toTimestamp } from '../util/timestamp.ts'
 import { assertUnredacted } from './assert-unredacted.ts'
+import { assertVersion, parseIfVersion, type RequiredByRow, requiredByRow } from './if-version.ts'
 import type { Written } from './record-store.ts'
 import { mintInputOf, mintInTurns, STALE, storeChanges } from './record-store.ts'
 import type { WritingContext } from './writing-context.ts'
@@ -44,6 +45,8 @@ export interface ChangingContext extends WritingContext {
 export interface GivenChange {
   readonly fields: unknown
   readonly tokens: unknown
+  /** The version that the record must have. Default: any. */
+  readonly ifVersion?: unknown
   readonly index: RecordIndex
 }
 
@@ -51,6 +54,7 @@ export interface GivenChange {
 export interface Change {
   readonly values: Values
   readonly supplied: ReadonlyMap<string, string> | undefined
+  readonly ifVersion: string | undefined
   readonly index: RecordIndex
 }
 
@@ -60,14 +64,19 @@ export function parseChanges(
   table: Table,
   { mode, given }: { readonly mode: ByotMode; readonly given: readonly GivenChange[] },
 ): Change[] {
-  const changes = given.map(({ fields, tokens, index }) => {
+  const changes = given.map(({ fields, tokens, ifVersion, index }) => {
     const values = parseFields(table, fields, index)
     if (values.every((value) => value === undefined))
       throw fault(
         'invalid_request',
         recordDetail(table, index),
       )`${recordPath(index)}.fields names no column of table ${table.name}. Name at least one.`
-    return { values, supplied: parseTokens(table, tokens, { mode, values, index }), index }
+    return {
+      values,
+      supplied: parseTokens(table, tokens, { mode, values, index }),
+      ifVersion: parseIfVersion(ifVersion),
+      index,
+    }
   })
   assertOwnFormsUnused({ ring: barrier.ring, layout }, table, {
     tokens: changes.map(({ supplied }) => supplied),
@@ -99,6 +108,8 @@ export interface ChangeChecks {
 interface Overwriting {
   readonly changes: readonly Change[]
   readonly rows: readonly (Row | undefined)[]
+  /** The versions that rows must have. Default: none. */
+  readonly versions?: RequiredByRow
 }
 
 /** The written rows, and the caller's access to each before. */
@@ -114,7 +125,7 @@ export interface Overwritten {
 export async function overwrite(
   unit: UnitOfWork,
   context: WritingContext,
-  { table, check, notFound, changes, rows: found }: ChangeChecks & Overwriting,
+  { table, check, notFound, changes, rows: found, versions }: ChangeChecks & Overwriting,
 ): Promise<Overwritten> {
   const overwrites = changes.flatMap(({ values, index }, position) => {
     const row = found[position]
@@ -125,6 +136,7 @@ export async function overwrite(
   const reached = new Set(overwrites.flatMap((one) => (hidden.has(one) ? [] : [one.position])))
   const missing = [...changes.keys()].filter((position) => !reached.has(position))
   if (missing.length > 0) throw notFound(missing)
+  for (const { row } of overwrites) assertVersion(table, row, versions?.get(row.id))
   assertUnredacted(context.barrier, table, { existing, records: overwrites })
   const written = await storeChanges(unit, context, {
     table,
@@ -148,10 +160,12 @@ export function changeRecords(context: ChangingContext, { ids, changes, ...check
   const { unit } = context
   const rowIds = decodeRecordIds(context.barrier.ring, table, ids)
   assertDifferent(table, changes, rowIds)
+  const records = changes.map(({ ifVersion, index }, position) => ({ row: rowIds[position], ifVersion, index }))
+  const versions = requiredByRow(context.barrier.ring, table, records)
   const policy = retryUpdate(table, context)
   const write = async (inner: UnitOfWork) => {
     const rows = await rowsOf(inner, table, rowIds)
-    return overwrite(inner, context, { ...checks, changes, rows })
+    return overwrite(inner, context, { ...checks, changes, rows, versions })
   }
   // Values are sealed before the transaction begins. If that was too early, the records are read inside of it.
   const alone = () => retryInTransaction(unit, policy, write)
