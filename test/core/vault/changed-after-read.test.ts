@@ -219,7 +219,9 @@ describe('on postgres, where others write meanwhile', () => {
     const { records } = await vault.as(OWNER).insert('accounts', [{ fields: { owner: 'ann' } }, { fields: { owner: 'bo' } }])
     const [ann = '', bo = ''] = records.map(({ id }) => id)
     /** Two transactions that lock two records in opposite orders, each the first one before the other begins with its second one. */
-    async function deadlock(retries: number): Promise<{ outcomes: PromiseSettledResult<void>[]; runs: number }> {
+    async function deadlock(
+      retries: number,
+    ): Promise<{ outcomes: { readonly status: string; readonly reason?: unknown }[]; runs: number }> {
       const locked = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
       let runs = 0
       const swap = (index: number, ids: readonly string[]) =>
