@@ -2,6 +2,7 @@
 import { type Fault, fault } from '../errors.ts'
 import type { ColumnPage, Filter, Page, Patch, Row, Storage, StorageHandle } from '../ports/storage.ts'
 import type { Layout } from '../schema/layout.ts'
+import { required } from '../util/at.ts'
 import { toSlab } from '../util/slab.ts'
 
 /** One operation inside a transaction, as storage sees it. */
@@ -18,7 +19,7 @@ export type BeginReads = () => OperationReads
 /** Returns what begins the operations of a transaction on this storage. */
 export type TrackReads = (storage: Storage) => BeginReads
 
-/** Versions of rows by physical table and id. About 50 bytes a row. */
+/** Versions of rows by physical table and id: 30 to 45 bytes a row. */
 type Versions = Map<string, Map<number, number>>
 
 /** Rows that are read at once to learn their versions. */
@@ -38,41 +39,41 @@ export function trackReads(
   if (transactions === 'serial') return undefined
   const names = new Map([...tables.values()].map(({ name, physical }) => [physical.name, name]))
   return (storage) => {
-    const known: Versions = new Map()
+    const transaction = new Level()
     return () => {
-      const level = new Level(known)
+      const level = new Level(transaction)
       return { storage: trackedStorage(storage, names, level), keep: () => level.keep() }
     }
   }
 }
 
-/** What one operation, or a savepoint in it, has read and written. That of a savepoint counts when it succeeds. */
+/**
+ * What a transaction has read and written, or one operation of it, or a savepoint of that. What an operation or a savepoint did counts for what
+ * is around it when it succeeds.
+ */
 class Level {
-  /** The versions that earlier operations of the transaction have read: the first one of each row. */
-  readonly #known: Versions
+  /** What is around it; undefined for the transaction. */
   readonly #parent: Level | undefined
-  /** The newest version of each row that was read here: an operation that loses to another writer reads again. */
+  readonly #transaction: Level
+  /**
+   * The version of each row that was read: in the transaction that of the first operation that read it, else the newest, because an operation that
+   * loses to another writer reads again.
+   */
   readonly #read: Versions = new Map()
-  /** The rows that were written here. The transaction has their locks, so no other writer moves them. */
+  /** The rows that were written. The transaction has their locks, so no other writer moves them. */
   readonly #written = new Map<string, Set<number>>()
 
-  constructor(known: Versions, parent?: Level) {
-    this.#known = known
+  constructor(parent?: Level) {
     this.#parent = parent
-  }
-
-  nested(): Level {
-    return new Level(this.#known, this)
+    this.#transaction = parent === undefined ? this : parent.#transaction
   }
 
   noteRead(table: string, rows: readonly (Row | undefined)[]): void {
-    if (rows.length === 0) return
     const versions = entryOf(this.#read, table, () => new Map<number, number>())
-    for (const row of rows) if (row !== undefined && !this.hasWritten(table, row.id)) versions.set(row.id, row.version)
+    for (const row of rows) if (row !== undefined && !this.wrote(table, row.id)) versions.set(row.id, row.version)
   }
 
-  noteWritten(table: string, ids: readonly number[]): void {
-    if (ids.length === 0) return
+  noteWritten(table: string, ids: Iterable<number>): void {
     const written = entryOf(this.#written, table, () => new Set<number>())
     const versions = this.#read.get(table)
     for (const id of ids) {
@@ -81,29 +82,28 @@ class Level {
     }
   }
 
-  /** The version that an earlier operation has read; undefined for a row that none has read, or that this one has written. */
+  /** The version that an earlier operation has read; undefined for a row that none has read, or that the transaction has written. */
   expected(table: string, id: number): number | undefined {
-    const version = this.#known.get(table)?.get(id)
-    return version === undefined || this.hasWritten(table, id) ? undefined : version
+    const version = this.#transaction.#read.get(table)?.get(id)
+    return version === undefined || this.wrote(table, id) ? undefined : version
   }
 
-  /** True if this operation has written the row. */
-  hasWritten(table: string, id: number): boolean {
-    return this.#written.get(table)?.has(id) === true || this.#parent?.hasWritten(table, id) === true
+  /** True if the row was written here, or by what is around it. */
+  wrote(table: string, id: number): boolean {
+    return this.#written.get(table)?.has(id) === true || this.#parent?.wrote(table, id) === true
   }
 
-  /** Passes on what an operation read and wrote, or a savepoint to what is around it. */
+  /** Called when an operation or a savepoint has succeeded: what is around it has read and written the same. */
   keep(): void {
-    const parent = this.#parent
-    for (const [table, rows] of this.#written) {
-      if (parent !== undefined) parent.noteWritten(table, [...rows])
-      else for (const id of rows) this.#known.get(table)?.delete(id)
-    }
-    const kept = parent === undefined ? this.#known : parent.#read
+    const parent = required(this.#parent, 'What is around an operation')
+    for (const [table, ids] of this.#written) parent.noteWritten(table, ids)
     for (const [table, versions] of this.#read) {
-      const earlier = entryOf(kept, table, () => versions)
-      if (earlier === versions) continue
-      for (const [id, version] of versions) if (parent !== undefined || !earlier.has(id)) earlier.set(id, version)
+      const kept = entryOf(parent.#read, table, () => new Map<number, number>())
+      const keepsFirst = parent === this.#transaction
+      // Operations side by side: another one can have written the row since this one has read it.
+      for (const [id, version] of versions) {
+        if (!parent.wrote(table, id) && !(keepsFirst && kept.has(id))) kept.set(id, version)
+      }
     }
   }
 }
@@ -154,11 +154,8 @@ function trackedStorage(storage: Storage, names: RecordTables, level: Level): St
     tryLock: (table, id) => storage.tryLock(table, id),
     lockRows: storage.lockRows?.bind(storage),
     async transaction(work, options) {
-      let child = level.nested()
-      const result = await storage.transaction((inner) => {
-        child = level.nested()
-        return work(trackedStorage(inner, names, child))
-      }, options)
+      const child = new Level(level)
+      const result = await storage.transaction((inner) => work(trackedStorage(inner, names, child)), options)
       child.keep()
       return result
     },

@@ -170,6 +170,20 @@ describe('on postgres, where others write meanwhile', () => {
     expect([again.outcome, await balanceOf(again.others, again.account.id)]).toEqual([undefined, 2])
   })
 
+  it('operations of one transaction side by side are no other writers', async () => {
+    const { outcome, others, account } = await beside(async (session, _, { id }) => {
+      for (let round = 1; round <= 8; round++) {
+        await Promise.all([
+          session.getOne('accounts', id),
+          session.update('accounts', id, { fields: { balance: round } }),
+          session.query('SELECT * FROM accounts'),
+        ])
+      }
+      await addOne(session, id)
+    })
+    expect([outcome, await balanceOf(others, account.id)]).toEqual([undefined, 9])
+  })
+
   it('a change that fails and is caught leaves what was read', async () => {
     const { outcome } = await beside(async (session, outside, account) => {
       await insertAccount(session, 'bo')
