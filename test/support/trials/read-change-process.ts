@@ -3,7 +3,7 @@ import { isVaultError } from '../../../src/index.ts'
 import { randomFor, type SeededRandom } from '../random/seeded-random.ts'
 import { openStorage, type StorageAddress } from '../storages/open-storage.ts'
 import { OWNER } from '../vaults/test-vault.ts'
-import { openTallies, type Tallies, type Tally } from './read-change-trial.ts'
+import { openTallies, type Tallies, type Tally } from './tallies.ts'
 
 /** What a process is started with, as JSON in its first argument. */
 export interface ReadChangeProcess {

@@ -2,35 +2,11 @@
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
-import type { StorageHandle } from '../../../src/core/ports/storage.ts'
-import { column, createVault, defineSchema, type Session, type Vault } from '../../../src/index.ts'
 import { openStorage, type StorageAddress } from '../storages/open-storage.ts'
-import { OWNER, TEST_SECRET } from '../vaults/test-vault.ts'
+import { OWNER } from '../vaults/test-vault.ts'
 import type { ReadChangeProcess, ReadChangeResult } from './read-change-process.ts'
 import { MAX_FAILURES, type TrialReport } from './report.ts'
-
-const schema = defineSchema({
-  tallies: {
-    count: column.integer({ redaction: 'PLAIN_TEXT' }),
-    entries: column.json({ redaction: 'PLAIN_TEXT' }),
-  },
-})
-type Tables = (typeof schema)['tables']
-
-/** A session of the vault of the trial. */
-export type Tallies = Session<Tables>
-
-/** A counter, and the set of those who raised it, edited as a whole. */
-export interface Tally {
-  readonly count?: unknown
-  readonly entries?: unknown
-}
-
-/** Opens the vault of the trial. */
-export function openTallies(storage: StorageHandle): Promise<Vault<Tables>> {
-  return createVault({ id: 'tallies', schema, storage, keys: localKeys({ key: TEST_SECRET }) })
-}
+import { openTallies } from './tallies.ts'
 
 /** Where the trial runs, and how long. */
 export interface ReadChangeTrial {
