@@ -9,7 +9,6 @@ import type { Operation } from '../execution/operation.ts'
 import { dividedRows } from '../execution/written-rows.ts'
 import type { UpdatedRecord, UpdateOptions } from '../records/change-store.ts'
 import { changeRecords, parseChanges, updatedRecords } from '../records/change-store.ts'
-import { parseIfVersion } from '../records/if-version.ts'
 import type { WritingContext } from '../records/writing-context.ts'
 import type { Table } from '../schema/layout.ts'
 import { at } from '../util/at.ts'
@@ -36,7 +35,7 @@ export interface UpdateRequest {
   readonly id: string
   readonly fields: unknown
   readonly tokens: unknown
-  readonly ifVersion: string | undefined
+  readonly ifVersion: unknown
   readonly tokenization: boolean
   readonly mode: ByotMode
 }
@@ -55,8 +54,8 @@ export const update: Operation<UpdateInput, UpdateRequest, UpdatedRecord> = {
     context.event.setTable(table)
     assertOptions<UpdateOneOptions>(options, ['tokenization', 'byot', 'ifVersion'])
     const tokenization = parseFlag(options.tokenization, 'tokenization')
-    const ifVersion = parseIfVersion(options.ifVersion)
-    return { table, id: at(toTexts([id]), 0), fields, tokens, ifVersion, tokenization, mode: parseByot(options.byot) }
+    const { ifVersion, byot } = options
+    return { table, id: at(toTexts([id]), 0), fields, tokens, ifVersion, tokenization, mode: parseByot(byot) }
   },
   execute: async (context, request) => at(await updateAll(context, [request]), 0),
   changedRows: async (context, requests) => namedRows(context, 'UPDATE', requests),

@@ -74,7 +74,7 @@ export function parseChanges(
     return {
       values,
       supplied: parseTokens(table, tokens, { mode, values, index }),
-      ifVersion: parseIfVersion(ifVersion),
+      ifVersion: ifVersion === undefined ? undefined : parseIfVersion(ifVersion),
       index,
     }
   })
@@ -109,7 +109,7 @@ interface Overwriting {
   readonly changes: readonly Change[]
   readonly rows: readonly (Row | undefined)[]
   /** The versions that rows must have. Default: none. */
-  readonly versions?: RequiredByRow
+  readonly versions?: RequiredByRow | undefined
 }
 
 /** The written rows, and the caller's access to each before. */
@@ -136,7 +136,7 @@ export async function overwrite(
   const reached = new Set(overwrites.flatMap((one) => (hidden.has(one) ? [] : [one.position])))
   const missing = [...changes.keys()].filter((position) => !reached.has(position))
   if (missing.length > 0) throw notFound(missing)
-  for (const { row } of overwrites) assertVersion(table, row, versions?.get(row.id))
+  if (versions !== undefined) for (const { row } of overwrites) assertVersion(table, row, versions.get(row.id))
   assertUnredacted(context.barrier, table, { existing, records: overwrites })
   const written = await storeChanges(unit, context, {
     table,
@@ -160,8 +160,8 @@ export function changeRecords(context: ChangingContext, { ids, changes, ...check
   const { unit } = context
   const rowIds = decodeRecordIds(context.barrier.ring, table, ids)
   assertDifferent(table, changes, rowIds)
-  const records = changes.map(({ ifVersion, index }, position) => ({ row: rowIds[position], ifVersion, index }))
-  const versions = requiredByRow(context.barrier.ring, table, records)
+  const isConditional = changes.some(({ ifVersion }) => ifVersion !== undefined)
+  const versions = isConditional ? requiredVersions(context, table, { changes, rowIds }) : undefined
   const policy = retryUpdate(table, context)
   const write = async (inner: UnitOfWork) => {
     const rows = await rowsOf(inner, table, rowIds)
@@ -172,6 +172,16 @@ export function changeRecords(context: ChangingContext, { ids, changes, ...check
   const [row] = rowIds
   if (row === undefined || rowIds.length > 1) return alone()
   return unit.changeInTurn(`${table.physical.name} ${row}`, { alone, shared: (shared) => retry(policy, () => write(shared)) })
+}
+
+/** Returns the versions that the rows of changes must have. */
+function requiredVersions(
+  { barrier }: Pick<ChangingContext, 'barrier'>,
+  table: Table,
+  { changes, rowIds }: { readonly changes: readonly Change[]; readonly rowIds: readonly (number | undefined)[] },
+): RequiredByRow {
+  const records = changes.map(({ ifVersion, index }, position) => ({ row: rowIds[position], ifVersion, index }))
+  return requiredByRow(barrier.ring, table, records)
 }
 
 /** Throws `invalid_request` if two changes name one record, because one of them would be lost. */
