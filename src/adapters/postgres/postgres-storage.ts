@@ -150,7 +150,8 @@ function createHandleState(
 
 function createStorage(state: HandleState, executor: Executor): Storage {
   const { context, builders, shapes, ids } = state
-  const transaction: Storage['transaction'] = (work) => executor.transaction((inner) => work(createStorage(state, inner)))
+  const transaction: Storage['transaction'] = (work, options) =>
+    executor.transaction((inner) => work(createStorage(state, inner)), options)
   return {
     async prepare(tables) {
       const { schema, dialect } = context

@@ -41,6 +41,10 @@ export interface BatchItem {
   readonly downloadURL?: boolean
   /** Return the metadata of files: GET. Default false. */
   readonly returnFileMetadata?: boolean
+  /** Return the version of the record: GET. Default false. */
+  readonly version?: boolean
+  /** The version of an earlier read: PUT and DELETE. The item is `aborted` if the record was written since. */
+  readonly ifVersion?: string
 }
 
 /** A member that belongs to some methods only. */
@@ -56,6 +60,8 @@ const METHOD_MEMBERS: readonly MethodMember[] = [
   'onConflict',
   'downloadURL',
   'returnFileMetadata',
+  'version',
+  'ifVersion',
 ]
 
 /** The members of an item, read once, and how the batch treats supplied tokens, if it says so. */
@@ -79,6 +85,8 @@ export const RECORDED_ITEM = {
   onConflict: ['ignore'],
   downloadURL: 'flag',
   returnFileMetadata: 'flag',
+  version: 'flag',
+  ifVersion: 'value',
 } as const satisfies Readonly<Record<keyof BatchItem, RecordedShape>>
 
 /** The names of all members. */
@@ -114,8 +122,8 @@ export function readMembers(item: unknown, position: number, { method, foreign, 
     if (!MEMBERS.has(name) && Object.hasOwn(given, name))
       throw fault('invalid_request')`Unknown member ${printableName(name)} of an item.`
   }
-  const { tableName, fields, tokens, ID, batchID, redaction, tokenization, upsert, onConflict, downloadURL, returnFileMetadata } =
-    given
+  const { tableName, fields, tokens, ID, batchID, redaction, tokenization, upsert, onConflict } = given
+  const { downloadURL, returnFileMetadata, version, ifVersion } = given
   if (typeof tableName !== 'string') throw fault('invalid_request')`tableName must be text.`
   const read: ItemMembers = {
     method,
@@ -129,6 +137,8 @@ export function readMembers(item: unknown, position: number, { method, foreign, 
     onConflict,
     downloadURL,
     returnFileMetadata,
+    version,
+    ifVersion,
     fields: copyColumns(fields),
     tokens: copyColumns(tokens),
   }

@@ -88,6 +88,7 @@ async function run<Given extends object, Request, Result>(
         throw unrecorded(error, running)
       }
     }
+    unit.keepReads?.()
     if (session.log !== undefined) for (const { error } of event.parts) if (error !== undefined) logFailure(error, running)
     return result
   } finally {

@@ -24,6 +24,8 @@ export interface RecordChange {
   readonly id: string
   readonly fields: unknown
   readonly tokens?: unknown
+  /** The version of an earlier read, as `update` takes it. */
+  readonly ifVersion?: string
 }
 
 /** Input of an update of many records. */
@@ -52,7 +54,7 @@ export const updateMany: Operation<UpdateManyInput, UpdateManyRequest, { records
   verb: 'Update',
   recorded: {
     table: 'name',
-    records: { id: 'value', fields: 'columns', tokens: 'columns' },
+    records: { id: 'value', fields: 'columns', tokens: 'columns', ifVersion: 'value' },
     tokenization: 'flag',
     byot: BYOT_MODES,
   },
@@ -70,7 +72,12 @@ export const updateMany: Operation<UpdateManyInput, UpdateManyRequest, { records
     const access = requireAccess(context, table, 'UPDATE')
     const changes = readInput(() => {
       const given = records.map((record, index) => {
-        return { fields: memberOf(record, 'fields'), tokens: memberOf(record, 'tokens'), index }
+        const [fields, tokens, ifVersion] = [
+          memberOf(record, 'fields'),
+          memberOf(record, 'tokens'),
+          memberOf(record, 'ifVersion'),
+        ]
+        return { fields, tokens, ifVersion, index }
       })
       const members = given.flatMap(({ fields, tokens }) => [fields, tokens])
       assertColumnsWritable(context, access, { members, action: 'UPDATE' })
