@@ -40,7 +40,13 @@ export interface SqliteOptions {
  * `unavailable` where it cannot be opened. Source: docs/storage-port.md.
  */
 export function sqliteStorage(options: SqliteOptions): StorageHandle & ClosedByUsing {
-  const { filename, synchronous = 'full', driver = 'better-sqlite3' } = readOptions('sqliteStorage', options)
+  const {
+    filename,
+    synchronous = 'full',
+    driver = 'better-sqlite3',
+  } = readOptions(options, ['filename', 'synchronous', 'driver'], {
+    of: 'sqliteStorage',
+  })
   const database = openDatabase({ filename, synchronous, driver })
   const shapes = createTableShapes()
   const longWrites = createLongWrites()

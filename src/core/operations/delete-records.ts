@@ -49,6 +49,7 @@ export const deleteRecords: Operation<DeleteInput, DeleteRequest, { ids: string[
   action: 'DELETE',
   resourceType: 'RECORD',
   verb: 'Delete',
+  members: ['table', 'ids'],
   recorded: { table: 'name', ids: 'value' },
   parse({ table: name, ids: given }, context) {
     const isWhole = Array.isArray(given) && given.length === 1 && given[0] === ALL
@@ -86,6 +87,7 @@ export const deleteOne: Operation<DeleteOneInput, DeleteOneRequest, { id: string
   action: 'DELETE',
   resourceType: 'RECORD',
   verb: 'Delete',
+  members: ['table', 'id'],
   recorded: { table: 'name', id: 'value' },
   parse({ table: name, id: given }, context) {
     const table = requireTable(context, name)

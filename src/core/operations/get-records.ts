@@ -1,7 +1,8 @@
 /** Get: records by their ids, by the value of a column, or page by page; as fields, or as tokens. */
+
 import { unknownColumn } from '../barrier/parse-record.ts'
 import { fault, words } from '../errors.ts'
-import { assertOptions, parseFlag, parseList, parseRedaction, requireTable, toTexts } from '../execution/check-input.ts'
+import { parseFlag, parseList, parseRedaction, requireTable, toTexts } from '../execution/check-input.ts'
 import type { OperationContext, ParsingContext } from '../execution/context.ts'
 import type { EventBuilder } from '../execution/event-builder.ts'
 import { allOf, findRecords, type ListedIds, type ListedPage, type Which } from '../execution/find-records.ts'
@@ -18,6 +19,7 @@ import { assertPlainText, ON_LOWERED, type OnLowered, parseOnLowered } from '../
 import type { Column, Table } from '../schema/layout.ts'
 import { at, required } from '../util/at.ts'
 import { readInput } from '../util/boundary.ts'
+import { assertOptions } from '../util/read-options.ts'
 import { assertNotAborted, parseSignal, type Signal } from '../util/signal.ts'
 
 /** How records are shown. Source: specification, "Records". */
@@ -112,6 +114,7 @@ export const get: Operation<GetInput, GetRequest, GetResult> = {
   action: 'GET',
   resourceType: 'RECORD',
   verb: 'Get',
+  members: ['table', 'options'],
   recorded: {
     ...RECORDED_SHOW,
     ids: 'value',
@@ -143,6 +146,7 @@ export const getOne: Operation<GetOneInput, GetRequest, UntypedRecord> = {
   action: 'GET',
   resourceType: 'RECORD',
   verb: 'Get',
+  members: ['table', 'id', 'options'],
   recorded: { ...RECORDED_SHOW, id: 'value' },
   parse({ table, id, options = {} }, context) {
     assertOptions<ReadOptions>(options, READ_OPTIONS)

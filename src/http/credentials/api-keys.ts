@@ -1,7 +1,7 @@
 /** API keys: made by an owner of the vault, shown once, and checked as credentials of requests. */
 import { randomBytes } from 'node:crypto'
+import { assertOptions, readOptions } from '../../core/util/read-options.ts'
 import type { CreateCredentialInput, SchemaDefinition, Session } from '../../index.ts'
-import { assertNoNulls } from '../null-options.ts'
 import { digestSecret, hasDigest, isLikeApiKey, parseApiKey, printApiKey, SECRET_BYTES } from './api-key-text.ts'
 import type { Authenticate } from './authenticate.ts'
 
@@ -22,15 +22,16 @@ export interface ApiKey {
 const DECOY = '0'.repeat(64)
 
 /** Makes an API key with a secret of 256 random bits. Throws what `session.createCredential` throws. */
-export async function createApiKey(session: CreatingSession, options: ApiKeyOptions): Promise<ApiKey> {
-  assertNoNulls(options)
+export async function createApiKey(session: CreatingSession, given: ApiKeyOptions): Promise<ApiKey> {
+  const options = readOptions(given, ['name', 'roles', 'context', 'expiresAt'], { of: 'createApiKey' })
   const secret = randomBytes(SECRET_BYTES).toString('base64url')
   const { keyID } = await session.createCredential({ ...options, kind: 'API_KEY', verifier: digestSecret(secret) })
   return { keyID, apiKey: printApiKey({ keyID, secret }) }
 }
 
 /** Returns the authenticator of API keys. Text that does not begin as one is of another kind. */
-export function apiKeys(): Authenticate {
+export function apiKeys(options: Readonly<Record<string, never>> = {}): Authenticate {
+  assertOptions(options, [], { of: 'apiKeys' })
   return async ({ credential, vault }) => {
     if (!isLikeApiKey(credential)) return undefined
     const parts = parseApiKey(credential)
