@@ -1,4 +1,4 @@
-/** An option that nobody reads, and one that is null, is refused by its name: by every exported function, method of a vault, and operation. */
+/** An option that no code reads, and one that is null, is refused by its name: by every exported function, method of a vault, and operation. */
 import { beforeAll, describe, expect, it } from 'vitest'
 import { ENTRY_POINTS } from '../scripts/entry-points.ts'
 import { folderBlobs, s3Blobs } from '../src/adapters/blobs/index.ts'
@@ -213,7 +213,7 @@ function functionsOf(owner: object): string[] {
 
 const ALL = [...Object.entries(FUNCTIONS), ...Object.entries(METHODS), ...Object.entries(SESSION)]
 
-describe('an option that nobody reads', () => {
+describe('an option that no code reads', () => {
   it.each(ALL)('%s refuses it by its name', async (_name, call) => {
     expect(await refusalOf(() => call({ notAnOption: 1 } as never))).toContain('"notAnOption"')
   })

@@ -13,7 +13,7 @@ export interface PostgresTls {
   readonly passphrase?: string
   /** The name that the certificate of the server must have. Default: the host of the address. */
   readonly servername?: string
-  /** False: the connection is encrypted, and the certificate is not checked, so anyone between can be the server. Default true. */
+  /** False: the connection is encrypted, and the certificate is not checked, so an attacker on the network can be the server. Default true. */
   readonly rejectUnauthorized?: boolean
 }
 

@@ -1,4 +1,4 @@
-/** The one check of the options of all functions. An option that nobody reads is usually misspelled. One that is null would be a second way to say absent. */
+/** The one check of the options of all functions. An option that no code reads is usually misspelled. One that is null would be a second way to say absent. */
 import { type Fault, fault, printableName, type Sentence, say, words } from '../errors.ts'
 import { readInput } from './boundary.ts'
 
