@@ -71,6 +71,7 @@ export type {
   ColumnCells,
   ColumnPage,
   DeleteTarget,
+  DisposableStorage,
   Filter,
   NewRow,
   Page,

@@ -35,7 +35,7 @@ export interface HandlerOptions extends AddressOptions {
   readonly tokenURI?: string | readonly string[]
   /** The names of record ids on the wire. */
   readonly names?: Partial<Names>
-  /** Tables that also have the legacy routes. Default: the seven of the specification. */
+  /** Tables that also have the legacy routes. Default: `LEGACY_TABLES`. */
   readonly legacyTables?: readonly string[]
   readonly limits?: Partial<HttpLimits>
   /** Receives failures that no vault records, in the shape of pino. Default: no log. */

@@ -1,7 +1,6 @@
 /** The PostgreSQL storage: a handle on one schema of one database, through a pool of its own or the caller's. */
 import { isVaultError, VaultError } from '../../core/errors.ts'
-import type { Storage, StorageHandle } from '../../core/ports/storage.ts'
-import type { ClosedByUsing } from '../../core/util/closed-by-using.ts'
+import type { DisposableStorage, Storage } from '../../core/ports/storage.ts'
 import { readOptions } from '../../core/util/read-options.ts'
 import { closedError } from '../errors/storage-errors.ts'
 import { isInsideTransaction } from '../sql/nested-transaction.ts'
@@ -52,7 +51,7 @@ export interface PostgresOptions {
  * `joinTransaction` takes a `pg` client on which BEGIN was run, or a Kysely transaction. The server confirms the client's
  * transaction on first use. A Kysely transaction must not be used after its end, which cannot be detected here.
  */
-export function postgresStorage(options: PostgresOptions): StorageHandle & ClosedByUsing {
+export function postgresStorage(options: PostgresOptions): DisposableStorage {
   const given = readOptions(options, POSTGRES_OPTIONS, { of: 'postgresStorage' })
   const { schema = 'strongroom' } = given
   if (typeof schema !== 'string' || !/^[a-z_][a-z0-9_]{0,62}$/.test(schema)) {

@@ -29,7 +29,7 @@ export interface DetokenizeOptions {
   readonly continueOnError?: boolean
   /** `throw`: throw `forbidden` rather than return a masked or redacted value, also with `continueOnError`. */
   readonly onLowered?: OnLowered
-  /** Accepted as the specification has it. It changes nothing: columns that hold files have no tokens. Default false. */
+  /** Accepted, and changes nothing: columns that hold files have no tokens. Default false. */
   readonly downloadURL?: boolean
 }
 

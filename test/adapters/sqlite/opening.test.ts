@@ -78,6 +78,15 @@ describe.each(DRIVERS)('with %s', (driver) => {
   })
 })
 
+it('an older Node is refused at import with a sentence, before a driver can end the process', async () => {
+  const older = "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '22.13.1' } })"
+  const text = `import(${JSON.stringify(SOURCE)}).then(() => console.log('loaded'), ({ code, message }) => console.log(code + ': ' + message))`
+  const { stdout } = await run(process.execPath, ['--no-warnings', '--import', `data:text/javascript,${older}`, '-e', text])
+  expect(stdout.trim()).toBe(
+    'failed_precondition: strongroom/sqlite needs Node 22.14 or newer, and this is Node 22.13.1. Update Node: on an older one the driver ends the process.',
+  )
+})
+
 const disk = mountSmallDisk(1)
 afterAll(() => disk?.unmount())
 
