@@ -73,6 +73,7 @@ export type {
   ColumnCells,
   ColumnPage,
   DeleteTarget,
+  DisposableStorage,
   Filter,
   NewRow,
   Page,

@@ -50,7 +50,7 @@ export interface EventQuery {
   readonly offset: number
 }
 
-/** The input of `listEvents`. Members are named as in the specification. Empty text and NONE mean that the member is not set. */
+/** The input of `listEvents`. Members are named as on the wire. Empty text and NONE mean that the member is not set. */
 export interface EventQueryInput {
   readonly filterOps: {
     readonly accountID: string

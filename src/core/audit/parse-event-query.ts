@@ -2,7 +2,7 @@
 import * as z from 'zod'
 import { type ErrorCode, type Fault, fault, words } from '../errors.ts'
 import { DEFAULT_PAGE_SIZE, MAX_CLIENT_TRACE_LENGTH } from '../limits.ts'
-import { assertNoNulls } from '../util/null-options.ts'
+import { assertOptions } from '../util/read-options.ts'
 import { toTimestamp } from '../util/timestamp.ts'
 import type { ActionType, ResourceType } from './event.ts'
 import type { ActionWord, AuditAfterOptions, EventFilter, EventQuery, ResourceFilter } from './event-query.ts'
@@ -43,7 +43,7 @@ const ACTION_WORDS: Readonly<Record<ActionWord, readonly ActionType[]>> = {
 const SORT_MEMBERS = ['', 'timestamp', 'changeID', 'requestID', 'actor', 'actionType', 'code'] as const
 const ORDERS = ['', 'NONE', 'ASCENDING', 'DESCENDING'] as const
 
-const contextShape = z.strictObject({
+const contextShape = z.object({
   changeID: text,
   requestID: text,
   sessionID: text,
@@ -58,24 +58,24 @@ const contextShape = z.strictObject({
   clientTraceID: z.string().max(MAX_CLIENT_TRACE_LENGTH).optional(),
 })
 
-const filterShape = z.strictObject({
+const filterShape = z.object({
   accountID: z.string().min(1).max(MAX_TEXT_LENGTH),
   parentAccountID: text,
   workspaceID: text,
   vaultID: text,
   resourceIDs: z.union([z.string().max(MAX_LIST_LENGTH), z.array(z.string().max(MAX_TEXT_LENGTH))]).optional(),
   context: contextShape.optional(),
-  request: z.strictObject({ clientInfo: z.strictObject({ userEmail: text }).optional() }).optional(),
+  request: z.object({ clientInfo: z.object({ userEmail: text }).optional() }).optional(),
   actionType: kind,
   resourceType: kind,
   startTime: text,
   endTime: text,
 })
 
-const queryShape = z.strictObject({
+const queryShape = z.object({
   filterOps: filterShape,
-  sortOps: z.strictObject({ sortBy: z.enum(SORT_MEMBERS).optional(), orderBy: z.enum(ORDERS).optional() }).optional(),
-  afterOps: z.strictObject({ timestamp: text, changeID: text }).optional(),
+  sortOps: z.object({ sortBy: z.enum(SORT_MEMBERS).optional(), orderBy: z.enum(ORDERS).optional() }).optional(),
+  afterOps: z.object({ timestamp: text, changeID: text }).optional(),
   limit: z.unknown().optional(),
   offset: z.unknown().optional(),
 })
@@ -117,7 +117,7 @@ const UNSET: Readonly<Record<string, readonly string[]>> = {
  * `out_of_range` for `limit` and `offset`, and `limit_exceeded` for too many resources. Errors name the member.
  */
 export function parseEventQuery(input: unknown): EventQuery {
-  assertNoNulls(input)
+  assertKnown(input, RECORDED_EVENT_QUERY)
   const parsed = queryShape.safeParse(input)
   if (!parsed.success) throw issueFault(parsed.error.issues[0])
   const { filterOps, limit, offset } = parsed.data
@@ -227,10 +227,19 @@ function integer(member: string, given: unknown, [min, max]: readonly [number, n
   throw invalid(member, `must be an integer from ${min} to ${max}`, 'out_of_range')
 }
 
-/** Returns the error of an invalid shape. The name of an unknown member comes from the caller and can be a value, so it is not repeated. */
+/** Throws `invalid_request` for the first member of any depth that is unknown or null. What is no object is refused by its shape. */
+function assertKnown(given: unknown, shape: Readonly<Record<string, unknown>>, member?: string): void {
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) return
+  assertOptions<Readonly<Record<string, unknown>>>(given, Object.keys(shape), member === undefined ? {} : { member })
+  for (const [name, inner] of Object.entries(shape)) {
+    const isObject = typeof inner === 'object' && inner !== null && !Array.isArray(inner)
+    if (isObject) assertKnown(given[name], { ...inner }, member === undefined ? name : `${member}.${name}`)
+  }
+}
+
+/** Returns the error of an invalid shape. */
 function issueFault(issue: z.core.$ZodIssue | undefined): Fault {
   const path = issue?.path.map(String).join('.') ?? ''
-  if (issue?.code === 'unrecognized_keys') return invalid(path === '' ? 'The query' : path, 'has an unknown member')
   return path === '' ? invalid('The query', 'must be an object') : invalid(path, 'is missing or invalid')
 }
 

@@ -49,7 +49,7 @@ const MAX_CONTEXT_LENGTH = 4096
 /** Maximum length of a public key as JSON, in UTF-16 units. */
 const MAX_PUBLIC_KEY_LENGTH = 8192
 
-const shape = z.strictObject({
+const shape = z.object({
   kind: z.enum(CREDENTIAL_KINDS),
   name: z.string().min(1).max(320),
   roles: z.array(z.string().min(1).max(128)).min(1).max(100),
@@ -74,6 +74,7 @@ export const createCredential: Operation<CreateCredentialInput, CreateCredential
   action: 'CREATE_CREDENTIAL',
   resourceType: 'CREDENTIAL',
   verb: 'Create credential',
+  members: ['kind', 'name', 'roles', 'context', 'expiresAt', 'verifier'],
   recorded: {
     kind: CREDENTIAL_KINDS,
     name: 'value',

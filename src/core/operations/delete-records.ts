@@ -62,6 +62,7 @@ export const deleteRecords: Operation<DeleteInput, DeleteRequest, { ids: string[
   action: 'DELETE',
   resourceType: 'RECORD',
   verb: 'Delete',
+  members: ['table', 'ids'],
   recorded: { table: 'name', ids: 'value' },
   parse({ table: name, ids: given }, context) {
     const isWhole = Array.isArray(given) && given.length === 1 && given[0] === ALL
@@ -117,6 +118,7 @@ export const deleteOne: Operation<DeleteOneInput, DeleteOneRequest, { id: string
   action: 'DELETE',
   resourceType: 'RECORD',
   verb: 'Delete',
+  members: ['table', 'id', 'options'],
   recorded: { table: 'name', id: 'value', ifVersion: 'value' },
   parse({ table: name, id: given, options = {} }, context) {
     const table = requireTable(context, name)

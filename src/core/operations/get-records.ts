@@ -1,7 +1,8 @@
 /** Get: records by their ids, by the value of a column, or page by page; as fields, or as tokens. */
+
 import { unknownColumn } from '../barrier/parse-record.ts'
 import { fault, words } from '../errors.ts'
-import { assertOptions, parseFlag, parseList, parseRedaction, requireTable, toTexts } from '../execution/check-input.ts'
+import { parseFlag, parseList, parseRedaction, requireTable, toTexts } from '../execution/check-input.ts'
 import type { OperationContext, ParsingContext } from '../execution/context.ts'
 import type { EventBuilder } from '../execution/event-builder.ts'
 import { allOf, findRecords, type ListedIds, type ListedPage, type Which } from '../execution/find-records.ts'
@@ -19,6 +20,7 @@ import type { Column, Table } from '../schema/layout.ts'
 import { append } from '../util/append.ts'
 import { at, required } from '../util/at.ts'
 import { readInput } from '../util/boundary.ts'
+import { assertOptions } from '../util/read-options.ts'
 import { assertNotAborted, parseSignal, type Signal } from '../util/signal.ts'
 
 /** How records are shown. Source: specification, "Records". */
@@ -117,6 +119,7 @@ export const get: Operation<GetInput, GetRequest, GetResult> = {
   action: 'GET',
   resourceType: 'RECORD',
   verb: 'Get',
+  members: ['table', 'options'],
   recorded: {
     ...RECORDED_SHOW,
     ids: 'value',
@@ -148,6 +151,7 @@ export const getOne: Operation<GetOneInput, GetRequest, UntypedRecord> = {
   action: 'GET',
   resourceType: 'RECORD',
   verb: 'Get',
+  members: ['table', 'id', 'options'],
   recorded: { ...RECORDED_SHOW, id: 'value' },
   parse({ table, id, options = {} }, context) {
     assertOptions<ReadOptions>(options, READ_OPTIONS)

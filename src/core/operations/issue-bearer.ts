@@ -44,6 +44,7 @@ export const issueBearer: Operation<IssueBearerInput, IssueBearerInput, IssuedBe
   action: 'ISSUE_BEARER',
   resourceType: 'CREDENTIAL',
   verb: 'Issue bearer',
+  members: ['keyID', 'assertion', 'roles', 'context'],
   recorded: { keyID: 'value', assertion: 'omitted', roles: 'value', context: 'value' },
   // The input is that of `vault.credentials`, which has checked its types.
   parse: (given) => given as IssueBearerInput,

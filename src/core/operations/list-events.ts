@@ -37,6 +37,7 @@ export const listEvents: Operation<ListEventsInput, EventQuery, EventList> = {
   action: 'LIST_EVENTS',
   resourceType: 'VAULT',
   verb: 'List events',
+  members: ['query'],
   recorded: { query: RECORDED_EVENT_QUERY },
   parse({ query: given }, { layout, event }) {
     const query = parseEventQuery(given)

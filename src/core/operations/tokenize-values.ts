@@ -1,4 +1,5 @@
 /** Tokenize: returns the deterministic tokens of values that a live record has. Stores nothing. */
+
 import { digestValues, isSameValue } from '../barrier/digest-values.ts'
 import { deriveTokens } from '../barrier/mint-tokens.ts'
 import { parseListedValue } from '../barrier/parse-record.ts'
@@ -15,6 +16,7 @@ import { valuesInSlices } from '../row-access/values-in-slices.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { at, required } from '../util/at.ts'
 import { cutList } from '../util/cut-list.ts'
+import { assertItems } from '../util/read-options.ts'
 import type { JsonBudget } from '../values/column-type.ts'
 import { createJsonBudget } from '../values/parse-json.ts'
 
@@ -51,8 +53,13 @@ export const tokenize: Operation<TokenizeInput, readonly TokenizeRequest[], { re
   action: 'TOKENIZE',
   resourceType: 'TOKEN',
   verb: 'Tokenize',
+  members: ['records'],
   recorded: { records: { value: 'value', table: 'name', column: 'name', columnGroup: 'name' } },
-  parse: ({ records }, context: ParsingContext) => parseList(context, records, 'values').map(parseParameter),
+  parse({ records }, context: ParsingContext) {
+    const list = parseList(context, records, 'values')
+    assertItems(list, ['value', 'table', 'column', 'columnGroup'], 'values')
+    return list.map(parseParameter)
+  },
   async execute(context, parameters) {
     const lookups = lookupsOf(context, parameters)
     const list = { count: lookups.length, bytesAt: (index: number) => at(parameters, index).text.length }

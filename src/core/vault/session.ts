@@ -1,4 +1,5 @@
 /** The session of one caller, typed by the schema: each method passes its input to one operation. */
+
 import type { EventQueryInput } from '../audit/event-query.ts'
 import type { ByotMode } from '../barrier/supplied-tokens.ts'
 import type { BatchItem } from '../batch/batch-item.ts'
@@ -47,6 +48,7 @@ import type {
   UpdateFields,
 } from '../schema/infer.ts'
 import type { SqlQuery } from '../sql/sql.ts'
+import { assertMembers } from '../util/read-options.ts'
 import type { Signal } from '../util/signal.ts'
 import { toQueryInput } from './query-input.ts'
 import { type RecordPage, readPages } from './read-pages.ts'
@@ -340,6 +342,7 @@ export function createSession<S extends SchemaDefinition>(context: SessionContex
         id,
         // Read inside the operation, so that a getter that throws there leaves an event.
         get fields() {
+          assertMembers(change, ['fields', 'tokens'])
           return change?.fields
         },
         get tokens() {

@@ -1,7 +1,7 @@
 /** API keys: made by an owner of the vault, shown once, and checked as credentials of requests. */
 import { randomBytes } from 'node:crypto'
+import { assertOptions, readOptions } from '../../core/util/read-options.ts'
 import { type CreateCredentialInput, type SchemaDefinition, type Session, VaultError } from '../../index.ts'
-import { assertNoNulls } from '../null-options.ts'
 import {
   digestSecret,
   hasDigest,
@@ -43,8 +43,8 @@ const DECOY = '0'.repeat(64)
 
 /** Makes an API key with a secret of 256 random bits, or 128 in the form of clients. Throws what `session.createCredential` throws. */
 export async function createApiKey(session: CreatingSession, options: ApiKeyOptions): Promise<ApiKey> {
-  assertNoNulls(options)
-  const { format, ...others }: ApiKeyOptions = Object(options)
+  const known = ['name', 'roles', 'context', 'expiresAt', 'format'] as const
+  const { format, ...others } = readOptions(options, known, { of: 'createApiKey' })
   if (format !== undefined) return createPrefixed(session, format, others)
   const secret = randomBytes(SECRET_BYTES).toString('base64url')
   const { keyID } = await session.createCredential({ ...others, kind: 'API_KEY', verifier: digestSecret(secret) })
@@ -64,7 +64,8 @@ async function createPrefixed(
 }
 
 /** Returns the authenticator of API keys. Text that does not begin as one is of another kind. */
-export function apiKeys(): Authenticate {
+export function apiKeys(options: Readonly<Record<string, never>> = {}): Authenticate {
+  assertOptions(options, [], { of: 'apiKeys' })
   return async ({ credential, vault }) => {
     if (!isLikeApiKey(credential)) return undefined
     const parts = parseApiKey(credential)

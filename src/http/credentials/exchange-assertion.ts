@@ -1,7 +1,7 @@
 /** Exchanges the assertion of a service account for a bearer: `POST /v1/auth/sa/oauth/token`. Source: RFC 7523. */
 import { createHash } from 'node:crypto'
+import { readOptions } from '../../core/util/read-options.ts'
 import { type Clock, isVaultError, type RequestContext, type Vault, VaultError } from '../../index.ts'
-import { assertNoNulls } from '../null-options.ts'
 import { type ClaimContext, readClaimContext } from './claim-context.ts'
 import { nowOf } from './now-of.ts'
 import { parseKeyID, type ServiceAccountKeyID } from './service-account-key-id.ts'
@@ -39,8 +39,8 @@ const MAX_LIFETIME_SECONDS = 60 * 60
  * Throws `invalid_request` for the body, `unauthenticated`, always the same, for the assertion, `forbidden` for a role that the service
  * account does not have, and what storage throws.
  */
-export async function exchangeAssertion(options: ExchangeOptions, body: unknown): Promise<TokenResponse> {
-  assertNoNulls(options)
+export async function exchangeAssertion(given: ExchangeOptions, body: unknown): Promise<TokenResponse> {
+  const options = readOptions(given, ['vaultOf', 'tokenURI', 'request', 'clock'], { of: 'exchangeAssertion' })
   const request = parseTokenRequest(body)
   const claimed = parseKeyID(unverifiedClaims(request.assertion)?.key)
   const vault = claimed === undefined ? undefined : await options.vaultOf(claimed.vaultID)

@@ -148,11 +148,16 @@ describe('parseEventQuery rejects', () => {
     ['undefined', undefined, 'The query must be an object.', 'invalid_request'],
     ['a query without an account', { filterOps: {} }, 'filterOps.accountID is missing or invalid.', 'invalid_request'],
     ['an empty account', { filterOps: { accountID: '' } }, 'filterOps.accountID', 'invalid_request'],
-    ['an unknown member', { filterOps, secret: 1 }, 'The query has an unknown member.', 'invalid_request'],
+    [
+      'an unknown member',
+      { filterOps, filter: 1 },
+      'Unknown option "filter". Did you mean "filterOps"? Supported: filterOps,',
+      'invalid_request',
+    ],
     [
       'an unknown member of the filter',
-      { filterOps: { ...filterOps, secret: 1 } },
-      'filterOps has an unknown member.',
+      { filterOps: { ...filterOps, acter: 1 } },
+      'Unknown option "acter" of filterOps. Supported: accountID,',
       'invalid_request',
     ],
     [
