@@ -68,7 +68,7 @@ export const updateMany: Operation<UpdateManyInput, UpdateManyRequest, { records
     const mode = parseByot(options.byot)
     assertNotEmpty(given, 'update')
     const records = parseList(context, given, 'records')
-    assertItems(records, ['id', 'fields', 'tokens'], 'records')
+    assertItems(records, ['id', 'fields', 'tokens', 'ifVersion'], 'records')
     return { table, records, ids: toTexts(records.map((record) => memberOf(record, 'id'))), tokenization, mode }
   },
   async execute(context, { table, ids, records, tokenization, mode }) {

@@ -53,9 +53,10 @@ export async function createApiKey(session: CreatingSession, options: ApiKeyOpti
 
 async function createPrefixed(
   session: CreatingSession,
-  { prefix }: ApiKeyFormat,
+  format: ApiKeyFormat,
   options: Omit<ApiKeyOptions, 'format'>,
 ): Promise<ApiKey> {
+  const { prefix } = readOptions(format, ['prefix'], { of: 'createApiKey', member: 'format' })
   if (!isPrefix(prefix)) throw new VaultError('invalid_request', 'Option "format.prefix" must be 1 to 32 letters from a to z.')
   const secret = randomBytes(SHORT_SECRET_BYTES).toString('hex')
   const verifier = digestSecret(secret)
