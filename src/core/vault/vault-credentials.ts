@@ -50,7 +50,7 @@ export interface VaultCredentials {
   spendOnce(text: string, expiresAt: number): Promise<boolean>
   /**
    * Exchanges the assertion of a service account, which the caller has verified, for a bearer of at most 60 minutes. It serves once. Records
-   * one event. Throws `unauthenticated`, `forbidden` for a role that the service account does not have, `limit_exceeded`.
+   * one event. Throws `unauthenticated`, `forbidden` for roles that are not those of the service account or leave out one with a DENY, `limit_exceeded`.
    */
   issueBearer(request: BearerRequest): Promise<IssuedBearer>
   /** Returns who a bearer is; undefined if it is not one of this vault, is expired or revoked, or its service account is. One read. */
