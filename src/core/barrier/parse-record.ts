@@ -55,12 +55,14 @@ interface ListedValue {
   readonly value: unknown
   readonly list: 'columnValues' | 'values'
   readonly index: number
+  /** True if the value is its text, as a wire has it: in process the text 1 is not the number 1. */
+  readonly isText: boolean
 }
 
-/** Returns a value of a column; a string is read as text. Throws `unprocessable` that names the position, table and column. */
-export function parseListedValue(table: Table, column: Column, { value, list, index }: ListedValue): unknown {
+/** Returns a value of a column. Throws `unprocessable` that names the position, table and column. */
+export function parseListedValue(table: Table, column: Column, { value, list, index, isText }: ListedValue): unknown {
   try {
-    return typeof value === 'string' ? column.type.fromText(value) : column.type.parse(value)
+    return isText && typeof value === 'string' ? column.type.fromText(value) : column.type.parse(value)
   } catch (error) {
     if (!(error instanceof ValueError)) throw error
     const path = say`${words(list)}[${index}]`

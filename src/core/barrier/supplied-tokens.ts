@@ -86,8 +86,8 @@ function parseToken(table: Table, column: Column, { token, values, index }: Supp
 /** True if the token shows the value: the two are written alike, or equal after the normalizers of the column. */
 function isSpelling(column: Column, token: string, value: unknown): boolean {
   if (column.type.isSpelledBy(value, token)) return true
-  const normal = normalize(column.normalize, token).normalize('NFC')
-  return normal !== '' && normal === comparedText(column, value)
+  const normal = normalize(column.normalize, token)
+  return normal !== undefined && normal !== '' && normal.normalize('NFC') === comparedText(column, value)
 }
 
 function assertNoneMissing(

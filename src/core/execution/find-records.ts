@@ -56,6 +56,8 @@ export interface ListedIds {
 export interface Lookup {
   readonly columnName: string
   readonly values: readonly unknown[]
+  /** True if each value is its text. */
+  readonly areTexts: boolean
 }
 
 /** Returns all records of these ids, in their order. */
@@ -195,7 +197,7 @@ interface WantedRows {
 const EVERY_ROW: WantedRows = { wanted: { needs: [], filter: { kind: 'all' } }, found: undefined }
 
 /** Returns the rows with one of the values in the column. */
-function rowsHolding(context: OperationContext, access: TableAccess, { columnName, values }: Lookup): WantedRows {
+function rowsHolding(context: OperationContext, access: TableAccess, { columnName, values, areTexts }: Lookup): WantedRows {
   const { barrier } = context
   const { table } = access
   const column = requireColumn(context, access, { name: columnName, action: 'SEARCH' })
@@ -207,7 +209,7 @@ function rowsHolding(context: OperationContext, access: TableAccess, { columnNam
     )`Column ${column.name} of table ${table.name} has no lookup index. Define it unique or searchable, or plain with index: true.`
   }
   const parsed = readInput(() =>
-    values.map((value, index) => parseListedValue(table, column, { value, list: 'columnValues', index })),
+    values.map((value, index) => parseListedValue(table, column, { value, list: 'columnValues', index, isText: areTexts })),
   )
   const cells = lookupCells(barrier.ring, column, parsed)
   const filter = { kind: 'in', column: column.lookup, values: cells } as const

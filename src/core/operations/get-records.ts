@@ -87,6 +87,8 @@ const RECORDED_SHOW = {
 export interface GetInput {
   readonly table: string
   readonly options?: GetOptions
+  /** Read each of `columnValues` as the text of a value of its column, as a wire has it. Default false: a value is itself. */
+  readonly areTexts?: boolean
 }
 
 /** Input of a read of one record. */
@@ -123,10 +125,11 @@ export const get: Operation<GetInput, GetRequest, GetResult> = {
     orderBy: ORDERS,
     resumable: 'flag',
     signal: 'omitted',
+    areTexts: 'omitted',
   },
-  parse({ table, options = {} }, context) {
+  parse({ table, options = {}, areTexts }, context) {
     assertOptions<GetOptions>(options, GET_OPTIONS)
-    return { ...parseShow(table, options, context), which: parseWhich(options, context) }
+    return { ...parseShow(table, options, context), which: parseWhich(options, context, parseFlag(areTexts, 'areTexts')) }
   },
   execute: (context, request) => readRecords(context, request),
   joined: {
@@ -227,7 +230,7 @@ function parseShow(name: unknown, options: ReadOptions, context: ParsingContext)
   return { table, redaction, asTokens, refusesLowered, files, fields }
 }
 
-function parseWhich(options: GetOptions, context: ParsingContext): Which {
+function parseWhich(options: GetOptions, context: ParsingContext, areTexts: boolean): Which {
   if (options.ids !== undefined) {
     assertNoLookup(options)
     assertNoCursor(options)
@@ -243,7 +246,7 @@ function parseWhich(options: GetOptions, context: ParsingContext): Which {
   if (!isGiven(columnName) && !hasItems(columnValues)) return listed
   if (!isGiven(columnName) || columnValues === undefined)
     throw fault('invalid_request')`columnName and columnValues must be given together.`
-  return { ...listed, lookup: { columnName, values: parseList(context, columnValues, 'columnValues') } }
+  return { ...listed, lookup: { columnName, values: parseList(context, columnValues, 'columnValues'), areTexts } }
 }
 
 /** Returns a page without a look-up. */

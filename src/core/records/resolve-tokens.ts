@@ -1,5 +1,5 @@
 /** Resolves tokens to values: finds candidates by pointer, derivation and stored token, and verifies each on the opened cell. */
-import { digestValues, isSameValue } from '../barrier/digest-values.ts'
+import { comparedText, digestValues, isSameValue } from '../barrier/digest-values.ts'
 import { type Fault, fault, VaultError } from '../errors.ts'
 import type { Row, StorageReads } from '../ports/storage.ts'
 import { findByDigest } from '../row-access/find-by-digest.ts'
@@ -231,7 +231,9 @@ function recoverDigests({ barrier }: ReadingContext, column: Column, texts: read
 
 function valueOfText(column: Column, text: string): unknown {
   try {
-    return column.type.fromText(text)
+    const value = column.type.fromText(text)
+    // Tokens are derived from normal forms: no value has a token that another text is recovered from.
+    return column.normalize.length === 0 || comparedText(column, value) === text ? value : undefined
   } catch (error) {
     if (error instanceof ValueError) return undefined
     throw error

@@ -123,6 +123,13 @@ export type GroupName<S extends SchemaDefinition> = {
 }[TableName<S>] &
   string
 
+/** A value of the columns of a group. */
+export type GroupValue<S extends SchemaDefinition, G extends string> = {
+  [T in TableName<S>]: {
+    [K in ColumnName<S[T]>]: S[T][K] extends { readonly columnGroup: G } ? InputValue<S[T][K]> : never
+  }[ColumnName<S[T]>]
+}[TableName<S>]
+
 /** Unique columns, which an upsert can use as its key. */
 export type UniqueColumn<T extends TableDefinition> =
   string extends ColumnName<T>

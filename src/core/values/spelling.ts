@@ -1,9 +1,19 @@
 /** Other ways to write a value: a supplied token that is one of them would show the value. */
-import { normalize } from './normalizers.ts'
 
 /** Returns the text without what only notation adds: case, the Unicode form (also of compatibility characters), and white space at the ends. */
 export function foldText(text: string): string {
-  return normalize(['lowercase'], text.normalize('NFKC')).normalize('NFKC').trim()
+  return lowerCodePoints(text.normalize('NFKC')).normalize('NFKC').trim()
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: The first ASCII characters are control characters.
+const ASCII = /^[\x00-\x7f]*$/
+
+/** Returns the text with each code point in lower case. */
+export function lowerCodePoints(text: string): string {
+  if (ASCII.test(text)) return text.toLowerCase()
+  let lowered = ''
+  for (const point of text) lowered += point.toLowerCase()
+  return lowered
 }
 
 /** A decimal number as people write it, after signs of groups were removed. */

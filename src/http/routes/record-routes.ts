@@ -88,7 +88,8 @@ function getRoute({ names, limits }: RouterOptions, { group, path, table }: Reco
       const lookup = isBlank ? {} : { columnName, columnValues }
       // Source: specification, "Per-table legacy routes": offset and limit do not apply to the token view.
       const page = table !== undefined && shown.tokenization === true && ids !== undefined ? {} : { offset, limit }
-      return { table: table ?? params.objectName ?? '', options: present({ ids, orderBy, ...shown, ...lookup, ...page }) }
+      const options = present({ ids, orderBy, ...shown, ...lookup, ...page })
+      return { table: table ?? params.objectName ?? '', options, areTexts: true }
     },
     write: ({ records }, { call }) => ({ records: records.map((record) => toWireRecord(record, call)) }),
   })
