@@ -105,8 +105,10 @@ function compareWithText(
   { constant, text }: { readonly constant: ConstantOperand; readonly text: string },
 ): Condition {
   const type = typeOf(cell.ref)
+  // An id has one spelling, and can be asked for in capitals. By other operators it is text.
+  const isId = cell.ref.column === undefined && operator === '='
   try {
-    return comparison(cell, operator, { value: readText(type, text), type })
+    return comparison(cell, operator, { value: readText(type, isId ? text.toLowerCase() : text), type })
   } catch (error) {
     if (!(error instanceof ValueError)) throw error
     return mismatch(

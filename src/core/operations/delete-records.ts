@@ -3,7 +3,7 @@ import { assertVersions } from '../barrier/assert-versions.ts'
 import { decodeRecordIds } from '../barrier/record-ids.ts'
 import { fault } from '../errors.ts'
 import { namedRows } from '../execution/changed-rows.ts'
-import { parseList, recordsNotFound, requireTable, toTexts } from '../execution/check-input.ts'
+import { parseList, recordsNotFound, requireTable, toIds } from '../execution/check-input.ts'
 import type { OperationContext } from '../execution/context.ts'
 import { requireAccess } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
@@ -56,7 +56,7 @@ export const deleteRecords: Operation<DeleteInput, DeleteRequest, { ids: string[
     const table = requireTable(context, name)
     context.event.setTable(table)
     if (isWhole) return { table, ids: ALL }
-    const ids = toTexts(parseList(context, given, 'ids'))
+    const ids = toIds(parseList(context, given, 'ids'))
     if (ids.includes(ALL))
       throw fault('invalid_request')`"*" is not a record id. To delete all records, pass ["*"] without other ids.`
     return { table, ids }
@@ -91,7 +91,7 @@ export const deleteOne: Operation<DeleteOneInput, DeleteOneRequest, { id: string
     const table = requireTable(context, name)
     context.event.setTable(table)
     if (given === ALL) throw fault('invalid_request')`"*" is not the id of one record.`
-    return { table, id: at(toTexts([given]), 0) }
+    return { table, id: at(toIds([given]), 0) }
   },
   async execute(context, { table, id }) {
     await deleteByIds(context, { table, ids: [id] })

@@ -1,7 +1,7 @@
 /** Get: records by their ids, by the value of a column, or page by page; as fields, or as tokens. */
 import { unknownColumn } from '../barrier/parse-record.ts'
 import { fault, words } from '../errors.ts'
-import { assertOptions, parseFlag, parseList, parseRedaction, requireTable, toTexts } from '../execution/check-input.ts'
+import { assertOptions, parseFlag, parseList, parseRedaction, requireTable, toIds } from '../execution/check-input.ts'
 import type { OperationContext, ParsingContext } from '../execution/context.ts'
 import type { EventBuilder } from '../execution/event-builder.ts'
 import { allOf, findRecords, type ListedIds, type ListedPage, type Which } from '../execution/find-records.ts'
@@ -149,7 +149,7 @@ export const getOne: Operation<GetOneInput, GetRequest, UntypedRecord> = {
   recorded: { ...RECORDED_SHOW, id: 'value' },
   parse({ table, id, options = {} }, context) {
     assertOptions<ReadOptions>(options, READ_OPTIONS)
-    return { ...parseShow(table, options, context), which: allOf(toTexts([id])) }
+    return { ...parseShow(table, options, context), which: allOf(toIds([id])) }
   },
   execute: async (context, request) => required((await readRecords(context, request)).records[0], 'A record that was read'),
   together: {
@@ -236,7 +236,7 @@ function parseWhich(options: GetOptions, context: ParsingContext, areTexts: bool
     assertNoCursor(options)
     assertNotAborted(parseSignal(options.signal))
     const { orderBy, limit } = options
-    const ids = toTexts(parseList(context, options.ids, 'ids'))
+    const ids = toIds(parseList(context, options.ids, 'ids'))
     const page = parsePage(context, options)
     const order = orderBy === undefined || orderBy === 'NONE' ? undefined : page.order
     return { ids, order, offset: page.offset, limit: limit === undefined ? undefined : page.limit }

@@ -9,7 +9,7 @@ import {
   parseList,
   paths,
   requireTable,
-  toTexts,
+  toIds,
 } from '../execution/check-input.ts'
 import { assertColumnsWritable, checkOverwrites, requireAccess } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
@@ -64,7 +64,7 @@ export const updateMany: Operation<UpdateManyInput, UpdateManyRequest, { records
     const mode = parseByot(options.byot)
     assertNotEmpty(given, 'update')
     const records = parseList(context, given, 'records')
-    return { table, records, ids: toTexts(records.map((record) => memberOf(record, 'id'))), tokenization, mode }
+    return { table, records, ids: toIds(records.map((record) => memberOf(record, 'id'))), tokenization, mode }
   },
   async execute(context, { table, ids, records, tokenization, mode }) {
     const access = requireAccess(context, table, 'UPDATE')

@@ -2,7 +2,7 @@
 import type { ByotMode } from '../barrier/supplied-tokens.ts'
 import { BYOT_MODES } from '../barrier/supplied-tokens.ts'
 import { namedRows } from '../execution/changed-rows.ts'
-import { assertOptions, parseByot, parseFlag, recordsNotFound, requireTable, toTexts } from '../execution/check-input.ts'
+import { assertOptions, parseByot, parseFlag, recordsNotFound, requireTable, toIds } from '../execution/check-input.ts'
 import type { OperationContext } from '../execution/context.ts'
 import { assertColumnsWritable, checkOverwrites, requireAccess } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
@@ -44,7 +44,7 @@ export const update: Operation<UpdateInput, UpdateRequest, UpdatedRecord> = {
     context.event.setTable(table)
     assertOptions<UpdateOptions>(options, ['tokenization', 'byot'])
     const tokenization = parseFlag(options.tokenization, 'tokenization')
-    return { table, id: at(toTexts([id]), 0), fields, tokens, tokenization, mode: parseByot(options.byot) }
+    return { table, id: at(toIds([id]), 0), fields, tokens, tokenization, mode: parseByot(options.byot) }
   },
   execute: async (context, request) => at(await updateAll(context, [request]), 0),
   changedRows: async (context, requests) => namedRows(context, 'UPDATE', requests),
