@@ -70,8 +70,8 @@ export function hasKey({ normalize: names }: Column, value: unknown): boolean {
 }
 
 /**
- * Returns the normal form of a text; without one the text itself. It finds nothing then: each normal form is its own normal form, so such a
- * text is none.
+ * Returns the normal form of a text; without one the text itself. It finds nothing then: each normal form is its own normal form, so a text
+ * without one differs from all of them.
  */
 function keyText(column: Column, text: string): string {
   return normalize(column.normalize, text) ?? text

@@ -232,7 +232,7 @@ function recoverDigests({ barrier }: ReadingContext, column: Column, texts: read
 function valueOfText(column: Column, text: string): unknown {
   try {
     const value = column.type.fromText(text)
-    // Tokens are derived from normal forms: no value has a token that another text is recovered from.
+    // Tokens are derived from normal forms. A token of another text was never given out.
     return column.normalize.length === 0 || comparedText(column, value) === text ? value : undefined
   } catch (error) {
     if (error instanceof ValueError) return undefined

@@ -1,7 +1,7 @@
 /** Normalizers: they make texts that mean the same equal, for uniqueness and lookup, and never texts that mean different things. */
 import { splitEmail } from '../util/email-address.ts'
 import { foldDomain } from './fold-domain.ts'
-import { lowerCodePoints } from './spelling.ts'
+import { lowerCodePoints, withAsciiDigits } from './spelling.ts'
 
 /** Names of normalizers, as a column lists them. */
 export type Normalizer = 'trim' | 'lowercase' | 'digits' | 'phone' | 'email'
@@ -39,24 +39,6 @@ export function normalize(names: readonly Normalizer[], text: string): string | 
     normal = next
   }
   return normal
-}
-
-// biome-ignore lint/suspicious/noControlCharactersInRegex: The first ASCII characters are control characters.
-const ASCII = /^[\x00-\x7f]*$/
-
-const DIGIT = /^\p{Nd}$/u
-
-/** Returns the text in NFKC, with the decimal digits of every script as 0 to 9. */
-function withAsciiDigits(text: string): string {
-  return ASCII.test(text) ? text : text.normalize('NFKC').replaceAll(/\p{Nd}/gu, asciiDigit)
-}
-
-/** The digits of a script are ten code points in a row, and rows that touch begin with a zero each. */
-function asciiDigit(digit: string): string {
-  const point = digit.codePointAt(0) ?? 0 // A match has a code point.
-  let zero = point
-  while (DIGIT.test(String.fromCodePoint(zero - 1))) zero--
-  return String((point - zero) % 10)
 }
 
 /** What is written between the digits of a telephone number, and invisible signs that are copied with it. */
