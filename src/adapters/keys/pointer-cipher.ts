@@ -196,13 +196,13 @@ function readTexts(memory: Buffer, count: number, { texts, from }: Place): void 
   for (let item = 0; item < count; item++) texts[from + item] = all.substring(item * TEXT_LENGTH, (item + 1) * TEXT_LENGTH)
 }
 
-/** Writes 36 bytes for each text, in lower case: a UUID can be written in either. A text with a character of more than one byte is replaced: cutting that to a byte could make a digit. */
+/** Writes 36 bytes for each text. A text with a character of more than one byte is replaced: cutting that to a byte could make a digit. */
 function writeTexts(memory: Buffer, texts: readonly string[]): void {
   const length = texts.length * TEXT_LENGTH
   const sized = texts.every(hasLength) ? texts : texts.map((text) => (hasLength(text) ? text : NOT_A_UUID))
   const all = sized.join('')
-  const narrow = NOT_LATIN1.test(all) ? sized.map((text) => (NOT_LATIN1.test(text) ? NOT_A_UUID : text)).join('') : all
-  memory.write(narrow.toLowerCase(), REGION.input, length, 'latin1')
+  if (!NOT_LATIN1.test(all)) memory.write(all, REGION.input, length, 'latin1')
+  else memory.write(sized.map((text) => (NOT_LATIN1.test(text) ? NOT_A_UUID : text)).join(''), REGION.input, length, 'latin1')
 }
 
 function hasLength(text: string): boolean {

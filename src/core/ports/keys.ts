@@ -22,7 +22,7 @@ export interface Opened {
 export interface DecryptedPointers {
   /** POINTER_WORDS words for each text, in order; zeros for a text that is not well-formed. */
   readonly words: Uint32Array
-  /** One byte for each text, in order: 1 if it is a version 4 UUID, in either case, else 0. */
+  /** One byte for each text, in order: 1 if it is a version 4 UUID, else 0. */
   readonly wellFormed: Uint8Array
 }
 
