@@ -3,7 +3,7 @@ import { assertVersions } from '../barrier/assert-versions.ts'
 import { decodeRecordIds } from '../barrier/record-ids.ts'
 import { fault } from '../errors.ts'
 import { namedRows } from '../execution/changed-rows.ts'
-import { parseList, recordsNotFound, requireTable, toTexts } from '../execution/check-input.ts'
+import { parseList, recordsNotFound, requireTable, toIds } from '../execution/check-input.ts'
 import type { OperationContext } from '../execution/context.ts'
 import { requireAccess } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
@@ -91,7 +91,7 @@ function parseNamed(items: readonly unknown[]): Named {
     assertOptions<VersionedId>(item, ['id', 'ifVersion'])
     return item
   })
-  return { ids: toTexts(members.map(({ id }) => id)), ifVersions: members.map(({ ifVersion }) => parseIfVersion(ifVersion)) }
+  return { ids: toIds(members.map(({ id }) => id)), ifVersions: members.map(({ ifVersion }) => parseIfVersion(ifVersion)) }
 }
 
 /** Options of the deletion of one record. */
@@ -126,7 +126,7 @@ export const deleteOne: Operation<DeleteOneInput, DeleteOneRequest, { id: string
     context.event.setTable(table)
     assertOptions<DeleteOneOptions>(options, ['ifVersion'])
     if (given === ALL) throw fault('invalid_request')`"*" is not the id of one record.`
-    return { table, id: at(toTexts([given]), 0), ifVersion: parseIfVersion(options.ifVersion) }
+    return { table, id: at(toIds([given]), 0), ifVersion: parseIfVersion(options.ifVersion) }
   },
   async execute(context, { table, id, ifVersion }) {
     await deleteByIds(context, { table, ids: [id], ifVersions: [ifVersion] })

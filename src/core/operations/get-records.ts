@@ -2,7 +2,7 @@
 
 import { unknownColumn } from '../barrier/parse-record.ts'
 import { fault, words } from '../errors.ts'
-import { parseFlag, parseList, parseRedaction, requireTable, toTexts } from '../execution/check-input.ts'
+import { parseFlag, parseList, parseRedaction, requireTable, toIds } from '../execution/check-input.ts'
 import type { OperationContext, ParsingContext } from '../execution/context.ts'
 import type { EventBuilder } from '../execution/event-builder.ts'
 import { allOf, findRecords, type ListedIds, type ListedPage, type Which } from '../execution/find-records.ts'
@@ -93,6 +93,8 @@ const RECORDED_SHOW = {
 export interface GetInput {
   readonly table: string
   readonly options?: GetOptions
+  /** Read each of `columnValues` as the text of a value of its column, as a wire has it. Default false: a value is itself. */
+  readonly areTexts?: boolean
 }
 
 /** Input of a read of one record. */
@@ -119,7 +121,7 @@ export const get: Operation<GetInput, GetRequest, GetResult> = {
   action: 'GET',
   resourceType: 'RECORD',
   verb: 'Get',
-  members: ['table', 'options'],
+  members: ['table', 'options', 'areTexts'],
   recorded: {
     ...RECORDED_SHOW,
     ids: 'value',
@@ -131,10 +133,11 @@ export const get: Operation<GetInput, GetRequest, GetResult> = {
     orderBy: ORDERS,
     resumable: 'flag',
     signal: 'omitted',
+    areTexts: 'omitted',
   },
-  parse({ table, options = {} }, context) {
+  parse({ table, options = {}, areTexts }, context) {
     assertOptions<GetOptions>(options, GET_OPTIONS)
-    return { ...parseShow(table, options, context), which: parseWhich(options, context) }
+    return { ...parseShow(table, options, context), which: parseWhich(options, context, parseFlag(areTexts, 'areTexts')) }
   },
   execute: (context, request) => readRecords(context, request),
   joined: {
@@ -155,7 +158,7 @@ export const getOne: Operation<GetOneInput, GetRequest, UntypedRecord> = {
   recorded: { ...RECORDED_SHOW, id: 'value' },
   parse({ table, id, options = {} }, context) {
     assertOptions<ReadOptions>(options, READ_OPTIONS)
-    return { ...parseShow(table, options, context), which: allOf(toTexts([id])) }
+    return { ...parseShow(table, options, context), which: allOf(toIds([id])) }
   },
   execute: async (context, request) => required((await readRecords(context, request)).records[0], 'A record that was read'),
   together: {
@@ -245,13 +248,13 @@ function parseShow(name: unknown, options: ReadOptions, context: ParsingContext)
   return { table, redaction, asTokens, refusesLowered, files, hasVersion: parseFlag(options.version, 'version'), fields }
 }
 
-function parseWhich(options: GetOptions, context: ParsingContext): Which {
+function parseWhich(options: GetOptions, context: ParsingContext, areTexts: boolean): Which {
   if (options.ids !== undefined) {
     assertNoLookup(options)
     assertNoCursor(options)
     assertNotAborted(parseSignal(options.signal))
     const { orderBy, limit } = options
-    const ids = toTexts(parseList(context, options.ids, 'ids'))
+    const ids = toIds(parseList(context, options.ids, 'ids'))
     const page = parsePage(context, options)
     const order = orderBy === undefined || orderBy === 'NONE' ? undefined : page.order
     return { ids, order, offset: page.offset, limit: limit === undefined ? undefined : page.limit }
@@ -261,7 +264,7 @@ function parseWhich(options: GetOptions, context: ParsingContext): Which {
   if (!isGiven(columnName) && !hasItems(columnValues)) return listed
   if (!isGiven(columnName) || columnValues === undefined)
     throw fault('invalid_request')`columnName and columnValues must be given together.`
-  return { ...listed, lookup: { columnName, values: parseList(context, columnValues, 'columnValues') } }
+  return { ...listed, lookup: { columnName, values: parseList(context, columnValues, 'columnValues'), areTexts } }
 }
 
 /** Returns a page without a look-up. */

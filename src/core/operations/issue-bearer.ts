@@ -74,10 +74,12 @@ function requireServiceAccount(context: OperationContext, credential: StoredCred
 }
 
 function issue(context: OperationContext, credential: StoredCredential, request: IssueBearerInput): IssuedBearer {
-  const { barrier, audit } = context
+  const { access, barrier, audit } = context
   const { roles = credential.roles, context: attributes } = request
   if (!roles.every((role) => credential.roles.includes(role)))
     throw fault('forbidden')`The scope names a role that the service account does not have.`
+  if (!access.denyingRoles.every((role) => roles.includes(role)))
+    throw fault('forbidden')`The scope leaves out a role with a DENY. Name every role of the service account that has one.`
   const iat = Math.floor(nowMs(context) / 1000)
   const exp = Math.min(iat + LIFETIME_SECONDS, Math.floor((credential.expiresAt ?? Number.POSITIVE_INFINITY) / 1000))
   const { vaultID } = audit

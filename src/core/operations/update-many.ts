@@ -9,7 +9,7 @@ import {
   parseList,
   paths,
   requireTable,
-  toTexts,
+  toIds,
 } from '../execution/check-input.ts'
 import { assertColumnsWritable, checkOverwrites, requireAccess } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
@@ -69,7 +69,7 @@ export const updateMany: Operation<UpdateManyInput, UpdateManyRequest, { records
     assertNotEmpty(given, 'update')
     const records = parseList(context, given, 'records')
     assertItems(records, ['id', 'fields', 'tokens', 'ifVersion'], 'records')
-    return { table, records, ids: toTexts(records.map((record) => memberOf(record, 'id'))), tokenization, mode }
+    return { table, records, ids: toIds(records.map((record) => memberOf(record, 'id'))), tokenization, mode }
   },
   async execute(context, { table, ids, records, tokenization, mode }) {
     const access = requireAccess(context, table, 'UPDATE')

@@ -3,7 +3,7 @@
 import type { ByotMode } from '../barrier/supplied-tokens.ts'
 import { BYOT_MODES } from '../barrier/supplied-tokens.ts'
 import { namedRows } from '../execution/changed-rows.ts'
-import { parseByot, parseFlag, recordsNotFound, requireTable, toTexts } from '../execution/check-input.ts'
+import { parseByot, parseFlag, recordsNotFound, requireTable, toIds } from '../execution/check-input.ts'
 import type { OperationContext } from '../execution/context.ts'
 import { assertColumnsWritable, checkOverwrites, requireAccess } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
@@ -58,7 +58,7 @@ export const update: Operation<UpdateInput, UpdateRequest, UpdatedRecord> = {
     assertOptions<UpdateOneOptions>(options, ['tokenization', 'byot', 'ifVersion'])
     const tokenization = parseFlag(options.tokenization, 'tokenization')
     const { ifVersion, byot } = options
-    return { table, id: at(toTexts([id]), 0), fields, tokens, ifVersion, tokenization, mode: parseByot(byot) }
+    return { table, id: at(toIds([id]), 0), fields, tokens, ifVersion, tokenization, mode: parseByot(byot) }
   },
   execute: async (context, request) => at(await updateAll(context, [request]), 0),
   changedRows: async (context, requests) => namedRows(context, 'UPDATE', requests),

@@ -37,6 +37,7 @@ import type {
   DeterministicColumn,
   FileColumn,
   GroupName,
+  GroupValue,
   InputValue,
   InsertFields,
   LookupColumn,
@@ -91,10 +92,15 @@ export type SessionWhere<T extends TableDefinition> =
 
 /** A value to tokenize: in a column with deterministic tokens, or in a column group. */
 export type TokenizeValue<S extends SchemaDefinition> =
-  | {
-      [T in TableName<S>]: { readonly value: string; readonly table: T; readonly column: DeterministicColumn<S[T]> }
-    }[TableName<S>]
-  | { readonly value: string; readonly columnGroup: GroupName<S> }
+  string extends TableName<S>
+    ? TokenizeParameter
+    :
+        | {
+            [T in TableName<S>]: {
+              [C in DeterministicColumn<S[T]>]: { readonly value: InputValue<S[T][C]>; readonly table: T; readonly column: C }
+            }[DeterministicColumn<S[T]>]
+          }[TableName<S>]
+        | { [G in GroupName<S>]: { readonly value: GroupValue<S, G>; readonly columnGroup: G } }[GroupName<S>]
 
 /** A token without a record, and the error of it. */
 export interface FailedToken {

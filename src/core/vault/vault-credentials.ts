@@ -50,8 +50,8 @@ export interface VaultCredentials {
   /** Returns true the first time that any process passes this text, and false from then on, until it expires, in milliseconds since 1970. */
   spendOnce(text: string, expiresAt: number): Promise<boolean>
   /**
-   * Exchanges the assertion of a service account, which the caller has verified, for a bearer of at most 60 minutes. With
-   * `assertion` it serves once. Records one event. Throws `unauthenticated`, `forbidden` for a role that the service account does not have,
+   * Exchanges the assertion of a service account, which the caller has verified, for a bearer of at most 60 minutes. With `assertion` it serves once.
+   * Records one event. Throws `unauthenticated`, `forbidden` for roles that are not those of the service account or leave out one with a DENY,
    * `limit_exceeded`.
    */
   issueBearer(request: BearerRequest): Promise<IssuedBearer>

@@ -128,7 +128,8 @@ function getRoute({ names, limits }: RouterOptions, { group, path, table }: Reco
       const lookup = isBlank ? {} : { columnName, columnValues }
       const isTokenView = table !== undefined && shown.tokenization === true
       const page = isTokenView && ids === undefined ? { limit: limits.maxPageSize } : { offset, limit }
-      return { table: table ?? params.objectName ?? '', options: present({ ids, after, orderBy, ...shown, ...lookup, ...page }) }
+      const options = present({ ids, after, orderBy, ...shown, ...lookup, ...page })
+      return { table: table ?? params.objectName ?? '', options, areTexts: true }
     },
     write: ({ records, next }, { call }) => ({
       records: records.map((record) => toWireRecord(record, call)),

@@ -29,7 +29,9 @@ const POLICY = {
   masked: ['ALLOW ALL ON * WITH REDACTION = MASKED'],
   partly: ['ALLOW ALL ON * WITH REDACTION = PLAIN_TEXT', 'DENY READ ON clients.salary'],
   one: ['ALLOW ALL ON clients.* WITH REDACTION = PLAIN_TEXT'],
+  named: ['ALLOW ALL ON clients.*, orders.* WITH REDACTION = PLAIN_TEXT', 'ALLOW AUDIT ON *'],
   custom: ['ALLOW ALL ON * WITH REDACTION = PLAIN_TEXT'],
+  limited: ['DENY READ ON clients.salary'],
 } as const
 
 function clockAt(ms = START_MS) {
@@ -79,7 +81,7 @@ onEachStorage('credentials of a vault', (engine) => {
   it('are created, revoked and listed by callers with ALL ON * in plain text only', async () => {
     const vault = await open(engine.fresh().open())
     const { keyID } = await vault.as({ ...OWNER, roles: ['custom'] }).createCredential(API_KEY)
-    const refused = [[], ['reader'], ['VAULT_EDITOR'], ['masked'], ['partly'], ['one'], ['VAULT_OWNER', 'partly']]
+    const refused = [[], ['reader'], ['VAULT_EDITOR'], ['masked'], ['partly'], ['one'], ['named'], ['VAULT_OWNER', 'partly']]
     for (const roles of refused) {
       const session = vault.as({ ...OWNER, roles })
       const calls = [
@@ -262,6 +264,16 @@ onEachStorage('credentials of a vault', (engine) => {
     expect(await vault.credentials.verifyBearer(last.bearer)).toBeUndefined()
     await expect(issue()).rejects.toMatchObject({ code: 'unauthenticated' })
     expect(await vault.verifyAudit()).toMatchObject({ ok: true })
+  })
+
+  it('that are service accounts cannot take off a role with a DENY by the scope', async () => {
+    const vault = await open(engine.fresh().open(), { clock: clockAt() })
+    const { keyID } = await vault.as(OWNER).createCredential({ ...ACCOUNT, roles: ['reader', 'writer', 'limited'] })
+    const issue = (roles: readonly string[]) =>
+      vault.credentials.issueBearer({ keyID, assertion: { text: roles.join(), expiresAt: START_MS + HOUR }, roles })
+    await expect(issue(['reader'])).rejects.toMatchObject({ code: 'forbidden' })
+    const { bearer } = await issue(['reader', 'limited'])
+    expect(await vault.credentials.verifyBearer(bearer)).toMatchObject({ roles: ['reader', 'limited'] })
   })
 
   it('get no bearer if they are API keys, unknown or expired, and no longer one than they are valid', async () => {
