@@ -73,6 +73,7 @@ export type {
   ColumnCells,
   ColumnPage,
   DeleteTarget,
+  DisposableStorage,
   Filter,
   NewRow,
   Page,
@@ -155,7 +156,7 @@ export type { ClosedByUsing } from './core/util/closed-by-using.ts'
 export type { OnProgress, Progress } from './core/util/progress.ts'
 export type { Signal } from './core/util/signal.ts'
 export type { Slab } from './core/util/slab.ts'
-export type { ColumnTypeName, JsonValue } from './core/values/column-type.ts'
+export type { ColumnTypeName, JsonInput, JsonValue } from './core/values/column-type.ts'
 export type { Normalizer } from './core/values/normalizers.ts'
 export type { VaultOptions } from './core/vault/options.ts'
 export type { RecordPage } from './core/vault/read-pages.ts'

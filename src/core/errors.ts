@@ -1,7 +1,7 @@
 /** The error type of the vault, the closed list of its codes, and the sentences of its messages. */
 import { MAX_NAME_LENGTH } from './limits.ts'
 
-/** HTTP status and gRPC code of each error code, frozen. The specification documents no 403, so `forbidden` is 401. Source: specification, "Errors". */
+/** HTTP status and gRPC code of each error code, frozen. The routes have no 403, so `forbidden` is 401. Source: specification, "Errors". */
 export const STATUSES = Object.freeze({
   /** Wrong shape, option, name or syntax. */
   invalid_request: status(400, 3),

@@ -3,7 +3,7 @@ import { VaultError } from '../../core/errors.ts'
 import type { TransactionOptions } from '../../core/ports/storage.ts'
 import { createLevel, type Level, type LevelConnection, runCall, runNested, type Savepoint } from '../sql/nested-transaction.ts'
 import type { Connection, PreparedQuery, RawRow } from './driver-connection.ts'
-import { isRetryable, markRetryable } from './postgres-errors.ts'
+import { markRetryable, retryReason } from './postgres-errors.ts'
 
 export interface Executor {
   /** True inside a transaction, where waiting for others who hold connections could never end. */
@@ -69,7 +69,8 @@ function createExecutor(connection: Connection, root: Level, level: Level): Tran
       }
     },
     toError(error) {
-      if (isRetryable(failure)) markRetryable(error)
+      const reason = retryReason(failure)
+      if (reason !== undefined) markRetryable(error, reason)
       return error
     },
     assertNoFailure() {

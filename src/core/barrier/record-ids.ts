@@ -3,7 +3,7 @@ import type { KeyRing } from '../ports/keys.ts'
 import { POINTER_WORDS } from '../ports/keys.ts'
 import type { Row } from '../ports/storage.ts'
 import type { Table } from '../schema/layout.ts'
-import { readPointer, writePointer } from '../sealing/pointer.ts'
+import { readPointer, toUuidTexts, writePointer } from '../sealing/pointer.ts'
 import { required } from '../util/at.ts'
 import { fewNumbers } from '../util/few-bytes.ts'
 
@@ -69,7 +69,7 @@ export function decodeChangeIds(ring: KeyRing, texts: readonly string[]): (numbe
 
 /** Returns the row id of each public id, in order; undefined for text that is not an id of this table. The row may not exist. */
 export function decodeRecordIds(ring: KeyRing, table: Pick<Table, 'objectId'>, texts: readonly string[]): (number | undefined)[] {
-  const { words, wellFormed } = ring.decryptPointers(ring.lookupVersion, texts)
+  const { words, wellFormed } = ring.decryptPointers(ring.lookupVersion, toUuidTexts(texts))
   const rows: (number | undefined)[] = new Array(texts.length)
   for (let i = 0; i < texts.length; i++) {
     const { objectId, row, checkHigh, checkLow } = readPointer(words, i)

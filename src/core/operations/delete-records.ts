@@ -3,7 +3,7 @@ import { assertVersions } from '../barrier/assert-versions.ts'
 import { decodeRecordIds } from '../barrier/record-ids.ts'
 import { fault } from '../errors.ts'
 import { namedRows } from '../execution/changed-rows.ts'
-import { assertOptions, parseList, recordsNotFound, requireTable, toTexts } from '../execution/check-input.ts'
+import { parseList, recordsNotFound, requireTable, toIds } from '../execution/check-input.ts'
 import type { OperationContext } from '../execution/context.ts'
 import { requireAccess } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
@@ -19,6 +19,7 @@ import { evaluateAccessInSlices } from '../row-access/evaluate-access.ts'
 import { findVisible } from '../row-access/find-visible.ts'
 import type { Table } from '../schema/layout.ts'
 import { at } from '../util/at.ts'
+import { assertOptions } from '../util/read-options.ts'
 import { retry } from '../util/retry.ts'
 
 /** Selects every record of a table, in place of ids. */
@@ -62,6 +63,7 @@ export const deleteRecords: Operation<DeleteInput, DeleteRequest, { ids: string[
   action: 'DELETE',
   resourceType: 'RECORD',
   verb: 'Delete',
+  members: ['table', 'ids'],
   recorded: { table: 'name', ids: 'value' },
   parse({ table: name, ids: given }, context) {
     const isWhole = Array.isArray(given) && given.length === 1 && given[0] === ALL
@@ -89,7 +91,7 @@ function parseNamed(items: readonly unknown[]): Named {
     assertOptions<VersionedId>(item, ['id', 'ifVersion'])
     return item
   })
-  return { ids: toTexts(members.map(({ id }) => id)), ifVersions: members.map(({ ifVersion }) => parseIfVersion(ifVersion)) }
+  return { ids: toIds(members.map(({ id }) => id)), ifVersions: members.map(({ ifVersion }) => parseIfVersion(ifVersion)) }
 }
 
 /** Options of the deletion of one record. */
@@ -117,13 +119,14 @@ export const deleteOne: Operation<DeleteOneInput, DeleteOneRequest, { id: string
   action: 'DELETE',
   resourceType: 'RECORD',
   verb: 'Delete',
+  members: ['table', 'id', 'options'],
   recorded: { table: 'name', id: 'value', ifVersion: 'value' },
   parse({ table: name, id: given, options = {} }, context) {
     const table = requireTable(context, name)
     context.event.setTable(table)
     assertOptions<DeleteOneOptions>(options, ['ifVersion'])
     if (given === ALL) throw fault('invalid_request')`"*" is not the id of one record.`
-    return { table, id: at(toTexts([given]), 0), ifVersion: parseIfVersion(options.ifVersion) }
+    return { table, id: at(toIds([given]), 0), ifVersion: parseIfVersion(options.ifVersion) }
   },
   async execute(context, { table, id, ifVersion }) {
     await deleteByIds(context, { table, ids: [id], ifVersions: [ifVersion] })
@@ -240,7 +243,7 @@ async function lockRows(
     for (const row of visible) assertVersion(access.table, row, versions.get(row.id))
     const patches = visible.map(({ id, version }) => ({ id, version, set: {} }))
     const isLocked = patches.length === 0 ? [] : await storage.update(name, patches)
-    locked.push(...visible.flatMap(({ id }, index) => (isLocked[index] === true ? [id] : [])))
+    for (const [index, { id }] of visible.entries()) if (isLocked[index] === true) locked.push(id)
     const changed = visible.flatMap(({ id }, index) => (isLocked[index] === true ? [] : [id]))
     const again = changed.length === 0 ? [] : await storage.get(name, changed)
     pending = again.filter((row) => row !== undefined)

@@ -1,9 +1,10 @@
 /** Get by tokens: returns the record of each token, or the value of its column alone, at the requested redaction. */
+
 import { encodeRecordIds } from '../barrier/record-ids.ts'
 import type { Fields } from '../barrier/reveal.ts'
 import { showValue } from '../barrier/reveal.ts'
 import { type ErrorCode, fault, VaultError, words } from '../errors.ts'
-import { assertOptions, parseFlag, parseList, parseRedaction, parseTokenText, TOKEN_NOT_FOUND } from '../execution/check-input.ts'
+import { parseFlag, parseList, parseRedaction, parseTokenText, TOKEN_NOT_FOUND } from '../execution/check-input.ts'
 import type { OperationContext } from '../execution/context.ts'
 import type { Operation } from '../execution/operation.ts'
 import { forbidden } from '../policy/forbidden.ts'
@@ -14,6 +15,7 @@ import type { RowWithAccess } from '../row-access/evaluate-access.ts'
 import { assertPlainText, loweredColumns, ON_LOWERED, type OnLowered, parseOnLowered } from '../row-access/lowered-columns.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { at } from '../util/at.ts'
+import { assertOptions } from '../util/read-options.ts'
 
 /** The values of the option `onMissing`. */
 const ON_MISSING = ['throw'] as const
@@ -77,6 +79,7 @@ export const getByTokens: Operation<GetByTokensInput, GetByTokensRequest, { reco
   action: 'GET_BY_TOKENS',
   resourceType: 'TOKEN',
   verb: 'Get by tokens',
+  members: ['tokens', 'options'],
   recorded: {
     ...{ tokens: 'value', redaction: REDACTIONS, onLowered: ON_LOWERED },
     ...{ columnOnly: 'flag', version: 'flag', onMissing: ON_MISSING },

@@ -1,7 +1,8 @@
 /** Get: records by their ids, by the value of a column, or page by page; as fields, or as tokens. */
+
 import { unknownColumn } from '../barrier/parse-record.ts'
 import { fault, words } from '../errors.ts'
-import { assertOptions, parseFlag, parseList, parseRedaction, requireTable, toTexts } from '../execution/check-input.ts'
+import { parseFlag, parseList, parseRedaction, requireTable, toIds } from '../execution/check-input.ts'
 import type { OperationContext, ParsingContext } from '../execution/context.ts'
 import type { EventBuilder } from '../execution/event-builder.ts'
 import { allOf, findRecords, type ListedIds, type ListedPage, type Which } from '../execution/find-records.ts'
@@ -16,8 +17,10 @@ import type { Redaction } from '../redaction/levels.ts'
 import { REDACTIONS } from '../redaction/levels.ts'
 import { assertPlainText, ON_LOWERED, type OnLowered, parseOnLowered } from '../row-access/lowered-columns.ts'
 import type { Column, Table } from '../schema/layout.ts'
+import { append } from '../util/append.ts'
 import { at, required } from '../util/at.ts'
 import { readInput } from '../util/boundary.ts'
+import { assertOptions } from '../util/read-options.ts'
 import { assertNotAborted, parseSignal, type Signal } from '../util/signal.ts'
 
 /** How records are shown. Source: specification, "Records". */
@@ -90,6 +93,8 @@ const RECORDED_SHOW = {
 export interface GetInput {
   readonly table: string
   readonly options?: GetOptions
+  /** Read each of `columnValues` as the text of a value of its column, as a wire has it. Default false: a value is itself. */
+  readonly areTexts?: boolean
 }
 
 /** Input of a read of one record. */
@@ -116,6 +121,7 @@ export const get: Operation<GetInput, GetRequest, GetResult> = {
   action: 'GET',
   resourceType: 'RECORD',
   verb: 'Get',
+  members: ['table', 'options', 'areTexts'],
   recorded: {
     ...RECORDED_SHOW,
     ids: 'value',
@@ -127,10 +133,11 @@ export const get: Operation<GetInput, GetRequest, GetResult> = {
     orderBy: ORDERS,
     resumable: 'flag',
     signal: 'omitted',
+    areTexts: 'omitted',
   },
-  parse({ table, options = {} }, context) {
+  parse({ table, options = {}, areTexts }, context) {
     assertOptions<GetOptions>(options, GET_OPTIONS)
-    return { ...parseShow(table, options, context), which: parseWhich(options, context) }
+    return { ...parseShow(table, options, context), which: parseWhich(options, context, parseFlag(areTexts, 'areTexts')) }
   },
   execute: (context, request) => readRecords(context, request),
   joined: {
@@ -147,10 +154,11 @@ export const getOne: Operation<GetOneInput, GetRequest, UntypedRecord> = {
   action: 'GET',
   resourceType: 'RECORD',
   verb: 'Get',
+  members: ['table', 'id', 'options'],
   recorded: { ...RECORDED_SHOW, id: 'value' },
   parse({ table, id, options = {} }, context) {
     assertOptions<ReadOptions>(options, READ_OPTIONS)
-    return { ...parseShow(table, options, context), which: allOf(toTexts([id])) }
+    return { ...parseShow(table, options, context), which: allOf(toIds([id])) }
   },
   execute: async (context, request) => required((await readRecords(context, request)).records[0], 'A record that was read'),
   together: {
@@ -209,7 +217,7 @@ async function readTogether(
   const idsOf = requests.map(({ which }) => ('ids' in which ? which.ids : []))
   const found: number[] = []
   const which = { ...allOf(idsOf.flat()), skipsMissing: true }
-  const { records: shown } = await readRecords(context, { ...at(requests, 0), which }, (_, rows) => void found.push(...rows))
+  const { records: shown } = await readRecords(context, { ...at(requests, 0), which }, (_, rows) => append(found, rows))
   let next = 0
   return idsOf.map((ids, index) => {
     const begin = next
@@ -240,13 +248,13 @@ function parseShow(name: unknown, options: ReadOptions, context: ParsingContext)
   return { table, redaction, asTokens, refusesLowered, files, hasVersion: parseFlag(options.version, 'version'), fields }
 }
 
-function parseWhich(options: GetOptions, context: ParsingContext): Which {
+function parseWhich(options: GetOptions, context: ParsingContext, areTexts: boolean): Which {
   if (options.ids !== undefined) {
     assertNoLookup(options)
     assertNoCursor(options)
     assertNotAborted(parseSignal(options.signal))
     const { orderBy, limit } = options
-    const ids = toTexts(parseList(context, options.ids, 'ids'))
+    const ids = toIds(parseList(context, options.ids, 'ids'))
     const page = parsePage(context, options)
     const order = orderBy === undefined || orderBy === 'NONE' ? undefined : page.order
     return { ids, order, offset: page.offset, limit: limit === undefined ? undefined : page.limit }
@@ -256,7 +264,7 @@ function parseWhich(options: GetOptions, context: ParsingContext): Which {
   if (!isGiven(columnName) && !hasItems(columnValues)) return listed
   if (!isGiven(columnName) || columnValues === undefined)
     throw fault('invalid_request')`columnName and columnValues must be given together.`
-  return { ...listed, lookup: { columnName, values: parseList(context, columnValues, 'columnValues') } }
+  return { ...listed, lookup: { columnName, values: parseList(context, columnValues, 'columnValues'), areTexts } }
 }
 
 /** Returns a page without a look-up. */

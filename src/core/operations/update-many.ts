@@ -1,15 +1,15 @@
 /** Update many: writes named columns of many records of one table, each its own, all or none, with one read and one write of storage. */
+
 import { BYOT_MODES, type ByotMode } from '../barrier/supplied-tokens.ts'
 import {
   assertNotEmpty,
-  assertOptions,
   notFoundAt,
   parseByot,
   parseFlag,
   parseList,
   paths,
   requireTable,
-  toTexts,
+  toIds,
 } from '../execution/check-input.ts'
 import { assertColumnsWritable, checkOverwrites, requireAccess } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
@@ -18,6 +18,7 @@ import { changeRecords, parseChanges, updatedRecords } from '../records/change-s
 import type { Table } from '../schema/layout.ts'
 import { at } from '../util/at.ts'
 import { readInput } from '../util/boundary.ts'
+import { assertItems, assertOptions } from '../util/read-options.ts'
 
 /** A record to update, and what to write over it: values and, where the caller supplies them, tokens, by column. */
 export interface RecordChange {
@@ -52,6 +53,7 @@ export const updateMany: Operation<UpdateManyInput, UpdateManyRequest, { records
   action: 'UPDATE',
   resourceType: 'RECORD',
   verb: 'Update',
+  members: ['table', 'records', 'options'],
   recorded: {
     table: 'name',
     records: { id: 'value', fields: 'columns', tokens: 'columns', ifVersion: 'value' },
@@ -66,7 +68,8 @@ export const updateMany: Operation<UpdateManyInput, UpdateManyRequest, { records
     const mode = parseByot(options.byot)
     assertNotEmpty(given, 'update')
     const records = parseList(context, given, 'records')
-    return { table, records, ids: toTexts(records.map((record) => memberOf(record, 'id'))), tokenization, mode }
+    assertItems(records, ['id', 'fields', 'tokens', 'ifVersion'], 'records')
+    return { table, records, ids: toIds(records.map((record) => memberOf(record, 'id'))), tokenization, mode }
   },
   async execute(context, { table, ids, records, tokenization, mode }) {
     const access = requireAccess(context, table, 'UPDATE')

@@ -1,8 +1,9 @@
 /** Update: writes named columns of one record. Concurrent updates of different columns are all kept. */
+
 import type { ByotMode } from '../barrier/supplied-tokens.ts'
 import { BYOT_MODES } from '../barrier/supplied-tokens.ts'
 import { namedRows } from '../execution/changed-rows.ts'
-import { assertOptions, parseByot, parseFlag, recordsNotFound, requireTable, toTexts } from '../execution/check-input.ts'
+import { parseByot, parseFlag, recordsNotFound, requireTable, toIds } from '../execution/check-input.ts'
 import type { OperationContext } from '../execution/context.ts'
 import { assertColumnsWritable, checkOverwrites, requireAccess } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
@@ -13,6 +14,7 @@ import type { WritingContext } from '../records/writing-context.ts'
 import type { Table } from '../schema/layout.ts'
 import { at } from '../util/at.ts'
 import { readInput } from '../util/boundary.ts'
+import { assertOptions } from '../util/read-options.ts'
 
 /** Options of an update of one record. */
 export interface UpdateOneOptions extends UpdateOptions {
@@ -45,6 +47,7 @@ export const update: Operation<UpdateInput, UpdateRequest, UpdatedRecord> = {
   action: 'UPDATE',
   resourceType: 'RECORD',
   verb: 'Update',
+  members: ['table', 'id', 'fields', 'tokens', 'options'],
   recorded: {
     ...{ table: 'name', id: 'value', fields: 'columns', tokens: 'columns' },
     ...{ tokenization: 'flag', byot: BYOT_MODES, ifVersion: 'value' },
@@ -55,7 +58,7 @@ export const update: Operation<UpdateInput, UpdateRequest, UpdatedRecord> = {
     assertOptions<UpdateOneOptions>(options, ['tokenization', 'byot', 'ifVersion'])
     const tokenization = parseFlag(options.tokenization, 'tokenization')
     const { ifVersion, byot } = options
-    return { table, id: at(toTexts([id]), 0), fields, tokens, ifVersion, tokenization, mode: parseByot(byot) }
+    return { table, id: at(toIds([id]), 0), fields, tokens, ifVersion, tokenization, mode: parseByot(byot) }
   },
   execute: async (context, request) => at(await updateAll(context, [request]), 0),
   changedRows: async (context, requests) => namedRows(context, 'UPDATE', requests),

@@ -16,6 +16,7 @@ import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import { at } from '../util/at.ts'
 import { type RetryPolicy, retry, retryStale } from '../util/retry.ts'
 import { toTimestamp } from '../util/timestamp.ts'
+import { createJsonBudget, type JsonLimits } from '../values/parse-json.ts'
 import { assertUnredacted } from './assert-unredacted.ts'
 import { assertVersion, parseIfVersion, type RequiredByRow, requiredByRow } from './if-version.ts'
 import type { Written } from './record-store.ts'
@@ -60,12 +61,13 @@ export interface Change {
 
 /** Returns the parsed changes. Throws for a value or token that its column does not accept. */
 export function parseChanges(
-  { barrier, layout }: Pick<ChangingContext, 'barrier' | 'layout'>,
+  { barrier, layout, limits }: Pick<ChangingContext, 'barrier' | 'layout'> & { readonly limits: JsonLimits },
   table: Table,
   { mode, given }: { readonly mode: ByotMode; readonly given: readonly GivenChange[] },
 ): Change[] {
+  const json = createJsonBudget(limits)
   const changes = given.map(({ fields, tokens, ifVersion, index }) => {
-    const values = parseFields(table, fields, index)
+    const values = parseFields(table, fields, { index, json })
     if (values.every((value) => value === undefined))
       throw fault(
         'invalid_request',

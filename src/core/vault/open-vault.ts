@@ -1,4 +1,5 @@
 /** Opens a vault: its storage, keys and policy, and the sessions of its callers. It has no rules of its own. */
+
 import type { AuditContext } from '../audit-log/audit-context.ts'
 import { createChainPool } from '../audit-log/chain-pool.ts'
 import { createEventStore, type EventStore } from '../audit-log/event-store.ts'
@@ -7,7 +8,7 @@ import { applySchema } from '../catalog/apply-schema.ts'
 import { type CatalogFence, createCatalogFence } from '../catalog/catalog-fence.ts'
 import { openCatalog } from '../catalog/open-catalog.ts'
 import { Fault, VaultError } from '../errors.ts'
-import { assertOptions, requireTable } from '../execution/check-input.ts'
+import { requireTable } from '../execution/check-input.ts'
 import type { Limits, SessionContext } from '../execution/context.ts'
 import { createJoinedCalls } from '../execution/joined-calls.ts'
 import { createLifetime, createTransactionLifetime, type Lifetime } from '../execution/lifetime.ts'
@@ -37,6 +38,7 @@ import type { UnitFactories, UnitFactory } from '../unit-of-work/unit-of-work.ts
 import { unrecordedUnits } from '../unit-of-work/unrecorded-units.ts'
 import { guard, guardAround, type RunCallback, readInput } from '../util/boundary.ts'
 import { parseOnProgress } from '../util/progress.ts'
+import { assertOptions } from '../util/read-options.ts'
 import { retry } from '../util/retry.ts'
 import { assertNotAborted, parseSignal } from '../util/signal.ts'
 import { type OpenOptions, parseOptions } from './options.ts'

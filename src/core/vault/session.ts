@@ -1,4 +1,5 @@
 /** The session of one caller, typed by the schema: each method passes its input to one operation. */
+
 import type { EventQueryInput } from '../audit/event-query.ts'
 import type { ByotMode } from '../barrier/supplied-tokens.ts'
 import type { BatchItem } from '../batch/batch-item.ts'
@@ -36,6 +37,7 @@ import type {
   DeterministicColumn,
   FileColumn,
   GroupName,
+  GroupValue,
   InputValue,
   InsertFields,
   LookupColumn,
@@ -47,6 +49,7 @@ import type {
   UpdateFields,
 } from '../schema/infer.ts'
 import type { SqlQuery } from '../sql/sql.ts'
+import { assertMembers } from '../util/read-options.ts'
 import type { Signal } from '../util/signal.ts'
 import { toQueryInput } from './query-input.ts'
 import { type RecordPage, readPages } from './read-pages.ts'
@@ -89,10 +92,15 @@ export type SessionWhere<T extends TableDefinition> =
 
 /** A value to tokenize: in a column with deterministic tokens, or in a column group. */
 export type TokenizeValue<S extends SchemaDefinition> =
-  | {
-      [T in TableName<S>]: { readonly value: string; readonly table: T; readonly column: DeterministicColumn<S[T]> }
-    }[TableName<S>]
-  | { readonly value: string; readonly columnGroup: GroupName<S> }
+  string extends TableName<S>
+    ? TokenizeParameter
+    :
+        | {
+            [T in TableName<S>]: {
+              [C in DeterministicColumn<S[T]>]: { readonly value: InputValue<S[T][C]>; readonly table: T; readonly column: C }
+            }[DeterministicColumn<S[T]>]
+          }[TableName<S>]
+        | { [G in GroupName<S>]: { readonly value: GroupValue<S, G>; readonly columnGroup: G } }[GroupName<S>]
 
 /** A token without a record, and the error of it. */
 export interface FailedToken {
@@ -340,6 +348,7 @@ export function createSession<S extends SchemaDefinition>(context: SessionContex
         id,
         // Read inside the operation, so that a getter that throws there leaves an event.
         get fields() {
+          assertMembers(change, ['fields', 'tokens'])
           return change?.fields
         },
         get tokens() {
