@@ -38,6 +38,7 @@ export type { EventList } from './core/operations/list-events.ts'
 export type { OpenFileOptions, OpenFileResult } from './core/operations/open-file.ts'
 export type { QueryOptions } from './core/operations/query-records.ts'
 export type { RevokeCredentialInput, RevokedCredential } from './core/operations/revoke-credential.ts'
+export type { TokenizeParameter } from './core/operations/tokenize-values.ts'
 export type { RecordChange, UpdateManyInput } from './core/operations/update-many.ts'
 export type { UpdateWhereInput, UpdateWhereOptions, WhereChange } from './core/operations/update-where.ts'
 export type { UploadedFile, UploadFileInput, UploadFileOptions } from './core/operations/upload-file.ts'
@@ -116,6 +117,7 @@ export type {
   DeterministicToken,
   FileColumn,
   GroupName,
+  GroupValue,
   InputTypes,
   InputValue,
   InsertFields,
