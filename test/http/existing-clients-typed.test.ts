@@ -131,7 +131,31 @@ describe('a client that lists', () => {
         )
       }
     }
-    expect(await ask('GET', `${V}/people?other[]=1`)).toMatchObject({ status: 200 })
+  })
+
+  it('is refused, and never shown more, if it misspells a member', async () => {
+    expect(await refused('GET', `${V}/people/${id}?field=active&Ann%20Example=1`)).toBe(
+      '400 Get failed. Member 1 of the query string is unknown. Use only redaction, tokenization, fields, downloadURL or returnFileMetadata.',
+    )
+    const events = '/v1/audit/events?filterOps.accountID=v1'
+    for (const member of ['filterOps.context.acter=ann', 'filterOps.context.Actor=ann', 'filterOps.actor=', '__proto__=1']) {
+      expect(await refused('GET', `${events}&${member}`)).toMatch(
+        /^400 List events failed\. Member 2 of the query string is unknown\. Use only filterOps\.accountID, .+ or offset\.$/,
+      )
+    }
+    expect(await refused('GET', `${V}/people?other[]=1`)).toMatch(/^400 Get failed\. Member 1 of the query string is unknown\./)
+    expect(await refused('DELETE', `${V}/people/${UNKNOWN_ID}?tokenization=true`)).toBe(
+      '400 Delete failed. Member 1 of the query string is unknown. This route has none.',
+    )
+  })
+
+  it('repeats a member with one value, and is refused with several', async () => {
+    const find = `${V}/people?column_name=email&column_values=a@x.example&column_values=b@x.example`
+    expect(await ask('GET', `${find}&column_name=email`)).toEqual({ status: 200, json: { records: [] } })
+    expect(await refused('GET', `${find}&column_name=name`)).toBe(
+      '400 Get failed. column_name must be given once, or with one value.',
+    )
+    expect(await refused('GET', `${find}&column_name=`)).toMatch(/^400 /)
   })
 })
 

@@ -13,6 +13,7 @@ const TABLES = {
   ...people.tables,
   cards: { name: column.string({ token: 'random', redaction: 'PLAIN_TEXT' }) },
   papers: { title: column.string(), scan: column.file() },
+  merchants: { number: column.string({ token: 'deterministic', redaction: 'PLAIN_TEXT' }), amount: column.integer() },
 }
 const OWNER_HEADERS = { authorization: 'Bearer owner', 'content-type': 'application/json' }
 const UNKNOWN_ID = '6c0f5b52-7b5e-4d07-9f0e-4a3f6f6f9f11'
@@ -80,9 +81,9 @@ it('sends blank members for absent ones', async () => {
   expect(await ask('POST', V, { json: { records: [item] } })).toMatchObject({ status: 200 })
 })
 
-it('sends members that no route knows', async () => {
+it('sends members of a body that no route knows', async () => {
   const json = { records: [{ fields: { name: 'Ed' }, extra: 1 }], extra: { a: [1] } }
-  expect(await ask('POST', `${V}/people?extra=1&extra=2`, { json })).toMatchObject({ status: 200 })
+  expect(await ask('POST', `${V}/people`, { json })).toMatchObject({ status: 200 })
   const item = { method: 'GET', tableName: 'people', ID: ann.id, extra: 1 }
   expect(await ask('POST', V, { json: { records: [item], extra: 1 } })).toMatchObject({ status: 200 })
 })
@@ -169,6 +170,40 @@ it('supplies tokens in a batch with byot at the top', async () => {
   })
 })
 
+it('supplies tokens in a batch without byot, which the specification does not have there', async () => {
+  const item = {
+    method: 'POST',
+    tableName: 'people',
+    fields: { name: 'Lo' },
+    tokens: { name: 'token of Lo' },
+    tokenization: true,
+  }
+  const answer = await ask('POST', V, { json: { records: [item, { ...item, fields: { name: 'Mo' }, tokens: {} }] } })
+  const made = expect.stringMatching(/^[\w-]{36}$/)
+  expect(answer).toMatchObject({
+    status: 200,
+    json: { responses: [{ records: [{ tokens: { name: 'token of Lo' } }] }, { records: [{ tokens: { name: made } }] }] },
+  })
+  const taken = { ...item, tokens: { name: 'another token' } }
+  expect(await ask('POST', V, { json: { records: [taken], byot: 'DISABLE' } })).toMatchObject({ status: 422 })
+})
+
+it('reads what an item of a batch lacks', async () => {
+  const records = [
+    { method: 'GET', tableName: 'people', ID: ann.id },
+    { method: 'GET', ID: ann.id },
+  ]
+  const message = 'Batch failed. Item 1: Get failed. tableName must be text.'
+  expect(await ask('POST', V, { json: { records } })).toMatchObject({ status: 400, json: { error: { grpc_code: 3, message } } })
+  const { json } = await ask('POST', V, { json: { records, continueOnError: true } })
+  expect(Object(json).responses[1]).toEqual({ Body: { error: 'Get failed. tableName must be text.' }, Status: 400 })
+})
+
+it('reads details in every error, also where there is nothing to locate', async () => {
+  expect(await ask('GET', '/nothing')).toMatchObject({ status: 404, json: { error: { details: [] } } })
+  expect(await ask('POST', `${V}/query`, { json: {} })).toMatchObject({ status: 400, json: { error: { details: [] } } })
+})
+
 it('reads an unknown token as an item of its own', async () => {
   const detokenizationParameters = [{ token: 'unknown' }, { token: ann.tokens.email }]
   expect(await ask('POST', `${V}/detokenize`, { json: { detokenizationParameters, continueOnError: true } })).toEqual({
@@ -229,6 +264,15 @@ it('lists events by the filters of clients, with its own request among them', as
     'GET',
     target('&limit=1&filterOps.startTime=2020-01-01T00:00:00Z&filterOps.endTime=2030-01-01T00:00:00Z'),
   )
+  const inWindow = target('&filterOps.startTime=2020-01-01+00:00:00&filterOps.endTime=2030-01-01%2000:00:00&limit=100')
+  for (const [word, actions] of Object.entries({ NONE: ['INSERT', 'GET'], CREATE: ['INSERT'], READ: ['GET'], ASSIGN: [] })) {
+    const answer = await ask('GET', `${inWindow}&filterOps.actionType=${word}&filterOps.resourceType=RECORD`)
+    expect(answer.status).toBe(200)
+    const found: { request: { actionType: string } }[] = Object(answer.json).event
+    const kinds = found.map(({ request }) => request.actionType)
+    if (word === 'NONE') expect(kinds).toEqual(expect.arrayContaining(actions))
+    else expect([...new Set(kinds)].filter((kind) => kind !== 'GET_BY_TOKENS')).toEqual(actions)
+  }
   const { timestamp, changeID } = Object(Object(json).nextOps)
   expect(timestamp).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z$/)
   const next = await ask('GET', target(`&limit=1&afterOps.timestamp=${timestamp}&afterOps.changeID=${changeID}`))
@@ -267,6 +311,63 @@ it('uses the legacy routes of a table, with updatedTime, and those of tokens', a
   expect(await ask('DELETE', `${V}/cards`, { json: { svc_ids: ['*'] } })).toEqual({
     status: 200,
     json: { RecordIDResponse: ['*'] },
+  })
+})
+
+it('sends bare records to legacy routes, and reads them as those in fields', async () => {
+  const records = [{ number: '1' }, { fields: { number: '2' }, extra: 1 }, { fields: { number: '3' }, tokens: null }, {}]
+  const inserted = await ask('POST', `${V}/merchants`, { json: { vaultID: 'v1', records } })
+  const ids: string[] = Object(inserted.json).records.map((record: { svc_id: string }) => record.svc_id)
+  expect([inserted.status, ids.length]).toEqual([200, 4])
+  const numbers = async () => {
+    const { json } = await ask('GET', `${V}/merchants?redaction=PLAIN_TEXT`)
+    return Object(json).records.map(({ fields }: { fields: Record<string, unknown> }) => [fields.number, fields.amount])
+  }
+  expect(await numbers()).toEqual(['1', '2', '3', null].map((number) => [number, null]))
+  const update = (record: object) => ask('PUT', `${V}/merchants/${ids[0]}`, { json: { ID: ids[0], vaultID: 'v1', record } })
+  expect(await update({ amount: 1 })).toMatchObject({ status: 200, json: { svc_id: ids[0] } })
+  expect(await update({ fields: { number: '4' } })).toMatchObject({ status: 200 })
+  expect((await numbers())[0]).toEqual(['4', 1])
+  expect(await update({ amuont: 1 })).toMatchObject({ status: 400, json: { error: { details: [{ column: 'amuont' }] } } })
+  expect(await update({ fields: 5 })).toMatchObject({
+    status: 400,
+    json: { error: { message: 'Update failed. record.fields must be an object of columns.' } },
+  })
+})
+
+it('reads the token view of a legacy table whole, whatever offset and limit it sends', async () => {
+  const { json } = await ask('GET', `${V}/merchants`)
+  const ids: string[] = Object(json).records.map(({ fields }: { fields: { svc_id: string } }) => fields.svc_id)
+  const view = async (query: string) => {
+    const answer = await ask('GET', `${V}/merchants?tokenization=true${query}`)
+    expect(answer.status).toBe(200)
+    return Object(answer.json).records.map(({ fields }: { fields: { svc_id: string } }) => fields.svc_id)
+  }
+  const named = [...ids].reverse()
+  const byIds = named.map((id) => `&svc_ids=${id}`).join('')
+  for (const page of ['', '&offset=1&limit=1', '&offset=100', '&limit=1000', '&offset=-1&limit=x']) {
+    expect(await view(page)).toEqual(ids)
+    expect(await view(byIds + page)).toEqual(named)
+  }
+  await opened.session.insert(
+    'merchants',
+    Array.from({ length: 25 }, (_, number) => ({ fields: { number: `many ${number}` } })),
+  )
+  const first = await ask('GET', `${V}/merchants?tokenization=true&limit=1`)
+  const { records, next } = Object(first.json)
+  expect(records).toHaveLength(25)
+  expect(await view(`&limit=1&after=${next}`)).toHaveLength(ids.length)
+  expect(await ask('GET', `${V}/merchants?limit=1000`)).toMatchObject({ status: 400 })
+  expect(await ask('GET', `${V}/people?tokenization=true&limit=1000`)).toMatchObject({ status: 400 })
+})
+
+it('tokenizes by the group table.column', async () => {
+  const tokenizationParameters = [{ value: '2', columnGroup: 'merchants.number' }]
+  const { status, json } = await ask('POST', `${V}/tokenize`, { json: { tokenizationParameters } })
+  expect(status).toBe(200)
+  const detokenizationParameters = Object(json).records
+  expect((await ask('POST', `${V}/detokenize`, { json: { detokenizationParameters } })).json).toMatchObject({
+    records: [{ valueType: 'STRING', value: '2' }],
   })
 })
 

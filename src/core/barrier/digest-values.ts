@@ -10,9 +10,6 @@ import { fewNumbers, plaintextBytes } from '../util/few-bytes.ts'
 import type { Slab } from '../util/slab.ts'
 import { normalize } from '../values/normalizers.ts'
 
-/** Stored length in bytes of a digest that is not also a token: long enough to avoid collisions, with a smaller index. See docs/decisions/0006. */
-const SHORT_DIGEST_BYTES = 12
-
 /** Returns the stored digest of each value, in order. No value is null. Throws `internal` if the key ring returns too few bytes. */
 export function digestValues(ring: KeyRing, column: Column, values: readonly unknown[]): Uint8Array[] {
   const out = new ByteWriter(values.length * 32, plaintextBytes)
@@ -26,9 +23,8 @@ export function digestValues(ring: KeyRing, column: Column, values: readonly unk
   const isToken = column.token?.isDeterministic === true
   for (let i = 0; i < values.length; i++) {
     const start = i * DIGEST_BYTES
-    stored[i] = isToken
-      ? toDigestUuid(digests.subarray(start, start + DIGEST_BYTES))
-      : digests.subarray(start, start + SHORT_DIGEST_BYTES)
+    const digest = digests.subarray(start, start + column.digestLength)
+    stored[i] = isToken ? toDigestUuid(digest) : digest
   }
   return stored
 }

@@ -15,6 +15,7 @@ import { at } from '../util/at.ts'
 import { readInput } from '../util/boundary.ts'
 import { present } from '../util/present.ts'
 import { assertNotAborted, type Signal } from '../util/signal.ts'
+import { createJsonBudget } from '../values/parse-json.ts'
 import { recordsNotFound } from './check-input.ts'
 import type { OperationContext } from './context.ts'
 import { requireColumn } from './grants.ts'
@@ -208,8 +209,9 @@ function rowsHolding(context: OperationContext, access: TableAccess, { columnNam
       detail,
     )`Column ${column.name} of table ${table.name} has no lookup index. Define it unique or searchable, or plain with index: true.`
   }
+  const json = createJsonBudget(context.limits)
   const parsed = readInput(() =>
-    values.map((value, index) => parseListedValue(table, column, { value, list: 'columnValues', index, isText: areTexts })),
+    values.map((value, index) => parseListedValue(table, column, { value, list: 'columnValues', index, isText: areTexts, json })),
   )
   const cells = lookupCells(barrier.ring, column, parsed)
   const filter = { kind: 'in', column: column.lookup, values: cells } as const

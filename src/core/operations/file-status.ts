@@ -1,4 +1,5 @@
 /** File status: whether a record has a file, and the state of its malware scan; for one file, or for many at once. */
+
 import { unknownColumn } from '../barrier/parse-record.ts'
 import { Fault, fault } from '../errors.ts'
 import { parseList, requireTable, toIds } from '../execution/check-input.ts'
@@ -11,6 +12,7 @@ import { readFiles } from '../file-store/file-rows.ts'
 import { isAllowedType } from '../files/content-types.ts'
 import { type ScanStatus, scanStatusOf } from '../files/scan-state.ts'
 import { at } from '../util/at.ts'
+import { assertItems } from '../util/read-options.ts'
 
 /** The status of a file. Source: specification, "Files". */
 export interface FileStatus {
@@ -47,6 +49,7 @@ export const fileStatus: Operation<FileInput, FileRequest, FileStatus> = {
   action: 'FILE_STATUS',
   resourceType: 'FILE',
   verb: 'File status',
+  members: ['table', 'id', 'column'],
   notFoundStatus: 400,
   recorded: RECORDED_FILE,
   parse: parseFileInput,
@@ -77,6 +80,7 @@ export const uploadStatus: Operation<
   action: 'FILE_STATUS',
   resourceType: 'FILE',
   verb: 'Upload status',
+  members: ['records'],
   recorded: { records: { table: 'name', id: 'value', fileColumns: 'columns' } },
   parse({ records }, context) {
     const list = parseList(context, records, 'records')
@@ -84,6 +88,7 @@ export const uploadStatus: Operation<
       if (typeof record === 'object' && record !== null) continue
       throw fault('invalid_request', { index })`records[${index}] must be an object with table, id and fileColumns.`
     }
+    assertItems(list, ['table', 'id', 'fileColumns'], 'records')
     return { records: list.map(toRecord) }
   },
   async execute(context, { records }) {

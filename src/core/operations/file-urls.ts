@@ -27,6 +27,7 @@ export const downloadURL: Operation<FileInput, FileRequest, IssuedTicket> = {
   action: 'DOWNLOAD_URL',
   resourceType: 'FILE',
   verb: 'Download URL',
+  members: ['table', 'id', 'column'],
   recorded: RECORDED_FILE,
   parse: parseFileInput,
   async execute(context, { table, id, column: name }) {
@@ -68,6 +69,7 @@ export const uploadURL: Operation<UploadURLInput, UploadURLRequest, { tickets: R
   action: 'UPLOAD_URL',
   resourceType: 'FILE',
   verb: 'Upload URL',
+  members: ['table', 'id', 'columns'],
   recorded: { table: 'name', id: 'value', columns: 'columns' },
   parse({ table: name, id, columns }, context) {
     const table = requireTable(context, name)

@@ -1,4 +1,5 @@
 /** Tokenize: returns the deterministic tokens of values that a live record has. Stores nothing. */
+
 import { digestValues, isSameValue } from '../barrier/digest-values.ts'
 import { deriveTokens } from '../barrier/mint-tokens.ts'
 import { parseListedValue } from '../barrier/parse-record.ts'
@@ -12,11 +13,14 @@ import { forbidden } from '../policy/forbidden.ts'
 import type { TableAccess } from '../policy/table-access.ts'
 import { findVisibleByDigest } from '../row-access/find-visible-by-digest.ts'
 import { valuesInSlices } from '../row-access/values-in-slices.ts'
-import type { Column } from '../schema/layout.ts'
+import type { Column, Table } from '../schema/layout.ts'
 import { at, required } from '../util/at.ts'
 import { cutList } from '../util/cut-list.ts'
+import { assertItems } from '../util/read-options.ts'
+import type { JsonBudget } from '../values/column-type.ts'
+import { createJsonBudget } from '../values/parse-json.ts'
 
-/** A value, and the column or column group to search. A blank name counts as absent. */
+/** A value, and the column or column group to search: `table.column` for a column without a group. A blank name counts as absent. */
 export type TokenizeParameter =
   | { readonly value: unknown; readonly table: string; readonly column: string }
   | { readonly value: unknown; readonly columnGroup: string }
@@ -51,13 +55,16 @@ export const tokenize: Operation<TokenizeInput, readonly TokenizeRequest[], { re
   action: 'TOKENIZE',
   resourceType: 'TOKEN',
   verb: 'Tokenize',
+  members: ['records', 'areTexts'],
   recorded: { records: { value: 'value', table: 'name', column: 'name', columnGroup: 'name' }, areTexts: 'omitted' },
   parse({ records, areTexts }, context: ParsingContext) {
     const isText = parseFlag(areTexts, 'areTexts')
-    return parseList(context, records, 'values').map((parameter, index) => parseParameter(parameter, index, isText))
+    const list = parseList(context, records, 'values')
+    assertItems(list, ['value', 'table', 'column', 'columnGroup'], 'values')
+    return list.map((parameter, index) => parseParameter(parameter, index, isText))
   },
   async execute(context, parameters) {
-    const lookups = parameters.map((one, index) => lookupOf(context, one, index))
+    const lookups = lookupsOf(context, parameters)
     const list = { count: lookups.length, bytesAt: (index: number) => lengthOf(at(lookups, index)) }
     const isLive = await inSlices(list, context.scheduler, (start, end) => areLive(context, lookups.slice(start, end)))
     const missing = isLive.flatMap((live, index) => (live ? [] : [index]))
@@ -104,7 +111,7 @@ function lengthOf({ columns, value }: Lookup): number {
 /** Returns what each parameter looks up; nothing for a request that is refused when it runs by itself. */
 function lookupsOrNone(context: OperationContext, parameters: readonly TokenizeRequest[]): Lookup[] {
   try {
-    return parameters.map((one, index) => lookupOf(context, one, index))
+    return lookupsOf(context, parameters)
   } catch {
     return []
   }
@@ -147,8 +154,17 @@ function presentName(name: unknown): unknown {
   return name === '' ? undefined : name
 }
 
+function lookupsOf(context: OperationContext, parameters: readonly TokenizeRequest[]): Lookup[] {
+  const json = createJsonBudget(context.limits)
+  return parameters.map((one, index) => lookupOf(context, one, { index, json }))
+}
+
 /** Returns the columns of a parameter, and its value parsed by their type. */
-function lookupOf(context: OperationContext, parameter: TokenizeRequest, index: number): Lookup {
+function lookupOf(
+  context: OperationContext,
+  parameter: TokenizeRequest,
+  { index, json }: { readonly index: number; readonly json: JsonBudget },
+): Lookup {
   const columns = 'group' in parameter ? columnsOfGroup(context, parameter.group) : [columnOf(context, parameter)]
   const first = at(columns, 0)
   if (first.column.token?.isDeterministic !== true) {
@@ -157,7 +173,7 @@ function lookupOf(context: OperationContext, parameter: TokenizeRequest, index: 
     })`values[${index}] names a column without deterministic tokens. Use one with them, or read the record with tokenization.`
   }
   const { given: value, isText } = parameter
-  return { columns, value: parseListedValue(first.access.table, first.column, { value, list: 'values', index, isText }) }
+  return { columns, value: parseListedValue(first.access.table, first.column, { value, list: 'values', index, isText, json }) }
 }
 
 function columnOf(
@@ -169,13 +185,15 @@ function columnOf(
 }
 
 /**
- * Columns of the group on which the caller has TOKENIZATION. If there are none, throws `forbidden` when the caller can read one of
- * them or has no grant on their tables, else `invalid_request`, as for an unknown group.
+ * Columns of the group, or the one `table.column` without a group, on which the caller has TOKENIZATION. If there are none, throws
+ * `forbidden` when the caller can read one of them or has no grant on their tables, else `invalid_request`, as for an unknown group.
  */
 function columnsOfGroup(context: OperationContext, group: unknown): TokenColumn[] {
+  const isOneColumn = typeof group === 'string' && group.includes('.')
+  const nameOf = (table: Table, column: Column) => column.group ?? (isOneColumn ? `${table.name}.${column.name}` : undefined)
   const all = [...context.layout.tables.values()].flatMap((table) =>
     table.columns
-      .filter((column) => column.group !== undefined && column.group === group)
+      .filter((column) => group !== undefined && nameOf(table, column) === group)
       .map((column) => ({ access: context.access.table(table), column })),
   )
   const allowed = all.filter(({ access, column }) => access.possiblyAllows('TOKENIZATION', column))

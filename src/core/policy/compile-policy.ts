@@ -96,7 +96,7 @@ function rulesOf(layout: Layout, statement: Statement): readonly (readonly [Tabl
 /** ALL on a table does not include AUDIT: the audit trail belongs to no table. */
 function actionsOn({ actions, targets }: Statement): ActionSet {
   const isWhole = targets.some((target) => target.table === undefined)
-  return actionSet(...actions.filter((action) => action !== 'AUDIT' || isWhole))
+  return actionSet(actions.filter((action) => action !== 'AUDIT' || isWhole))
 }
 
 /** The columns that the targets cover, by table: true at the position of each covered column. */

@@ -2,7 +2,7 @@
 import { POINTER_WORDS } from '../ports/keys.ts'
 import { required } from '../util/at.ts'
 
-/** A decoded pointer. `checkHigh` (26 bits) and `checkLow` (32 bits) are the token check of the cell in a token, and zero in a record id. */
+/** A decoded pointer. `checkHigh` (26 bits) and `checkLow` (32 bits) are the token check of the cell in a token, the version in a version of a record, and zero in a record id. */
 export interface Pointer {
   readonly objectId: number
   readonly row: number

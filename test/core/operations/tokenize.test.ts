@@ -108,6 +108,14 @@ onEachStorage('tokenize', (engine) => {
     })
   })
 
+  it('takes table.column as the group of a deterministic column without one', async () => {
+    const { session } = await open()
+    const { tokens } = await insertOne(session, 'people', FIELDS)
+    const asked = Object.entries(TEXTS).filter(([column]) => column !== 'name')
+    const { records } = await session.tokenize(asked.map(([column, value]) => ({ value, columnGroup: `people.${column}` })))
+    expect(records.map(({ token }) => token)).toEqual(asked.map(([column]) => tokens[column]))
+  })
+
   it('finds rare values beside common ones that fill many pages', async () => {
     const { session } = await open()
     const common = ['Ann', 'Bo', 'Cy'].flatMap((one) => Array.from({ length: 250 }, () => ({ fields: { name: one } })))
@@ -181,6 +189,9 @@ describe('tokenize rejects', () => {
     ],
     ['an inherited name as a column', [{ value: 'x', table: 'people', column: 'constructor' }], { code: 'invalid_request' }],
     ['an unknown group', [{ value: 'x', columnGroup: 'unknown' }], { code: 'invalid_request' }],
+    ['table.column of a column with a group', [{ value: 'Ann', columnGroup: 'people.name' }], { code: 'invalid_request' }],
+    ['table.column of no column', [{ value: 'x', columnGroup: 'people.nme' }], { code: 'invalid_request' }],
+    ['table.column of pointers', [{ value: 'x', columnGroup: 'people.card' }], { code: 'unprocessable' }],
     ['null as a group', [{ value: 'x', columnGroup: null }], { code: 'invalid_request' }],
     ['a column of pointers', [{ value: 'x', table: 'people', column: 'pointer' }], { code: 'unprocessable', grpcCode: 9 }],
     ['a column of drawn tokens', [{ value: 'x', table: 'people', column: 'card' }], { code: 'unprocessable' }],
@@ -221,7 +232,8 @@ describe('tokenize rejects', () => {
     const clerk = asLoose(vault.as(CLERK))
     for (const value of ['Ann', 'unknown']) {
       await expect(clerk.tokenize([{ value, ...at }])).rejects.toMatchObject({ code: 'forbidden' })
-      await expect(clerk.tokenize([{ value, columnGroup: 'names' }])).rejects.toMatchObject({ code: 'forbidden' })
+      for (const columnGroup of ['names', 'people.plain'])
+        await expect(clerk.tokenize([{ value, columnGroup }])).rejects.toMatchObject({ code: 'forbidden' })
     }
   })
 })

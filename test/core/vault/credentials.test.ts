@@ -15,6 +15,7 @@ const START_MS = 1_800_000_000_000
 const TEST_VERIFIER = createHash('sha256').update('test secret').digest('hex')
 const { n = '' } = generateKeyPairSync('rsa', { modulusLength: 2048 }).publicKey.export({ format: 'jwk' })
 const PUBLIC_KEY = JSON.stringify({ kty: 'RSA', n, e: 'AQAB' })
+const CHOSEN = '6c0f5b52-7b5e-8d07-9f0e-4a3f6f6f9f11'
 const API_KEY: CreateCredentialInput = { kind: 'API_KEY', name: 'nightly export', roles: ['reader'], verifier: TEST_VERIFIER }
 const ACCOUNT: CreateCredentialInput = {
   kind: 'SERVICE_ACCOUNT',
@@ -98,6 +99,20 @@ onEachStorage('credentials of a vault', (engine) => {
     expect((await vault.credentials.find(keyID))?.revokedAt).toBeUndefined()
   })
 
+  it('are found by a key id that their creator chose, which one credential has', async () => {
+    const place = engine.fresh()
+    const vaults = [await open(place.open()), await open(place.open())]
+    const created = await Promise.allSettled(
+      vaults.map((vault) => vault.as(OWNER).createCredential({ ...API_KEY, keyID: CHOSEN })),
+    )
+    expect(created.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
+    expect(created.find((one) => one.status === 'rejected')?.reason).toMatchObject({
+      code: 'conflict',
+      message: 'Create credential failed. A credential has this keyID. Choose another one.',
+    })
+    for (const vault of vaults) expect(await vault.credentials.find(CHOSEN)).toMatchObject({ keyID: CHOSEN, actor: CHOSEN })
+  })
+
   it('are refused with a member that is invalid, which the error names without its content', async () => {
     const vault = await open(engine.fresh().open())
     const privateKey = JSON.stringify(generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ format: 'jwk' }))
@@ -114,6 +129,7 @@ onEachStorage('credentials of a vault', (engine) => {
       { ...API_KEY, context: 'x' },
       { ...API_KEY, context: { long: 'x'.repeat(5000) } },
       { ...API_KEY, keyID: 'chosen' },
+      { ...ACCOUNT, keyID: CHOSEN },
       { ...API_KEY, secret: 'test secret in plain text' },
     ]
     for (const given of invalid) {
