@@ -58,13 +58,15 @@ interface ListedValue {
   readonly value: unknown
   readonly list: 'columnValues' | 'values'
   readonly index: number
+  /** True if the value is its text, as a wire has it: in process the text 1 is not the number 1. */
+  readonly isText: boolean
   readonly json: JsonBudget
 }
 
-/** Returns a value of a column; a string is read as text. Throws `unprocessable` that names the position, table and column. */
-export function parseListedValue(table: Table, column: Column, { value, list, index, json }: ListedValue): unknown {
+/** Returns a value of a column. Throws `unprocessable` that names the position, table and column. */
+export function parseListedValue(table: Table, column: Column, { value, list, index, isText, json }: ListedValue): unknown {
   try {
-    return typeof value === 'string' ? column.type.fromText(value, json) : column.type.parse(value, json)
+    return isText && typeof value === 'string' ? column.type.fromText(value, json) : column.type.parse(value, json)
   } catch (error) {
     if (!(error instanceof ValueError)) throw error
     const path = say`${words(list)}[${index}]`

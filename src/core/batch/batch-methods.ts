@@ -34,10 +34,10 @@ const METHODS = {
     openMethod({
       name: 'PUT',
       operation: OPERATIONS.update,
-      members: ['ID', 'fields', 'tokens', 'tokenization'],
-      inputOf: ({ tableName, ID, fields, tokens, tokenization, byot }) => ({
+      members: ['ID', 'fields', 'tokens', 'tokenization', 'ifVersion'],
+      inputOf: ({ tableName, ID, fields, tokens, tokenization, byot, ifVersion }) => ({
         ...{ table: tableName, id: ID, fields, tokens },
-        options: { tokenization, byot },
+        options: { tokenization, byot, ifVersion },
       }),
       toValue: (result) => result,
       recordOf: ({ id }) => id,
@@ -46,9 +46,9 @@ const METHODS = {
     openMethod({
       name: 'GET',
       operation: OPERATIONS.getOne,
-      members: ['ID', 'redaction', 'tokenization', 'downloadURL', 'returnFileMetadata'],
-      inputOf({ tableName, ID, redaction, tokenization, downloadURL, returnFileMetadata }) {
-        return { table: tableName, id: ID, options: { redaction, tokenization, downloadURL, returnFileMetadata } }
+      members: ['ID', 'redaction', 'tokenization', 'downloadURL', 'returnFileMetadata', 'version'],
+      inputOf({ tableName, ID, redaction, tokenization, downloadURL, returnFileMetadata, version }) {
+        return { table: tableName, id: ID, options: { redaction, tokenization, downloadURL, returnFileMetadata, version } }
       },
       toValue: (result) => result,
       recordOf: ({ id }) => id,
@@ -57,8 +57,8 @@ const METHODS = {
     openMethod({
       name: 'DELETE',
       operation: OPERATIONS.deleteOne,
-      members: ['ID'],
-      inputOf: ({ tableName, ID }) => ({ table: tableName, id: ID }),
+      members: ['ID', 'ifVersion'],
+      inputOf: ({ tableName, ID, ifVersion }) => ({ table: tableName, id: ID, options: { ifVersion } }),
       toValue: (result) => result,
       recordOf: undefined,
     }),

@@ -1,7 +1,8 @@
 /** Batch: runs many record operations in one transaction, and records them in one event. It is an operation whose items are operations. */
+
 import { NOT_RUN } from '../audit/outcome.ts'
 import { BYOT_MODES, type ByotMode } from '../barrier/supplied-tokens.ts'
-import { assertOptions, parseByot, parseFlag, parseList } from '../execution/check-input.ts'
+import { parseByot, parseFlag, parseList } from '../execution/check-input.ts'
 import type { ParsingContext } from '../execution/context.ts'
 import type { EventPart } from '../execution/event-parts.ts'
 import type { Operation } from '../execution/operation.ts'
@@ -10,6 +11,7 @@ import type { Storage } from '../ports/storage.ts'
 import { abortableUnit } from '../unit-of-work/abortable-unit.ts'
 import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import { at } from '../util/at.ts'
+import { assertOptions } from '../util/read-options.ts'
 import { parseSignal, type Signal } from '../util/signal.ts'
 import type { BatchItem, MethodName } from './batch-item.ts'
 import { RECORDED_ITEM } from './batch-item.ts'
@@ -51,6 +53,7 @@ export const batch: Operation<BatchInput, BatchRequest, { responses: ItemRespons
   action: 'BATCH',
   resourceType: 'VAULT',
   verb: 'Batch',
+  members: ['items', 'options'],
   recorded: { items: RECORDED_ITEM, continueOnError: 'flag', byot: BYOT_MODES, signal: 'omitted' },
   parse({ items, options = {} }, context) {
     assertOptions<BatchOptions>(options, ['continueOnError', 'byot', 'signal'])

@@ -1,4 +1,5 @@
 /** Insert: new records, all or none, without those whose unique values are in use, or an upsert by a unique column; returns ids and tokens. */
+
 import { valueTaken } from '../barrier/explain-conflict.ts'
 import { keyOfCell, lookupCells } from '../barrier/lookup.ts'
 import type { StoredRecord } from '../barrier/mint-tokens.ts'
@@ -8,7 +9,7 @@ import type { ByotMode } from '../barrier/supplied-tokens.ts'
 import { assertOwnFormsUnused, BYOT_MODES, parseTokens } from '../barrier/supplied-tokens.ts'
 import type { TokensByRow } from '../barrier/token-metadata.ts'
 import { fault } from '../errors.ts'
-import { assertNotEmpty, assertOptions, parseByot, parseFlag, parseList, requireTable } from '../execution/check-input.ts'
+import { assertNotEmpty, parseByot, parseFlag, parseList, requireTable } from '../execution/check-input.ts'
 import type { OperationContext } from '../execution/context.ts'
 import {
   alwaysGranted,
@@ -39,6 +40,7 @@ import { retryInTransaction } from '../unit-of-work/retry-in-transaction.ts'
 import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import { at, required } from '../util/at.ts'
 import { readInput } from '../util/boundary.ts'
+import { assertItems, assertOptions } from '../util/read-options.ts'
 import { retry } from '../util/retry.ts'
 import { parseSignal, type Signal } from '../util/signal.ts'
 import { createJsonBudget } from '../values/parse-json.ts'
@@ -113,6 +115,7 @@ export const insert: Operation<InsertInput, InsertRequest, { records: readonly I
   action: 'INSERT',
   resourceType: 'RECORD',
   verb: 'Insert',
+  members: ['table', 'records', 'options'],
   notFoundStatus: 400,
   recorded: {
     table: 'name',
@@ -129,12 +132,14 @@ export const insert: Operation<InsertInput, InsertRequest, { records: readonly I
     context.event.setTable(table)
     assertOptions<InsertOptions>(options, ['tokenization', 'upsert', 'onConflict', 'homogeneous', 'byot', 'signal'])
     assertNotEmpty(records, 'insert')
+    const list = parseList(context, records, 'records')
+    assertItems(list, ['fields', 'tokens'], 'records')
     return {
       table,
       tokenization: parseFlag(options.tokenization, 'tokenization'),
       homogeneous: parseFlag(options.homogeneous, 'homogeneous'),
       mode: parseByot(options.byot),
-      records: parseList(context, records, 'records'),
+      records: list,
       upsert: options.upsert,
       signal: parseSignal(options.signal),
       ignoresTaken: parseOnConflict(options.onConflict),

@@ -5,6 +5,15 @@ import type { ByteWriter } from '../util/bytes.ts'
 /** A JSON value as `JSON.parse` returns it. */
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | { readonly [member: string]: JsonValue }
 
+/** A JSON value to write. A member that is undefined is absent. */
+export type JsonInput =
+  | string
+  | number
+  | boolean
+  | null
+  | readonly JsonInput[]
+  | { readonly [member: string]: JsonInput | undefined }
+
 /** The types of columns whose values callers write. A FILE column is the other kind: its values come from uploads. */
 export type ColumnTypeName = 'STRING' | 'INTEGER' | 'FLOAT' | 'BOOL' | 'DATE' | 'TIME' | 'DATETIME' | 'JSON' | 'ARRAY'
 

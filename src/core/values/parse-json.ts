@@ -119,7 +119,10 @@ function copyObject(input: object, depth: number, counter: Counter): JsonValue {
   if (!isPlain(input)) throw new ValueError(MESSAGE)
   const copied: Record<string, JsonValue> = {}
   for (const name of Object.keys(input)) {
-    const value = copy(Reflect.get(input, name), depth + 1, counter)
+    const member: unknown = Reflect.get(input, name)
+    // Absent, as in JSON text. In a list there is no absence, so there it is refused.
+    if (member === undefined) continue
+    const value = copy(member, depth + 1, counter)
     if (name === '__proto__') Object.defineProperty(copied, name, { value, writable: true, enumerable: true, configurable: true })
     else copied[checkedText(name)] = value
   }

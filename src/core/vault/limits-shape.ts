@@ -13,7 +13,7 @@ const MAX_TABLES = 64
 const MAX_MS = 2 ** 31 - 1
 
 /** The limits of a vault, each with its default. */
-export const limitsShape = z.strictObject(
+export const limitsShape = z.object(
   {
     maxRecords: limit(1000, MAX_ITEMS),
     maxPageSize: limit(1000, MAX_ITEMS),

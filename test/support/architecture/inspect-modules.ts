@@ -92,8 +92,8 @@ export const MODULE_RULES = {
   }),
   adapters: betweenFiles(strayAdapter),
   http: betweenFiles((from, to) =>
-    from.startsWith('src/http/') && !to.startsWith('src/http/') && to !== MAIN_ENTRY_POINT
-      ? `${from} imports ${to}; http imports only ${MAIN_ENTRY_POINT}, as any user does`
+    from.startsWith('src/http/') && !to.startsWith('src/http/') && to !== MAIN_ENTRY_POINT && !isIn('util', to)
+      ? `${from} imports ${to}; http imports only ${MAIN_ENTRY_POINT}, as any user does, and core/util`
       : undefined,
   ),
   'composition root': betweenFiles((from, to) =>
