@@ -4,6 +4,7 @@ import { closedError } from '../errors/storage-errors.ts'
 import { missingPackageError } from '../packages/missing-package.ts'
 import type { DriverPool, PooledClient } from './driver-connection.ts'
 import { settingStatements, type Timeouts } from './timeouts.ts'
+import type { PostgresTls } from './tls-options.ts'
 
 /** Default size of a pool. */
 const DEFAULT_CONNECTIONS = 10
@@ -21,6 +22,7 @@ export interface OpenedPool {
 
 /** What a pool needs beside its address. */
 export interface PoolOptions {
+  readonly ssl: boolean | PostgresTls | undefined
   readonly maxConnections: number | undefined
   readonly timeouts: Timeouts
   /** True if a session is this storage's alone, so that its settings can be set once. False behind a transaction pooler. */
@@ -28,11 +30,13 @@ export interface PoolOptions {
 }
 
 /** Returns at once. The package `pg` is loaded, and the pool made, when the first connection is needed. */
-export function openPool(connectionString: string, { maxConnections, timeouts, ownsSessions }: PoolOptions): OpenedPool {
+export function openPool(connectionString: string, { ssl, maxConnections, timeouts, ownsSessions }: PoolOptions): OpenedPool {
   const clients = new Set<PooledClient>()
   const pool = createLazyPool(async () => {
     const made = await createPool({
       connectionString,
+      // The types of the driver want arrays that can be changed, and it changes none.
+      ...(ssl === undefined ? {} : { ssl: ssl as Exclude<PoolConfig['ssl'], undefined> }),
       max: maxConnections ?? DEFAULT_CONNECTIONS,
       connectionTimeoutMillis: timeouts.connectMs,
       keepAlive: true,

@@ -43,9 +43,9 @@ export function createPoolExecutor(context: PoolContext): Executor {
     isShared: false,
     run: (query) => retried(() => runAlone(context, query)),
     commitAlone: (query) => retried(() => runAlone(context, query, outcomeUnknown)),
-    async transaction(work) {
+    async transaction(work, options) {
       if (isInsideTransaction(context.owner)) throw outerStorageError()
-      return retried(() => runTransaction(context, work))
+      return options?.runsOnce === true ? runTransaction(context, work) : retried(() => runTransaction(context, work))
     },
   }
 }

@@ -1,7 +1,6 @@
 /** The PostgreSQL storage: a handle on one schema of one database, through a pool of its own or the caller's. */
 import { isVaultError, VaultError } from '../../core/errors.ts'
-import type { Storage, StorageHandle } from '../../core/ports/storage.ts'
-import type { ClosedByUsing } from '../../core/util/closed-by-using.ts'
+import type { DisposableStorage, Storage } from '../../core/ports/storage.ts'
 import { readOptions } from '../../core/util/read-options.ts'
 import { closedError } from '../errors/storage-errors.ts'
 import { isInsideTransaction } from '../sql/nested-transaction.ts'
@@ -27,6 +26,7 @@ import { aggregateRows, deleteRows, insertRows, lockRows, type QueryBuilders, tr
 import { assertNeedsMet } from './server-needs.ts'
 import { setupError, toOpeningError } from './setup-errors.ts'
 import { type PostgresTimeouts, parseTimeouts, settingStatements, type Timeouts } from './timeouts.ts'
+import { type PostgresTls, parseTls } from './tls-options.ts'
 import type { Executor } from './transaction-executor.ts'
 
 /** The database of a storage, and how to connect to it. */
@@ -39,6 +39,8 @@ export interface PostgresOptions {
   readonly schema?: string
   /** False behind a pooler in transaction mode, which may run each statement on another connection. Default true. */
   readonly preparedStatements?: boolean
+  /** Whether that pool uses TLS, or the certificates it uses. Default: as `connectionString` says (`sslmode`), else PGSSLMODE. */
+  readonly ssl?: boolean | PostgresTls
   /** Connections of a pool this handle opens. Default 10. */
   readonly maxConnections?: number
   /** How long to wait for the server. On a pool of the application the limits of the server apply to transactions only. */
@@ -52,8 +54,8 @@ export interface PostgresOptions {
  * `joinTransaction` takes a `pg` client on which BEGIN was run, or a Kysely transaction. The server confirms the client's
  * transaction on first use. A Kysely transaction must not be used after its end, which cannot be detected here.
  */
-export function postgresStorage(options: PostgresOptions): StorageHandle & ClosedByUsing {
-  const given = readOptions('postgresStorage', options)
+export function postgresStorage(options: PostgresOptions): DisposableStorage {
+  const given = readOptions(options, POSTGRES_OPTIONS, { of: 'postgresStorage' })
   const { schema = 'strongroom' } = given
   if (typeof schema !== 'string' || !/^[a-z_][a-z0-9_]{0,62}$/.test(schema)) {
     throw new VaultError(
@@ -88,18 +90,36 @@ export function postgresStorage(options: PostgresOptions): StorageHandle & Close
   }
 }
 
+const POSTGRES_OPTIONS = [
+  'pool',
+  'connectionString',
+  'schema',
+  'preparedStatements',
+  'ssl',
+  'maxConnections',
+  'timeouts',
+] as const satisfies readonly (keyof PostgresOptions)[]
+
 /** The pool to use, how to end it, and whether its sessions are this handle's alone. */
 function choosePool(options: PostgresOptions, timeouts: Timeouts): OpenedPool & { readonly ownsSessions: boolean } {
   const { pool, connectionString, maxConnections, preparedStatements = true } = options
   if (pool !== undefined && connectionString === undefined) {
-    return { pool: checkedPool(pool), driverPool: () => pool, end: async () => {}, ownsSessions: false }
+    const unread = (['ssl', 'maxConnections'] as const).find((name) => options[name] !== undefined)
+    if (unread === undefined) return { pool: checkedPool(pool), driverPool: () => pool, end: async () => {}, ownsSessions: false }
+    throw new VaultError(
+      'invalid_request',
+      `postgresStorage: Option "${unread}" has no effect on a pool. Set it where the pool is made.`,
+    )
   }
   if (pool !== undefined || typeof connectionString !== 'string') {
     throw new VaultError('invalid_request', 'A PostgreSQL storage needs either a pool or a connectionString.')
   }
   // Behind a transaction pooler a session serves other clients too.
   const ownsSessions = preparedStatements
-  return { ...openPool(connectionString, { maxConnections, timeouts, ownsSessions }), ownsSessions }
+  return {
+    ...openPool(connectionString, { ssl: parseTls(connectionString, options.ssl), maxConnections, timeouts, ownsSessions }),
+    ownsSessions,
+  }
 }
 
 /** The pool, or one that says with each connection why that is not a pool. It is said while a vault is opened, as what else keeps it from connecting is. */
@@ -150,7 +170,8 @@ function createHandleState(
 
 function createStorage(state: HandleState, executor: Executor): Storage {
   const { context, builders, shapes, ids } = state
-  const transaction: Storage['transaction'] = (work) => executor.transaction((inner) => work(createStorage(state, inner)))
+  const transaction: Storage['transaction'] = (work, options) =>
+    executor.transaction((inner) => work(createStorage(state, inner)), options)
   return {
     async prepare(tables) {
       const { schema, dialect } = context

@@ -8,6 +8,7 @@ import {
   type PhysicalTable,
   type PhysicalType,
 } from '../../core/ports/storage.ts'
+import { append } from '../../core/util/append.ts'
 import { duplicatesError, retypedError } from '../errors/storage-errors.ts'
 import type { SqlDialect } from '../sql/sql-dialect.ts'
 import { toTableShape } from '../sql/table-shapes.ts'
@@ -215,7 +216,7 @@ function missingSteps({ schema, dialect, tables }: Preparation, stored: StoredOb
     const columns = stored.columns.get(table.name)
     if (columns === undefined)
       steps.push({ make: createTable(tableName, table), need: 'CREATE TABLE in a transaction', creates: tableName })
-    else steps.push(...missingColumns(tableName, table, columns))
+    else append(steps, missingColumns(tableName, table, columns))
     for (const index of table.indexes) {
       if (stored.indexes.get(indexName(table, index)) !== table.name) steps.push(missingIndex(tableName, table, index))
       const former = formerIndexName(table, index)

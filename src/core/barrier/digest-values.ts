@@ -57,12 +57,25 @@ export function isSameValue(column: Column, left: unknown, right: unknown): bool
 
 /** Returns the text that equal values share after normalization. Derived tokens are excluded from equaling it. */
 export function comparedText(column: Column, value: unknown): string {
-  return normalize(column.normalize, column.type.toText(value)).normalize('NFC')
+  return keyText(column, column.type.toText(value)).normalize('NFC')
+}
+
+/** False for a text of which the normalizers of a column leave nothing. No column with digests stores one. */
+export function hasKey({ normalize: names }: Column, value: unknown): boolean {
+  return names.length === 0 || typeof value !== 'string' || normalize(names, value) !== undefined
+}
+
+/**
+ * Returns the normal form of a text; without one the text itself. It finds nothing then: each normal form is its own normal form, so a text
+ * without one differs from all of them.
+ */
+function keyText(column: Column, text: string): string {
+  return normalize(column.normalize, text) ?? text
 }
 
 /** Writes the bytes that equal values share: the tag of the type, then the canonical form of the normalized value. */
 function writeCanonical(column: Column, value: unknown, out: ByteWriter): void {
   out.u8(column.type.tag)
-  const compared = column.normalize.length > 0 && typeof value === 'string' ? normalize(column.normalize, value) : value
+  const compared = column.normalize.length > 0 && typeof value === 'string' ? keyText(column, value) : value
   column.type.canonical(compared, out)
 }

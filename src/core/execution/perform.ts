@@ -6,6 +6,7 @@ import { type ErrorCode, isVaultError, VaultError } from '../errors.ts'
 import type { Span } from '../ports/tracing.ts'
 import type { BuildEvent, RecordedUnit } from '../unit-of-work/unit-of-work.ts'
 import { readInput, toVaultError } from '../util/boundary.ts'
+import { assertMembers } from '../util/read-options.ts'
 import type { OperationContext, SessionContext } from './context.ts'
 import { EventBuilder } from './event-builder.ts'
 import { executeAgain } from './execute-again.ts'
@@ -65,7 +66,10 @@ async function run<Given extends object, Request, Result>(
     try {
       const barrier = barrierOf(session, event)
       const context = { ...session, barrier, unit, event }
-      const request = readInput(() => operation.parse(given, context))
+      const request = readInput(() => {
+        assertMembers(given, operation.members)
+        return operation.parse(given, context)
+      })
       const shared = joined?.join(operation.joined, context, request)
       const answer = shared === undefined ? undefined : await shared
       const attempt = (current: OperationContext): Promise<Result> => {
@@ -88,6 +92,7 @@ async function run<Given extends object, Request, Result>(
         throw unrecorded(error, running)
       }
     }
+    unit.keepReads?.()
     if (session.log !== undefined) for (const { error } of event.parts) if (error !== undefined) logFailure(error, running)
     return result
   } finally {

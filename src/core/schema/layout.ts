@@ -215,7 +215,7 @@ function layoutColumn(
     lifetime: (ttlMinutes ?? DEFAULT_TTL_MINUTES) * 60_000,
     isStable: stable === true,
     normalize: definition.type === 'STRING' ? (definition.normalize ?? []) : [],
-    validate: compileRules(definition),
+    validate: compileRules({ ...definition, hasDigest: digest !== undefined }),
     group: definition.columnGroup,
     scope: definition.columnGroup === undefined ? `column/${objectId}` : `group/${definition.columnGroup}`,
     plain,
