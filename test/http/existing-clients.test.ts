@@ -13,7 +13,6 @@ const TABLES = {
   ...people.tables,
   cards: { name: column.string({ token: 'random', redaction: 'PLAIN_TEXT' }) },
   papers: { title: column.string(), scan: column.file() },
-  merchants: { number: column.string({ token: 'deterministic', redaction: 'PLAIN_TEXT' }), amount: column.integer() },
 }
 const OWNER_HEADERS = { authorization: 'Bearer owner', 'content-type': 'application/json' }
 const UNKNOWN_ID = '6c0f5b52-7b5e-4d07-9f0e-4a3f6f6f9f11'
@@ -311,63 +310,6 @@ it('uses the legacy routes of a table, with updatedTime, and those of tokens', a
   expect(await ask('DELETE', `${V}/cards`, { json: { svc_ids: ['*'] } })).toEqual({
     status: 200,
     json: { RecordIDResponse: ['*'] },
-  })
-})
-
-it('sends bare records to legacy routes, and reads them as those in fields', async () => {
-  const records = [{ number: '1' }, { fields: { number: '2' }, extra: 1 }, { fields: { number: '3' }, tokens: null }, {}]
-  const inserted = await ask('POST', `${V}/merchants`, { json: { vaultID: 'v1', records } })
-  const ids: string[] = Object(inserted.json).records.map((record: { svc_id: string }) => record.svc_id)
-  expect([inserted.status, ids.length]).toEqual([200, 4])
-  const numbers = async () => {
-    const { json } = await ask('GET', `${V}/merchants?redaction=PLAIN_TEXT`)
-    return Object(json).records.map(({ fields }: { fields: Record<string, unknown> }) => [fields.number, fields.amount])
-  }
-  expect(await numbers()).toEqual(['1', '2', '3', null].map((number) => [number, null]))
-  const update = (record: object) => ask('PUT', `${V}/merchants/${ids[0]}`, { json: { ID: ids[0], vaultID: 'v1', record } })
-  expect(await update({ amount: 1 })).toMatchObject({ status: 200, json: { svc_id: ids[0] } })
-  expect(await update({ fields: { number: '4' } })).toMatchObject({ status: 200 })
-  expect((await numbers())[0]).toEqual(['4', 1])
-  expect(await update({ amuont: 1 })).toMatchObject({ status: 400, json: { error: { details: [{ column: 'amuont' }] } } })
-  expect(await update({ fields: 5 })).toMatchObject({
-    status: 400,
-    json: { error: { message: 'Update failed. record.fields must be an object of columns.' } },
-  })
-})
-
-it('reads the token view of a legacy table whole, whatever offset and limit it sends', async () => {
-  const { json } = await ask('GET', `${V}/merchants`)
-  const ids: string[] = Object(json).records.map(({ fields }: { fields: { svc_id: string } }) => fields.svc_id)
-  const view = async (query: string) => {
-    const answer = await ask('GET', `${V}/merchants?tokenization=true${query}`)
-    expect(answer.status).toBe(200)
-    return Object(answer.json).records.map(({ fields }: { fields: { svc_id: string } }) => fields.svc_id)
-  }
-  const named = [...ids].reverse()
-  const byIds = named.map((id) => `&svc_ids=${id}`).join('')
-  for (const page of ['', '&offset=1&limit=1', '&offset=100', '&limit=1000', '&offset=-1&limit=x']) {
-    expect(await view(page)).toEqual(ids)
-    expect(await view(byIds + page)).toEqual(named)
-  }
-  await opened.session.insert(
-    'merchants',
-    Array.from({ length: 25 }, (_, number) => ({ fields: { number: `many ${number}` } })),
-  )
-  const first = await ask('GET', `${V}/merchants?tokenization=true&limit=1`)
-  const { records, next } = Object(first.json)
-  expect(records).toHaveLength(25)
-  expect(await view(`&limit=1&after=${next}`)).toHaveLength(ids.length)
-  expect(await ask('GET', `${V}/merchants?limit=1000`)).toMatchObject({ status: 400 })
-  expect(await ask('GET', `${V}/people?tokenization=true&limit=1000`)).toMatchObject({ status: 400 })
-})
-
-it('tokenizes by the group table.column', async () => {
-  const tokenizationParameters = [{ value: '2', columnGroup: 'merchants.number' }]
-  const { status, json } = await ask('POST', `${V}/tokenize`, { json: { tokenizationParameters } })
-  expect(status).toBe(200)
-  const detokenizationParameters = Object(json).records
-  expect((await ask('POST', `${V}/detokenize`, { json: { detokenizationParameters } })).json).toMatchObject({
-    records: [{ valueType: 'STRING', value: '2' }],
   })
 })
 

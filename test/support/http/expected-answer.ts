@@ -21,7 +21,7 @@ function bodyOf(method: string, args: readonly unknown[], result: Members): unkn
     case 'update':
       return stored(result)
     case 'get':
-      return { records: listOf(result.records).map(shown), ...(result.next === undefined ? {} : { next: result.next }) }
+      return { records: listOf(result.records).map(shown), ...only(result, ['next']) }
     case 'getOne':
       return shown(result)
     case 'delete':
