@@ -35,7 +35,8 @@ export function compileRules(options: RuleOptions): ValueRule | undefined {
   if (maxLength !== undefined) rules.push(atMost(maxLength, ''))
   if (oneOf !== undefined) rules.push(among(oneOf))
   if (pattern !== undefined) rules.push(matching(pattern))
-  for (const clause of names.flatMap((name) => SELECTIVE[name] ?? [])) if (hasDigest === true) rules.push(keyed(names, clause))
+  const selective = names.flatMap((name) => SELECTIVE[name] ?? [])
+  if (hasDigest === true) for (const clause of selective) rules.push(keyed(names, clause))
   if (rules.length === 0) return undefined
   return (value, type) => {
     const text = type.toText(value)
