@@ -134,7 +134,16 @@ export function statusOf(error: unknown): Status {
  * catalog must be read again. One damaged record is the request's own too.
  */
 export function isRefusal(error: unknown): error is VaultError {
-  return VaultError.isGenuine(error) && (error.httpStatus < 500 || error.code === 'data_loss')
+  return VaultError.isGenuine(error) && (error.httpStatus < 500 || error.code === 'data_loss' || refusals.has(error))
+}
+
+/** Errors that are the request's own although their code says otherwise. */
+const refusals = new WeakSet<VaultError>()
+
+/** Returns an error that is the request's own, whatever its code. */
+export function asRefusal<E extends VaultError>(error: E): E {
+  refusals.add(error)
+  return error
 }
 
 /** True for an error after which it is unknown whether a change is stored: `outcome_unknown` or `unavailable`. */

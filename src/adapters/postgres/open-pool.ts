@@ -14,6 +14,8 @@ const KEEP_ALIVE_MS = 30_000
 /** A pool and how to end it. */
 export interface OpenedPool {
   readonly pool: DriverPool
+  /** The pool of the driver; undefined until it is made. */
+  driverPool(): object | undefined
   /** Waits for running calls up to `closeMs`, then closes every connection. */
   end(): Promise<void>
 }
@@ -55,6 +57,7 @@ export function openPool(connectionString: string, { ssl, maxConnections, timeou
   const queue = createQueue(pool)
   return {
     pool: queue,
+    driverPool: pool.made,
     end: () =>
       new Promise((resolve) => {
         const timer = setTimeout(() => {
@@ -88,7 +91,9 @@ async function createPool(options: PoolConfig): Promise<Pool> {
 }
 
 /** A pool that is made for the first connection. */
-function createLazyPool(make: () => Promise<DriverPool & Pick<Pool, 'end'>>): DriverPool & Pick<Pool, 'end'> {
+function createLazyPool(
+  make: () => Promise<DriverPool & Pick<Pool, 'end'>>,
+): DriverPool & Pick<Pool, 'end'> & { made(): object | undefined } {
   let made: (DriverPool & Pick<Pool, 'end'>) | undefined
   let making: Promise<void> | undefined
 
@@ -96,15 +101,25 @@ function createLazyPool(make: () => Promise<DriverPool & Pick<Pool, 'end'>>): Dr
     made = await make()
   }
 
+  /** The driver reads the address only for a client, and throws if it cannot. */
+  function ask(done: Parameters<DriverPool['connect']>[0]): void {
+    try {
+      made?.connect(done)
+    } catch (error) {
+      done(error instanceof Error ? error : new Error('no client'), undefined)
+    }
+  }
+
   return {
+    made: () => made,
     connect(done) {
       if (made !== undefined) {
-        made.connect(done)
+        ask(done)
         return
       }
       making ??= start()
       making.then(
-        () => made?.connect(done),
+        () => ask(done),
         (error: Error) => done(error, undefined),
       )
     },

@@ -14,14 +14,17 @@ import { createHostExecutor } from './join-host.ts'
 import { lockTables } from './lock-tables.ts'
 import { type OpenedPool, openPool } from './open-pool.ts'
 import { createPackedQueries } from './packed-queries.ts'
-import { BEGIN, createPoolExecutor } from './pool-executor.ts'
-import { mapPostgresError } from './postgres-errors.ts'
+import { createPoolExecutor } from './pool-executor.ts'
+import { poolMistake } from './pool-shape.ts'
+import { mapPostgresError, postgresCause } from './postgres-errors.ts'
 import { createPostgresSqlDialect } from './postgres-sql-dialect.ts'
 import { prepareTables } from './prepare-tables.ts'
+import { addressOf, speaksOtherwiseAt } from './probe-port.ts'
 import { findRows, getRows } from './read-rows.ts'
 import { createRowQueries, type SqlContext } from './row-queries.ts'
 import { aggregateRows, deleteRows, insertRows, lockRows, type QueryBuilders, tryLockRow, updateRows } from './row-work.ts'
-import { toOpeningError } from './setup-errors.ts'
+import { assertNeedsMet } from './server-needs.ts'
+import { setupError, toOpeningError } from './setup-errors.ts'
 import { type PostgresTimeouts, parseTimeouts, settingStatements, type Timeouts } from './timeouts.ts'
 import { type PostgresTls, parseTls } from './tls-options.ts'
 import type { Executor } from './transaction-executor.ts'
@@ -61,13 +64,13 @@ export function postgresStorage(options: PostgresOptions): DisposableStorage {
     )
   }
   const timeouts = parseTimeouts(given.timeouts)
-  const { pool, end, ownsSessions } = choosePool(given, timeouts)
-  const state = createHandleState(schema, given.preparedStatements ?? true)
+  const { pool, driverPool, end, ownsSessions } = choosePool(given, timeouts)
+  const state = createHandleState(schema, { named: given.preparedStatements ?? true, driverPool })
   let closing: Promise<void> | undefined
   const executor = createPoolExecutor({
     pool: { connect: (done) => (closing === undefined ? pool.connect(done) : done(closedError('PostgreSQL'), undefined)) },
     timeouts,
-    begin: ownsSessions ? BEGIN : `${BEGIN}; ${settingStatements(timeouts, 'transaction')}`,
+    limits: ownsSessions ? undefined : settingStatements(timeouts, 'transaction'),
     owner: state,
     onCommit: state.ids.keepRest,
   })
@@ -102,7 +105,7 @@ function choosePool(options: PostgresOptions, timeouts: Timeouts): OpenedPool & 
   const { pool, connectionString, maxConnections, preparedStatements = true } = options
   if (pool !== undefined && connectionString === undefined) {
     const unread = (['ssl', 'maxConnections'] as const).find((name) => options[name] !== undefined)
-    if (unread === undefined) return { pool, end: async () => {}, ownsSessions: false }
+    if (unread === undefined) return { pool: checkedPool(pool), driverPool: () => pool, end: async () => {}, ownsSessions: false }
     throw new VaultError(
       'invalid_request',
       `postgresStorage: Option "${unread}" has no effect on a pool. Set it where the pool is made.`,
@@ -119,32 +122,70 @@ function choosePool(options: PostgresOptions, timeouts: Timeouts): OpenedPool & 
   }
 }
 
+/** The pool, or one that says with each connection why that is none. It is said while a vault is opened, as what else keeps it from connecting is. */
+function checkedPool(pool: DriverPool): DriverPool {
+  const mistake = poolMistake(pool)
+  return mistake === undefined ? pool : { connect: (done) => done(setupError(mistake, postgresCause(undefined)), undefined) }
+}
+
 /** What all executors of one handle share. */
 interface HandleState {
   readonly context: SqlContext
   readonly builders: QueryBuilders
   readonly shapes: TableShapes
   readonly ids: IdBlocks
+  /** Throws if the server lacks what a vault needs. It asks until the server has all of it once. */
+  assertNeedsMet(executor: Executor): Promise<void>
+  /** True if something else than PostgreSQL answers at the address of the pool. */
+  speaksOtherwise(): Promise<boolean>
 }
 
-function createHandleState(schema: string, named: boolean): HandleState {
+function createHandleState(
+  schema: string,
+  { named, driverPool }: { readonly named: boolean } & Pick<OpenedPool, 'driverPool'>,
+): HandleState {
   const dialect = createPostgresSqlDialect(schema)
   const statements = createSqlStatements(dialect)
   const context = { schema, dialect, statements, named }
   const queries = createRowQueries(context)
   const builders = { queries, statements, packedQueries: createPackedQueries(dialect, queries.bind) }
-  return { context, builders, shapes: createTableShapes(), ids: createIdBlocks(queries) }
+  async function speaksOtherwise(): Promise<boolean> {
+    const address = addressOf(driverPool())
+    return address !== undefined && speaksOtherwiseAt(address)
+  }
+  let met = false
+  async function metOnce(executor: Executor): Promise<void> {
+    if (!met) await assertNeedsMet(executor, dialect)
+    met = true
+  }
+  return {
+    context,
+    builders,
+    shapes: createTableShapes(),
+    ids: createIdBlocks(queries),
+    assertNeedsMet: metOnce,
+    speaksOtherwise,
+  }
 }
 
-function createStorage({ context, builders, shapes, ids }: HandleState, executor: Executor): Storage {
-  const transaction: Storage['transaction'] = (work) =>
-    executor.transaction((inner) => work(createStorage({ context, builders, shapes, ids }, inner)))
+function createStorage(state: HandleState, executor: Executor): Storage {
+  const { context, builders, shapes, ids } = state
+  const transaction: Storage['transaction'] = (work, options) =>
+    executor.transaction((inner) => work(createStorage(state, inner)), options)
   return {
     async prepare(tables) {
       const { schema, dialect } = context
-      const preparing = withMappedErrors(prepareTables(executor, { schema, dialect, tables, onNewSequence: ids.forget }))
-      await preparing.catch((error: unknown) => {
-        throw isVaultError(error) ? toOpeningError(error) : error
+      const preparing = withMappedErrors(
+        prepareTables(executor, {
+          schema,
+          dialect,
+          tables,
+          assertNeedsMet: () => state.assertNeedsMet(executor),
+          onNewSequence: ids.forget,
+        }),
+      )
+      await preparing.catch(async (error: unknown) => {
+        throw isVaultError(error) ? await toOpeningError(error, state.speaksOtherwise) : error
       })
       shapes.add(tables)
     },

@@ -42,6 +42,10 @@ export interface BatchItem {
   readonly downloadURL?: boolean
   /** Return the metadata of files: GET. Default false. */
   readonly returnFileMetadata?: boolean
+  /** Return the version of the record: GET. Default false. */
+  readonly version?: boolean
+  /** The version of an earlier read: PUT and DELETE. The item is `aborted` if the record was written since. */
+  readonly ifVersion?: string
 }
 
 /** A member that belongs to some methods only. */
@@ -57,6 +61,8 @@ const METHOD_MEMBERS: readonly MethodMember[] = [
   'onConflict',
   'downloadURL',
   'returnFileMetadata',
+  'version',
+  'ifVersion',
 ]
 
 /** The members of an item, read once, and how the batch treats supplied tokens, if it says so. */
@@ -80,6 +86,8 @@ export const RECORDED_ITEM = {
   onConflict: ['ignore'],
   downloadURL: 'flag',
   returnFileMetadata: 'flag',
+  version: 'flag',
+  ifVersion: 'value',
 } as const satisfies Readonly<Record<keyof BatchItem, RecordedShape>>
 
 /** The names of all members. */
@@ -111,8 +119,9 @@ export interface OfMethod extends Pick<ItemMembers, 'byot'> {
 export function readMembers(item: unknown, position: number, { method, foreign, byot }: OfMethod): ItemMembers {
   const given: Untrusted<BatchItem> = typeof item === 'object' && item !== null ? item : {}
   assertMembers(given, MEMBERS, { member: 'an item' })
-  const { tableName, fields, tokens, ID, batchID, redaction, tokenization, upsert, onConflict, downloadURL, returnFileMetadata } =
-    given
+  const { tableName, fields, tokens, ID, batchID, redaction, tokenization, upsert, onConflict } = given
+  const { downloadURL, returnFileMetadata, version, ifVersion } = given
+  if (typeof tableName !== 'string') throw fault('invalid_request')`tableName must be text.`
   const read: ItemMembers = {
     method,
     tableName,
@@ -125,6 +134,8 @@ export function readMembers(item: unknown, position: number, { method, foreign, 
     onConflict,
     downloadURL,
     returnFileMetadata,
+    version,
+    ifVersion,
     fields: copyColumns(fields),
     tokens: copyColumns(tokens),
   }

@@ -38,9 +38,9 @@ export function assertNotEmpty(records: unknown, verb: 'insert' | 'update'): voi
 /** The error of a token that was not found. Existing clients read exactly this text. */
 export const TOKEN_NOT_FOUND = 'Token Not Found'
 
-/** Returns each item that is a string, and empty text for any other. Empty text is an unknown id. */
-export function toTexts(list: readonly unknown[]): string[] {
-  return list.map((item) => (typeof item === 'string' ? item : ''))
+/** Returns each item that is a string in lower case, as ids are written, and empty text for any other. Empty text is an unknown id. */
+export function toIds(list: readonly unknown[]): string[] {
+  return list.map((item) => (typeof item === 'string' ? item.toLowerCase() : ''))
 }
 
 /** Maximum length of a token in a request, in UTF-16 units. A character has at most two. */

@@ -23,7 +23,7 @@ export function parseWhere(context: ParsingContext, where: unknown, others: read
   const { columnName, columnValues } = where
   if (typeof columnName !== 'string' || columnName === '')
     throw fault('invalid_request')`columnName must be the name of a column.`
-  return { columnName, values: parseList(context, columnValues, 'columnValues') }
+  return { columnName, values: parseList(context, columnValues, 'columnValues'), areTexts: false }
 }
 
 /** Returns the caller's access to the table. Throws `forbidden` if it covers no read, or not the action. */

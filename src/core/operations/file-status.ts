@@ -2,7 +2,7 @@
 
 import { unknownColumn } from '../barrier/parse-record.ts'
 import { Fault, fault } from '../errors.ts'
-import { parseList, requireTable, toTexts } from '../execution/check-input.ts'
+import { parseList, requireTable, toIds } from '../execution/check-input.ts'
 import type { OperationContext } from '../execution/context.ts'
 import { fileIn, requireFileColumn, requireVisibleRecord } from '../execution/file-columns.ts'
 import { type FileInput, type FileRequest, parseFileInput, RECORDED_FILE } from '../execution/file-input.ts'
@@ -100,7 +100,7 @@ export const uploadStatus: Operation<
 
 function toRecord(given: unknown): StatusToGet {
   const { table, id, fileColumns }: { readonly [Member in keyof UploadStatusRecord]?: unknown } = Object(given)
-  return { table, id: at(toTexts([id]), 0), columns: Array.isArray(fileColumns) ? [...fileColumns] : [] }
+  return { table, id: at(toIds([id]), 0), columns: Array.isArray(fileColumns) ? [...fileColumns] : [] }
 }
 
 /** Returns the result of one record. Refusals are its own, other errors are those of all. */

@@ -43,6 +43,7 @@ import { readInput } from '../util/boundary.ts'
 import { assertItems, assertOptions } from '../util/read-options.ts'
 import { retry } from '../util/retry.ts'
 import { parseSignal, type Signal } from '../util/signal.ts'
+import { createJsonBudget } from '../values/parse-json.ts'
 
 /** A record as a caller passes it: values and, where the caller supplies them, tokens, by column. */
 export interface RecordInput {
@@ -195,11 +196,12 @@ function parseRecords(
   const isGranted = alwaysGranted(access, 'CREATE')
   const values: Values[] = []
   const tokens: unknown[] = []
+  const json = createJsonBudget(context.limits)
   for (let index = 0; index < records.length; index++) {
     const fields = memberOf(records[index], 'fields')
     tokens.push(memberOf(records[index], 'tokens'))
     if (!isGranted) assertColumnsWritable(context, access, { members: [fields, tokens[index]], action: 'CREATE' })
-    values.push(parseFields(table, fields, index))
+    values.push(parseFields(table, fields, { index, json }))
   }
   if (homogeneous) assertHomogeneous(table, values)
   const supplied = values.map((of, index) => parseTokens(table, tokens[index], { mode, values: of, index }))

@@ -9,7 +9,7 @@ import {
   parseList,
   paths,
   requireTable,
-  toTexts,
+  toIds,
 } from '../execution/check-input.ts'
 import { assertColumnsWritable, checkOverwrites, requireAccess } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
@@ -25,6 +25,8 @@ export interface RecordChange {
   readonly id: string
   readonly fields: unknown
   readonly tokens?: unknown
+  /** The version of an earlier read, as `update` takes it. */
+  readonly ifVersion?: string
 }
 
 /** Input of an update of many records. */
@@ -54,7 +56,7 @@ export const updateMany: Operation<UpdateManyInput, UpdateManyRequest, { records
   members: ['table', 'records', 'options'],
   recorded: {
     table: 'name',
-    records: { id: 'value', fields: 'columns', tokens: 'columns' },
+    records: { id: 'value', fields: 'columns', tokens: 'columns', ifVersion: 'value' },
     tokenization: 'flag',
     byot: BYOT_MODES,
   },
@@ -66,14 +68,19 @@ export const updateMany: Operation<UpdateManyInput, UpdateManyRequest, { records
     const mode = parseByot(options.byot)
     assertNotEmpty(given, 'update')
     const records = parseList(context, given, 'records')
-    assertItems(records, ['id', 'fields', 'tokens'], 'records')
-    return { table, records, ids: toTexts(records.map((record) => memberOf(record, 'id'))), tokenization, mode }
+    assertItems(records, ['id', 'fields', 'tokens', 'ifVersion'], 'records')
+    return { table, records, ids: toIds(records.map((record) => memberOf(record, 'id'))), tokenization, mode }
   },
   async execute(context, { table, ids, records, tokenization, mode }) {
     const access = requireAccess(context, table, 'UPDATE')
     const changes = readInput(() => {
       const given = records.map((record, index) => {
-        return { fields: memberOf(record, 'fields'), tokens: memberOf(record, 'tokens'), index }
+        const [fields, tokens, ifVersion] = [
+          memberOf(record, 'fields'),
+          memberOf(record, 'tokens'),
+          memberOf(record, 'ifVersion'),
+        ]
+        return { fields, tokens, ifVersion, index }
       })
       const members = given.flatMap(({ fields, tokens }) => [fields, tokens])
       assertColumnsWritable(context, access, { members, action: 'UPDATE' })

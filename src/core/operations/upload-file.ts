@@ -4,7 +4,7 @@ import { CATALOG_MOVED, UNKNOWN_KEY } from '../barrier/barrier.ts'
 import { assertComplete, type Values } from '../barrier/parse-record.ts'
 import { encodeRecordIds } from '../barrier/record-ids.ts'
 import { type ErrorCode, fault, isVaultError, mayBeStored, VaultError } from '../errors.ts'
-import { parseFlag, requireTable, toTexts } from '../execution/check-input.ts'
+import { parseFlag, requireTable, toIds } from '../execution/check-input.ts'
 import type { OperationContext } from '../execution/context.ts'
 import {
   assertContentsReachable,
@@ -131,7 +131,7 @@ function isAskId(id: unknown): id is AskId {
 
 /** Returns the id of a record; undefined for a new one. */
 function toRecordId(id: unknown): string | undefined {
-  return id === undefined || id === '' ? undefined : at(toTexts([id]), 0)
+  return id === undefined || id === '' ? undefined : at(toIds([id]), 0)
 }
 
 /** What is uploaded by ticket. */

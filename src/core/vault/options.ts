@@ -60,7 +60,7 @@ export interface VaultOptions<S extends SchemaDefinition, Role extends string = 
   /** What is done with an infected file: its content is kept, and never opened, or destroyed. Default 'quarantine'. */
   readonly onInfected?: OnInfected
   /**
-   * Limits of single requests. `maxRecords` and `maxPageSize`: 1,000 each. Of queries: `maxQueryRecords` 25, `maxQueryLength` 16,384,
+   * Limits of single requests. `maxRecords` and `maxPageSize`: 1,000 each. `maxJsonMembers`: 10,000. Of queries: `maxQueryRecords` 25, `maxQueryLength` 16,384,
    * `maxQueryLexemes` 4,000, `maxQueryNesting` 64, `maxQueryTables` 8, `maxRowsRead` 1,000,000, `queryTimeoutMs` 30,000, `maxJoinBytes`
    * 256 MiB. Ranges: docs/reliability.md.
    */

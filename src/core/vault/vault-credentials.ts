@@ -50,8 +50,9 @@ export interface VaultCredentials {
   /** Returns true the first time that any process passes this text, and false from then on, until it expires, in milliseconds since 1970. */
   spendOnce(text: string, expiresAt: number): Promise<boolean>
   /**
-   * Exchanges the assertion of a service account, which the caller has verified, for a bearer of at most 60 minutes. It serves once. Records
-   * one event. Throws `unauthenticated`, `forbidden` for a role that the service account does not have, `limit_exceeded`.
+   * Exchanges the assertion of a service account, which the caller has verified, for a bearer of at most 60 minutes. With `assertion` it serves once.
+   * Records one event. Throws `unauthenticated`, `forbidden` for roles that are not those of the service account or leave out one with a DENY,
+   * `limit_exceeded`.
    */
   issueBearer(request: BearerRequest): Promise<IssuedBearer>
   /** Returns who a bearer is; undefined if it is not one of this vault, is expired or revoked, or its service account is. One read. */
@@ -87,7 +88,7 @@ const text = z.string().min(1).max(MAX_ENTRY_NAME_LENGTH)
 const instant = z.int()
 const bearerShape = z.object({
   keyID: text,
-  assertion: z.object({ text, expiresAt: instant }),
+  assertion: z.object({ text, expiresAt: instant }).optional(),
   roles: z.array(z.string().max(128)).min(1).max(100).optional(),
   context: z.record(z.string(), z.unknown()).optional(),
   request: z.unknown().optional(),
@@ -118,7 +119,12 @@ export function createVaultCredentials(ports: CredentialPorts): VaultCredentials
       const { request, keyID, assertion, roles, context } = parsed('request', bearerShape, given)
       const found = await find(keyID)
       const caller = found === undefined ? UNKNOWN_CALLER : callerOf(found)
-      const input = { keyID, assertion, ...(roles && { roles }), ...(context && { context: contextOf(context) }) }
+      const input = {
+        keyID,
+        ...(assertion && { assertion }),
+        ...(roles && { roles }),
+        ...(context && { context: contextOf(context) }),
+      }
       return perform(ports.contextOf(withRequest(caller, request)), issueBearer, input)
     },
     verifyBearer: (given) => reading(ports, (barrier) => verify(ports, barrier, given)),

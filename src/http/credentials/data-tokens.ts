@@ -16,6 +16,8 @@ import { verifyClientJwt } from './verify-client-jwt.ts'
 const PREFIX = 'signed_token_'
 /** Maximum length of a signed data token: that of any credential. */
 const MAX_LENGTH = 8192
+/** Seconds after its time for which a token is still valid, because clocks differ. */
+const LATE_SECONDS = 5
 
 const shape = z.object({ iss: z.literal('sdk'), sub: z.string(), tok: z.string().min(1).max(512), ctx: z.unknown().optional() })
 
@@ -69,7 +71,7 @@ export async function resolveSignedToken(
   const signed = isSignedToken(text) && text.length <= MAX_LENGTH ? text.slice(PREFIX.length) : ''
   const claimed = parseKeyID(unverifiedClaims(signed)?.key)
   const account = claimed?.vaultID === vault.id ? await vault.credentials.find(claimed.keyID) : undefined
-  const claims = await verifyClientJwt(signed, account, nowOf(clock))
+  const claims = await verifyClientJwt(signed, account, { now: nowOf(clock), lateSeconds: LATE_SECONDS })
   const parsed = shape.safeParse(claims)
   if (!parsed.success || parsed.data.sub !== account?.actor) return undefined
   const { tok, ctx } = parsed.data

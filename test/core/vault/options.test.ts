@@ -18,6 +18,7 @@ describe('parseOptions', () => {
     expect(parseOptions(VALID)).toEqual({
       maxRecords: 1000,
       maxPageSize: 1000,
+      maxJsonMembers: 10_000,
       maxQueryRecords: 25,
       maxQueryLength: 16_384,
       maxQueryLexemes: 4000,
