@@ -24,6 +24,7 @@ import { httpEqualsSession } from './http-equals-session.ts'
 import { httpStatuses } from './http-statuses.ts'
 import { kills } from './kills.ts'
 import type { Law } from './law.ts'
+import { loopHolds } from './loop-holds.ts'
 import { noLeak } from './no-leak.ts'
 import { nonInterference } from './non-interference.ts'
 import { powerLoss } from './power-loss.ts'
@@ -62,6 +63,7 @@ export const ALL_LAWS: readonly Law[] = [
   encryptedRanks,
   tamper,
   batches,
+  loopHolds,
   concurrentUpserts,
   concurrentUpdates,
   readChange,
