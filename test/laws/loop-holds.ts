@@ -98,7 +98,7 @@ const CALLS: readonly Call[] = [
     return () => session.get('docs', { columnName: 'json', columnValues: values })
   },
   ({ session }) => {
-    const values = fullDocs(0).map(({ json }) => ({ table: 'docs', column: 'json', value: JSON.stringify(json) }) as const)
+    const values = fullDocs(0).map(({ json }) => ({ table: 'docs', column: 'json', value: json }) as const)
     return () => session.tokenize(values)
   },
   ({ session }) => {

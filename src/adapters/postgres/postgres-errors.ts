@@ -137,7 +137,8 @@ function errorOfState(state: string, context: ErrorContext, cause: Error): Vault
     case '26000':
     case '42P05':
       return new VaultError(
-        'internal',
+        // Work that must run once ends with this where its statements were dropped. Its connection is replaced.
+        state === '26000' ? 'aborted' : 'internal',
         'The prepared statement is not on this connection. Behind a transaction pooler set preparedStatements: false.',
         {},
         { cause },

@@ -25,16 +25,16 @@ const NEEDS: readonly (readonly [name: string, expression: RawBuilder<unknown>])
  * follow.
  */
 export async function assertNeedsMet(executor: Executor, { compiler }: SqlDialect): Promise<void> {
-  async function failureOf(...expressions: readonly RawBuilder<unknown>[]): Promise<unknown> {
+  async function failureOf(expressions: readonly RawBuilder<unknown>[]): Promise<unknown> {
     const { sql: text } = sql`select ${sql.join(expressions)}`.compile(compiler)
     return executor.run({ text, parameters: [] }).then(
       () => undefined,
       (error: unknown) => error,
     )
   }
-  if (needError(await failureOf(...NEEDS.map(([, expression]) => expression)), '') === undefined) return
+  if (needError(await failureOf(NEEDS.map(([, expression]) => expression)), '') === undefined) return
   for (const [name, expression] of NEEDS) {
-    const lack = needError(await failureOf(expression), name)
+    const lack = needError(await failureOf([expression]), name)
     if (lack !== undefined) throw lack
   }
 }

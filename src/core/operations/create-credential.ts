@@ -74,7 +74,7 @@ export const createCredential: Operation<CreateCredentialInput, CreateCredential
   action: 'CREATE_CREDENTIAL',
   resourceType: 'CREDENTIAL',
   verb: 'Create credential',
-  members: ['kind', 'name', 'roles', 'context', 'expiresAt', 'verifier'],
+  members: ['kind', 'name', 'roles', 'context', 'expiresAt', 'verifier', 'keyID'],
   recorded: {
     kind: CREDENTIAL_KINDS,
     name: 'value',

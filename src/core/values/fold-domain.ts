@@ -60,7 +60,7 @@ function decodePunycode(text: string): string | undefined {
     index %= count
     points.splice(index++, 0, point)
   }
-  return String.fromCodePoint(...points)
+  return points.map((point) => String.fromCodePoint(point)).join('')
 }
 
 /** Returns the value of a digit, a to z and 0 to 9; a negative number for another unit, also for none. */

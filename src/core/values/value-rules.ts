@@ -36,7 +36,7 @@ export function compileRules(options: RuleOptions): ValueRule | undefined {
   if (oneOf !== undefined) rules.push(among(oneOf))
   if (pattern !== undefined) rules.push(matching(pattern))
   const selective = names.flatMap((name) => SELECTIVE[name] ?? [])
-  if (hasDigest === true) rules.push(...selective.map((clause) => keyed(names, clause)))
+  if (hasDigest === true) for (const clause of selective) rules.push(keyed(names, clause))
   if (rules.length === 0) return undefined
   return (value, type) => {
     const text = type.toText(value)

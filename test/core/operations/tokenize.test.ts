@@ -111,7 +111,7 @@ onEachStorage('tokenize', (engine) => {
   it('takes table.column as the group of a deterministic column without one', async () => {
     const { session } = await open()
     const { tokens } = await insertOne(session, 'people', FIELDS)
-    const asked = Object.entries(TEXTS).filter(([column]) => column !== 'name')
+    const asked = Object.entries(FIELDS).filter(([column]) => column !== 'name')
     const { records } = await session.tokenize(asked.map(([column, value]) => ({ value, columnGroup: `people.${column}` })))
     expect(records.map(({ token }) => token)).toEqual(asked.map(([column]) => tokens[column]))
   })
