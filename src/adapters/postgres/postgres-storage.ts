@@ -13,6 +13,7 @@ import type { DriverPool } from './driver-connection.ts'
 import { createIdBlocks, type IdBlocks } from './id-blocks.ts'
 import { createHostExecutor } from './join-host.ts'
 import { lockTables } from './lock-tables.ts'
+import { createNetwork } from './network.ts'
 import { type OpenedPool, openPool } from './open-pool.ts'
 import { createPackedQueries } from './packed-queries.ts'
 import { BEGIN, createPoolExecutor } from './pool-executor.ts'
@@ -59,12 +60,14 @@ export function postgresStorage(options: PostgresOptions): StorageHandle & Close
     )
   }
   const timeouts = parseTimeouts(given.timeouts)
-  const { pool, end, ownsSessions } = choosePool(given, timeouts)
+  const { pool, dropIdle, end, ownsSessions } = choosePool(given, timeouts)
+  const network = createNetwork(dropIdle)
   const state = createHandleState(schema, given.preparedStatements ?? true)
   let closing: Promise<void> | undefined
   const executor = createPoolExecutor({
     pool: { connect: (done) => (closing === undefined ? pool.connect(done) : done(closedError('PostgreSQL'), undefined)) },
     timeouts,
+    network,
     begin: ownsSessions ? BEGIN : `${BEGIN}; ${settingStatements(timeouts, 'transaction')}`,
     owner: state,
     onCommit: state.ids.keepRest,
@@ -75,8 +78,10 @@ export function postgresStorage(options: PostgresOptions): StorageHandle & Close
     getAndCommit: async (table, id, changes) => getAndCommit(state, executor, { table, id, changes }),
     isInsideTransaction: () => isInsideTransaction(state),
     joinTransaction: (host) => createStorage(state, createHostExecutor(host)),
-    close() {
-      closing ??= end()
+    closeMs: timeouts.closeMs,
+    close(withinMs = timeouts.closeMs) {
+      closing ??= end(withinMs)
+      if (withinMs === 0) network.end()
       return closing
     },
     async [Symbol.asyncDispose]() {
@@ -88,7 +93,8 @@ export function postgresStorage(options: PostgresOptions): StorageHandle & Close
 /** The pool to use, how to end it, and whether its sessions are this handle's alone. */
 function choosePool(options: PostgresOptions, timeouts: Timeouts): OpenedPool & { readonly ownsSessions: boolean } {
   const { pool, connectionString, maxConnections, preparedStatements = true } = options
-  if (pool !== undefined && connectionString === undefined) return { pool, end: async () => {}, ownsSessions: false }
+  if (pool !== undefined && connectionString === undefined)
+    return { pool, dropIdle() {}, end: async () => {}, ownsSessions: false }
   if (pool !== undefined || typeof connectionString !== 'string') {
     throw new VaultError('invalid_request', 'A PostgreSQL storage needs either a pool or a connectionString.')
   }
