@@ -36,6 +36,7 @@ export function unrecordedUnits({ storage, scheduler, clock, isAlone, onCommit, 
     outer: factoryIn(storage, catalog, { insert, turns, onCommit }),
     transact: (work) => storage.transaction((inner) => work(factoryIn(inner, catalog)), { takesTurns: true }),
     join: (hostTransaction) => factoryIn(storage.joinTransaction(hostTransaction), catalog),
+    async release() {},
   }
 }
 

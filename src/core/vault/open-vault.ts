@@ -133,7 +133,10 @@ function createVault<S extends SchemaDefinition, Role extends string>(
   const metrics = options.metrics === undefined ? undefined : quietMetrics(options.metrics)
   const measuring = metrics === undefined ? undefined : { metrics, stopwatch: options.stopwatch }
   const policy = readInput(() => compilePolicy(options.policy ?? {}, layout), VaultError.isGenuine)
-  const events = createEventStore({ barrier, clock, hash, vaultID: id, accountID: accountId, catalog, log })
+  const events = createEventStore({
+    ...{ barrier, clock, hash, vaultID: id, accountID: accountId, catalog, log },
+    holdsChains: storage.transactions === 'concurrent',
+  })
   const audit: AuditContext = { storage, events, scheduler, barrier, catalog, clock, hash, vaultID: id, accountID: accountId }
   const lifetime = createLifetime()
   const factories = unitFactoriesOf(options, { events, catalog, log, isAlone: lifetime.isAlone, onCommit: metrics?.committed })
@@ -203,7 +206,8 @@ function createVault<S extends SchemaDefinition, Role extends string>(
       }),
     close: () =>
       guard('Close failed.', async () => {
-        const stopped = Promise.all([lifetime.close(), files.stop()]).then(() => files.outer.blobs.close())
+        const ended = Promise.all([lifetime.close(), files.stop()])
+        const stopped = ended.then(() => factories.release()).then(() => files.outer.blobs.close())
         try {
           await storage.close(await waitAtMost(stopped, storage.closeMs, options))
         } finally {
