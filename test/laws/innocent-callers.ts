@@ -9,7 +9,7 @@ import type { Law } from './law.ts'
 /** Mixes of one case, on one vault. */
 const MIXES = 4
 /** Callers of one verb side by side. */
-const LANES = [1, 1, 2, 6]
+const CALLERS = [1, 1, 2, 6]
 /** Verbs whose rows share commits with those of others. At least two of every other mix are of them. */
 const SHARING = [
   'insert',
@@ -84,12 +84,12 @@ async function runMix({ vault, names, verbs, turns, mark, random }: Mix): Promis
   const ready = names.map(async (name, index) => {
     const call = await verbs[name]?.({ vault, table: random.pick(tables), mark: `${mark}v${index}` })
     if (call === undefined) throw new Error(`no verb is called ${name}`)
-    return { name, call, lanes: random.pick(LANES) }
+    return { name, call, callers: random.pick(CALLERS) }
   })
-  const loops = (await Promise.all(ready)).flatMap(({ name, call, lanes }) =>
-    Array.from({ length: lanes }, async (_, lane) => {
+  const loops = (await Promise.all(ready)).flatMap(({ name, call, callers }) =>
+    Array.from({ length: callers }, async (_, caller) => {
       for (let turn = 0; turn < turns; turn++) {
-        await call(`l${lane}t${turn}`).catch((error: unknown) => failures.push(`${name}: ${String(error)}`))
+        await call(`c${caller}t${turn}`).catch((error: unknown) => failures.push(`${name}: ${String(error)}`))
       }
     }),
   )

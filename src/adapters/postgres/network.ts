@@ -36,7 +36,7 @@ export interface Network {
   end(): void
 }
 
-/** `dropIdle` closes connections that nobody uses: they are likely to be as silent, and new ones are not. */
+/** `dropIdle` closes connections that no call uses: they are likely to be as silent, and new ones are not. */
 export function createNetwork(dropIdle: () => void): Network {
   const waits = new Set<Wait>()
   const used = new Set<UsedConnection>()

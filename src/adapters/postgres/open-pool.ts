@@ -13,7 +13,7 @@ const KEEP_ALIVE_MS = 30_000
 /** A pool and how to end it. */
 export interface OpenedPool {
   readonly pool: DriverPool
-  /** Closes the connections that nobody uses. */
+  /** Closes the connections that no call uses. */
   dropIdle(): void
   /** Waits for running calls up to a time in milliseconds, then closes every connection. */
   end(withinMs: number): Promise<void>

@@ -14,7 +14,7 @@ import { isBusyError } from './sqlite-errors.ts'
 import { createPort, type HandleState, type WorkRunner } from './storage-port.ts'
 import type { TableWork } from './table-work.ts'
 import { transactionStorage } from './transaction-storage.ts'
-import { isUndone, type WriteQueue, type Writer, type WriterBlocks } from './write-queue.ts'
+import { type WriteQueue, type Writer, type WriterBlocks, wasInnocent } from './write-queue.ts'
 
 /** The connections of one handle, and what it shares with the transactions inside it. */
 export interface HandleResources {
@@ -113,7 +113,7 @@ function createRootRunner({ state, writing, reading, queue, retryWhileBusy, asse
       // Work of an application does not run again.
       if (takesTurns) return running
       return running.catch((error: unknown) => {
-        if (!isUndone(error)) throw error
+        if (!wasInnocent(error)) throw error
         return runTransaction(work, { takesTurns, isAlone: true })
       })
     },

@@ -13,7 +13,7 @@ import { command, OPEN_SAVEPOINT, RELEASE_SAVEPOINT, ROLLBACK_TO_SAVEPOINT } fro
 export interface Writer<T> {
   /** True when a failure leaves nothing behind even without a savepoint around it. */
   readonly isAtomic: boolean
-  /** True for work that runs in the context of its caller, once. If others undo it, its caller is told by an error for which `isUndone` is true. */
+  /** True for work that runs in the context of its caller, once. If it is rolled back with others, its error is one for which `wasInnocent` is true. */
   readonly runsOnce?: boolean
   /** True for one whose shared commit failed: the next has no other in it. */
   readonly isAlone?: boolean
@@ -52,11 +52,11 @@ const COMMIT = command('commit')
 const ROLLBACK = command('rollback')
 
 /** Errors of writers that were not at fault. */
-const undone = new WeakSet<object>()
+const ofOthers = new WeakSet<object>()
 
-/** True for the error of a writer that was undone with others: it can be pushed again, alone. */
-export function isUndone(error: unknown): boolean {
-  return typeof error === 'object' && error !== null && undone.has(error)
+/** True for the error of a writer that was rolled back with others: it can be pushed again, alone. */
+export function wasInnocent(error: unknown): boolean {
+  return typeof error === 'object' && error !== null && ofOthers.has(error)
 }
 
 interface Waiting {
@@ -166,9 +166,9 @@ async function runGroup(connection: DriverConnection, waiting: Waiting[], ending
   return kept.length
 }
 
-/** Queues writers again, before all others, that are not at fault. Those that run only once are told. */
+/** Queues writers again, before all others, that are not at fault. Those that run only once get the error. */
 function runAgain(waiting: Waiting[], kept: readonly Kept[], error: unknown): void {
-  if (typeof error === 'object' && error !== null) undone.add(error)
+  if (typeof error === 'object' && error !== null) ofOthers.add(error)
   const again: Waiting[] = []
   for (const { waiter } of kept) {
     if (waiter.writer.runsOnce === true) waiter.reject(error)

@@ -30,7 +30,7 @@ export function groupInserts<T extends GroupedInsert>(loop: EventLoopTurns, send
     ...loop,
     maxWeight: MAX_ROWS_TOGETHER,
     weightOf: ({ batches }) => countRows(batches),
-    // Inserts whose ids came too late get others, and meet again. What has no row of their table is none of theirs.
+    // Inserts whose ids came too late get others, and meet again. An item without a row of their table is sent alone.
     retriesAlone: (error, { batches }) => !mayBeStored(error) && !(isIdConflict(error) && haveRowsOf(batches, error)),
   })
   return (insert) => (isSmall(insert.batches) ? grouped(insert) : send([insert]))
