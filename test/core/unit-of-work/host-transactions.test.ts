@@ -43,7 +43,7 @@ async function countPeople(vault: Vault<People>): Promise<number> {
   return (await vault.as(OWNER).get('people')).records.length
 }
 
-/** Asserts that calls of every kind end with this code in a transaction of the application that is none any more, whether or not they fail for a reason of their own. */
+/** Asserts that calls of every kind end with this code in a transaction of the application that has ended, whether or not they fail for a reason of their own. */
 async function assertRefused(inside: Pick<Vault<People>, 'as'>, code = 'invalid_request'): Promise<void> {
   const calls: Readonly<Record<string, () => Promise<unknown>>> = {
     insert: () => inside.as(OWNER).insert('people', [{ fields: { name: 'Ann' } }]),
