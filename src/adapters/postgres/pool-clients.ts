@@ -9,7 +9,8 @@ import {
   type QueryResult,
 } from './driver-connection.ts'
 import type { Network } from './network.ts'
-import { connectError, isConnectionLost, sqlState } from './postgres-errors.ts'
+import { connectError, isConnectionLost, postgresCause, retryReason, sqlState } from './postgres-errors.ts'
+import { setupError } from './setup-errors.ts'
 import type { Timeouts } from './timeouts.ts'
 
 /** Where clients come from, and how long they are waited for. */
@@ -78,8 +79,8 @@ function connect({ pool, network }: ClientSource, patienceMs: number): Promise<P
       }
       isOver = true
       stop()
-      if (client === undefined) {
-        reject(error)
+      if (!isPooledClient(client)) {
+        reject(client === undefined && error instanceof Error ? error : setupError(NO_CLIENT, postgresCause(undefined)))
         return
       }
       taken = client
@@ -102,6 +103,14 @@ function connect({ pool, network }: ClientSource, patienceMs: number): Promise<P
   })
 }
 
+const NO_CLIENT = 'The pool gives no clients of pg. Give a pool of the package pg as pool, or a connectionString.'
+
+function isPooledClient(client: PooledClient | undefined): client is PooledClient {
+  return client !== undefined && POOLED_METHODS.every((name) => typeof client[name] === 'function')
+}
+
+const POOLED_METHODS = ['query', 'release', 'on', 'removeListener'] as const
+
 /** Why a client broke, if the server said so while no statement ran: the error of the next statement does not repeat it. */
 const failures = new WeakMap<PooledClient, Error>()
 
@@ -113,6 +122,7 @@ function holdClient(client: PooledClient, { network, timeouts }: ClientSource): 
   const connection = driverConnection(client)
   const watch = watchOf(client, network, timeouts.silenceMs)
   let isLost = false
+  let hasForgotten = false
 
   async function send(query: PreparedQuery): Promise<QueryResult> {
     watch.sent(query)
@@ -125,6 +135,7 @@ function holdClient(client: PooledClient, { network, timeouts }: ClientSource): 
       if (hasAnswered) network.heard()
       const error = hasAnswered ? thrown : (failures.get(client) ?? thrown)
       isLost ||= isConnectionLost(error)
+      hasForgotten ||= retryReason(error) === 'forgotten'
       throw error
     } finally {
       watch.answered(query)
@@ -134,8 +145,10 @@ function holdClient(client: PooledClient, { network, timeouts }: ClientSource): 
   const held: HeldClient = {
     connection: { send },
     isLost: () => isLost,
-    release(isBroken) {
+    release(mustClose) {
       if (!network.used.delete(held)) return
+      // The driver believes that its statements are there, and would go on to name them.
+      const isBroken = mustClose || hasForgotten
       if (isBroken) watch.stop()
       // A broken client keeps the listener: its socket may report once more.
       if (!isBroken) client.removeListener('error', noteFailure)

@@ -10,7 +10,7 @@ import { tablesExistWork } from './prepare-tables.ts'
 import type { RetryWhileBusy } from './retry-while-busy.ts'
 import type { Scanners } from './scanners.ts'
 import { createSlicedReads } from './sliced-reads.ts'
-import { isBusyError } from './sqlite-errors.ts'
+import { isBusyError, rolledBackWithOthers } from './sqlite-errors.ts'
 import { createPort, type HandleState, type WorkRunner } from './storage-port.ts'
 import type { TableWork } from './table-work.ts'
 import { transactionStorage } from './transaction-storage.ts'
@@ -108,12 +108,10 @@ function createRootRunner({ state, writing, reading, queue, retryWhileBusy, asse
       }
       return ids.available(shape.name, count) ?? push({ isAtomic: true, run })
     },
-    transaction(work, { takesTurns = false } = {}) {
-      const running = runTransaction(work, { takesTurns, isAlone: false })
-      // Work of an application does not run again.
-      if (takesTurns) return running
-      return running.catch((error: unknown) => {
+    transaction(work, { takesTurns = false, runsOnce = false } = {}) {
+      return runTransaction(work, { takesTurns, isAlone: false }).catch((error: unknown) => {
         if (!wasInnocent(error)) throw error
+        if (runsOnce) throw rolledBackWithOthers(error)
         return runTransaction(work, { takesTurns, isAlone: true })
       })
     },

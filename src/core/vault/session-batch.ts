@@ -30,6 +30,7 @@ export interface PutItem<T, D extends TableDefinition> extends AnyItem<T> {
   readonly fields: UpdateFields<D>
   readonly tokens?: TokensOf<D>
   readonly tokenization?: boolean
+  readonly ifVersion?: string
 }
 
 /** Reads one record. */
@@ -40,12 +41,14 @@ export interface GetItem<T> extends AnyItem<T> {
   readonly tokenization?: boolean
   readonly downloadURL?: boolean
   readonly returnFileMetadata?: boolean
+  readonly version?: boolean
 }
 
 /** Deletes one record. */
 export interface DeleteItem<T> extends AnyItem<T> {
   readonly method: 'DELETE'
   readonly ID: string | ResponseReference
+  readonly ifVersion?: string
 }
 
 /** The item of a method in a table. */

@@ -1,7 +1,7 @@
 /** The router: from a request to a response. Checks come in the order of route, credential, vault, body. */
 import { isVaultError, type VaultError } from '../../index.ts'
 import { combined } from '../credentials/authenticators.ts'
-import { type HandlerOptions, parseOptions, type RouterOptions } from '../options.ts'
+import { type HandlerOptions, parseOptions, type RouterOptions, readHandlerOptions } from '../options.ts'
 import { createRoutes } from '../routes/routes.ts'
 import { checkIdName } from '../vaults/check-id-name.ts'
 import { createVaultDirectory, type DirectoryOptions } from '../vaults/vault-directory.ts'
@@ -38,9 +38,10 @@ interface Parts {
 
 /** Returns a router, by default of every route. Throws `invalid_request` for a wrong option. */
 export function createRouter(
-  given: HandlerOptions,
+  hostOptions: HandlerOptions,
   routesOf: (options: RouterOptions) => readonly Route[] = createRoutes,
 ): Router {
+  const given = readHandlerOptions(hostOptions)
   const options = parseOptions(given)
   const vaults = createVaultDirectory(checkIdName(given.vaults, options.names.id), directoryOptions(given))
   const log = safeLog(given.log)
@@ -55,9 +56,19 @@ export function createRouter(
     entry: createEntry(typeof given.authenticate === 'function' ? given.authenticate : combined(given.authenticate), log),
   }
   return {
-    respond: (request) => respond(parts, request),
+    respond: (request) => (request.method === 'HEAD' ? respond(parts, request).then(headOf) : respond(parts, request)),
     close: () => vaults.close(),
   }
+}
+
+/** Returns the response to HEAD: that of GET without its body, of whose content nothing is read. */
+async function headOf({ status, headers, body }: HttpResponse): Promise<HttpResponse> {
+  if (typeof body !== 'object' || body instanceof Uint8Array)
+    return { status, headers: { ...headers, 'content-length': String(Buffer.byteLength(body ?? '')) }, body: undefined }
+  await body[Symbol.asyncIterator]()
+    .return?.()
+    .catch(() => {})
+  return { status, headers, body: undefined }
 }
 
 function directoryOptions({ vaultIdleMs, vaultsOfAccount }: HandlerOptions): DirectoryOptions {
