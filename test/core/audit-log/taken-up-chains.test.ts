@@ -132,7 +132,7 @@ describe('on PostgreSQL', () => {
     ])
   })
 
-  it('real processes that close or are killed leave no more chains than live at once', async () => {
+  it('real processes that close or are killed leave no more chains than live at once', { timeout: 240_000 }, async () => {
     const place = engine.fresh()
     await (await openPeople(place.open())).close()
     const address = JSON.stringify(place.address())
@@ -141,10 +141,10 @@ describe('on PostgreSQL', () => {
       promisify(execFile)(process.execPath, ['--import', './scripts/resolve-sources.ts', script, address, end]).catch(
         ({ signal }: { signal?: string }) => expect([end, signal]).toEqual(['kill', 'SIGKILL']),
       )
-    for (const end of ['close', 'close', 'kill', 'close', 'close']) await run(end)
+    for (const end of ['close', 'kill', 'close', 'close']) await run(end)
     const storage = place.open()
     const vault = await openPeople(storage)
-    expect(await vault.verifyAudit()).toEqual({ ok: true, eventCount: 5 })
+    expect(await vault.verifyAudit()).toEqual({ ok: true, eventCount: 4 })
     const chains = await storage.find(AUDIT_CHAINS.name, { kind: 'all' }, { order: 'asc', limit: 100 })
     expect(chains.length).toBeLessThanOrEqual(2)
   })
