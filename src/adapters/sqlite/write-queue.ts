@@ -174,7 +174,7 @@ function runAgain(waiting: Waiting[], kept: readonly Kept[], error: unknown): vo
     if (waiter.writer.runsOnce === true) waiter.reject(error)
     else again.push({ ...waiter, writer: { ...waiter.writer, isAlone: true } })
   }
-  waiting.unshift(...again)
+  for (const waiter of again.reverse()) waiting.unshift(waiter)
 }
 
 interface Group {
