@@ -288,7 +288,7 @@ async function upsertAll(
     byCell.set(keyOfCell(cell), earlier === undefined ? record : overlay(table, earlier, record))
   }
   if (areOfBatch && byCell.size < cells.length) throw PREPARED_TOO_EARLY
-  const request = { table, key, tokenization, areOfBatch, records: [...byCell.values()] }
+  const request = { table, access, key, tokenization, areOfBatch, records: [...byCell.values()] }
   const { unit } = context
   const policy = retryRecords(table, context.scheduler)
   const attempts = () => {
@@ -321,7 +321,7 @@ async function upsertAll(
 function checkUpserts(
   context: InsertContext,
   access: TableAccess,
-  { key, records, found }: UpsertRequest & { readonly found: readonly (Row | undefined)[] },
+  { key, records, found }: Pick<UpsertRequest, 'key' | 'records'> & { readonly found: readonly (Row | undefined)[] },
 ): (RowWithAccess | undefined)[] {
   const { table } = access
   const changes = records.flatMap(({ values, index }, position) => {

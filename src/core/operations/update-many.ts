@@ -77,7 +77,7 @@ export const updateMany: Operation<UpdateManyInput, UpdateManyRequest, { records
       return parseChanges(context, table, { mode, given })
     })
     const overwritten = await changeRecords(context, {
-      ...{ table, ids, changes },
+      ...{ table, access, ids, changes },
       check: (overwrites) => checkOverwrites(context, access, overwrites),
       notFound: (missing) => notFoundAt(table, ids, { missing, where: paths('records', missing) }),
     })

@@ -69,7 +69,7 @@ async function updateAll(context: UpdateContext, requests: readonly UpdateReques
   })
   const ids = requests.map(({ id }) => id)
   const overwritten = await changeRecords(context, {
-    ...{ table, ids, changes },
+    ...{ table, access, ids, changes },
     check: (overwrites) => checkOverwrites(context, access, overwrites),
     // The error of one change. Of several, each runs again by itself.
     notFound: () => recordsNotFound(table, [at(ids, 0)], [0]),

@@ -73,7 +73,7 @@ export const updateWhere: Operation<UpdateWhereInput, UpdateWhereRequest, { reco
       const rows = found.rows.map(({ row }) => row)
       const changes = rows.map(() => change)
       const overwritten = await overwrite(unit, context, {
-        ...{ table, changes, rows },
+        ...{ table, access, changes, rows },
         check: (overwrites) => checkOverwrites(context, access, overwrites),
         notFound: (missing) => notChangeable(access, found.ids, missing),
       })

@@ -6,9 +6,10 @@ import { decodeRecordIds } from '../barrier/record-ids.ts'
 import type { ByotMode } from '../barrier/supplied-tokens.ts'
 import { assertOwnFormsUnused, parseTokens } from '../barrier/supplied-tokens.ts'
 import { fault } from '../errors.ts'
-import type { RowAccess } from '../policy/table-access.ts'
+import type { RowAccess, TableAccess } from '../policy/table-access.ts'
 import type { Scheduler } from '../ports/scheduler.ts'
 import type { Row } from '../ports/storage.ts'
+import { plainReader } from '../row-access/evaluate-access.ts'
 import type { CheckedOverwrites, Overwrite } from '../row-access/overwrite.ts'
 import type { Table } from '../schema/layout.ts'
 import { retryInTransaction } from '../unit-of-work/retry-in-transaction.ts'
@@ -89,6 +90,8 @@ export function retryUpdate({ name }: Table, { scheduler }: Pick<ChangingContext
 /** What an update does with the grants of its caller, and with records that the caller cannot reach. */
 export interface ChangeChecks {
   readonly table: Table
+  /** The caller's access to the table. */
+  readonly access: TableAccess
   /** Checks overwrites against the grants of the caller. Throws `forbidden`. */
   check(overwrites: readonly Overwrite[]): CheckedOverwrites
   /** Returns the error for the positions of changes whose row is invisible, or does not exist. */
@@ -114,7 +117,7 @@ export interface Overwritten {
 export async function overwrite(
   unit: UnitOfWork,
   context: WritingContext,
-  { table, check, notFound, changes, rows: found }: ChangeChecks & Overwriting,
+  { table, access, check, notFound, changes, rows: found }: ChangeChecks & Overwriting,
 ): Promise<Overwritten> {
   const overwrites = changes.flatMap(({ values, index }, position) => {
     const row = found[position]
@@ -126,14 +129,16 @@ export async function overwrite(
   const missing = [...changes.keys()].filter((position) => !reached.has(position))
   if (missing.length > 0) throw notFound(missing)
   assertUnredacted(context.barrier, table, { existing, records: overwrites })
+  const before = existing.map((one) => one.access)
   const written = await storeChanges(unit, context, {
     table,
+    readsPlain: plainReader(access, before),
     rows: overwrites.map(({ row }) => row),
     records: changes.map(({ values }) => values),
     supplied: changes.map(({ supplied }) => supplied),
     indexes: changes.map(({ index }) => index),
   })
-  return { written, before: existing.map((one) => one.access) }
+  return { written, before }
 }
 
 /** The ids of different records, and the change of each. */

@@ -2,9 +2,9 @@
 import { VaultError } from '../errors.ts'
 import type { Action } from '../policy/actions.ts'
 import type { Access } from '../policy/create-access.ts'
-import type { RequiredGrant, RowAccess, TableAccess } from '../policy/table-access.ts'
+import type { RequiredGrant, RowAccess } from '../policy/table-access.ts'
 import type { Row, StorageReads } from '../ports/storage.ts'
-import { evaluateAccess } from '../row-access/evaluate-access.ts'
+import { accessWithoutRecord, evaluateAccess } from '../row-access/evaluate-access.ts'
 import { findVisibleByDigest } from '../row-access/find-visible-by-digest.ts'
 import type { ReadingContext } from '../row-access/reading-context.ts'
 import type { Column, Table } from '../schema/layout.ts'
@@ -142,11 +142,6 @@ function conditionalCells({ access }: CallerContext, found: readonly Resolution[
     if (isConditional) cells.push(one)
   }
   return cells
-}
-
-/** Returns the access to a transient value, or to any row if there are no conditions. A transient value has no record, so no condition is true for it. */
-function accessWithoutRecord(access: TableAccess): RowAccess {
-  return access.forRow(access.conditions.map(() => undefined))
 }
 
 /** Receives the rows of resolved tokens: the event of an operation. */
