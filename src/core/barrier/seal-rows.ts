@@ -133,7 +133,15 @@ export function resealRows(barrier: Barrier, table: Table, { rows, records, sour
       const touched: number[] = []
       for (let index = first; index < next; index++) if (touchesBody(table, required(records[index]))) touched.push(index)
       if (touched.length > 0) {
-        const bodies = resealBodies(barrier, table, { rows, records, metadata, replaced, kept, touched, unchanged: sources.unchanged })
+        const bodies = resealBodies(barrier, table, {
+          rows,
+          records,
+          metadata,
+          replaced,
+          kept,
+          touched,
+          unchanged: sources.unchanged,
+        })
         for (let k = 0; k < bodies.count; k++) setCell(required(patches[required(touched[k])]).set, BODY, slabItem(bodies, k))
         // Long values fill a slice before its rows end.
         if (bodies.count < touched.length) next = required(touched[bodies.count])
@@ -221,7 +229,11 @@ interface CellToReplace extends Pick<Resealing, 'metadata' | 'replaced' | 'kept'
 }
 
 /** Reads the token metadata of the cell that the cursor is at, and keeps it for the new value if that is the old one, or if the column is stable. */
-function keepOrReplace(cursor: OpenRows, column: Column, { metadata, replaced, kept, unchanged, index, value }: CellToReplace): void {
+function keepOrReplace(
+  cursor: OpenRows,
+  column: Column,
+  { metadata, replaced, kept, unchanged, index, value }: CellToReplace,
+): void {
   if (column.token === undefined) return
   const slot = slotOf(metadata, index, column)
   cursor.readMetadata(column, replaced, slot)
@@ -229,7 +241,7 @@ function keepOrReplace(cursor: OpenRows, column: Column, { metadata, replaced, k
   if (column.token.expires) {
     if (unchanged?.transients.has(slot) !== true) return
     keepTransient(metadata, replaced, slot)
-  } else if (unchanged?.readsPlain(index, column) !== true || !isUnchanged(column, cursor.value(column), value)) {
+  } else if (unchanged?.levelOf(index, column) !== 'PLAIN_TEXT' || !isUnchanged(column, cursor.value(column), value)) {
     // A kept text that equals the new value would reveal it. That one token is drawn again.
     if (!column.isStable || replaced.texts[slot] === column.type.toText(value)) return
   }

@@ -1,6 +1,7 @@
 /** Token metadata of a list of rows: what tokenized cells store, so that tokens can be minted and verified. */
 import type { Entropy } from '../ports/entropy.ts'
 import type { Row } from '../ports/storage.ts'
+import type { RedactionLevel } from '../redaction/levels.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { TOKEN_CHECK_BYTES, TOKEN_CHECK_HIGH_MASK } from '../sealing/cell-layout.ts'
 import { required } from '../util/at.ts'
@@ -68,15 +69,15 @@ export interface TokenSources {
   readonly unchanged?: UnchangedCells
 }
 
-/** Whether the caller reads the stored value of a column in plain text, in the row at this index. */
-export type ReadsPlain = (row: number, column: Column) => boolean
+/** The level at which the caller can be shown the stored value of a column, in the row at this index; undefined if they cannot. */
+export type LevelOf = (row: number, column: Column) => RedactionLevel | undefined
 
 /**
  * What decides which tokens of existing rows a write keeps: those of cells whose value it does not change, where the caller reads that value in
  * plain text. For others a token that stays would tell that their value is the stored one.
  */
 export interface UnchangedCells {
-  readonly readsPlain: ReadsPlain
+  readonly levelOf: LevelOf
   /** 1 for each slot whose token is a text that stays, so that none is drawn. */
   readonly keepsText: Uint8Array
   /** The rows of the transient values that stay, by slot. */

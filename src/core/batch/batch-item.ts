@@ -33,6 +33,8 @@ export interface BatchItem {
   readonly redaction?: Redaction
   /** Return tokens: POST, PUT and GET. Default false. */
   readonly tokenization?: boolean
+  /** Accept `*REDACTED*` and masked forms as values: POST and PUT. Default false. */
+  readonly allowShownText?: boolean
   /** A unique column: POST. */
   readonly upsert?: string
   /** Leave out the record if another one holds one of its unique values: POST. */
@@ -52,6 +54,7 @@ const METHOD_MEMBERS: readonly MethodMember[] = [
   'ID',
   'redaction',
   'tokenization',
+  'allowShownText',
   'upsert',
   'onConflict',
   'downloadURL',
@@ -75,6 +78,7 @@ export const RECORDED_ITEM = {
   batchID: 'value',
   redaction: REDACTIONS,
   tokenization: 'flag',
+  allowShownText: 'flag',
   upsert: 'name',
   onConflict: ['ignore'],
   downloadURL: 'flag',
@@ -114,8 +118,8 @@ export function readMembers(item: unknown, position: number, { method, foreign, 
     if (!MEMBERS.has(name) && Object.hasOwn(given, name))
       throw fault('invalid_request')`Unknown member ${printableName(name)} of an item.`
   }
-  const { tableName, fields, tokens, ID, batchID, redaction, tokenization, upsert, onConflict, downloadURL, returnFileMetadata } =
-    given
+  const { tableName, fields, tokens, ID, batchID, redaction, tokenization, allowShownText, upsert, onConflict } = given
+  const { downloadURL, returnFileMetadata } = given
   const read: ItemMembers = {
     method,
     tableName,
@@ -124,6 +128,7 @@ export function readMembers(item: unknown, position: number, { method, foreign, 
     batchID,
     redaction,
     tokenization,
+    allowShownText,
     upsert,
     onConflict,
     downloadURL,

@@ -16,11 +16,11 @@ const METHODS = {
     openMethod({
       name: 'POST',
       operation: OPERATIONS.insert,
-      members: ['fields', 'tokens', 'tokenization', 'upsert', 'onConflict'],
-      inputOf: ({ tableName, fields, tokens, tokenization, upsert, onConflict, byot }) => ({
+      members: ['fields', 'tokens', 'tokenization', 'allowShownText', 'upsert', 'onConflict'],
+      inputOf: ({ tableName, fields, tokens, tokenization, allowShownText, upsert, onConflict, byot }) => ({
         table: tableName,
         records: [{ fields, tokens }],
-        options: { tokenization, upsert, onConflict, byot },
+        options: { tokenization, allowShownText, upsert, onConflict, byot },
       }),
       requestLike: (request, records) => ({ ...request, records }),
       toValue: (result) => result,
@@ -30,10 +30,10 @@ const METHODS = {
     openMethod({
       name: 'PUT',
       operation: OPERATIONS.update,
-      members: ['ID', 'fields', 'tokens', 'tokenization'],
-      inputOf: ({ tableName, ID, fields, tokens, tokenization, byot }) => ({
+      members: ['ID', 'fields', 'tokens', 'tokenization', 'allowShownText'],
+      inputOf: ({ tableName, ID, fields, tokens, tokenization, allowShownText, byot }) => ({
         ...{ table: tableName, id: ID, fields, tokens },
-        options: { tokenization, byot },
+        options: { tokenization, allowShownText, byot },
       }),
       toValue: (result) => result,
       recordOf: ({ id }) => id,

@@ -1,16 +1,6 @@
 /** Update many: writes named columns of many records of one table, each its own, all or none, with one read and one write of storage. */
 import { BYOT_MODES, type ByotMode } from '../barrier/supplied-tokens.ts'
-import {
-  assertNotEmpty,
-  assertOptions,
-  notFoundAt,
-  parseByot,
-  parseFlag,
-  parseList,
-  paths,
-  requireTable,
-  toTexts,
-} from '../execution/check-input.ts'
+import { assertNotEmpty, notFoundAt, parseList, paths, requireTable, toTexts } from '../execution/check-input.ts'
 import { assertColumnsWritable, checkOverwrites, requireAccess } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
 import type { UpdatedRecord, UpdateOptions } from '../records/change-store.ts'
@@ -18,6 +8,7 @@ import { changeRecords, parseChanges, updatedRecords } from '../records/change-s
 import type { Table } from '../schema/layout.ts'
 import { at } from '../util/at.ts'
 import { readInput } from '../util/boundary.ts'
+import { parseUpdateOptions } from './update-record.ts'
 
 /** A record to update, and what to write over it: values and, where the caller supplies them, tokens, by column. */
 export interface RecordChange {
@@ -40,6 +31,7 @@ export interface UpdateManyRequest {
   readonly records: readonly unknown[]
   readonly tokenization: boolean
   readonly mode: ByotMode
+  readonly allowsShownText: boolean
 }
 
 /**
@@ -55,18 +47,17 @@ export const updateMany: Operation<UpdateManyInput, UpdateManyRequest, { records
     records: { id: 'value', fields: 'columns', tokens: 'columns' },
     tokenization: 'flag',
     byot: BYOT_MODES,
+    allowShownText: 'flag',
   },
   parse({ table: name, records: given, options = {} }, context) {
     const table = requireTable(context, name)
     context.event.setTable(table)
-    assertOptions<UpdateOptions>(options, ['tokenization', 'byot'])
-    const tokenization = parseFlag(options.tokenization, 'tokenization')
-    const mode = parseByot(options.byot)
+    const checked = parseUpdateOptions(options)
     assertNotEmpty(given, 'update')
     const records = parseList(context, given, 'records')
-    return { table, records, ids: toTexts(records.map((record) => memberOf(record, 'id'))), tokenization, mode }
+    return { table, records, ids: toTexts(records.map((record) => memberOf(record, 'id'))), ...checked }
   },
-  async execute(context, { table, ids, records, tokenization, mode }) {
+  async execute(context, { table, ids, records, tokenization, mode, allowsShownText }) {
     const access = requireAccess(context, table, 'UPDATE')
     const changes = readInput(() => {
       const given = records.map((record, index) => {
@@ -77,7 +68,7 @@ export const updateMany: Operation<UpdateManyInput, UpdateManyRequest, { records
       return parseChanges(context, table, { mode, given })
     })
     const overwritten = await changeRecords(context, {
-      ...{ table, access, ids, changes },
+      ...{ table, access, ids, changes, allowsShownText },
       check: (overwrites) => checkOverwrites(context, access, overwrites),
       notFound: (missing) => notFoundAt(table, ids, { missing, where: paths('records', missing) }),
     })

@@ -31,6 +31,7 @@ export interface UpdateRequest {
   readonly tokens: unknown
   readonly tokenization: boolean
   readonly mode: ByotMode
+  readonly allowsShownText: boolean
 }
 
 /** Replaces the values of the named columns, and no others. Throws `not_found`, `unprocessable`, `conflict`, `invalid_request`, `aborted`; nothing is changed then. */
@@ -38,20 +39,36 @@ export const update: Operation<UpdateInput, UpdateRequest, UpdatedRecord> = {
   action: 'UPDATE',
   resourceType: 'RECORD',
   verb: 'Update',
-  recorded: { table: 'name', id: 'value', fields: 'columns', tokens: 'columns', tokenization: 'flag', byot: BYOT_MODES },
+  recorded: {
+    table: 'name',
+    id: 'value',
+    fields: 'columns',
+    tokens: 'columns',
+    tokenization: 'flag',
+    byot: BYOT_MODES,
+    allowShownText: 'flag',
+  },
   parse({ table: name, id, fields, tokens, options = {} }, context) {
     const table = requireTable(context, name)
     context.event.setTable(table)
-    assertOptions<UpdateOptions>(options, ['tokenization', 'byot'])
-    const tokenization = parseFlag(options.tokenization, 'tokenization')
-    return { table, id: at(toTexts([id]), 0), fields, tokens, tokenization, mode: parseByot(options.byot) }
+    return { table, id: at(toTexts([id]), 0), fields, tokens, ...parseUpdateOptions(options) }
   },
   execute: async (context, request) => at(await updateAll(context, [request]), 0),
   changedRows: async (context, requests) => namedRows(context, 'UPDATE', requests),
   together: {
-    groupOf: ({ table, mode, tokenization }) => `${table.name} ${mode} ${tokenization}`,
+    groupOf: ({ table, mode, tokenization, allowsShownText }) => `${table.name} ${mode} ${tokenization} ${allowsShownText}`,
     execute: (context, requests, events) => updateAll({ ...context, event: dividedRows(events) }, requests),
   },
+}
+
+/** Returns the checked options of an update. Throws `invalid_request`. */
+export function parseUpdateOptions(options: unknown): Pick<UpdateRequest, 'tokenization' | 'mode' | 'allowsShownText'> {
+  assertOptions<UpdateOptions>(options, ['tokenization', 'byot', 'allowShownText'])
+  return {
+    tokenization: parseFlag(options.tokenization, 'tokenization'),
+    mode: parseByot(options.byot),
+    allowsShownText: parseFlag(options.allowShownText, 'allowShownText'),
+  }
 }
 
 /** The dependencies of an update: its rows can be those of several events. */
@@ -59,7 +76,7 @@ type UpdateContext = Omit<OperationContext, 'event'> & Pick<WritingContext, 'eve
 
 /** Updates different records of one table, all or none, and returns them in order. */
 async function updateAll(context: UpdateContext, requests: readonly UpdateRequest[]): Promise<UpdatedRecord[]> {
-  const { table, mode, tokenization } = at(requests, 0)
+  const { table, mode, tokenization, allowsShownText } = at(requests, 0)
   const access = requireAccess(context, table, 'UPDATE')
   const changes = readInput(() => {
     const given = requests.map(({ fields, tokens }) => ({ fields, tokens, index: undefined }))
@@ -69,7 +86,7 @@ async function updateAll(context: UpdateContext, requests: readonly UpdateReques
   })
   const ids = requests.map(({ id }) => id)
   const overwritten = await changeRecords(context, {
-    ...{ table, access, ids, changes },
+    ...{ table, access, ids, changes, allowsShownText },
     check: (overwrites) => checkOverwrites(context, access, overwrites),
     // The error of one change. Of several, each runs again by itself.
     notFound: () => recordsNotFound(table, [at(ids, 0)], [0]),

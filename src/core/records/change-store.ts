@@ -9,7 +9,7 @@ import { fault } from '../errors.ts'
 import type { RowAccess, TableAccess } from '../policy/table-access.ts'
 import type { Scheduler } from '../ports/scheduler.ts'
 import type { Row } from '../ports/storage.ts'
-import { plainReader } from '../row-access/evaluate-access.ts'
+import { levelsOf } from '../row-access/evaluate-access.ts'
 import type { CheckedOverwrites, Overwrite } from '../row-access/overwrite.ts'
 import type { Table } from '../schema/layout.ts'
 import { retryInTransaction } from '../unit-of-work/retry-in-transaction.ts'
@@ -33,6 +33,8 @@ export interface UpdateOptions {
   readonly tokenization?: boolean
   /** Whether the change can, or must, have tokens supplied by the caller. Default DISABLE. */
   readonly byot?: ByotMode
+  /** Accept `*REDACTED*` and masked forms as values. Default false: what is shown in place of a value is refused, so that no value is lost. */
+  readonly allowShownText?: boolean
 }
 
 /** The dependencies of an update. */
@@ -92,6 +94,8 @@ export interface ChangeChecks {
   readonly table: Table
   /** The caller's access to the table. */
   readonly access: TableAccess
+  /** True if a value can be a text that is shown in place of the stored one. */
+  readonly allowsShownText: boolean
   /** Checks overwrites against the grants of the caller. Throws `forbidden`. */
   check(overwrites: readonly Overwrite[]): CheckedOverwrites
   /** Returns the error for the positions of changes whose row is invisible, or does not exist. */
@@ -117,7 +121,7 @@ export interface Overwritten {
 export async function overwrite(
   unit: UnitOfWork,
   context: WritingContext,
-  { table, access, check, notFound, changes, rows: found }: ChangeChecks & Overwriting,
+  { table, access, allowsShownText, check, notFound, changes, rows: found }: ChangeChecks & Overwriting,
 ): Promise<Overwritten> {
   const overwrites = changes.flatMap(({ values, index }, position) => {
     const row = found[position]
@@ -128,12 +132,13 @@ export async function overwrite(
   const reached = new Set(overwrites.flatMap((one) => (hidden.has(one) ? [] : [one.position])))
   const missing = [...changes.keys()].filter((position) => !reached.has(position))
   if (missing.length > 0) throw notFound(missing)
-  assertUnredacted(context.barrier, table, { existing, records: overwrites })
   const before = existing.map((one) => one.access)
+  const levelOf = levelsOf(access, before)
+  const rows = overwrites.map(({ row }) => row)
+  if (!allowsShownText) await assertUnredacted(unit.storage, context, { table, rows, before, levelOf, records: overwrites })
   const written = await storeChanges(unit, context, {
     table,
-    readsPlain: plainReader(access, before),
-    rows: overwrites.map(({ row }) => row),
+    ...{ rows, levelOf },
     records: changes.map(({ values }) => values),
     supplied: changes.map(({ supplied }) => supplied),
     indexes: changes.map(({ index }) => index),

@@ -67,7 +67,10 @@ export async function chooseTokens(storage: StorageReads, context: ReadingContex
 }
 
 /** Returns the cells that need a drawn token. Throws `unprocessable` for a value that cannot have a token. */
-async function drawingsOf(scheduler: Scheduler, { table, records, supplied, indexes, unchanged }: DrawRequest): Promise<Drawing[]> {
+async function drawingsOf(
+  scheduler: Scheduler,
+  { table, records, supplied, indexes, unchanged }: DrawRequest,
+): Promise<Drawing[]> {
   const formatted = table.tokenized.filter((column) => column.token?.hasFormat === true)
   const drawings: Drawing[] = []
   if (formatted.length === 0) return drawings

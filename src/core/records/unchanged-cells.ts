@@ -1,8 +1,8 @@
-/** Finds the cells of existing rows whose values a write does not change, where that decides what is drawn and stored beside the rows. */
+/** Compares the cells of existing rows with the values that a write names: those that it does not change keep their tokens. */
 import { hasImpossibleVersion } from '../barrier/assert-versions.ts'
 import { type OpenRows, openRows } from '../barrier/reveal.ts'
 import { isUnchanged } from '../barrier/seal-rows.ts'
-import { createTokenMetadata, type ReadsPlain, slotOf, type UnchangedCells } from '../barrier/token-metadata.ts'
+import { createTokenMetadata, type LevelOf, slotOf, type UnchangedCells } from '../barrier/token-metadata.ts'
 import { type FoundTransient, revealTransients } from '../barrier/transients.ts'
 import { inSlices } from '../maintenance/in-slices.ts'
 import { bytesOfBody } from '../maintenance/row-bytes.ts'
@@ -19,18 +19,11 @@ import type { WriteRequest } from './write-request.ts'
 export interface ChangeRequest extends WriteRequest {
   readonly rows: readonly Row[]
   /** Absent if no cell keeps its token. */
-  readonly readsPlain?: ReadsPlain
+  readonly levelOf?: LevelOf
 }
 
-/** A transient value that a write names: its slot, its row, and the value to write. */
-interface NamedTransient {
-  readonly slot: number
-  readonly column: Column
-  readonly row: number
-  readonly value: unknown
-  /** True if the stored value has the token of the cell. */
-  readonly isToken: (found: FoundTransient) => boolean
-}
+/** A request with cells that can keep their tokens. */
+type Comparable = ChangeRequest & { readonly levelOf: LevelOf }
 
 /**
  * Returns the cells with unchanged values; undefined if no cell keeps its token. Cells of other token kinds are compared as they are sealed again, so
@@ -41,19 +34,19 @@ export async function findUnchanged(
   context: ReadingContext,
   request: ChangeRequest,
 ): Promise<UnchangedCells | undefined> {
-  const { table, rows, records, readsPlain } = request
-  if (readsPlain === undefined || table.tokenized.length === 0) return undefined
+  const { table, rows, records, levelOf } = request
+  if (levelOf === undefined || table.tokenized.length === 0) return undefined
   const keepsText = new Uint8Array(rows.length * table.tokenized.length)
   const columns = table.tokenized.filter(
     ({ token, position }) =>
       (token?.keeps === 'text' || token?.expires === true) && records.some((values) => (values[position] ?? null) !== null),
   )
-  if (columns.length === 0) return { readsPlain, keepsText, transients: new Map() }
+  if (columns.length === 0) return { levelOf, keepsText, transients: new Map() }
   const list = { count: rows.length, bytesAt: (index: number) => bytesOfBody(rows[index]) }
-  const named = await inSlices(list, context.scheduler, (start, end) => {
-    return compareRows(context, { ...request, readsPlain }, { columns, keepsText, start, end })
-  })
-  return { readsPlain, keepsText, transients: await unchangedTransients(storage, context, named) }
+  const named = await inSlices(list, context.scheduler, (start, end) =>
+    compareRows(context, { ...request, levelOf }, { columns, keepsText, start, end }),
+  )
+  return { levelOf, keepsText, transients: await unchangedTransients(storage, context, named) }
 }
 
 /** The columns and rows that are compared, and what is found. */
@@ -64,10 +57,17 @@ interface Comparing {
   readonly end: number
 }
 
+/** A transient value that a write names, and its slot. */
+interface NamedTransient {
+  readonly cell: TransientCell
+  readonly slot: number
+  readonly value: unknown
+}
+
 /** Marks the unchanged cells whose token is a text, and returns the transient values that these records name. */
 function compareRows(
   { barrier }: Pick<ReadingContext, 'barrier'>,
-  { table, rows, records, supplied, readsPlain }: ChangeRequest & { readonly readsPlain: ReadsPlain },
+  { table, rows, records, supplied, levelOf }: Comparable,
   { columns, keepsText, start, end }: Comparing,
 ): NamedTransient[] {
   const cursor = openRows(barrier, table, rows.slice(start, end))
@@ -77,22 +77,46 @@ function compareRows(
     cursor.to(index - start)
     for (const column of columns) {
       const value = values[column.position] ?? null
-      if (value === null || supplied[index]?.has(column.name) === true || !readsPlain(index, column)) continue
+      if (value === null || supplied[index]?.has(column.name) === true || levelOf(index, column) !== 'PLAIN_TEXT') continue
       const slot = index * table.tokenized.length + column.tokenPosition
-      if (column.token?.expires !== true) {
-        const isKept = cursor.tokenText(column) !== undefined && isUnchanged(column, cursor.value(column), value)
-        keepsText[slot] = isKept ? 1 : 0
-        continue
-      }
-      const one = namedTransient(cursor, table, column)
-      if (one !== undefined) named.push({ ...one, slot, value })
+      if (column.token?.expires === true) {
+        const cell = transientCell(cursor, table, column)
+        if (cell !== undefined) named.push({ cell, slot, value })
+      } else if (cursor.tokenText(column) !== undefined && isUnchanged(column, cursor.value(column), value)) keepsText[slot] = 1
     }
   }
   return named
 }
 
-/** Returns the transient value of the cell that the cursor is at; undefined if it has none. */
-function namedTransient(cursor: OpenRows, table: Table, column: Column): Omit<NamedTransient, 'slot' | 'value'> | undefined {
+/** Returns the rows of those whose value is the one that is written, by slot. */
+async function unchangedTransients(
+  storage: StorageReads,
+  context: ReadingContext,
+  named: readonly NamedTransient[],
+): Promise<Map<number, Row>> {
+  const live = await liveTransients(
+    storage,
+    context,
+    named.map(({ cell }) => cell),
+  )
+  const unchanged = new Map<number, Row>()
+  for (const { cell, slot, value } of named) {
+    const one = live.get(cell)
+    if (one !== undefined && isUnchanged(cell.column, one.value, value)) unchanged.set(slot, one.row)
+  }
+  return unchanged
+}
+
+/** A cell whose value is stored apart: the row of the value. */
+export interface TransientCell {
+  readonly column: Column
+  readonly row: number
+  /** True if a stored value has the token of the cell. */
+  readonly isToken: (found: FoundTransient) => boolean
+}
+
+/** Returns the cell of a transient column in the row that the cursor is at; undefined if it has no value. */
+export function transientCell(cursor: OpenRows, table: Table, column: Column): TransientCell | undefined {
   const stored = createTokenMetadata(table, 1)
   const slot = slotOf(stored, 0, column)
   cursor.readMetadata(column, stored, slot)
@@ -100,29 +124,28 @@ function namedTransient(cursor: OpenRows, table: Table, column: Column): Omit<Na
   if (ref === undefined) return undefined
   const [text, high, low] = [stored.texts[slot], stored.high[slot], stored.low[slot]]
   return {
-    column,
-    row: ref.row,
+    ...{ column, row: ref.row },
     isToken: (found) => found.text === text && (text !== undefined || (found.high === high && found.low === low)),
   }
 }
 
-/** Returns the rows of those that live and have the value that is written, by slot. A row that was changed in the database is replaced. */
-async function unchangedTransients(
+/** Returns the values of those cells that have not expired, with their rows. A row that was changed in the database has none. */
+export async function liveTransients(
   storage: StorageReads,
   context: ReadingContext,
-  named: readonly NamedTransient[],
-): Promise<Map<number, Row>> {
-  const unchanged = new Map<number, Row>()
+  cells: readonly TransientCell[],
+): Promise<ReadonlyMap<TransientCell, { readonly row: Row; readonly value: unknown }>> {
+  const live = new Map<TransientCell, { row: Row; value: unknown }>()
   const now = nowMs(context)
-  for (const [column, group] of groupBy(named, (one) => one.column)) {
+  for (const [column, group] of groupBy(cells, (cell) => cell.column)) {
     const ids = group.map(({ row }) => row)
     const rows = await getTransients(storage, ids)
     const found = revealTransients(context.barrier, column, rows)
-    for (const [k, { slot, value, isToken }] of group.entries()) {
+    for (const [k, cell] of group.entries()) {
       const [row, one] = [rows[k], found[k]]
       if (row === undefined || one === undefined || hasImpossibleVersion(row)) continue
-      if (one.expiresAt > now && isToken(one) && isUnchanged(column, one.value, value)) unchanged.set(slot, row)
+      if (one.expiresAt > now && cell.isToken(one)) live.set(cell, { row, value: one.value })
     }
   }
-  return unchanged
+  return live
 }

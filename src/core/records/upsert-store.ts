@@ -9,7 +9,7 @@ import { type Fault, fault, isVaultError, words } from '../errors.ts'
 import { createYielder } from '../maintenance/yielder.ts'
 import type { TableAccess } from '../policy/table-access.ts'
 import type { Cell, Row, StorageReads } from '../ports/storage.ts'
-import { plainReader, type RowWithAccess } from '../row-access/evaluate-access.ts'
+import { levelsOf, type RowWithAccess } from '../row-access/evaluate-access.ts'
 import { valuesInSlices } from '../row-access/values-in-slices.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { type ChangePart, changeTogether, PREPARED_TOO_EARLY } from '../unit-of-work/changes-together.ts'
@@ -185,8 +185,8 @@ async function change(
 ): Promise<readonly StoredRecord[]> {
   const write = writeRequestOf(chosen)
   const before = rows.map(({ access }) => access)
-  const readsPlain = plainReader(chosen.access, before)
-  const written = await storeChanges(unit, context, { ...write, rows: rows.map(({ row }) => row), readsPlain })
+  const levelOf = levelsOf(chosen.access, before)
+  const written = await storeChanges(unit, context, { ...write, rows: rows.map(({ row }) => row), levelOf })
   const mintInput = chosen.tokenization ? mintInputOf(written, write.records, before) : undefined
   return mintInTurns(context, chosen.table, written.ids, mintInput)
 }

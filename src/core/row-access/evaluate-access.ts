@@ -1,7 +1,7 @@
 /** Evaluates the conditions of a policy on rows: what a caller can do with each row. */
 import type { Barrier } from '../barrier/barrier.ts'
 import { openColumns } from '../barrier/reveal.ts'
-import type { ReadsPlain } from '../barrier/token-metadata.ts'
+import type { LevelOf } from '../barrier/token-metadata.ts'
 import type { Condition, Truth, ValueOf } from '../expressions/condition.ts'
 import { compileCondition } from '../expressions/evaluate-condition.ts'
 import { inSlices } from '../maintenance/in-slices.ts'
@@ -66,13 +66,13 @@ export function accessWithoutRecord(access: TableAccess): RowAccess {
   return access.forRow(access.conditions.map(() => undefined))
 }
 
-/** Returns whether the caller reads a value in plain text: in a row, at the index of its access, or a transient value by its token. */
-export function plainReader(access: TableAccess, rows: readonly RowAccess[]): ReadsPlain {
+/** Returns the highest level at which the caller is shown a value: in a row, at the index of its access, or a transient value by its token. */
+export function levelsOf(access: TableAccess, rows: readonly RowAccess[]): LevelOf {
   const byToken = accessWithoutRecord(access)
-  return (row, column) =>
-    column.token?.expires === true
-      ? byToken.level(column) === 'PLAIN_TEXT' && byToken.allows('DETOKENIZATION', column)
-      : at(rows, row).level(column) === 'PLAIN_TEXT'
+  return (row, column) => {
+    if (column.token?.expires !== true) return at(rows, row).level(column)
+    return byToken.allows('DETOKENIZATION', column) ? byToken.level(column) : undefined
+  }
 }
 
 /** Returns the access to one record, given its values. Null and undefined both mean no value. */
