@@ -22,6 +22,7 @@ import { hostileInput } from './hostile-input.ts'
 import { httpAborts } from './http-aborts.ts'
 import { httpEqualsSession } from './http-equals-session.ts'
 import { httpStatuses } from './http-statuses.ts'
+import { keptTokens } from './kept-tokens.ts'
 import { kills } from './kills.ts'
 import type { Law } from './law.ts'
 import { noLeak } from './no-leak.ts'
@@ -45,6 +46,7 @@ export const ALL_LAWS: readonly Law[] = [
   columnTypesLaw,
   tokenFormatsLaw,
   tokenKindsLaw,
+  keptTokens,
   writeBackLaw,
   hostileInput,
   recordTampering,
