@@ -145,5 +145,5 @@ function shownText(table: Table, column: Column, index: RecordIndex): Fault {
   return fault(
     'unprocessable',
     detail,
-  )`Column ${column.name} of table ${table.name} cannot be set to the masked or redacted form of a value${inRecord(index)}. Leave it out to keep the value, or write the text with allowShownText.`
+  )`Column ${column.name} of table ${table.name} cannot be set to the masked or redacted form of a value${inRecord(index)}. Leave it out to keep the value; a session can write the text with allowShownText.`
 }

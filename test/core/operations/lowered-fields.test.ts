@@ -244,7 +244,7 @@ onEachStorage('a write of what was shown in place of a value', (engine) => {
       const refused = await refusal(as('masked').update('people', id, { fields: { [name]: written, country: 'NO' } }))
       expect(refused, name).toEqual({
         code: 'unprocessable',
-        message: `Update failed. Column "${name}" of table "people" cannot be set to the masked or redacted form of a value. Leave it out to keep the value, or write the text with allowShownText.`,
+        message: `Update failed. Column "${name}" of table "people" cannot be set to the masked or redacted form of a value. Leave it out to keep the value; a session can write the text with allowShownText.`,
         details: [{ table: 'people', column: name }],
       })
     }
