@@ -198,7 +198,7 @@ function resealBodies(barrier: Barrier, table: Table, resealing: Resealing): Sla
     for (const column of table.inBody) {
       if (values[column.position] === undefined) continue
       named.set(column.ordinal, column)
-      keepOrReplace(cursor, column, { ...resealing, index, value: values[column.position] })
+      keepOrReplace(cursor, column, { resealing, index, value: values[column.position] })
       layout.bits[column.ordinal] = bitsOf(column, { metadata, row: index, values }, 'own')
     }
     const unknown = cursor.unknownCells()
@@ -222,37 +222,28 @@ function resealBodies(barrier: Barrier, table: Table, resealing: Resealing): Sla
   })
 }
 
-/** One cell that is overwritten, and the metadata of its row. */
-interface CellToReplace extends Pick<Resealing, 'metadata' | 'replaced' | 'kept' | 'unchanged'> {
+/** One cell that is overwritten, in the row at an index. */
+interface CellToReplace {
+  readonly resealing: Resealing
   readonly index: number
   readonly value: unknown
 }
 
 /** Reads the token metadata of the cell that the cursor is at, and keeps it for the new value if that is the old one, or if the column is stable. */
-function keepOrReplace(
-  cursor: OpenRows,
-  column: Column,
-  { metadata, replaced, kept, unchanged, index, value }: CellToReplace,
-): void {
+function keepOrReplace(cursor: OpenRows, column: Column, { resealing, index, value }: CellToReplace): void {
   if (column.token === undefined) return
+  const { metadata, replaced, kept, unchanged } = resealing
   const slot = slotOf(metadata, index, column)
   cursor.readMetadata(column, replaced, slot)
   if (value === null) return
   if (column.token.expires) {
     if (unchanged?.transients.has(slot) !== true) return
     keepTransient(metadata, replaced, slot)
-  } else if (unchanged?.levelOf(index, column) !== 'PLAIN_TEXT' || !isUnchanged(column, cursor.value(column), value)) {
+  } else if (unchanged?.levelOf(index, column) !== 'PLAIN_TEXT' || !cursor.holds(column, value)) {
     // A kept text that equals the new value would reveal it. That one token is drawn again.
     if (!column.isStable || replaced.texts[slot] === column.type.toText(value)) return
   }
   if (keepMetadata(metadata, replaced, slot)) kept[slot] = 1
-}
-
-/** True if a write leaves the stored value of a cell as it is. The order of the members of JSON is no part of a value. */
-export function isUnchanged(column: Column, stored: unknown, value: unknown): boolean {
-  if (stored === value) return value !== null
-  if (stored === null || value === null || typeof value !== 'object') return false
-  return column.type.toText(stored) === column.type.toText(value)
 }
 
 /** The new value takes the place of the old one, with its own expiry. */

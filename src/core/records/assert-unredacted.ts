@@ -1,7 +1,8 @@
 /** Refuses to write what is shown in place of a value: a masked record that is written back would destroy its values. */
+
+import { isUnchanged } from '../barrier/digest-values.ts'
 import { cellDetail, inRecord, type RecordIndex, type Values } from '../barrier/parse-record.ts'
 import { type OpenRows, openColumns } from '../barrier/reveal.ts'
-import { isUnchanged } from '../barrier/seal-rows.ts'
 import type { LevelOf } from '../barrier/token-metadata.ts'
 import { type Fault, fault } from '../errors.ts'
 import { inSlices } from '../maintenance/in-slices.ts'
@@ -15,7 +16,7 @@ import type { Column, Table } from '../schema/layout.ts'
 import { at, required } from '../util/at.ts'
 import { groupBy } from '../util/group-by.ts'
 import { ValueError } from '../values/column-type.ts'
-import { liveTransients, type TransientCell, transientCell } from './unchanged-cells.ts'
+import { liveTransients, type TransientCell, transientCells } from './unchanged-cells.ts'
 
 /** The values of a record to write, and its index in the request. */
 interface WrittenValues {
@@ -51,12 +52,10 @@ export function assertNewUnredacted(access: TableAccess, { values, index }: Writ
 export async function assertUnredacted(storage: StorageReads, context: ReadingContext, written: WrittenOver): Promise<void> {
   const { table, rows, before, records } = written
   const suspects: Suspect[] = []
+  const masked = table.columns.filter(({ mask }) => mask !== undefined)
   for (let position = 0; position < rows.length; position++) {
-    const record = at(records, position)
-    assertNoRedactedText(table, at(before, position), record)
-    for (const column of table.columns) {
-      if (column.mask !== undefined && isSuspect(column, written, position)) suspects.push({ position, column })
-    }
+    assertNoRedactedText(table, required(before[position]), required(records[position]))
+    for (const column of masked) if (isSuspect(column, written, position)) suspects.push({ position, column })
   }
   if (suspects.length === 0) return
   const groups = [...groupBy(suspects, ({ position }) => position)]
@@ -83,6 +82,7 @@ function compareRows(
   const columns = [...new Set(groups.flatMap(([, suspects]) => suspects.map(({ column }) => column)))]
   const opened = groups.map(([position]) => at(rows, position))
   const cursor: OpenRows = openColumns(barrier, table, opened, columns)
+  const cells = transientCells(cursor, table)
   const apart: (Suspect & { cell: TransientCell })[] = []
   for (const [k, [, suspects]] of groups.entries()) {
     cursor.to(k)
@@ -92,7 +92,7 @@ function compareRows(
         assertNotMasked(written, suspect, cursor.value(column))
         continue
       }
-      const cell = transientCell(cursor, table, column)
+      const cell = cells(column)
       if (cell !== undefined) apart.push({ ...suspect, cell })
     }
   }
@@ -109,12 +109,13 @@ function assertNoRedactedText(table: Table, access: RowAccess, { values, index }
 
 /** True if a value must be compared with the stored one. Throws for one that is refused without comparing. */
 function isSuspect(column: Column, { table, levelOf, records }: WrittenOver, position: number): boolean {
-  const { values, index } = at(records, position)
+  const { values, index } = required(records[position])
   const value = values[column.position]
-  if (value === undefined || value === null) return false
+  if (value === undefined || value === null || column.mayBeMasked?.(column.type.toText(value)) !== true) return false
   const level = levelOf(position, column)
-  if (level !== 'MASKED' && column.level === 'PLAIN_TEXT') return false
-  if (level === 'MASKED' || level === 'PLAIN_TEXT') return column.mayBeMasked?.(column.type.toText(value)) === true
+  if (level === 'MASKED') return true
+  if (column.level === 'PLAIN_TEXT') return false
+  if (level === 'PLAIN_TEXT') return true
   if (typeof value === 'string' && value.includes('*')) throw shownText(table, column, index)
   return false
 }

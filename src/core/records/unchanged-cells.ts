@@ -1,7 +1,7 @@
 /** Compares the cells of existing rows with the values that a write names: those that it does not change keep their tokens. */
 import { hasImpossibleVersion } from '../barrier/assert-versions.ts'
+import { isUnchanged } from '../barrier/digest-values.ts'
 import { type OpenRows, openRows } from '../barrier/reveal.ts'
-import { isUnchanged } from '../barrier/seal-rows.ts'
 import { createTokenMetadata, type LevelOf, slotOf, type UnchangedCells } from '../barrier/token-metadata.ts'
 import { type FoundTransient, revealTransients } from '../barrier/transients.ts'
 import { inSlices } from '../maintenance/in-slices.ts'
@@ -71,6 +71,7 @@ function compareRows(
   { columns, keepsText, start, end }: Comparing,
 ): NamedTransient[] {
   const cursor = openRows(barrier, table, rows.slice(start, end))
+  const cells = transientCells(cursor, table)
   const named: NamedTransient[] = []
   for (let index = start; index < end; index++) {
     const values = required(records[index])
@@ -80,9 +81,9 @@ function compareRows(
       if (value === null || supplied[index]?.has(column.name) === true || levelOf(index, column) !== 'PLAIN_TEXT') continue
       const slot = index * table.tokenized.length + column.tokenPosition
       if (column.token?.expires === true) {
-        const cell = transientCell(cursor, table, column)
+        const cell = cells(column)
         if (cell !== undefined) named.push({ cell, slot, value })
-      } else if (cursor.tokenText(column) !== undefined && isUnchanged(column, cursor.value(column), value)) keepsText[slot] = 1
+      } else if (cursor.tokenText(column) !== undefined && cursor.holds(column, value)) keepsText[slot] = 1
     }
   }
   return named
@@ -115,17 +116,21 @@ export interface TransientCell {
   readonly isToken: (found: FoundTransient) => boolean
 }
 
-/** Returns the cell of a transient column in the row that the cursor is at; undefined if it has no value. */
-export function transientCell(cursor: OpenRows, table: Table, column: Column): TransientCell | undefined {
+/** Returns a function for the cell of a transient column in the row that a cursor is at; undefined if it has no value. */
+export function transientCells(cursor: OpenRows, table: Table): (column: Column) => TransientCell | undefined {
   const stored = createTokenMetadata(table, 1)
-  const slot = slotOf(stored, 0, column)
-  cursor.readMetadata(column, stored, slot)
-  const ref = stored.transientRefs[slot]
-  if (ref === undefined) return undefined
-  const [text, high, low] = [stored.texts[slot], stored.high[slot], stored.low[slot]]
-  return {
-    ...{ column, row: ref.row },
-    isToken: (found) => found.text === text && (text !== undefined || (found.high === high && found.low === low)),
+  return (column) => {
+    const slot = slotOf(stored, 0, column)
+    stored.transientRefs.fill(undefined)
+    cursor.readMetadata(column, stored, slot)
+    const ref = stored.transientRefs[slot]
+    if (ref === undefined) return undefined
+    const text = stored.texts[slot]
+    const high = stored.high[slot]
+    const low = stored.low[slot]
+    const isToken = (found: FoundTransient): boolean =>
+      found.text === text && (text !== undefined || (found.high === high && found.low === low))
+    return { column, row: ref.row, isToken }
   }
 }
 
