@@ -74,7 +74,7 @@ export type LevelOf = (row: number, column: Column) => RedactionLevel | undefine
 
 /**
  * What decides which tokens of existing rows a write keeps: those of cells whose value it does not change, where the caller reads that value in
- * plain text. For others a token that stays would tell that their value is the stored one.
+ * plain text. For others a token that stays would show that their value is the stored one.
  */
 export interface UnchangedCells {
   readonly levelOf: LevelOf

@@ -1,6 +1,16 @@
 /** Update many: writes named columns of many records of one table, each its own, all or none, with one read and one write of storage. */
 import { BYOT_MODES, type ByotMode } from '../barrier/supplied-tokens.ts'
-import { assertNotEmpty, notFoundAt, parseList, paths, requireTable, toTexts } from '../execution/check-input.ts'
+import {
+  assertNotEmpty,
+  assertOptions,
+  notFoundAt,
+  parseByot,
+  parseFlag,
+  parseList,
+  paths,
+  requireTable,
+  toTexts,
+} from '../execution/check-input.ts'
 import { assertColumnsWritable, checkOverwrites, requireAccess } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
 import type { UpdatedRecord, UpdateOptions } from '../records/change-store.ts'
@@ -8,7 +18,6 @@ import { changeRecords, parseChanges, updatedRecords } from '../records/change-s
 import type { Table } from '../schema/layout.ts'
 import { at } from '../util/at.ts'
 import { readInput } from '../util/boundary.ts'
-import { parseUpdateOptions } from './update-record.ts'
 
 /** A record to update, and what to write over it: values and, where the caller supplies them, tokens, by column. */
 export interface RecordChange {
@@ -52,10 +61,14 @@ export const updateMany: Operation<UpdateManyInput, UpdateManyRequest, { records
   parse({ table: name, records: given, options = {} }, context) {
     const table = requireTable(context, name)
     context.event.setTable(table)
-    const checked = parseUpdateOptions(options)
+    assertOptions<UpdateOptions>(options, ['tokenization', 'byot', 'allowShownText'])
+    const tokenization = parseFlag(options.tokenization, 'tokenization')
+    const mode = parseByot(options.byot)
+    const allowsShownText = parseFlag(options.allowShownText, 'allowShownText')
     assertNotEmpty(given, 'update')
     const records = parseList(context, given, 'records')
-    return { table, records, ids: toTexts(records.map((record) => memberOf(record, 'id'))), ...checked }
+    const ids = toTexts(records.map((record) => memberOf(record, 'id')))
+    return { table, records, ids, tokenization, mode, allowsShownText }
   },
   async execute(context, { table, ids, records, tokenization, mode, allowsShownText }) {
     const access = requireAccess(context, table, 'UPDATE')

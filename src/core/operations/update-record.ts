@@ -51,7 +51,10 @@ export const update: Operation<UpdateInput, UpdateRequest, UpdatedRecord> = {
   parse({ table: name, id, fields, tokens, options = {} }, context) {
     const table = requireTable(context, name)
     context.event.setTable(table)
-    return { table, id: at(toTexts([id]), 0), fields, tokens, ...parseUpdateOptions(options) }
+    assertOptions<UpdateOptions>(options, ['tokenization', 'byot', 'allowShownText'])
+    const tokenization = parseFlag(options.tokenization, 'tokenization')
+    const allowsShownText = parseFlag(options.allowShownText, 'allowShownText')
+    return { table, id: at(toTexts([id]), 0), fields, tokens, tokenization, mode: parseByot(options.byot), allowsShownText }
   },
   execute: async (context, request) => at(await updateAll(context, [request]), 0),
   changedRows: async (context, requests) => namedRows(context, 'UPDATE', requests),
@@ -59,16 +62,6 @@ export const update: Operation<UpdateInput, UpdateRequest, UpdatedRecord> = {
     groupOf: ({ table, mode, tokenization, allowsShownText }) => `${table.name} ${mode} ${tokenization} ${allowsShownText}`,
     execute: (context, requests, events) => updateAll({ ...context, event: dividedRows(events) }, requests),
   },
-}
-
-/** Returns the checked options of an update. Throws `invalid_request`. */
-export function parseUpdateOptions(options: unknown): Pick<UpdateRequest, 'tokenization' | 'mode' | 'allowsShownText'> {
-  assertOptions<UpdateOptions>(options, ['tokenization', 'byot', 'allowShownText'])
-  return {
-    tokenization: parseFlag(options.tokenization, 'tokenization'),
-    mode: parseByot(options.byot),
-    allowsShownText: parseFlag(options.allowShownText, 'allowShownText'),
-  }
 }
 
 /** The dependencies of an update: its rows can be those of several events. */

@@ -1,7 +1,7 @@
 /** Transient values: stored apart from their record, valid until a fixed time, and deleted for good by a purge. */
 import { expect, it } from 'vitest'
 import { TOKENS, TRANSIENTS } from '../../../src/core/schema/system-tables.ts'
-import { column } from '../../../src/index.ts'
+import { column, mask } from '../../../src/index.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
 import { interposedStorage } from '../../support/storages/interposed-storage.ts'
 import type { LooseSession, LooseVault } from '../../support/vaults/open-untyped.ts'
@@ -139,6 +139,18 @@ onEachStorage('transient values', (engine) => {
     expect(again.tokens.lasting).toBe(tokens.lasting)
     expect(again.tokens.code).not.toBe(tokens.code)
     expect(await valuesOf(vault.session, [again.tokens.code, tokens.code])).toEqual(['123', undefined])
+  })
+
+  it('are not replaced by their masked form, as long as they live', async () => {
+    const hidden = { secrets: { code: column.string({ redaction: 'MASKED', mask: mask.keepFirst(1), token: 'transient' }) } }
+    const { session, clock } = await openLoose(engine.fresh().open(), hidden)
+    const { id } = await insertOne(session, 'secrets', { code: 'abc' })
+    const write = (code: string) => session.update('secrets', id, { fields: { code } })
+    await expect(write('a**')).rejects.toMatchObject({ code: 'unprocessable', details: [{ column: 'code' }] })
+    await write('b**')
+    await write('abc')
+    clock.ms += 60 * MINUTE
+    await write('a**')
   })
 
   it('get a new token and expiry by an upsert', async () => {
