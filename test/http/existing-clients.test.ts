@@ -346,3 +346,50 @@ it('writes unchanged values again: their tokens stay', async () => {
 function fieldsIn(json: unknown): Readonly<Record<string, unknown>> {
   return (json as { fields: Record<string, unknown> }).fields // What the route of one record answers.
 }
+
+/** A page of cards. */
+interface Page {
+  readonly records: readonly { readonly fields: { readonly name: string } }[]
+  readonly next?: string
+}
+
+async function askPage(target: string): Promise<{ readonly status: number; readonly page: Page }> {
+  const { status, json } = await ask('GET', target)
+  return { status, page: json as Page }
+}
+
+it('goes on from a page by its next, whatever is deleted in front of it', async () => {
+  const names = ['p1', 'p2', 'p3', 'p4', 'p5']
+  const { records } = await opened.session.insert(
+    'cards',
+    names.map((name) => ({ fields: { name } })),
+  )
+  const seen: string[] = []
+  let target = `${V}/cards?limit=2`
+  for (let page = 0; page < 3; page++) {
+    const { status, page: shown } = await askPage(target)
+    expect(status).toBe(200)
+    seen.push(...shown.records.map(({ fields }) => fields.name))
+    if (page === 0) await opened.session.delete('cards', [recordAt(records, 0).id])
+    target = `${V}/cards?limit=2&after=${shown.next}`
+    if (page === 2) expect(shown).not.toHaveProperty('next')
+  }
+  expect(seen).toEqual(names)
+  const { page: first } = await askPage(`${V}/cards?limit=1`)
+  for (const more of ['offset=1', 'order_by=DESCENDING', `svc_ids=${recordAt(records, 1).id}`]) {
+    expect((await ask('GET', `${V}/cards?after=${first.next}&${more}`)).status, more).toBe(400)
+  }
+  expect((await ask('GET', `${V}/people?after=${first.next}`)).status).toBe(400)
+  await opened.session.delete('cards', ['*'])
+})
+
+it('refuses an integer beyond 2^53 in every column, and takes it as text', async () => {
+  const insert = (fields: string) => ask('POST', `${V}/people`, { body: `{"records":[{"fields":{"name":"Cy",${fields}}}]}` })
+  for (const fields of ['"notes":{"a":[9007199254740993]}', '"score":9007199254740993', '"salary":9007199254740993']) {
+    expect(await insert(fields), fields).toMatchObject({
+      status: 400,
+      json: { error: { message: expect.stringMatching(/integer beyond 2\^53.*: line 1, column \d+\.$/) } },
+    })
+  }
+  expect((await insert('"salary":"9007199254740993","score":1e20')).status).toBe(200)
+})

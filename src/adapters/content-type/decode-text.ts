@@ -25,6 +25,24 @@ export function decodeText(beginning: Uint8Array, isWhole: boolean): string | un
   }
 }
 
+/** True for bytes that can be text of Shift-JIS or of Windows-1252, and of its relatives: without a mark, and without a character that no text has. */
+export function isOlderText(beginning: Uint8Array, isWhole: boolean): boolean {
+  if (markOf(beginning) !== undefined || BINARY.test(new TextDecoder('latin1').decode(beginning))) return false
+  return beginning.every((byte) => !UNUSED.has(byte)) || isShiftJis(beginning, isWhole)
+}
+
+/** Bytes that Windows-1252 does not use, and DEL. */
+const UNUSED: ReadonlySet<number> = new Set([0x7f, 0x81, 0x8d, 0x8f, 0x90, 0x9d])
+
+function isShiftJis(beginning: Uint8Array, isWhole: boolean): boolean {
+  try {
+    new TextDecoder('shift_jis', { fatal: true }).decode(beginning, { stream: !isWhole })
+    return true
+  } catch {
+    return false
+  }
+}
+
 /** Returns the bytes as characters for a search of markup, which is ASCII in all encodings: also if they are not valid, as a browser does. */
 export function decodeForMarkup(beginning: Uint8Array): string {
   const mark = markOf(beginning)

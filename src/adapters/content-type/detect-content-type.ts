@@ -1,9 +1,9 @@
-/** Detects the type of a file from its first bytes: markup first, then signatures of binary formats, then kinds of text. */
+/** Detects the type of a file from its first bytes: markup first, then signatures of binary formats, then kinds of text. The name decides of text in older encodings alone. */
 import type { ContentTypeDetector } from '../../core/ports/content-type.ts'
-import { decodeForMarkup, decodeText } from './decode-text.ts'
+import { decodeForMarkup, decodeText, isOlderText } from './decode-text.ts'
 import { markupType } from './markup-type.ts'
 import { signatureType } from './signature-type.ts'
-import { textType } from './text-type.ts'
+import { namedTextType, textType } from './text-type.ts'
 
 const UNKNOWN = 'application/octet-stream'
 
@@ -25,14 +25,17 @@ const TEXT_FORMATS: ReadonlySet<string> = new Set([
   'text/vtt',
 ])
 
-/** Detects by content alone. A text that a browser may show as HTML or SVG is never called plain. */
+/** Detects by content. A text that a browser may show as HTML or SVG is never called plain. */
 export const contentTypeDetector: ContentTypeDetector = {
-  async detect(beginning, isWhole) {
+  async detect(beginning, isWhole, fileName) {
     if (beginning.length === 0) return UNKNOWN
-    const markup = markupType(decodeForMarkup(beginning))
+    const bytes = decodeForMarkup(beginning)
+    const markup = markupType(bytes)
     if (markup !== undefined) return markup
     const signature = await signatureType(beginning)
     const text = decodeText(beginning, isWhole)
+    if (text === undefined && signature === undefined && isOlderText(beginning, isWhole))
+      return namedTextType(bytes, fileName) ?? UNKNOWN
     if (text === undefined) return signature ?? UNKNOWN
     if (signature !== undefined && TEXT_FORMATS.has(signature)) return textType(text, isWhole, signature)
     return textType(text, isWhole)

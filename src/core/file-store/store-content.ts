@@ -21,6 +21,8 @@ export interface Upload {
   readonly column: Column
   readonly rules: FileRules
   readonly file: NewFile
+  /** The name of the file, as it is stored. */
+  readonly name: string
   /** Yields chunks of bytes. Nothing about them is trusted. */
   readonly source: AsyncIterable<unknown>
 }
@@ -54,7 +56,7 @@ async function* sealedBatches(
   let first = 0
   const detect = async (isWhole: boolean): Promise<void> => {
     if (first > 0) return
-    stored.contentType = toContentType(await context.contentTypes.detect(batch.subarray(0, filled), isWhole))
+    stored.contentType = toContentType(await context.contentTypes.detect(batch.subarray(0, filled), isWhole, upload.name))
     assertAllowed(upload, stored.contentType)
   }
   try {

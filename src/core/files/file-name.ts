@@ -5,19 +5,17 @@ import { MAX_FILE_NAME_LENGTH } from '../limits.ts'
 const UNNAMED = 'file'
 /** Control characters, and those that change the direction of text or are invisible, also fillers and variants: a name must not look like another. */
 const HIDDEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}\u2800]/gu
-/** Characters that file systems and headers give a meaning. */
-const SPECIAL = /["*:<>?|]/gu
 /** Maximum length of an extension that is kept when a long name is cut, in UTF-16 units. */
 const MAX_EXTENSION_LENGTH = 16
 
 /**
- * Returns the name of a file as it is stored: the last part of its path, without hidden and special characters, and at most
+ * Returns the name of a file as it is stored: the last part of its path, without hidden characters, and at most
  * MAX_FILE_NAME_LENGTH long with its extension kept. Any text is accepted.
  */
 export function toFileName(given: string): string {
-  const last = given.split(/[/\\]/).at(-1) ?? ''
+  const last = given.split(/[/\\]/).findLast((part) => part !== '') ?? ''
   // A hidden character can separate two that are one in NFC.
-  const visible = last.replace(HIDDEN, '').normalize('NFC').replace(SPECIAL, '_').trim()
+  const visible = last.replace(HIDDEN, '').normalize('NFC').trim()
   const name = shorten(visible).trim()
   return /^[.\s]*$/.test(name) ? UNNAMED : name
 }

@@ -264,7 +264,7 @@ async function storeFile(context: OperationContext, request: UploadFileRequest, 
   const id = reserved ?? (await reserveFile(context.files.storage))
   const file = await beginFile(context.files, table, { id, keepUntil })
   try {
-    const { size, contentType } = await storeContent(context.files, { table, column, rules: column.file, file, source })
+    const { size, contentType } = await storeContent(context.files, { table, column, rules: column.file, file, name, source })
     return { file, value: { file: id, size, name, contentType } }
   } catch (error) {
     await abandon(context, file)

@@ -3,14 +3,12 @@ import { readU32 } from '../util/bytes.ts'
 import {
   type BodyLayout,
   CELL_BITS,
-  CELL_MARK_BYTES,
   CELL_MASK,
   type CellSpecs,
   GROUP_MARK_BYTES,
   HAS_CHECK,
   HAS_VALUE,
   IS_LAST,
-  OF_ONE_CELL,
   readVarint,
   type UnknownGroup,
   usesRecordCheck,
@@ -36,9 +34,9 @@ export function readLayout(bytes: Uint8Array, start: number, end: number, specs:
       ordinal = addCells(cells, ordinal, head)
       continue
     }
-    next += (bits & OF_ONE_CELL) === 0 ? GROUP_MARK_BYTES : CELL_MARK_BYTES
+    next += GROUP_MARK_BYTES
     const group = { end: ordinal, cells: cells.slice(first), mark: bytes.slice(after, next) }
-    if (next > end || bits > (IS_LAST | OF_ONE_CELL) || !isGroup(group)) return undefined
+    if (next > end || bits > IS_LAST || group.cells.length === 0) return undefined
     if (isUnknown(group, specs)) unknown.push(group)
     else if (!isMarked(group, specs)) return undefined
     first = cells.length
@@ -55,28 +53,14 @@ function addCells(cells: number[], ordinal: number, head: number): number {
   return end
 }
 
-/** True if a group has cells, and only that of its last column if its mark is of one cell. */
-function isGroup({ end, cells, mark }: UnknownGroup): boolean {
-  const [first] = cells
-  if (first === undefined) return false
-  return mark.length === GROUP_MARK_BYTES || first >>> CELL_BITS === end - 1
-}
-
 /** True if all cells of a group are of columns that this process does not know. */
 function isUnknown({ cells }: UnknownGroup, { ordinals }: CellSpecs): boolean {
   return (cells[0] ?? 0) >>> CELL_BITS >= ordinals
 }
 
 /** True if all columns of a group are known, and its mark is theirs. */
-function isMarked({ end, mark }: UnknownGroup, { ordinals, cellMarks, groupMarks }: CellSpecs): boolean {
-  if (end > ordinals) return false
-  if (mark.length === GROUP_MARK_BYTES) return (readU32(mark, 0) | 0) === groupMarks[end]
-  return readCellMark(mark, 0) === cellMarks[end - 1]
-}
-
-/** Returns the mark of one cell. */
-export function readCellMark(bytes: Uint8Array, from: number): number {
-  return ((bytes[from] ?? 0) << 16) | ((bytes[from + 1] ?? 0) << 8) | (bytes[from + 2] ?? 0)
+function isMarked({ end, mark }: UnknownGroup, { ordinals, groupMarks }: CellSpecs): boolean {
+  return end <= ordinals && (readU32(mark, 0) | 0) === groupMarks[end]
 }
 
 function toLayout(

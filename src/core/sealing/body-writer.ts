@@ -2,7 +2,6 @@
 import { ByteWriter } from '../util/bytes.ts'
 import {
   CELL_BITS,
-  CELL_MARK_BYTES,
   CELL_MASK,
   type CellSpecs,
   HAS_CHECK,
@@ -11,7 +10,6 @@ import {
   IS_SHARED,
   LAID_OUT,
   NOTHING,
-  OF_ONE_CELL,
   TOKEN_CHECK_BYTES,
   type UnknownGroup,
   usesRecordCheck,
@@ -93,7 +91,7 @@ function writeLayout(
     for (const cell of cells) groupBits[cell >>> CELL_BITS] = cell & CELL_MASK
     writeRuns(out, groupBits, from, end)
     endHead = out.length
-    out.u8(mark.length === CELL_MARK_BYTES ? OF_ONE_CELL : 0)
+    out.u8(0)
     out.raw(mark)
     from = end
   }

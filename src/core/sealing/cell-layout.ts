@@ -6,9 +6,8 @@
  *
  * The layout begins with the byte LAID_OUT. These parts follow, each with a head, varint (count << 3 | bits):
  * - Of count 1 and more: so many columns, from the next ordinal, whose cells all have these bits. Bits of 0 are columns without a cell.
- * - Of count 0: the end of a group of columns, with a mark. Bit IS_LAST is set for the last one, which ends the layout. Without OF_ONE_CELL, the
- *   mark is of all columns up to here: 4 bytes, as `columnsMark` returns it. With OF_ONE_CELL it is of the column before it, 3 bytes, as
- *   bodies of the older layout have it (older-cells.ts), and no other column of the group has a cell.
+ * - Of count 0: the end of a group of columns, with the mark of all columns up to here: 4 bytes, as `columnsMark` returns it. Bit IS_LAST is set
+ *   for the last one, which ends the layout.
  *
  * The bits of a cell, and its content:
  * - HAS_CHECK alone: the token check of the cell, 8 bytes. HAS_CHECK and IS_SHARED: varint length and UTF-8 of the text of the token.
@@ -30,7 +29,7 @@ export const TOKEN_CHECK_HIGH_MASK = 0x03ff_ffff
 /** Length in bytes of the reference to a transient value, which replaces it in the body: its row id and its expiry, 8 bytes each. */
 export const TRANSIENT_REF_BYTES = 16
 
-/** The first byte of a body with a layout. No body of the older layout begins with it. */
+/** The first byte of a body with a layout. */
 export const LAID_OUT = 1
 
 /** The bits of a cell. */
@@ -41,16 +40,11 @@ export const IS_SHARED = 4
 export const CELL_BITS = 3
 export const CELL_MASK = 7
 
-/** The bits of the end of a group. */
+/** The bit of the end of the last group. */
 export const IS_LAST = 1
-export const OF_ONE_CELL = 2
 
-/** Length in bytes of the mark of a group, and of the mark of one cell. */
+/** Length in bytes of the mark of a group. */
 export const GROUP_MARK_BYTES = 4
-export const CELL_MARK_BYTES = 3
-
-/** Length of the hash in the mark of one cell, in bits. The 4 bits above it are the low ones of the type's tag. */
-const CELL_HASH_BITS = 20
 
 /** What a cell stores for its token: `shared` uses the token check of the record, `own` has its own, `text` has the text of the token. */
 export type CheckPlacement = 'shared' | 'own' | 'text' | 'none'
@@ -72,10 +66,10 @@ export function cellBits(placement: CheckPlacement, hasValue: boolean): number {
   return PLACEMENT_BITS[placement] | (hasValue ? HAS_VALUE : 0)
 }
 
-/** The identity of a column, as far as marks have it: a hash of 32 bits, and the mark of one cell. Types with tags up to 15 never share a mark of a cell. */
+/** The identity of a column, as far as marks have it: a hash of 32 bits, and the tag of its type. */
 export interface ColumnHash {
   readonly hash: number
-  readonly cellMark: number
+  readonly typeTag: number
 }
 
 /**
@@ -88,12 +82,12 @@ export function hashColumn(typeTag: number, identity: string): ColumnHash {
   for (let i = 0; i < identity.length; i++) hash = Math.imul(hash ^ identity.charCodeAt(i), 0x01000193)
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
-  return { hash, cellMark: ((typeTag & 0xf) << CELL_HASH_BITS) | (hash >>> (32 - CELL_HASH_BITS)) }
+  return { hash, typeTag }
 }
 
 /** Returns the mark of the columns before a column, and of the column itself, as a signed number of 32 bits. */
-function columnsMark(before: number, { hash, cellMark }: ColumnHash): number {
-  let mark = Math.imul(before ^ hash, 0x85ebca6b) ^ cellMark
+function columnsMark(before: number, { hash, typeTag }: ColumnHash): number {
+  let mark = Math.imul(before ^ hash, 0x85ebca6b) ^ typeTag
   mark = Math.imul(mark ^ (mark >>> 15), 0xc2b2ae35)
   return Math.imul(mark ^ (mark >>> 13), 0x27d4eb2f) ^ (mark >>> 16)
 }
@@ -104,7 +98,7 @@ export interface UnknownGroup {
   readonly end: number
   /** Its cells by rising ordinal: ordinal << CELL_BITS | bits. */
   readonly cells: readonly number[]
-  /** Its mark as it is stored, with 3 bytes if it is of one cell. */
+  /** Its mark as it is stored. */
   readonly mark: Uint8Array
 }
 
@@ -142,8 +136,6 @@ export interface LastLayout {
 /** What the cells of a body must be. */
 export interface CellSpecs {
   readonly ordinals: number
-  /** The marks of single cells, by ordinal. */
-  readonly cellMarks: Int32Array
   /** The marks of groups, by the ordinal after the last column of the group. */
   readonly groupMarks: Int32Array
   /** The ordinals after the last columns of the groups, rising. */
@@ -161,17 +153,15 @@ export const NOTHING = -1
 /** Returns the specs as lists by ordinal. The ordinals are distinct. `earlierEnds` has the ends of all groups but the last. */
 export function toCellSpecs(cells: readonly CellSpec[], earlierEnds: readonly number[] = []): CellSpecs {
   const ordinals = cells.reduce((most, { ordinal }) => Math.max(most, ordinal + 1), 0)
-  const cellMarks = new Int32Array(ordinals)
   const groupMarks = new Int32Array(ordinals + 1)
   const sizes = new Int32Array(ordinals).fill(NOTHING)
   for (const { ordinal, column, size } of cells.toSorted((left, right) => left.ordinal - right.ordinal)) {
-    cellMarks[ordinal] = column.cellMark
     groupMarks[ordinal + 1] = columnsMark(groupMarks[ordinal] ?? 0, column)
     if (size !== undefined) sizes[ordinal] = size
   }
   const groupEnds = [...earlierEnds.filter((end) => end < ordinals), ordinals]
   const noOffsets = new Array<number>(5 * ordinals).fill(NOTHING)
-  return { ordinals, cellMarks, groupMarks, groupEnds, sizes, noOffsets, last: { layout: undefined, misses: 0, missed: 0 } }
+  return { ordinals, groupMarks, groupEnds, sizes, noOffsets, last: { layout: undefined, misses: 0, missed: 0 } }
 }
 
 /** Returns a varint and the offset after it. A byte beyond the end reads as 0: what follows then ends beyond the end, and the body is unreadable. */

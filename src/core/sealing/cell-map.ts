@@ -1,4 +1,4 @@
-/** Finds the cells of opened bodies of both layouts. */
+/** Finds the cells of opened bodies. */
 import { readLayout } from './body-layout.ts'
 import {
   type BodyLayout,
@@ -16,7 +16,6 @@ import {
 } from './cell-layout.ts'
 import { type CellMap, checkStart, textStart, type UnknownCells, valueStart } from './cell-offsets.ts'
 import { findRuns, type LayoutRuns, mapContent, mapRuns } from './layout-runs.ts'
-import { mapOlderCells, olderUnknownCells } from './older-cells.ts'
 
 /**
  * Fills the map from `bytes[start .. end)`. Skips ordinals above the map. Returns false if the bytes are not the cells of a body, or if a
@@ -27,8 +26,8 @@ export function mapCells(bytes: Uint8Array, start: number, end: number, map: Cel
   map.end = end
   map.recordCheck = NOTHING
   map.layout = undefined
-  if (map.olderUnknown.length > 0) map.olderUnknown.length = 0
-  if (bytes[start] !== LAID_OUT || start >= end) return mapOlderCells(bytes, start, end, map)
+  if (start >= end) return true
+  if (bytes[start] !== LAID_OUT) return false
   const { last } = map
   let current = last.layout
   if (current === undefined || !hasLayout(bytes, start, end, current)) {
@@ -99,7 +98,7 @@ function mapLaidOut(bytes: Uint8Array, from: number, map: CellMap, cells: readon
   return next === map.end
 }
 
-/** Returns the bits of the cell of a column, in the layout of cell-layout.ts; 0 if there is no cell. */
+/** Returns the bits of the cell of a column; 0 if there is no cell. */
 export function bitsOf(map: CellMap, ordinal: number): number {
   const value = valueStart(map, ordinal) < 0 ? 0 : HAS_VALUE
   if (textStart(map, ordinal) >= 0) return value | HAS_CHECK | IS_SHARED
@@ -110,7 +109,6 @@ export function bitsOf(map: CellMap, ordinal: number): number {
 
 /** Returns the cells of unknown columns, by rising ordinal: another process may have opened the vault with a newer schema. */
 export function unknownCells(bytes: Uint8Array, map: CellMap): readonly UnknownCells[] {
-  if (map.olderUnknown.length > 0) return olderUnknownCells(bytes, map)
   if (map.layout === undefined || map.layout.unknown.length === 0) return []
   let next = map.start + map.layout.bytes.length + (map.layout.hasShared ? TOKEN_CHECK_BYTES : 0)
   for (const cell of map.layout.cells) {

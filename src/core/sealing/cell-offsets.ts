@@ -10,17 +10,14 @@ export interface CellMap extends CellSpecs {
   readonly offsets: number[]
   /** Offset of the token check of the record. */
   recordCheck: number
-  /** The layout of the body; undefined if it is empty or has the older one. */
+  /** The layout of the body; undefined if it is empty, or was mapped by its runs. */
   layout: BodyLayout | undefined
-  /** Offsets of the cells of unknown columns, in a body of the older layout. */
-  readonly olderUnknown: number[]
 }
 
 /** Returns an empty map for bodies with these cells. */
-export function createCellMap({ ordinals, cellMarks, groupMarks, groupEnds, sizes, noOffsets, last }: CellSpecs): CellMap {
+export function createCellMap({ ordinals, groupMarks, groupEnds, sizes, noOffsets, last }: CellSpecs): CellMap {
   return {
     ordinals,
-    cellMarks,
     groupMarks,
     groupEnds,
     sizes,
@@ -31,7 +28,6 @@ export function createCellMap({ ordinals, cellMarks, groupMarks, groupEnds, size
     offsets: noOffsets.slice(),
     recordCheck: NOTHING,
     layout: undefined,
-    olderUnknown: [],
   }
 }
 

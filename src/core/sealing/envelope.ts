@@ -4,7 +4,7 @@ import { required } from '../util/at.ts'
 
 /** Length of a long header in bytes: the format, and the version in two bytes. */
 export const HEADER_BYTES = 3
-/** The format with a long header and a whole nonce. Entries have it, and bodies that are older than the short format or whose version is above SHORT_VERSIONS. */
+/** The format with a long header and a whole nonce. Entries have it, and bodies whose version is above SHORT_VERSIONS. */
 export const LONG_FORMAT = 1
 /** The format of new bodies: the header is one byte, and of the nonce only the random bytes are stored. 2 begins the associated data of pieces of files. */
 export const SHORT_FORMAT = 3

@@ -55,16 +55,6 @@ export class ByteWriter {
     this.bytes[this.length++] = value
   }
 
-  /** Writes the low 24 bits, big-endian. */
-  u24(value: number): void {
-    this.reserve(3)
-    const { bytes } = this
-    bytes[this.length] = value >>> 16
-    bytes[this.length + 1] = value >>> 8
-    bytes[this.length + 2] = value
-    this.length += 3
-  }
-
   /** Writes 32 bits, big-endian. */
   u32(value: number): void {
     this.reserve(4)

@@ -126,7 +126,15 @@ function readScalar(text: string, start: number): Lexeme {
   const [scalar] = SCALAR.exec(text) ?? []
   if (scalar === undefined) return wrong(start, NOT_JSON)
   if (Math.abs(Number(scalar)) === Number.POSITIVE_INFINITY) return wrong(start, 'holds a number that is too large for a double')
+  if (isRounded(scalar)) return wrong(start, 'holds an integer beyond 2^53, which must be text because a number loses digits')
   return { kind: 'scalar', start, end: start + scalar.length }
+}
+
+/** True for the digits of an integer that is no double. What programs write of a double is one: as few digits as identify it, and zeros. */
+export function isRounded(scalar: string): boolean {
+  if (scalar.length < 16 || !/^-?\d+$/.test(scalar)) return false
+  const near = Number(scalar)
+  return String(near) !== scalar && BigInt(near) !== BigInt(scalar)
 }
 
 /** Text of a string without escapes and surrogates. */

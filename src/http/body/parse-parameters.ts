@@ -10,9 +10,10 @@ export interface ParameterizedValue {
 
 /**
  * A parameter with the semicolon behind it, or none between two semicolons. What follows a closing quote is ignored up to the next semicolon:
- * some clients do not escape quotes. No two parts can match the same characters, so that a header of any length is read in one pass.
+ * some clients do not escape quotes. A quote behind a backslash closes if no other one can: some send the path of a folder of Windows. No two parts
+ * can match the same characters, so that a header of any length is read in one pass.
  */
-const PARAMETER = /(?:([^\s=;"]+)[ \t]*=[ \t]*(?:"((?:[^"\\]|\\[\s\S])*)"[^;]*|([^ \t";][^";]*)?))?(?:;[ \t]*|$)/y
+const PARAMETER = /(?:([^\s=;"]+)[ \t]*=[ \t]*(?:"((?:[^"\\]|\\[\s\S])*|[^"]*\\)"[^;]*|([^ \t";][^";]*)?))?(?:;[ \t]*|$)/y
 
 /** Returns the value and its parameters. Returns undefined if a parameter is malformed or comes twice. */
 export function parseParameters(header: string): ParameterizedValue | undefined {

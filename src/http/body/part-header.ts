@@ -26,11 +26,11 @@ export function parsePartHeader(header: PartHeaderLines): PartHeader {
   assertShort(header)
   const [disposition, second] = header.get('content-disposition') ?? []
   const parsed = disposition === undefined || second !== undefined ? undefined : parseParameters(toText(disposition))
-  const key = parsed?.parameters.get('name')
+  const key = writtenText(parsed?.parameters.get('name'))
   if (parsed?.value !== 'form-data' || key === undefined) {
     throw new VaultError('invalid_request', 'A part of the multipart body has no valid Content-Disposition with a name.')
   }
-  return { key, fileName: extendedText(parsed.parameters.get('filename*')) ?? parsed.parameters.get('filename') }
+  return { key, fileName: extendedText(parsed.parameters.get('filename*')) ?? writtenText(parsed.parameters.get('filename')) }
 }
 
 function assertShort(header: PartHeaderLines): void {
@@ -43,6 +43,11 @@ function assertShort(header: PartHeaderLines): void {
 /** Returns bytes as UTF-8, as browsers send it; as Latin-1 if they are not UTF-8. */
 function toText(bytes: string): string {
   return decodeUtf8(Uint8Array.from(bytes, (unit) => unit.charCodeAt(0))) ?? bytes
+}
+
+/** Returns the text of a parameter as forms of browsers write it: three characters are escaped, and no other. Source: HTML, "multipart form data". */
+function writtenText(parameter: string | undefined): string | undefined {
+  return parameter?.replace(/%(?:22|0D|0A)/g, decodeURIComponent)
 }
 
 /** Returns the text of an extended parameter in UTF-8 (RFC 5987); undefined for any other text. */

@@ -25,9 +25,6 @@ export async function* readParts(request: HttpRequest): AsyncGenerator<PartEvent
   if (!BOUNDARY.test(boundary))
     throw new VaultError('invalid_request', 'The content type multipart/form-data has no valid boundary.')
   assertNotEncoded(request)
-  if (request.body.parsed !== undefined) {
-    throw new VaultError('invalid_request', 'Another parser read the multipart body. Mount the vault before that parser.')
-  }
   const parser = createMultipartParser(boundary)
   for await (const chunk of request.body.chunks()) {
     for (let start = 0; start < chunk.length; start += MAX_PIECE) yield* parser.write(chunk.subarray(start, start + MAX_PIECE))

@@ -75,7 +75,7 @@ function nextStructure(text: string, from: number): number {
 const SHORT_STRING = 64
 
 /** Returns the position of the quote that ends the string, or a position behind the text. */
-function endOfString(text: string, start: number): number {
+export function endOfString(text: string, start: number): number {
   let end = start + 1
   let looped = end + SHORT_STRING
   while (end < text.length) {

@@ -10,7 +10,7 @@ export type FetchHandler = (request: Request, info?: unknown) => Promise<Respons
 
 /** Returns a handler for web requests. */
 export function createFetchHandler(router: Router): FetchHandler {
-  return async (request, info) => toResponse(request, await router.respond(toHttpRequest(request, addressOf(request, info))))
+  return async (request, info) => toResponse(await router.respond(toHttpRequest(request, addressOf(request, info))))
 }
 
 function toHttpRequest(request: Request, address: string): HttpRequest {
@@ -28,12 +28,12 @@ function toHttpRequest(request: Request, address: string): HttpRequest {
   }
 }
 
-function toResponse({ method }: Request, { status, headers, body }: HttpResponse): Response {
+function toResponse({ status, headers, body }: HttpResponse): Response {
   if (typeof body === 'object' && !(body instanceof Uint8Array)) return new Response(toStream(body), { status, headers })
   const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body
-  const whole = { ...headers, 'content-length': String(bytes?.length ?? 0) }
+  const whole = { 'content-length': String(bytes?.length ?? 0), ...headers }
   // The copy has a buffer of its own type, as a response needs it.
-  return new Response(bytes === undefined || method === 'HEAD' ? null : new Uint8Array(bytes), { status, headers: whole })
+  return new Response(bytes === undefined ? null : new Uint8Array(bytes), { status, headers: whole })
 }
 
 /** The source is asked for a chunk when the client takes one, and ended when the client goes away. */

@@ -1,28 +1,37 @@
 /** The body of a request of node:http. */
-import { bodyAlreadyRead, bodyTooLong, clientGone } from '../body/body-errors.ts'
+import { bodyAlreadyParsed, bodyAlreadyRead, bodyTooLong, clientGone } from '../body/body-errors.ts'
 import type { HttpBody } from '../router/http-message.ts'
 import { collectBody } from './collect-body.ts'
 import { hasBody, type NodeRequest } from './node-request.ts'
 
-/** Returns the body; undefined if the request has none. A body that a parser of the host has read is taken from there. */
+/** Returns the body; undefined if the request has none. One that a parser of the host or the platform has read is taken from there. */
 export function nodeBody(request: NodeRequest): HttpBody | undefined {
+  const bytes = bytesOf(request)
+  if (bytes !== undefined) return bytes.length === 0 ? undefined : passedBytes(bytes)
   if (!hasBody(request)) return undefined
-  if (request.readableDidRead || request.readableEnded) return passedOn(request)
+  if (request.readableDidRead || request.readableEnded) return passedOn(request.body)
   return {
     read: (maxBytes) => readAll(request, maxBytes),
     chunks: () => chunksOf(request),
   }
 }
 
-/** Returns the body that the host has read. Bytes come before what a parser made of them. */
-function passedOn({ body, rawBody }: NodeRequest): HttpBody {
-  const value = rawBody instanceof Uint8Array ? rawBody : body
-  if (value === undefined) return { read: () => Promise.reject(bodyAlreadyRead()), chunks: () => failing(bodyAlreadyRead()) }
-  const bytes = typeof value === 'string' ? new TextEncoder().encode(value) : value
-  if (!(bytes instanceof Uint8Array))
-    return { parsed: { value }, read: () => Promise.reject(bodyAlreadyRead()), chunks: () => failing(bodyAlreadyRead()) }
+/** Returns the bytes that were read before, also by a platform that leaves nothing to the stream. They come before what a parser made of them. */
+function bytesOf({ rawBody, body }: NodeRequest): Uint8Array | undefined {
+  if (rawBody instanceof Uint8Array) return rawBody
+  return body instanceof Uint8Array ? body : undefined
+}
+
+/** Returns the body of which a parser of the host has left no bytes. */
+function passedOn(value: unknown): HttpBody {
+  const error = value === undefined ? bodyAlreadyRead() : bodyAlreadyParsed()
+  const gone = { read: () => Promise.reject(error), chunks: () => failing(error) }
+  return value === undefined ? gone : { parsed: { value }, ...gone }
+}
+
+function passedBytes(bytes: Uint8Array): HttpBody {
   return {
-    parsed: { value },
+    parsed: { value: bytes },
     async read(maxBytes) {
       if (bytes.length > maxBytes) throw bodyTooLong(maxBytes)
       return bytes

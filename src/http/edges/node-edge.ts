@@ -16,7 +16,7 @@ export function createNodeHandler(router: Router): NodeHandler {
   return async (request, response) => {
     const client = watchClient(response)
     try {
-      const answered = lacksHost(request) ? HOST_MISSING() : await router.respond(toHttpRequest(request, client))
+      const answered = malformed(request) ?? (await router.respond(toHttpRequest(request, client)))
       const sending = send({ request, response, client }, answered)
       if (sending !== undefined) await sending
     } catch {
@@ -26,12 +26,15 @@ export function createNodeHandler(router: Router): NodeHandler {
   }
 }
 
-/** True for a request that HTTP/1.1 does not allow. By default Node answers it itself, without an envelope. */
-function lacksHost({ httpVersion, headers }: NodeRequest): boolean {
-  return httpVersion === '1.1' && headers.host === undefined
+/** Returns the refusal of a request that HTTP/1.1 does not allow, or whose body no one here decodes; undefined for all others. */
+function malformed({ httpVersion, headers }: NodeRequest): HttpResponse | undefined {
+  // By default Node answers it itself, without an envelope.
+  if (httpVersion === '1.1' && headers.host === undefined)
+    return refusedResponse('invalid_request', 'The Host header is missing. Send it.')
+  const coding = headers['transfer-encoding']
+  if (coding === undefined || coding.trim().toLowerCase() === 'chunked') return undefined
+  return refusedResponse('unsupported', 'The transfer encoding is not "chunked". Send the body without another one.')
 }
-
-const HOST_MISSING = () => refusedResponse('invalid_request', 'The Host header is missing. Send it.')
 
 /** Whether the client is still there. */
 interface Client {
@@ -86,7 +89,7 @@ function send(exchange: Exchange, answered: HttpResponse): Promise<void> | undef
   if (typeof body === 'object' && !(body instanceof Uint8Array))
     return sendChunks(exchange, body, () => response.writeHead(status, sent))
   const length = body === undefined ? 0 : Buffer.byteLength(body)
-  response.writeHead(status, { ...sent, 'content-length': length })
+  response.writeHead(status, { 'content-length': length, ...sent })
   if (!isUnread) {
     response.end(body)
     return undefined

@@ -1,4 +1,4 @@
-/** Finds the route of a request: fixed segments of a path come before parameters. */
+/** Finds the route of a request: fixed segments of a path come before parameters, and HEAD has the routes of GET. */
 import { VaultError } from '../../index.ts'
 import { decodePath } from '../body/parse-query.ts'
 import type { Route } from './route.ts'
@@ -9,7 +9,7 @@ export interface FoundRoute {
   readonly params: Readonly<Record<string, string>>
 }
 
-/** Finds the route of a method and a path without its query. Throws `not_found` for an unknown path, `unsupported` for another method, `invalid_request` for a path that cannot be decoded. */
+/** Finds the route of a method and a path without its query. A slash at the end of the path changes nothing. Throws `not_found` for an unknown path, `unsupported` for another method, `invalid_request` for a path that cannot be decoded. */
 export type FindRoute = (method: string, path: string) => FoundRoute
 
 /** One segment of the paths of some routes. */
@@ -34,8 +34,9 @@ export function createRouteFinder(routes: readonly Route[]): FindRoute {
   for (const route of routes) add(root, route)
   return (method, path) => {
     const received = segmentsOf(path)
+    if (received.length > 1 && received.at(-1) === '') received.pop()
     const segments = PLAIN_PATH.test(path) ? received : received.map(decodePath)
-    const found = find(root, segments, 0, method)
+    const found = find(root, segments, 0, method === 'HEAD' ? 'GET' : method)
     if (found !== undefined) return { route: found.route, params: paramsOf(found, segments) }
     if (isKnown(root, segments, 0))
       throw new VaultError('unsupported', 'This route does not have this method. Use one that it has.')

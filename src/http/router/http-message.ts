@@ -21,7 +21,7 @@ export interface HttpRequest {
 
 /** The body of a request. It can be read once. */
 export interface HttpBody {
-  /** What a body parser of the host made of it; absent if none has read it. The chunks are gone then. */
+  /** What a body parser or the platform made of it; absent if none has read it. Unless that is bytes, the chunks are gone then. */
   readonly parsed?: { readonly value: unknown }
   /** Returns the body, whole. Throws `limit_exceeded` as soon as it is longer than `maxBytes`, and `cancelled` if the client goes away. */
   read(maxBytes: number): Promise<Uint8Array>

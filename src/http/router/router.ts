@@ -55,9 +55,19 @@ export function createRouter(
     entry: createEntry(typeof given.authenticate === 'function' ? given.authenticate : combined(given.authenticate), log),
   }
   return {
-    respond: (request) => respond(parts, request),
+    respond: (request) => (request.method === 'HEAD' ? respond(parts, request).then(headOf) : respond(parts, request)),
     close: () => vaults.close(),
   }
+}
+
+/** Returns the response to HEAD: that of GET without its body, of whose content nothing is read. */
+async function headOf({ status, headers, body }: HttpResponse): Promise<HttpResponse> {
+  if (typeof body !== 'object' || body instanceof Uint8Array)
+    return { status, headers: { ...headers, 'content-length': String(Buffer.byteLength(body ?? '')) }, body: undefined }
+  await body[Symbol.asyncIterator]()
+    .return?.()
+    .catch(() => {})
+  return { status, headers, body: undefined }
 }
 
 function directoryOptions({ vaultIdleMs, vaultsOfAccount }: HandlerOptions): DirectoryOptions {

@@ -11,6 +11,8 @@ export function downloadHeaders(
     'content-length': String(range.end - range.start),
     'content-disposition': dispositionOf(metadata.fileName),
     'accept-ranges': 'bytes',
+    // A part that a proxy or a middleware compresses is not the part that was asked for.
+    'cache-control': 'no-store, no-transform',
     ...(isPart ? { 'content-range': `bytes ${range.start}-${range.end - 1}/${size}` } : {}),
     'content-security-policy': "default-src 'none'; frame-ancestors 'none'; sandbox",
   }

@@ -74,23 +74,33 @@ function getRoute({ names, limits }: RouterOptions, { group, path, table }: Reco
       ...named(names.ids, list('Ids of the records.')),
       ...SHOW,
       offset: integer('Records to skip.', [0, Number.MAX_SAFE_INTEGER, 0]),
+      after: text('The `next` of a page, in place of offset: the records after it, whatever was deleted or inserted meanwhile.'),
       limit: integer(`Records to return at most, 1 to ${limits.maxPageSize}.`, [1, limits.maxPageSize, 25]),
       column_name: text('A unique or searchable column to look up.'),
       column_values: values('Values to look up in the column.'),
       order_by: choice('The order of insertion. NONE, or none with ids: no order of its own.', ORDERS),
     },
-    response: z.object({ records: z.array(READ_RECORD).describe('In the order of the ids, or of insertion.') }),
+    response: z.object({
+      records: z.array(READ_RECORD).describe('In the order of the ids, or of insertion.'),
+      next: z
+        .string()
+        .optional()
+        .describe('Where the next page begins, for `after`. Absent behind the last record, and with ids.'),
+    }),
     read({ params, query, call }) {
-      const { column_name: columnName, column_values: columnValues, order_by: orderBy, offset, limit } = query
+      const { column_name: columnName, column_values: columnValues, order_by: orderBy, offset, after, limit } = query
       const shown = shownBy(query, names)
       const ids = namedList(call.query(), names.ids)
       const isBlank = columnName === undefined && columnValues?.every((value) => value === '') === true
       const lookup = isBlank ? {} : { columnName, columnValues }
       // Source: specification, "Per-table legacy routes": offset and limit do not apply to the token view.
       const page = table !== undefined && shown.tokenization === true && ids !== undefined ? {} : { offset, limit }
-      return { table: table ?? params.objectName ?? '', options: present({ ids, orderBy, ...shown, ...lookup, ...page }) }
+      return { table: table ?? params.objectName ?? '', options: present({ ids, after, orderBy, ...shown, ...lookup, ...page }) }
     },
-    write: ({ records }, { call }) => ({ records: records.map((record) => toWireRecord(record, call)) }),
+    write: ({ records, next }, { call }) => ({
+      records: records.map((record) => toWireRecord(record, call)),
+      ...(next === undefined ? {} : { next }),
+    }),
   })
 }
 

@@ -1,5 +1,4 @@
 /** Reads the file of an upload by ticket: the body itself, or the one part of a multipart body. */
-import { VaultError } from '../../index.ts'
 import { parseParameters } from '../body/parse-parameters.ts'
 import { readMultipart } from '../body/read-multipart.ts'
 import type { HttpRequest } from '../router/http-message.ts'
@@ -13,13 +12,11 @@ export interface ArrivingFile {
   close(): void
 }
 
-/** Returns the file of a request. Throws `invalid_request` for a multipart body without one, and for a body that another parser has read. */
+/** Returns the file of a request. Throws `invalid_request` for a multipart body without one. */
 export async function ticketContent(request: HttpRequest): Promise<ArrivingFile> {
   const type = parseParameters(request.header('content-type') ?? '')
   if (type?.value === 'multipart/form-data') return readMultipart(request)
   const { body } = request
-  if (body?.parsed !== undefined)
-    throw new VaultError('invalid_request', 'Another parser read the file. Mount the vault before that parser.')
   const disposition = parseParameters(request.header('content-disposition') ?? '')
   // The vault closes the content itself, and refuses an empty one.
   return { content: body?.chunks() ?? nothing(), fileName: disposition?.parameters.get('filename'), close: () => {} }

@@ -15,9 +15,9 @@ const XLSX = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'
 const PPTX = 'application/vnd.openxmlformats-officedocument.presentationml.presentation'
 
 /** Returns the type as core asks for it: of the beginning, and whether that is all. */
-function typeOf(content: string | Uint8Array): Promise<string> {
+function typeOf(content: string | Uint8Array, fileName = ''): Promise<string> {
   const bytes = Buffer.from(content)
-  return contentTypeDetector.detect(bytes.subarray(0, MAX_BEGINNING), bytes.length <= MAX_BEGINNING)
+  return contentTypeDetector.detect(bytes.subarray(0, MAX_BEGINNING), bytes.length <= MAX_BEGINNING, fileName)
 }
 
 function latin1(text: string): Uint8Array {
@@ -109,10 +109,30 @@ describe('encodings of text', () => {
     expect(await typeOf('a\x07b')).toBe('application/octet-stream')
   })
 
+  it.each([
+    ['Windows-1252', latin1('name;gr\xf6\xdfe\r\n\x80 5;\x93x\x94\r\n')],
+    ['Shift-JIS', Buffer.from([0x96, 0xbc, 0x91, 0x4f, 0x2c, 0x94, 0x4e, 0x0a, 0x8d, 0x81, 0x2c, 0x37, 0x0a])],
+  ])('%s is text by its name, and of unknown type without one', async (_, text) => {
+    expect(await typeOf(text, 'a.csv')).toBe('text/csv')
+    expect(await typeOf(text, 'A.B.TXT')).toBe('text/plain')
+    expect(await typeOf(text, 'a.tsv')).toBe('text/tab-separated-values')
+    for (const name of ['', 'a', 'a.html', 'a.exe', 'a.constructor', 'txt']) {
+      expect(await typeOf(text, name), name).toBe('application/octet-stream')
+    }
+  })
+
+  it('no name makes text of what a browser runs, of a known format, or of bytes that no text has', async () => {
+    expect(await typeOf(latin1('\xf6\xdf <script>alert(1)</script>'), 'a.txt')).toBe('text/html')
+    expect(await typeOf(GIF, 'a.txt')).toBe('image/gif')
+    expect(await typeOf(latin1('\x00\xf6\xdf'), 'a.txt')).toBe('application/octet-stream')
+    expect(await typeOf(latin1('\x81\xfd\xff\x8d'), 'a.csv')).toBe('application/octet-stream')
+    expect(await typeOf('{"a": 1}', 'a.csv')).toBe('application/json')
+  })
+
   it('a character that is cut at the end of the beginning is not an error, and at the end of the file is', async () => {
     const cut = Buffer.from('ab日').subarray(0, 4)
-    expect(await contentTypeDetector.detect(cut, false)).toBe('text/plain')
-    expect(await contentTypeDetector.detect(cut, true)).toBe('application/octet-stream')
+    expect(await contentTypeDetector.detect(cut, false, '')).toBe('text/plain')
+    expect(await contentTypeDetector.detect(cut, true, '')).toBe('application/octet-stream')
   })
 })
 
@@ -244,24 +264,26 @@ describe('cut files', () => {
     ['zip', zipFile([{ name: 'a.txt', content: 'hello' }]), 'application/zip', 4],
   ])('%s keeps its type wherever it is cut', async (_, content, type, from) => {
     for (let length = from; length <= content.length; length++) {
-      expect(await contentTypeDetector.detect(content.subarray(0, length), length === content.length)).toBe(type)
+      expect(await contentTypeDetector.detect(content.subarray(0, length), length === content.length, '')).toBe(type)
     }
   })
 
   it('JSON keeps its type wherever the beginning is cut', async () => {
     const json = Buffer.from('{"a": [1.5e+3, -2, true, false, null, "x\\u00e9\\"é"], "b": {"c": []}, "d": ""}')
     for (let length = 1; length < json.length; length++) {
-      expect(await contentTypeDetector.detect(json.subarray(0, length), false), `cut at ${length}`).toBe('application/json')
-      expect(await contentTypeDetector.detect(json.subarray(0, length), true), `ends at ${length}`).not.toBe('application/json')
+      expect(await contentTypeDetector.detect(json.subarray(0, length), false, ''), `cut at ${length}`).toBe('application/json')
+      expect(await contentTypeDetector.detect(json.subarray(0, length), true, ''), `ends at ${length}`).not.toBe(
+        'application/json',
+      )
     }
   })
 
   it('the last row of a table is ignored if the beginning is cut in it, and counts at the end of the file', async () => {
     const rows = Buffer.from('name,age\nAnn,7\n"Be')
-    expect(await contentTypeDetector.detect(rows, false)).toBe('text/csv')
-    expect(await contentTypeDetector.detect(rows, true)).toBe('text/plain')
-    expect(await contentTypeDetector.detect(Buffer.from('name,age\nAnn,7\n"Be"x,1\n'), false)).toBe('text/plain')
-    expect(await contentTypeDetector.detect(Buffer.from('name,age\nAnn'), false)).toBe('text/plain')
+    expect(await contentTypeDetector.detect(rows, false, '')).toBe('text/csv')
+    expect(await contentTypeDetector.detect(rows, true, '')).toBe('text/plain')
+    expect(await contentTypeDetector.detect(Buffer.from('name,age\nAnn,7\n"Be"x,1\n'), false, '')).toBe('text/plain')
+    expect(await contentTypeDetector.detect(Buffer.from('name,age\nAnn'), false, '')).toBe('text/plain')
   })
 })
 
@@ -295,7 +317,7 @@ describe('any content', () => {
         fc.uint8Array({ maxLength: 700 }),
         fc.boolean(),
         async (head, rest, isWhole) => {
-          const type = await contentTypeDetector.detect(Buffer.concat([latin1(head), rest]), isWhole)
+          const type = await contentTypeDetector.detect(Buffer.concat([latin1(head), rest]), isWhole, '')
           expect(type).toMatch(/^[a-z]+\/[a-z0-9][a-z0-9.+-]*$/)
         },
       ),

@@ -10,7 +10,7 @@ import { zipFile } from '../../support/archives/zip-file.ts'
 const MAX_BEGINNING = 256 * 1024
 
 function typeOf(bytes: Uint8Array): Promise<string> {
-  return contentTypeDetector.detect(bytes.subarray(0, MAX_BEGINNING), bytes.length <= MAX_BEGINNING)
+  return contentTypeDetector.detect(bytes.subarray(0, MAX_BEGINNING), bytes.length <= MAX_BEGINNING, '')
 }
 
 function latin1(text: string): Uint8Array {
@@ -66,6 +66,6 @@ it.each([
   ['a row without an end', filled('', 'a,'), 'text/plain'],
   ['quotes', filled('a,b\n', '"'), 'text/plain'],
 ])('%s', async (_, content, type) => {
-  expect(await contentTypeDetector.detect(content, false)).toBe(type)
-  expect(typeof (await contentTypeDetector.detect(content, true))).toBe('string')
+  expect(await contentTypeDetector.detect(content, false, '')).toBe(type)
+  expect(typeof (await contentTypeDetector.detect(content, true, ''))).toBe('string')
 })

@@ -1,4 +1,4 @@
-/** The cells of a body: written cells are found in both layouts, invalid bytes are refused, and cells of other columns are never read. */
+/** The cells of a body: written cells are found, invalid bytes are refused, and cells of other columns are never read. */
 import { describe, expect, it } from 'vitest'
 import { beginValue, copyContent, createLayoutWriter, endValue } from '../../../src/core/sealing/body-writer.ts'
 import { type CellSpec, type CheckPlacement, cellBits, hashColumn, toCellSpecs } from '../../../src/core/sealing/cell-layout.ts'
@@ -14,9 +14,31 @@ import {
 } from '../../../src/core/sealing/cell-offsets.ts'
 import { ByteWriter } from '../../../src/core/util/bytes.ts'
 import { type SeededRandom, seededRandom } from '../../support/random/seeded-random.ts'
-import { hashOf, type OlderCell, writeContent, writeOlderBody } from '../../support/vaults/older-bodies.ts'
 
-type Cell = OlderCell
+/** One cell: its column, what it stores for its token, and its value. */
+interface Cell {
+  readonly ordinal: number
+  readonly check: CheckPlacement
+  readonly value: Uint8Array | undefined
+  /** The text of its token, if it has one. */
+  readonly text?: Uint8Array
+}
+
+/** The hash of a column in these tests. */
+const hashOf = (ordinal: number) => hashColumn(1, `column ${ordinal}`)
+
+/** Writes the content of a cell. An own token check is the ordinal, twice. */
+function writeContent(out: ByteWriter, { ordinal, check, value, text }: Cell): void {
+  if (check === 'own') {
+    out.u32(ordinal)
+    out.u32(ordinal)
+  }
+  for (const bytes of [check === 'text' ? (text ?? new Uint8Array(0)) : undefined, value]) {
+    if (bytes === undefined) continue
+    out.varint(bytes.length)
+    out.raw(bytes)
+  }
+}
 
 const specOf = (ordinal: number): CellSpec => ({ ordinal, column: hashOf(ordinal), size: undefined })
 
@@ -27,7 +49,7 @@ const specsOf = (ordinals: number, earlierEnds: readonly number[] = []) =>
     earlierEnds,
   )
 
-/** A body of the new layout. `cells` are by rising ordinal. */
+/** A body. `cells` are by rising ordinal. */
 function write(cells: readonly Cell[], specs = specsOf(40)): Uint8Array {
   const out = new ByteWriter(4)
   const layout = createLayoutWriter(specs)
@@ -79,39 +101,34 @@ function expected(cells: readonly Cell[], ordinals: number) {
   })
 }
 
-describe.each([
-  ['new', write],
-  ['older', (cells: readonly Cell[]) => writeOlderBody(cells)],
-] as const)('a body of the %s layout', (name, writeBody) => {
+describe('a body', () => {
   it('has its cells where they were written, for 100 random bodies', () => {
-    const random = seededRandom(`cells ${name}`)
+    const random = seededRandom('cells new')
     for (let round = 0; round < 100; round++) {
       const cells = randomCells(random, 40)
-      expect(read(writeBody(cells))).toEqual(expected(cells, 40))
+      expect(read(write(cells))).toEqual(expected(cells, 40))
     }
   })
 
-  it('truncated to any length is refused, unless nothing but whole cells is left', () => {
-    const random = seededRandom(`cut ${name}`)
+  it('truncated to any length is refused', () => {
+    const random = seededRandom('cut new')
     for (let round = 0; round < 100; round++) {
       const cells = randomCells(random, 8, [0, 1, 2, 130])
-      const bytes = writeBody(cells)
+      const bytes = write(cells)
       for (let end = 1; end < bytes.length; end++) {
         // The rest of the buffer is there, as the next body is.
         const map = createCellMap(specsOf(8))
-        const isRead = mapCells(bytes, 0, end, map)
-        if (name === 'new') expect(isRead, `${end} of ${bytes.length}`).toBe(false)
-        else if (isRead) expectPart(found(bytes, map), expected(cells, 8))
-        expect(isMapped(bytes.slice(0, end), specsOf(8))).toBe(isRead)
+        expect(mapCells(bytes, 0, end, map), `${end} of ${bytes.length}`).toBe(false)
+        expect(isMapped(bytes.slice(0, end), specsOf(8))).toBe(false)
       }
     }
   })
 
   it('with changed bytes is refused, or its offsets are within it', () => {
-    const random = seededRandom(`changed ${name}`)
+    const random = seededRandom('changed new')
     let refused = 0
     for (let round = 0; round < 3000; round++) {
-      const bytes = writeBody(randomCells(random, 8, [0, 1, 2, 130]))
+      const bytes = write(randomCells(random, 8, [0, 1, 2, 130]))
       if (bytes.length === 0) continue
       for (let k = 0; k <= random.below(3); k++) bytes[random.below(bytes.length)] = random.below(256)
       const map = createCellMap(specsOf(8))
@@ -128,7 +145,7 @@ describe.each([
   })
 
   it('with a column of another name, type, number or length is refused', () => {
-    const bytes = writeBody([
+    const bytes = write([
       { ordinal: 0, check: 'own', value: new Uint8Array(8) },
       { ordinal: 1, check: 'shared', value: undefined },
     ])
@@ -146,17 +163,12 @@ describe.each([
   })
 })
 
-/** Each cell that was found is as written. */
-function expectPart(some: ReturnType<typeof found>, all: ReturnType<typeof expected>): void {
-  for (const [ordinal, cell] of some.entries()) if (cell.value !== undefined) expect(cell).toEqual(all[ordinal])
-}
-
-it('one map has nothing left over of other bodies of its buffer, of both layouts, in any order, for 100 random lists', () => {
+it('one map has nothing left over of other bodies of its buffer, in any order, for 100 random lists', () => {
   const random = seededRandom('maps')
   for (let round = 0; round < 100; round++) {
     const written = Array.from({ length: 8 }, () => {
       const cells = randomCells(random, 5, [0, 1, 2])
-      return { cells, bytes: random.chance(0.5) ? write(cells, specsOf(5)) : writeOlderBody(cells) }
+      return { cells, bytes: write(cells, specsOf(5)) }
     })
     const bytes = new Uint8Array(written.flatMap((body) => [...body.bytes]))
     const starts = written.map((_, index) => written.slice(0, index).reduce((sum, body) => sum + body.bytes.length, 0))
@@ -216,25 +228,17 @@ describe('a process that knows fewer columns', () => {
       for (const [index, known] of ends.entries()) {
         const specs = specsOf(known, ends.slice(0, index))
         expect(read(bytes, specs)).toEqual(expected(cells, known))
-        const rewritten = rewrite(bytes, specs)
-        expect(rewritten).toEqual(bytes)
-        // The cells of the older layout are in any order, and have marks of their own.
-        const older = writeOlderBody(random.shuffle(cells))
-        expect(read(older, specs)).toEqual(expected(cells, known))
-        const newer = rewrite(older, specs)
-        expect(read(newer, specs)).toEqual(expected(cells, known))
-        expect(read(newer, specsOf(12, ends))).toEqual(expected(cells, 12))
-        expect(rewrite(newer, specsOf(12, ends))).toEqual(bytes)
+        expect(rewrite(bytes, specs)).toEqual(bytes)
       }
     }
   })
 
-  it('has no cells left over of other bodies of its buffer, of both layouts, in any order, for 100 random lists', () => {
+  it('has no cells left over of other bodies of its buffer, in any order, for 100 random lists', () => {
     const random = seededRandom('unknown cells of others')
     for (let round = 0; round < 100; round++) {
       const bodies = Array.from({ length: 6 }, () => {
         const cells = randomCells(random, 6, [0, 1, 2])
-        return random.chance(0.5) ? write(cells, specsOf(6, [3])) : writeOlderBody(cells)
+        return write(cells, specsOf(6, [3]))
       })
       const bytes = new Uint8Array(bodies.flatMap((body) => [...body]))
       const map = createCellMap(specsOf(3))
@@ -263,14 +267,6 @@ describe('a process that knows fewer columns', () => {
     const other = toCellSpecs([specOf(0), specOf(1), specOf(2), { ...specOf(3), column: hashOf(9) }], [1])
     expect(isMapped(bytes, other)).toBe(false)
   })
-
-  it('refuses a wrong mark of a cell in a rewritten body as in the older one', () => {
-    const older = writeOlderBody([{ ordinal: 3, check: 'none', value: Uint8Array.of(7) }])
-    const bytes = rewrite(older, specsOf(2))
-    expect(read(bytes, specsOf(4))[3]?.value).toEqual(Uint8Array.of(7))
-    for (const body of [older, bytes])
-      expect(isMapped(body, toCellSpecs([specOf(0), specOf(1), specOf(2), { ...specOf(3), column: hashOf(9) }]))).toBe(false)
-  })
 })
 
 it('a body of six cells has a layout of 8 bytes, and one without cells is empty', () => {
@@ -294,14 +290,13 @@ it('begins and ends values of every length of their lengths', () => {
   }
 })
 
-it('gives 10,000 columns different marks, as often as 20 and 32 bits can, and never one mark of a cell to two types', () => {
+it('gives 10,000 columns and 15 types different marks, as often as 32 bits can', () => {
   const columns = Array.from({ length: 10_000 }, (_, index) =>
     hashColumn(1, JSON.stringify([index, 'people', `column_${index}`])),
   )
-  // Drawn at random, 10,000 of 2^20 marks have about 47 pairs in common.
-  expect(new Set(columns.map(({ cellMark }) => cellMark)).size).toBeGreaterThan(9900)
-  expect(new Set(Array.from({ length: 15 }, (_, tag) => hashColumn(tag + 1, 'same').cellMark)).size).toBe(15)
   // Of 32 bits, 10,000 have a pair in common in one of 86 draws; these are fixed.
+  const ofTypes = Array.from({ length: 15 }, (_, tag) => hashColumn(tag + 1, 'same'))
+  expect(new Set(ofTypes.map((column) => toCellSpecs([{ ordinal: 0, column, size: undefined }]).groupMarks[1])).size).toBe(15)
   const marks = columns.map((column) => toCellSpecs([{ ordinal: 0, column, size: undefined }]).groupMarks[1])
   expect(new Set(marks).size).toBe(10_000)
   // The same two columns behind 10,000 others.

@@ -21,6 +21,8 @@ function errorOf(work: () => unknown): { readonly code: string; readonly message
 }
 
 /** Text that is refused as invalid, and its sentence. */
+const LONG = 'The body holds an integer beyond 2^53, which must be text because a number loses digits'
+
 const INVALID: readonly (readonly [text: string, sentence: string])[] = [
   ['', 'The body is not JSON: line 1, column 1.'],
   [' \n ', 'The body is not JSON: line 2, column 2.'],
@@ -71,7 +73,31 @@ const INVALID: readonly (readonly [text: string, sentence: string])[] = [
   ['{"":1,"":2}', 'The body has two members of the same name in one object: line 1, column 7.'],
   ['[1e999]', 'The body holds a number that is too large for a double: line 1, column 2.'],
   ['{"a":-1e400}', 'The body holds a number that is too large for a double: line 1, column 6.'],
+  ['[9007199254740993]', `${LONG}: line 1, column 2.`],
+  ['{"a":"9007199254740993\\"",\n"b":-9007199254740993}', `${LONG}: line 2, column 5.`],
+  [`[1${'0'.repeat(22)}1]`, `${LONG}: line 1, column 2.`],
 ]
+
+it('keeps integers beyond 2^53 that a double holds, whichever program wrote them, and those in text', () => {
+  const kept = [
+    '9007199254740992',
+    '-9007199254740994',
+    String(2 ** 60),
+    '100000000000000000000',
+    '1180591620717411303424',
+    '9007199254740993.0',
+    '1e300',
+  ]
+  expect(parseJsonText(`[${kept.join()},"9007199254740993"]`)).toEqual([...kept.map(Number), '9007199254740993'])
+})
+
+it('finds an integer that loses digits behind long strings, and says no place in text of megabytes', () => {
+  const strings = `"${'\\"'.repeat(2_000_000)}","${'9'.repeat(20)}"`
+  expect(errorOf(() => parseJsonText(`[1152921504606846976,${strings},9007199254740993]`)).message).toContain(
+    'an integer that loses digits',
+  )
+  expect(parseJsonText(`[1152921504606846976,${strings}]`)).toHaveLength(3)
+})
 
 describe('invalid JSON', () => {
   it.each(INVALID)('refuses %j', (text, sentence) => {
@@ -122,7 +148,7 @@ describe('limits of JSON', () => {
   })
 
   it('counts what is between long white space and long numbers', () => {
-    const [space, digits] = [' '.repeat(500), '1'.repeat(200)]
+    const [space, digits] = [' '.repeat(500), `1.${'1'.repeat(200)}`]
     const text = `${space}[1,${space}{"a":${digits},${space}"b" ${space}:${space}[${space}]${space}}${space},"${space},"]`
     expect(scanJsonText(text)).toEqual({ depth: 3, values: 6, members: 2 })
     expect(parseJsonText(text)).toEqual([1, { a: Number(digits), b: [] }, `${space},`])

@@ -164,6 +164,7 @@ describe('a body that a parser of the host has read', () => {
     ['a lone surrogate', { a: '\ud800' }, 'invalid_request'],
     ['a lone surrogate in a name', { '\udc00': 1 }, 'invalid_request'],
     ['an infinite number', [Number.POSITIVE_INFINITY], 'invalid_request'],
+    ['an integer that a parser can have rounded', { a: [2 ** 53] }, 'invalid_request'],
     ['a function', { a: () => 1 }, 'invalid_request'],
     ['a bigint', [1n], 'invalid_request'],
     ['text that is not JSON', '{', 'invalid_request'],

@@ -114,7 +114,11 @@ describe('file names', () => {
     ['filename="C:\\Users\\a\\b.pdf"', 'C:\\Users\\a\\b.pdf'],
     ['filename="a\\"b\\\\c.pdf"', 'a"b\\c.pdf'],
     ['filename="a;b=c.pdf"', 'a;b=c.pdf'],
-    ['filename="a%22b%0D%0A.pdf"', 'a%22b%0D%0A.pdf'],
+    ['filename="a%22b%0D%0A.pdf"', 'a"b\r\n.pdf'],
+    ['filename="5%22 disk 100%.txt"', '5" disk 100%.txt'],
+    ['filename="a%25%2f%0d.txt"', 'a%25%2f%0d.txt'],
+    ['filename="dir\\"', 'dir\\'],
+    ['filename="C:\\dir\\"; x=1', 'C:\\dir\\'],
     ['filename="Ünïcödé \u202efdp.exe"', 'Ünïcödé \u202efdp.exe'],
     ['filename="€😀.pdf"', '€😀.pdf'],
     [`filename="${'x'.repeat(10_000)}"`, 'x'.repeat(10_000)],
@@ -161,12 +165,8 @@ describe('a body that is not multipart', () => {
     expect(await refusalOf(() => readWhole(requestOf({ headers, body: whole })))).toMatchObject({ code: 'invalid_request' })
   })
 
-  it('is refused without a body, and after another parser', async () => {
+  it('is refused without a body', async () => {
     expect(await refusalOf(() => readWhole(requestOf({ headers: MULTIPART })))).toMatchObject({ code: 'invalid_request' })
-    expect(await refusalOf(() => readWhole(requestOf({ headers: MULTIPART, parsed: {} })))).toMatchObject({
-      code: 'invalid_request',
-      message: expect.stringContaining('Another parser'),
-    })
   })
 })
 

@@ -50,9 +50,17 @@ describe('a server of node:http', () => {
     expect(headers).toEqual({ authorization: 'Bearer TEST_SECRET-1, Bearer TEST_SECRET-2', host: 'a', x: '1, 2' })
   })
 
-  it('answers HEAD without a body, and TRACE without the request', async () => {
-    const head = await ask(port, ['HEAD', '/'])
-    expect([head.status, head.text, Number(head.headers['content-length']) > 0]).toEqual([200, '', true])
+  it.each(['gzip, chunked', 'gzip,chunked', 'identity, chunked'])(
+    'refuses the transfer encoding %j, of which it decodes one at most',
+    async (coding) => {
+      const connection = await openRaw(port)
+      connection.send(`POST /read HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: ${coding}\r\n\r\n3\r\nabc\r\n0\r\n\r\n`)
+      expect(lastResponse(await connection.until('transfer encoding')).status).toBe(400)
+      connection.reset()
+    },
+  )
+
+  it('answers TRACE without the request', async () => {
     expect((await ask(port, ['TRACE', '/'], { credential: null, headers: { 'x-b': 'TEST_SECRET' } })).text).not.toContain(
       'TEST_SECRET',
     )

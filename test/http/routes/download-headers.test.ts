@@ -12,6 +12,7 @@ it('make every content an attachment in a sandbox', () => {
     'content-length': '3',
     'content-disposition': `attachment; filename="Ann_s _page_.html"; filename*=UTF-8''Ann%E2%80%99s%20%22page%22.html`,
     'accept-ranges': 'bytes',
+    'cache-control': 'no-store, no-transform',
     'content-range': 'bytes 2-4/10',
     'content-security-policy': "default-src 'none'; frame-ancestors 'none'; sandbox",
   })

@@ -52,13 +52,25 @@ onEachStorage('routes of tickets', (engine) => {
       expect(headers).toMatchObject({
         'content-type': 'text/plain',
         'content-length': String(PAPER.length),
-        'content-disposition': `attachment; filename="_nn_s _page_ fdp.html"; filename*=UTF-8''%C3%84nn%E2%80%99s%20_page_%20fdp.html`,
+        'content-disposition': `attachment; filename="_nn_s _page_ fdp.html"; filename*=UTF-8''%C3%84nn%E2%80%99s%20%22page%22%20fdp.html`,
         'content-security-policy': "default-src 'none'; frame-ancestors 'none'; sandbox",
         'x-content-type-options': 'nosniff',
-        'cache-control': 'no-store',
+        'cache-control': 'no-store, no-transform',
         'accept-ranges': 'bytes',
       })
       expect(headers['x-request-id']).toHaveLength(36)
+    }))
+
+  it('answer HEAD with the length of the file or of its part, and read nothing of it', () =>
+    served(async (files) => {
+      const url = await downloadURL(files, await withPaper(files))
+      // What is not there is not read.
+      files.blobs.stored.clear()
+      const whole = await toUrl(url, 'HEAD')
+      expect([whole.status, whole.headers['content-length'], whole.bytes.length]).toEqual([200, String(PAPER.length), 0])
+      const part = await toUrl(url, 'HEAD', { headers: { range: 'bytes=10-19' } })
+      expect([part.status, part.headers['content-length'], part.bytes.length]).toEqual([206, '10', 0])
+      expect((await toUrl(`${url}x`, 'HEAD')).status).toBe(404)
     }))
 
   it('download one range of bytes', () =>

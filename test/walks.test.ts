@@ -1,0 +1,52 @@
+/** Each operation enters at most so many files. Who adds a file to a walk looks first for one that has its idea already. */
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { describe, expect, it } from 'vitest'
+
+/** The most files that a call may enter, by operation and storage. A ceiling is lowered with the walk, and raised with a reason. */
+const CEILINGS: Readonly<Record<string, Readonly<Record<string, number>>>> = {
+  memory: {
+    insert: 97,
+    upsert: 115,
+    update: 97,
+    getOne: 89,
+    detokenize: 85,
+    query: 115,
+    batch: 129,
+    uploadFile: 111,
+    'HTTP get': 129,
+    'HTTP insert': 142,
+    'HTTP upload': 155,
+    'every operation': 58,
+  },
+  sqlite: {
+    insert: 105,
+    upsert: 131,
+    update: 111,
+    getOne: 101,
+    detokenize: 97,
+    query: 131,
+    batch: 143,
+    uploadFile: 133,
+    'HTTP get': 144,
+    'HTTP insert': 158,
+    'HTTP upload': 177,
+    'every operation': 67,
+  },
+}
+
+async function walks(): Promise<Readonly<Record<string, Readonly<Record<string, { readonly files: number }>>>>> {
+  const program = ['--import', './scripts/resolve-sources.ts', 'scripts/walk.ts', '--json']
+  const { stdout } = await promisify(execFile)(process.execPath, program, { cwd: new URL('..', import.meta.url) })
+  return JSON.parse(stdout)
+}
+
+describe('one warm call', async () => {
+  const counted = await walks()
+  it.each(Object.keys(CEILINGS))('on %s enters no more files than its ceiling', (storage) => {
+    const files = Object.entries(counted[storage] ?? {}).map(([operation, walk]) => [operation, walk.files] as const)
+    expect(files.map(([operation]) => operation)).toEqual(Object.keys(CEILINGS[storage] ?? {}))
+    const over = files.filter(([operation, count]) => count > (CEILINGS[storage]?.[operation] ?? 0))
+    expect(over, '`npm run walk -- <operation>` shows the way').toEqual([])
+  })
+})
