@@ -4,7 +4,7 @@ import type { Action } from '../policy/actions.ts'
 import type { Access } from '../policy/create-access.ts'
 import type { RequiredGrant, RowAccess } from '../policy/table-access.ts'
 import type { Row, StorageReads } from '../ports/storage.ts'
-import { accessWithoutRecord, evaluateAccess } from '../row-access/evaluate-access.ts'
+import { evaluateAccess } from '../row-access/evaluate-access.ts'
 import { findVisibleByDigest } from '../row-access/find-visible-by-digest.ts'
 import type { ReadingContext } from '../row-access/reading-context.ts'
 import type { Column, Table } from '../schema/layout.ts'
@@ -112,7 +112,7 @@ function rowAccessOf(context: CallerContext, found: readonly Resolution[]): (res
   }
   return ({ table, row }) => {
     const known = row === undefined ? undefined : byRow.get(row)
-    return known ?? accessWithoutRecord(context.access.table(table))
+    return known ?? context.access.table(table).withoutRecord()
   }
 }
 
@@ -123,7 +123,7 @@ function accessOfTables({ access }: CallerContext): (resolved: Resolved) => RowA
   return ({ table }) => {
     if (table !== of || known === undefined) {
       of = table
-      known = accessWithoutRecord(access.table(table))
+      known = access.table(table).withoutRecord()
     }
     return known
   }

@@ -61,14 +61,9 @@ export function evaluateAccessInSlices(
   return inSlices(list, scheduler, (start, end) => evaluateAccess(barrier, access, rows.slice(start, end)))
 }
 
-/** Returns the access to a transient value, or to any row if there are no conditions. A transient value has no record, so no condition is true for it. */
-export function accessWithoutRecord(access: TableAccess): RowAccess {
-  return access.forRow(access.conditions.map(() => undefined))
-}
-
 /** Returns the highest level at which the caller is shown a value: in a row, at the index of its access, or a transient value by its token. */
 export function levelsOf(access: TableAccess, rows: readonly RowAccess[]): LevelOf {
-  const byToken = accessWithoutRecord(access)
+  const byToken = access.withoutRecord()
   return (row, column) => {
     if (column.token?.expires !== true) return at(rows, row).level(column)
     return byToken.allows('DETOKENIZATION', column) ? byToken.level(column) : undefined
