@@ -5,6 +5,7 @@ import { checkConsumers } from './package-trial/check-consumers.ts'
 import { checkContents } from './package-trial/check-contents.ts'
 import { checkDriverVersions } from './package-trial/check-driver-versions.ts'
 import { checkEntryPoints } from './package-trial/check-entry-points.ts'
+import { checkFirstProgram } from './package-trial/check-first-program.ts'
 import { checkJest } from './package-trial/check-jest.ts'
 import { checkMissingPackages } from './package-trial/check-missing-packages.ts'
 import { checkNext } from './package-trial/check-next.ts'
@@ -16,7 +17,16 @@ type Check = (trial: Trial, packed: PackedPackage) => void
 
 /** The checks by part. All but the quick ones install packages from the registry. */
 const CHECKS: Readonly<Record<string, readonly Check[]>> = {
-  quick: [checkContents, checkEntryPoints, checkMissingPackages, checkConsumers, checkJest, checkBundles, checkBun],
+  quick: [
+    checkContents,
+    checkEntryPoints,
+    checkFirstProgram,
+    checkMissingPackages,
+    checkConsumers,
+    checkJest,
+    checkBundles,
+    checkBun,
+  ],
   runtimes: [checkRuntimes],
   drivers: [checkDriverVersions],
   more: [checkNext],

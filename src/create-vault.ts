@@ -9,9 +9,8 @@ import { systemScheduler } from './adapters/system/system-scheduler.ts'
 import { systemStopwatch } from './adapters/system/system-stopwatch.ts'
 import { systemTimer } from './adapters/system/system-timer.ts'
 import type { SchemaDefinition } from './core/schema/column.ts'
-import { readInput } from './core/util/boundary.ts'
 import { openVault } from './core/vault/open-vault.ts'
-import type { VaultOptions } from './core/vault/options.ts'
+import { readVaultOptions, type VaultOptions } from './core/vault/options.ts'
 import type { Vault } from './core/vault/vault.ts'
 
 /**
@@ -23,7 +22,7 @@ export async function createVault<const S extends SchemaDefinition, const Role e
   options: VaultOptions<S, Role>,
 ): Promise<Vault<S, Role>> {
   assertByteClass()
-  const given = readInput(() => ({ ...options }))
+  const given = readVaultOptions(options)
   const { clock = systemClock, entropy = systemEntropy } = given
   return openVault({
     ...given,

@@ -25,6 +25,7 @@ export type { FileMetadata } from './core/files/file-metadata.ts'
 export type { ScanStatus } from './core/files/scan-state.ts'
 export type { QueryLimits } from './core/limits.ts'
 export type { CreateCredentialInput, CreatedCredential } from './core/operations/create-credential.ts'
+export type { DeleteOneOptions, VersionedId } from './core/operations/delete-records.ts'
 export type { DeleteWhereInput } from './core/operations/delete-where.ts'
 export type { DetokenizedRecord, DetokenizeOptions, DetokenizeParameter } from './core/operations/detokenize-tokens.ts'
 export type { FileStatus, UploadedFileStatus, UploadStatusRecord, UploadStatusResult } from './core/operations/file-status.ts'
@@ -39,6 +40,7 @@ export type { OpenFileOptions, OpenFileResult } from './core/operations/open-fil
 export type { QueryOptions } from './core/operations/query-records.ts'
 export type { RevokeCredentialInput, RevokedCredential } from './core/operations/revoke-credential.ts'
 export type { RecordChange, UpdateManyInput } from './core/operations/update-many.ts'
+export type { UpdateOneOptions } from './core/operations/update-record.ts'
 export type { UpdateWhereInput, UpdateWhereOptions, WhereChange } from './core/operations/update-where.ts'
 export type { UploadedFile, UploadFileInput, UploadFileOptions } from './core/operations/upload-file.ts'
 export type { Action } from './core/policy/actions.ts'
@@ -71,6 +73,7 @@ export type {
   ColumnCells,
   ColumnPage,
   DeleteTarget,
+  DisposableStorage,
   Filter,
   NewRow,
   Page,
@@ -153,10 +156,11 @@ export type { ClosedByUsing } from './core/util/closed-by-using.ts'
 export type { OnProgress, Progress } from './core/util/progress.ts'
 export type { Signal } from './core/util/signal.ts'
 export type { Slab } from './core/util/slab.ts'
-export type { ColumnTypeName, JsonValue } from './core/values/column-type.ts'
+export type { ColumnTypeName, JsonInput, JsonValue } from './core/values/column-type.ts'
 export type { Normalizer } from './core/values/normalizers.ts'
 export type { VaultOptions } from './core/vault/options.ts'
 export type { RecordPage } from './core/vault/read-pages.ts'
+export type { VaultTransactionOptions } from './core/vault/retried-transaction.ts'
 export type { OnInfected } from './core/vault/scan-worker.ts'
 export type {
   FailedToken,

@@ -14,10 +14,15 @@ describe('the repository', () => {
     )
   })
 
-  it('has exactly the entry points that package.json names', () => {
-    const { exports } = JSON.parse(readFileSync(new URL('package.json', TOP), 'utf8'))
+  it('has exactly the entry points that package.json names, for every way to resolve types', () => {
+    const { exports, typesVersions } = JSON.parse(readFileSync(new URL('package.json', TOP), 'utf8'))
     const expected = Object.keys(ENTRY_POINTS).map((name) => [name, exportsOf(builtName(name))])
     expect(exports).toEqual({ ...Object.fromEntries(expected), './package.json': './package.json' })
+    // Compilers that resolve as Node 10 did read no `exports`.
+    const typed = Object.keys(ENTRY_POINTS).flatMap((name) =>
+      name === '.' ? [] : [[builtName(name), [`./dist/${builtName(name)}.d.cts`]]],
+    )
+    expect(typesVersions).toEqual({ '*': Object.fromEntries(typed) })
   })
 })
 
@@ -237,7 +242,7 @@ const VIOLATIONS: readonly Violation[] = [
     'http',
     'src/http/route.ts',
     `/** A. */\nimport { VaultError } from '../core/errors.ts'`,
-    'src/http/route.ts imports src/core/errors.ts; http imports only src/index.ts, as any user does',
+    'src/http/route.ts imports src/core/errors.ts; http imports only src/index.ts, as any user does, and core/util',
   ],
   [
     'composition root',
@@ -252,41 +257,27 @@ const VIOLATIONS: readonly Violation[] = [
     '/** A. */\nexport type A = Promise<string>',
     asynchronous('src/core/values/a.ts', 'Promise'),
   ],
+  ...['Date.now', 'new Date()', 'Math.random', 'globalThis', 'process', 'Buffer'].map(
+    (name): Violation => [
+      'time and randomness',
+      'src/core/vault.ts',
+      `/** A. */\nexport const vault = ${name}`,
+      `src/core/vault.ts uses ${name}; time, randomness and the system come in through ports`,
+    ],
+  ),
+  ...['b.push(...c)', 'new Map(...b)', 'Math.max.apply(0, b)'].map(
+    (call): Violation => [
+      'spread arguments',
+      'src/core/values/a.ts',
+      `/** A. */\nexport const a = (b, c) => ${call}`,
+      spread(call),
+    ],
+  ),
   [
-    'time and randomness',
-    'src/core/vault.ts',
-    '/** A. */\nexport const vault = Date.now()',
-    'src/core/vault.ts uses Date.now; time, randomness and the system come in through ports',
-  ],
-  [
-    'time and randomness',
-    'src/core/vault.ts',
-    '/** A. */\nexport const vault = new Date()',
-    'src/core/vault.ts uses new Date(); time, randomness and the system come in through ports',
-  ],
-  [
-    'time and randomness',
-    'src/core/vault.ts',
-    '/** A. */\nexport const vault = Math.random()',
-    'src/core/vault.ts uses Math.random; time, randomness and the system come in through ports',
-  ],
-  [
-    'time and randomness',
-    'src/core/vault.ts',
-    '/** A. */\nexport const vault = globalThis',
-    'src/core/vault.ts uses globalThis; time, randomness and the system come in through ports',
-  ],
-  [
-    'time and randomness',
-    'src/core/vault.ts',
-    '/** A. */\nexport const vault = process.env',
-    'src/core/vault.ts uses process; time, randomness and the system come in through ports',
-  ],
-  [
-    'time and randomness',
-    'src/core/vault.ts',
-    `/** A. */\nexport const vault = Buffer.from('')`,
-    'src/core/vault.ts uses Buffer; time, randomness and the system come in through ports',
+    'spread arguments',
+    'src/core/util/bytes.ts',
+    '/** A. */\nexport const a = 1',
+    'the plan allows String.fromCharCode(...units) in src/core/util/bytes.ts, which does not have it; remove it from the plan',
   ],
   [
     'import cycles',
@@ -345,6 +336,10 @@ describe('module rules', () => {
     ['a string', `/** A. */\nexport const a = 'async import x from "pg" in process'`],
     ['a regular expression', `/** A. */\nexport const a = /['"] await Math.random() Buffer/`],
     ['a member name', `/** A. */\nexport const a = (b: { process: 1 }) => [b.process, { Buffer: 1 }]`],
+    [
+      'lists that are no arguments',
+      `/** A. */\nexport const a = (...b: number[]) => [Math.max.apply(null, [1, 2]), [...b], { ...b }]`,
+    ],
     ['a date from a number', `/** A. */\nexport const a = (b: number) => new Date(b)`],
   ])('are not broken by words in %s', (_where, text) => {
     expect(inspectModules(new Map(Object.entries({ ...SAMPLE, 'src/core/values/a.ts': text })), SAMPLE_ENTRY_POINTS)).toEqual([])
@@ -359,6 +354,11 @@ function upward(from: string, to: string): string {
 /** The sentence for asynchronous code in a module that must have none. */
 function asynchronous(path: string, word: string): string {
   return `${path} uses ${word}; in core only ${[...ASYNC_MODULES].join(', ')} are asynchronous`
+}
+
+/** The sentence for a list as the arguments of a call. */
+function spread(call: string): string {
+  return `src/core/values/a.ts passes a list as the arguments of ${call}; loop over it, use append, or say in the plan why it is short`
 }
 
 /** The packages that a folder may import, as the sentence lists them. */

@@ -14,10 +14,21 @@ const STRICTER = {
   noImplicitOverride: true,
   isolatedModules: true,
 }
-/** Module settings, and the files compiled with each. */
-const RESOLUTIONS = [
+/** Module settings, the files compiled with each, and the compilers that know them. Default: all. */
+interface Resolution {
+  readonly module: string
+  readonly moduleResolution: string
+  readonly extensions: readonly string[]
+  readonly compilers?: readonly string[]
+  readonly [setting: string]: unknown
+}
+
+/** The resolutions that are tried. */
+const RESOLUTIONS: readonly Resolution[] = [
   { module: 'nodenext', moduleResolution: 'nodenext', extensions: ['mts', 'cts'] },
   { module: 'esnext', moduleResolution: 'bundler', extensions: ['ts'], ...STRICTER },
+  // Later compilers have it no more.
+  { module: 'commonjs', moduleResolution: 'node10', extensions: ['ts'], compilers: ['typescript-5.9'] },
 ]
 /** `inferred` exports helpers and values whose types are inferred: they must have declarations. */
 const CONSUMERS = ['consumer', 'inferred']
@@ -26,14 +37,14 @@ const TYPED = ['better-sqlite3', 'pg', '@opentelemetry/api', '@types/better-sqli
 /** Runs the checks. */
 export function checkConsumers(trial: Trial, packed: PackedPackage): void {
   const project = createProject(trial, packed, 'consumers', { packages: TYPED })
-  for (const { extensions, ...resolution } of RESOLUTIONS) {
+  for (const { extensions, compilers = COMPILERS, ...resolution } of RESOLUTIONS) {
     const files = extensions.flatMap((extension) => CONSUMERS.map((name) => ({ name, file: `${name}.${extension}` })))
     for (const { name, file } of files) copyFileSync(join(TOP, `test/package/${name}.ts`), join(project.folder, file))
     const output = { declaration: true, emitDeclarationOnly: true, outDir: 'declarations' }
     const fixed = { target: 'es2023', lib: ['es2023'], types: ['node'], strict: true, skipLibCheck: false, ...output }
     const compilerOptions = { ...resolution, ...fixed }
     project.write('tsconfig.json', JSON.stringify({ compilerOptions, files: files.map(({ file }) => file) }))
-    for (const compiler of COMPILERS) {
+    for (const compiler of compilers) {
       project.run(`consumers compile with ${compiler}, ${resolution.moduleResolution}`, 'node', [
         join(MODULES, compiler, 'bin/tsc'),
         '-p',

@@ -29,9 +29,16 @@ export function checkContents(trial: Trial, { folder, tarball }: PackedPackage):
   for (const path of paths.filter((one) => /\.d\.c?ts$/.test(one))) {
     if (/(from|import\()\s*['"][^'"]*(?<!\.d)\.[cm]?ts['"]/.test(readFileSync(path, 'utf8')))
       trial.fail(`${path} imports a .ts file, which is not shipped`)
+    for (const name of documentsIn(readFileSync(path, 'utf8')))
+      if (!paths.includes(join(folder, name))) trial.fail(`${path} refers to ${name}, which is not in the package`)
   }
-  const attw = [join(MODULES, '@arethetypeswrong/cli/dist/index.js'), '--profile', 'node16', '--no-emoji', tarball]
+  const attw = [join(MODULES, '@arethetypeswrong/cli/dist/index.js'), '--profile', 'strict', '--no-emoji', tarball]
   trial.run('the types resolve', { command: 'node', args: attw, folder: trial.home })
+}
+
+/** Returns the documents that a text refers to. */
+function documentsIn(text: string): ReadonlySet<string> {
+  return new Set([...text.matchAll(/\bdocs\/[\w/-]+(\.md)?|\bspecification\b/g)].map(([name]) => name))
 }
 
 function checkErrorClass(trial: Trial, paths: readonly string[], extension: string): void {

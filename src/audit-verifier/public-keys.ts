@@ -5,6 +5,7 @@ import type { SignedCheckpoint } from '../core/audit/checkpoint.ts'
 import { checkpointBytes, signatureBytes } from '../core/audit/checkpoint.ts'
 import { VaultError } from '../core/errors.ts'
 import type { SignatureVerifier } from '../core/ports/signer.ts'
+import { assertOptions } from '../core/util/read-options.ts'
 
 /** A public key. */
 export interface VerifierKey {
@@ -16,7 +17,9 @@ export interface VerifierKey {
 
 /** Returns a verifier for each key, in order. Throws `invalid_request` for an invalid key, with its index in the details. */
 export function createVerifiers(keys: readonly VerifierKey[]): SignatureVerifier[] {
-  return keys.map(({ keyId, publicKey }, index) => {
+  return keys.map((given, index) => {
+    assertOptions<VerifierKey>(given, ['keyId', 'publicKey'], { of: 'verifyExport', member: `keys[${index}]` })
+    const { keyId, publicKey } = given
     const key = parsePem(publicKey)
     if (key?.asymmetricKeyType !== 'ed25519') {
       throw new VaultError('invalid_request', `keys[${index}].publicKey must be an Ed25519 public key in PEM format (SPKI).`, {

@@ -10,7 +10,7 @@ import type { SignatureVerifier } from '../core/ports/signer.ts'
 import { required } from '../core/util/at.ts'
 import { readInput } from '../core/util/boundary.ts'
 import { toHex } from '../core/util/bytes.ts'
-import { assertNoNulls } from '../core/util/null-options.ts'
+import { assertOptions } from '../core/util/read-options.ts'
 import { unreachable } from '../core/util/unreachable.ts'
 import type { ExportLine } from './export-reader.ts'
 import { readExportLine } from './export-reader.ts'
@@ -62,7 +62,7 @@ export async function verifyExport(
   }
   if (!isIterable(lines)) throw new VaultError('invalid_request', 'verifyExport expects an iterable of the lines of an export.')
   const { checkpoints, verifiers } = readInput(() => {
-    assertNoNulls(options, 'verifyExport: ')
+    assertOptions<VerifyExportOptions>(options, ['checkpoints', 'keys'], { of: 'verifyExport' })
     return parseOptions(options)
   }, VaultError.isGenuine)
   const verification = new Verification(checkpoints, verifiers)

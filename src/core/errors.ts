@@ -1,7 +1,7 @@
 /** The error type of the vault, the closed list of its codes, and the sentences of its messages. */
 import { MAX_NAME_LENGTH } from './limits.ts'
 
-/** HTTP status and gRPC code of each error code, frozen. The specification documents no 403, so `forbidden` is 401. Source: specification, "Errors". */
+/** HTTP status and gRPC code of each error code, frozen. The routes have no 403, so `forbidden` is 401. Source: specification, "Errors". */
 export const STATUSES = Object.freeze({
   /** Wrong shape, option, name or syntax. */
   invalid_request: status(400, 3),
@@ -134,7 +134,16 @@ export function statusOf(error: unknown): Status {
  * catalog must be read again. One damaged record is the request's own too.
  */
 export function isRefusal(error: unknown): error is VaultError {
-  return VaultError.isGenuine(error) && (error.httpStatus < 500 || error.code === 'data_loss')
+  return VaultError.isGenuine(error) && (error.httpStatus < 500 || error.code === 'data_loss' || refusals.has(error))
+}
+
+/** Errors that are the request's own although their code says otherwise. */
+const refusals = new WeakSet<VaultError>()
+
+/** Returns an error that is the request's own, whatever its code. */
+export function asRefusal<E extends VaultError>(error: E): E {
+  refusals.add(error)
+  return error
 }
 
 /** True for an error after which it is unknown whether a change is stored: `outcome_unknown` or `unavailable`. */

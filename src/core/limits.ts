@@ -6,8 +6,10 @@ export const MAX_UNIQUE_TEXT_LENGTH = 2500
 export const DEFAULT_PAGE_SIZE = 25
 /** Maximum nesting depth of a JSON value. */
 export const MAX_JSON_DEPTH = 64
-/** Maximum number of nodes (values of any kind) in one JSON value. */
-export const MAX_JSON_NODES = 100_000
+/** Default maximum number of values of any kind in one value of a JSON or ARRAY column, the value itself included. */
+export const MAX_JSON_MEMBERS = 10_000
+/** Number of such values, each with as many members as it can have, in one request. */
+export const FULL_JSON_VALUES = 10
 /** Maximum length of a table or column name, in characters: PostgreSQL cuts names at 63 bytes. */
 export const MAX_NAME_LENGTH = 63
 /** Maximum length of a token, in UTF-16 units. Longer text is rejected without further checks. */

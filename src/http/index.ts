@@ -1,6 +1,13 @@
 /** The entry point "strongroom/http": vaults over HTTP, in any server. */
 export { createHandler, type Handler, toNodeHandler } from './create-handler.ts'
-export { type ApiKey, type ApiKeyOptions, apiKeys, type CreatingSession, createApiKey } from './credentials/api-keys.ts'
+export {
+  type ApiKey,
+  type ApiKeyFormat,
+  type ApiKeyOptions,
+  apiKeys,
+  type CreatingSession,
+  createApiKey,
+} from './credentials/api-keys.ts'
 export type { Authenticate, Authenticated, CredentialContext, CredentialRequest, Refused } from './credentials/authenticate.ts'
 export {
   createServiceAccount,

@@ -1,4 +1,5 @@
 /** The names under which record ids travel. A host can choose them, so that its clients keep theirs. */
+import { readOptions } from '../core/util/read-options.ts'
 import { VaultError } from '../index.ts'
 
 /** The name of the record id, of a list of ids, and of the id beside a file. */
@@ -35,7 +36,7 @@ const TAKEN: ReadonlySet<string> = new Set([
 
 /** Returns the names with their defaults. Throws `invalid_request` for one that is no name, or that is in use beside it. */
 export function parseNames(given: Partial<Names> = {}): Names {
-  const names = { ...DEFAULT_NAMES, ...given }
+  const names = { ...DEFAULT_NAMES, ...readOptions(given, ['id', 'ids', 'fileId'], { of: 'createHandler', member: 'names' }) }
   for (const member of ['id', 'ids', 'fileId'] as const) {
     const name: unknown = names[member]
     if (typeof name !== 'string' || !/^[A-Za-z_][A-Za-z0-9_]{0,62}$/.test(name) || TAKEN.has(name))

@@ -1,9 +1,8 @@
 /** The options of a handler, and their checks. */
+import { readOptions } from '../core/util/read-options.ts'
 import { VaultError } from '../index.ts'
 import type { Authenticate } from './credentials/authenticate.ts'
 import { type Names, parseNames } from './names.ts'
-import { assertNoNulls } from './null-options.ts'
-import { readGiven } from './read-given.ts'
 import type { AddressOptions } from './router/request-context.ts'
 import type { HttpLog } from './router/router-log.ts'
 import type { VaultSource, VaultsOfAccount } from './vaults/vault-directory.ts'
@@ -36,7 +35,7 @@ export interface HandlerOptions extends AddressOptions {
   readonly tokenURI?: string | readonly string[]
   /** The names of record ids on the wire. */
   readonly names?: Partial<Names>
-  /** Tables that also have the legacy routes. Default: the seven of the specification. */
+  /** Tables that also have the legacy routes. Default: `LEGACY_TABLES`. */
   readonly legacyTables?: readonly string[]
   readonly limits?: Partial<HttpLimits>
   /** Receives failures that no vault records, in the shape of pino. Default: no log. */
@@ -74,15 +73,18 @@ const DEFAULT_LIMITS: HttpLimits = {
   maxQueryRecords: 25,
 }
 
-/** Returns the checked options. Throws `invalid_request` that names the first one that is wrong. */
-export function parseOptions(options: HandlerOptions): RouterOptions {
-  return readGiven(() => checkedOptions(options))
+const HANDLER_OPTIONS = [
+  ...(['vaults', 'vaultIdleMs', 'vaultsOfAccount', 'authenticate', 'baseUrl', 'tokenURI', 'names', 'legacyTables'] as const),
+  ...(['limits', 'log', 'trustedProxies', 'forwardedHeader'] as const),
+] satisfies readonly (keyof HandlerOptions)[]
+
+/** Returns a copy of what the host passes. Throws `invalid_request` for an option that is unknown or null. */
+export function readHandlerOptions(options: HandlerOptions): HandlerOptions {
+  return readOptions(options, HANDLER_OPTIONS, { of: 'createHandler' })
 }
 
-function checkedOptions(options: HandlerOptions): RouterOptions {
-  if (typeof options !== 'object' || options === null)
-    throw new VaultError('invalid_request', 'createHandler: the options must be an object.')
-  assertNoNulls(options)
+/** Returns the checked options. Throws `invalid_request` that names the first one that is wrong. */
+export function parseOptions(options: HandlerOptions): RouterOptions {
   assertAuthenticate(options.authenticate)
   const { legacyTables = LEGACY_TABLES } = options
   if (!Array.isArray(legacyTables) || !legacyTables.every((name) => typeof name === 'string' && /^[a-z][a-z0-9_]*$/.test(name)))
@@ -124,8 +126,9 @@ function parseTokenURI(tokenURI: HandlerOptions['tokenURI']): HandlerOptions['to
 }
 
 function parseLimits(given: Partial<HttpLimits> = {}): HttpLimits {
-  const limits = { ...DEFAULT_LIMITS, ...given }
-  for (const name of ['maxBodyBytes', 'maxJsonValues', 'maxPageSize', 'maxQueryRecords'] as const) {
+  const names = ['maxBodyBytes', 'maxJsonValues', 'maxPageSize', 'maxQueryRecords'] as const
+  const limits = { ...DEFAULT_LIMITS, ...readOptions(given, names, { of: 'createHandler', member: 'limits' }) }
+  for (const name of names) {
     if (!Number.isSafeInteger(limits[name]) || limits[name] < 1)
       throw new VaultError('invalid_request', `Option "limits.${name}" must be an integer from 1.`)
   }

@@ -13,6 +13,10 @@ import { OWNER, people } from '../support/vaults/test-vault.ts'
 const NAMES = { id: 'row_id', ids: 'row_ids', fileId: 'rowID' }
 const UNKNOWN_ID = '6c0f5b52-7b5e-4d07-9f0e-4a3f6f6f9f11'
 const V = '/v1/vaults/v1'
+const MORE_TABLES = {
+  papers: { scan: column.file() },
+  merchants: { number: column.string({ token: 'deterministic', redaction: 'PLAIN_TEXT' }), amount: column.integer() },
+}
 
 let opened: LooseVault
 let served: ServedRouter
@@ -21,7 +25,7 @@ let id: string
 let token: unknown
 
 beforeAll(async () => {
-  opened = await openLoose(memoryStorage(), { ...people.tables, papers: { scan: column.file() } }, { blobs: countedBlobs() })
+  opened = await openLoose(memoryStorage(), { ...people.tables, ...MORE_TABLES }, { blobs: countedBlobs() })
   served = await serveRouter({ vaults: opened.vault, authenticate: knownCallers({ owner: OWNER }), names: NAMES })
   wire = served.wire()
   const { records } = await opened.session.insert('people', [{ fields: { name: 'Ann' } }], { tokenization: true })
@@ -131,7 +135,90 @@ describe('a client that lists', () => {
         )
       }
     }
-    expect(await ask('GET', `${V}/people?other[]=1`)).toMatchObject({ status: 200 })
+  })
+
+  it('is refused, and never shown more, if it misspells a member', async () => {
+    expect(await refused('GET', `${V}/people/${id}?field=active&Ann%20Example=1`)).toBe(
+      '400 Get failed. Member 1 of the query string is unknown. Use only redaction, tokenization, fields, downloadURL or returnFileMetadata.',
+    )
+    const events = '/v1/audit/events?filterOps.accountID=v1'
+    for (const member of ['filterOps.context.acter=ann', 'filterOps.context.Actor=ann', 'filterOps.actor=', '__proto__=1']) {
+      expect(await refused('GET', `${events}&${member}`)).toMatch(
+        /^400 List events failed\. Member 2 of the query string is unknown\. Use only filterOps\.accountID, .+ or offset\.$/,
+      )
+    }
+    expect(await refused('GET', `${V}/people?other[]=1`)).toMatch(/^400 Get failed\. Member 1 of the query string is unknown\./)
+    expect(await refused('DELETE', `${V}/people/${UNKNOWN_ID}?tokenization=true`)).toBe(
+      '400 Delete failed. Member 1 of the query string is unknown. This route has none.',
+    )
+  })
+
+  it('repeats a member with one value, and is refused with several', async () => {
+    const find = `${V}/people?column_name=email&column_values=a@x.example&column_values=b@x.example`
+    expect(await ask('GET', `${find}&column_name=email`)).toEqual({ status: 200, json: { records: [] } })
+    expect(await refused('GET', `${find}&column_name=name`)).toBe(
+      '400 Get failed. column_name must be given once, or with one value.',
+    )
+    expect(await refused('GET', `${find}&column_name=`)).toMatch(/^400 /)
+  })
+})
+
+describe('a client of the legacy routes', () => {
+  it('sends bare records to legacy routes, and reads them as those in fields', async () => {
+    const records = [{ number: '1' }, { fields: { number: '2' }, extra: 1 }, { fields: { number: '3' }, tokens: null }, {}]
+    const inserted = await ask('POST', `${V}/merchants`, { vaultID: 'v1', records })
+    const ids: string[] = Object(inserted.json).records.map((record: { row_id: string }) => record.row_id)
+    expect([inserted.status, ids.length]).toEqual([200, 4])
+    const numbers = async () => {
+      const { json } = await ask('GET', `${V}/merchants?redaction=PLAIN_TEXT`)
+      return Object(json).records.map(({ fields }: { fields: Record<string, unknown> }) => [fields.number, fields.amount])
+    }
+    expect(await numbers()).toEqual(['1', '2', '3', null].map((number) => [number, null]))
+    const update = (record: object) => ask('PUT', `${V}/merchants/${ids[0]}`, { ID: ids[0], vaultID: 'v1', record })
+    expect(await update({ amount: 1 })).toMatchObject({ status: 200, json: { row_id: ids[0] } })
+    expect(await update({ fields: { number: '4' } })).toMatchObject({ status: 200 })
+    expect((await numbers())[0]).toEqual(['4', 1])
+    expect(await update({ amuont: 1 })).toMatchObject({ status: 400, json: { error: { details: [{ column: 'amuont' }] } } })
+    expect(await update({ fields: 5 })).toMatchObject({
+      status: 400,
+      json: { error: { message: 'Update failed. record.fields must be an object of columns.' } },
+    })
+  })
+
+  it('reads the token view of a legacy table whole, whatever offset and limit it sends', async () => {
+    const { json } = await ask('GET', `${V}/merchants`)
+    const ids: string[] = Object(json).records.map(({ fields }: { fields: { row_id: string } }) => fields.row_id)
+    const view = async (query: string) => {
+      const answer = await ask('GET', `${V}/merchants?tokenization=true${query}`)
+      expect(answer.status).toBe(200)
+      return Object(answer.json).records.map(({ fields }: { fields: { row_id: string } }) => fields.row_id)
+    }
+    const named = [...ids].reverse()
+    const byIds = named.map((id) => `&row_ids=${id}`).join('')
+    for (const page of ['', '&offset=1&limit=1', '&offset=100', '&limit=1000', '&offset=-1&limit=x']) {
+      expect(await view(page)).toEqual(ids)
+      expect(await view(byIds + page)).toEqual(named)
+    }
+    await opened.session.insert(
+      'merchants',
+      Array.from({ length: 25 }, (_, number) => ({ fields: { number: `many ${number}` } })),
+    )
+    const first = await ask('GET', `${V}/merchants?tokenization=true&limit=1`)
+    const { records, next } = Object(first.json)
+    expect(records).toHaveLength(25)
+    expect(await view(`&limit=1&after=${next}`)).toHaveLength(ids.length)
+    expect(await ask('GET', `${V}/merchants?limit=1000`)).toMatchObject({ status: 400 })
+    expect(await ask('GET', `${V}/people?tokenization=true&limit=1000`)).toMatchObject({ status: 400 })
+  })
+
+  it('tokenizes by the group table.column', async () => {
+    const tokenizationParameters = [{ value: '2', columnGroup: 'merchants.number' }]
+    const { status, json } = await ask('POST', `${V}/tokenize`, { tokenizationParameters })
+    expect(status).toBe(200)
+    const detokenizationParameters = Object(json).records
+    expect((await ask('POST', `${V}/detokenize`, { detokenizationParameters })).json).toMatchObject({
+      records: [{ valueType: 'STRING', value: '2' }],
+    })
   })
 })
 

@@ -86,9 +86,9 @@ it('sends blank members for absent ones', async () => {
   expect(await ask('POST', V, { json: { records: [item] } })).toMatchObject({ status: 200 })
 })
 
-it('sends members that no route knows', async () => {
+it('sends members of a body that no route knows', async () => {
   const json = { records: [{ fields: { name: 'Ed' }, extra: 1 }], extra: { a: [1] } }
-  expect(await ask('POST', `${V}/people?extra=1&extra=2`, { json })).toMatchObject({ status: 200 })
+  expect(await ask('POST', `${V}/people`, { json })).toMatchObject({ status: 200 })
   const item = { method: 'GET', tableName: 'people', ID: ann.id, extra: 1 }
   expect(await ask('POST', V, { json: { records: [item], extra: 1 } })).toMatchObject({ status: 200 })
 })
@@ -175,6 +175,40 @@ it('supplies tokens in a batch with byot at the top', async () => {
   })
 })
 
+it('supplies tokens in a batch without byot, which the specification does not have there', async () => {
+  const item = {
+    method: 'POST',
+    tableName: 'people',
+    fields: { name: 'Lo' },
+    tokens: { name: 'token of Lo' },
+    tokenization: true,
+  }
+  const answer = await ask('POST', V, { json: { records: [item, { ...item, fields: { name: 'Mo' }, tokens: {} }] } })
+  const made = expect.stringMatching(/^[\w-]{36}$/)
+  expect(answer).toMatchObject({
+    status: 200,
+    json: { responses: [{ records: [{ tokens: { name: 'token of Lo' } }] }, { records: [{ tokens: { name: made } }] }] },
+  })
+  const taken = { ...item, tokens: { name: 'another token' } }
+  expect(await ask('POST', V, { json: { records: [taken], byot: 'DISABLE' } })).toMatchObject({ status: 422 })
+})
+
+it('reads what an item of a batch lacks', async () => {
+  const records = [
+    { method: 'GET', tableName: 'people', ID: ann.id },
+    { method: 'GET', ID: ann.id },
+  ]
+  const message = 'Batch failed. Item 1: Get failed. tableName must be text.'
+  expect(await ask('POST', V, { json: { records } })).toMatchObject({ status: 400, json: { error: { grpc_code: 3, message } } })
+  const { json } = await ask('POST', V, { json: { records, continueOnError: true } })
+  expect(Object(json).responses[1]).toEqual({ Body: { error: 'Get failed. tableName must be text.' }, Status: 400 })
+})
+
+it('reads details in every error, also where there is nothing to locate', async () => {
+  expect(await ask('GET', '/nothing')).toMatchObject({ status: 404, json: { error: { details: [] } } })
+  expect(await ask('POST', `${V}/query`, { json: {} })).toMatchObject({ status: 400, json: { error: { details: [] } } })
+})
+
 it('reads an unknown token as an item of its own', async () => {
   const detokenizationParameters = [{ token: 'unknown' }, { token: ann.tokens.email }]
   expect(await ask('POST', `${V}/detokenize`, { json: { detokenizationParameters, continueOnError: true } })).toEqual({
@@ -235,6 +269,15 @@ it('lists events by the filters of clients, with its own request among them', as
     'GET',
     target('&limit=1&filterOps.startTime=2020-01-01T00:00:00Z&filterOps.endTime=2030-01-01T00:00:00Z'),
   )
+  const inWindow = target('&filterOps.startTime=2020-01-01+00:00:00&filterOps.endTime=2030-01-01%2000:00:00&limit=100')
+  for (const [word, actions] of Object.entries({ NONE: ['INSERT', 'GET'], CREATE: ['INSERT'], READ: ['GET'], ASSIGN: [] })) {
+    const answer = await ask('GET', `${inWindow}&filterOps.actionType=${word}&filterOps.resourceType=RECORD`)
+    expect(answer.status).toBe(200)
+    const found: { request: { actionType: string } }[] = Object(answer.json).event
+    const kinds = found.map(({ request }) => request.actionType)
+    if (word === 'NONE') expect(kinds).toEqual(expect.arrayContaining(actions))
+    else expect([...new Set(kinds)].filter((kind) => kind !== 'GET_BY_TOKENS')).toEqual(actions)
+  }
   const { timestamp, changeID } = Object(Object(json).nextOps)
   expect(timestamp).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z$/)
   const next = await ask('GET', target(`&limit=1&afterOps.timestamp=${timestamp}&afterOps.changeID=${changeID}`))

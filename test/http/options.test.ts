@@ -20,12 +20,12 @@ it.each<[string, (good: object) => unknown, string]>([
   ['a vault in place of options', () => 'v1', 'createHandler: the options must be an object.'],
   ['an option that is null', (good) => ({ ...good, log: null }), 'Option "log" must not be null.'],
   [
-    'a null that has a secret for a name',
+    'an option that has a secret for a name',
     (good) => ({ ...good, 'a secret': null }),
-    'Option "(not a valid name)" must not be null.',
+    'createHandler: Unknown option (not a valid name).',
   ],
-  ['an object that throws where it is read', (good) => new Proxy(good, THROWS), 'The options cannot be read'],
-  ['limits that throw where they are read', (good) => ({ ...good, limits: new Proxy({}, THROWS) }), 'The options cannot be read'],
+  ['an object that throws where it is read', (good) => new Proxy(good, THROWS), 'The input cannot be read'],
+  ['limits that throw where they are read', (good) => ({ ...good, limits: new Proxy({}, THROWS) }), 'The input cannot be read'],
   ['no authenticator', (good) => ({ ...good, authenticate: undefined }), 'Option "authenticate" must be an authenticator'],
   ['the text of a key', (good) => ({ ...good, authenticate: 'secret' }), 'Option "authenticate" must be an authenticator'],
   [

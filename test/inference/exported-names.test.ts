@@ -11,8 +11,17 @@ const HELPERS = 'test/inference/helpers-of-an-application.ts'
 /** What an application exports without a word about its type. */
 const helpers = `
 import { column, createVault, defineSchema, type SchemaDefinition, type Session, type TableName } from 'strongroom'
-import { localKeys } from 'strongroom/keys'
+import { verifyExport } from 'strongroom/audit-verifier'
+import { blobCases } from 'strongroom/blob-conformance'
+import { folderBlobs, s3Blobs, type S3ClientLike } from 'strongroom/blobs'
+import { apiKeys, createApiKey, createHandler, jwt, serviceAccounts, toNodeHandler } from 'strongroom/http'
+import { ed25519Signer, localKeys } from 'strongroom/keys'
 import { memoryStorage } from 'strongroom/memory'
+import { openTelemetry, openTelemetryMetrics } from 'strongroom/opentelemetry'
+import { postgresStorage } from 'strongroom/postgres'
+import { clamdScanner } from 'strongroom/scanner'
+import { sqliteStorage } from 'strongroom/sqlite'
+import { storageCases } from 'strongroom/storage-conformance'
 
 export const schema = defineSchema({
   people: { name: column.string({ required: true, token: 'random' }), level: column.integer({ oneOf: [1, 2] }), paper: column.file() },
@@ -36,6 +45,22 @@ export function list<S extends SchemaDefinition, T extends TableName<S>>(from: S
   return from.get(table)
 }
 export const update = session.update
+export const memory = memoryStorage()
+export const sqlite = sqliteStorage({ filename: 'vault.db' })
+export const postgres = postgresStorage({ connectionString: 'postgres://localhost/a', ssl: true })
+export const keys = localKeys({ file: 'vault.key' })
+export const signer = ed25519Signer({ keyId: 'a', privateKey: '' })
+export const folder = folderBlobs({ directory: 'blobs' })
+export const objects = (client: S3ClientLike) => s3Blobs({ client, bucket: 'blobs' })
+export const scanner = clamdScanner({ socket: '/clamd' })
+export const tracing = openTelemetry()
+export const metrics = openTelemetryMetrics()
+export const authenticate = [apiKeys(), serviceAccounts(), jwt({ issuers: [], roles: () => [] })]
+export const handler = createHandler({ vaults: vault, authenticate })
+export const listener = toNodeHandler(handler)
+export const key = createApiKey(vault.as({ actor: 'ann', actorType: 'USER', roles: [] }), { name: 'a', roles: [] })
+export const verified = verifyExport([])
+export const suites = [storageCases, blobCases] as const
 export const change = (id: string, fields: Parameters<typeof session.update<'people'>>[2]) => session.update('people', id, fields)
 `
 

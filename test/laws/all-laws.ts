@@ -30,6 +30,7 @@ import { nonInterference } from './non-interference.ts'
 import { powerLoss } from './power-loss.ts'
 import { publishedVectors } from './published-vectors.ts'
 import { queryForms } from './query-forms.ts'
+import { readChange } from './read-change.ts'
 import { recordTampering } from './record-tampering.ts'
 import { sqlDifferential } from './sql-differential.ts'
 import { sqlParser } from './sql-parser.ts'
@@ -65,6 +66,7 @@ export const ALL_LAWS: readonly Law[] = [
   batches,
   concurrentUpserts,
   concurrentUpdates,
+  readChange,
   queryForms,
   sqlParser,
   sqlPartition,

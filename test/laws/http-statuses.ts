@@ -120,7 +120,10 @@ function textOf(sent: Sent): string {
   return `${method} ${target.slice(0, 300)} ${JSON.stringify(headers)} ${String(body).slice(0, 600)}`
 }
 
-/** Returns the statuses that a request can be answered with, and the content type of a 200: of bytes that are no request 400, of no route 404 or 400, without a credential 401. */
+/**
+ * Returns the statuses that a request can be answered with, and the content type of a 200: of bytes that are no request 400, of no route 404 or
+ * 400, without a credential 401, and with a member of the query that the route does not have no success.
+ */
 function expectation(routes: readonly Route[]): (sent: Sent) => readonly [statuses: readonly number[], type?: string] {
   const find = createRouteFinder(routes)
   return (sent) => {
@@ -130,8 +133,10 @@ function expectation(routes: readonly Route[]): (sent: Sent) => readonly [status
       const { route } = find(method, target.replace(/^https?:\/\/[^/]*/, '').split('?')[0] ?? '')
       const credential = headers.authorization?.replace(/^Bearer /, '') ?? ''
       if (route.access === 'bearer' && !GOOD_CREDENTIALS.includes(credential)) return [[401]]
-      const statuses = [200, ...Object.keys(route.otherResponses ?? {}).map(Number), ...route.statuses]
-      return [statuses, route.responseType ?? 'application/json']
+      const members = [...new URLSearchParams(target.split('?').slice(1).join('?')).keys()]
+      const isKnown = members.every((name) => Object.hasOwn(route.query ?? {}, name))
+      const successes = isKnown ? [200, ...Object.keys(route.otherResponses ?? {}).map(Number)] : []
+      return [[...successes, ...route.statuses], route.responseType ?? 'application/json']
     } catch (error) {
       return [[isVaultError(error, 'not_found') ? 404 : 400]]
     }

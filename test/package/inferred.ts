@@ -35,6 +35,9 @@ export const schema = defineSchema({
   cards: { code: column.string({ token: { kind: 'transient', ttlMinutes: 5 } }), level: column.integer({ oneOf: [1, 2] }) },
 })
 
+/** A storage that is exported has a declaration. */
+export const storage = memoryStorage()
+
 async function openSession() {
   const vault = await createVault({ id: 'v1', schema, storage: memoryStorage(), keys: localKeys({ file: 'vault.key' }) })
   return vault.as({ actor: 'ann@acme.example', actorType: 'USER', roles: ['VAULT_OWNER'] })

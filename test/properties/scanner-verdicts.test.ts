@@ -76,13 +76,13 @@ async function countClean(scanner: FileScanner, random: SeededRandom): Promise<n
 }
 
 it(`nothing but a whole scan is clean (seed "${SEED}")`, async () => {
-  expect(await countClean(clamdScanner(clamd), seededRandom(SEED))).toBeGreaterThan(CASES / 20)
+  expect(await countClean(clamdScanner(clamd.address), seededRandom(SEED))).toBeGreaterThan(CASES / 20)
 })
 
 it('a scanner that trusts the first reply is caught', async () => {
   const trusting: FileScanner = {
     async scan({ content }) {
-      const socket = connect(clamd.port, clamd.host).on('error', () => {})
+      const socket = connect(clamd.address).on('error', () => {})
       const reply = new Promise<string>((resolve) => {
         socket.on('data', (bytes) => resolve(bytes.toString())).on('close', () => resolve(''))
       })

@@ -33,7 +33,7 @@ const FOR_WRITING = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW
  * Several processes and vaults can share a directory. Throws `invalid_request` if the options are wrong.
  */
 export function folderBlobs(options: FolderBlobsOptions): BlobStore {
-  const { directory } = readOptions('folderBlobs', options)
+  const { directory } = readOptions(options, ['directory'], { of: 'folderBlobs' })
   assertDirectoryName(directory)
   const files = createOpenFiles()
   const folders = createDurableFolders(directory)

@@ -80,7 +80,7 @@ export function s3Blobs(options: S3BlobsOptions): BlobStore {
 }
 
 function checkOptions(options: S3BlobsOptions): Bucket {
-  const { client, bucket, prefix = '' } = readOptions('s3Blobs', options)
+  const { client, bucket, prefix = '' } = readOptions(options, ['client', 'bucket', 'prefix'], { of: 's3Blobs' })
   if (typeof bucket !== 'string' || bucket === '') throw fault('invalid_request')`s3Blobs: bucket must be the name of a bucket.`
   if (typeof prefix !== 'string') throw fault('invalid_request')`s3Blobs: prefix must be a text.`
   const isClient = readInput(() => typeof client === 'object' && client !== null && typeof client.send === 'function')

@@ -108,6 +108,16 @@ export function retypedError(table: string, column: string, stored: string, want
   return new VaultError('failed_precondition', message, { table, column })
 }
 
+/** `failed_precondition`: a table that has more columns than the engine takes. */
+export function tooManyColumnsError(
+  engine: string,
+  table: string,
+  { count, max }: { readonly count: number; readonly max: number },
+): VaultError {
+  const message = `Table ${quoted(table)} needs ${count} columns, and a table of ${engine} has at most ${max}. Plain columns and digests count, sealed ones without a digest do not. Split the table, or seal columns.`
+  return new VaultError('failed_precondition', message, { table })
+}
+
 /** `failed_precondition`: a unique index over rows that already repeat a value. */
 export function duplicatesError(table: string, columns: readonly string[], cause?: Error): VaultError {
   const message = `The unique index on ${columnsText(columns)} of table ${quoted(table)} cannot be created: it holds duplicate values. Remove them first.`

@@ -18,7 +18,7 @@ export interface Ed25519SignerOptions {
 
 /** Returns a signer. Throws `invalid_request` if the key is not an Ed25519 key in PEM. Source: RFC 8032. */
 export function ed25519Signer(options: Ed25519SignerOptions): Signer {
-  const { keyId, privateKey } = readOptions('ed25519Signer', options)
+  const { keyId, privateKey } = readOptions(options, ['keyId', 'privateKey'], { of: 'ed25519Signer' })
   if (typeof keyId !== 'string' || keyId === '' || keyId.length > MAX_KEY_ID_LENGTH) {
     throw new VaultError('invalid_request', `ed25519Signer: \`keyId\` must be a string of 1 to ${MAX_KEY_ID_LENGTH} characters.`)
   }

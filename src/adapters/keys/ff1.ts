@@ -1,4 +1,6 @@
 /** FF1 (SP 800-38G revision 1) over lists of numbers below radix^length. Each round costs one call of AES per block, for the whole list. */
+
+import { append } from '../../core/util/append.ts'
 import { at, required } from '../../core/util/at.ts'
 import type { InPlaceCipher } from './block-cipher.ts'
 import { BIG_HALVES, type HalfArithmetic, MAX_SMALL_HALF, SMALL_HALVES } from './ff1-halves.ts'
@@ -58,7 +60,7 @@ export function createFf1(cipher: Cipher, shape: Ff1Shape): Ff1 {
     const out: bigint[] = []
     for (let from = 0; from < values.length; from += MAX_BATCH_ITEMS) {
       const part = values.slice(from, from + MAX_BATCH_ITEMS)
-      out.push(...run(part, tweaks.subarray(from * shape.tweakBytes), direction))
+      append(out, run(part, tweaks.subarray(from * shape.tweakBytes), direction))
     }
     return out
   }

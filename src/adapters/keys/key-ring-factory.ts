@@ -110,7 +110,7 @@ function createKeyRing(vaultId: string, roots: readonly RootKey[], { activeVersi
       isClosed = true
       for (const made of [...sealers.values(), ...lookups.values()]) made.close()
       sealers.clear()
-      wipe(...roots.map(({ key }) => key))
+      for (const { key } of roots) wipe(key)
       wipeWasm()
     },
   }

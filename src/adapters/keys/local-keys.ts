@@ -11,15 +11,19 @@ import { copySecret, wipe } from './secret-bytes.ts'
 import { createXaesKey, HALF_BYTES, NONCE_BYTES, TAG_BYTES } from './xaes-key.ts'
 
 /** The key-encryption key: `file` is created on first use with mode 0600; `key` is 32 random bytes in base64. */
-export type LocalKeysOptions = { readonly file: string } | { readonly key: string }
+export type LocalKeysOptions =
+  | { readonly file: string; readonly key?: undefined }
+  | { readonly key: string; readonly file?: undefined }
 
 /**
  * Returns a key provider that needs no other service. It wraps with XAES-256-GCM; wrapped bytes are `nonce 24 | ciphertext | tag 16`.
  * Throws `invalid_request` if neither `file` nor a `key` of 32 random bytes in base64 is given. `unwrap` throws `failed_precondition`.
  */
 export function localKeys(options: LocalKeysOptions): KeyProvider {
-  const given = readOptions('localKeys', options)
-  const source = 'key' in given ? textSource(given.key) : fileSource(given.file)
+  const { file, key } = readOptions<{ file?: unknown; key?: unknown }>(options, ['file', 'key'], { of: 'localKeys' })
+  if (file !== undefined && key !== undefined)
+    throw new VaultError('invalid_request', 'localKeys: specify either `file` or `key`, not both.')
+  const source = key === undefined ? fileSource(file) : textSource(key)
   return {
     async wrap(rootKey, associatedData) {
       return useKey(await source.readOrCreate(), (key) => ({

@@ -160,7 +160,7 @@ export function getWasm(): WasmModule {
 function startWasm(): WasmModule {
   // Before `WebAssembly` is read: a runtime that has none gets the error that says so.
   const bytes = supportedBytes()
-  const module = new WebAssembly.Module(bytes)
+  const module = compiled(bytes)
   const { exports } = new WebAssembly.Instance(module)
   // The cast is safe: the bytes are built from wasm/wasm.as, and a test rebuilds them.
   const calls = exports as WasmCalls
@@ -173,6 +173,19 @@ function startWasm(): WasmModule {
     lengths: new Uint32Array(buffer, REGION.lengths, MAX_BATCH_ITEMS),
     words: new Uint32Array(buffer, REGION.input, 4 * MAX_BATCH_ITEMS),
     derived: new Uint8Array(buffer, REGION.blocks, DERIVED_KEY_BYTES),
+  }
+}
+
+/** Compiles the module. Throws `failed_precondition` where the runtime compiles none while it runs: the engine has an error of its own for it. */
+function compiled(bytes: Uint8Array): object {
+  try {
+    return new WebAssembly.Module(bytes)
+  } catch {
+    throw new VaultError(
+      'failed_precondition',
+      'The keys need to compile WebAssembly while the program runs, which this runtime forbids, as workerd does (Cloudflare Workers). ' +
+        'Run the vault on Node, Bun or Deno.',
+    )
   }
 }
 

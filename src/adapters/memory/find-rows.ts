@@ -2,15 +2,15 @@
 
 import type { Cell, Filter, Page } from '../../core/ports/storage.ts'
 import { required } from '../../core/util/at.ts'
+import { type IdOrder, idsOf } from './id-order.ts'
 import { cellKey, type IndexKey, indexKey } from './index-key.ts'
 import { createMatch, toCell } from './match-filter.ts'
-import { idsInOrder, type MemoryTable, type TableView } from './memory-table.ts'
+import type { FilterPlan, MemoryTable, TableView } from './memory-table.ts'
 import type { StoredRow } from './stored-cell.ts'
 
 /** The matching rows as they are stored, in the page's order. The caller must copy them before returning them. */
 export function findRows(view: TableView, filter: Filter, page: Page): StoredRow[] {
-  const matches = createMatch(view.table, filter)
-  const ids = candidates(view, filter)
+  const { matches, ids } = isLong(filter) ? keptPlan(view, filter) : planOf(view, filter)
   const step = page.order === 'asc' ? 1 : -1
   const found: StoredRow[] = []
   let toSkip = page.offset ?? 0
@@ -27,12 +27,37 @@ export function findRows(view: TableView, filter: Filter, page: Page): StoredRow
   return found
 }
 
+/** Values from which on a filter is long: each page of a walk over many values would look up all of them again. */
+const MANY_VALUES = 32
+
+function isLong(filter: Filter): boolean {
+  return filter.kind === 'and' ? filter.filters.some(isLong) : filter.kind === 'in' && filter.values.length >= MANY_VALUES
+}
+
+/** The plan of the page before, if it had the same filter and no row has changed since. */
+function keptPlan(view: TableView, filter: Filter): FilterPlan {
+  const { plans, changes } = view.table
+  const kept = plans.get(filter)
+  if (kept?.changes === changes && view.changedIds.length === 0) return kept
+  const plan = planOf(view, filter)
+  if (view.changedIds.length === 0) plans.set(filter, plan)
+  return plan
+}
+
+function planOf(view: TableView, filter: Filter): FilterPlan {
+  const { table } = view
+  return { matches: createMatch(table, filter), ids: candidates(view, filter), changes: table.changes }
+}
+
 /** Rising ids that include every match: from an index if one helps, else all. */
-function candidates(view: TableView, filter: Filter): readonly number[] {
-  const indexed = indexedIds(view.table, filter)
-  if (indexed === undefined) return idsInOrder(view.table)
-  const ids = view.changedIds.length === 0 ? indexed : [...indexed, ...view.changedIds]
-  return ids.length < 2 ? ids : [...new Set(ids)].sort((left, right) => left - right)
+function candidates({ table, changedIds }: TableView, filter: Filter): readonly number[] {
+  const lists = indexedIds(table, filter)
+  if (lists === undefined) return idsOf(table.order)
+  const [only = [], ...others] = lists
+  if (others.length === 0 && changedIds.length === 0) return only
+  const ids = new Set(changedIds)
+  for (const list of lists) for (const id of list) ids.add(id)
+  return [...ids].sort((left, right) => left - right)
 }
 
 /** The index of the first id beyond `after` in the page's direction, by binary search. */
@@ -49,21 +74,20 @@ function firstPosition(ids: readonly number[], { order, after }: Page): number {
   return order === 'asc' ? low : low - 1
 }
 
-/** The ids that `=` or `in` on the id or on indexed columns allow, in any order; `undefined` if no index helps. */
-function indexedIds(table: MemoryTable, filter: Filter): readonly number[] | undefined {
-  const ids = wantedOf(filter, 'id')
-  if (ids !== undefined) return ids.map(Number)
+/** The ids that `=` or `in` on the id or on indexed columns allow, in lists that each rise; `undefined` if no index helps. */
+function indexedIds(table: MemoryTable, filter: Filter): readonly (readonly number[])[] | undefined {
+  const wanted = wantedOf(filter, 'id')
+  if (wanted !== undefined) return wanted.map((id) => [Number(id)])
   for (const { columns, ids } of table.indexes) {
     const keys = keysWanted(table, columns, filter)
-    if (keys !== undefined)
-      return keys.length === 1 ? idsOf(ids.get(required(keys[0]))) : keys.flatMap((key) => idsOf(ids.get(key)))
+    if (keys !== undefined) return keys.map((key) => heldIds(ids.get(key)))
   }
   return undefined
 }
 
-function idsOf(held: number | ReadonlySet<number> | undefined): readonly number[] {
+function heldIds(held: number | IdOrder | undefined): readonly number[] {
   if (held === undefined) return []
-  return typeof held === 'number' ? [held] : [...held]
+  return typeof held === 'number' ? [held] : idsOf(held)
 }
 
 /** The values that a column may have, where the filter bounds it by `=` or `in`, alone or as a part of `and`. */

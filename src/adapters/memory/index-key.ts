@@ -25,16 +25,5 @@ export function indexKey(columns: readonly string[], row: StoredRow): IndexKey |
 /** The key of one cell, `undefined` for null. */
 export function cellKey(cell: Cell): IndexKey | undefined {
   if (cell === null) return undefined
-  return cell instanceof Uint8Array ? bytesKey(cell) : cell
-}
-
-/** Bytes turned to characters at a time: below every engine's limit on arguments. */
-const CHUNK = 4096
-
-/** One character per byte. */
-function bytesKey(bytes: Uint8Array): string {
-  if (bytes.length <= CHUNK) return keyOfBytes(bytes)
-  let key = ''
-  for (let at = 0; at < bytes.length; at += CHUNK) key += bytesKey(bytes.subarray(at, at + CHUNK))
-  return key
+  return cell instanceof Uint8Array ? keyOfBytes(cell) : cell
 }

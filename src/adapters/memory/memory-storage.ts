@@ -2,9 +2,9 @@
 
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { VaultError } from '../../core/errors.ts'
-import type { DeleteTarget, Storage, StorageHandle } from '../../core/ports/storage.ts'
-import type { ClosedByUsing } from '../../core/util/closed-by-using.ts'
+import type { DeleteTarget, DisposableStorage, Storage } from '../../core/ports/storage.ts'
 import { freeBytes } from '../../core/util/free-bytes.ts'
+import { assertOptions } from '../../core/util/read-options.ts'
 import { copyToSlab } from '../../core/util/slab.ts'
 import { assertApplied, falseIfMissed } from '../errors/missed-patch.ts'
 import { endedError, notBytesError, outerStorageError, unpreparedError } from '../errors/storage-errors.ts'
@@ -29,7 +29,8 @@ interface Database {
  * readers do not wait, they see the last commit. Inside `transaction` use only the storage passed to `work`: a write on the
  * outer one throws `internal`, because it would deadlock.
  */
-export function memoryStorage(): StorageHandle & ClosedByUsing {
+export function memoryStorage(options: Readonly<Record<string, never>> = {}): DisposableStorage {
+  assertOptions(options, [], { of: 'memoryStorage' })
   const database: Database = { tables: new Map(), undoLog: createUndoLog(), running: new AsyncLocalStorage() }
   return {
     ...createStorage(database, undefined),

@@ -1,7 +1,8 @@
 /** One table in memory: its rows by id, its ids in order, its indexes, and the one function that changes a row. */
 
-import type { PhysicalColumn, PhysicalTable } from '../../core/ports/storage.ts'
+import type { Filter, PhysicalColumn, PhysicalTable } from '../../core/ports/storage.ts'
 import { conflictError, unknownColumnError } from '../errors/storage-errors.ts'
+import { addId, countOf, createOrder, dropId, type IdOrder, sweep } from './id-order.ts'
 import { type IndexKey, indexKey } from './index-key.ts'
 import { createBytesCopier, type StoredColumn, type StoredRow } from './stored-cell.ts'
 
@@ -16,10 +17,24 @@ export interface MemoryTable {
   readonly rows: Map<number, StoredRow>
   /** Copies bytes that are stored. */
   readonly keepBytes: (bytes: Uint8Array) => Uint8Array
+  /** The id of every row. */
   readonly order: IdOrder
+  /** Changes of rows so far. */
+  changes: number
+  /** What long filters come to, for the pages after the first. */
+  readonly plans: WeakMap<Filter, FilterPlan>
   nextId: number
   /** The highest inserted ids; undefined unless ids must rise in the order of commits. */
   readonly latest: LatestIds | undefined
+}
+
+/** What a filter comes to until a row changes. */
+export interface FilterPlan {
+  readonly matches: (row: StoredRow) => boolean
+  /** Rising ids that include every match. */
+  readonly ids: readonly number[]
+  /** The changes of the table when the ids were found. */
+  readonly changes: number
 }
 
 /** The highest id that was inserted before the open transaction, and now. */
@@ -28,11 +43,11 @@ export interface LatestIds {
   inserted: number
 }
 
-/** Ids by key. A unique index holds one id per key; another holds one id or a set. */
+/** Ids by key. A unique index holds one id per key; another holds one id, or several in order. */
 export interface MemoryIndex {
   readonly columns: readonly string[]
   readonly unique: boolean
-  readonly ids: Map<IndexKey, number | Set<number>>
+  readonly ids: Map<IndexKey, number | IdOrder>
 }
 
 /** What a reader sees of a table. */
@@ -65,7 +80,9 @@ export function createTable({ name, columns, indexes, isOrdered }: PhysicalTable
     indexes: indexes.map((each) => ({ columns: each.columns, unique: each.unique, ids: new Map() })),
     rows: new Map(),
     keepBytes: createBytesCopier(),
-    order: { ids: [], gone: new Set(), sorted: true },
+    order: createOrder(),
+    changes: 0,
+    plans: new WeakMap(),
     nextId: 1,
     latest: isOrdered === true ? { committed: 0, inserted: 0 } : undefined,
   }
@@ -84,9 +101,10 @@ export function columnNamed(table: MemoryTable, name: string): StoredColumn {
 export function putRow(table: MemoryTable, id: number, after: StoredRow | undefined): void {
   const before = table.rows.get(id)
   const keys = after === undefined ? [] : keysOf(table, id, before, after)
+  table.changes++
   if (before !== undefined) dropFromIndexes(table.indexes, before, after)
   if (after === undefined) {
-    if (table.rows.delete(id)) table.order.gone.add(id)
+    if (table.rows.delete(id)) dropId(table.order, id)
     return
   }
   for (const [position, index] of table.indexes.entries()) {
@@ -94,7 +112,7 @@ export function putRow(table: MemoryTable, id: number, after: StoredRow | undefi
     if (key !== undefined) addToIndex(index, key, id)
   }
   table.rows.set(id, after)
-  if (before === undefined) addToOrder(table, id)
+  if (before === undefined) addId(table.order, id)
   if (id >= table.nextId) table.nextId = id + 1
 }
 
@@ -121,7 +139,11 @@ function dropFromIndexes(indexes: readonly MemoryIndex[], before: StoredRow, aft
     const key = indexKey(columns, before)
     if (key === undefined) continue
     const held = ids.get(key)
-    if (typeof held === 'object' && held.delete(before.id) && held.size > 0) continue
+    if (typeof held === 'object') {
+      dropId(held, before.id)
+      sweep(held)
+      if (countOf(held) > 0) continue
+    }
     ids.delete(key)
   }
 }
@@ -129,33 +151,14 @@ function dropFromIndexes(indexes: readonly MemoryIndex[], before: StoredRow, aft
 function addToIndex(index: MemoryIndex, key: IndexKey, id: number): void {
   const held = index.ids.get(key)
   if (held === undefined || index.unique) index.ids.set(key, id)
-  else if (typeof held === 'number') index.ids.set(key, new Set([held, id]))
-  else held.add(id)
+  else if (typeof held === 'number') index.ids.set(key, createOrder([held, id]))
+  else addId(held, id)
 }
 
-/** The ids in numeric order, some of which may be gone; sorted again only when read. */
-interface IdOrder {
-  ids: number[]
-  readonly gone: Set<number>
-  sorted: boolean
-}
-
-function addToOrder({ order }: MemoryTable, id: number): void {
-  if (order.gone.delete(id)) return
-  if (id < (order.ids.at(-1) ?? Number.NEGATIVE_INFINITY)) order.sorted = false
-  order.ids.push(id)
-}
-
-/** Every id of this table, rising, and some deleted lately: an open transaction may restore those. */
-export function idsInOrder({ order }: MemoryTable): readonly number[] {
-  if (!order.sorted) order.ids.sort((left, right) => left - right)
-  order.sorted = true
-  return order.ids
-}
-
-/** Drops the ids that are gone, once they are many. Must be called only while no transaction is open. */
-export function sweepOrder({ order, rows }: MemoryTable): void {
-  if (order.gone.size <= rows.size + 64) return
-  order.ids = order.ids.filter((id) => !order.gone.has(id))
-  order.gone.clear()
+/**
+ * Drops the ids that are gone, once they are many. Must be called only while no transaction is open: one that is open may restore its rows, and readers outside
+ * still see them.
+ */
+export function sweepOrder({ order }: MemoryTable): void {
+  sweep(order)
 }

@@ -72,7 +72,9 @@ export function createUndoLog(): UndoLog {
       return {
         table,
         rowAt: (id) => (images.has(id) ? images.get(id) : table.rows.get(id)),
-        changedIds: [...images.keys()],
+        get changedIds() {
+          return [...images.keys()]
+        },
       }
     },
   }

@@ -19,7 +19,7 @@ export interface OpenTelemetryMetricsOptions {
  * lists the instruments.
  */
 export function openTelemetryMetrics(options: OpenTelemetryMetricsOptions = {}): Metrics {
-  const { meter } = readOptions('openTelemetryMetrics', options)
+  const { meter } = readOptions(options, ['meter'], { of: 'openTelemetryMetrics' })
   if (meter !== undefined && typeof meter.createCounter !== 'function') {
     throw new VaultError('invalid_request', 'openTelemetryMetrics: `meter` must be a meter of the OpenTelemetry API.')
   }

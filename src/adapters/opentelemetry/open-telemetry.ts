@@ -21,7 +21,7 @@ export interface OpenTelemetryOptions {
  * a tracer nor the package.
  */
 export function openTelemetry(options: OpenTelemetryOptions = {}): Tracing {
-  const { tracer = defaultTracer() } = readOptions('openTelemetry', options)
+  const { tracer = defaultTracer() } = readOptions(options, ['tracer'], { of: 'openTelemetry' })
   if (typeof tracer?.startActiveSpan !== 'function') {
     throw new VaultError('invalid_request', 'openTelemetry: `tracer` must be a tracer of the OpenTelemetry API.')
   }

@@ -33,7 +33,7 @@ function load(wanted: MissingPackage): unknown {
   throw missingPackageError(wanted, first)
 }
 
-/** CommonJS, also of a bundler, has the name of the file as a variable; there `import.meta` is empty. */
+/** CommonJS, also of a bundler, has the name of the file as a variable; there `import.meta` is empty. Where Node runs a text, the variable is "[eval]". */
 function ownFile(): string {
-  return typeof __filename === 'string' ? __filename : import.meta.url
+  return typeof __filename === 'string' && !/^\[.*\]$/.test(__filename) ? __filename : import.meta.url
 }

@@ -63,7 +63,11 @@ function partsOf(shapes: TableShapes, { updates, inserts }: Changes): CommitPart
 
 /** Names the table that the error is about, and the row if the server says which. */
 function mapCommitError(error: unknown, { update, inserts }: CommitParts): unknown {
-  const name = tableOf(error)
+  const shapes = [...inserts.map(({ shape }) => shape), ...(update === undefined ? [] : [update.shape])]
+  const name = tableOf(
+    error,
+    shapes.map((shape) => shape.name),
+  )
   const inserted = inserts.find(({ shape }) => shape.name === name)
   const shape = inserted?.shape ?? (update?.shape.name === name ? update?.shape : undefined)
   if (shape === undefined) return mapPostgresError(error, {})

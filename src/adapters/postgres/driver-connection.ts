@@ -1,4 +1,5 @@
 /** Runs queries on a `pg` client, which is described by shape so that a pool from any copy or version of the driver fits. */
+import { retryReason } from './postgres-errors.ts'
 
 /** One row: cells in the order of the statement, as the server's text, unless parsers of a host replaced it. */
 export type RawRow = readonly unknown[]
@@ -76,11 +77,19 @@ export function driverConnection(client: DriverClient): Connection {
 
 /** Without pipelining the next query waits here, because the driver takes only one at a time. */
 function createDriverConnection(client: DriverClient): Connection {
+  let hasForgotten = false
+
   async function send({ text, name, parameters }: PreparedQuery): ReturnType<Connection['send']> {
     const query: DriverQuery = { text, values: [...parameters], rowMode: 'array', types: RAW_TEXT }
-    const { command, rows } = await client.query(name === undefined ? query : { ...query, name })
-    // With rowMode 'array' the driver returns every row as an array.
-    return { command, rows: rows as RawRow[] }
+    try {
+      const { command, rows } = await client.query(name === undefined || hasForgotten ? query : { ...query, name })
+      // With rowMode 'array' the driver returns every row as an array.
+      return { command, rows: rows as RawRow[] }
+    } catch (error) {
+      // The driver believes for ever that the statements it prepared are there: this client gets no names any more.
+      hasForgotten ||= retryReason(error) === 'forgotten'
+      throw error
+    }
   }
   return { send: isPipelined(client) ? send : runSequentially(send) }
 }

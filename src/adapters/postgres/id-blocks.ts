@@ -1,6 +1,7 @@
 /** Row ids in blocks from a sequence of each table: most reservations need no round trip. */
 import { isVaultError, VaultError } from '../../core/errors.ts'
 import { MAX_ROW_ID } from '../../core/ports/storage.ts'
+import { append } from '../../core/util/append.ts'
 import { idsExhaustedError } from '../errors/storage-errors.ts'
 import type { RawRow } from './driver-connection.ts'
 import { sqlState } from './postgres-errors.ts'
@@ -148,7 +149,7 @@ export function createIdBlocks(queries: RowQueries): IdBlocks {
       if (inside?.hasInserted !== true) return
       for (const [table, rest] of inside.fetched) {
         const { ranges } = keptOf(table)
-        ranges.push(...rest)
+        append(ranges, rest)
         ranges.sort(byFirst)
       }
     },

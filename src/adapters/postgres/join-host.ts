@@ -3,7 +3,7 @@ import { CompiledQuery, type Transaction } from 'kysely'
 import { VaultError } from '../../core/errors.ts'
 import type { AnyTables } from '../sql/sql-dialect.ts'
 import { type Connection, type DriverClient, driverConnection, type PreparedQuery, runSequentially } from './driver-connection.ts'
-import { sqlState } from './postgres-errors.ts'
+import { postgresCause, retryReason, sqlState } from './postgres-errors.ts'
 import { createTransactionExecutor, type Executor } from './transaction-executor.ts'
 
 /** The executor of a host transaction. Throws `invalid_request` for anything that is not an open transaction of a supported kind. */
@@ -65,7 +65,9 @@ function clientConnection(client: DriverClient & { getTransactionStatus?(): stri
       ended ||= client.getTransactionStatus?.() === 'I'
       // For good: a transaction begun later on the same client is not the one that was joined.
       if (ended) throw noTransactionError()
-      return connection.send(query)
+      return connection.send(query).catch((error: unknown) => {
+        throw retryReason(error) === 'forgotten' ? forgottenError(postgresCause(error)) : error
+      })
     },
   }
 }
@@ -82,4 +84,11 @@ async function assertOpen(connection: Connection): Promise<void> {
 
 function noTransactionError(): VaultError {
   return new VaultError('invalid_request', 'The client given to joinTransaction has no open transaction. Run BEGIN on it first.')
+}
+
+/** `aborted`: only the host can run its transaction again. From now on nothing is prepared on this client. */
+function forgottenError(cause: Error): VaultError {
+  const message =
+    'PostgreSQL has dropped the statements that were prepared on this client, as DISCARD ALL does. Roll back, and run the transaction again.'
+  return new VaultError('aborted', message, {}, { cause })
 }

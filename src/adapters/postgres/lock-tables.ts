@@ -6,30 +6,34 @@ import type { Executor } from './transaction-executor.ts'
 
 /** How long to wait for a lock that another process or a long transaction holds. */
 const LOCK_TIMEOUT = '30s'
-/** An index over many rows takes longer than any other statement may. */
-const NO_TIMEOUT = '0'
 
-/** Runs work that takes locks or builds indexes, inside a transaction. A host's own transaction continues afterwards, under its own limits. */
+/**
+ * Runs work that takes locks or builds indexes, inside a transaction. A host's own transaction continues afterwards, under its own limits.
+ * Unlike a SELECT, what is sent before the work fixes no state for a transaction that is stricter than READ COMMITTED: it reads what those that it waits for commit.
+ */
 export async function withPatience(executor: Executor, dialect: SqlDialect, work: () => Promise<void>): Promise<void> {
   const run = (statement: RawBuilder<unknown>) => executor.run(patient(dialect, statement))
-  const [[lockTimeout, statementTimeout] = []] = await run(
-    sql`select pg_catalog.current_setting('lock_timeout') as locks, pg_catalog.current_setting('statement_timeout') as statements`,
-  )
-  await run(limits(LOCK_TIMEOUT, NO_TIMEOUT))
+  const settings = await Promise.all(LIMITS.map(([name]) => run(sql`show ${sql.raw(name)}`)))
+  await Promise.all(LIMITS.map(([name, limit]) => run(limitOf(name, limit))))
   await work()
-  await run(limits(String(lockTimeout), String(statementTimeout)))
+  await Promise.all(LIMITS.map(([name], index) => run(limitOf(name, String(settings[index]?.[0]?.[0])))))
+}
+
+/** Limits of the wait for a lock, and of a statement: an index over many rows takes longer than any other statement may. */
+const LIMITS = [
+  ['lock_timeout', LOCK_TIMEOUT],
+  ['statement_timeout', '0'],
+] as const
+
+/** Sets a limit for the rest of the transaction. */
+function limitOf(name: string, value: string): RawBuilder<unknown> {
+  return sql`set local ${sql.raw(name)} = ${sql.lit(value)}`
 }
 
 /** A statement that the driver waits for without a limit of its own. */
 export function patient({ compiler }: SqlDialect, statement: RawBuilder<unknown>): PreparedQuery {
   const { sql: text, parameters } = statement.compile(compiler)
   return { text, parameters, isUnlimited: true }
-}
-
-/** Sets both limits for the rest of the transaction. */
-function limits(lockTimeout: string, statementTimeout: string): RawBuilder<unknown> {
-  return sql`select pg_catalog.set_config('lock_timeout', ${sql.lit(lockTimeout)}, true) as locks,
-    pg_catalog.set_config('statement_timeout', ${sql.lit(statementTimeout)}, true) as statements`
 }
 
 /** Waits until no other transaction has written these tables, and keeps others from writing them. Readers do not wait. */

@@ -4,6 +4,7 @@ import { closedError } from '../errors/storage-errors.ts'
 import { missingPackageError } from '../packages/missing-package.ts'
 import type { DriverPool, PooledClient } from './driver-connection.ts'
 import { settingStatements, type Timeouts } from './timeouts.ts'
+import type { PostgresTls } from './tls-options.ts'
 
 /** Default size of a pool. */
 const DEFAULT_CONNECTIONS = 10
@@ -13,12 +14,15 @@ const KEEP_ALIVE_MS = 30_000
 /** A pool and how to end it. */
 export interface OpenedPool {
   readonly pool: DriverPool
+  /** The pool of the driver; undefined until it is made. */
+  driverPool(): object | undefined
   /** Waits for running calls up to `closeMs`, then closes every connection. */
   end(): Promise<void>
 }
 
 /** What a pool needs beside its address. */
 export interface PoolOptions {
+  readonly ssl: boolean | PostgresTls | undefined
   readonly maxConnections: number | undefined
   readonly timeouts: Timeouts
   /** True if a session is this storage's alone, so that its settings can be set once. False behind a transaction pooler. */
@@ -26,11 +30,13 @@ export interface PoolOptions {
 }
 
 /** Returns at once. The package `pg` is loaded, and the pool made, when the first connection is needed. */
-export function openPool(connectionString: string, { maxConnections, timeouts, ownsSessions }: PoolOptions): OpenedPool {
+export function openPool(connectionString: string, { ssl, maxConnections, timeouts, ownsSessions }: PoolOptions): OpenedPool {
   const clients = new Set<PooledClient>()
   const pool = createLazyPool(async () => {
     const made = await createPool({
       connectionString,
+      // The types of the driver want arrays that can be changed, and it changes none.
+      ...(ssl === undefined ? {} : { ssl: ssl as Exclude<PoolConfig['ssl'], undefined> }),
       max: maxConnections ?? DEFAULT_CONNECTIONS,
       connectionTimeoutMillis: timeouts.connectMs,
       keepAlive: true,
@@ -51,6 +57,7 @@ export function openPool(connectionString: string, { maxConnections, timeouts, o
   const queue = createQueue(pool)
   return {
     pool: queue,
+    driverPool: pool.made,
     end: () =>
       new Promise((resolve) => {
         const timer = setTimeout(() => {
@@ -84,7 +91,9 @@ async function createPool(options: PoolConfig): Promise<Pool> {
 }
 
 /** A pool that is made for the first connection. */
-function createLazyPool(make: () => Promise<DriverPool & Pick<Pool, 'end'>>): DriverPool & Pick<Pool, 'end'> {
+function createLazyPool(
+  make: () => Promise<DriverPool & Pick<Pool, 'end'>>,
+): DriverPool & Pick<Pool, 'end'> & { made(): object | undefined } {
   let made: (DriverPool & Pick<Pool, 'end'>) | undefined
   let making: Promise<void> | undefined
 
@@ -92,15 +101,25 @@ function createLazyPool(make: () => Promise<DriverPool & Pick<Pool, 'end'>>): Dr
     made = await make()
   }
 
+  /** The driver reads the address only for a client, and throws if it cannot. */
+  function ask(done: Parameters<DriverPool['connect']>[0]): void {
+    try {
+      made?.connect(done)
+    } catch (error) {
+      done(error instanceof Error ? error : new Error('no client'), undefined)
+    }
+  }
+
   return {
+    made: () => made,
     connect(done) {
       if (made !== undefined) {
-        made.connect(done)
+        ask(done)
         return
       }
       making ??= start()
       making.then(
-        () => made?.connect(done),
+        () => ask(done),
         (error: Error) => done(error, undefined),
       )
     },

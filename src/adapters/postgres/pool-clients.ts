@@ -8,7 +8,8 @@ import {
   type PreparedQuery,
   type QueryResult,
 } from './driver-connection.ts'
-import { connectError, isConnectionLost, sqlState } from './postgres-errors.ts'
+import { connectError, isConnectionLost, postgresCause, retryReason, sqlState } from './postgres-errors.ts'
+import { setupError } from './setup-errors.ts'
 import type { Timeouts } from './timeouts.ts'
 
 /** A client that belongs to one call or transaction until it is released. */
@@ -47,8 +48,8 @@ function connect(pool: DriverPool, connectMs: number): Promise<PooledClient> {
       }
       isOver = true
       clearTimeout(timer)
-      if (client === undefined) {
-        reject(error)
+      if (!isPooledClient(client)) {
+        reject(client === undefined && error instanceof Error ? error : setupError(NO_CLIENT, postgresCause(undefined)))
         return
       }
       taken = client
@@ -66,6 +67,14 @@ function connect(pool: DriverPool, connectMs: number): Promise<PooledClient> {
   })
 }
 
+const NO_CLIENT = 'The pool gives no clients of pg. Give a pool of the package pg as pool, or a connectionString.'
+
+function isPooledClient(client: PooledClient | undefined): client is PooledClient {
+  return client !== undefined && POOLED_METHODS.every((name) => typeof client[name] === 'function')
+}
+
+const POOLED_METHODS = ['query', 'release', 'on', 'removeListener'] as const
+
 /** Why a client broke, if the server said so while no statement ran: the error of the next statement does not repeat it. */
 const failures = new WeakMap<PooledClient, Error>()
 
@@ -77,6 +86,7 @@ function holdClient(client: PooledClient, silenceMs: number): HeldClient {
   const connection = driverConnection(client)
   const watch = watchOf(client, silenceMs)
   let isLost = false
+  let hasForgotten = false
 
   async function send(query: PreparedQuery): Promise<QueryResult> {
     watch.sent(query)
@@ -85,6 +95,7 @@ function holdClient(client: PooledClient, silenceMs: number): HeldClient {
     } catch (thrown) {
       const error = sqlState(thrown) === undefined ? (failures.get(client) ?? thrown) : thrown
       isLost ||= isConnectionLost(error)
+      hasForgotten ||= retryReason(error) === 'forgotten'
       throw error
     } finally {
       watch.answered(query)
@@ -94,7 +105,9 @@ function holdClient(client: PooledClient, silenceMs: number): HeldClient {
   return {
     connection: { send },
     isLost: () => isLost,
-    release(isBroken) {
+    release(mustClose) {
+      // The driver believes that its statements are there, and would go on to name them.
+      const isBroken = mustClose || hasForgotten
       if (isBroken) watch.stop()
       // A broken client keeps the listener: its socket may report once more.
       if (!isBroken) client.removeListener('error', noteFailure)

@@ -1,6 +1,6 @@
 /** Runs queries on a pool: single ones that commit by themselves, and transactions that are retried after a deadlock or serialization failure. */
 import { isVaultError } from '../../core/errors.ts'
-import { jitteredMs, retry } from '../../core/util/retry.ts'
+import { jitteredMs, type RetryPolicy, retry } from '../../core/util/retry.ts'
 import { endedError, outcomeUnknownError, outerStorageError } from '../errors/storage-errors.ts'
 import { isInsideTransaction, runInside, runToEnd } from '../sql/nested-transaction.ts'
 import type { Connection, DriverPool, PreparedQuery, RawRow } from './driver-connection.ts'
@@ -9,25 +9,25 @@ import {
   beginError,
   isConnectionLost,
   isRefusedByDefault,
-  isRetryable,
   mapPostgresError,
   postgresCause,
+  retryReason,
   sqlState,
 } from './postgres-errors.ts'
 import type { Timeouts } from './timeouts.ts'
 import { createTransactionExecutor, type Executor, failedTransactionError } from './transaction-executor.ts'
 
-/** Times work is tried in all before a deadlock or serialization failure is reported. */
-const MAX_ATTEMPTS = 8
+/** Times work is tried in all before a deadlock or serialization failure is reported: where many change one row at SERIALIZABLE, one of them wins at a time. */
+const MAX_ATTEMPTS = 32
 /** The pause after the first attempt lasts up to 8 ms; the bound doubles after each one. */
-const PAUSE = { firstMs: 8, maxMs: 1024 }
+const PAUSE = { firstMs: 8, maxMs: 256 }
 
 /** The pool, and what its transactions share. */
 export interface PoolContext {
   readonly pool: DriverPool
   readonly timeouts: Timeouts
-  /** The text that begins a transaction. */
-  readonly begin: string
+  /** The statements that set the limits of a transaction, where its session has none of ours. */
+  readonly limits: string | undefined
   /** What identifies the storage handle. */
   readonly owner: object
   /** Called when a transaction has committed, with the root of its executor. */
@@ -35,7 +35,7 @@ export interface PoolContext {
 }
 
 /** The text that begins a transaction. Defaults of the role or the database apply to neither its isolation nor its access. */
-export const BEGIN = 'begin isolation level read committed read write'
+const BEGIN = 'begin isolation level read committed read write'
 
 export function createPoolExecutor(context: PoolContext): Executor {
   return {
@@ -43,17 +43,26 @@ export function createPoolExecutor(context: PoolContext): Executor {
     isShared: false,
     run: (query) => retried(() => runAlone(context, query)),
     commitAlone: (query) => retried(() => runAlone(context, query, outcomeUnknown)),
-    async transaction(work) {
+    async transaction(work, options) {
       if (isInsideTransaction(context.owner)) throw outerStorageError()
-      return retried(() => runTransaction(context, work))
+      return options?.runsOnce === true ? runTransaction(context, work) : retried(() => runTransaction(context, work))
     },
   }
 }
 
-/** Retries work that lost against another transaction. */
+/** Retries work that lost against another transaction, and at once what met a connection without its prepared statements. */
 function retried<T>(work: () => Promise<T>): Promise<T> {
-  return retry({ maxAttempts: MAX_ATTEMPTS, shouldRetry: isRetryable, between: pause }, work)
+  return retry(LOST, () => retry(FORGOTTEN, work))
 }
+
+const LOST: RetryPolicy = {
+  maxAttempts: MAX_ATTEMPTS,
+  shouldRetry: (error) => retryReason(error) === 'contention',
+  between: pause,
+}
+
+/** Each attempt closes such a connection, and a pool can have many. */
+const FORGOTTEN: RetryPolicy = { maxAttempts: 100, shouldRetry: (error) => retryReason(error) === 'forgotten' }
 
 async function pause(attempt: number): Promise<void> {
   await new Promise((wake) => setTimeout(wake, jitteredMs(attempt, PAUSE, Math.random())))
@@ -129,14 +138,17 @@ interface Beginning {
  * BEGIN can fail: it is cancelled, it takes longer than `statement_timeout`, or the server is a standby. Then there is no transaction, and each query would
  * commit by itself. So only queries that store nothing are sent with it. From the first other one on, all wait for its answer.
  */
-function createPoolTransaction({ pool, timeouts, begin: text }: PoolContext): PoolTransaction {
+function createPoolTransaction({ pool, timeouts, limits }: PoolContext): PoolTransaction {
+  let missingLimits = limits
   let beginning: Beginning | undefined
   let open: Connection | undefined
   let mustWait = false
   let ended = false
   let refusal: unknown
 
-  function begin(): Beginning {
+  function begin(first: PreparedQuery): Beginning {
+    const ownLimits = takeLimits(first)
+    const text = ownLimits === undefined ? BEGIN : `${BEGIN}; ${ownLimits}`
     const held = takeClient(pool, timeouts)
     const answers = held.then(({ connection }) => {
       const answer = connection.send({ text, parameters: [] }).catch((error: unknown) => {
@@ -157,11 +169,26 @@ function createPoolTransaction({ pool, timeouts, begin: text }: PoolContext): Po
     return { held, sent, begun }
   }
 
+  /**
+   * The statements that set the limits, once, with the first query that has limits. They read settings, which fixes the state that a transaction stricter
+   * than READ COMMITTED reads. A lock of tables comes before, so that it reads what those have stored for whom the lock waits.
+   */
+  function takeLimits({ isUnlimited }: PreparedQuery): string | undefined {
+    if (isUnlimited === true || missingLimits === undefined) return undefined
+    const text = missingLimits
+    missingLimits = undefined
+    return text
+  }
+
   /** Not an async function: all who wait must wait for the same promise, to keep their order. */
   function connectionFor(query: PreparedQuery): Promise<Connection> {
-    beginning ??= begin()
+    beginning ??= begin(query)
     mustWait ||= !storesNothing(query)
     return mustWait ? beginning.begun : beginning.sent
+  }
+
+  function noteRefusal(error: unknown): void {
+    refusal ??= error
   }
 
   return {
@@ -169,6 +196,8 @@ function createPoolTransaction({ pool, timeouts, begin: text }: PoolContext): Po
       async send(query) {
         if (ended) throw endedError()
         const connection = open ?? (await connectionFor(query))
+        const lateLimits = takeLimits(query)
+        if (lateLimits !== undefined) connection.send({ text: lateLimits, parameters: [] }).catch(noteRefusal)
         try {
           return await connection.send(query)
         } catch (error) {
@@ -194,8 +223,10 @@ function createPoolTransaction({ pool, timeouts, begin: text }: PoolContext): Po
 
 /** True for queries that leave nothing behind where there is no transaction: they read, lock, or take ids, which no rollback gives back either. */
 function storesNothing({ text }: PreparedQuery): boolean {
-  return text.startsWith('select ') || text.startsWith('savepoint ')
+  return STORE_NOTHING.some((word) => text.startsWith(word))
 }
+
+const STORE_NOTHING = ['select ', 'savepoint ', 'show ', 'set local ']
 
 /** A lost connection is closed at once. The server rolls back when it notices, and a statement would only wait for an answer. */
 async function rollBack(held: HeldClient): Promise<void> {

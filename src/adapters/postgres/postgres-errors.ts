@@ -3,7 +3,9 @@ import { isVaultError, VaultError } from '../../core/errors.ts'
 import type { Cell } from '../../core/ports/storage.ts'
 import { conflictError, engineError, fullError, strippedCause, unavailableError } from '../errors/storage-errors.ts'
 import type { TableShape } from '../sql/table-shapes.ts'
+import { MAX_ROW_BYTES } from './row-width.ts'
 import { ENGINE, noConnectionError, setupErrorOf } from './setup-errors.ts'
+import { knownName } from './stable-names.ts'
 import { printedKey } from './text-indexes.ts'
 import { toWireCell } from './wire-cells.ts'
 
@@ -18,21 +20,32 @@ export interface ErrorContext {
   readonly start?: number
 }
 
-/** Errors after which the same work may succeed if run again: it lost against another transaction and was rolled back. */
-const retryables = new WeakSet<Error>()
+/**
+ * Why the same work may succeed if run again: it lost against another transaction and was rolled back, or its connection has forgotten its
+ * prepared statements, as after DISCARD ALL.
+ */
+export type RetryReason = 'contention' | 'forgotten'
 
-/** True for a deadlock or serialization failure, even if core wrapped it. */
-export function isRetryable(thrown: unknown): boolean {
-  for (let error = thrown, depth = 0; error instanceof Error && depth < 8; error = error.cause, depth++) {
-    const state = sqlState(error)
-    if (retryables.has(error) || state === '40001' || state === '40P01') return true
-  }
-  return false
+const RETRY_REASONS: Readonly<Record<string, RetryReason>> = {
+  '40001': 'contention',
+  '40P01': 'contention',
+  '26000': 'forgotten',
 }
 
-/** Marks an error of any kind: the work that threw it lost against another transaction. */
-export function markRetryable(error: unknown): void {
-  if (error instanceof Error) retryables.add(error)
+const retryables = new WeakMap<Error, RetryReason>()
+
+/** Why the work that threw an error may be run again, even if core wrapped the error; undefined if not. */
+export function retryReason(thrown: unknown): RetryReason | undefined {
+  for (let error = thrown, depth = 0; error instanceof Error && depth < 8; error = error.cause, depth++) {
+    const reason = retryables.get(error) ?? RETRY_REASONS[sqlState(error) ?? '']
+    if (reason !== undefined) return reason
+  }
+  return undefined
+}
+
+/** Marks an error of any kind: the work that threw it may be run again. */
+export function markRetryable(error: unknown, reason: RetryReason): void {
+  if (error instanceof Error) retryables.set(error, reason)
 }
 
 /** True when the connection cannot be used again. */
@@ -58,7 +71,7 @@ export function beginError(error: unknown): unknown {
 
 /** The error to throw where no connection was opened. */
 export function connectError(error: unknown): VaultError {
-  return noConnectionError(codeOf(error), postgresCause(error))
+  return noConnectionError({ code: codeOf(error), text: textOf(error, 'message') ?? '' }, postgresCause(error))
 }
 
 /** The cause to attach: the SQLSTATE or the operating system's code (`ECONNREFUSED`), and nothing else. */
@@ -92,7 +105,7 @@ export function mapPostgresError(error: unknown, context: ErrorContext): VaultEr
 function retryableError(cause: Error): VaultError {
   const message = 'The transaction failed repeatedly by deadlock or serialization. Retry.'
   const error = new VaultError('aborted', message, {}, { cause })
-  markRetryable(error)
+  markRetryable(error, 'contention')
   return error
 }
 
@@ -146,25 +159,35 @@ export function isDivisionByZero(error: unknown): boolean {
   return sqlState(error) === '22012'
 }
 
-/** The table that an error of the server is about; undefined if it says none. */
-export function tableOf(error: unknown): string | undefined {
-  return textOf(error, 'table')
+/** The table that an error of the server is about, of those of the statement; undefined if it says none. */
+export function tableOf(error: unknown, tables: readonly string[]): string | undefined {
+  return knownName(textOf(error, 'table') ?? '', tables)
 }
 
 function uniqueError(error: unknown, context: ErrorContext, cause: Error): VaultError {
   const table = context.shape?.name ?? textOf(error, 'table') ?? '(unknown)'
-  const columns = context.uniqueColumns?.get(textOf(error, 'constraint') ?? '') ?? []
+  const { uniqueColumns = new Map<string, readonly string[]>() } = context
+  const index = knownName(textOf(error, 'constraint') ?? '', [...uniqueColumns.keys()])
+  const columns = (index === undefined ? undefined : uniqueColumns.get(index)) ?? []
   return conflictError(table, columns, { index: positionOf(error, columns, context), cause })
 }
 
-/** `unprocessable`: an entry of a B-tree has at most 2704 bytes after compression, and bytes are indexed whole. The statements here can reach no other limit. */
+/**
+ * `unprocessable`: an entry of a B-tree has at most 2704 bytes after compression, and bytes are indexed whole; a row, the bytes of its page.
+ * The statements here can reach no other limit.
+ */
 function tooLongError(error: unknown, { shape, written = [], start = 0 }: ErrorContext, cause: Error): VaultError {
   const table = shape?.name ?? textOf(error, 'table')
   const detail = { ...(table === undefined ? {} : { table }), ...(written.length === 1 ? { index: start } : {}) }
   const place = table === undefined ? 'a table' : `table "${table}"`
-  const message = `A value of ${place} is too long for its index in PostgreSQL. Shorten it, or remove the index of its column.`
+  const message = TOO_WIDE_ROUTINES.includes(textOf(error, 'routine') ?? '')
+    ? `A row of ${place} takes more than the ${MAX_ROW_BYTES} bytes of a row of PostgreSQL. Leave plain values out, or seal their columns.`
+    : `A value of ${place} is too long for its index in PostgreSQL. Shorten it, or remove the index of its column.`
   return new VaultError('unprocessable', message, detail, { cause })
 }
+
+/** Where the server refuses a row, and not an entry of an index. */
+const TOO_WIDE_ROUTINES = ['RelationGetBufferForTuple', 'raw_heap_insert']
 
 /**
  * The position of the row whose cells the engine's detail quotes. Where two rows of one request share the key, the later

@@ -1,7 +1,6 @@
 /** The PostgreSQL storage: a handle on one schema of one database, through a pool of its own or the caller's. */
 import { isVaultError, VaultError } from '../../core/errors.ts'
-import type { Storage, StorageHandle } from '../../core/ports/storage.ts'
-import type { ClosedByUsing } from '../../core/util/closed-by-using.ts'
+import type { DisposableStorage, Storage } from '../../core/ports/storage.ts'
 import { readOptions } from '../../core/util/read-options.ts'
 import { closedError } from '../errors/storage-errors.ts'
 import { isInsideTransaction } from '../sql/nested-transaction.ts'
@@ -15,15 +14,19 @@ import { createHostExecutor } from './join-host.ts'
 import { lockTables } from './lock-tables.ts'
 import { type OpenedPool, openPool } from './open-pool.ts'
 import { createPackedQueries } from './packed-queries.ts'
-import { BEGIN, createPoolExecutor } from './pool-executor.ts'
-import { mapPostgresError } from './postgres-errors.ts'
+import { createPoolExecutor } from './pool-executor.ts'
+import { poolMistake } from './pool-shape.ts'
+import { mapPostgresError, postgresCause } from './postgres-errors.ts'
 import { createPostgresSqlDialect } from './postgres-sql-dialect.ts'
 import { prepareTables } from './prepare-tables.ts'
+import { addressOf, speaksOtherwiseAt } from './probe-port.ts'
 import { findRows, getRows } from './read-rows.ts'
 import { createRowQueries, type SqlContext } from './row-queries.ts'
 import { aggregateRows, deleteRows, insertRows, lockRows, type QueryBuilders, tryLockRow, updateRows } from './row-work.ts'
-import { toOpeningError } from './setup-errors.ts'
+import { assertNeedsMet } from './server-needs.ts'
+import { setupError, toOpeningError } from './setup-errors.ts'
 import { type PostgresTimeouts, parseTimeouts, settingStatements, type Timeouts } from './timeouts.ts'
+import { type PostgresTls, parseTls } from './tls-options.ts'
 import type { Executor } from './transaction-executor.ts'
 
 /** The database of a storage, and how to connect to it. */
@@ -36,6 +39,8 @@ export interface PostgresOptions {
   readonly schema?: string
   /** False behind a pooler in transaction mode, which may run each statement on another connection. Default true. */
   readonly preparedStatements?: boolean
+  /** Whether that pool uses TLS, or the certificates it uses. Default: as `connectionString` says (`sslmode`), else PGSSLMODE. */
+  readonly ssl?: boolean | PostgresTls
   /** Connections of a pool this handle opens. Default 10. */
   readonly maxConnections?: number
   /** How long to wait for the server. On a pool of the application the limits of the server apply to transactions only. */
@@ -49,8 +54,8 @@ export interface PostgresOptions {
  * `joinTransaction` takes a `pg` client on which BEGIN was run, or a Kysely transaction. The server confirms the client's
  * transaction on first use. A Kysely transaction must not be used after its end, which cannot be detected here.
  */
-export function postgresStorage(options: PostgresOptions): StorageHandle & ClosedByUsing {
-  const given = readOptions('postgresStorage', options)
+export function postgresStorage(options: PostgresOptions): DisposableStorage {
+  const given = readOptions(options, POSTGRES_OPTIONS, { of: 'postgresStorage' })
   const { schema = 'strongroom' } = given
   if (typeof schema !== 'string' || !/^[a-z_][a-z0-9_]{0,62}$/.test(schema)) {
     throw new VaultError(
@@ -59,13 +64,13 @@ export function postgresStorage(options: PostgresOptions): StorageHandle & Close
     )
   }
   const timeouts = parseTimeouts(given.timeouts)
-  const { pool, end, ownsSessions } = choosePool(given, timeouts)
-  const state = createHandleState(schema, given.preparedStatements ?? true)
+  const { pool, driverPool, end, ownsSessions } = choosePool(given, timeouts)
+  const state = createHandleState(schema, { named: given.preparedStatements ?? true, driverPool })
   let closing: Promise<void> | undefined
   const executor = createPoolExecutor({
     pool: { connect: (done) => (closing === undefined ? pool.connect(done) : done(closedError('PostgreSQL'), undefined)) },
     timeouts,
-    begin: ownsSessions ? BEGIN : `${BEGIN}; ${settingStatements(timeouts, 'transaction')}`,
+    limits: ownsSessions ? undefined : settingStatements(timeouts, 'transaction'),
     owner: state,
     onCommit: state.ids.keepRest,
   })
@@ -85,16 +90,42 @@ export function postgresStorage(options: PostgresOptions): StorageHandle & Close
   }
 }
 
+const POSTGRES_OPTIONS = [
+  'pool',
+  'connectionString',
+  'schema',
+  'preparedStatements',
+  'ssl',
+  'maxConnections',
+  'timeouts',
+] as const satisfies readonly (keyof PostgresOptions)[]
+
 /** The pool to use, how to end it, and whether its sessions are this handle's alone. */
 function choosePool(options: PostgresOptions, timeouts: Timeouts): OpenedPool & { readonly ownsSessions: boolean } {
   const { pool, connectionString, maxConnections, preparedStatements = true } = options
-  if (pool !== undefined && connectionString === undefined) return { pool, end: async () => {}, ownsSessions: false }
+  if (pool !== undefined && connectionString === undefined) {
+    const unread = (['ssl', 'maxConnections'] as const).find((name) => options[name] !== undefined)
+    if (unread === undefined) return { pool: checkedPool(pool), driverPool: () => pool, end: async () => {}, ownsSessions: false }
+    throw new VaultError(
+      'invalid_request',
+      `postgresStorage: Option "${unread}" has no effect on a pool. Set it where the pool is made.`,
+    )
+  }
   if (pool !== undefined || typeof connectionString !== 'string') {
     throw new VaultError('invalid_request', 'A PostgreSQL storage needs either a pool or a connectionString.')
   }
   // Behind a transaction pooler a session serves other clients too.
   const ownsSessions = preparedStatements
-  return { ...openPool(connectionString, { maxConnections, timeouts, ownsSessions }), ownsSessions }
+  return {
+    ...openPool(connectionString, { ssl: parseTls(connectionString, options.ssl), maxConnections, timeouts, ownsSessions }),
+    ownsSessions,
+  }
+}
+
+/** The pool, or one that says with each connection why that is none. It is said while a vault is opened, as what else keeps it from connecting is. */
+function checkedPool(pool: DriverPool): DriverPool {
+  const mistake = poolMistake(pool)
+  return mistake === undefined ? pool : { connect: (done) => done(setupError(mistake, postgresCause(undefined)), undefined) }
 }
 
 /** What all executors of one handle share. */
@@ -103,26 +134,58 @@ interface HandleState {
   readonly builders: QueryBuilders
   readonly shapes: TableShapes
   readonly ids: IdBlocks
+  /** Throws if the server lacks what a vault needs. It asks until the server has all of it once. */
+  assertNeedsMet(executor: Executor): Promise<void>
+  /** True if something else than PostgreSQL answers at the address of the pool. */
+  speaksOtherwise(): Promise<boolean>
 }
 
-function createHandleState(schema: string, named: boolean): HandleState {
+function createHandleState(
+  schema: string,
+  { named, driverPool }: { readonly named: boolean } & Pick<OpenedPool, 'driverPool'>,
+): HandleState {
   const dialect = createPostgresSqlDialect(schema)
   const statements = createSqlStatements(dialect)
   const context = { schema, dialect, statements, named }
   const queries = createRowQueries(context)
   const builders = { queries, statements, packedQueries: createPackedQueries(dialect, queries.bind) }
-  return { context, builders, shapes: createTableShapes(), ids: createIdBlocks(queries) }
+  async function speaksOtherwise(): Promise<boolean> {
+    const address = addressOf(driverPool())
+    return address !== undefined && speaksOtherwiseAt(address)
+  }
+  let met = false
+  async function metOnce(executor: Executor): Promise<void> {
+    if (!met) await assertNeedsMet(executor, dialect)
+    met = true
+  }
+  return {
+    context,
+    builders,
+    shapes: createTableShapes(),
+    ids: createIdBlocks(queries),
+    assertNeedsMet: metOnce,
+    speaksOtherwise,
+  }
 }
 
-function createStorage({ context, builders, shapes, ids }: HandleState, executor: Executor): Storage {
-  const transaction: Storage['transaction'] = (work) =>
-    executor.transaction((inner) => work(createStorage({ context, builders, shapes, ids }, inner)))
+function createStorage(state: HandleState, executor: Executor): Storage {
+  const { context, builders, shapes, ids } = state
+  const transaction: Storage['transaction'] = (work, options) =>
+    executor.transaction((inner) => work(createStorage(state, inner)), options)
   return {
     async prepare(tables) {
       const { schema, dialect } = context
-      const preparing = withMappedErrors(prepareTables(executor, { schema, dialect, tables, onNewSequence: ids.forget }))
-      await preparing.catch((error: unknown) => {
-        throw isVaultError(error) ? toOpeningError(error) : error
+      const preparing = withMappedErrors(
+        prepareTables(executor, {
+          schema,
+          dialect,
+          tables,
+          assertNeedsMet: () => state.assertNeedsMet(executor),
+          onNewSequence: ids.forget,
+        }),
+      )
+      await preparing.catch(async (error: unknown) => {
+        throw isVaultError(error) ? await toOpeningError(error, state.speaksOtherwise) : error
       })
       shapes.add(tables)
     },

@@ -8,13 +8,16 @@ import {
   type PhysicalTable,
   type PhysicalType,
 } from '../../core/ports/storage.ts'
+import { append } from '../../core/util/append.ts'
 import { duplicatesError, retypedError } from '../errors/storage-errors.ts'
 import type { SqlDialect } from '../sql/sql-dialect.ts'
 import { toTableShape } from '../sql/table-shapes.ts'
 import type { PreparedQuery, RawRow } from './driver-connection.ts'
 import { BLOCK_SIZE } from './id-blocks.ts'
 import { patient, withPatience } from './lock-tables.ts'
-import { postgresCause, sqlState } from './postgres-errors.ts'
+import { markRetryable, postgresCause, sqlState } from './postgres-errors.ts'
+import { assertRowFits } from './row-width.ts'
+import { needError } from './server-needs.ts'
 import { setupError } from './setup-errors.ts'
 import { formerIndexName, indexName, MAX_IDENTIFIER_BYTES, primaryKeyName, sequenceName, stableHash } from './stable-names.ts'
 import { indexedExpressions } from './text-indexes.ts'
@@ -25,28 +28,29 @@ export interface Preparation {
   readonly schema: string
   readonly dialect: SqlDialect
   readonly tables: readonly PhysicalTable[]
+  /** Throws if the server lacks something. It looks once. */
+  assertNeedsMet(): Promise<void>
   /** Called for each table whose sequence of ids was created. */
   onNewSequence(executor: Executor, table: string): void
 }
 
 /** Reads what exists. Only if something is missing, it takes the lock, reads again and creates it. */
 export async function prepareTables(executor: Executor, preparation: Preparation): Promise<void> {
-  for (const table of preparation.tables) assertNamesFit(table)
+  for (const table of preparation.tables) {
+    assertNamesFit(table)
+    assertRowFits(table)
+  }
   const stored = await readStoredObjects(executor, preparation)
+  await preparation.assertNeedsMet()
   if (missingSteps(preparation, stored).length === 0) return
   // A vault that exists goes on with the characters it has.
   if (stored.columns.size === 0) assertEncoding(stored.encoding)
   await executor.transaction(async (executor) => {
     const key = stableHash(`strongroom ${preparation.schema}`)
     await withPatience(executor, preparation.dialect, async () => {
-      await executor.run(
-        patient(
-          preparation.dialect,
-          sql`select pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended(${sql.lit(key)}, 0))`,
-        ),
-      )
-      for (const step of missingSteps(preparation, await readStoredObjects(executor, preparation)))
-        await runStep(executor, preparation, step)
+      const lock = sql`select pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended(${sql.lit(key)}, 0))`
+      await runNeeded(executor, preparation, lock, 'advisory locks (pg_advisory_xact_lock)')
+      await runSteps(executor, preparation)
     })
   })
 }
@@ -65,6 +69,10 @@ function assertEncoding(encoding: string): void {
 /** A change to the database, and what its error must name. */
 interface MissingStep {
   readonly make: RawBuilder<unknown>
+  /** What a server lacks that does not know the statement. */
+  readonly need: string
+  /** The table that it creates. */
+  readonly creates?: RawBuilder<unknown>
   readonly isSchema?: boolean
   readonly uniqueIndex?: { readonly table: string; readonly columns: readonly string[] }
   readonly sequenceOf?: string
@@ -75,10 +83,50 @@ async function runStep(executor: Executor, preparation: Preparation, step: Missi
     await executor.run(patient(preparation.dialect, step.make))
   } catch (error) {
     if (sqlState(error) === '42501') throw privilegeError(preparation.schema, step, postgresCause(error))
-    if (step.uniqueIndex === undefined || sqlState(error) !== '23505') throw error
+    if (step.uniqueIndex === undefined || sqlState(error) !== '23505') throw needError(error, step.need) ?? error
     throw duplicatesError(step.uniqueIndex.table, step.uniqueIndex.columns, postgresCause(error))
   }
   if (step.sequenceOf !== undefined) preparation.onNewSequence(executor, step.sequenceOf)
+}
+
+/** An object exists already: a schema, a table, a column, any other, or an entry of the server's own catalog. */
+const EXISTS = ['42P06', '42P07', '42701', '42710', '23505']
+
+/**
+ * A transaction that is stricter than READ COMMITTED, as of an engine that has no other, reads the state from before it waited for the lock. If others
+ * created meanwhile what it misses, it is run again, and reads what is there.
+ */
+async function runSteps(executor: Executor, preparation: Preparation): Promise<void> {
+  const { dialect } = preparation
+  const [[isolation] = []] = await executor.run(patient(dialect, sql`show transaction_isolation`))
+  const steps = missingSteps(preparation, await readStoredObjects(executor, preparation))
+  for (const step of steps) {
+    try {
+      await runStep(executor, preparation, step)
+    } catch (error) {
+      if (isolation !== 'read committed' && EXISTS.includes(sqlState(error) ?? '')) markRetryable(error, 'contention')
+      throw error
+    }
+  }
+  // Later calls need both. Nobody else knows this table yet, so its lock waits for no one.
+  const created = steps.find(({ creates }) => creates !== undefined)?.creates
+  if (created === undefined) return
+  await runNeeded(executor, preparation, sql`lock table ${created} in share row exclusive mode`, 'LOCK TABLE')
+  await executor.transaction((inner) => runNeeded(inner, preparation, sql`select 1`, 'SAVEPOINT'))
+}
+
+/** Runs a statement that is not a step. `need` is what a server lacks that does not know it. */
+async function runNeeded(
+  executor: Executor,
+  { dialect }: Preparation,
+  statement: RawBuilder<unknown>,
+  need: string,
+): Promise<void> {
+  try {
+    await executor.run(patient(dialect, statement))
+  } catch (error) {
+    throw needError(error, need) ?? error
+  }
 }
 
 /** The PostgreSQL role may not take this step. */
@@ -161,22 +209,28 @@ function catalogQuery(schema: string): RawBuilder<unknown> {
 
 function missingSteps({ schema, dialect, tables }: Preparation, stored: StoredObjects): readonly MissingStep[] {
   const steps: MissingStep[] = []
-  if (!stored.schema) steps.push({ make: sql`create schema ${sql.id(schema)}`, isSchema: true })
+  if (!stored.schema)
+    steps.push({ make: sql`create schema ${sql.id(schema)}`, need: 'CREATE SCHEMA in a transaction', isSchema: true })
   for (const table of tables) {
     const tableName = dialect.tableName(table.name)
     const columns = stored.columns.get(table.name)
-    if (columns === undefined) steps.push({ make: createTable(tableName, table) })
-    else steps.push(...missingColumns(tableName, table, columns))
+    if (columns === undefined)
+      steps.push({ make: createTable(tableName, table), need: 'CREATE TABLE in a transaction', creates: tableName })
+    else append(steps, missingColumns(tableName, table, columns))
     for (const index of table.indexes) {
       if (stored.indexes.get(indexName(table, index)) !== table.name) steps.push(missingIndex(tableName, table, index))
       const former = formerIndexName(table, index)
       if (former !== undefined && stored.indexes.get(former) === table.name)
-        steps.push({ make: sql`drop index ${sql.id(schema, former)}` })
+        steps.push({ make: sql`drop index ${sql.id(schema, former)}`, need: 'DROP INDEX in a transaction' })
     }
     const sequence = sequenceName(table.name)
     if (stored.sequences.has(sequence)) continue
     const range = sql.raw(`as bigint increment by ${BLOCK_SIZE} minvalue 1 maxvalue ${MAX_ROW_ID} start with 1 no cycle`)
-    steps.push({ make: sql`create sequence ${sql.id(schema, sequence)} ${range}`, sequenceOf: table.name })
+    steps.push({
+      make: sql`create sequence ${sql.id(schema, sequence)} ${range}`,
+      need: 'CREATE SEQUENCE with INCREMENT BY in a transaction',
+      sequenceOf: table.name,
+    })
   }
   return steps
 }
@@ -210,7 +264,7 @@ function missingColumns(
     if (type !== undefined || column.name === 'id' || column.name === 'version') {
       throw retypedError(table.name, column.name, type?.name ?? 'nothing', column.type)
     }
-    steps.push({ make: sql`alter table ${tableName} add column ${declared(column)}` })
+    steps.push({ make: sql`alter table ${tableName} add column ${declared(column)}`, need: 'ALTER TABLE in a transaction' })
   }
   return steps
 }
@@ -218,5 +272,6 @@ function missingColumns(
 function missingIndex(tableName: RawBuilder<unknown>, table: PhysicalTable, index: PhysicalIndex): MissingStep {
   const kind = sql.raw(index.unique ? 'unique index' : 'index')
   const make = sql`create ${kind} ${sql.id(indexName(table, index))} on ${tableName} (${indexedExpressions(table, index)})`
-  return index.unique ? { make, uniqueIndex: { table: table.name, columns: index.columns } } : { make }
+  const need = 'CREATE INDEX in a transaction'
+  return index.unique ? { make, need, uniqueIndex: { table: table.name, columns: index.columns } } : { make, need }
 }

@@ -1,6 +1,7 @@
 /** The queries on rows that only PostgreSQL has: any number of rows in one statement, through arrays. */
 import { type Compilable, type RawBuilder, sql } from 'kysely'
 import type { Cell, Filter, NewRow, Patch, PhysicalColumn } from '../../core/ports/storage.ts'
+import { append } from '../../core/util/append.ts'
 import { unknownColumnError } from '../errors/storage-errors.ts'
 import { filterExpression, filterForm } from '../sql/filter-expression.ts'
 import type { SqlDialect } from '../sql/sql-dialect.ts'
@@ -356,7 +357,7 @@ function commitParameters(schema: string, { update, inserts, read }: CommitParts
   if (read !== undefined) parameters.unshift(String(read.id))
   if (update !== undefined) {
     const { shape, patch } = update
-    parameters.push(...updateParameters(shape, [patch]), ...lockParameters(schema, shape, patch.id))
+    append(parameters, [...updateParameters(shape, [patch]), ...lockParameters(schema, shape, patch.id)])
   }
   return parameters
 }

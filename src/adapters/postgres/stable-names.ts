@@ -1,9 +1,12 @@
-/** Names that every process derives alike: prepared statements, indexes and sequences, each within PostgreSQL's 63 bytes. */
+/** Names that every process derives alike: prepared statements, indexes and sequences, each within PostgreSQL's 63 bytes; and back, from what the server calls them. */
 import type { PhysicalIndex, PhysicalTable } from '../../core/ports/storage.ts'
 import { longTextsOf } from './text-indexes.ts'
 
 /** PostgreSQL truncates longer names. */
 export const MAX_IDENTIFIER_BYTES = 63
+
+/** An extension that spreads tables over servers appends `_` and the number of the shard. Made names leave room for 14 digits, or it would cut them. */
+const MAX_MADE_BYTES = 48
 
 /** FNV-1a over UTF-16 units in two 32-bit halves, as base 36. It separates names and is not for secrets. */
 export function stableHash(text: string): string {
@@ -17,13 +20,25 @@ export function stableHash(text: string): string {
   return (high >>> 0).toString(36).padStart(7, '0') + (low >>> 0).toString(36).padStart(7, '0')
 }
 
+/**
+ * The name among `known` that a server means by `name`: itself, or the one to which the number of a shard was appended. Of a name that is too
+ * long for that, the extension puts a hash in place of the end.
+ */
+export function knownName(name: string, known: readonly string[]): string | undefined {
+  if (known.includes(name)) return name
+  const [, whole = '', cut] = /^((.+)_[0-9a-f]{8}|.+)_\d+$/.exec(name) ?? []
+  if (known.includes(whole)) return whole
+  const cuts = cut === undefined ? [] : known.filter((one) => one.startsWith(cut))
+  return cuts.length === 1 ? cuts[0] : undefined
+}
+
 /** `words` and `ending` joined; when that is too long, the words are cut and a hash of them all put in between. */
 export function fittedName(words: readonly string[], ending: string): string {
   const whole = `${words.join('_')}_${ending}`
-  if (Buffer.byteLength(whole) <= MAX_IDENTIFIER_BYTES) return whole
+  if (Buffer.byteLength(whole) <= MAX_MADE_BYTES) return whole
   const tail = `_${stableHash(JSON.stringify(words))}_${ending}`
   let head = whole
-  while (Buffer.byteLength(head) > MAX_IDENTIFIER_BYTES - tail.length) head = [...head].slice(0, -1).join('')
+  while (Buffer.byteLength(head) > MAX_MADE_BYTES - tail.length) head = [...head].slice(0, -1).join('')
   return head + tail
 }
 

@@ -1,5 +1,6 @@
 /** How long the storage waits for PostgreSQL, and the statements that set the server's part of it. */
 import { VaultError } from '../../core/errors.ts'
+import { assertOptions } from '../../core/util/read-options.ts'
 
 /** Time limits in milliseconds, each a whole number from 1 to 2,147,483,647. */
 export interface PostgresTimeouts {
@@ -48,6 +49,10 @@ const MAX_MS = 2_147_483_647
 
 /** The limits to use. Throws `invalid_request` for one that is not a whole number of milliseconds. */
 export function parseTimeouts(given: PostgresTimeouts = {}): Timeouts {
+  assertOptions<PostgresTimeouts>(given, Object.keys(DEFAULTS) as (keyof PostgresTimeouts)[], {
+    of: 'postgresStorage',
+    member: 'timeouts',
+  })
   for (const [name, ms] of Object.entries(given)) assertTimeout(name, ms)
   const { connectMs, statementMs, idleInTransactionMs, closeMs } = { ...DEFAULTS, ...given }
   return {
@@ -66,9 +71,6 @@ export function parseTimeouts(given: PostgresTimeouts = {}): Timeouts {
 }
 
 function assertTimeout(name: string, ms: unknown): void {
-  if (!Object.hasOwn(DEFAULTS, name)) {
-    throw new VaultError('invalid_request', `The timeouts of a PostgreSQL storage are ${Object.keys(DEFAULTS).join(', ')}.`)
-  }
   if (ms === undefined || (typeof ms === 'number' && Number.isInteger(ms) && ms >= 1 && ms <= MAX_MS)) return
   throw new VaultError('invalid_request', `timeouts.${name} must be a whole number of milliseconds from 1 to ${MAX_MS}.`)
 }

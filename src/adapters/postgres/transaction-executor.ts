@@ -1,8 +1,9 @@
 /** Runs queries inside a transaction: on the transaction itself, and on the savepoints nested in it. */
 import { VaultError } from '../../core/errors.ts'
+import type { TransactionOptions } from '../../core/ports/storage.ts'
 import { createLevel, type Level, type LevelConnection, runCall, runNested, type Savepoint } from '../sql/nested-transaction.ts'
 import type { Connection, PreparedQuery, RawRow } from './driver-connection.ts'
-import { isRetryable, markRetryable } from './postgres-errors.ts'
+import { markRetryable, retryReason } from './postgres-errors.ts'
 
 export interface Executor {
   /** True inside a transaction, where waiting for others who hold connections could never end. */
@@ -16,7 +17,7 @@ export interface Executor {
   /** Runs one statement that stores changes and commits by itself. Throws `outcome_unknown` if the connection is lost meanwhile. Absent in a transaction. */
   readonly commitAlone?: (query: PreparedQuery) => Promise<readonly RawRow[]>
   /** Runs all or nothing: a transaction on the pool, a savepoint inside one. Rethrows what work throws. */
-  transaction<T>(work: (executor: Executor) => Promise<T>): Promise<T>
+  transaction<T>(work: (executor: Executor) => Promise<T>, options?: TransactionOptions): Promise<T>
 }
 
 /** One level of a transaction on one connection. */
@@ -68,7 +69,8 @@ function createExecutor(connection: Connection, root: Level, level: Level): Tran
       }
     },
     toError(error) {
-      if (isRetryable(failure)) markRetryable(error)
+      const reason = retryReason(failure)
+      if (reason !== undefined) markRetryable(error, reason)
       return error
     },
     assertNoFailure() {

@@ -25,7 +25,13 @@ const MAX_PORT = 65_535
 
 /** Returns where to connect to. Throws `invalid_request` for anything else than an address. */
 export function parseAddress(address: ClamdAddress): NetConnectOpts {
-  const { host, port, socket } = readOptions<{ host?: unknown; port?: unknown; socket?: unknown }>('clamdScanner', address)
+  const { host, port, socket } = readOptions<{ host?: unknown; port?: unknown; socket?: unknown }>(
+    address,
+    ['host', 'port', 'socket'],
+    {
+      of: 'clamdScanner',
+    },
+  )
   if (isText(socket) && host === undefined && port === undefined) return { path: socket }
   if (isText(host) && isWhole(port, MAX_PORT) && socket === undefined) return { host, port, noDelay: true }
   throw new VaultError('invalid_request', 'clamdScanner: expected `host` and `port` (1 to 65535), or `socket` (a path).')
@@ -33,7 +39,9 @@ export function parseAddress(address: ClamdAddress): NetConnectOpts {
 
 /** Returns the limits to use. Throws `invalid_request` for one that is not valid. */
 export function parseLimits(options: ClamdOptions): Required<ClamdOptions> {
-  const { timeoutMs = DEFAULT_TIMEOUT_MS, maxBytes = MAX_BYTES } = readOptions('clamdScanner', options)
+  const { timeoutMs = DEFAULT_TIMEOUT_MS, maxBytes = MAX_BYTES } = readOptions(options, ['timeoutMs', 'maxBytes'], {
+    of: 'clamdScanner',
+  })
   if (!isWhole(timeoutMs, MAX_TIMEOUT_MS))
     throw new VaultError('invalid_request', `clamdScanner: \`timeoutMs\` must be a whole number from 1 to ${MAX_TIMEOUT_MS}.`)
   if (!isWhole(maxBytes, MAX_BYTES))

@@ -1,6 +1,7 @@
 /** The statements both engines share, built and compiled by Kysely once per shape and then only bound. */
 import { type Compilable, type Expression, type RawBuilder, type SqlBool, sql } from 'kysely'
 import type { Aggregate, Filter, Page } from '../../core/ports/storage.ts'
+import { append } from '../../core/util/append.ts'
 import { aggregateError, damagedIdError } from '../errors/storage-errors.ts'
 import { createSlots, filterExpression, filterForm, type Slots } from './filter-expression.ts'
 import type { SqlDialect } from './sql-dialect.ts'
@@ -172,7 +173,7 @@ function buildAggregate(
     if (kind !== 'count' && (type === undefined || (kind === 'sum' && type !== 'integer'))) {
       throw aggregateError(shape.name, column, kind)
     }
-    parts.push(...dialect.aggregateParts(kind, column === undefined ? undefined : sql.id(column), type))
+    append(parts, dialect.aggregateParts(kind, column === undefined ? undefined : sql.id(column), type))
   }
   const query = dialect.compiler
     .selectFrom(aliased(dialect, shape))

@@ -1,14 +1,17 @@
 /** Distinguishes a full disk from other failures to write: SQLite has several codes for it, and only one that says so. */
-import { statfsSync } from 'node:fs'
+import { accessSync, constants, statfsSync } from 'node:fs'
 
 /** Less than SQLite extends a file by at once: 32 KiB, for the index of its log. */
 const FULL_BELOW_BYTES = 64 * 1024
 
-/** True if the disk of a file has no space for another write. */
+/** True if the disk of a file has no space for another write. A file system that is read-only often has no free block either, and is not full. */
 export function isDiskFull(filename: string): boolean {
   try {
-    const { bavail, bsize } = statfsSync(folderOf(filename))
-    return bavail * bsize < FULL_BELOW_BYTES
+    const folder = folderOf(filename)
+    const { bavail, bsize } = statfsSync(folder)
+    if (bavail * bsize >= FULL_BELOW_BYTES) return false
+    accessSync(folder, constants.W_OK)
+    return true
   } catch {
     return false
   }

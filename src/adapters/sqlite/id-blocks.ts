@@ -1,6 +1,7 @@
 /** Row ids in blocks from a counter table: no id is given out twice, by one process or by several. */
 import { sql } from 'kysely'
 import { MAX_ROW_ID } from '../../core/ports/storage.ts'
+import { append } from '../../core/util/append.ts'
 import { at } from '../../core/util/at.ts'
 import { damagedCounterError, idsExhaustedError } from '../errors/storage-errors.ts'
 import type { SqlStatement } from '../sql/sql-statements.ts'
@@ -85,7 +86,7 @@ export function createIdBlocks(): IdBlocks {
         })
         const last = at(stack, stack.length - 1)
         last.set(shape.name, block)
-        ids.push(...take(shape.name, missing, [last]))
+        append(ids, take(shape.name, missing, [last]))
       }
       return remember(shape.name, ids)
     },

@@ -1,14 +1,13 @@
 /** Opens the two connections of one SQLite file and sets how durably they write. */
-import { existsSync, realpathSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { realpathSync } from 'node:fs'
 import { isVaultError, VaultError } from '../../core/errors.ts'
-import { unavailableError } from '../errors/storage-errors.ts'
 import { loadBetterSqlite } from './better-sqlite-driver.ts'
 import { createFileGuard, type FileGuard } from './file-guard.ts'
 import { loadNodeSqlite } from './node-sqlite-driver.ts'
 import { assertSoleDriver, noteOpenFile } from './open-files.ts'
+import { assertWritableFile, placeError } from './opening-errors.ts'
 import type { DriverDatabase, DriverName, OpenConnection } from './sqlite-driver.ts'
-import { mapSqliteError } from './sqlite-errors.ts'
+import { isBusyError, mapSqliteError } from './sqlite-errors.ts'
 
 /** `full`: every commit reaches the disk before it is acknowledged. `normal`: a power failure may lose the last ones. */
 export type Synchronous = 'full' | 'normal'
@@ -64,6 +63,7 @@ export function openDatabase({ filename, synchronous, driver }: OpeningOptions):
     )
   }
   const source = { driver, connect: loadDriver(driver), filename }
+  assertWritableFile(filename)
   let writer: DriverDatabase | undefined
   let reader: DriverDatabase | undefined
   try {
@@ -76,10 +76,9 @@ export function openDatabase({ filename, synchronous, driver }: OpeningOptions):
   } catch (error) {
     reader?.close()
     writer?.close()
-    if (!isVaultError(error) && !existsSync(dirname(filename))) {
-      throw unavailableError('The folder of the SQLite file does not exist. Create it first.')
-    }
-    throw mapSqliteError(error, undefined, filename)
+    const mapped = mapSqliteError(error, undefined, filename)
+    const isOfPlace = !isBusyError(mapped) && (mapped.code === 'unavailable' || mapped.code === 'internal')
+    throw isVaultError(error) || !isOfPlace ? mapped : (placeError(filename) ?? mapped)
   }
 }
 

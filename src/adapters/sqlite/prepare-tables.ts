@@ -2,7 +2,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { isVaultError } from '../../core/errors.ts'
 import type { PhysicalColumn, PhysicalIndex, PhysicalTable, PhysicalType } from '../../core/ports/storage.ts'
-import { duplicatesError, retypedError } from '../errors/storage-errors.ts'
+import { duplicatesError, retypedError, tooManyColumnsError } from '../errors/storage-errors.ts'
 import type { SqlStatement } from '../sql/sql-statements.ts'
 import { toTableShape } from '../sql/table-shapes.ts'
 import { sqliteSqlDialect } from './sqlite-sql-dialect.ts'
@@ -64,7 +64,12 @@ function* makeTables(tables: readonly PhysicalTable[]): Steps<void> {
 const COLUMNS_OF: SqlStatement = { text: 'select name, type from pragma_table_info(?)' }
 const INDEXES_OF: SqlStatement = { text: 'select name from pragma_index_list(?)' }
 
+/** Columns of a table at most, in every build of SQLite that does not say otherwise. */
+const MAX_COLUMNS = 2000
+
 function* missingParts(table: PhysicalTable): Steps<readonly Ddl[]> {
+  const count = toTableShape(table).columns.length
+  if (count > MAX_COLUMNS) throw tooManyColumnsError('SQLite', table.name, { count, max: MAX_COLUMNS })
   const stored = new Map<string, string>()
   for (const [name, type] of yield* rows(COLUMNS_OF, [table.name], ['name', 'type'])) stored.set(String(name), String(type))
   const indexed = new Set<string>()

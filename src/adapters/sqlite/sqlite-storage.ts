@@ -1,6 +1,5 @@
 /** Storage in one SQLite file: a writing connection behind a queue of shared commits, and others that read snapshots. */
-import type { StorageHandle } from '../../core/ports/storage.ts'
-import type { ClosedByUsing } from '../../core/util/closed-by-using.ts'
+import type { DisposableStorage } from '../../core/ports/storage.ts'
 import { readOptions } from '../../core/util/read-options.ts'
 import { closedError } from '../errors/storage-errors.ts'
 import { createLevel, isInsideTransaction, mustNotTurn } from '../sql/nested-transaction.ts'
@@ -9,6 +8,7 @@ import { createDriverConnection } from './driver-connection.ts'
 import { createIdBlocks } from './id-blocks.ts'
 import { joinHost } from './join-host.ts'
 import { createLongWrites } from './long-writes.ts'
+import { assertNodeVersion } from './node-version.ts'
 import { openDatabase, type Synchronous } from './open-database.ts'
 import { createRetryWhileBusy } from './retry-while-busy.ts'
 import { createRootStorage } from './root-storage.ts'
@@ -19,6 +19,9 @@ import type { HandleState } from './storage-port.ts'
 import { transactionStorage } from './transaction-storage.ts'
 import { createWriteQueue } from './write-queue.ts'
 import { createYielder } from './yielder.ts'
+
+// At import, before a driver can be loaded.
+assertNodeVersion(process.versions.node)
 
 /** Where a vault is kept and how durably it is written. */
 export interface SqliteOptions {
@@ -36,11 +39,17 @@ export interface SqliteOptions {
 
 /**
  * Opens the file, in WAL mode. Several handles and several processes may share it. Throws `invalid_request` for a
- * database in memory, `failed_precondition` where the driver is not installed or the file does not support WAL or `synchronous`, and
- * `unavailable` where it cannot be opened. Source: docs/storage-port.md.
+ * database in memory, `failed_precondition` where the driver is not installed, the file does not support WAL or `synchronous`, or its place cannot
+ * be written, and `unavailable` where it is no database or another process holds it. Source: docs/storage-port.md.
  */
-export function sqliteStorage(options: SqliteOptions): StorageHandle & ClosedByUsing {
-  const { filename, synchronous = 'full', driver = 'better-sqlite3' } = readOptions('sqliteStorage', options)
+export function sqliteStorage(options: SqliteOptions): DisposableStorage {
+  const {
+    filename,
+    synchronous = 'full',
+    driver = 'better-sqlite3',
+  } = readOptions(options, ['filename', 'synchronous', 'driver'], {
+    of: 'sqliteStorage',
+  })
   const database = openDatabase({ filename, synchronous, driver })
   const shapes = createTableShapes()
   const longWrites = createLongWrites()

@@ -6,9 +6,9 @@ const MAX_DELAY_MS = 2 ** 31 - 1
 
 /** The default timer. */
 export const systemTimer: Timer = {
-  after(milliseconds, callback) {
+  after(milliseconds, callback, keepsAlive = false) {
     const timer = setTimeout(callback, Math.min(milliseconds, MAX_DELAY_MS))
-    timer.unref()
+    if (!keepsAlive) timer.unref()
     return () => clearTimeout(timer)
   },
 }

@@ -5,6 +5,7 @@ import { MAX_CHAINS } from '../limits.ts'
 import { createPageSize } from '../maintenance/page-size.ts'
 import { eachPossiblePage } from '../maintenance/possible-rows.ts'
 import { AUDIT_CHAINS, AUDIT_EVENTS } from '../schema/system-tables.ts'
+import { append } from '../util/append.ts'
 import { toTimestamp } from '../util/timestamp.ts'
 import type { PacedReader } from './dated-events.ts'
 import type { OpenedEntry } from './event-store.ts'
@@ -66,7 +67,7 @@ async function chainsBeyond(reader: PacedReader, heads: Heads): Promise<number[]
     return found.flat()
   }
   const chains = await chainsWithNextRow(reader, heads)
-  for (const range of rangesBetween(heads, ([chain]) => lastRowOf(chain))) chains.push(...(await chainsIn(reader, range)))
+  for (const range of rangesBetween(heads, ([chain]) => lastRowOf(chain))) append(chains, await chainsIn(reader, range))
   return chains
 }
 

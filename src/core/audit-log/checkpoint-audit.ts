@@ -3,7 +3,7 @@ import type { SignedCheckpoint } from '../audit/checkpoint.ts'
 import { checkpointBytes, createCheckpoint, signedCheckpoint } from '../audit/checkpoint.ts'
 import { fault } from '../errors.ts'
 import type { Signer } from '../ports/signer.ts'
-import { assertNoNulls } from '../util/null-options.ts'
+import { readOptions } from '../util/read-options.ts'
 import type { AuditContext } from './audit-context.ts'
 import { allReadable, readHeads } from './read-trail.ts'
 
@@ -17,8 +17,7 @@ export interface CheckpointOptions {
 
 /** Returns the options as they were given. Throws `invalid_request` for a signer without its members, and for a sink that is not a function. */
 export function parseCheckpointOptions(given: CheckpointOptions): CheckpointOptions {
-  const { signer, sink }: Partial<CheckpointOptions> = { ...given }
-  assertNoNulls({ signer, sink }, 'Checkpoint failed. ')
+  const { signer, sink } = readOptions<Partial<CheckpointOptions>>(given, ['signer', 'sink'], { of: 'checkpointAudit' })
   if (typeof signer?.keyId !== 'string' || typeof signer.sign !== 'function')
     throw fault('invalid_request')`Checkpoint failed. signer must be a signer, such as that of ed25519Signer().`
   if (sink !== undefined && typeof sink !== 'function')

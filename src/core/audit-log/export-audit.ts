@@ -6,7 +6,6 @@ import { checkpointLine, endLine, eventLine, headerLine, headLine } from '../aud
 import { VaultError } from '../errors.ts'
 import { readInput } from '../util/boundary.ts'
 import { ByteWriter } from '../util/bytes.ts'
-import { assertNoNulls } from '../util/null-options.ts'
 import { assertNotAborted, parseSignal, type Signal } from '../util/signal.ts'
 import type { AuditContext } from './audit-context.ts'
 import { allReadable, eachEvent, readHeads } from './read-trail.ts'
@@ -21,10 +20,7 @@ export interface ExportOptions {
 
 /** Yields the lines, without line ends. Throws `cancelled` after an abort, and `data_loss` if an event or a head fails authentication. */
 export async function* exportAudit(context: AuditContext, options: ExportOptions = {}): AsyncGenerator<string> {
-  const checkpoints = readInput(() => {
-    assertNoNulls(options, 'Export failed. ')
-    return oldestFirst(options.checkpoints ?? [])
-  })
+  const checkpoints = readInput(() => oldestFirst(options.checkpoints ?? []))
   const signal = readInput(() => parseSignal(options.signal))
   assertNotAborted(signal)
   const heads = allReadable(await readHeads(context))

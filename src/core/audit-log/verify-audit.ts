@@ -5,7 +5,6 @@ import type { SignedCheckpoint } from '../audit/checkpoint.ts'
 import { findDivergence, parseCheckpoint, positionsOf } from '../audit/checkpoint.ts'
 import { fault } from '../errors.ts'
 import { readInput } from '../util/boundary.ts'
-import { assertNoNulls } from '../util/null-options.ts'
 import type { OnProgress, ReportProgress } from '../util/progress.ts'
 import { assertNotAborted, type Signal } from '../util/signal.ts'
 import type { AuditContext } from './audit-context.ts'
@@ -30,7 +29,6 @@ interface AuditVerification extends Pick<VerifyAuditOptions, 'checkpoints'> {
 /** Returns whether the audit trail is intact, and the first failure. Events appended meanwhile are checked as far as they are read. Throws `invalid_request` for a checkpoint of another vault. */
 export async function verifyAudit(context: AuditContext, options: AuditVerification = {}): Promise<VerificationResult> {
   const { hash, vaultID, catalog, storage } = context
-  readInput(() => assertNoNulls(options, 'Verify failed. '))
   const checkpoints = readInput(() =>
     (options.checkpoints ?? []).map((checkpoint, index) => parseOwn(vaultID, checkpoint, index)),
   )

@@ -1,5 +1,5 @@
 /** Texts and numbers in few bytes, each in one form only: ids as the bytes that their digits stand for, other text as UTF-8. */
-import { type ByteWriter, readUtf8, sameBytes, toHex, toUtf8 } from '../util/bytes.ts'
+import { type ByteWriter, fromUnits, readUtf8, sameBytes, toHex, toUtf8 } from '../util/bytes.ts'
 import { isWellFormed } from '../values/well-formed.ts'
 
 /*
@@ -34,8 +34,6 @@ const QUOTE = 0x22
 const BACKSLASH = 0x5c
 /** Lengths of texts that can be written as ids. */
 const SHORTENED = [32, UUID_UNITS, 64]
-/** Units that become text in one call: below the argument limit of every JavaScript engine. */
-const MAX_UNITS_AT_ONCE = 4096
 /** A number whose next group would begin at this bit or later is too high. */
 const MAX_SCALE = 2 ** 49
 
@@ -255,12 +253,9 @@ export class CompactReader {
 
   #units(): string {
     const count = this.count(2)
-    let text = ''
-    while (count > text.length) {
-      const units: number[] = new Array(Math.min(count - text.length, MAX_UNITS_AT_ONCE))
-      for (let i = 0; i < units.length; i++) units[i] = this.u16()
-      text += String.fromCharCode(...units)
-    }
+    const units: number[] = new Array(count)
+    for (let i = 0; i < count; i++) units[i] = this.u16()
+    const text = fromUnits(units)
     if (isWellFormed(text)) throw DAMAGED
     return text
   }

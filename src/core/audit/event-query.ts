@@ -4,6 +4,9 @@ import type { ActionType, EventContext, ResourceType } from './event.ts'
 /** Members of the context of an event that a filter can use. */
 export type ContextMember = Exclude<keyof EventContext, 'traceID' | 'keyID' | 'subject' | 'userEmail'> | 'changeID'
 
+/** A word of existing clients for several actions. */
+export type ActionWord = 'CREATE' | 'READ' | 'EXECUTE' | 'LOGIN'
+
 /** One `<resourceType>/<resourceID>` of a filter. */
 export interface ResourceFilter {
   readonly type: ResourceType
@@ -24,15 +27,16 @@ export interface AuditAfterOptions {
 export interface EventFilter {
   readonly accountID: string
   readonly vaultID?: string
-  /** True if the filter names a parent account or workspace. An embedded vault has neither, so no event matches. */
+  /** True if the filter names what no event of a vault has: a parent account, a workspace, or another kind of action or resource. */
   readonly isOutsideVault: boolean
   /** An event matches if it concerns one of them. */
   readonly resources?: readonly ResourceFilter[]
   readonly context: Readonly<Partial<Record<ContextMember, string>>>
   readonly userEmail?: string
-  readonly action?: ActionType
+  /** An event matches if its action is one of them. */
+  readonly actions?: readonly ActionType[]
   readonly resourceType?: ResourceType
-  /** First and last time, inclusive, in nanoseconds since 1970. */
+  /** The times from which and before which, in nanoseconds since 1970: an event is in one of two windows that adjoin. */
   readonly from?: bigint
   readonly to?: bigint
 }
@@ -46,7 +50,7 @@ export interface EventQuery {
   readonly offset: number
 }
 
-/** The input of `listEvents`. Members are named as in the specification. Empty text and NONE mean that the member is not set. */
+/** The input of `listEvents`. Members are named as on the wire. Empty text and NONE mean that the member is not set. */
 export interface EventQueryInput {
   readonly filterOps: {
     readonly accountID: string
@@ -70,10 +74,13 @@ export interface EventQueryInput {
       readonly clientTraceID?: string
     }
     readonly request?: { readonly clientInfo?: { readonly userEmail?: string } }
-    readonly actionType?: ActionType
+    /** A kind of action, or several in one word: CREATE, READ, EXECUTE or LOGIN. Another word in capitals matches no event. */
+    readonly actionType?: ActionType | ActionWord | 'NONE'
+    /** A kind of resource. Another word in capitals matches no event. */
     readonly resourceType?: ResourceType
-    /** First and last time, inclusive, as RFC 3339 with an offset. */
+    /** The first time, inclusive, as RFC 3339 with an offset, or as `2026-01-31 23:59:59` in UTC. */
     readonly startTime?: string
+    /** The time before which, exclusive, in the same forms. */
     readonly endTime?: string
   }
   readonly sortOps?: { readonly sortBy?: SortMember; readonly orderBy?: 'ASCENDING' | 'DESCENDING' | 'NONE' }

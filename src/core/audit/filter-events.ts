@@ -28,10 +28,10 @@ export function createEventTest(filter: EventFilter, records: RecordRows): Event
   return (event) => tests.every((test) => test(event))
 }
 
-function memberTests({ accountID, vaultID, action, resourceType, userEmail }: EventFilter): EventTest[] {
+function memberTests({ accountID, vaultID, actions, resourceType, userEmail }: EventFilter): EventTest[] {
   const tests: EventTest[] = [(event) => event.accountID === accountID]
   if (vaultID !== undefined) tests.push((event) => event.vaultID === vaultID)
-  if (action !== undefined) tests.push((event) => event.action === action)
+  if (actions !== undefined) tests.push((event) => actions.includes(event.action))
   if (resourceType !== undefined) tests.push((event) => event.resourceType === resourceType)
   if (userEmail !== undefined) tests.push((event) => event.context.userEmail === userEmail)
   return tests
@@ -52,7 +52,7 @@ function timeTests({ from, to }: EventFilter): EventTest[] {
   return [
     ({ timestamp }) => {
       const at = toNanoseconds(timestamp)
-      return (from === undefined || at >= from) && (to === undefined || at <= to)
+      return (from === undefined || at >= from) && (to === undefined || at < to)
     },
   ]
 }

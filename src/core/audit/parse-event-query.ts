@@ -2,9 +2,10 @@
 import * as z from 'zod'
 import { type ErrorCode, type Fault, fault, words } from '../errors.ts'
 import { DEFAULT_PAGE_SIZE, MAX_CLIENT_TRACE_LENGTH } from '../limits.ts'
-import { assertNoNulls } from '../util/null-options.ts'
+import { assertOptions } from '../util/read-options.ts'
 import { toTimestamp } from '../util/timestamp.ts'
-import type { AuditAfterOptions, EventFilter, EventQuery, ResourceFilter } from './event-query.ts'
+import type { ActionType, ResourceType } from './event.ts'
+import type { ActionWord, AuditAfterOptions, EventFilter, EventQuery, ResourceFilter } from './event-query.ts'
 import { ACTION_TYPES, RESOURCE_TYPES } from './event-shape.ts'
 import { parseInstant } from './instant.ts'
 import type { RecordedShape } from './record-shape.ts'
@@ -22,10 +23,27 @@ const MAX_RESOURCES = 100
 
 const text = z.string().max(MAX_TEXT_LENGTH).optional()
 
+/** A kind of action or resource: one of a vault, or a word of clients that know other kinds. */
+const kind = z
+  .string()
+  .regex(/^[A-Z_]{0,64}$/)
+  .optional()
+
+/** The words of existing clients for several actions. Their UPDATE and DELETE are kinds themselves. */
+const ACTION_WORDS: Readonly<Record<ActionWord, readonly ActionType[]>> = {
+  CREATE: ['INSERT', 'UPLOAD_FILE', 'UPLOAD_URL', 'CREATE_CREDENTIAL'],
+  READ: [
+    ...(['GET', 'GET_BY_TOKENS', 'DETOKENIZE', 'TOKENIZE', 'QUERY', 'LIST_EVENTS', 'LIST_CREDENTIALS'] as const),
+    ...(['OPEN_FILE', 'FILE_STATUS', 'DOWNLOAD_URL'] as const),
+  ],
+  EXECUTE: ['BATCH', 'SCAN_FILE'],
+  LOGIN: ['ISSUE_BEARER'],
+}
+
 const SORT_MEMBERS = ['', 'timestamp', 'changeID', 'requestID', 'actor', 'actionType', 'code'] as const
 const ORDERS = ['', 'NONE', 'ASCENDING', 'DESCENDING'] as const
 
-const contextShape = z.strictObject({
+const contextShape = z.object({
   changeID: text,
   requestID: text,
   sessionID: text,
@@ -40,24 +58,24 @@ const contextShape = z.strictObject({
   clientTraceID: z.string().max(MAX_CLIENT_TRACE_LENGTH).optional(),
 })
 
-const filterShape = z.strictObject({
+const filterShape = z.object({
   accountID: z.string().min(1).max(MAX_TEXT_LENGTH),
   parentAccountID: text,
   workspaceID: text,
   vaultID: text,
   resourceIDs: z.union([z.string().max(MAX_LIST_LENGTH), z.array(z.string().max(MAX_TEXT_LENGTH))]).optional(),
   context: contextShape.optional(),
-  request: z.strictObject({ clientInfo: z.strictObject({ userEmail: text }).optional() }).optional(),
-  actionType: z.enum(['', ...ACTION_TYPES]).optional(),
-  resourceType: z.enum(['', ...RESOURCE_TYPES]).optional(),
+  request: z.object({ clientInfo: z.object({ userEmail: text }).optional() }).optional(),
+  actionType: kind,
+  resourceType: kind,
   startTime: text,
   endTime: text,
 })
 
-const queryShape = z.strictObject({
+const queryShape = z.object({
   filterOps: filterShape,
-  sortOps: z.strictObject({ sortBy: z.enum(SORT_MEMBERS).optional(), orderBy: z.enum(ORDERS).optional() }).optional(),
-  afterOps: z.strictObject({ timestamp: text, changeID: text }).optional(),
+  sortOps: z.object({ sortBy: z.enum(SORT_MEMBERS).optional(), orderBy: z.enum(ORDERS).optional() }).optional(),
+  afterOps: z.object({ timestamp: text, changeID: text }).optional(),
   limit: z.unknown().optional(),
   offset: z.unknown().optional(),
 })
@@ -74,7 +92,7 @@ export const RECORDED_EVENT_QUERY = {
     resourceIDs: value,
     context: Object.fromEntries(Object.keys(contextShape.shape).map((member) => [member, value])),
     request: { clientInfo: { userEmail: value } },
-    actionType: ACTION_TYPES,
+    actionType: [...ACTION_TYPES, ...Object.keys(ACTION_WORDS)],
     resourceType: RESOURCE_TYPES,
     startTime: value,
     endTime: value,
@@ -88,15 +106,18 @@ export const RECORDED_EVENT_QUERY = {
 type FilterInput = z.infer<typeof filterShape>
 type QueryInput = z.infer<typeof queryShape>
 
-/** Values of a context member that mean that it is not set. */
-const UNSET: ReadonlySet<string> = new Set(['', 'NONE', 'ACCESS_NONE', 'AUTH_NONE'])
+/** The words of enums that mean that the member is not set. */
+const UNSET: Readonly<Record<string, readonly string[]>> = {
+  ...{ actorType: ['NONE'], accessType: ['ACCESS_NONE'], authMode: ['AUTH_NONE'] },
+  ...{ actionType: ['NONE'], resourceType: ['NONE', 'NONE_API'] },
+}
 
 /**
  * Returns the checked query of untrusted input in the shape of `EventQueryInput`. Throws `invalid_request` for an invalid member,
  * `out_of_range` for `limit` and `offset`, and `limit_exceeded` for too many resources. Errors name the member.
  */
 export function parseEventQuery(input: unknown): EventQuery {
-  assertNoNulls(input)
+  assertKnown(input, RECORDED_EVENT_QUERY)
   const parsed = queryShape.safeParse(input)
   if (!parsed.success) throw issueFault(parsed.error.issues[0])
   const { filterOps, limit, offset } = parsed.data
@@ -112,45 +133,74 @@ export function parseEventQuery(input: unknown): EventQuery {
 }
 
 function filterOf(given: FilterInput): EventFilter {
-  const { accountID, vaultID, parentAccountID, workspaceID, actionType, resourceType } = given
+  const { accountID, vaultID, parentAccountID, workspaceID } = given
   const userEmail = given.request?.clientInfo?.userEmail
+  const actions = kindsIn('actionType', given.actionType, actionsOf)
+  const resourceTypes = kindsIn('resourceType', given.resourceType, resourceTypesOf)
+  const [resourceType] = resourceTypes ?? []
   const resources = resourcesOf(given.resourceIDs)
   const from = instantOf('filterOps.startTime', given.startTime)
   const to = instantOf('filterOps.endTime', given.endTime)
-  const context = Object.entries(given.context ?? {}).filter(([, value]) => value !== undefined && !UNSET.has(value))
+  const context = Object.entries(given.context ?? {}).filter(([name, value]) => isSet(name, value))
   return {
     accountID,
-    isOutsideVault: isGiven(parentAccountID) || isGiven(workspaceID),
+    isOutsideVault: isGiven(parentAccountID) || isGiven(workspaceID) || actions?.length === 0 || resourceTypes?.length === 0,
     context: Object.fromEntries(context),
     ...(isGiven(vaultID) ? { vaultID } : {}),
     ...(isGiven(userEmail) ? { userEmail } : {}),
-    ...(isGiven(actionType) ? { action: actionType } : {}),
-    ...(isGiven(resourceType) ? { resourceType } : {}),
-    ...(resources.length === 0 ? {} : { resources }),
+    ...(actions === undefined ? {} : { actions }),
+    ...(resourceType === undefined ? {} : { resourceType }),
+    ...(resources === undefined ? {} : { resources }),
     ...(from === undefined ? {} : { from }),
     ...(to === undefined ? {} : { to }),
   }
 }
 
-/** Returns the resources of a filter. Ignores empty text between commas. */
-function resourcesOf(given: FilterInput['resourceIDs']): ResourceFilter[] {
+/** True for a member that is given, and not one of the words that mean that it is not. */
+function isSet(name: string, value: string | undefined): boolean {
+  return isGiven(value) && UNSET[name]?.includes(value) !== true
+}
+
+/** Returns the kinds that a word means, none for a word of clients that know other kinds; undefined if it is not set. */
+function kindsIn<Kind>(
+  name: string,
+  word: string | undefined,
+  kindsOf: (word: string) => readonly Kind[],
+): readonly Kind[] | undefined {
+  return word !== undefined && isSet(name, word) ? kindsOf(word) : undefined
+}
+
+function actionsOf(word: string): readonly ActionType[] {
+  // Only its own members are words of several.
+  return Object.hasOwn(ACTION_WORDS, word) ? ACTION_WORDS[word as ActionWord] : ACTION_TYPES.filter((known) => known === word)
+}
+
+function resourceTypesOf(word: string): readonly ResourceType[] {
+  return RESOURCE_TYPES.filter((known) => known === word)
+}
+
+/** Returns the resources of a filter, without those of other kinds; undefined if it names none. Ignores empty text between commas. */
+function resourcesOf(given: FilterInput['resourceIDs']): readonly ResourceFilter[] | undefined {
   const texts = (typeof given === 'string' ? given.split(',') : (given ?? [])).map((one) => one.trim()).filter(isGiven)
   if (texts.length > MAX_RESOURCES)
     throw invalid('filterOps.resourceIDs', `names more than ${MAX_RESOURCES} resources`, 'limit_exceeded')
-  return texts.map((one) => {
-    const slash = one.indexOf('/')
-    const type = RESOURCE_TYPES.find((known) => known === one.slice(0, slash))
-    if (type === undefined || slash === one.length - 1) {
+  if (texts.length === 0) return undefined
+  return texts.flatMap((one) => {
+    const [, word, id = ''] = /^([A-Z_]{1,64})\/(.+)$/s.exec(one) ?? []
+    if (word === undefined)
       throw invalid('filterOps.resourceIDs', 'must have the form <resourceType>/<resourceID>, such as RECORD/ and a record id')
-    }
-    return { type, id: one.slice(slash + 1) }
+    return resourceTypesOf(word).map((type) => ({ type, id }))
   })
 }
 
+/** A time in UTC as existing clients write it. */
+const UTC_FORM = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d(?:\.\d{1,9})?)$/
+
 function instantOf(member: string, given: string | undefined): bigint | undefined {
   if (!isGiven(given)) return undefined
-  const at = parseInstant(given)
-  if (at === undefined) throw invalid(member, 'must be an RFC 3339 time with an offset, such as 2026-01-31T23:59:59Z')
+  const at = parseInstant(given.replace(UTC_FORM, '$1T$2Z'))
+  if (at === undefined)
+    throw invalid(member, 'must be a time such as 2026-01-31T23:59:59+01:00 (RFC 3339), or 2026-01-31 23:59:59 in UTC')
   return at
 }
 
@@ -177,10 +227,19 @@ function integer(member: string, given: unknown, [min, max]: readonly [number, n
   throw invalid(member, `must be an integer from ${min} to ${max}`, 'out_of_range')
 }
 
-/** Returns the error of an invalid shape. The name of an unknown member comes from the caller and can be a value, so it is not repeated. */
+/** Throws `invalid_request` for the first member of any depth that is unknown or null. What is no object is refused by its shape. */
+function assertKnown(given: unknown, shape: Readonly<Record<string, unknown>>, member?: string): void {
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) return
+  assertOptions<Readonly<Record<string, unknown>>>(given, Object.keys(shape), member === undefined ? {} : { member })
+  for (const [name, inner] of Object.entries(shape)) {
+    const isObject = typeof inner === 'object' && inner !== null && !Array.isArray(inner)
+    if (isObject) assertKnown(given[name], { ...inner }, member === undefined ? name : `${member}.${name}`)
+  }
+}
+
+/** Returns the error of an invalid shape. */
 function issueFault(issue: z.core.$ZodIssue | undefined): Fault {
   const path = issue?.path.map(String).join('.') ?? ''
-  if (issue?.code === 'unrecognized_keys') return invalid(path === '' ? 'The query' : path, 'has an unknown member')
   return path === '' ? invalid('The query', 'must be an object') : invalid(path, 'is missing or invalid')
 }
 

@@ -10,9 +10,6 @@ import { fewNumbers, plaintextBytes } from '../util/few-bytes.ts'
 import type { Slab } from '../util/slab.ts'
 import { normalize } from '../values/normalizers.ts'
 
-/** Stored length in bytes of a digest that is not also a token: long enough to avoid collisions, with a smaller index. See docs/decisions/0006. */
-const SHORT_DIGEST_BYTES = 12
-
 /** Returns the stored digest of each value, in order. No value is null. Throws `internal` if the key ring returns too few bytes. */
 export function digestValues(ring: KeyRing, column: Column, values: readonly unknown[]): Uint8Array[] {
   const out = new ByteWriter(values.length * 32, plaintextBytes)
@@ -26,9 +23,8 @@ export function digestValues(ring: KeyRing, column: Column, values: readonly unk
   const isToken = column.token?.isDeterministic === true
   for (let i = 0; i < values.length; i++) {
     const start = i * DIGEST_BYTES
-    stored[i] = isToken
-      ? toDigestUuid(digests.subarray(start, start + DIGEST_BYTES))
-      : digests.subarray(start, start + SHORT_DIGEST_BYTES)
+    const digest = digests.subarray(start, start + column.digestLength)
+    stored[i] = isToken ? toDigestUuid(digest) : digest
   }
   return stored
 }
@@ -68,12 +64,25 @@ export function isUnchanged(column: Column, stored: unknown, value: unknown): bo
 
 /** Returns the text that equal values share after normalization. Derived tokens are excluded from equaling it. */
 export function comparedText(column: Column, value: unknown): string {
-  return normalize(column.normalize, column.type.toText(value)).normalize('NFC')
+  return keyText(column, column.type.toText(value)).normalize('NFC')
+}
+
+/** False for a text of which the normalizers of a column leave nothing. No column with digests stores one. */
+export function hasKey({ normalize: names }: Column, value: unknown): boolean {
+  return names.length === 0 || typeof value !== 'string' || normalize(names, value) !== undefined
+}
+
+/**
+ * Returns the normal form of a text; without one the text itself. It finds nothing then: each normal form is its own normal form, so a text
+ * without one differs from all of them.
+ */
+function keyText(column: Column, text: string): string {
+  return normalize(column.normalize, text) ?? text
 }
 
 /** Writes the bytes that equal values share: the tag of the type, then the canonical form of the normalized value. */
 function writeCanonical(column: Column, value: unknown, out: ByteWriter): void {
   out.u8(column.type.tag)
-  const compared = column.normalize.length > 0 && typeof value === 'string' ? normalize(column.normalize, value) : value
+  const compared = column.normalize.length > 0 && typeof value === 'string' ? keyText(column, value) : value
   column.type.canonical(compared, out)
 }

@@ -1,7 +1,8 @@
 /** Parses the untrusted fields of a record into a list of values by column position. */
-import type { ErrorDetail, Fault } from '../errors.ts'
+import type { ErrorCode, ErrorDetail, Fault } from '../errors.ts'
 import { fault, printableName, type Sentence, say, words } from '../errors.ts'
 import type { Column, Table } from '../schema/layout.ts'
+import type { JsonBudget } from '../values/column-type.ts'
 import { ValueError } from '../values/column-type.ts'
 
 /** The values of a record by column position: undefined for a column that is not named, null for one that is named as null. */
@@ -10,8 +11,14 @@ export type Values = readonly unknown[]
 /** Index of a record in its request, from 0; undefined for the one record of an update. */
 export type RecordIndex = number | undefined
 
-/** Returns the values of one record. Throws `invalid_request` for an unknown column, `unprocessable` for a value that its column does not accept. */
-export function parseFields(table: Table, fields: unknown, index: RecordIndex): Values {
+/** The position of a record, and what the values of its request can still hold. */
+export interface ParsedPlace {
+  readonly index: RecordIndex
+  readonly json: JsonBudget
+}
+
+/** Returns the values of one record. Throws `invalid_request` for an unknown column, `unprocessable` for a value that its column does not accept, `limit_exceeded` for one with too many members. */
+export function parseFields(table: Table, fields: unknown, { index, json }: ParsedPlace): Values {
   if (!isFields(fields)) {
     throw fault('invalid_request', recordDetail(table, index))`${recordPath(index)}.fields must be an object of values by column.`
   }
@@ -22,7 +29,7 @@ export function parseFields(table: Table, fields: unknown, index: RecordIndex): 
     const column = table.byName.get(name)
     if (column === undefined) throw unknownColumn(table.name, name)
     const value = fields[name]
-    if (value !== undefined) values[column.position] = parseValue(table, column, { value, index })
+    if (value !== undefined) values[column.position] = parseValue(table, column, { value, index, json })
   }
   return values
 }
@@ -30,22 +37,18 @@ export function parseFields(table: Table, fields: unknown, index: RecordIndex): 
 const HOLDS_FILE = 'holds a file, so it takes no value, not even null: use uploadFile or deleteFile'
 
 /** Returns a value of the type of its column. Null is accepted if the column is not required. */
-function parseValue(
-  table: Table,
-  column: Column,
-  { value, index }: { readonly value: unknown; readonly index: RecordIndex },
-): unknown {
+function parseValue(table: Table, column: Column, { value, index, json }: ParsedPlace & { readonly value: unknown }): unknown {
   if (column.file !== undefined) throw brokenRule(table, column, { index, rule: HOLDS_FILE })
   if (value === null) {
     if (column.required) throw brokenRule(table, column, { index, rule: 'is required and cannot be null' })
     return null
   }
   try {
-    const parsed = column.type.parse(value)
+    const parsed = column.type.parse(value, json)
     column.validate?.(parsed, column.type)
     return parsed
   } catch (error) {
-    if (error instanceof ValueError) throw brokenRule(table, column, { index, rule: error.message })
+    if (error instanceof ValueError) throw brokenRule(table, column, { index, rule: error.message, code: codeOf(error) })
     throw error
   }
 }
@@ -55,17 +58,20 @@ interface ListedValue {
   readonly value: unknown
   readonly list: 'columnValues' | 'values'
   readonly index: number
+  /** True if the value is its text, as a wire has it: in process the text 1 is not the number 1. */
+  readonly isText: boolean
+  readonly json: JsonBudget
 }
 
-/** Returns a value of a column; a string is read as text. Throws `unprocessable` that names the position, table and column. */
-export function parseListedValue(table: Table, column: Column, { value, list, index }: ListedValue): unknown {
+/** Returns a value of a column. Throws `unprocessable` that names the position, table and column. */
+export function parseListedValue(table: Table, column: Column, { value, list, index, isText, json }: ListedValue): unknown {
   try {
-    return typeof value === 'string' ? column.type.fromText(value) : column.type.parse(value)
+    return isText && typeof value === 'string' ? column.type.fromText(value, json) : column.type.parse(value, json)
   } catch (error) {
     if (!(error instanceof ValueError)) throw error
     const path = say`${words(list)}[${index}]`
     const detail = cellDetail(table, column, index)
-    throw fault('unprocessable', detail)`${path} for column ${column.name} of table ${table.name} ${words(error.message)}.`
+    throw fault(codeOf(error), detail)`${path} for column ${column.name} of table ${table.name} ${words(error.message)}.`
   }
 }
 
@@ -107,10 +113,15 @@ export function inRecord(index: RecordIndex): Sentence {
 function brokenRule(
   table: Table,
   column: Column,
-  { index, rule }: { readonly index: RecordIndex; readonly rule: string },
+  { index, rule, code = 'unprocessable' }: { readonly index: RecordIndex; readonly rule: string; readonly code?: ErrorCode },
 ): Fault {
   const detail = cellDetail(table, column, index)
-  return fault('unprocessable', detail)`Column ${column.name} of table ${table.name} ${words(rule)}${inRecord(index)}.`
+  return fault(code, detail)`Column ${column.name} of table ${table.name} ${words(rule)}${inRecord(index)}.`
+}
+
+/** Returns the code of the error for a value that its column does not accept. */
+function codeOf({ isLimit }: ValueError): 'limit_exceeded' | 'unprocessable' {
+  return isLimit ? 'limit_exceeded' : 'unprocessable'
 }
 
 /** True for an object of values by column. A map, a date or a list is refused, because it would be stored as an empty record. */

@@ -4,7 +4,7 @@ import { fault, words } from '../errors.ts'
 import { MAX_TOKEN_LENGTH } from '../limits.ts'
 import type { KeyRing } from '../ports/keys.ts'
 import type { Column, Layout, Table } from '../schema/layout.ts'
-import { readPointer } from '../sealing/pointer.ts'
+import { readPointer, toUuidTexts } from '../sealing/pointer.ts'
 import type { Recovered } from '../tokens/token-kind.ts'
 import { at, required } from '../util/at.ts'
 import { sameBytes } from '../util/bytes.ts'
@@ -86,8 +86,8 @@ function parseToken(table: Table, column: Column, { token, values, index }: Supp
 /** True if the token shows the value: the two are written alike, or equal after the normalizers of the column. */
 function isSpelling(column: Column, token: string, value: unknown): boolean {
   if (column.type.isSpelledBy(value, token)) return true
-  const normal = normalize(column.normalize, token).normalize('NFC')
-  return normal !== '' && normal === comparedText(column, value)
+  const normal = normalize(column.normalize, token)
+  return normal !== undefined && normal !== '' && normal.normalize('NFC') === comparedText(column, value)
 }
 
 function assertNoneMissing(
@@ -137,7 +137,8 @@ export function assertOwnFormsUnused(
     }),
   )
   const texts = supplied.map(({ text }) => text)
-  const { words: pointers, wellFormed } = ring.decryptPointers(ring.lookupVersion, texts)
+  const uuids = toUuidTexts(texts)
+  const { words: pointers, wellFormed } = ring.decryptPointers(ring.lookupVersion, uuids)
   for (const [k, { column, index }] of supplied.entries()) {
     const { objectId, row } = readPointer(pointers, k)
     if (wellFormed[k] !== 1 || row > MAX_PLAUSIBLE_ROW || !layout.objectIds.has(objectId)) continue
@@ -145,10 +146,11 @@ export function assertOwnFormsUnused(
   }
   for (const { column: other } of layout.tokenColumns.values()) {
     if (other.token?.keeps !== 'nothing') continue
-    const recovered = other.token.recover({ ring, scope: other.scope, format: other.format }, texts)
+    const { scope, format } = other
+    const recovered = other.token.recover({ ring, scope, format }, format === undefined ? uuids : texts)
     for (const [k, one] of supplied.entries()) {
       const source = recovered[k]
-      if (source === undefined || (other.scope === one.column.scope && isSourceOf(ring, source, one))) continue
+      if (source === undefined || (scope === one.column.scope && isSourceOf(ring, source, one))) continue
       const problem = "has a token in the form of a deterministic column's tokens; use another"
       throw refused(table, one.column, { index: one.index, problem })
     }

@@ -25,6 +25,8 @@ export function isAlike({ members: left, fields, tokens }: Compared, right: Item
     left.redaction === right.redaction &&
     left.downloadURL === right.downloadURL &&
     left.returnFileMetadata === right.returnFileMetadata &&
+    left.version === right.version &&
+    (left.ifVersion === undefined) === (right.ifVersion === undefined) &&
     // Neither is recorded, and of the id every item of a method has one, or none has.
     (left.batchID === undefined) === (right.batchID === undefined) &&
     (left.fields === right.fields || hasNames(right.fields, fields)) &&

@@ -1,10 +1,11 @@
 /** One item of a batch: its members, and which of them belong to its method. Source: specification, "BatchRecord". */
 import type { RecordedShape } from '../audit/record-shape.ts'
 import type { ByotMode } from '../barrier/supplied-tokens.ts'
-import { fault, printableName, words } from '../errors.ts'
+import { fault, words } from '../errors.ts'
 import type { Untrusted } from '../execution/operation.ts'
 import type { Redaction } from '../redaction/levels.ts'
 import { REDACTIONS } from '../redaction/levels.ts'
+import { assertMembers } from '../util/read-options.ts'
 
 /** The methods: insert, update, read, delete. */
 export const METHOD_NAMES = ['POST', 'PUT', 'GET', 'DELETE'] as const
@@ -43,6 +44,10 @@ export interface BatchItem {
   readonly downloadURL?: boolean
   /** Return the metadata of files: GET. Default false. */
   readonly returnFileMetadata?: boolean
+  /** Return the version of the record: GET. Default false. */
+  readonly version?: boolean
+  /** The version of an earlier read: PUT and DELETE. The item is `aborted` if the record was written since. */
+  readonly ifVersion?: string
 }
 
 /** A member that belongs to some methods only. */
@@ -59,6 +64,8 @@ const METHOD_MEMBERS: readonly MethodMember[] = [
   'onConflict',
   'downloadURL',
   'returnFileMetadata',
+  'version',
+  'ifVersion',
 ]
 
 /** The members of an item, read once, and how the batch treats supplied tokens, if it says so. */
@@ -83,10 +90,12 @@ export const RECORDED_ITEM = {
   onConflict: ['ignore'],
   downloadURL: 'flag',
   returnFileMetadata: 'flag',
+  version: 'flag',
+  ifVersion: 'value',
 } as const satisfies Readonly<Record<keyof BatchItem, RecordedShape>>
 
 /** The names of all members. */
-const MEMBERS: ReadonlySet<string> = new Set(Object.keys(RECORDED_ITEM))
+const MEMBERS = Object.keys(RECORDED_ITEM)
 
 /** Returns the method of an item. Throws `invalid_request`. */
 export function parseMethod(item: unknown): MethodName {
@@ -113,13 +122,10 @@ export interface OfMethod extends Pick<ItemMembers, 'byot'> {
  */
 export function readMembers(item: unknown, position: number, { method, foreign, byot }: OfMethod): ItemMembers {
   const given: Untrusted<BatchItem> = typeof item === 'object' && item !== null ? item : {}
-  for (const name in given) {
-    // An inherited one is no member of the item.
-    if (!MEMBERS.has(name) && Object.hasOwn(given, name))
-      throw fault('invalid_request')`Unknown member ${printableName(name)} of an item.`
-  }
+  assertMembers(given, MEMBERS, { member: 'an item' })
   const { tableName, fields, tokens, ID, batchID, redaction, tokenization, allowShownText, upsert, onConflict } = given
-  const { downloadURL, returnFileMetadata } = given
+  const { downloadURL, returnFileMetadata, version, ifVersion } = given
+  if (typeof tableName !== 'string') throw fault('invalid_request')`tableName must be text.`
   const read: ItemMembers = {
     method,
     tableName,
@@ -133,6 +139,8 @@ export function readMembers(item: unknown, position: number, { method, foreign, 
     onConflict,
     downloadURL,
     returnFileMetadata,
+    version,
+    ifVersion,
     fields: copyColumns(fields),
     tokens: copyColumns(tokens),
   }

@@ -1,10 +1,14 @@
 /** The methods of a batch: which operation each is, and how the members of an item are its input. */
 import type { ByotMode } from '../barrier/supplied-tokens.ts'
+import type { Fault } from '../errors.ts'
 import { fault } from '../errors.ts'
 import type { ParsingContext } from '../execution/context.ts'
+import { FULL_JSON_VALUES } from '../limits.ts'
 import { OPERATIONS } from '../operations/operations.ts'
 import { at } from '../util/at.ts'
 import { toInputError } from '../util/boundary.ts'
+import type { JsonBudget } from '../values/column-type.ts'
+import { createJsonBudget, takeJson } from '../values/parse-json.ts'
 import type { ItemMembers, MethodName, OfMethod } from './batch-item.ts'
 import { parseMethod, readMembers, referenceIn } from './batch-item.ts'
 import type { Method, Step } from './batch-step.ts'
@@ -30,10 +34,10 @@ const METHODS = {
     openMethod({
       name: 'PUT',
       operation: OPERATIONS.update,
-      members: ['ID', 'fields', 'tokens', 'tokenization', 'allowShownText'],
-      inputOf: ({ tableName, ID, fields, tokens, tokenization, allowShownText, byot }) => ({
+      members: ['ID', 'fields', 'tokens', 'tokenization', 'allowShownText', 'ifVersion'],
+      inputOf: ({ tableName, ID, fields, tokens, tokenization, allowShownText, byot, ifVersion }) => ({
         ...{ table: tableName, id: ID, fields, tokens },
-        options: { tokenization, allowShownText, byot },
+        options: { tokenization, allowShownText, byot, ifVersion },
       }),
       toValue: (result) => result,
       recordOf: ({ id }) => id,
@@ -42,9 +46,9 @@ const METHODS = {
     openMethod({
       name: 'GET',
       operation: OPERATIONS.getOne,
-      members: ['ID', 'redaction', 'tokenization', 'downloadURL', 'returnFileMetadata'],
-      inputOf({ tableName, ID, redaction, tokenization, downloadURL, returnFileMetadata }) {
-        return { table: tableName, id: ID, options: { redaction, tokenization, downloadURL, returnFileMetadata } }
+      members: ['ID', 'redaction', 'tokenization', 'downloadURL', 'returnFileMetadata', 'version'],
+      inputOf({ tableName, ID, redaction, tokenization, downloadURL, returnFileMetadata, version }) {
+        return { table: tableName, id: ID, options: { redaction, tokenization, downloadURL, returnFileMetadata, version } }
       },
       toValue: (result) => result,
       recordOf: ({ id }) => id,
@@ -53,8 +57,8 @@ const METHODS = {
     openMethod({
       name: 'DELETE',
       operation: OPERATIONS.deleteOne,
-      members: ['ID'],
-      inputOf: ({ tableName, ID }) => ({ table: tableName, id: ID }),
+      members: ['ID', 'ifVersion'],
+      inputOf: ({ tableName, ID, ifVersion }) => ({ table: tableName, id: ID, options: { ifVersion } }),
       toValue: (result) => result,
       recordOf: undefined,
     }),
@@ -74,16 +78,25 @@ function openedMethod(name: MethodName, byot: ByotMode | undefined): OpenedMetho
   return { method, ofMethod: { method: name, foreign: method.foreign, byot } }
 }
 
-/** Returns the step of each item. A malformed item is a step too: it fails when its turn comes. */
-export function beginSteps(
-  context: ParsingContext,
-  items: readonly unknown[],
-  byot: ByotMode | undefined,
-): Step<MethodValue<MethodName>>[] {
+/** The steps of a batch. */
+export interface BatchSteps {
+  readonly steps: Step<MethodValue<MethodName>>[]
+  /** True if their values have so many members that counting them has taken a part of this turn of the event loop. */
+  readonly haveManyMembers: boolean
+}
+
+/**
+ * Returns the step of each item. A malformed item is a step too: it fails when its turn comes. Throws `limit_exceeded` if all values together have more
+ * members than a request can have.
+ */
+export function beginSteps(context: ParsingContext, items: readonly unknown[], byot: ByotMode | undefined): BatchSteps {
   const opened: Partial<Record<MethodName, OpenedMethod>> = {}
   const steps: Step<MethodValue<MethodName>>[] = []
+  const json = createJsonBudget(context.limits)
+  let isWithin = true
   for (let position = 0; position < items.length; position++) steps.push(beginStep(items[position], position))
-  return steps
+  if (!isWithin) throw tooManyMembers(json)
+  return { steps, haveManyMembers: json.left < (FULL_JSON_VALUES - 1) * json.maxMembers }
 
   function beginStep(item: unknown, position: number): Step<MethodValue<MethodName>> {
     let verb: string | undefined
@@ -93,12 +106,29 @@ export function beginSteps(
       const { method, ofMethod } = opened[name]
       verb = method.verb
       const members = readMembers(item, position, ofMethod)
+      // Values are parsed when their item runs, and again if it runs again, so what all have together is counted here.
+      isWithin &&= takeMembers(members.fields, json)
       assertNamesRecord(members, steps)
       return method.begin(context, members)
     } catch (error) {
       return refusedStep(context, { item, verb, refused: toInputError(error) })
     }
   }
+}
+
+/** Takes the members of the values of an item from the budget of the batch. Returns false if there are not as many left. */
+function takeMembers(fields: unknown, json: JsonBudget): boolean {
+  if (typeof fields !== 'object' || fields === null) return true
+  for (const value of Object.values(fields))
+    if (typeof value === 'object' && value !== null && !takeJson(value, json)) return false
+  return true
+}
+
+function tooManyMembers({ maxMembers }: JsonBudget): Fault {
+  const all = maxMembers * FULL_JSON_VALUES
+  return fault(
+    'limit_exceeded',
+  )`The JSON values of the items have more than ${all} members. Split the batch, or raise limits.maxJsonMembers.`
 }
 
 /** Throws `invalid_request` for the record of an item that deletes it. */

@@ -33,7 +33,9 @@ export async function lockRowsOf<Value>(
   for (const [runner, own] of groupBy(steps.filter(changesRow), (step) => step.runner)) {
     for (const { table, ids } of await runner.changedRows(within, own)) {
       const { name } = table.physical
-      byTable.set(name, new Set([...(byTable.get(name) ?? []), ...ids]))
+      const locked = byTable.get(name) ?? new Set<number>()
+      byTable.set(name, locked)
+      for (const id of ids) locked.add(id)
     }
   }
   for (const name of [...byTable.keys()].sort()) await storage.lockRows(name, [...(byTable.get(name) ?? [])])

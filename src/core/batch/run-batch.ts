@@ -1,22 +1,26 @@
 /** Batch: runs many record operations in one transaction, and records them in one event. It is an operation whose items are operations. */
+
 import { NOT_RUN } from '../audit/outcome.ts'
 import { BYOT_MODES, type ByotMode } from '../barrier/supplied-tokens.ts'
-import { assertOptions, parseByot, parseFlag, parseList } from '../execution/check-input.ts'
+import { parseByot, parseFlag, parseList } from '../execution/check-input.ts'
 import type { ParsingContext } from '../execution/context.ts'
 import type { EventPart } from '../execution/event-parts.ts'
 import type { Operation } from '../execution/operation.ts'
 import { removeFilesOfDeleted } from '../file-store/remove-files.ts'
+import type { Storage } from '../ports/storage.ts'
 import { abortableUnit } from '../unit-of-work/abortable-unit.ts'
+import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import { at } from '../util/at.ts'
+import { assertOptions } from '../util/read-options.ts'
 import { parseSignal, type Signal } from '../util/signal.ts'
 import type { BatchItem, MethodName } from './batch-item.ts'
 import { RECORDED_ITEM } from './batch-item.ts'
-import { beginSteps, type MethodValue } from './batch-methods.ts'
+import { type BatchSteps, beginSteps, type MethodValue } from './batch-methods.ts'
 import type { Step } from './batch-step.ts'
 import { RecordedContents } from './recorded-contents.ts'
 import { areInsertsOfOneKind, runInserts } from './run-inserts.ts'
 import { runPrepared } from './run-prepared.ts'
-import { clearEnded, type Ended, type ItemResponse, runSteps } from './run-steps.ts'
+import { clearEnded, type Ended, type ItemResponse, type Running, runSteps, TOO_MANY_REFUSED } from './run-steps.ts'
 
 /** Options of a batch. */
 export interface BatchOptions {
@@ -37,8 +41,7 @@ export interface BatchInput {
 type Value = MethodValue<MethodName>
 
 /** A parsed batch. */
-export interface BatchRequest {
-  readonly steps: readonly Step<Value>[]
+export interface BatchRequest extends BatchSteps {
   readonly continueOnError: boolean
   readonly signal: Signal | undefined
   /** How each step ended: of the newest attempt. */
@@ -50,6 +53,7 @@ export const batch: Operation<BatchInput, BatchRequest, { responses: ItemRespons
   action: 'BATCH',
   resourceType: 'VAULT',
   verb: 'Batch',
+  members: ['items', 'options'],
   recorded: { items: RECORDED_ITEM, continueOnError: 'flag', byot: BYOT_MODES, signal: 'omitted' },
   parse({ items, options = {} }, context) {
     assertOptions<BatchOptions>(options, ['continueOnError', 'byot', 'signal'])
@@ -57,34 +61,67 @@ export const batch: Operation<BatchInput, BatchRequest, { responses: ItemRespons
     const signal = parseSignal(options.signal)
     const given = options.byot
     const byot = given === undefined ? undefined : parseByot(given)
-    const steps = beginSteps(context, parseList(context, items, 'items'), byot)
+    const { steps, haveManyMembers } = beginSteps(context, parseList(context, items, 'items'), byot)
     const ended: Ended<Value> = { responses: [], outcomes: [], events: [] }
     context.event.setTables(tablesOf(steps))
     context.event.setParts(() => partsOf(context, steps, ended))
-    return { steps, continueOnError, signal, ended }
+    return { steps, haveManyMembers, continueOnError, signal, ended }
   },
-  async execute(context, { steps, continueOnError, signal, ended }) {
+  async execute(context, { steps, haveManyMembers, continueOnError, signal, ended }) {
+    if (haveManyMembers) await context.scheduler.yield()
     // Contents of files are not part of the transaction, so none is removed inside it.
     const inside = { ...context, files: { ...context.files, isInTransaction: true } }
     const unit = abortableUnit(context.unit, signal)
     // In a transaction of others it would save nothing, and what is read would be outside the savepoint of the batch.
     const isOutside = !context.files.isInTransaction
     const areInserts = isOutside && areInsertsOfOneKind(steps)
-    const running = { context: inside, isRefused: areInserts, continueOnError, signal, ended }
+    const running = {
+      context: inside,
+      isRefused: areInserts,
+      continueOnError,
+      maxRefused: Number.POSITIVE_INFINITY,
+      signal,
+      ended,
+    }
     const isStored = areInserts
       ? await runInserts({ ...inside, unit }, ended, steps)
       : isOutside && (await runPrepared(running, unit, steps))
     if (!isStored) {
-      await unit.change(async ({ storage }) => {
-        clearEnded(ended)
-        await runSteps(running, storage, steps)
-      })
+      // In a transaction of others this is a savepoint, and turns are theirs to take.
+      const isOver = await runWithin(unit, running, { steps, takesTurns: !isOutside })
+      if (!isOver) await runWithin(unit, running, { steps, takesTurns: true })
     }
     const responses = [...ended.responses]
     if (steps.some(({ runner }) => runner.method === 'DELETE'))
       await removeFilesOfDeleted(context, [...context.layout.tables.values()])
     return { responses }
   },
+}
+
+/**
+ * Refused items up to which a batch takes no turn of the event loop while the vault holds SQLite's writer. To find one among a thousand others takes
+ * some milliseconds, and hundreds take half a second.
+ */
+const MAX_REFUSED = 2
+
+/** Runs the steps in a transaction. Returns false, with nothing stored, if it takes no turns and many are refused. Source: docs/decisions/0082. */
+async function runWithin(
+  unit: UnitOfWork,
+  running: Running<Value>,
+  { steps, takesTurns }: { readonly steps: readonly Step<Value>[]; readonly takesTurns: boolean },
+): Promise<boolean> {
+  const work = async ({ storage }: UnitOfWork<Storage>): Promise<void> => {
+    clearEnded(running.ended)
+    const isHeld = !takesTurns && running.context.scheduler.mustNotTurn?.() === true
+    await runSteps(isHeld ? { ...running, maxRefused: MAX_REFUSED } : running, storage, steps)
+  }
+  try {
+    await unit.change(work, { takesTurns })
+    return true
+  } catch (error) {
+    if (error === TOO_MANY_REFUSED) return false
+    throw error
+  }
 }
 
 /** Returns the tables that the items name, once each, in order. */

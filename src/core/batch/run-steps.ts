@@ -45,14 +45,21 @@ export interface Running<Value> {
   /** True if the steps have run as one, and one was refused. */
   readonly isRefused: boolean
   readonly continueOnError: boolean
+  /** Items that can be refused, where the batch goes on. With more it ends with TOO_MANY_REFUSED. */
+  readonly maxRefused: number
   readonly signal: Signal | undefined
   /** How each step ended. Steps that run are added. */
   readonly ended: Ended<Value>
 }
 
+/** Ends a batch that has more refused items than it may have. */
+export const TOO_MANY_REFUSED = new Error('a batch has more refused items than it may have')
+
 /** A running batch that gives the event loop its turns between its parts, and that locks its rows at most once. */
 interface Paced<Value> extends Running<Value> {
   readonly yielder: Yielder
+  /** The items that were refused so far. */
+  readonly refused: { count: number }
   lockRows(): Promise<void>
 }
 
@@ -63,7 +70,7 @@ export async function runSteps<Value>(running: Running<Value>, storage: Storage,
     return step.runner.bind(running.context, step, recordOf(at(steps, earlier), at(running.ended.responses, earlier), earlier))
   }
   const lockRows = lockOnce(running.context, storage, steps)
-  const paced = { ...running, yielder: createYielder(running.context), lockRows }
+  const paced = { ...running, yielder: createYielder(running.context), refused: { count: 0 }, lockRows }
   if (storage.lockRows !== undefined && !lockTogether(steps)) await lockRows()
   const run = running.isRefused ? runHalves : runPart
   for (const part of partsOf(steps, bind)) await run(paced, storage, part)
@@ -126,8 +133,8 @@ async function tryGroups<Value>(
 }
 
 /** Runs one step, and adds how it ended. */
-async function runAlone<Value>(running: Running<Value>, storage: Storage, step: Step<Value>): Promise<void> {
-  const { context, continueOnError, ended } = running
+async function runAlone<Value>(running: Paced<Value>, storage: Storage, step: Step<Value>): Promise<void> {
+  const { context, continueOnError, maxRefused, refused, ended } = running
   const unit = savepointUnit(storage)
   try {
     addSuccess(ended, step, await step.runner.run({ ...context, unit }, step))
@@ -138,7 +145,10 @@ async function runAlone<Value>(running: Running<Value>, storage: Storage, step: 
     ended.outcomes.push(outcome)
     ended.events.push(step.event)
     if (!isRefusal(thrown)) throw thrown
-    if (continueOnError && !unit.hasChanged) return
+    if (continueOnError && !unit.hasChanged) {
+      if (++refused.count > maxRefused) throw TOO_MANY_REFUSED
+      return
+    }
     const { verb } = step.runner
     const place = verb === undefined ? say`Item ${index}:` : say`Item ${index}: ${words(verb)} failed.`
     throw Fault.within(place, thrown, atItem(thrown, index))

@@ -73,8 +73,8 @@ function openMarker(keys: CatalogKeys, marker: Row | undefined): number {
 
 /** Throws `data_loss` for a catalog that is older than the marker or the audit trail: numbers of columns would be assigned again. */
 export function assertNotRolledBack(keys: CatalogKeys, { generation }: CatalogState, { marker, heads }: CatalogRows): void {
-  const newest = Math.max(openMarker(keys, marker), ...headGenerations(keys, heads))
-  if (newest > generation) throw damaged('its catalog is an older copy than its records')
+  const isOlder = [openMarker(keys, marker), ...headGenerations(keys, heads)].some((known) => known > generation)
+  if (isOlder) throw damaged('its catalog is an older copy than its records')
 }
 
 /** Returns the generations of these heads. One that fails authentication is left out: `verifyAudit` reports it. */

@@ -1,9 +1,9 @@
 /** Finds the columns that a changed schema adds to existing tables or gives new requirements, and checks the stored records for them. */
 import type { Barrier } from '../barrier/barrier.ts'
-import { digestPresent } from '../barrier/digest-values.ts'
+import { digestPresent, hasKey } from '../barrier/digest-values.ts'
 import { columnValues } from '../barrier/reveal.ts'
 import type { Fault } from '../errors.ts'
-import { fault } from '../errors.ts'
+import { fault, words } from '../errors.ts'
 import { eachPage } from '../maintenance/each-page.ts'
 import type { Scheduler } from '../ports/scheduler.ts'
 import type { Storage } from '../ports/storage.ts'
@@ -43,12 +43,14 @@ export async function assertCanGrow(
   const { table, column, isNew, needsDigest, isRequired, scheduler, signal } = growth
   if (isNew) return assertCanAdd(storage, growth)
   const isChecked = needsDigest && column.unique
-  if (!isRequired && !isChecked) return
+  const isKeyed = needsDigest && column.normalize.length > 0
+  if (!isRequired && !isChecked && !isKeyed) return
   const seen = new Set<string>()
   for await (const rows of eachPage(storage, table.physical.name, { scheduler })) {
     assertNotAborted(signal)
     const values = columnValues(barrier, table, column, rows)
     if (isRequired && values.includes(null)) throw withoutValue(growth)
+    if (isKeyed && !values.every((value) => hasKey(column, value))) throw withoutKey(growth)
     if (isChecked) addDistinct(seen, digestPresent(barrier.ring, column, values), growth)
   }
 }
@@ -78,6 +80,13 @@ function withoutValue({ table, column }: GrownColumn): Fault {
     table: table.name,
     column: column.name,
   })`Cannot open the vault: column ${column.name} of table ${table.name} cannot become required: records have no value. Give them one first.`
+}
+
+function withoutKey({ table, column }: GrownColumn): Fault {
+  return fault('failed_precondition', {
+    table: table.name,
+    column: column.name,
+  })`Cannot open the vault: column ${column.name} of table ${table.name} cannot become ${words(column.unique ? 'unique' : 'searchable')}: its normalizers leave nothing of texts that records hold. Change them first.`
 }
 
 /** Returns the error for a column that cannot become unique. */

@@ -5,7 +5,6 @@ import { fault, MAX_DETAILS, printableName, type Sentence, say, withoutStack, wo
 import { MAX_TOKEN_LENGTH } from '../limits.ts'
 import { isRedaction, REDACTIONS, type Redaction } from '../redaction/levels.ts'
 import type { Layout, Table } from '../schema/layout.ts'
-import { assertNotNull } from '../util/null-options.ts'
 import type { Limits } from './context.ts'
 
 /** Returns the table with this name. Throws `not_found`. */
@@ -39,9 +38,9 @@ export function assertNotEmpty(records: unknown, verb: 'insert' | 'update'): voi
 /** The error of a token that was not found. Existing clients read exactly this text. */
 export const TOKEN_NOT_FOUND = 'Token Not Found'
 
-/** Returns each item that is a string, and empty text for any other. Empty text is an unknown id. */
-export function toTexts(list: readonly unknown[]): string[] {
-  return list.map((item) => (typeof item === 'string' ? item : ''))
+/** Returns each item that is a string in lower case, as ids are written, and empty text for any other. Empty text is an unknown id. */
+export function toIds(list: readonly unknown[]): string[] {
+  return list.map((item) => (typeof item === 'string' ? item.toLowerCase() : ''))
 }
 
 /** Maximum length of a token in a request, in UTF-16 units. A character has at most two. */
@@ -54,19 +53,6 @@ export function parseTokenText(token: unknown, index: number): string {
     throw fault('limit_exceeded', { index })`tokens[${index}] is longer than any token (${MAX_TOKEN_LENGTH} characters).`
   }
   return token
-}
-
-/** Throws `invalid_request` if the options are not an object, have an unknown member, which is usually misspelled, or one that is null. */
-export function assertOptions<T extends object>(options: unknown, known: readonly (keyof T & string)[]): asserts options is T {
-  if (typeof options !== 'object' || options === null || Array.isArray(options))
-    throw fault('invalid_request')`options must be an object.`
-  const supported: readonly string[] = known
-  const members: Readonly<Record<string, unknown>> = { ...options }
-  for (const name of Object.keys(members)) {
-    if (!supported.includes(name))
-      throw fault('invalid_request')`Unknown option ${printableName(name)}. Supported: ${words(supported.join(', '))}.`
-    assertNotNull(name, members[name])
-  }
 }
 
 /** Returns a flag. Default false. Throws `invalid_request` for anything but true and false. */

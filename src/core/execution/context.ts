@@ -18,6 +18,11 @@ import type { Measuring } from './run-measured.ts'
 export interface Limits extends QueryLimits {
   /** Maximum number of records, ids or tokens in one request. Default 1,000. */
   readonly maxRecords: number
+  /**
+   * Maximum number of values of any kind in one value of a JSON or ARRAY column, the value itself included. All that a request writes or looks up can have ten times as
+   * many. Default 10,000.
+   */
+  readonly maxJsonMembers: number
   /** Maximum number of records of one page. Default 1,000. */
   readonly maxPageSize: number
   /** Rows that a query can read, of all tables together, if its own `budget.maxRows` says nothing else. Default 1,000,000. */

@@ -1,7 +1,7 @@
 /** The input of operations on one file of a record. */
 import type { Table } from '../schema/layout.ts'
 import { at } from '../util/at.ts'
-import { requireTable, toTexts } from './check-input.ts'
+import { requireTable, toIds } from './check-input.ts'
 import type { ParsingContext } from './context.ts'
 import type { Untrusted } from './operation.ts'
 
@@ -26,5 +26,5 @@ export const RECORDED_FILE = { table: 'name', id: 'value', column: 'name' } as c
 export function parseFileInput({ table: name, id, column }: Untrusted<FileInput>, context: ParsingContext): FileRequest {
   const table = requireTable(context, name)
   context.event.setTable(table)
-  return { table, id: at(toTexts([id]), 0), column }
+  return { table, id: at(toIds([id]), 0), column }
 }

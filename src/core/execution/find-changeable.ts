@@ -1,9 +1,11 @@
 /** Finds the records to change or delete by the value of a column: those that a read by the column returns. */
+
 import { type Fault, fault, words } from '../errors.ts'
 import type { RequiredGrant, TableAccess } from '../policy/table-access.ts'
 import type { FoundRows } from '../row-access/evaluate-access.ts'
 import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
-import { assertOptions, parseList } from './check-input.ts'
+import { assertOptions } from '../util/read-options.ts'
+import { parseList } from './check-input.ts'
 import type { OperationContext, ParsingContext } from './context.ts'
 import { findRecords, type Lookup } from './find-records.ts'
 import { requireAccess } from './grants.ts'
@@ -17,11 +19,11 @@ export interface Where {
 
 /** Returns the look-up of a request. `others` are the members that it has besides. Throws `invalid_request` for an unknown member: it may be a misspelled limit. */
 export function parseWhere(context: ParsingContext, where: unknown, others: readonly string[] = []): Lookup {
-  assertOptions<Readonly<Record<string, unknown>>>(where, ['columnName', 'columnValues', ...others])
+  assertOptions<Readonly<Record<string, unknown>>>(where, ['columnName', 'columnValues', ...others], { member: 'where' })
   const { columnName, columnValues } = where
   if (typeof columnName !== 'string' || columnName === '')
     throw fault('invalid_request')`columnName must be the name of a column.`
-  return { columnName, values: parseList(context, columnValues, 'columnValues') }
+  return { columnName, values: parseList(context, columnValues, 'columnValues'), areTexts: false }
 }
 
 /** Returns the caller's access to the table. Throws `forbidden` if it covers no read, or not the action. */

@@ -15,6 +15,7 @@ import { at } from '../util/at.ts'
 import { readInput } from '../util/boundary.ts'
 import { present } from '../util/present.ts'
 import { assertNotAborted, type Signal } from '../util/signal.ts'
+import { createJsonBudget } from '../values/parse-json.ts'
 import { recordsNotFound } from './check-input.ts'
 import type { OperationContext } from './context.ts'
 import { requireColumn } from './grants.ts'
@@ -56,6 +57,8 @@ export interface ListedIds {
 export interface Lookup {
   readonly columnName: string
   readonly values: readonly unknown[]
+  /** True if each value is its text. */
+  readonly areTexts: boolean
 }
 
 /** Returns all records of these ids, in their order. */
@@ -195,7 +198,7 @@ interface WantedRows {
 const EVERY_ROW: WantedRows = { wanted: { needs: [], filter: { kind: 'all' } }, found: undefined }
 
 /** Returns the rows with one of the values in the column. */
-function rowsHolding(context: OperationContext, access: TableAccess, { columnName, values }: Lookup): WantedRows {
+function rowsHolding(context: OperationContext, access: TableAccess, { columnName, values, areTexts }: Lookup): WantedRows {
   const { barrier } = context
   const { table } = access
   const column = requireColumn(context, access, { name: columnName, action: 'SEARCH' })
@@ -206,8 +209,9 @@ function rowsHolding(context: OperationContext, access: TableAccess, { columnNam
       detail,
     )`Column ${column.name} of table ${table.name} has no lookup index. Define it unique or searchable, or plain with index: true.`
   }
+  const json = createJsonBudget(context.limits)
   const parsed = readInput(() =>
-    values.map((value, index) => parseListedValue(table, column, { value, list: 'columnValues', index })),
+    values.map((value, index) => parseListedValue(table, column, { value, list: 'columnValues', index, isText: areTexts, json })),
   )
   const cells = lookupCells(barrier.ring, column, parsed)
   const filter = { kind: 'in', column: column.lookup, values: cells } as const

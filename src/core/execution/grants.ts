@@ -21,7 +21,7 @@ export function requireAccess(context: GrantContext, table: Table, action: Actio
   return access
 }
 
-/** Throws `forbidden` for a caller without ALL ON * in plain text: a credential can have any role, so only an owner may give it out. */
+/** Throws `forbidden` for a caller without a statement ALL ON * in plain text: a credential can have any role, so only an owner may give it out. */
 export function assertOwner({ access, caller }: Pick<GrantContext, 'access' | 'caller'>): void {
   if (!access.allowsEverything) throw forbidden(caller, 'ALL')
 }

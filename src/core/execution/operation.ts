@@ -18,9 +18,11 @@ export interface Operation<Given, Request, Result> {
   readonly resourceType: ResourceType
   /** First word of its errors: "Insert" in "Insert failed." */
   readonly verb: string
+  /** The members of the input. Another one is refused. */
+  readonly members: readonly (keyof Given & string)[]
   /** The members of the input that events record. Members of `options` are recorded like the other members. */
   readonly recorded: Members
-  /** The HTTP status of `not_found`, if the specification documents no 404 for the operation. */
+  /** The HTTP status of `not_found`, if the routes of the operation have no 404. */
   readonly notFoundStatus?: 400
   /** Returns the typed request of untrusted input. Throws `invalid_request`, `out_of_range`, `limit_exceeded`, or `not_found` for a table. */
   parse(given: Untrusted<Given>, context: ParsingContext): Request

@@ -2,10 +2,11 @@
 import type { EventContext } from '../audit/event.ts'
 import { outcomeOf, SUCCESS } from '../audit/outcome.ts'
 import { type Barrier, retryingBarrier } from '../barrier/barrier.ts'
-import { isVaultError, VaultError } from '../errors.ts'
+import { type ErrorCode, isVaultError, VaultError } from '../errors.ts'
 import type { Span } from '../ports/tracing.ts'
 import type { BuildEvent, RecordedUnit } from '../unit-of-work/unit-of-work.ts'
 import { readInput, toVaultError } from '../util/boundary.ts'
+import { assertMembers } from '../util/read-options.ts'
 import type { OperationContext, SessionContext } from './context.ts'
 import { EventBuilder } from './event-builder.ts'
 import { executeAgain } from './execute-again.ts'
@@ -22,8 +23,8 @@ type AnyOperation = Pick<Operation<never, never, never>, 'action' | 'resourceTyp
 
 /**
  * Runs an operation and returns its result. A change and its event commit together; the event of a read, a refusal or a failure
- * commits before the result is returned. Throws `unavailable` if the event cannot be stored, `storage_full` if there is no space for it,
- * `aborted` if that lost to other writers, and `failed_precondition` after the vault was closed.
+ * commits before the result is returned. If the event cannot be stored, throws `unavailable`, `storage_full` if there is no space for it,
+ * `aborted` if that lost to other writers, or `internal` if the storage refuses it for good; `failed_precondition` after the vault was closed.
  */
 export function perform<Given extends object, Request, Result>(
   session: SessionContext,
@@ -65,7 +66,10 @@ async function run<Given extends object, Request, Result>(
     try {
       const barrier = barrierOf(session, event)
       const context = { ...session, barrier, unit, event }
-      const request = readInput(() => operation.parse(given, context))
+      const request = readInput(() => {
+        assertMembers(given, operation.members)
+        return operation.parse(given, context)
+      })
       const shared = joined?.join(operation.joined, context, request)
       const answer = shared === undefined ? undefined : await shared
       const attempt = (current: OperationContext): Promise<Result> => {
@@ -88,6 +92,7 @@ async function run<Given extends object, Request, Result>(
         throw unrecorded(error, running)
       }
     }
+    unit.keepReads?.()
     if (session.log !== undefined) for (const { error } of event.parts) if (error !== undefined) logFailure(error, running)
     return result
   } finally {
@@ -158,13 +163,22 @@ async function recordFailure(
 /** Logs that the event of an operation could not be stored, and returns the error that its caller gets. Throws if the transaction has ended. */
 function unrecorded(error: unknown, running: Running): VaultError {
   const { session, operation } = running
-  const fields = { operation: operation.action, requestID: running.requestContext().requestID, code: outcomeOf(error).failure }
+  const { failure } = outcomeOf(error)
+  const fields = { operation: operation.action, requestID: running.requestContext().requestID, code: failure }
   session.log?.error(fields, 'audit event not stored')
   session.lifetime.assertNotEnded()
   const cause = VaultError.isGenuine(error) ? toVaultError(error, '') : undefined
-  const sentence = 'The audit event could not be stored, so no result is returned. Check the storage, then retry.'
-  const code = isVaultError(error, 'storage_full') || isVaultError(error, 'aborted') ? error.code : 'unavailable'
+  const code = UNRECORDED_CODES[failure] ?? 'internal'
+  const sentence = `The audit event could not be stored, so no result is returned.${code === 'internal' ? '' : ' Check the storage, then retry.'}`
   return new VaultError(code, `${prefixed(operation.verb, sentence)} ${cause?.message ?? ''}`.trim(), {}, { cause })
+}
+
+/** What a caller gets after a failure that passes. After any other the same event would be refused again. */
+const UNRECORDED_CODES: Readonly<Partial<Record<ErrorCode, ErrorCode>>> = {
+  unavailable: 'unavailable',
+  outcome_unknown: 'unavailable',
+  aborted: 'aborted',
+  storage_full: 'storage_full',
 }
 
 /** Logs a failure that the operator must check as an error, and a refusal as a warning. Other errors are not logged. */

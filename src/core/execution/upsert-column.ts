@@ -6,6 +6,7 @@ import { forbidden } from '../policy/forbidden.ts'
 import type { TableAccess } from '../policy/table-access.ts'
 import type { StorageReads } from '../ports/storage.ts'
 import type { Column, Table } from '../schema/layout.ts'
+import { append } from '../util/append.ts'
 import { required } from '../util/at.ts'
 import type { ChangedRows } from './changed-rows.ts'
 import type { OperationContext } from './context.ts'
@@ -51,7 +52,7 @@ export async function upsertedRows(context: OperationContext, requests: readonly
     if (column === undefined) continue
     const keys = keyed.get(column) ?? { table: request.table, values: [] }
     keyed.set(column, keys)
-    for (const record of request.records) keys.values.push(...keyIn(column, record))
+    for (const record of request.records) append(keys.values, keyIn(column, record))
   }
   const changed: ChangedRows[] = []
   for (const [column, { table, values }] of keyed)

@@ -1,5 +1,6 @@
 /** Parses conditions: lexemes to syntax tree. Queries and policy statements use it. */
 import { say } from '../errors.ts'
+import { append } from '../util/append.ts'
 import { unreachable } from '../util/unreachable.ts'
 import type { ColumnIdentifier, Expression, Literal, Operand, Placed } from './ast.ts'
 import { LanguageError } from './language-error.ts'
@@ -53,7 +54,7 @@ function parseConnective(cursor: LexemeCursor, level: number): ParsedOperand | E
   if (!cursor.atWord(connective)) return first
   const operands = [...operandsOf(connective, toCondition(cursor, first))]
   while (cursor.takeWord(connective))
-    operands.push(...operandsOf(connective, toCondition(cursor, parseConnective(cursor, level + 1))))
+    append(operands, operandsOf(connective, toCondition(cursor, parseConnective(cursor, level + 1))))
   return { kind: connective, operands, at: first.at }
 }
 

@@ -59,7 +59,12 @@ export function fixedPieces(pattern: string, maxLength: number): readonly string
   if (endsInLoneEscape(pattern)) return undefined
   const segments = segmentsOf(pattern, asIs)
   if (!segments.every((segment) => segment.length <= maxLength && segment.every(isSearchable))) return undefined
-  return segments.map((segment) => String.fromCodePoint(...segment))
+  return segments.map(textOf)
+}
+
+/** Returns the text of a segment without wildcards. */
+function textOf(segment: Segment): string {
+  return segment.map((point) => String.fromCodePoint(point)).join('')
 }
 
 /** In a segment: any one code point. All other numbers are code points. */
@@ -224,7 +229,7 @@ interface Search {
  * once, 32 per word, so no text is slow by almost matching.
  */
 function createSearch(segment: Segment, fold: Fold): Search {
-  if (fold === asIs && segment.every(isSearchable)) return createLiteralSearch(String.fromCodePoint(...segment))
+  if (fold === asIs && segment.every(isSearchable)) return createLiteralSearch(textOf(segment))
   const masks = masksOf(segment)
   const words = Math.ceil(segment.length / 32)
   const state = new Int32Array(words)

@@ -105,8 +105,10 @@ function compareWithText(
   { constant, text }: { readonly constant: ConstantOperand; readonly text: string },
 ): Condition {
   const type = typeOf(cell.ref)
+  // An id has one spelling, and can be asked for in capitals. By other operators it is text.
+  const isId = cell.ref.column === undefined && operator === '=' && UUID.test(text)
   try {
-    return comparison(cell, operator, { value: readText(type, text), type })
+    return comparison(cell, operator, { value: readText(type, isId ? text.toLowerCase() : text), type })
   } catch (error) {
     if (!(error instanceof ValueError)) throw error
     return mismatch(
@@ -119,6 +121,8 @@ function compareWithText(
     )
   }
 }
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /** Parses a quoted literal as the column's type. BOOL accepts the words of PostgreSQL, which are more than a record can contain. */
 function readText(type: AnyColumnType, text: string): unknown {

@@ -4,12 +4,13 @@ import * as z from 'zod'
 import type { Barrier } from '../barrier/barrier.ts'
 import { CREDENTIAL_KINDS, type CredentialKind, type StoredCredential } from '../credentials/credential.ts'
 import { newCredentialRow } from '../credentials/credential-store.ts'
-import { type Fault, fault, words } from '../errors.ts'
+import { type Fault, fault, isVaultError, words } from '../errors.ts'
 import type { OperationContext } from '../execution/context.ts'
 import { assertOwner } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
 import { type CallerContext, parseContext } from '../policy/caller-context.ts'
 import { CREDENTIALS } from '../schema/system-tables.ts'
+import { isIdConflict } from '../unit-of-work/id-conflict.ts'
 import { toBase64Url } from '../util/byte-text.ts'
 import { toUtf8 } from '../util/bytes.ts'
 import { nowMs } from '../util/timestamp.ts'
@@ -30,6 +31,8 @@ export interface CreateCredentialInput {
    * of a JWK.
    */
   readonly verifier: string
+  /** Key id of an API key, for texts that have no room for one: a UUID in lower case that no credential has. Default: a random one. */
+  readonly keyID?: string
 }
 
 /** A created credential. */
@@ -46,13 +49,17 @@ const MAX_CONTEXT_LENGTH = 4096
 /** Maximum length of a public key as JSON, in UTF-16 units. */
 const MAX_PUBLIC_KEY_LENGTH = 8192
 
-const shape = z.strictObject({
+const shape = z.object({
   kind: z.enum(CREDENTIAL_KINDS),
   name: z.string().min(1).max(320),
   roles: z.array(z.string().min(1).max(128)).min(1).max(100),
   context: z.record(z.string(), z.unknown()).optional(),
   expiresAt: z.int().min(1).optional(),
   verifier: z.string().max(MAX_PUBLIC_KEY_LENGTH),
+  keyID: z
+    .string()
+    .regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)
+    .optional(),
 })
 
 /** The shape of a public RSA key. Another member may be a part of the private key. */
@@ -62,11 +69,12 @@ const publicKeyShape = z.strictObject({
   e: z.string().min(1),
 })
 
-/** Stores a credential. Needs ALL ON * in plain text. Throws `invalid_request`, and `out_of_range` for an expiry that is not in the future. */
+/** Stores a credential. Needs ALL ON * in plain text. Throws `invalid_request`, `out_of_range` for an expiry that is not in the future, and `conflict` for a key id that exists. */
 export const createCredential: Operation<CreateCredentialInput, CreateCredentialInput, CreatedCredential> = {
   action: 'CREATE_CREDENTIAL',
   resourceType: 'CREDENTIAL',
   verb: 'Create credential',
+  members: ['kind', 'name', 'roles', 'context', 'expiresAt', 'verifier'],
   recorded: {
     kind: CREDENTIAL_KINDS,
     name: 'value',
@@ -74,16 +82,19 @@ export const createCredential: Operation<CreateCredentialInput, CreateCredential
     context: 'value',
     expiresAt: 'number',
     verifier: 'omitted',
+    keyID: 'value',
   },
   parse(given) {
     const parsed = shape.safeParse(given)
     if (!parsed.success) throw invalid(parsed.error.issues[0])
-    const { context, expiresAt, ...required } = parsed.data
+    const { context, expiresAt, keyID, ...required } = parsed.data
+    if (keyID !== undefined && required.kind !== 'API_KEY') throw invalid({ path: ['keyID'] })
     assertVerifier(required)
     return {
       ...required,
       ...(context === undefined ? {} : { context: contextOf(context) }),
       ...(expiresAt === undefined ? {} : { expiresAt }),
+      ...(keyID === undefined ? {} : { keyID }),
     }
   },
   async execute(context, request) {
@@ -94,9 +105,15 @@ export const createCredential: Operation<CreateCredentialInput, CreateCredential
     const credential = newCredential(context, request, createdAt)
     const row = await newCredentialRow(context.unit.storage, context.barrier, credential)
     context.event.setCredential(credential.keyID)
-    await context.unit.insert([{ table: CREDENTIALS.name, rows: [row] }])
+    await context.unit.insert([{ table: CREDENTIALS.name, rows: [row] }]).catch((error: unknown) => {
+      throw isVaultError(error, 'conflict') && !isIdConflict(error) ? keyExists() : error
+    })
     return { keyID: credential.keyID, actor: credential.actor, createdAt }
   },
+}
+
+function keyExists(): Fault {
+  return fault('conflict')`A credential has this keyID. Choose another one.`
 }
 
 /** Returns the checked context of a credential, as that of a caller. */
@@ -112,7 +129,7 @@ function newCredential(
   createdAt: number,
 ): StoredCredential {
   const isApiKey = request.kind === 'API_KEY'
-  const keyID = isApiKey ? newId(barrier) : `${newId(barrier)}.${toBase64Url(toUtf8(audit.vaultID))}`
+  const keyID = isApiKey ? (request.keyID ?? newId(barrier)) : `${newId(barrier)}.${toBase64Url(toUtf8(audit.vaultID))}`
   const actor = isApiKey ? keyID : newId(barrier)
   return { ...request, keyID, actor, actorType: 'SERVICE_ACCOUNT', createdAt }
 }
@@ -148,6 +165,6 @@ function invalid(issue: Pick<z.core.$ZodIssue, 'path'> | undefined): Fault {
   if (typeof member !== 'string')
     return fault(
       'invalid_request',
-    )`A credential has the members kind, name, roles, verifier, and optionally context and expiresAt, and no others.`
+    )`A credential has the members kind, name, roles, verifier, and optionally context, expiresAt and keyID, and no others.`
   return fault('invalid_request')`The member ${words(member)} of the credential is missing or invalid.`
 }

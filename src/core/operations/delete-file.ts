@@ -15,6 +15,7 @@ export const deleteFile: Operation<FileInput, FileRequest, { id: string; deleted
   action: 'DELETE_FILE',
   resourceType: 'FILE',
   verb: 'Delete file',
+  members: ['table', 'id', 'column'],
   recorded: RECORDED_FILE,
   parse: parseFileInput,
   async execute(context, request) {

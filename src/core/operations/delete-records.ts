@@ -3,7 +3,7 @@ import { assertVersions } from '../barrier/assert-versions.ts'
 import { decodeRecordIds } from '../barrier/record-ids.ts'
 import { fault } from '../errors.ts'
 import { namedRows } from '../execution/changed-rows.ts'
-import { parseList, recordsNotFound, requireTable, toTexts } from '../execution/check-input.ts'
+import { parseList, recordsNotFound, requireTable, toIds } from '../execution/check-input.ts'
 import type { OperationContext } from '../execution/context.ts'
 import { requireAccess } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
@@ -12,12 +12,14 @@ import { removeFilesOfDeleted } from '../file-store/remove-files.ts'
 import { createSlicing } from '../maintenance/slice-size.ts'
 import type { RequiredGrant, TableAccess } from '../policy/table-access.ts'
 import type { Row, Storage } from '../ports/storage.ts'
+import { assertVersion, parseIfVersion, type RequiredByRow, requiredByRow } from '../records/if-version.ts'
 import { deleteEveryRow, deleteRows, retryRecords, STALE } from '../records/record-store.ts'
 import type { WritingContext } from '../records/writing-context.ts'
 import { evaluateAccessInSlices } from '../row-access/evaluate-access.ts'
 import { findVisible } from '../row-access/find-visible.ts'
 import type { Table } from '../schema/layout.ts'
 import { at } from '../util/at.ts'
+import { assertOptions } from '../util/read-options.ts'
 import { retry } from '../util/retry.ts'
 
 /** Selects every record of a table, in place of ids. */
@@ -31,14 +33,26 @@ function needOf(table: Table): RequiredGrant {
 /** Input of a deletion. */
 export interface DeleteInput {
   readonly table: string
-  /** Ids of records, or `['*']` for every record of the table. */
+  /** Ids of records, each with the version that it must have if that matters, or `['*']` for every record of the table. */
+  readonly ids: readonly (string | VersionedId)[]
+}
+
+/** The id of a record, and the version of an earlier read: the deletion is `aborted` if the record was written since. */
+export interface VersionedId {
+  readonly id: string
+  readonly ifVersion: string
+}
+
+/** Ids of records, and the version that each must have, in order. */
+interface Named {
   readonly ids: readonly string[]
+  readonly ifVersions: readonly (string | undefined)[]
 }
 
 /** A parsed request, before grants are checked. */
 export interface DeleteRequest {
   readonly table: Table
-  readonly ids: readonly string[] | typeof ALL
+  readonly named: Named | typeof ALL
 }
 
 /**
@@ -49,36 +63,55 @@ export const deleteRecords: Operation<DeleteInput, DeleteRequest, { ids: string[
   action: 'DELETE',
   resourceType: 'RECORD',
   verb: 'Delete',
+  members: ['table', 'ids'],
   recorded: { table: 'name', ids: 'value' },
   parse({ table: name, ids: given }, context) {
     const isWhole = Array.isArray(given) && given.length === 1 && given[0] === ALL
     if (isWhole) context.event.setResourceType('TABLE')
     const table = requireTable(context, name)
     context.event.setTable(table)
-    if (isWhole) return { table, ids: ALL }
-    const ids = toTexts(parseList(context, given, 'ids'))
-    if (ids.includes(ALL))
+    if (isWhole) return { table, named: ALL }
+    const named = parseNamed(parseList(context, given, 'ids'))
+    if (named.ids.includes(ALL))
       throw fault('invalid_request')`"*" is not a record id. To delete all records, pass ["*"] without other ids.`
-    return { table, ids }
+    return { table, named }
   },
-  async execute(context, { table, ids }) {
-    if (ids === ALL) await deleteWhole(context, table)
-    else await deleteByIds(context, { table, ids })
+  async execute(context, { table, named }) {
+    if (named === ALL) await deleteWhole(context, table)
+    else await deleteByIds(context, { table, ...named })
     await removeFilesOfDeleted(context, [table])
-    return { ids: ids === ALL ? [ALL] : [...ids] }
+    return { ids: named === ALL ? [ALL] : [...named.ids] }
   },
+}
+
+/** Returns the items of a list of ids, some of which can have a version. */
+function parseNamed(items: readonly unknown[]): Named {
+  const members = items.map((item): { readonly id: unknown; readonly ifVersion?: unknown } => {
+    if (typeof item !== 'object' || item === null || !('id' in item)) return { id: item }
+    assertOptions<VersionedId>(item, ['id', 'ifVersion'])
+    return item
+  })
+  return { ids: toIds(members.map(({ id }) => id)), ifVersions: members.map(({ ifVersion }) => parseIfVersion(ifVersion)) }
+}
+
+/** Options of the deletion of one record. */
+export interface DeleteOneOptions {
+  /** The version of an earlier read: the deletion is `aborted` if the record was written since. Default: it is deleted in any case. */
+  readonly ifVersion?: string
 }
 
 /** Input of the deletion of one record. */
 export interface DeleteOneInput {
   readonly table: string
   readonly id: string
+  readonly options?: DeleteOneOptions
 }
 
 /** A parsed request to delete one record. */
 export interface DeleteOneRequest {
   readonly table: Table
   readonly id: string
+  readonly ifVersion: string | undefined
 }
 
 /** Deletes one record. Throws `not_found`. '*' is refused, so that an id from a path can never empty a table. */
@@ -86,15 +119,17 @@ export const deleteOne: Operation<DeleteOneInput, DeleteOneRequest, { id: string
   action: 'DELETE',
   resourceType: 'RECORD',
   verb: 'Delete',
-  recorded: { table: 'name', id: 'value' },
-  parse({ table: name, id: given }, context) {
+  members: ['table', 'id', 'options'],
+  recorded: { table: 'name', id: 'value', ifVersion: 'value' },
+  parse({ table: name, id: given, options = {} }, context) {
     const table = requireTable(context, name)
     context.event.setTable(table)
+    assertOptions<DeleteOneOptions>(options, ['ifVersion'])
     if (given === ALL) throw fault('invalid_request')`"*" is not the id of one record.`
-    return { table, id: at(toTexts([given]), 0) }
+    return { table, id: at(toIds([given]), 0), ifVersion: parseIfVersion(options.ifVersion) }
   },
-  async execute(context, { table, id }) {
-    await deleteByIds(context, { table, ids: [id] })
+  async execute(context, { table, id, ifVersion }) {
+    await deleteByIds(context, { table, ids: [id], ifVersions: [ifVersion] })
     await removeFilesOfDeleted(context, [table])
     return { id, deleted: true }
   },
@@ -103,7 +138,8 @@ export const deleteOne: Operation<DeleteOneInput, DeleteOneRequest, { id: string
     groupOf: ({ table }) => table.name,
     async execute(context, requests, events) {
       const { table } = at(requests, 0)
-      await deleteByIds({ ...context, event: dividedRows(events) }, { table, ids: requests.map(({ id }) => id) })
+      const named = { ids: requests.map(({ id }) => id), ifVersions: requests.map(({ ifVersion }) => ifVersion) }
+      await deleteByIds({ ...context, event: dividedRows(events) }, { table, ...named })
       return requests.map(({ id }) => ({ id, deleted: true }))
     },
   },
@@ -135,15 +171,15 @@ async function hasManyRows({ unit }: OperationContext, table: Table): Promise<bo
 type DeleteContext = Omit<OperationContext, 'event'> & Pick<WritingContext, 'event'>
 
 /** Deletes the records of these ids, all or none. */
-async function deleteByIds(
-  context: DeleteContext,
-  { table, ids }: { readonly table: Table; readonly ids: readonly string[] },
-): Promise<void> {
+async function deleteByIds(context: DeleteContext, { table, ids, ifVersions }: Named & { readonly table: Table }): Promise<void> {
   const access = requireAccess(context, table, 'DELETE')
-  const decoded = decodeRecordIds(context.barrier.ring, table, ids)
+  const { ring } = context.barrier
+  const decoded = decodeRecordIds(ring, table, ids)
+  const named = decoded.map((row, index) => ({ row, ifVersion: ifVersions[index], index: ids.length > 1 ? index : undefined }))
+  const versions = requiredByRow(ring, table, named)
   const rows = [...new Set(decoded.filter((row) => row !== undefined))]
   await context.unit.change(async ({ storage }) => {
-    const visible = await lockVisibleRows(storage, context, { access, rows })
+    const visible = await lockVisibleRows(storage, context, { access, rows, versions })
     const deleted = new Set(await deleteRows(storage, context, { table, rows: visible }))
     const absent = decoded.flatMap((row, index) => (row === undefined || !deleted.has(row) ? [index] : []))
     if (absent.length > 0) throw recordsNotFound(table, ids, absent)
@@ -161,7 +197,7 @@ async function deleteVisible(storage: Storage, context: OperationContext, access
     const page = { order: 'asc', after, limit } as const
     const found = await findVisible(storage, context, { access, needs, filter: { kind: 'all' }, page })
     const rows = found.map(({ row }) => row)
-    await deleteRows(storage, context, { table, rows: await lockRows(storage, context, { access, rows }) })
+    await deleteRows(storage, context, { table, rows: await lockRows(storage, context, { access, rows, versions: NONE }) })
     const last = rows.at(-1)
     if (last === undefined || rows.length < limit) return
     await slicing.endSlice()
@@ -169,25 +205,32 @@ async function deleteVisible(storage: Storage, context: OperationContext, access
   }
 }
 
-/** Returns the rows that are visible to the caller. Locks them if that depends on their values. */
+/** Versions that no row must have. */
+const NONE: RequiredByRow = new Map()
+
+/** Returns the rows that are visible to the caller. Locks them if that, or whether they are deleted, depends on what is stored. */
 async function lockVisibleRows(
   storage: Storage,
   context: DeleteContext,
-  { access, rows }: { readonly access: TableAccess; readonly rows: readonly number[] },
+  {
+    access,
+    rows,
+    versions,
+  }: { readonly access: TableAccess; readonly rows: readonly number[]; readonly versions: RequiredByRow },
 ): Promise<readonly number[]> {
-  if (access.alwaysMeets(needOf(access.table))) return rows
+  if (versions.size === 0 && access.alwaysMeets(needOf(access.table))) return rows
   const found = await storage.get(access.table.physical.name, rows)
-  return lockRows(storage, context, { access, rows: found.filter((row) => row !== undefined) })
+  return lockRows(storage, context, { access, rows: found.filter((row) => row !== undefined), versions })
 }
 
 /**
  * Locks the rows that are visible to the caller, and returns their ids. An empty patch increments the version, so that no other
- * writer changes a row before it is deleted. A row that changed meanwhile is read and evaluated again.
+ * writer changes a row before it is deleted. A row that changed meanwhile is read and evaluated again. Throws `aborted` for one without its version.
  */
 async function lockRows(
   storage: Storage,
   { barrier, scheduler }: Pick<OperationContext, 'barrier' | 'scheduler'>,
-  { access, rows }: { readonly access: TableAccess; readonly rows: readonly Row[] },
+  { access, rows, versions }: { readonly access: TableAccess; readonly rows: readonly Row[]; readonly versions: RequiredByRow },
 ): Promise<number[]> {
   const { name } = access.table.physical
   const need = needOf(access.table)
@@ -197,9 +240,10 @@ async function lockRows(
     const evaluated = await evaluateAccessInSlices({ barrier, scheduler }, access, pending)
     const visible = evaluated.flatMap((one) => (one.access.meets(need) ? [one.row] : []))
     assertVersions(barrier, access.table, visible)
+    for (const row of visible) assertVersion(access.table, row, versions.get(row.id))
     const patches = visible.map(({ id, version }) => ({ id, version, set: {} }))
     const isLocked = patches.length === 0 ? [] : await storage.update(name, patches)
-    locked.push(...visible.flatMap(({ id }, index) => (isLocked[index] === true ? [id] : [])))
+    for (const [index, { id }] of visible.entries()) if (isLocked[index] === true) locked.push(id)
     const changed = visible.flatMap(({ id }, index) => (isLocked[index] === true ? [] : [id]))
     const again = changed.length === 0 ? [] : await storage.get(name, changed)
     pending = again.filter((row) => row !== undefined)

@@ -32,6 +32,7 @@ export const deleteWhere: Operation<DeleteWhereInput, DeleteWhereRequest, { ids:
   action: 'DELETE',
   resourceType: 'RECORD',
   verb: 'Delete',
+  members: ['table', 'where'],
   recorded: { table: 'name', where: { columnName: 'name', columnValues: 'value' } },
   parse({ table: name, where }, context) {
     const table = requireTable(context, name)

@@ -1,15 +1,8 @@
 /** Detokenize: returns the values of tokens as text, at the lower of the requested and the granted redaction. */
+
 import { showText } from '../barrier/reveal.ts'
 import { type ErrorCode, type Fault, fault, VaultError, withoutStack } from '../errors.ts'
-import {
-  assertOptions,
-  parseFlag,
-  parseList,
-  parseRedaction,
-  parseTokenText,
-  paths,
-  TOKEN_NOT_FOUND,
-} from '../execution/check-input.ts'
+import { parseFlag, parseList, parseRedaction, parseTokenText, paths, TOKEN_NOT_FOUND } from '../execution/check-input.ts'
 import type { Operation } from '../execution/operation.ts'
 import { inSlices } from '../maintenance/in-slices.ts'
 import { bytesOfBody } from '../maintenance/row-bytes.ts'
@@ -20,6 +13,7 @@ import { REDACTIONS } from '../redaction/levels.ts'
 import { assertPlainText, ON_LOWERED, type OnLowered, parseOnLowered } from '../row-access/lowered-columns.ts'
 import { at } from '../util/at.ts'
 import { cutList } from '../util/cut-list.ts'
+import { assertItems, assertOptions } from '../util/read-options.ts'
 import type { ColumnTypeName } from '../values/column-type.ts'
 
 /** One token to resolve. */
@@ -35,7 +29,7 @@ export interface DetokenizeOptions {
   readonly continueOnError?: boolean
   /** `throw`: throw `forbidden` rather than return a masked or redacted value, also with `continueOnError`. */
   readonly onLowered?: OnLowered
-  /** Accepted as the specification has it. It changes nothing: columns that hold files have no tokens. Default false. */
+  /** Accepted, and changes nothing: columns that hold files have no tokens. Default false. */
   readonly downloadURL?: boolean
 }
 
@@ -86,6 +80,7 @@ export const detokenize: Operation<DetokenizeInput, DetokenizeRequest, { records
   action: 'DETOKENIZE',
   resourceType: 'TOKEN',
   verb: 'Detokenize',
+  members: ['records', 'options'],
   recorded: {
     records: { token: 'value', redaction: REDACTIONS },
     continueOnError: 'flag',
@@ -96,7 +91,9 @@ export const detokenize: Operation<DetokenizeInput, DetokenizeRequest, { records
     assertOptions<DetokenizeOptions>(options, ['continueOnError', 'onLowered', 'downloadURL'])
     const continueOnError = parseFlag(options.continueOnError, 'continueOnError')
     parseFlag(options.downloadURL, 'downloadURL')
-    const parameters = parseList(context, records, 'tokens').map(parseParameter)
+    const list = parseList(context, records, 'tokens')
+    assertItems(list, ['token', 'redaction'], 'tokens')
+    const parameters = list.map(parseParameter)
     const { onLowered } = options
     const refusals = onLowered === undefined ? [] : parameters.map(({ redaction }) => parseOnLowered(onLowered, redaction))
     return { continueOnError, refusesLowered: refusals.includes(true), parameters }

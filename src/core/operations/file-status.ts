@@ -1,7 +1,8 @@
 /** File status: whether a record has a file, and the state of its malware scan; for one file, or for many at once. */
+
 import { unknownColumn } from '../barrier/parse-record.ts'
 import { Fault, fault } from '../errors.ts'
-import { parseList, requireTable, toTexts } from '../execution/check-input.ts'
+import { parseList, requireTable, toIds } from '../execution/check-input.ts'
 import type { OperationContext } from '../execution/context.ts'
 import { fileIn, requireFileColumn, requireVisibleRecord } from '../execution/file-columns.ts'
 import { type FileInput, type FileRequest, parseFileInput, RECORDED_FILE } from '../execution/file-input.ts'
@@ -11,6 +12,7 @@ import { readFiles } from '../file-store/file-rows.ts'
 import { isAllowedType } from '../files/content-types.ts'
 import { type ScanStatus, scanStatusOf } from '../files/scan-state.ts'
 import { at } from '../util/at.ts'
+import { assertItems } from '../util/read-options.ts'
 
 /** The status of a file. Source: specification, "Files". */
 export interface FileStatus {
@@ -47,6 +49,7 @@ export const fileStatus: Operation<FileInput, FileRequest, FileStatus> = {
   action: 'FILE_STATUS',
   resourceType: 'FILE',
   verb: 'File status',
+  members: ['table', 'id', 'column'],
   notFoundStatus: 400,
   recorded: RECORDED_FILE,
   parse: parseFileInput,
@@ -77,6 +80,7 @@ export const uploadStatus: Operation<
   action: 'FILE_STATUS',
   resourceType: 'FILE',
   verb: 'Upload status',
+  members: ['records'],
   recorded: { records: { table: 'name', id: 'value', fileColumns: 'columns' } },
   parse({ records }, context) {
     const list = parseList(context, records, 'records')
@@ -84,6 +88,7 @@ export const uploadStatus: Operation<
       if (typeof record === 'object' && record !== null) continue
       throw fault('invalid_request', { index })`records[${index}] must be an object with table, id and fileColumns.`
     }
+    assertItems(list, ['table', 'id', 'fileColumns'], 'records')
     return { records: list.map(toRecord) }
   },
   async execute(context, { records }) {
@@ -95,7 +100,7 @@ export const uploadStatus: Operation<
 
 function toRecord(given: unknown): StatusToGet {
   const { table, id, fileColumns }: { readonly [Member in keyof UploadStatusRecord]?: unknown } = Object(given)
-  return { table, id: at(toTexts([id]), 0), columns: Array.isArray(fileColumns) ? [...fileColumns] : [] }
+  return { table, id: at(toIds([id]), 0), columns: Array.isArray(fileColumns) ? [...fileColumns] : [] }
 }
 
 /** Returns the result of one record. Refusals are its own, other errors are those of all. */

@@ -2,7 +2,7 @@
 import { assertComplete } from '../barrier/parse-record.ts'
 import { encodeRecordIds } from '../barrier/record-ids.ts'
 import { fault } from '../errors.ts'
-import { requireTable, toTexts } from '../execution/check-input.ts'
+import { requireTable, toIds } from '../execution/check-input.ts'
 import type { OperationContext } from '../execution/context.ts'
 import {
   type FileColumn,
@@ -27,6 +27,7 @@ export const downloadURL: Operation<FileInput, FileRequest, IssuedTicket> = {
   action: 'DOWNLOAD_URL',
   resourceType: 'FILE',
   verb: 'Download URL',
+  members: ['table', 'id', 'column'],
   recorded: RECORDED_FILE,
   parse: parseFileInput,
   async execute(context, { table, id, column: name }) {
@@ -68,6 +69,7 @@ export const uploadURL: Operation<UploadURLInput, UploadURLRequest, { tickets: R
   action: 'UPLOAD_URL',
   resourceType: 'FILE',
   verb: 'Upload URL',
+  members: ['table', 'id', 'columns'],
   recorded: { table: 'name', id: 'value', columns: 'columns' },
   parse({ table: name, id, columns }, context) {
     const table = requireTable(context, name)
@@ -76,7 +78,7 @@ export const uploadURL: Operation<UploadURLInput, UploadURLRequest, { tickets: R
       throw fault('invalid_request')`columns must be a non-empty array of column names.`
     if (id === undefined && columns.length > 1)
       throw fault('invalid_request')`Without an id, each upload makes a record of its own: name one column.`
-    return { table, id: id === undefined ? undefined : at(toTexts([id]), 0), columns: [...columns] }
+    return { table, id: id === undefined ? undefined : at(toIds([id]), 0), columns: [...columns] }
   },
   async execute(context, { table, id, columns: names }) {
     const action = id === undefined ? 'CREATE' : 'UPDATE'

@@ -1,19 +1,21 @@
 /** Get by tokens: returns the record of each token, or the value of its column alone, at the requested redaction. */
+
 import { encodeRecordIds } from '../barrier/record-ids.ts'
 import type { Fields } from '../barrier/reveal.ts'
 import { showValue } from '../barrier/reveal.ts'
 import { type ErrorCode, fault, VaultError, words } from '../errors.ts'
-import { assertOptions, parseFlag, parseList, parseRedaction, parseTokenText, TOKEN_NOT_FOUND } from '../execution/check-input.ts'
+import { parseFlag, parseList, parseRedaction, parseTokenText, TOKEN_NOT_FOUND } from '../execution/check-input.ts'
 import type { OperationContext } from '../execution/context.ts'
 import type { Operation } from '../execution/operation.ts'
 import { forbidden } from '../policy/forbidden.ts'
-import { showRecords, type UntypedRecord } from '../records/show-records.ts'
+import { showRecords, type UntypedRecord, withVersions } from '../records/show-records.ts'
 import { addRowsOf, needsOfTokens, resolveVisible, type VisibleResolution, type VisibleToken } from '../records/visible-tokens.ts'
 import { REDACTIONS, type Redaction } from '../redaction/levels.ts'
 import type { RowWithAccess } from '../row-access/evaluate-access.ts'
 import { assertPlainText, loweredColumns, ON_LOWERED, type OnLowered, parseOnLowered } from '../row-access/lowered-columns.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { at } from '../util/at.ts'
+import { assertOptions } from '../util/read-options.ts'
 
 /** The values of the option `onMissing`. */
 const ON_MISSING = ['throw'] as const
@@ -29,6 +31,8 @@ export interface GetByTokensOptions {
    * detokenize: DETOKENIZATION and READ of the column. Default false: all columns that the caller can read.
    */
   readonly columnOnly?: boolean
+  /** Return the `version` of each record, for `ifVersion` of a later change. Default false. */
+  readonly version?: boolean
   /** `throw`: throw the error of the first token that has one, and return nothing. Default: each such token has its error in its item. */
   readonly onMissing?: 'throw'
 }
@@ -42,6 +46,8 @@ export interface TokenRecord {
   /** The column of the token. */
   readonly column?: string
   readonly fields: Fields
+  /** The version of the record, with the option `version`. Absent where there is no id. */
+  readonly version?: string
   /** Names of the fields that are masked or redacted. */
   readonly lowered: readonly string[]
   readonly error?: string
@@ -61,6 +67,7 @@ export interface GetByTokensRequest {
   readonly redaction: Redaction
   readonly refusesLowered: boolean
   readonly columnOnly: boolean
+  readonly hasVersion: boolean
   readonly refusesMissing: boolean
 }
 
@@ -72,26 +79,31 @@ export const getByTokens: Operation<GetByTokensInput, GetByTokensRequest, { reco
   action: 'GET_BY_TOKENS',
   resourceType: 'TOKEN',
   verb: 'Get by tokens',
-  recorded: { tokens: 'value', redaction: REDACTIONS, onLowered: ON_LOWERED, columnOnly: 'flag', onMissing: ON_MISSING },
+  members: ['tokens', 'options'],
+  recorded: {
+    ...{ tokens: 'value', redaction: REDACTIONS, onLowered: ON_LOWERED },
+    ...{ columnOnly: 'flag', version: 'flag', onMissing: ON_MISSING },
+  },
   parse({ tokens, options = {} }, context) {
-    assertOptions<GetByTokensOptions>(options, ['redaction', 'onLowered', 'columnOnly', 'onMissing'])
+    assertOptions<GetByTokensOptions>(options, ['redaction', 'onLowered', 'columnOnly', 'version', 'onMissing'])
     const redaction = parseRedaction(options.redaction)
     return {
       redaction,
       refusesLowered: parseOnLowered(options.onLowered, redaction),
       columnOnly: parseFlag(options.columnOnly, 'columnOnly'),
+      hasVersion: parseFlag(options.version, 'version'),
       refusesMissing: parseOnMissing(options.onMissing),
       texts: parseList(context, tokens, 'tokens').map(parseTokenText),
     }
   },
-  async execute(context, { texts, redaction, refusesLowered, columnOnly, refusesMissing }) {
+  async execute(context, { texts, redaction, refusesLowered, columnOnly, hasVersion, refusesMissing }) {
     if (!context.access.possiblyAllowsAnywhere('DETOKENIZATION')) throw forbidden(context.caller, 'DETOKENIZATION')
     const needsOf = columnOnly ? columnNeeds : recordNeeds
     const resolved = await resolveVisible(context.unit.storage, context, { texts, needsOf })
     const found = resolved.map((one) => (isShown(one, columnOnly) ? one : undefined))
     if (refusesLowered) for (const one of found) assertShownInPlainText(one, { redaction, columnOnly })
     addRowsOf(found, context.event)
-    const shown = await showFound(context, found, { redaction, columnOnly })
+    const shown = await showFound(context, found, { redaction, columnOnly, hasVersion })
     const records = found.map((one, index) => toRecord(one, shown.get(index), { token: at(texts, index), redaction, columnOnly }))
     if (refusesMissing) assertFound(records, found)
     return { records }
@@ -146,14 +158,15 @@ function assertShownInPlainText(found: VisibleResolution, shown: Shown): void {
 async function showFound(
   context: OperationContext,
   found: readonly VisibleResolution[],
-  { redaction, columnOnly }: Shown,
+  { redaction, columnOnly, hasVersion }: Shown & Pick<GetByTokensRequest, 'hasVersion'>,
 ): Promise<ReadonlyMap<number, UntypedRecord>> {
   const byIndex = new Map<number, UntypedRecord>()
   for (const [table, rows] of rowsOfTokens(found)) {
     const rowIds = rows.map(({ row }) => row.id)
     const ids = encodeRecordIds(context.barrier.ring, table, rowIds)
     const show = { table, columns: table.readable, redaction, asTokens: false }
-    const records = columnOnly ? ids.map((id) => ({ id, fields: {} })) : await showRecords(context, { rows, ids }, show)
+    const shown = columnOnly ? ids.map((id) => ({ id, fields: {} })) : await showRecords(context, { rows, ids }, show)
+    const records = hasVersion ? withVersions(context.barrier, rows, { table, shown }) : shown
     for (const [k, { index }] of rows.entries()) byIndex.set(index, at(records, k))
   }
   return byIndex
@@ -187,6 +200,7 @@ function toRecord(
   return {
     token,
     ...(record === undefined ? {} : { id: record.id }),
+    ...(record?.version === undefined ? {} : { version: record.version }),
     table: table.name,
     column: column.name,
     fields: shown.columnOnly || record === undefined ? { [column.name]: showValue(first, value) } : record.fields,

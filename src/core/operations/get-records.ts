@@ -1,7 +1,8 @@
 /** Get: records by their ids, by the value of a column, or page by page; as fields, or as tokens. */
+
 import { unknownColumn } from '../barrier/parse-record.ts'
 import { fault, words } from '../errors.ts'
-import { assertOptions, parseFlag, parseList, parseRedaction, requireTable, toTexts } from '../execution/check-input.ts'
+import { parseFlag, parseList, parseRedaction, requireTable, toIds } from '../execution/check-input.ts'
 import type { OperationContext, ParsingContext } from '../execution/context.ts'
 import type { EventBuilder } from '../execution/event-builder.ts'
 import { allOf, findRecords, type ListedIds, type ListedPage, type Which } from '../execution/find-records.ts'
@@ -11,13 +12,15 @@ import { type FilesToShow, withFiles } from '../execution/show-files.ts'
 import { DEFAULT_PAGE_SIZE } from '../limits.ts'
 import type { TableAccess } from '../policy/table-access.ts'
 import type { Page } from '../ports/storage.ts'
-import { showRecords, type UntypedRecord } from '../records/show-records.ts'
+import { showRecords, type UntypedRecord, withVersions } from '../records/show-records.ts'
 import type { Redaction } from '../redaction/levels.ts'
 import { REDACTIONS } from '../redaction/levels.ts'
 import { assertPlainText, ON_LOWERED, type OnLowered, parseOnLowered } from '../row-access/lowered-columns.ts'
 import type { Column, Table } from '../schema/layout.ts'
+import { append } from '../util/append.ts'
 import { at, required } from '../util/at.ts'
 import { readInput } from '../util/boundary.ts'
+import { assertOptions } from '../util/read-options.ts'
 import { assertNotAborted, parseSignal, type Signal } from '../util/signal.ts'
 
 /** How records are shown. Source: specification, "Records". */
@@ -37,6 +40,8 @@ export interface ReadOptions {
   readonly downloadURL?: boolean
   /** Return the metadata of each file that the caller can read in plain text, in `fileMetadata`. Default false. */
   readonly returnFileMetadata?: boolean
+  /** Return the `version` of each record, for `ifVersion` of a later change. Default false. */
+  readonly version?: boolean
 }
 
 /** The records to read: by `ids`, by `columnName` and `columnValues`, or page by page. */
@@ -67,7 +72,7 @@ export interface GetResult {
   readonly next?: string
 }
 
-const READ_OPTIONS = ['redaction', 'tokenization', 'fields', 'onLowered', 'downloadURL', 'returnFileMetadata'] as const
+const READ_OPTIONS = ['redaction', 'tokenization', 'fields', 'onLowered', 'downloadURL', 'returnFileMetadata', 'version'] as const
 const PAGE_OPTIONS = ['offset', 'after', 'limit', 'orderBy', 'resumable', 'signal'] as const
 const GET_OPTIONS = [...READ_OPTIONS, 'ids', 'columnName', 'columnValues', ...PAGE_OPTIONS] as const
 const ORDERS = ['ASCENDING', 'DESCENDING', 'NONE'] as const
@@ -81,12 +86,15 @@ const RECORDED_SHOW = {
   onLowered: ON_LOWERED,
   downloadURL: 'flag',
   returnFileMetadata: 'flag',
+  version: 'flag',
 } as const
 
 /** Input of a read of several records. */
 export interface GetInput {
   readonly table: string
   readonly options?: GetOptions
+  /** Read each of `columnValues` as the text of a value of its column, as a wire has it. Default false: a value is itself. */
+  readonly areTexts?: boolean
 }
 
 /** Input of a read of one record. */
@@ -103,6 +111,7 @@ export interface GetRequest {
   readonly asTokens: boolean
   readonly refusesLowered: boolean
   readonly files: FilesToShow
+  readonly hasVersion: boolean
   readonly fields: readonly unknown[] | undefined
   readonly which: Which
 }
@@ -112,6 +121,7 @@ export const get: Operation<GetInput, GetRequest, GetResult> = {
   action: 'GET',
   resourceType: 'RECORD',
   verb: 'Get',
+  members: ['table', 'options', 'areTexts'],
   recorded: {
     ...RECORDED_SHOW,
     ids: 'value',
@@ -123,10 +133,11 @@ export const get: Operation<GetInput, GetRequest, GetResult> = {
     orderBy: ORDERS,
     resumable: 'flag',
     signal: 'omitted',
+    areTexts: 'omitted',
   },
-  parse({ table, options = {} }, context) {
+  parse({ table, options = {}, areTexts }, context) {
     assertOptions<GetOptions>(options, GET_OPTIONS)
-    return { ...parseShow(table, options, context), which: parseWhich(options, context) }
+    return { ...parseShow(table, options, context), which: parseWhich(options, context, parseFlag(areTexts, 'areTexts')) }
   },
   execute: (context, request) => readRecords(context, request),
   joined: {
@@ -143,16 +154,17 @@ export const getOne: Operation<GetOneInput, GetRequest, UntypedRecord> = {
   action: 'GET',
   resourceType: 'RECORD',
   verb: 'Get',
+  members: ['table', 'id', 'options'],
   recorded: { ...RECORDED_SHOW, id: 'value' },
   parse({ table, id, options = {} }, context) {
     assertOptions<ReadOptions>(options, READ_OPTIONS)
-    return { ...parseShow(table, options, context), which: allOf(toTexts([id])) }
+    return { ...parseShow(table, options, context), which: allOf(toIds([id])) }
   },
   execute: async (context, request) => required((await readRecords(context, request)).records[0], 'A record that was read'),
   together: {
-    groupOf: ({ table, redaction, asTokens, refusesLowered, files, fields }) =>
+    groupOf: ({ table, redaction, asTokens, refusesLowered, files, hasVersion, fields }) =>
       fields === undefined
-        ? [table.name, redaction, asTokens, refusesLowered, files.downloadURL, files.returnFileMetadata].join(' ')
+        ? [table.name, redaction, asTokens, refusesLowered, files.downloadURL, files.returnFileMetadata, hasVersion].join(' ')
         : undefined,
     async execute(context, requests, events) {
       const ids = requests.flatMap(({ which }) => ('ids' in which ? which.ids : []))
@@ -175,10 +187,19 @@ export const getOne: Operation<GetOneInput, GetRequest, UntypedRecord> = {
 const MAX_IDS_TO_JOIN = 16
 
 /** Returns the group of a read of few records by their ids. A read with tickets runs by itself, because they contain the caller. */
-function groupOfFew({ table, redaction, asTokens, refusesLowered, files, fields, which }: GetRequest): string | undefined {
+function groupOfFew({
+  table,
+  redaction,
+  asTokens,
+  refusesLowered,
+  files,
+  hasVersion,
+  fields,
+  which,
+}: GetRequest): string | undefined {
   const isSimple = fields === undefined && !refusesLowered && !files.downloadURL && 'ids' in which && isWhole(which)
   return isSimple && which.ids.length <= MAX_IDS_TO_JOIN
-    ? `${table.name} ${redaction} ${asTokens} ${files.returnFileMetadata}`
+    ? `${table.name} ${redaction} ${asTokens} ${files.returnFileMetadata} ${hasVersion}`
     : undefined
 }
 
@@ -196,7 +217,7 @@ async function readTogether(
   const idsOf = requests.map(({ which }) => ('ids' in which ? which.ids : []))
   const found: number[] = []
   const which = { ...allOf(idsOf.flat()), skipsMissing: true }
-  const { records: shown } = await readRecords(context, { ...at(requests, 0), which }, (_, rows) => void found.push(...rows))
+  const { records: shown } = await readRecords(context, { ...at(requests, 0), which }, (_, rows) => append(found, rows))
   let next = 0
   return idsOf.map((ids, index) => {
     const begin = next
@@ -224,16 +245,16 @@ function parseShow(name: unknown, options: ReadOptions, context: ParsingContext)
     downloadURL: parseFlag(options.downloadURL, 'downloadURL'),
     returnFileMetadata: parseFlag(options.returnFileMetadata, 'returnFileMetadata'),
   }
-  return { table, redaction, asTokens, refusesLowered, files, fields }
+  return { table, redaction, asTokens, refusesLowered, files, hasVersion: parseFlag(options.version, 'version'), fields }
 }
 
-function parseWhich(options: GetOptions, context: ParsingContext): Which {
+function parseWhich(options: GetOptions, context: ParsingContext, areTexts: boolean): Which {
   if (options.ids !== undefined) {
     assertNoLookup(options)
     assertNoCursor(options)
     assertNotAborted(parseSignal(options.signal))
     const { orderBy, limit } = options
-    const ids = toTexts(parseList(context, options.ids, 'ids'))
+    const ids = toIds(parseList(context, options.ids, 'ids'))
     const page = parsePage(context, options)
     const order = orderBy === undefined || orderBy === 'NONE' ? undefined : page.order
     return { ids, order, offset: page.offset, limit: limit === undefined ? undefined : page.limit }
@@ -243,7 +264,7 @@ function parseWhich(options: GetOptions, context: ParsingContext): Which {
   if (!isGiven(columnName) && !hasItems(columnValues)) return listed
   if (!isGiven(columnName) || columnValues === undefined)
     throw fault('invalid_request')`columnName and columnValues must be given together.`
-  return { ...listed, lookup: { columnName, values: parseList(context, columnValues, 'columnValues') } }
+  return { ...listed, lookup: { columnName, values: parseList(context, columnValues, 'columnValues'), areTexts } }
 }
 
 /** Returns a page without a look-up. */
@@ -267,7 +288,7 @@ async function readRecords(
   request: GetRequest,
   addRows?: (table: Table, rows: readonly number[]) => void,
 ): Promise<GetResult> {
-  const { table, which, redaction, asTokens, refusesLowered, fields, files } = request
+  const { table, which, redaction, asTokens, refusesLowered, fields, files, hasVersion } = request
   const access = requireAccess(context, table, 'READ')
   const columns = fields === undefined ? columnsShown(request) : readInput(() => namedColumns(access, request, fields))
   const found = await findRecords(context, access, addRows === undefined ? whichOf(request) : which)
@@ -279,7 +300,8 @@ async function readRecords(
   if (addRows === undefined) context.event.addRows(table, rowIds)
   else addRows(table, rowIds)
   const showing = showRecords(context, found, { table, columns, redaction, asTokens })
-  const shown = Array.isArray(showing) ? showing : await showing
+  const unversioned = Array.isArray(showing) ? showing : await showing
+  const shown = hasVersion ? withVersions(context.barrier, found.rows, { table, shown: unversioned }) : unversioned
   const records =
     files.downloadURL || files.returnFileMetadata
       ? await withFiles(context, found.rows, { table, shown, columns: filesAmong(table, fields), ...files })

@@ -1,4 +1,5 @@
 /** Insert: new records, all or none, without those whose unique values are in use, or an upsert by a unique column; returns ids and tokens. */
+
 import { valueTaken } from '../barrier/explain-conflict.ts'
 import { keyOfCell, lookupCells } from '../barrier/lookup.ts'
 import type { StoredRecord } from '../barrier/mint-tokens.ts'
@@ -8,7 +9,7 @@ import type { ByotMode } from '../barrier/supplied-tokens.ts'
 import { assertOwnFormsUnused, BYOT_MODES, parseTokens } from '../barrier/supplied-tokens.ts'
 import type { TokensByRow } from '../barrier/token-metadata.ts'
 import { fault } from '../errors.ts'
-import { assertNotEmpty, assertOptions, parseByot, parseFlag, parseList, requireTable } from '../execution/check-input.ts'
+import { assertNotEmpty, parseByot, parseFlag, parseList, requireTable } from '../execution/check-input.ts'
 import type { OperationContext } from '../execution/context.ts'
 import {
   alwaysGranted,
@@ -39,8 +40,10 @@ import { retryInTransaction } from '../unit-of-work/retry-in-transaction.ts'
 import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import { at, required } from '../util/at.ts'
 import { readInput } from '../util/boundary.ts'
+import { assertItems, assertOptions } from '../util/read-options.ts'
 import { retry } from '../util/retry.ts'
 import { parseSignal, type Signal } from '../util/signal.ts'
+import { createJsonBudget } from '../values/parse-json.ts'
 
 /** A record as a caller passes it: values and, where the caller supplies them, tokens, by column. */
 export interface RecordInput {
@@ -116,6 +119,7 @@ export const insert: Operation<InsertInput, InsertRequest, { records: readonly I
   action: 'INSERT',
   resourceType: 'RECORD',
   verb: 'Insert',
+  members: ['table', 'records', 'options'],
   notFoundStatus: 400,
   recorded: {
     table: 'name',
@@ -133,13 +137,15 @@ export const insert: Operation<InsertInput, InsertRequest, { records: readonly I
     context.event.setTable(table)
     assertOptions<InsertOptions>(options, OPTION_NAMES)
     assertNotEmpty(records, 'insert')
+    const list = parseList(context, records, 'records')
+    assertItems(list, ['fields', 'tokens'], 'records')
     return {
       table,
       tokenization: parseFlag(options.tokenization, 'tokenization'),
       homogeneous: parseFlag(options.homogeneous, 'homogeneous'),
       mode: parseByot(options.byot),
       allowsShownText: parseFlag(options.allowShownText, 'allowShownText'),
-      records: parseList(context, records, 'records'),
+      records: list,
       upsert: options.upsert,
       signal: parseSignal(options.signal),
       ignoresTaken: parseOnConflict(options.onConflict),
@@ -196,11 +202,12 @@ function parseRecords(
   const isGranted = alwaysGranted(access, 'CREATE')
   const values: Values[] = []
   const tokens: unknown[] = []
+  const json = createJsonBudget(context.limits)
   for (let index = 0; index < records.length; index++) {
     const fields = memberOf(records[index], 'fields')
     tokens.push(memberOf(records[index], 'tokens'))
     if (!isGranted) assertColumnsWritable(context, access, { members: [fields, tokens[index]], action: 'CREATE' })
-    values.push(parseFields(table, fields, index))
+    values.push(parseFields(table, fields, { index, json }))
   }
   if (homogeneous) assertHomogeneous(table, values)
   const supplied = values.map((of, index) => parseTokens(table, tokens[index], { mode, values: of, index }))

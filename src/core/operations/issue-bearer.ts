@@ -1,5 +1,6 @@
-/** Issue bearer: exchanges an assertion of a service account, which serves once, for a bearer. Performed by `vault.credentials.issueBearer`. */
+/** Issue bearer: exchanges an assertion of a service account for a bearer. Performed by `vault.credentials.issueBearer`. */
 import { v4 as uuid } from 'uuid'
+import type { Barrier } from '../barrier/barrier.ts'
 import { signBearer } from '../credentials/bearer.ts'
 import { isValidAt, type StoredCredential } from '../credentials/credential.ts'
 import { findCredential, type Nonce, storeSpent } from '../credentials/credential-store.ts'
@@ -7,14 +8,15 @@ import { type Fault, fault, isVaultError } from '../errors.ts'
 import type { OperationContext } from '../execution/context.ts'
 import type { Operation } from '../execution/operation.ts'
 import type { CallerContext } from '../policy/caller-context.ts'
+import type { Storage } from '../ports/storage.ts'
 import { nowMs } from '../util/timestamp.ts'
 
 /** What a bearer is issued for. The caller has verified the assertion with the public key of the service account. */
 export interface IssueBearerInput {
   /** Key id of the service account. */
   readonly keyID: string
-  /** The assertion, which serves once, and the time until which it would be accepted, in milliseconds since 1970. */
-  readonly assertion: Nonce
+  /** The assertion, if it serves once, and the time until which it would be accepted, in milliseconds since 1970. Absent: it serves until then. */
+  readonly assertion?: Nonce
   /** Roles of the bearer, each one of the service account. Default: all of them. */
   readonly roles?: readonly string[]
   /** Attributes for `ctx.name` of policies, from the client. Those of the service account take precedence. */
@@ -42,6 +44,7 @@ export const issueBearer: Operation<IssueBearerInput, IssueBearerInput, IssuedBe
   action: 'ISSUE_BEARER',
   resourceType: 'CREDENTIAL',
   verb: 'Issue bearer',
+  members: ['keyID', 'assertion', 'roles', 'context'],
   recorded: { keyID: 'value', assertion: 'omitted', roles: 'value', context: 'value' },
   // The input is that of `vault.credentials`, which has checked its types.
   parse: (given) => given as IssueBearerInput,
@@ -52,12 +55,17 @@ export const issueBearer: Operation<IssueBearerInput, IssueBearerInput, IssuedBe
       const credential = requireServiceAccount(context, found?.credential)
       event.setCredential(credential.keyID)
       const issued = issue(context, credential, request)
-      await storeSpent(storage, barrier, request.assertion).catch((error: unknown) => {
-        throw isVaultError(error, 'conflict') ? notValid() : error
-      })
+      if (request.assertion !== undefined) await spend(storage, barrier, request.assertion)
       return issued
     })
   },
+}
+
+/** Throws `unauthenticated` for an assertion that has served. */
+async function spend(storage: Storage, barrier: Barrier, assertion: Nonce): Promise<void> {
+  await storeSpent(storage, barrier, assertion).catch((error: unknown) => {
+    throw isVaultError(error, 'conflict') ? notValid() : error
+  })
 }
 
 function requireServiceAccount(context: OperationContext, credential: StoredCredential | undefined): StoredCredential {
@@ -66,10 +74,12 @@ function requireServiceAccount(context: OperationContext, credential: StoredCred
 }
 
 function issue(context: OperationContext, credential: StoredCredential, request: IssueBearerInput): IssuedBearer {
-  const { barrier, audit } = context
+  const { access, barrier, audit } = context
   const { roles = credential.roles, context: attributes } = request
   if (!roles.every((role) => credential.roles.includes(role)))
     throw fault('forbidden')`The scope names a role that the service account does not have.`
+  if (!access.denyingRoles.every((role) => roles.includes(role)))
+    throw fault('forbidden')`The scope leaves out a role with a DENY. Name every role of the service account that has one.`
   const iat = Math.floor(nowMs(context) / 1000)
   const exp = Math.min(iat + LIFETIME_SECONDS, Math.floor((credential.expiresAt ?? Number.POSITIVE_INFINITY) / 1000))
   const { vaultID } = audit

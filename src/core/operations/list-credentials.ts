@@ -1,12 +1,13 @@
 /** List credentials: a page of them, without what verifies them. */
+
 import { type ListedCredential, withoutVerifier } from '../credentials/credential.ts'
 import { listCredentialRows } from '../credentials/credential-store.ts'
 import { fault } from '../errors.ts'
-import { assertOptions } from '../execution/check-input.ts'
 import type { ParsingContext } from '../execution/context.ts'
 import { assertOwner } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
 import { DEFAULT_PAGE_SIZE } from '../limits.ts'
+import { assertOptions } from '../util/read-options.ts'
 
 /** The page to list. */
 export interface ListCredentialsOptions {
@@ -31,6 +32,7 @@ export const listCredentials: Operation<ListCredentialsInput, Required<ListCrede
   action: 'LIST_CREDENTIALS',
   resourceType: 'CREDENTIAL',
   verb: 'List credentials',
+  members: ['options'],
   recorded: { offset: 'number', limit: 'number' },
   parse({ options = {} }, { limits }: ParsingContext) {
     assertOptions<ListCredentialsOptions>(options, ['offset', 'limit'])

@@ -37,6 +37,7 @@ export const listEvents: Operation<ListEventsInput, EventQuery, EventList> = {
   action: 'LIST_EVENTS',
   resourceType: 'VAULT',
   verb: 'List events',
+  members: ['query'],
   recorded: { query: RECORDED_EVENT_QUERY },
   parse({ query: given }, { layout, event }) {
     const query = parseEventQuery(given)
@@ -75,8 +76,9 @@ async function* candidates(audit: AuditContext, { filter, after }: EventQuery): 
     if (row !== undefined) yield (await eventsAt({ ...audit, yielder: createYielder(audit) }, [row])).events
     return
   }
-  const ends = [filter.to, after === undefined ? undefined : toNanoseconds(after.timestamp)].filter((end) => end !== undefined)
-  const until = ends.length === 0 ? undefined : ends.reduce((earliest, end) => (end < earliest ? end : earliest)) + 1n
+  // Events of the time of the last page's last event can follow it.
+  const ends = [filter.to, after && toNanoseconds(after.timestamp) + 1n].filter((end) => end !== undefined)
+  const until = ends.length === 0 ? undefined : ends.reduce((earliest, end) => (end < earliest ? end : earliest))
   yield* eachNewest(audit, { since: filter.from, until })
 }
 

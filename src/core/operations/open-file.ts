@@ -1,6 +1,6 @@
 /** Open file: the content of a file as a stream, whole or in part. */
+
 import { type ErrorCode, type Fault, fault } from '../errors.ts'
-import { assertOptions } from '../execution/check-input.ts'
 import type { OperationContext } from '../execution/context.ts'
 import { assertContentsReachable, type OpenableFile, requireFileColumn, requireOpenableFile } from '../execution/file-columns.ts'
 import { type FileInput, type FileRequest, parseFileInput, RECORDED_FILE } from '../execution/file-input.ts'
@@ -11,6 +11,7 @@ import { withVerbOf } from '../execution/operation-errors.ts'
 import { readContent } from '../file-store/read-content.ts'
 import { type FileMetadata, metadataOf } from '../files/file-metadata.ts'
 import type { ByteRange } from '../ports/blobs.ts'
+import { assertOptions } from '../util/read-options.ts'
 import { assertNotAborted, parseSignal, type Signal } from '../util/signal.ts'
 
 /** Options of opening a file. */
@@ -62,6 +63,7 @@ export const openFile: Operation<OpenFileInput, OpenFileRequest, OpenFileResult>
   action: 'OPEN_FILE',
   resourceType: 'FILE',
   verb: 'Open file',
+  members: ['table', 'id', 'column', 'options'],
   recorded: { ...RECORDED_FILE, ...RECORDED_OPENING },
   parse({ options = {}, ...file }, context) {
     const request = parseFileInput(file, context)
@@ -76,6 +78,7 @@ export function openByTicket(
 ): Operation<Pick<OpenFileInput, 'options'>, OpenFileRequest, OpenFileResult> {
   return {
     ...openFile,
+    members: ['options'],
     recorded: RECORDED_OPENING,
     parse({ options = {} }, context) {
       const opening = parseOpening(options)
@@ -106,8 +109,8 @@ function parseOpening(options: unknown): Pick<OpenFileRequest, 'range' | 'signal
 /** Returns a range. Throws `out_of_range` for one that no file has. */
 function parseRange(given: unknown): OpenFileRequest['range'] {
   if (given === undefined) return { start: 0, end: undefined }
-  if (typeof given !== 'object' || given === null) throw fault('invalid_request')`range must be an object with start and end.`
-  const { start = 0, end, last }: { readonly start?: unknown; readonly end?: unknown; readonly last?: unknown } = given
+  assertOptions<Readonly<Record<'start' | 'end' | 'last', unknown>>>(given, ['start', 'end', 'last'], { member: 'range' })
+  const { start = 0, end, last } = given
   if (last !== undefined) {
     if (!isOffset(last) || last === 0 || 'start' in given || 'end' in given) throw outOfRange()
     return { last }

@@ -1,6 +1,6 @@
 /** Query: runs a SELECT over sealed and plain columns, and returns at most `limits.maxQueryRecords` records. */
 import * as z from 'zod'
-import { fault, printableName, words } from '../errors.ts'
+import { fault, words } from '../errors.ts'
 import type { Operation } from '../execution/operation.ts'
 import type { QueryValue } from '../expressions/parameter-values.ts'
 import type { QueryLimits } from '../limits.ts'
@@ -10,7 +10,7 @@ import { type QueryRecord, type QueryRequest, runQuery } from '../queries/run-qu
 import { ON_LOWERED, type OnLowered } from '../row-access/lowered-columns.ts'
 import { RECORD_ID_NAME } from '../schema/names.ts'
 import type { SqlQuery } from '../sql/sql.ts'
-import { assertNoNulls } from '../util/null-options.ts'
+import { assertOptions } from '../util/read-options.ts'
 import { parseSignal, type Signal } from '../util/signal.ts'
 
 /** Options of a query. */
@@ -46,6 +46,7 @@ export const query: Operation<QueryInput, QueryRequest, { records: QueryRecord[]
   action: 'QUERY',
   resourceType: 'VAULT',
   verb: 'Query',
+  members: ['query', 'values', 'options'],
   notFoundStatus: 400,
   recorded: {
     query: 'value',
@@ -85,8 +86,7 @@ function idNameIn(options: unknown): string {
 
 const amount = z.number().min(0).max(Number.MAX_SAFE_INTEGER).optional()
 
-/** Strict, because a misspelled budget would limit nothing. */
-const optionsShape = z.strictObject({
+const optionsShape = z.object({
   idName: z
     .string()
     .regex(/^[a-z][a-z0-9_]{0,62}$/)
@@ -94,7 +94,7 @@ const optionsShape = z.strictObject({
   signal: z.custom((signal) => typeof signal === 'object' && signal !== null && 'aborted' in signal).optional(),
   maxRecords: z.int().min(1).optional(),
   onLowered: z.literal('throw').optional(),
-  budget: z.strictObject({ maxRows: amount, timeoutMs: amount, maxBytes: amount }).optional(),
+  budget: z.object({ maxRows: amount, timeoutMs: amount, maxBytes: amount }).optional(),
 })
 
 /** The supported options, for the error. */
@@ -104,19 +104,16 @@ const SUPPORTED =
 /** Throws `invalid_request` for options of another shape than declared, `out_of_range` for an amount of the budget. */
 function assertQueryOptions(options: unknown): asserts options is QueryOptions {
   if (options === NO_QUERY_OPTIONS) return
-  assertNoNulls(options)
+  assertOptions<QueryOptions>(options, ['idName', 'signal', 'budget', 'maxRecords', 'onLowered'], {
+    note: 'Values are a list in front of the options: query(text, [value], options).',
+  })
+  if (options.budget !== undefined)
+    assertOptions<QueryBudget>(options.budget, ['maxRows', 'timeoutMs', 'maxBytes'], { member: 'budget' })
   const parsed = optionsShape.safeParse(options)
   if (parsed.success) return
-  const [issue] = parsed.error.issues
-  const path = issue?.path.map(String) ?? []
+  const path = parsed.error.issues[0]?.path.map(String) ?? []
   const isAmount = (path[0] === 'budget' && path.length > 1) || path[0] === 'maxRecords'
-  const code = isAmount ? 'out_of_range' : 'invalid_request'
-  const unknown = issue?.code === 'unrecognized_keys' && path.length === 0 ? issue.keys[0] : undefined
-  if (unknown !== undefined)
-    throw fault(
-      code,
-    )`Unknown option ${printableName(unknown)}. Values are a list in front of the options. Supported: ${words(SUPPORTED)}.`
-  if (path.length === 0)
-    throw fault(code)`The options must be an object. Values are a list in front of them: query(text, [value], options).`
-  throw fault(code)`Invalid option "${words(path.join('.'))}". Supported: ${words(SUPPORTED)}.`
+  throw fault(
+    isAmount ? 'out_of_range' : 'invalid_request',
+  )`Invalid option "${words(path.join('.'))}". Supported: ${words(SUPPORTED)}.`
 }

@@ -20,6 +20,7 @@ export const recordScan: Operation<ScanResult, ScanResult, { readonly version: n
   action: 'SCAN_FILE',
   resourceType: 'FILE',
   verb: 'Scan',
+  members: ['file', 'version', 'state'],
   recorded: { file: 'omitted', version: 'omitted', state: SCAN_STATES },
   // The input is the vault's own.
   parse: (given, { layout, event }) => {

@@ -8,6 +8,7 @@ export function refusedBy(refusal: VaultError): Operation<Record<never, never>, 
     action: 'REQUEST',
     resourceType: 'VAULT',
     verb: 'Request',
+    members: [],
     recorded: {},
     parse: () => undefined,
     async execute() {

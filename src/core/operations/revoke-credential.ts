@@ -24,6 +24,7 @@ export const revokeCredential: Operation<RevokeCredentialInput, RevokeCredential
   action: 'REVOKE_CREDENTIAL',
   resourceType: 'CREDENTIAL',
   verb: 'Revoke credential',
+  members: ['keyID', 'jti', 'expiresAt'],
   recorded: { keyID: 'value', jti: 'value', expiresAt: 'number' },
   parse({ keyID, jti, expiresAt }: AnyInput) {
     if (isName(keyID) && jti === undefined && expiresAt === undefined) return { keyID }

@@ -1,9 +1,10 @@
 /** Tokenize: returns the deterministic tokens of values that a live record has. Stores nothing. */
+
 import { digestValues, isSameValue } from '../barrier/digest-values.ts'
 import { deriveTokens } from '../barrier/mint-tokens.ts'
 import { parseListedValue } from '../barrier/parse-record.ts'
 import { fault, printableName } from '../errors.ts'
-import { parseList, paths, requireTable } from '../execution/check-input.ts'
+import { parseFlag, parseList, paths, requireTable } from '../execution/check-input.ts'
 import type { OperationContext, ParsingContext } from '../execution/context.ts'
 import { requireAccess, requireColumn } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
@@ -12,22 +13,27 @@ import { forbidden } from '../policy/forbidden.ts'
 import type { TableAccess } from '../policy/table-access.ts'
 import { findVisibleByDigest } from '../row-access/find-visible-by-digest.ts'
 import { valuesInSlices } from '../row-access/values-in-slices.ts'
-import type { Column } from '../schema/layout.ts'
+import type { Column, Table } from '../schema/layout.ts'
 import { at, required } from '../util/at.ts'
 import { cutList } from '../util/cut-list.ts'
+import { assertItems } from '../util/read-options.ts'
+import type { JsonBudget } from '../values/column-type.ts'
+import { createJsonBudget } from '../values/parse-json.ts'
 
-/** A value as text, and the column or column group to search. A blank name counts as absent. */
+/** A value, and the column or column group to search: `table.column` for a column without a group. A blank name counts as absent. */
 export type TokenizeParameter =
-  | { readonly value: string; readonly table: string; readonly column: string }
-  | { readonly value: string; readonly columnGroup: string }
+  | { readonly value: unknown; readonly table: string; readonly column: string }
+  | { readonly value: unknown; readonly columnGroup: string }
 
 /** Input of tokenize. */
 export interface TokenizeInput {
   readonly records: readonly TokenizeParameter[]
+  /** Read each value as the text of a value of its column, as a wire has it. Default false: a value is itself. */
+  readonly areTexts?: boolean
 }
 
 /** A parsed parameter. Its columns are resolved later, because they depend on the caller's grants. */
-export type TokenizeRequest = { readonly text: string } & (
+export type TokenizeRequest = { readonly given: unknown; readonly isText: boolean } & (
   | { readonly group: unknown }
   | { readonly table: unknown; readonly column: unknown }
 )
@@ -49,11 +55,17 @@ export const tokenize: Operation<TokenizeInput, readonly TokenizeRequest[], { re
   action: 'TOKENIZE',
   resourceType: 'TOKEN',
   verb: 'Tokenize',
-  recorded: { records: { value: 'value', table: 'name', column: 'name', columnGroup: 'name' } },
-  parse: ({ records }, context: ParsingContext) => parseList(context, records, 'values').map(parseParameter),
+  members: ['records', 'areTexts'],
+  recorded: { records: { value: 'value', table: 'name', column: 'name', columnGroup: 'name' }, areTexts: 'omitted' },
+  parse({ records, areTexts }, context: ParsingContext) {
+    const isText = parseFlag(areTexts, 'areTexts')
+    const list = parseList(context, records, 'values')
+    assertItems(list, ['value', 'table', 'column', 'columnGroup'], 'values')
+    return list.map((parameter, index) => parseParameter(parameter, index, isText))
+  },
   async execute(context, parameters) {
-    const lookups = parameters.map((one, index) => lookupOf(context, one, index))
-    const list = { count: lookups.length, bytesAt: (index: number) => at(parameters, index).text.length }
+    const lookups = lookupsOf(context, parameters)
+    const list = { count: lookups.length, bytesAt: (index: number) => lengthOf(at(lookups, index)) }
     const isLive = await inSlices(list, context.scheduler, (start, end) => areLive(context, lookups.slice(start, end)))
     const missing = isLive.flatMap((live, index) => (live ? [] : [index]))
     if (missing.length > 0) {
@@ -83,13 +95,23 @@ const MAX_LENGTH_TO_JOIN = 1024
 
 /** True if a request can be joined with others: a joined one has no slices. */
 function isShort(parameters: readonly TokenizeRequest[]): boolean {
-  return parameters.length <= MAX_VALUES_TO_JOIN && parameters.every(({ text }) => text.length <= MAX_LENGTH_TO_JOIN)
+  return parameters.length <= MAX_VALUES_TO_JOIN && parameters.every(({ given }) => isShortValue(given))
+}
+
+/** True for a short text, and for every other value that is not made of others. */
+function isShortValue(given: unknown): boolean {
+  return typeof given === 'string' ? given.length <= MAX_LENGTH_TO_JOIN : typeof given !== 'object'
+}
+
+/** Returns the length of a value as text. */
+function lengthOf({ columns, value }: Lookup): number {
+  return typeof value === 'string' ? value.length : at(columns, 0).column.type.toText(value).length
 }
 
 /** Returns what each parameter looks up; nothing for a request that is refused when it runs by itself. */
 function lookupsOrNone(context: OperationContext, parameters: readonly TokenizeRequest[]): Lookup[] {
   try {
-    return parameters.map((one, index) => lookupOf(context, one, index))
+    return lookupsOf(context, parameters)
   } catch {
     return []
   }
@@ -115,14 +137,15 @@ function tokensOf({ barrier: { ring } }: OperationContext, lookups: readonly Loo
   })
 }
 
-function parseParameter(parameter: unknown, index: number): TokenizeRequest {
-  const given = typeof parameter === 'object' && parameter !== null ? parameter : {}
-  const text: unknown = Reflect.get(given, 'value')
-  const [table, column, group] = ['table', 'column', 'columnGroup'].map((name) => presentName(Reflect.get(given, name)))
-  if (typeof text !== 'string') throw fault('invalid_request', { index })`values[${index}].value must be a string.`
+function parseParameter(parameter: unknown, index: number, isText: boolean): TokenizeRequest {
+  const members = typeof parameter === 'object' && parameter !== null ? parameter : {}
+  const given: unknown = Reflect.get(members, 'value')
+  const [table, column, group] = ['table', 'column', 'columnGroup'].map((name) => presentName(Reflect.get(members, name)))
+  if (given === undefined || given === null)
+    throw fault('invalid_request', { index })`values[${index}].value must be a value other than null.`
   const hasColumn = table !== undefined && column !== undefined
-  if (group !== undefined && table === undefined && column === undefined) return { text, group }
-  if (group === undefined && hasColumn) return { text, table, column }
+  if (group !== undefined && table === undefined && column === undefined) return { given, isText, group }
+  if (group === undefined && hasColumn) return { given, isText, table, column }
   throw fault('invalid_request', { index })`values[${index}] needs either columnGroup, or both table and column.`
 }
 
@@ -131,8 +154,17 @@ function presentName(name: unknown): unknown {
   return name === '' ? undefined : name
 }
 
+function lookupsOf(context: OperationContext, parameters: readonly TokenizeRequest[]): Lookup[] {
+  const json = createJsonBudget(context.limits)
+  return parameters.map((one, index) => lookupOf(context, one, { index, json }))
+}
+
 /** Returns the columns of a parameter, and its value parsed by their type. */
-function lookupOf(context: OperationContext, parameter: TokenizeRequest, index: number): Lookup {
+function lookupOf(
+  context: OperationContext,
+  parameter: TokenizeRequest,
+  { index, json }: { readonly index: number; readonly json: JsonBudget },
+): Lookup {
   const columns = 'group' in parameter ? columnsOfGroup(context, parameter.group) : [columnOf(context, parameter)]
   const first = at(columns, 0)
   if (first.column.token?.isDeterministic !== true) {
@@ -140,7 +172,8 @@ function lookupOf(context: OperationContext, parameter: TokenizeRequest, index: 
       index,
     })`values[${index}] names a column without deterministic tokens. Use one with them, or read the record with tokenization.`
   }
-  return { columns, value: parseListedValue(first.access.table, first.column, { value: parameter.text, list: 'values', index }) }
+  const { given: value, isText } = parameter
+  return { columns, value: parseListedValue(first.access.table, first.column, { value, list: 'values', index, isText, json }) }
 }
 
 function columnOf(
@@ -152,13 +185,15 @@ function columnOf(
 }
 
 /**
- * Columns of the group on which the caller has TOKENIZATION. If there are none, throws `forbidden` when the caller can read one of
- * them or has no grant on their tables, else `invalid_request`, as for an unknown group.
+ * Columns of the group, or the one `table.column` without a group, on which the caller has TOKENIZATION. If there are none, throws
+ * `forbidden` when the caller can read one of them or has no grant on their tables, else `invalid_request`, as for an unknown group.
  */
 function columnsOfGroup(context: OperationContext, group: unknown): TokenColumn[] {
+  const isOneColumn = typeof group === 'string' && group.includes('.')
+  const nameOf = (table: Table, column: Column) => column.group ?? (isOneColumn ? `${table.name}.${column.name}` : undefined)
   const all = [...context.layout.tables.values()].flatMap((table) =>
     table.columns
-      .filter((column) => column.group !== undefined && column.group === group)
+      .filter((column) => group !== undefined && nameOf(table, column) === group)
       .map((column) => ({ access: context.access.table(table), column })),
   )
   const allowed = all.filter(({ access, column }) => access.possiblyAllows('TOKENIZATION', column))

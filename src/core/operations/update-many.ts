@@ -1,15 +1,15 @@
 /** Update many: writes named columns of many records of one table, each its own, all or none, with one read and one write of storage. */
+
 import { BYOT_MODES, type ByotMode } from '../barrier/supplied-tokens.ts'
 import {
   assertNotEmpty,
-  assertOptions,
   notFoundAt,
   parseByot,
   parseFlag,
   parseList,
   paths,
   requireTable,
-  toTexts,
+  toIds,
 } from '../execution/check-input.ts'
 import { assertColumnsWritable, checkOverwrites, requireAccess } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
@@ -18,12 +18,15 @@ import { changeRecords, parseChanges, updatedRecords } from '../records/change-s
 import type { Table } from '../schema/layout.ts'
 import { at } from '../util/at.ts'
 import { readInput } from '../util/boundary.ts'
+import { assertItems, assertOptions } from '../util/read-options.ts'
 
 /** A record to update, and what to write over it: values and, where the caller supplies them, tokens, by column. */
 export interface RecordChange {
   readonly id: string
   readonly fields: unknown
   readonly tokens?: unknown
+  /** The version of an earlier read, as `update` takes it. */
+  readonly ifVersion?: string
 }
 
 /** Input of an update of many records. */
@@ -51,9 +54,10 @@ export const updateMany: Operation<UpdateManyInput, UpdateManyRequest, { records
   action: 'UPDATE',
   resourceType: 'RECORD',
   verb: 'Update',
+  members: ['table', 'records', 'options'],
   recorded: {
     table: 'name',
-    records: { id: 'value', fields: 'columns', tokens: 'columns' },
+    records: { id: 'value', fields: 'columns', tokens: 'columns', ifVersion: 'value' },
     tokenization: 'flag',
     byot: BYOT_MODES,
     allowShownText: 'flag',
@@ -67,14 +71,20 @@ export const updateMany: Operation<UpdateManyInput, UpdateManyRequest, { records
     const allowsShownText = parseFlag(options.allowShownText, 'allowShownText')
     assertNotEmpty(given, 'update')
     const records = parseList(context, given, 'records')
-    const ids = toTexts(records.map((record) => memberOf(record, 'id')))
+    assertItems(records, ['id', 'fields', 'tokens', 'ifVersion'], 'records')
+    const ids = toIds(records.map((record) => memberOf(record, 'id')))
     return { table, records, ids, tokenization, mode, allowsShownText }
   },
   async execute(context, { table, ids, records, tokenization, mode, allowsShownText }) {
     const access = requireAccess(context, table, 'UPDATE')
     const changes = readInput(() => {
       const given = records.map((record, index) => {
-        return { fields: memberOf(record, 'fields'), tokens: memberOf(record, 'tokens'), index }
+        const [fields, tokens, ifVersion] = [
+          memberOf(record, 'fields'),
+          memberOf(record, 'tokens'),
+          memberOf(record, 'ifVersion'),
+        ]
+        return { fields, tokens, ifVersion, index }
       })
       const members = given.flatMap(({ fields, tokens }) => [fields, tokens])
       assertColumnsWritable(context, access, { members, action: 'UPDATE' })

@@ -1,8 +1,9 @@
 /** Update: writes named columns of one record. Concurrent updates of different columns are all kept. */
+
 import type { ByotMode } from '../barrier/supplied-tokens.ts'
 import { BYOT_MODES } from '../barrier/supplied-tokens.ts'
 import { namedRows } from '../execution/changed-rows.ts'
-import { assertOptions, parseByot, parseFlag, recordsNotFound, requireTable, toTexts } from '../execution/check-input.ts'
+import { parseByot, parseFlag, recordsNotFound, requireTable, toIds } from '../execution/check-input.ts'
 import type { OperationContext } from '../execution/context.ts'
 import { assertColumnsWritable, checkOverwrites, requireAccess } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
@@ -13,6 +14,13 @@ import type { WritingContext } from '../records/writing-context.ts'
 import type { Table } from '../schema/layout.ts'
 import { at } from '../util/at.ts'
 import { readInput } from '../util/boundary.ts'
+import { assertOptions } from '../util/read-options.ts'
+
+/** Options of an update of one record. */
+export interface UpdateOneOptions extends UpdateOptions {
+  /** The version of an earlier read: the update is `aborted` if the record was written since. Default: it is written in any case. */
+  readonly ifVersion?: string
+}
 
 /** Input of an update. */
 export interface UpdateInput {
@@ -20,7 +28,7 @@ export interface UpdateInput {
   readonly id: string
   readonly fields: unknown
   readonly tokens?: unknown
-  readonly options?: UpdateOptions
+  readonly options?: UpdateOneOptions
 }
 
 /** A parsed request, before grants are checked. */
@@ -29,6 +37,7 @@ export interface UpdateRequest {
   readonly id: string
   readonly fields: unknown
   readonly tokens: unknown
+  readonly ifVersion: unknown
   readonly tokenization: boolean
   readonly mode: ByotMode
   readonly allowsShownText: boolean
@@ -39,22 +48,19 @@ export const update: Operation<UpdateInput, UpdateRequest, UpdatedRecord> = {
   action: 'UPDATE',
   resourceType: 'RECORD',
   verb: 'Update',
+  members: ['table', 'id', 'fields', 'tokens', 'options'],
   recorded: {
-    table: 'name',
-    id: 'value',
-    fields: 'columns',
-    tokens: 'columns',
-    tokenization: 'flag',
-    byot: BYOT_MODES,
-    allowShownText: 'flag',
+    ...{ table: 'name', id: 'value', fields: 'columns', tokens: 'columns' },
+    ...{ tokenization: 'flag', byot: BYOT_MODES, allowShownText: 'flag', ifVersion: 'value' },
   },
   parse({ table: name, id, fields, tokens, options = {} }, context) {
     const table = requireTable(context, name)
     context.event.setTable(table)
-    assertOptions<UpdateOptions>(options, ['tokenization', 'byot', 'allowShownText'])
+    assertOptions<UpdateOneOptions>(options, ['tokenization', 'byot', 'allowShownText', 'ifVersion'])
     const tokenization = parseFlag(options.tokenization, 'tokenization')
     const allowsShownText = parseFlag(options.allowShownText, 'allowShownText')
-    return { table, id: at(toTexts([id]), 0), fields, tokens, tokenization, mode: parseByot(options.byot), allowsShownText }
+    const { ifVersion, byot } = options
+    return { table, id: at(toIds([id]), 0), fields, tokens, ifVersion, tokenization, mode: parseByot(byot), allowsShownText }
   },
   execute: async (context, request) => at(await updateAll(context, [request]), 0),
   changedRows: async (context, requests) => namedRows(context, 'UPDATE', requests),
@@ -72,7 +78,7 @@ async function updateAll(context: UpdateContext, requests: readonly UpdateReques
   const { table, mode, tokenization, allowsShownText } = at(requests, 0)
   const access = requireAccess(context, table, 'UPDATE')
   const changes = readInput(() => {
-    const given = requests.map(({ fields, tokens }) => ({ fields, tokens, index: undefined }))
+    const given = requests.map(({ fields, tokens, ifVersion }) => ({ fields, tokens, ifVersion, index: undefined }))
     const members = given.flatMap(({ fields, tokens }) => [fields, tokens])
     assertColumnsWritable(context, access, { members, action: 'UPDATE' })
     return parseChanges(context, table, { mode, given })

@@ -1,5 +1,6 @@
 /** Update where: writes the same values over the records with given values in a look-up column, all or none, in one transaction. */
-import { assertOptions, parseFlag, requireTable } from '../execution/check-input.ts'
+
+import { parseFlag, requireTable } from '../execution/check-input.ts'
 import { findChangeable, notChangeable, parseWhere, requireChangeAccess, type Where } from '../execution/find-changeable.ts'
 import type { Lookup } from '../execution/find-records.ts'
 import { assertColumnsWritable, checkOverwrites } from '../execution/grants.ts'
@@ -11,6 +12,7 @@ import { retryInTransaction } from '../unit-of-work/retry-in-transaction.ts'
 import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import { at } from '../util/at.ts'
 import { readInput } from '../util/boundary.ts'
+import { assertOptions } from '../util/read-options.ts'
 
 /** The records to update, and the values to write over each. */
 export interface WhereChange extends Where {
@@ -50,6 +52,7 @@ export const updateWhere: Operation<UpdateWhereInput, UpdateWhereRequest, { reco
   action: 'UPDATE',
   resourceType: 'RECORD',
   verb: 'Update',
+  members: ['table', 'where', 'options'],
   recorded: {
     table: 'name',
     where: { columnName: 'name', columnValues: 'value', fields: 'columns' },

@@ -1,9 +1,10 @@
 /** Upload file: stores a file in a new or an existing record. Readers see the old file or the new one, whole. */
+
 import { CATALOG_MOVED, UNKNOWN_KEY } from '../barrier/barrier.ts'
 import { assertComplete, type Values } from '../barrier/parse-record.ts'
 import { encodeRecordIds } from '../barrier/record-ids.ts'
 import { type ErrorCode, fault, isVaultError, mayBeStored, VaultError } from '../errors.ts'
-import { assertOptions, parseFlag, requireTable, toTexts } from '../execution/check-input.ts'
+import { parseFlag, requireTable, toIds } from '../execution/check-input.ts'
 import type { OperationContext } from '../execution/context.ts'
 import {
   assertContentsReachable,
@@ -35,6 +36,7 @@ import { abortableUnit } from '../unit-of-work/abortable-unit.ts'
 import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import { at } from '../util/at.ts'
 import { causeOf } from '../util/bare-cause.ts'
+import { assertOptions } from '../util/read-options.ts'
 import { retry } from '../util/retry.ts'
 import { assertNotAborted, parseSignal, type Signal, unlessAborted } from '../util/signal.ts'
 import { nowMs } from '../util/timestamp.ts'
@@ -104,6 +106,7 @@ export const uploadFile: Operation<UploadFileInput, UploadFileRequest, UploadedF
   action: 'UPLOAD_FILE',
   resourceType: 'FILE',
   verb: 'Upload',
+  members: ['table', 'column', 'id', 'file', 'fileName', 'options'],
   recorded: {
     table: 'name',
     column: 'name',
@@ -128,7 +131,7 @@ function isAskId(id: unknown): id is AskId {
 
 /** Returns the id of a record; undefined for a new one. */
 function toRecordId(id: unknown): string | undefined {
-  return id === undefined || id === '' ? undefined : at(toTexts([id]), 0)
+  return id === undefined || id === '' ? undefined : at(toIds([id]), 0)
 }
 
 /** What is uploaded by ticket. */
@@ -138,6 +141,7 @@ export type TicketUpload = Pick<UploadFileInput, 'file' | 'fileName' | 'options'
 export function uploadByTicket(ticket: Ticket | undefined): Operation<TicketUpload, UploadFileRequest, UploadedFile> {
   return {
     ...uploadFile,
+    members: ['file', 'fileName', 'options'],
     parse(given, context) {
       const content = parseContent(given)
       const { table: name, column, id, file } = requireTicket(ticket)

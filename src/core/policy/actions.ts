@@ -19,7 +19,7 @@ export function bitOf(action: Action): ActionSet {
 }
 
 /** The set of these actions. */
-export function actionSet(...actions: readonly Action[]): ActionSet {
+export function actionSet(actions: readonly Action[]): ActionSet {
   return actions.reduce((set, action) => set | bitOf(action), 0)
 }
 

@@ -4,7 +4,7 @@ import { MAX_CONTEXT_BYTES, MAX_CONTEXT_DEPTH, MAX_CONTEXT_NODES } from '../limi
 import { ByteWriter } from '../util/bytes.ts'
 import type { JsonValue } from '../values/column-type.ts'
 import { ValueError } from '../values/column-type.ts'
-import { parseJson } from '../values/parse-json.ts'
+import { parseBoundedJson, parseJson } from '../values/parse-json.ts'
 
 /** The attributes of a caller, by name. */
 export type CallerContext = Readonly<Record<string, JsonValue>>
@@ -33,7 +33,7 @@ function jsonOf(member: unknown, refuse: () => VaultError): JsonValue {
 function assertWithinLimits(context: CallerContext): void {
   const out = new ByteWriter(512)
   try {
-    parseJson(context, { maxDepth: MAX_CONTEXT_DEPTH, maxNodes: MAX_CONTEXT_NODES })
+    parseBoundedJson(context, { maxDepth: MAX_CONTEXT_DEPTH, maxNodes: MAX_CONTEXT_NODES })
     out.utf8(JSON.stringify(context))
   } catch (error) {
     if (!(error instanceof ValueError)) throw error

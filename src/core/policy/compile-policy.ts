@@ -17,6 +17,10 @@ export interface Role {
   readonly rules: ReadonlyMap<Table, readonly Rule[]>
   /** True if a condition uses the caller's context, so that callers of the role can differ. */
   readonly usesContext: boolean
+  /** True if a statement grants ALL ON * in plain text: everything that a schema has now, and what it will have. */
+  readonly grantsEverything: boolean
+  /** True if a statement is a DENY, whatever it is about. */
+  readonly denies: boolean
 }
 
 /** A checked policy and the layout it was checked against. `roles` includes the built-in ones. */
@@ -81,13 +85,18 @@ function compileRole(layout: Layout, role: string, statements: unknown): Role {
   if (!Array.isArray(statements)) {
     throw new VaultError('invalid_request', `Invalid policy: role ${printableRole(role)} must be an array of statements.`)
   }
+  const parsed = statements.map((input: unknown, index) => parseStatement({ role, position: index + 1 }, input))
   const rules = new Map<Table, Rule[]>()
-  statements.forEach((input: unknown, index) => {
-    const statement = parseStatement({ role, position: index + 1 }, input)
+  for (const statement of parsed) {
     for (const [table, rule] of rulesOf(layout, statement)) rules.set(table, [...(rules.get(table) ?? []), rule])
-  })
+  }
   const usesContext = [...rules.values()].flat().some((rule) => rule.when?.usesContext === true)
-  return { rules, usesContext }
+  return { rules, usesContext, grantsEverything: parsed.some(isOfOwner), denies: parsed.some(({ effect }) => effect === 'DENY') }
+}
+
+/** True for ALLOW ALL ON * WITH REDACTION = PLAIN_TEXT, which has no condition: one would be about one table. */
+function isOfOwner({ effect, isAll, targets, level }: Statement): boolean {
+  return effect === 'ALLOW' && isAll && level === 'PLAIN_TEXT' && targets.some(({ table }) => table === undefined)
 }
 
 /** Splits a statement into one rule per table. */
@@ -104,7 +113,7 @@ function rulesOf(layout: Layout, statement: Statement): readonly (readonly [Tabl
 /** ALL on a table does not include AUDIT: the audit trail belongs to no table. */
 function actionsOn({ actions, targets }: Statement): ActionSet {
   const isWhole = targets.some((target) => target.table === undefined)
-  return actionSet(...actions.filter((action) => action !== 'AUDIT' || isWhole))
+  return actionSet(actions.filter((action) => action !== 'AUDIT' || isWhole))
 }
 
 /** The columns that the targets cover, by table: true at the position of each covered column. */

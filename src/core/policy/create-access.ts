@@ -1,7 +1,7 @@
 /** A caller's access to all tables, as operations use it. */
 import type { CacheReading } from '../ports/metrics.ts'
 import type { Table } from '../schema/layout.ts'
-import { ACTIONS, type Action } from './actions.ts'
+import type { Action } from './actions.ts'
 import type { Caller } from './caller.ts'
 import type { Policy } from './compile-policy.ts'
 import { createTableAccess } from './create-table-access.ts'
@@ -14,8 +14,13 @@ export interface Access {
   table(table: Table): TableAccess
   /** True if the caller can read the audit trail. */
   readonly allowsAudit: boolean
-  /** True if the caller has ALL ON * in plain text, with no exception, as VAULT_OWNER has. */
+  /**
+   * True if a statement of the caller grants ALL ON * in plain text, and none is a DENY, as for VAULT_OWNER. What the schema has now does not
+   * count: a caller who is granted each table of today by its name is not granted the table of tomorrow.
+   */
   readonly allowsEverything: boolean
+  /** The caller's roles with a DENY. A credential without them could do more than the caller. */
+  readonly denyingRoles: readonly string[]
   /** True if some row of some table can grant the action. If false, every operation that needs it throws `forbidden`. */
   possiblyAllowsAnywhere(action: Action): boolean
 }
@@ -93,28 +98,17 @@ function createAccess(policy: Policy, roles: readonly string[], context: Caller[
     anywhere.set(action, isAllowed)
     return isAllowed
   }
+  const denyingRoles = roles.filter((role) => policy.roles.get(role)?.denies)
   return {
     table: accessTo,
     // AUDIT is only granted ON * and without WHERE, so every table gives the same result.
     get allowsAudit() {
       return possiblyAllowsAnywhere('AUDIT')
     },
-    get allowsEverything() {
-      return possiblyAllowsAnywhere('AUDIT') && [...policy.layout.tables.values()].every((table) => isWhole(accessTo(table)))
-    },
+    allowsEverything: denyingRoles.length === 0 && roles.some((role) => policy.roles.get(role)?.grantsEverything),
+    denyingRoles,
     possiblyAllowsAnywhere,
   }
-}
-
-/** True if every row grants every action on every column, and shows it in plain text. */
-function isWhole(access: TableAccess): boolean {
-  const { columns } = access.table
-  // No condition is known to be true: this is what every row grants at least.
-  const least = access.forRow(access.conditions.map(() => undefined))
-  return (
-    ACTIONS.every((action) => access.alwaysMeets({ action, columns })) &&
-    columns.every((column) => least.level(column) === 'PLAIN_TEXT')
-  )
 }
 
 /** The rules of these roles for a table, in the order of roles and statements. */

@@ -57,7 +57,8 @@ function fromParts(parts: Parts): Statement {
   const level = levelOf(parts, effect, actions)
   assertAuditOnEverything(parts)
   if (parts.where !== undefined) assertOneTable(parts.targets)
-  return { location: parts.location, text: parts.text, effect, actions, targets: parts.targets, level, where: parts.where }
+  const { location, text, targets, where } = parts
+  return { location, text, effect, actions, isAll: actions === ACTIONS, targets, level, where }
 }
 
 function effectOf({ location, at, word }: Word): Effect {

@@ -8,9 +8,9 @@ import type { Rule } from './rule.ts'
 import { appliesTo, levelBy } from './rule.ts'
 import type { RequiredGrant, RowAccess } from './table-access.ts'
 
-const READ = actionSet('READ')
-const SEARCH = actionSet('SEARCH')
-const WRITE = actionSet('CREATE', 'UPDATE')
+const READ = actionSet(['READ'])
+const SEARCH = actionSet(['SEARCH'])
+const WRITE = actionSet(['CREATE', 'UPDATE'])
 
 /** The grants on one column. */
 interface Grant {

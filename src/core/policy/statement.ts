@@ -77,6 +77,8 @@ export interface Statement {
   readonly effect: Effect
   /** ALL is expanded. */
   readonly actions: readonly Action[]
+  /** True for the word ALL, which grants what later versions add too. */
+  readonly isAll: boolean
   readonly targets: readonly Target[]
   readonly level: Redaction
   readonly where: Where | undefined

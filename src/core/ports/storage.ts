@@ -1,4 +1,5 @@
 /** The storage port: physical tables of cells in a database engine. The port does not know vaults. Source: docs/storage-port.md. */
+import type { ClosedByUsing } from '../util/closed-by-using.ts'
 import type { Slab } from '../util/slab.ts'
 
 /** Highest row id: a pointer has 48 bits for it. */
@@ -21,6 +22,8 @@ export interface PhysicalColumn {
   readonly type: PhysicalType
   /** True for texts of at most 64 characters, which every engine can index whole. Default: texts of any length. */
   readonly isShort?: boolean
+  /** Bytes of each cell of a column of bytes, where all have as many. Default: any number. */
+  readonly byteLength?: number
 }
 
 /** An index over one or more columns. A unique index allows any number of rows with a null in it. */
@@ -222,7 +225,7 @@ export interface Storage {
   readonly lockRows?: ((table: string, ids: readonly number[]) => Promise<void>) | undefined
   /**
    * Runs `work` in one transaction and returns its result. If `work` throws, the transaction is rolled back and the error is rethrown
-   * unchanged. Nested calls are savepoints. `work` can run again after a deadlock or a serialization failure. Inside `work`, only the
+   * unchanged. Nested calls are savepoints. `work` can run again after a deadlock or a serialization failure, unless the options say otherwise. Inside `work`, only the
    * storage passed to it can be used.
    */
   transaction<T>(work: (storage: Storage) => Promise<T>, options?: TransactionOptions): Promise<T>
@@ -235,6 +238,8 @@ export interface TransactionOptions {
    * open, also where `mustNotTurn` says that it should not. A nested one is as the one around it. Default false.
    */
   readonly takesTurns?: boolean
+  /** True for work that must not run again: a deadlock or a serialization failure is `aborted` at once. Default false. */
+  readonly runsOnce?: boolean
 }
 
 /** The methods of a storage that change no stored row. */
@@ -266,3 +271,6 @@ export interface StorageHandle extends Storage {
   /** Closes the connections and files that this handle opened. */
   close(): Promise<void>
 }
+
+/** A storage of this package, which `await using` closes. An interface, because the compiler names it where an application exports one. */
+export interface DisposableStorage extends StorageHandle, ClosedByUsing {}

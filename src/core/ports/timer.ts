@@ -1,5 +1,5 @@
-/** Runs work later: retries of scans, and looks at what other processes left. */
+/** Runs work later: retries of scans and of transactions, and looks at what other processes left. */
 export interface Timer {
-  /** Calls back after a time in milliseconds. Does not keep the process alive meanwhile. Returns a function that prevents the call. */
-  after(milliseconds: number, callback: () => void): () => void
+  /** Calls back after a time in milliseconds. Keeps the process alive meanwhile only if that is asked for. Returns a function that prevents the call. */
+  after(milliseconds: number, callback: () => void, keepsAlive?: boolean): () => void
 }

@@ -7,6 +7,7 @@ import { plainValue } from '../schema/plain-value.ts'
 import { createAccumulator, resultsOfCells } from '../sql/aggregate.ts'
 import type { Plan, StepPlan } from '../sql/plan.ts'
 import type { AggregateOutput } from '../sql/query.ts'
+import { append } from '../util/append.ts'
 import { at, required } from '../util/at.ts'
 import { unreachable } from '../util/unreachable.ts'
 import type { JsonValue } from '../values/column-type.ts'
@@ -78,7 +79,7 @@ function createWindow(offset: number, limit: number) {
     add(tuples: readonly Tuple[]) {
       const skipped = Math.min(toSkip, tuples.length)
       toSkip -= skipped
-      found.push(...tuples.slice(skipped, skipped + limit - found.length))
+      append(found, tuples.slice(skipped, skipped + limit - found.length))
     },
   }
 }

@@ -17,7 +17,9 @@ import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import { at } from '../util/at.ts'
 import { type RetryPolicy, retry, retryStale } from '../util/retry.ts'
 import { toTimestamp } from '../util/timestamp.ts'
+import { createJsonBudget, type JsonLimits } from '../values/parse-json.ts'
 import { assertUnredacted } from './assert-unredacted.ts'
+import { assertVersion, parseIfVersion, type RequiredByRow, requiredByRow } from './if-version.ts'
 import type { Written } from './record-store.ts'
 import { mintInputOf, mintInTurns, STALE, storeChanges } from './record-store.ts'
 import type { WritingContext } from './writing-context.ts'
@@ -47,6 +49,8 @@ export interface ChangingContext extends WritingContext {
 export interface GivenChange {
   readonly fields: unknown
   readonly tokens: unknown
+  /** The version that the record must have. Default: any. */
+  readonly ifVersion?: unknown
   readonly index: RecordIndex
 }
 
@@ -54,23 +58,30 @@ export interface GivenChange {
 export interface Change {
   readonly values: Values
   readonly supplied: ReadonlyMap<string, string> | undefined
+  readonly ifVersion: string | undefined
   readonly index: RecordIndex
 }
 
 /** Returns the parsed changes. Throws for a value or token that its column does not accept. */
 export function parseChanges(
-  { barrier, layout }: Pick<ChangingContext, 'barrier' | 'layout'>,
+  { barrier, layout, limits }: Pick<ChangingContext, 'barrier' | 'layout'> & { readonly limits: JsonLimits },
   table: Table,
   { mode, given }: { readonly mode: ByotMode; readonly given: readonly GivenChange[] },
 ): Change[] {
-  const changes = given.map(({ fields, tokens, index }) => {
-    const values = parseFields(table, fields, index)
+  const json = createJsonBudget(limits)
+  const changes = given.map(({ fields, tokens, ifVersion, index }) => {
+    const values = parseFields(table, fields, { index, json })
     if (values.every((value) => value === undefined))
       throw fault(
         'invalid_request',
         recordDetail(table, index),
       )`${recordPath(index)}.fields names no column of table ${table.name}. Name at least one.`
-    return { values, supplied: parseTokens(table, tokens, { mode, values, index }), index }
+    return {
+      values,
+      supplied: parseTokens(table, tokens, { mode, values, index }),
+      ifVersion: ifVersion === undefined ? undefined : parseIfVersion(ifVersion),
+      index,
+    }
   })
   assertOwnFormsUnused({ ring: barrier.ring, layout }, table, {
     tokens: changes.map(({ supplied }) => supplied),
@@ -106,6 +117,8 @@ export interface ChangeChecks {
 interface Overwriting {
   readonly changes: readonly Change[]
   readonly rows: readonly (Row | undefined)[]
+  /** The versions that rows must have. Default: none. */
+  readonly versions?: RequiredByRow | undefined
 }
 
 /** The written rows, and the caller's access to each before. */
@@ -121,7 +134,7 @@ export interface Overwritten {
 export async function overwrite(
   unit: UnitOfWork,
   context: WritingContext,
-  { table, access, allowsShownText, check, notFound, changes, rows: found }: ChangeChecks & Overwriting,
+  { table, access, allowsShownText, check, notFound, changes, rows: found, versions }: ChangeChecks & Overwriting,
 ): Promise<Overwritten> {
   const overwrites = changes.flatMap(({ values, index }, position) => {
     const row = found[position]
@@ -132,6 +145,7 @@ export async function overwrite(
   const reached = new Set(overwrites.flatMap((one) => (hidden.has(one) ? [] : [one.position])))
   const missing = [...changes.keys()].filter((position) => !reached.has(position))
   if (missing.length > 0) throw notFound(missing)
+  if (versions !== undefined) for (const { row } of overwrites) assertVersion(table, row, versions.get(row.id))
   const before = existing.map((one) => one.access)
   const levelOf = levelsOf(access, before)
   const rows = overwrites.map(({ row }) => row)
@@ -158,16 +172,28 @@ export function changeRecords(context: ChangingContext, { ids, changes, ...check
   const { unit } = context
   const rowIds = decodeRecordIds(context.barrier.ring, table, ids)
   assertDifferent(table, changes, rowIds)
+  const isConditional = changes.some(({ ifVersion }) => ifVersion !== undefined)
+  const versions = isConditional ? requiredVersions(context, table, { changes, rowIds }) : undefined
   const policy = retryUpdate(table, context)
   const write = async (inner: UnitOfWork) => {
     const rows = await rowsOf(inner, table, rowIds)
-    return overwrite(inner, context, { ...checks, changes, rows })
+    return overwrite(inner, context, { ...checks, changes, rows, versions })
   }
   // Values are sealed before the transaction begins. If that was too early, the records are read inside of it.
   const alone = () => retryInTransaction(unit, policy, write)
   const [row] = rowIds
   if (row === undefined || rowIds.length > 1) return alone()
   return unit.changeInTurn(`${table.physical.name} ${row}`, { alone, shared: (shared) => retry(policy, () => write(shared)) })
+}
+
+/** Returns the versions that the rows of changes must have. */
+function requiredVersions(
+  { barrier }: Pick<ChangingContext, 'barrier'>,
+  table: Table,
+  { changes, rowIds }: { readonly changes: readonly Change[]; readonly rowIds: readonly (number | undefined)[] },
+): RequiredByRow {
+  const records = changes.map(({ ifVersion, index }, position) => ({ row: rowIds[position], ifVersion, index }))
+  return requiredByRow(barrier.ring, table, records)
 }
 
 /** Throws `invalid_request` if two changes name one record, because one of them would be lost. */

@@ -1,11 +1,11 @@
 /** Resolves tokens to values: finds candidates by pointer, derivation and stored token, and verifies each on the opened cell. */
-import { digestValues, isSameValue } from '../barrier/digest-values.ts'
+import { comparedText, digestValues, isSameValue } from '../barrier/digest-values.ts'
 import { type Fault, fault, VaultError } from '../errors.ts'
 import type { Row, StorageReads } from '../ports/storage.ts'
 import { findByDigest } from '../row-access/find-by-digest.ts'
 import type { ReadingContext } from '../row-access/reading-context.ts'
 import type { Column, Layout, Table } from '../schema/layout.ts'
-import { readPointer } from '../sealing/pointer.ts'
+import { readPointer, toUuidTexts } from '../sealing/pointer.ts'
 import { required } from '../util/at.ts'
 import { ValueError } from '../values/column-type.ts'
 import { decoysOf } from './decoy-candidates.ts'
@@ -146,7 +146,7 @@ interface PointerCandidates {
 
 function pointerCandidates({ barrier, layout }: ReadingContext, texts: readonly string[]): PointerCandidates {
   const { ring } = barrier
-  const { words, wellFormed } = ring.decryptPointers(ring.lookupVersion, texts)
+  const { words, wellFormed } = ring.decryptPointers(ring.lookupVersion, toUuidTexts(texts))
   const expected = { kind: 'check', pointers: words } as const
   const pointers: TokenCandidate[] = []
   const others: TokenCandidate[] = []
@@ -197,9 +197,10 @@ async function derivedCandidates(
 ): Promise<TokenCandidate[]> {
   const candidates: TokenCandidate[] = []
   const texts = open.map(({ text }) => text)
+  const uuids = toUuidTexts(texts)
   for (const { table, column } of context.layout.tokenColumns.values()) {
     if (column.token?.keeps !== 'nothing') continue
-    const recovered = recoverDigests(context, column, texts)
+    const recovered = recoverDigests(context, column, column.format === undefined ? uuids : texts)
     const possible = open.flatMap(({ index }, k) => (recovered[k] === undefined ? [] : [{ index, digest: recovered[k] }]))
     const digests = possible.map(({ digest }) => digest)
     const rows = digests.length === 0 ? [] : await findRows(table, column, digests)
@@ -231,7 +232,9 @@ function recoverDigests({ barrier }: ReadingContext, column: Column, texts: read
 
 function valueOfText(column: Column, text: string): unknown {
   try {
-    return column.type.fromText(text)
+    const value = column.type.fromText(text)
+    // Tokens are derived from normal forms. A token of another text was never given out.
+    return column.normalize.length === 0 || comparedText(column, value) === text ? value : undefined
   } catch (error) {
     if (error instanceof ValueError) return undefined
     throw error

@@ -1,6 +1,8 @@
 /** Shows rows as records: values at the level of each row's access, or tokens instead. */
+import { assertVersions } from '../barrier/assert-versions.ts'
 import type { MintInput, Tokens } from '../barrier/mint-tokens.ts'
 import { mintTokens } from '../barrier/mint-tokens.ts'
+import { encodeVersions } from '../barrier/record-ids.ts'
 import type { Fields } from '../barrier/reveal.ts'
 import { openRows, revealRows } from '../barrier/reveal.ts'
 import { createTokenMetadata, slotOf } from '../barrier/token-metadata.ts'
@@ -22,6 +24,8 @@ export interface UntypedRecord {
   /** Names of the fields that are masked or redacted. Absent with the option `tokenization`. Shared by records, and frozen. */
   readonly lowered?: readonly string[]
   readonly tokens?: Tokens
+  /** The version of the record, with the option `version`. */
+  readonly version?: string
   /** Metadata of files by column, with the option `returnFileMetadata`. */
   readonly fileMetadata?: Readonly<Record<string, FileMetadata>>
   /** Tickets to download files by column, with the option `downloadURL`. */
@@ -34,6 +38,18 @@ export interface Show {
   readonly columns: readonly Column[]
   readonly redaction: Redaction
   readonly asTokens: boolean
+}
+
+/** Returns the shown records of rows with the version of each. Throws `data_loss` for a version that no record can have. */
+export function withVersions(
+  barrier: ReadingContext['barrier'],
+  rows: readonly Pick<RowWithAccess, 'row'>[],
+  { table, shown }: { readonly table: Table; readonly shown: readonly UntypedRecord[] },
+): UntypedRecord[] {
+  const versioned = rows.map(({ row }) => row)
+  assertVersions(barrier, table, versioned)
+  const versions = encodeVersions(barrier.ring, table, versioned)
+  return shown.map((record, index) => ({ ...record, version: at(versions, index) }))
 }
 
 /** Bytes of the rows opened between two turns of the event loop. */

@@ -1,6 +1,6 @@
 /** Masks: their definitions as plain JSON, and the function that compiles them. */
 import { required } from '../util/at.ts'
-import { readInput } from '../util/boundary.ts'
+import { readOptions } from '../util/read-options.ts'
 import { unreachable } from '../util/unreachable.ts'
 import { compileReplacement, MaskError } from './replacement.ts'
 
@@ -25,10 +25,7 @@ export const mask = {
   ssn: { preset: 'ssn' },
   card: { preset: 'card' },
   replace: (options: { readonly find: string; readonly replace: string }): { readonly find: string; readonly replace: string } =>
-    readInput(() => {
-      const { find, replace } = options
-      return { find, replace }
-    }),
+    readOptions(options, ['find', 'replace'], { of: 'mask.replace' }),
 } as const
 
 /** Maximum number of code points that a mask can keep. */

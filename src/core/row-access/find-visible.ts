@@ -7,12 +7,14 @@ import { columnValues } from '../barrier/reveal.ts'
 import type { FilterCells } from '../expressions/condition-filter.ts'
 import { toFilter } from '../expressions/condition-filter.ts'
 import { eachPage } from '../maintenance/each-page.ts'
+import { inSlices } from '../maintenance/in-slices.ts'
+import { bytesOfBody } from '../maintenance/row-bytes.ts'
 import type { RequiredGrant, TableAccess } from '../policy/table-access.ts'
 import type { Filter, Page, Row, StorageReads } from '../ports/storage.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { required } from '../util/at.ts'
 import { assertNotAborted, type Signal } from '../util/signal.ts'
-import { evaluateAccess, type RowWithAccess } from './evaluate-access.ts'
+import { evaluateAccess, evaluateAccessInSlices, type RowWithAccess } from './evaluate-access.ts'
 import type { ReadingContext } from './reading-context.ts'
 
 /** The rows to find: those that match the filter, meet all needs and, if `holds` is given, have one of its values. */
@@ -49,14 +51,26 @@ export async function findVisible(
   const pages = eachPage(storage, physical.name, { ...page, filter: storageFilter(barrier, wanted), scheduler })
   for await (const rows of pages) {
     assertNotAborted(signal)
-    const isHeld = holds === undefined ? undefined : areHeld(barrier, access.table, { ...holds, rows })
-    for (const [index, one] of evaluateAccess(barrier, access, rows).entries()) {
+    const isHeld =
+      holds === undefined ? undefined : await areHeldInSlices({ barrier, scheduler }, access.table, { ...holds, rows })
+    const evaluated = await evaluateAccessInSlices({ barrier, scheduler }, access, rows)
+    for (const [index, one] of evaluated.entries()) {
       if (isHeld?.[index] === false || !needs.every((need) => one.access.meets(need))) continue
       if (offset > 0) offset--
       else if (found.push(one) === page.limit) return found
     }
   }
   return found
+}
+
+/** As `areHeld`, with a turn of the event loop between two slices: the first page of a walk can have long rows. */
+function areHeldInSlices(
+  { barrier, scheduler }: Pick<ReadingContext, 'barrier' | 'scheduler'>,
+  table: Table,
+  { rows, ...held }: HeldValues & { readonly rows: readonly Row[] },
+): boolean[] | Promise<boolean[]> {
+  const list = { count: rows.length, bytesAt: (index: number) => bytesOfBody(rows[index]) }
+  return inSlices(list, scheduler, (start, end) => areHeld(barrier, table, { ...held, rows: rows.slice(start, end) }))
 }
 
 /** Returns whether each row has one of the values, in order. Reports a row that was found by a digest and has none of them. */

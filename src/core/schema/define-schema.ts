@@ -6,12 +6,12 @@ import { MAX_FILE_BYTES, MAX_TTL_MINUTES } from '../limits.ts'
 import { compileMask } from '../redaction/masks.ts'
 import { MaskError } from '../redaction/replacement.ts'
 import { TokenFormatError } from '../tokens/token-format.ts'
-import { compileFormat, tokenFormatShape } from '../tokens/token-formats.ts'
+import { compileFormat, type TokenFormatDefinition, type TokenPreset, tokenFormatShape } from '../tokens/token-formats.ts'
 import { tokenKinds } from '../tokens/token-kinds.ts'
 import { readInput } from '../util/boundary.ts'
 import { ValueError } from '../values/column-type.ts'
 import { columnTypes } from '../values/column-types.ts'
-import { normalizers } from '../values/normalizers.ts'
+import { type Normalizer, normalize, normalizers, SELECTIVE } from '../values/normalizers.ts'
 import { compileRules } from '../values/value-rules.ts'
 import type { ColumnDefinition, SchemaDefinition, TableDefinition } from './column.ts'
 import { tokenOf } from './column.ts'
@@ -167,12 +167,43 @@ function assertColumn(table: string, name: string, definition: ColumnDefinition)
   }
 }
 
-/** Throws `TokenFormatError` for a token kind that cannot use its format. */
+/** Throws `TokenFormatError` for a token kind that cannot use its format, or derives tokens from what normalizers leave of a value. */
 function assertToken(definition: ColumnDefinition): void {
   const { kind, format } = tokenOf(definition)
   if (kind === undefined || format === undefined) return
   const problem = tokenKinds[kind].formatProblem(compileFormat(format))
   if (problem !== undefined) throw new TokenFormatError(problem)
+  if (tokenKinds[kind].keeps !== 'nothing' || definition.type !== 'STRING') return
+  const destroying = definition.normalize?.find((name) => !keepsForm(name, format))
+  if (destroying !== undefined)
+    throw new TokenFormatError(
+      `has the normalizer ${destroying}, which destroys the form that its tokens have by their format; remove it, or use another format or kind`,
+    )
+}
+
+/** The presets whose values still have their form after a normalizer that leaves a part of a text. */
+const KEPT_FORMS: Readonly<Partial<Record<Normalizer, readonly TokenPreset[]>>> = {
+  digits: ['digits', 'card'],
+  phone: ['phone'],
+  email: ['email'],
+}
+
+/** Number of texts of a pattern that are tried, from its first to its last. */
+const TRIED_TEXTS = 997
+
+/** True if a value of the format still has its form after the normalizer. */
+function keepsForm(name: Normalizer, format: TokenFormatDefinition): boolean {
+  if (typeof format === 'string' || 'preset' in format) {
+    const preset = typeof format === 'string' ? format : format.preset
+    return SELECTIVE[name] === undefined || KEPT_FORMS[name]?.includes(preset) === true
+  }
+  const { deterministic, rangeOf } = compileFormat(format)
+  const { domain, tokenAt } = rangeOf('')
+  for (let i = 0; i <= TRIED_TEXTS; i++) {
+    const normal = normalize([name], tokenAt(((domain - 1n) * BigInt(i)) / BigInt(TRIED_TEXTS)))
+    if (normal === undefined || deterministic?.rankOfToken(normal) === undefined) return false
+  }
+  return true
 }
 
 /** What must be equal in all columns of a column group, by its name in an error. */
@@ -209,6 +240,9 @@ function optionClash(definition: ColumnDefinition): string | undefined {
   if (!plain && definition.index === true) return 'index is for plain columns; set searchable: true on an encrypted column'
   if (plain && 'normalize' in definition && definition.normalize !== undefined) {
     return 'normalize is for encrypted columns; remove it or encrypt the column'
+  }
+  if (definition.type === 'STRING' && (definition.normalize ?? []).filter((name) => name in SELECTIVE).length > 1) {
+    return `normalize can have one of ${Object.keys(SELECTIVE).join(', ')}; remove the others`
   }
   if (
     plain &&

@@ -1,5 +1,5 @@
 /** Types inferred from a schema: its columns, values and tokens. docs/types.md has them all. */
-import type { JsonValue } from '../values/column-type.ts'
+import type { JsonInput, JsonValue } from '../values/column-type.ts'
 import type { ColumnDefinition, SchemaDefinition, TableDefinition } from './column.ts'
 
 /** The same members as one object, for editors and errors to show. */
@@ -41,8 +41,8 @@ export interface InputTypes {
   readonly DATE: PlainText
   readonly TIME: PlainText
   readonly DATETIME: PlainText | Date
-  readonly JSON: Exclude<JsonValue, string> | PlainText
-  readonly ARRAY: readonly JsonValue[]
+  readonly JSON: Exclude<JsonInput, string> | PlainText
+  readonly ARRAY: readonly JsonInput[]
   readonly FILE: never
 }
 
@@ -122,6 +122,13 @@ export type GroupName<S extends SchemaDefinition> = {
   >]
 }[TableName<S>] &
   string
+
+/** A value of the columns of a group. */
+export type GroupValue<S extends SchemaDefinition, G extends string> = {
+  [T in TableName<S>]: {
+    [K in ColumnName<S[T]>]: S[T][K] extends { readonly columnGroup: G } ? InputValue<S[T][K]> : never
+  }[ColumnName<S[T]>]
+}[TableName<S>]
 
 /** Unique columns, which an upsert can use as its key. */
 export type UniqueColumn<T extends TableDefinition> =

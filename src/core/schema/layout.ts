@@ -1,5 +1,6 @@
 /** Creates the layout of a vault from its schema: compiled columns, and the physical table of each table. */
 import { DEFAULT_MAX_FILE_BYTES, DEFAULT_TTL_MINUTES } from '../limits.ts'
+import { DIGEST_BYTES } from '../ports/keys.ts'
 import type { PhysicalColumn, PhysicalIndex, PhysicalTable } from '../ports/storage.ts'
 import type { RedactionLevel } from '../redaction/levels.ts'
 import { compileMask, mayBeMaskedBy } from '../redaction/masks.ts'
@@ -56,6 +57,8 @@ export interface Column {
   readonly plain: string | undefined
   /** Physical column of the digest; undefined if none is stored. */
   readonly digest: string | undefined
+  /** Bytes of a stored digest. */
+  readonly digestLength: number
   /** The rules of its files; undefined if the column holds none. */
   readonly file: FileRules | undefined
   /** Physical column with an index for equality; undefined if there is none. */
@@ -120,6 +123,9 @@ export const BODY = 'body'
 
 /** Number of characters of a name in a physical name: PostgreSQL cuts names at 63 bytes. */
 const NAME_PART_LENGTH = 48
+
+/** Stored length in bytes of a digest that is not also a token: long enough to avoid collisions, with a smaller index. See docs/decisions/0006. */
+const SHORT_DIGEST_BYTES = 12
 
 /**
  * Returns the layout of a schema with its object ids and ordinals. If the schema is a part of the stored one, `stored` is the layout of
@@ -209,14 +215,19 @@ function layoutColumn(
     lifetime: (ttlMinutes ?? DEFAULT_TTL_MINUTES) * 60_000,
     isStable: stable === true,
     normalize: definition.type === 'STRING' ? (definition.normalize ?? []) : [],
-    validate: compileRules(definition),
+    validate: compileRules({ ...definition, hasDigest: digest !== undefined }),
     group: definition.columnGroup,
     scope: definition.columnGroup === undefined ? `column/${objectId}` : `group/${definition.columnGroup}`,
     plain,
     digest,
+    digestLength: digestLength(token),
     file: definition.type === 'FILE' ? fileRulesOf(definition) : undefined,
     lookup: sealed ? digest : unique || definition.index === true ? plain : digest,
   }
+}
+
+function digestLength(token: TokenKind | undefined): number {
+  return token?.isDeterministic === true ? DIGEST_BYTES : SHORT_DIGEST_BYTES
 }
 
 function fileRulesOf({ allowedTypes, maxBytes }: FileOptions): FileRules {
@@ -232,7 +243,7 @@ function layoutPhysical(name: string, columns: readonly Column[], table: Catalog
   const physical: PhysicalColumn[] = [{ name: BODY, type: 'bytes' }]
   const indexes: PhysicalIndex[] = []
   for (const column of columns) {
-    if (column.digest !== undefined) physical.push({ name: column.digest, type: 'bytes' })
+    if (column.digest !== undefined) physical.push({ name: column.digest, type: 'bytes', byteLength: column.digestLength })
     if (column.plain !== undefined) {
       const { physical: type, hasShortCells } = column.type
       physical.push({ name: column.plain, type, ...(hasShortCells === true ? { isShort: true } : {}) })

@@ -2,7 +2,7 @@
 import { POINTER_WORDS } from '../ports/keys.ts'
 import { required } from '../util/at.ts'
 
-/** A decoded pointer. `checkHigh` (26 bits) and `checkLow` (32 bits) are the token check of the cell in a token, and zero in a record id. */
+/** A decoded pointer. `checkHigh` (26 bits) and `checkLow` (32 bits) are the token check of the cell in a token, the version in a version of a record, and zero in a record id. */
 export interface Pointer {
   readonly objectId: number
   readonly row: number
@@ -29,4 +29,11 @@ export function readPointer(words: Uint32Array, index: number): Pointer {
     checkHigh: required(words[start + 2]),
     checkLow: required(words[start + 3]),
   }
+}
+
+const CAPITAL = /[A-F]/
+
+/** Returns texts as ids, and tokens without a format, are made: in lower case. A UUID can be given in capitals. */
+export function toUuidTexts(texts: readonly string[]): readonly string[] {
+  return texts.some((text) => CAPITAL.test(text)) ? texts.map((text) => text.toLowerCase()) : texts
 }

@@ -86,7 +86,7 @@ function textInForm(text: string, literal: CutLiteral): string | undefined {
   return AFTER_WINDOW_WORD.test(before) ? literal.text : undefined
 }
 
-const MAX_LEVEL_LENGTH = Math.max(...REDACTIONS.map(({ length }) => length))
+const MAX_LEVEL_LENGTH = REDACTIONS.reduce((longest, { length }) => Math.max(longest, length), 0)
 
 /** True for the name of a redaction level. It decides what REDACTION means, so it stays in the form wherever it is written. */
 export function isLevel({ text }: { readonly text: string }): boolean {

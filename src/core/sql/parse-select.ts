@@ -81,6 +81,7 @@ function parseJoins(cursor: LexemeCursor): readonly Join[] {
 }
 
 const OUTER_KINDS = ['left', 'right', 'full'] as const
+const JOIN_WORDS = ['join', 'inner', ...OUTER_KINDS] as const
 
 /** `kind = [ INNER ] JOIN | ( LEFT | RIGHT | FULL ) [ OUTER ] JOIN` */
 function takeJoinKind(cursor: LexemeCursor): JoinKind | undefined {
@@ -97,7 +98,7 @@ function takeJoinKind(cursor: LexemeCursor): JoinKind | undefined {
 }
 
 function parseOn(cursor: LexemeCursor): Expression {
-  if (cursor.atWord('join', 'inner', ...OUTER_KINDS)) throw unsupported('A join within a join', cursor.peek().at)
+  if (JOIN_WORDS.some((word) => cursor.atWord(word))) throw unsupported('A join within a join', cursor.peek().at)
   cursor.expectWord('on')
   return parseExpression(cursor)
 }

@@ -30,7 +30,11 @@ export function pushDownConditions({ sources, joins, where }: Pick<Query, 'sourc
     const referenced = [...sourcesOf(condition)]
     const [source = 0, another] = referenced
     if (another === undefined && !canBeMissing(kinds, source)) itemAt(own, source).push(condition)
-    else decideAt(Math.max(...referenced, lastOuter), condition)
+    else
+      decideAt(
+        referenced.reduce((last, one) => Math.max(last, one), lastOuter),
+        condition,
+      )
   }
   joins.forEach(({ on }, index) => {
     for (const condition of splitConjuncts(on)) {

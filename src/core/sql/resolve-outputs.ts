@@ -58,7 +58,7 @@ function draftValues(item: SelectItem, columnUses: ColumnUses): Draft<ValueOutpu
 function expandStar(source: Source, { at }: Item<'star'>, { scope: { idName }, uses }: ColumnUses): Draft<ValueOutput>[] {
   const columns = source.table.columns.filter((column) => column.token?.expires !== true && source.access.possiblyVisible(column))
   const refs: ColumnRef[] = [undefined, ...columns].map((column) => ({ source: source.index, column }))
-  uses.push(...refs.map((ref) => ({ kind: 'select all', ref }) as const))
+  for (const ref of refs) uses.push({ kind: 'select all', ref })
   return refs.map((ref) => {
     const name = ref.column?.name ?? idName
     return { output: { key: name, ref, redaction: 'DEFAULT' }, qualified: `${source.alias}.${name}`, at }

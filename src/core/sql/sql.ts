@@ -45,12 +45,12 @@ export function isSqlQuery(piece: unknown): piece is SqlQuery {
 
 /** Makes queries of templates. Source: docs/sql.md, "Parameters". */
 export const sql: SqlTag = Object.freeze(
-  Object.assign((...given: Parameters<SqlTag>) => readInput(() => tag(...given)), {
-    join: (...given: Parameters<SqlTag['join']>) => readInput(() => join(...given)),
+  Object.assign((texts: TemplateStringsArray, ...pieces: readonly SqlPiece[]) => readInput(() => tag(texts, pieces)), {
+    join: (pieces: readonly SqlPiece[], separator?: SqlQuery) => readInput(() => join(pieces, separator)),
   }),
 )
 
-function tag(texts: TemplateStringsArray, ...pieces: readonly SqlPiece[]): SqlQuery {
+function tag(texts: TemplateStringsArray, pieces: readonly SqlPiece[]): SqlQuery {
   if (!isTemplate(texts)) throw fault('invalid_request')`sql is the tag of a template. Write it before the text in backticks.`
   if (!texts.every((text) => typeof text === 'string')) throw fault('invalid_request')`The template of sql has an invalid escape.`
   return assemble(texts, pieces)

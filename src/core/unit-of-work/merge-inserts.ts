@@ -1,6 +1,7 @@
 /** Groups small inserts and single events of one event-loop turn into shared commits, and merges their rows. */
 import { mayBeStored } from '../errors.ts'
 import type { NewRow } from '../ports/storage.ts'
+import { append } from '../util/append.ts'
 import type { EventLoopTurns, Send } from './group-commit.ts'
 import { createGroupCommit } from './group-commit.ts'
 import { isIdConflict } from './id-conflict.ts'
@@ -50,7 +51,7 @@ export function mergeBatches(inserts: readonly { readonly batches: readonly Batc
     for (const { table, rows } of batches) {
       const merged = tables.get(table)
       if (merged === undefined) tables.set(table, [...rows])
-      else merged.push(...rows)
+      else append(merged, rows)
     }
   }
   return [...tables].map(([table, rows]) => ({ table, rows }))

@@ -14,11 +14,12 @@ import { resolveInDoubtCommit, resolveNext } from './in-doubt-commit.ts'
 import type { GroupedInsert } from './merge-inserts.ts'
 import { groupEvents, groupInserts, mergeBatches, oldestGeneration } from './merge-inserts.ts'
 import { noted } from './note-commit.ts'
+import type { BeginReads, TrackReads } from './read-versions.ts'
 import { recordedReads } from './recorded-reads.ts'
 import { TransactionEvents } from './transaction-events.ts'
 import { createTurns, runEach, type SharedChange, type TurnEnd } from './turns.ts'
 import type { Batch, CatalogGeneration, RecordedChange, RecordingStorage, UnitFactories, UnitFactory } from './unit-of-work.ts'
-import { insertInOrder, unitFactoryOf } from './unit-of-work.ts'
+import { insertInOrder, trackingFactoryOf, unitFactoryOf } from './unit-of-work.ts'
 
 /** The dependencies of recorded units. */
 export interface RecordedPorts extends EventLoopTurns {
@@ -27,6 +28,7 @@ export interface RecordedPorts extends EventLoopTurns {
   readonly chains: ChainPool
   readonly events: EventStore
   readonly catalog: CatalogGeneration
+  readonly trackReads: TrackReads | undefined
   readonly log: Log | undefined
 }
 
@@ -127,11 +129,11 @@ function eventsOf(changes: readonly SharedChange<RecordedChange>[]): EventsToApp
 }
 
 /**
- * Runs work in one transaction, possibly several times. If it rolls back, the events of its reads, refusals and failures are recorded
+ * Runs work in one transaction. If it rolls back, the events of its reads, refusals and failures are recorded
  * again outside, and those of its changes as rolled back. So a rollback does not hide a read.
  */
 async function transact<T>(ports: RecordedPorts, outer: RecordingStorage, work: (units: UnitFactory) => Promise<T>): Promise<T> {
-  const { storage, chains, events, catalog } = ports
+  const { storage, chains, events, catalog, trackReads } = ports
   const attempts: TransactionEvents[] = []
   let isRolledBack = true
   let operations = 0
@@ -146,6 +148,7 @@ async function transact<T>(ports: RecordedPorts, outer: RecordingStorage, work: 
             let chain = first
             const units = unitsInside({
               storage: inner,
+              beginReads: trackReads?.(inner),
               catalog,
               recorded,
               async append(within, event) {
@@ -160,7 +163,7 @@ async function transact<T>(ports: RecordedPorts, outer: RecordingStorage, work: 
             progress.result = { value }
             return value
           },
-          { takesTurns: true },
+          { takesTurns: true, runsOnce: true },
         ),
       ),
     )
@@ -192,10 +195,15 @@ async function recordAfterFailure(
 }
 
 /** Inside a transaction of the application, events commit or roll back with it, because only the application knows its outcome. */
-function joinHostTransaction({ storage, chains, events, catalog }: RecordedPorts, hostTransaction: unknown): UnitFactory {
+function joinHostTransaction(
+  { storage: handle, chains, events, catalog, trackReads }: RecordedPorts,
+  hostTransaction: unknown,
+): UnitFactory {
   let lease: ReturnType<ChainPool['lease']> | undefined
+  const storage = handle.joinTransaction(hostTransaction)
   return unitsInside({
-    storage: storage.joinTransaction(hostTransaction),
+    storage,
+    beginReads: trackReads?.(storage),
     catalog,
     recorded: undefined,
     async append(within, event) {
@@ -218,6 +226,8 @@ function joinHostTransaction({ storage, chains, events, catalog }: RecordedPorts
 /** An open transaction, and the chain of its events. */
 interface OpenTransaction {
   readonly storage: Storage
+  /** Begins the reads of one operation; undefined for an engine with one writer at a time. */
+  readonly beginReads: BeginReads | undefined
   readonly catalog: CatalogGeneration
   /** The events to record again after a rollback; undefined in a transaction of the application. */
   readonly recorded: TransactionEvents | undefined
@@ -231,7 +241,14 @@ interface OpenTransaction {
  * Inside a transaction each call is a savepoint: a change that fails and is caught rolls back alone, and appends never interleave.
  * After a chain conflict only the call runs again, in another chain; the work of the transaction is not affected.
  */
-function unitsInside({ storage, catalog, recorded, append, changeChain }: OpenTransaction): UnitFactory {
+function unitsInside(open: OpenTransaction): UnitFactory {
+  const { storage, beginReads, catalog } = open
+  return beginReads === undefined
+    ? unitFactoryOf(recordingInside(open, storage), catalog)
+    : trackingFactoryOf(beginReads, (tracked) => recordingInside(open, tracked), catalog)
+}
+
+function recordingInside({ recorded, append, changeChain }: OpenTransaction, storage: Storage): RecordingStorage {
   const appendOne = (within: Storage, event: EventsToAppend): Promise<void> =>
     retryWhileBusy(
       () => append(within, event),
@@ -250,7 +267,7 @@ function unitsInside({ storage, catalog, recorded, append, changeChain }: OpenTr
     recorded?.addChange(build)
     return result
   }
-  const recording: RecordingStorage = {
+  return {
     storage,
     change,
     insert: (batches, recordedChange) => change((inner) => insertInOrder(inner, batches), recordedChange),
@@ -262,5 +279,4 @@ function unitsInside({ storage, catalog, recorded, append, changeChain }: OpenTr
       )
     },
   }
-  return unitFactoryOf(recording, catalog)
 }

@@ -5,7 +5,7 @@ import type { StorageHandle } from '../ports/storage.ts'
 /** Returns the scheduler. Inside a transaction of the storage that must not turn it takes no turn: work goes on at once. */
 export function turnsOutside({ mustNotTurn }: Pick<StorageHandle, 'mustNotTurn'>, scheduler: Scheduler): Scheduler {
   if (mustNotTurn === undefined) return scheduler
-  return { yield: () => (mustNotTurn() ? NO_TURN : scheduler.yield()) }
+  return { mustNotTurn, yield: () => (mustNotTurn() ? NO_TURN : scheduler.yield()) }
 }
 
 const NO_TURN: Promise<void> = Promise.resolve()

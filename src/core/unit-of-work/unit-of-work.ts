@@ -6,6 +6,7 @@ import { VaultError } from '../errors.ts'
 import type { NewRow, Row, Storage, StorageReads, TransactionOptions } from '../ports/storage.ts'
 import type { Table } from '../schema/layout.ts'
 import type { Writable } from '../util/writable.ts'
+import type { BeginReads } from './read-versions.ts'
 
 /** New rows of one table. */
 export interface Batch {
@@ -62,6 +63,8 @@ export interface RecordedUnit extends UnitOfWork {
   beginAttempt(): void
   /** Stores the event alone, for a read, a refusal or a failure. */
   record(outcome: Outcome): Promise<void>
+  /** Called when the operation has succeeded. Absent where what it read needs no versions: outside transactions. Source: `read-versions.ts`. */
+  readonly keepReads?: (() => void) | undefined
 }
 
 /** Begins units of work: outside any transaction, or inside one of the vault or of the application. */
@@ -74,7 +77,7 @@ export interface UnitFactory {
 export interface UnitFactories {
   /** Outside any transaction. */
   readonly outer: UnitFactory
-  /** Runs work in one transaction, and returns its result. Work can run again. */
+  /** Runs work in one transaction, once, and returns its result. */
   transact<T>(work: (units: UnitFactory) => Promise<T>): Promise<T>
   /** Returns a factory inside a transaction that the application opened and commits. */
   join(hostTransaction: unknown): UnitFactory
@@ -165,19 +168,35 @@ export function unitFactoryOf(recording: RecordingStorage, catalog: CatalogGener
   return { begin: (open) => new OperationUnit(recording, catalog, open()) }
 }
 
+/** The same, where each unit has a storage of its own that tracks what it reads. */
+export function trackingFactoryOf(
+  beginReads: BeginReads,
+  recordingOn: (storage: Storage) => RecordingStorage,
+  catalog: CatalogGeneration,
+): UnitFactory {
+  return {
+    begin(open) {
+      const { storage, keep } = beginReads()
+      return new OperationUnit(recordingOn(storage), catalog, open(), keep)
+    },
+  }
+}
+
 /** A class, because each operation makes one, and an object literal with its functions takes five times the memory. */
 class OperationUnit implements RecordedUnit {
   readonly storage: Storage
   readonly getRecorded: UnitOfWork['getRecorded']
+  readonly keepReads: RecordedUnit['keepReads']
   isRecorded = false
   readonly #recording: RecordingStorage
   readonly #catalog: CatalogGeneration
   readonly #build: BuildEvent
   #generation: number
 
-  constructor(recording: RecordingStorage, catalog: CatalogGeneration, build: BuildEvent) {
+  constructor(recording: RecordingStorage, catalog: CatalogGeneration, build: BuildEvent, keepReads?: () => void) {
     const { storage, getRecorded } = recording
     this.storage = storage
+    this.keepReads = keepReads
     this.getRecorded = getRecorded && ((table, id) => this.#getWith(getRecorded, table, id))
     this.#recording = recording
     this.#catalog = catalog

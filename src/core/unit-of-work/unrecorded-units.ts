@@ -7,6 +7,7 @@ import type { EventLoopTurns } from './group-commit.ts'
 import type { GroupedInsert } from './merge-inserts.ts'
 import { groupInserts, mergeBatches, oldestGeneration } from './merge-inserts.ts'
 import { noted, type OnCommit } from './note-commit.ts'
+import type { TrackReads } from './read-versions.ts'
 import { createTurns, runEach, type Turns } from './turns.ts'
 import type { Batch, RecordedUnit, TurnChange, UnitFactories, UnitFactory, UnitOfWork } from './unit-of-work.ts'
 import { insertInOrder, unitWithin } from './unit-of-work.ts'
@@ -16,13 +17,15 @@ export interface UnrecordedPorts extends EventLoopTurns {
   readonly storage: StorageHandle
   readonly clock: Clock
   readonly catalog: Catalog
+  readonly trackReads: TrackReads | undefined
 }
 
 /** What units know of the catalog. */
 type Catalog = Pick<CatalogFence, 'keys' | 'isCurrent'>
 
 /** Returns the unit factories of a vault with the audit off. */
-export function unrecordedUnits({ storage, scheduler, clock, isAlone, onCommit, catalog }: UnrecordedPorts): UnitFactories {
+export function unrecordedUnits(ports: UnrecordedPorts): UnitFactories {
+  const { storage, scheduler, clock, isAlone, onCommit, catalog, trackReads } = ports
   const insert = groupInserts<GroupedInsert>({ scheduler, isAlone }, (inserts) => {
     const work = (inner: Storage) => insertInOrder(inner, mergeBatches(inserts))
     return noted(onCommit, changeIn(storage, catalog, oldestGeneration(inserts), work), () => inserts.length)
@@ -33,9 +36,10 @@ export function unrecordedUnits({ storage, scheduler, clock, isAlone, onCommit, 
     return noted(onCommit, changeIn(storage, catalog, generation, work), () => changes.length)
   })
   return {
-    outer: factoryIn(storage, catalog, { insert, turns, onCommit }),
-    transact: (work) => storage.transaction((inner) => work(factoryIn(inner, catalog)), { takesTurns: true }),
-    join: (hostTransaction) => factoryIn(storage.joinTransaction(hostTransaction), catalog),
+    outer: { begin: () => new UnrecordedUnit(storage, catalog, { insert, turns, onCommit }) },
+    transact: (work) =>
+      storage.transaction((inner) => work(factoryInside(inner, catalog, trackReads)), { takesTurns: true, runsOnce: true }),
+    join: (hostTransaction) => factoryInside(storage.joinTransaction(hostTransaction), catalog, trackReads),
   }
 }
 
@@ -49,21 +53,29 @@ interface Outside {
   readonly onCommit: OnCommit
 }
 
-/** Returns a factory of units. Without `outside`, inserts are changes like others. */
-function factoryIn(storage: Storage, catalog: Catalog, outside?: Outside): UnitFactory {
-  return { begin: () => new UnrecordedUnit(storage, catalog, outside) }
+/** Returns a factory of units inside an open transaction, where inserts are changes like others. */
+function factoryInside(storage: Storage, catalog: Catalog, trackReads: TrackReads | undefined): UnitFactory {
+  const beginReads = trackReads?.(storage)
+  return {
+    begin() {
+      const reads = beginReads?.()
+      return new UnrecordedUnit(reads?.storage ?? storage, catalog, undefined, reads?.keep)
+    },
+  }
 }
 
 /** A unit that counts as recorded, because there is nothing to record. A class, because each operation makes one, like the units that record. */
 class UnrecordedUnit implements RecordedUnit {
   readonly storage: Storage
   readonly isRecorded = true
+  readonly keepReads: RecordedUnit['keepReads']
   readonly #catalog: Catalog
   readonly #outside: Outside | undefined
   #generation: number
 
-  constructor(storage: Storage, catalog: Catalog, outside: Outside | undefined) {
+  constructor(storage: Storage, catalog: Catalog, outside: Outside | undefined, keepReads?: () => void) {
     this.storage = storage
+    this.keepReads = keepReads
     this.#catalog = catalog
     this.#outside = outside
     this.#generation = catalog.keys.generation

@@ -250,26 +250,33 @@ export function sameBytes(left: Uint8Array, right: Uint8Array): boolean {
   return true
 }
 
-/** Returns text that is equal for equal bytes only: the key of short byte strings in a map. An array is spread faster than bytes are. */
+/** Returns text that is equal for equal bytes only: the key of byte strings in a map. An array is spread faster than bytes are. */
 export function keyOfBytes(bytes: Uint8Array): string {
   const units: number[] = new Array(bytes.length)
   for (let i = 0; i < bytes.length; i++) units[i] = bytes[i] ?? 0 // Exists: i < bytes.length.
-  return String.fromCharCode(...units)
+  return fromUnits(units)
 }
 
 /** Maximum number of units for one `fromCharCode` call: below the argument limit of every JavaScript engine. */
 const CHUNK = 4096
 
+/** Returns the text of UTF-16 units. */
+export function fromUnits(units: readonly number[]): string {
+  if (units.length <= CHUNK) return String.fromCharCode(...units)
+  let text = ''
+  for (let start = 0; start < units.length; start += CHUNK) text += fromUnits(units.slice(start, start + CHUNK))
+  return text
+}
+
 /** Returns lower-case hex digits, two for each byte. Made of units, because text that grows by pieces is copied again where it is used. */
 export function toHex(bytes: Uint8Array): string {
-  if (2 * bytes.length > CHUNK) return toHex(bytes.subarray(0, CHUNK / 2)) + toHex(bytes.subarray(CHUNK / 2))
   const units: number[] = new Array(2 * bytes.length)
   for (let i = 0; i < bytes.length; i++) {
     const byte = bytes[i] ?? 0 // Exists: i < length.
     units[2 * i] = hexDigit(byte >> 4)
     units[2 * i + 1] = hexDigit(byte & 0xf)
   }
-  return String.fromCharCode(...units)
+  return fromUnits(units)
 }
 
 /**

@@ -5,11 +5,34 @@ import type { ByteWriter } from '../util/bytes.ts'
 /** A JSON value as `JSON.parse` returns it. */
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | { readonly [member: string]: JsonValue }
 
+/** A JSON value to write. A member that is undefined is absent. */
+export type JsonInput =
+  | string
+  | number
+  | boolean
+  | null
+  | readonly JsonInput[]
+  | { readonly [member: string]: JsonInput | undefined }
+
 /** The types of columns whose values callers write. A FILE column is the other kind: its values come from uploads. */
 export type ColumnTypeName = 'STRING' | 'INTEGER' | 'FLOAT' | 'BOOL' | 'DATE' | 'TIME' | 'DATETIME' | 'JSON' | 'ARRAY'
 
 /** Why an input is not a value of a type. The message is a clause, "must be …", that follows the name of the column. It never quotes the input. */
-export class ValueError extends Error {}
+export class ValueError extends Error {
+  /** True for a value over a limit that the application sets. */
+  readonly isLimit: boolean
+
+  constructor(message: string, { isLimit = false }: { readonly isLimit?: boolean } = {}) {
+    super(message)
+    this.isLimit = isLimit
+  }
+}
+
+/** How many members the values of JSON and ARRAY columns can have, and how many those of one request can still have. */
+export interface JsonBudget {
+  readonly maxMembers: number
+  left: number
+}
 
 /** One column type. `Value` is the trusted form: `parse` checks it, and every other method takes it unchecked. */
 export interface ColumnType<Value> {
@@ -23,10 +46,10 @@ export interface ColumnType<Value> {
   readonly physical: PhysicalType
   /** True if the cells of a plain column are texts of at most 64 characters. */
   readonly hasShortCells?: boolean
-  /** Returns untrusted input as a trusted value, in one canonical form per value. Throws `ValueError`. Is never called with null. */
-  parse(input: unknown): Value
+  /** Returns untrusted input as a trusted value, in one canonical form per value. Throws `ValueError`. Is never called with null. Default of `json`: one value of the default limit. */
+  parse(input: unknown, json?: JsonBudget): Value
   /** The same for the text of a lookup or a query literal. Throws `ValueError`. */
-  fromText(text: string): Value
+  fromText(text: string, json?: JsonBudget): Value
   /** Number of bytes that `write` writes for every value; undefined if it varies. */
   readonly size: number | undefined
   /** Writes the bytes of the value for the sealed body. */

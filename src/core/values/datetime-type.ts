@@ -5,7 +5,7 @@ import { compareTexts, dayText, FIRST_DAY, fractionText, LAST_DAY, secondText, t
 import { textCell } from './cells.ts'
 import type { ColumnType } from './column-type.ts'
 import { ValueError } from './column-type.ts'
-import { isTimeSpelling } from './spelling.ts'
+import { isTimeSpelling, withAsciiDigits } from './spelling.ts'
 
 const INSTANT =
   /^([0-9]{4})-([0-9]{2})-([0-9]{2})[Tt]([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]{1,9}))?(?:[Zz]|([+-])([0-9]{2}):([0-9]{2}))$/
@@ -45,7 +45,7 @@ export const datetimeType: ColumnType<string> = {
   fromCell: (cell) => `${textCell(cell)}Z`,
   toText: (value) => value,
   isSpelledBy(value, text) {
-    const instant = readInstant(text.normalize('NFKC').trim().replace(' ', 'T'))
+    const instant = readInstant(withAsciiDigits(text).trim().replace(' ', 'T'))
     return instant === undefined ? isTimeSpelling(value, text) : instantText(instant.seconds, instant.fraction) === value
   },
   toJson: (value) => value,

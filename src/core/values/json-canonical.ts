@@ -9,6 +9,11 @@ export function jsonCanonical(value: JsonValue, spell: (text: string) => string 
   if (typeof value === 'string') return JSON.stringify(spell(value))
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
   if (isList(value)) return `[${value.map((item) => jsonCanonical(item, spell)).join(',')}]`
+  // The default order of a sort is that of UTF-16 units.
+  if (spell === asIs) {
+    const texts = Object.keys(value).sort()
+    return `{${texts.map((name) => `${JSON.stringify(name)}:${jsonCanonical(value[name] ?? null)}`).join(',')}}`
+  }
   const members = Object.entries(value).map(([name, member]) => [spell(name), jsonCanonical(member, spell)] as const)
   members.sort(([one, text], [other, otherText]) => compareUnits(one, other) || compareUnits(text, otherText))
   return `{${members.map(([name, text]) => `${JSON.stringify(name)}:${text}`).join(',')}}`

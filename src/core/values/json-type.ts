@@ -14,8 +14,8 @@ export const jsonType: ColumnType<JsonValue> = {
   tag: 8,
   physical: 'text',
   size: undefined,
-  parse: (input) => present(parseJson(input)),
-  fromText: (text) => present(parseJsonText(text)),
+  parse: (input, json) => present(parseJson(input, json)),
+  fromText: (text, json) => present(parseJsonText(text, json)),
   write(value, out) {
     out.utf8(JSON.stringify(value))
   },

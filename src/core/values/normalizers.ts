@@ -1,31 +1,60 @@
-/** Normalizers: they make texts that mean the same equal, for uniqueness and lookup. */
+/** Normalizers: they make texts that mean the same equal, for uniqueness and lookup, and never texts that mean different things. */
+import { splitEmail } from '../util/email-address.ts'
+import { foldDomain } from './fold-domain.ts'
+import { lowerCodePoints, withAsciiDigits } from './spelling.ts'
 
 /** Names of normalizers, as a column lists them. */
-export type Normalizer = 'trim' | 'lowercase' | 'digits'
+export type Normalizer = 'trim' | 'lowercase' | 'digits' | 'phone' | 'email'
+
+/** Returns the normal form of a text; undefined if nothing is left of a text that was not empty. Of its own result it returns the same. */
+type Normalize = (text: string) => string | undefined
 
 /**
  * Every normalizer by name. None depends on a locale. `trim` removes white space at both ends. `lowercase` lowers each code
- * point by itself, so that a capital sigma always becomes the same small one. `digits` keeps only 0 to 9.
+ * point by itself, so that a capital sigma always becomes the same small one. `digits` keeps the decimal digits of every script, as
+ * 0 to 9. `phone` reads telephone numbers as E.164, and `email` addresses with any spelling of the domain.
  */
-export const normalizers: Readonly<Record<Normalizer, (text: string) => string>> = {
+export const normalizers: Readonly<Record<Normalizer, Normalize>> = {
   trim: (text) => text.trim(),
   lowercase: lowerCodePoints,
-  digits: (text) => text.replaceAll(/[^0-9]/g, ''),
+  digits: (text) => withAsciiDigits(text).replaceAll(/[^0-9]/g, '') || undefined,
+  phone: phoneNumber,
+  email: emailAddress,
 }
 
-/** Returns the text after the named normalizers were applied, in order. */
-export function normalize(names: readonly Normalizer[], text: string): string {
+/** Normalizers that can leave nothing of a text, and what the text must be so that they leave something. A column has at most one of them. */
+export const SELECTIVE: Readonly<Partial<Record<Normalizer, string>>> = {
+  digits: 'must hold a digit, because its column compares digits only',
+  phone: 'must be a telephone number of at most 15 digits, without letters and without an extension',
+  email: 'must be an email address',
+}
+
+/** Returns the text after the named normalizers were applied, in order; undefined if one of them leaves nothing of it: then it has no key. */
+export function normalize(names: readonly Normalizer[], text: string): string | undefined {
   let normal = text
-  for (const name of names) normal = normalizers[name](normal)
+  for (const name of names) {
+    if (normal === '') return normal
+    const next = normalizers[name](normal)
+    if (next === undefined) return undefined
+    normal = next
+  }
   return normal
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: The first ASCII characters are control characters.
-const ASCII = /^[\x00-\x7f]*$/
+/** What is written between the digits of a telephone number, and invisible signs that are copied with it. */
+const PUNCTUATION = /[\s\p{Cf}\p{Pd}\u2212()[\]./]/gu
+/** International with a country code, which never begins with zero, or national. Source: ITU-T E.164, section 6. */
+const NUMBER = /^(?:\+[1-9][0-9]{0,14}|[0-9]{1,15})$/
 
-function lowerCodePoints(text: string): string {
-  if (ASCII.test(text)) return text.toLowerCase()
-  let lowered = ''
-  for (const point of text) lowered += point.toLowerCase()
-  return lowered
+function phoneNumber(text: string): string | undefined {
+  const number = withAsciiDigits(text).replaceAll(PUNCTUATION, '').replace(/^00/, '+')
+  return NUMBER.test(number) ? number : undefined
+}
+
+/** The local part is left as it is: only its own server knows which spellings of it are one. */
+function emailAddress(text: string): string | undefined {
+  const at = text.lastIndexOf('@') + 1
+  const domain = text.slice(at).normalize('NFKC').replaceAll('\u3002', '.')
+  const address = splitEmail(text.slice(0, at) + domain)
+  return address && `${address.local}@${foldDomain(address.domain)}`
 }

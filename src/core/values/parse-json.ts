@@ -1,31 +1,84 @@
 /** Parses untrusted input to plain JSON data: copies and checks it in one pass. */
-import { MAX_JSON_DEPTH, MAX_JSON_NODES } from '../limits.ts'
-import type { JsonValue } from './column-type.ts'
+import { FULL_JSON_VALUES, MAX_JSON_DEPTH, MAX_JSON_MEMBERS } from '../limits.ts'
+import type { JsonBudget, JsonValue } from './column-type.ts'
 import { ValueError } from './column-type.ts'
 import { isWellFormed } from './well-formed.ts'
 
 const MESSAGE = 'must be a JSON value of plain objects, lists, text, finite numbers, true, false and null'
 
-/** How large a value can be. */
+/** The bounds of a value that is no value of a column. */
 export interface JsonBounds {
   readonly maxDepth: number
   readonly maxNodes: number
 }
 
-const BOUNDS: JsonBounds = { maxDepth: MAX_JSON_DEPTH, maxNodes: MAX_JSON_NODES }
-
 /** The number of values copied so far, and the bounds. */
 interface Counter extends JsonBounds {
   nodes: number
+  readonly tooMany: () => ValueError
+}
+
+/** The limit that the application sets. */
+export interface JsonLimits {
+  readonly maxJsonMembers: number
+}
+
+/** Returns the budget of one request. */
+export function createJsonBudget({ maxJsonMembers }: JsonLimits): JsonBudget {
+  return { maxMembers: maxJsonMembers, left: FULL_JSON_VALUES * maxJsonMembers }
 }
 
 /**
- * Returns a deep copy of the input's own enumerable members. Throws `ValueError` for anything that JSON cannot hold.
- * `toJSON` is never called: only data decides. A getter runs once, and its result is checked like other values.
+ * Returns a deep copy of the input's own enumerable members. Throws `ValueError` for anything that JSON cannot hold, and for more members than the
+ * budget has, which it takes them from. `toJSON` is never called: only data decides. A getter runs once, and its result is checked like other values.
  */
-export function parseJson(input: unknown, { maxDepth, maxNodes }: JsonBounds = BOUNDS): JsonValue {
+export function parseJson(
+  input: unknown,
+  budget: JsonBudget = createJsonBudget({ maxJsonMembers: MAX_JSON_MEMBERS }),
+): JsonValue {
+  const counter = counterOf(budget)
+  const value = parseWithin(input, counter)
+  budget.left -= counter.nodes
+  return value
+}
+
+/** Takes the members of a value from the budget of its request, without copying it. Returns false if there are not as many left. */
+export function takeJson(input: unknown, budget: JsonBudget): boolean {
+  budget.left -= membersOf(input, 1, budget.maxMembers)
+  return budget.left >= 0
+}
+
+/** Counts the members of a value, up to some. */
+function membersOf(input: unknown, depth: number, max: number): number {
+  let count = 1
+  if (typeof input !== 'object' || input === null || depth > MAX_JSON_DEPTH) return count
+  for (const member of Array.isArray(input) ? input : Object.values(input)) {
+    if (count >= max) return count
+    count += membersOf(member, depth + 1, max - count)
+  }
+  return count
+}
+
+function counterOf({ maxMembers, left }: JsonBudget): Counter {
+  const tooMany = () => {
+    const rule =
+      left < maxMembers
+        ? `has more members than are left of the ${maxMembers * FULL_JSON_VALUES} for all JSON values of a request: split it`
+        : `must have at most ${maxMembers} members at all levels: split it`
+    return new ValueError(`${rule}, or raise limits.maxJsonMembers`, { isLimit: true })
+  }
+  return { maxDepth: MAX_JSON_DEPTH, maxNodes: Math.min(maxMembers, left), nodes: 0, tooMany }
+}
+
+/** As `parseJson`, for a value that is no value of a column. */
+export function parseBoundedJson(input: unknown, bounds: JsonBounds): JsonValue {
+  const tooMany = () => new ValueError(`must hold at most ${bounds.maxNodes} JSON values`)
+  return parseWithin(input, { ...bounds, nodes: 0, tooMany })
+}
+
+function parseWithin(input: unknown, counter: Counter): JsonValue {
   try {
-    return copy(input, 1, { maxDepth, maxNodes, nodes: 0 })
+    return copy(input, 1, counter)
   } catch (error) {
     if (error instanceof ValueError) throw error
     throw new ValueError(MESSAGE) // A getter or proxy of the caller threw. Its error may quote the value.
@@ -33,18 +86,18 @@ export function parseJson(input: unknown, { maxDepth, maxNodes }: JsonBounds = B
 }
 
 /** The same for JSON text. */
-export function parseJsonText(text: string): JsonValue {
+export function parseJsonText(text: string, budget?: JsonBudget): JsonValue {
   let read: unknown
   try {
     read = JSON.parse(text)
   } catch {
     throw new ValueError('must be JSON text')
   }
-  return parseJson(read)
+  return parseJson(read, budget)
 }
 
 function copy(input: unknown, depth: number, counter: Counter): JsonValue {
-  if (++counter.nodes > counter.maxNodes) throw new ValueError(`must hold at most ${counter.maxNodes} JSON values`)
+  if (++counter.nodes > counter.maxNodes) throw counter.tooMany()
   switch (typeof input) {
     case 'string':
       return checkedText(input)
@@ -65,7 +118,10 @@ function copyObject(input: object, depth: number, counter: Counter): JsonValue {
   if (Array.isArray(input)) return copyList(input, depth, counter)
   if (!isPlain(input)) throw new ValueError(MESSAGE)
   const copied: Record<string, JsonValue> = {}
-  for (const [name, member] of Object.entries(input)) {
+  for (const name of Object.keys(input)) {
+    const member: unknown = Reflect.get(input, name)
+    // Absent, as in JSON text. In a list there is no absence, so there it is refused.
+    if (member === undefined) continue
     const value = copy(member, depth + 1, counter)
     if (name === '__proto__') Object.defineProperty(copied, name, { value, writable: true, enumerable: true, configurable: true })
     else copied[checkedText(name)] = value

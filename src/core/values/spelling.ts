@@ -1,9 +1,34 @@
 /** Other ways to write a value: a supplied token that is one of them would show the value. */
-import { normalize } from './normalizers.ts'
 
-/** Returns the text without what only notation adds: case, the Unicode form (also of compatibility characters), and white space at the ends. */
+/** Returns the text without what only notation adds: case, the script of digits, the Unicode form (also of compatibility characters), and white space at the ends. */
 export function foldText(text: string): string {
-  return normalize(['lowercase'], text.normalize('NFKC')).normalize('NFKC').trim()
+  return lowerCodePoints(withAsciiDigits(text)).normalize('NFKC').trim()
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: The first ASCII characters are control characters.
+const ASCII = /^[\x00-\x7f]*$/
+
+/** Returns the text with each code point in lower case. */
+export function lowerCodePoints(text: string): string {
+  if (ASCII.test(text)) return text.toLowerCase()
+  let lowered = ''
+  for (const point of text) lowered += point.toLowerCase()
+  return lowered
+}
+
+const DIGIT = /^\p{Nd}$/u
+
+/** Returns the text in NFKC, with the decimal digits of every script as 0 to 9. */
+export function withAsciiDigits(text: string): string {
+  return ASCII.test(text) ? text : text.normalize('NFKC').replaceAll(/\p{Nd}/gu, asciiDigit)
+}
+
+/** The digits of a script are ten code points in a row, and rows that touch begin with a zero each. */
+function asciiDigit(digit: string): string {
+  const point = digit.codePointAt(0) ?? 0 // A match has a code point.
+  let zero = point
+  while (DIGIT.test(String.fromCodePoint(zero - 1))) zero--
+  return String((point - zero) % 10)
 }
 
 /** A decimal number as people write it, after signs of groups were removed. */
@@ -25,7 +50,7 @@ export function foldNumber(text: string): string | undefined {
 
 /** Returns the groups of digits of a text. */
 function digitGroups(text: string): string[] {
-  return text.normalize('NFKC').match(/[0-9]+/g) ?? []
+  return withAsciiDigits(text).match(/[0-9]+/g) ?? []
 }
 
 /** True if the text writes the day `YYYY-MM-DD` with its numbers in a usual order, with any separators or none, with or without leading zeros, and at most a time of zeros after it. */

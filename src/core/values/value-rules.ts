@@ -4,6 +4,7 @@ import { RE2JS } from 're2js'
 import { MAX_UNIQUE_TEXT_LENGTH } from '../limits.ts'
 import { ValueError } from './column-type.ts'
 import type { AnyColumnType } from './column-types.ts'
+import { type Normalizer, normalize, SELECTIVE } from './normalizers.ts'
 
 /** The options of a column that restrict its values. */
 export interface RuleOptions {
@@ -15,6 +16,9 @@ export interface RuleOptions {
   readonly oneOf?: readonly (string | number)[]
   /** True for a unique column: limits the length of its text. */
   readonly unique?: boolean
+  /** True for a column that stores digests: of each value its normalizers must leave something. */
+  readonly hasDigest?: boolean
+  readonly normalize?: readonly Normalizer[]
 }
 
 /** Checks a trusted value of this type. Throws `ValueError` if it breaks a rule. */
@@ -24,12 +28,15 @@ export type ValueRule = (value: unknown, type: AnyColumnType) => void
 type TextRule = (text: string) => void
 
 /** Returns the rules as one check, or undefined if there are none. Throws `ValueError` for a pattern that is not RE2 syntax. */
-export function compileRules({ pattern, maxLength, oneOf, unique }: RuleOptions): ValueRule | undefined {
+export function compileRules(options: RuleOptions): ValueRule | undefined {
+  const { pattern, maxLength, oneOf, unique, hasDigest, normalize: names = [] } = options
   const rules: TextRule[] = []
   if (unique === true) rules.push(atMost(MAX_UNIQUE_TEXT_LENGTH, ' because its column is unique (token insertion error)'))
   if (maxLength !== undefined) rules.push(atMost(maxLength, ''))
   if (oneOf !== undefined) rules.push(among(oneOf))
   if (pattern !== undefined) rules.push(matching(pattern))
+  const selective = names.flatMap((name) => SELECTIVE[name] ?? [])
+  if (hasDigest === true) rules.push(...selective.map((clause) => keyed(names, clause)))
   if (rules.length === 0) return undefined
   return (value, type) => {
     const text = type.toText(value)
@@ -56,6 +63,12 @@ function among(allowed: readonly (string | number)[]): TextRule {
   const texts = new Set(allowed.map(String))
   return (text) => {
     if (!texts.has(text)) throw new ValueError('must be one of the values its column allows')
+  }
+}
+
+function keyed(names: readonly Normalizer[], clause: string): TextRule {
+  return (text) => {
+    if (normalize(names, text) === undefined) throw new ValueError(clause)
   }
 }
 

@@ -1,7 +1,7 @@
 /** The shape of `limits` of a vault: the default and the range of each limit. */
 import * as z from 'zod'
 import type { Limits } from '../execution/context.ts'
-import { DEFAULT_MAX_BYTES, DEFAULT_MAX_ROWS, DEFAULT_TIMEOUT_MS, QUERY_LIMITS } from '../limits.ts'
+import { DEFAULT_MAX_BYTES, DEFAULT_MAX_ROWS, DEFAULT_TIMEOUT_MS, MAX_JSON_MEMBERS, QUERY_LIMITS } from '../limits.ts'
 
 /** Records and lexemes of one request. Each is held in memory as a whole. */
 const MAX_ITEMS = 1_000_000
@@ -13,10 +13,11 @@ const MAX_TABLES = 64
 const MAX_MS = 2 ** 31 - 1
 
 /** The limits of a vault, each with its default. */
-export const limitsShape = z.strictObject(
+export const limitsShape = z.object(
   {
     maxRecords: limit(1000, MAX_ITEMS),
     maxPageSize: limit(1000, MAX_ITEMS),
+    maxJsonMembers: limit(MAX_JSON_MEMBERS, MAX_ITEMS),
     maxQueryRecords: limit(QUERY_LIMITS.maxQueryRecords, MAX_ITEMS),
     maxQueryLength: limit(QUERY_LIMITS.maxQueryLength, MAX_ITEMS),
     maxQueryLexemes: limit(QUERY_LIMITS.maxQueryLexemes, MAX_ITEMS),

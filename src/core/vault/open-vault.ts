@@ -1,4 +1,5 @@
 /** Opens a vault: its storage, keys and policy, and the sessions of its callers. It has no rules of its own. */
+
 import type { AuditContext } from '../audit-log/audit-context.ts'
 import { createChainPool } from '../audit-log/chain-pool.ts'
 import { createEventStore, type EventStore } from '../audit-log/event-store.ts'
@@ -7,7 +8,7 @@ import { applySchema } from '../catalog/apply-schema.ts'
 import { type CatalogFence, createCatalogFence } from '../catalog/catalog-fence.ts'
 import { openCatalog } from '../catalog/open-catalog.ts'
 import { Fault, VaultError } from '../errors.ts'
-import { assertOptions, requireTable } from '../execution/check-input.ts'
+import { requireTable } from '../execution/check-input.ts'
 import type { Limits, SessionContext } from '../execution/context.ts'
 import { createJoinedCalls } from '../execution/joined-calls.ts'
 import { createLifetime, createTransactionLifetime, type Lifetime } from '../execution/lifetime.ts'
@@ -30,17 +31,20 @@ import { RECORD_ID_NAME } from '../schema/names.ts'
 import type { SqlQuery } from '../sql/sql.ts'
 import type { OnCommit } from '../unit-of-work/note-commit.ts'
 import { outsideTransactions } from '../unit-of-work/outside-transactions.ts'
+import { type TrackReads, trackReads } from '../unit-of-work/read-versions.ts'
 import { recordedUnits } from '../unit-of-work/recorded-units.ts'
 import { turnsOutside } from '../unit-of-work/turns-outside.ts'
 import type { UnitFactories, UnitFactory } from '../unit-of-work/unit-of-work.ts'
 import { unrecordedUnits } from '../unit-of-work/unrecorded-units.ts'
 import { guard, guardAround, type RunCallback, readInput } from '../util/boundary.ts'
 import { parseOnProgress } from '../util/progress.ts'
+import { assertOptions } from '../util/read-options.ts'
 import { retry } from '../util/retry.ts'
 import { assertNotAborted, parseSignal } from '../util/signal.ts'
 import { type OpenOptions, parseOptions } from './options.ts'
 import { createOutsideCalls } from './outside-calls.ts'
 import { toExplained } from './query-input.ts'
+import { parseRetries, retryAborted } from './retried-transaction.ts'
 import { createSession } from './session.ts'
 import type { Vault, VaultInTransaction } from './vault.ts'
 import { createVaultAudit } from './vault-audit.ts'
@@ -141,7 +145,8 @@ function createVault<S extends SchemaDefinition, Role extends string>(
   const events = createEventStore({ barrier, clock, hash, vaultID: id, accountID: accountId, catalog, log })
   const audit: AuditContext = { storage, events, scheduler, barrier, catalog, clock, hash, vaultID: id, accountID: accountId }
   const lifetime = createLifetime()
-  const factories = unitFactoriesOf(options, { events, catalog, log, isAlone: lifetime.isAlone, onCommit: metrics?.committed })
+  const commits = { isAlone: lifetime.isAlone, onCommit: metrics?.committed }
+  const factories = unitFactoriesOf(options, { events, catalog, log, ...commits, trackReads: trackReads(storage, layout) })
   const outer = outsideTransactions(storage, factories.outer)
   const shared = { barrier, catalog, clock, layout, limits, scheduler, tracing, measuring, log, audit }
   const joined = createJoinedCalls(scheduler)
@@ -170,13 +175,16 @@ function createVault<S extends SchemaDefinition, Role extends string>(
     accountId,
     schema,
     as: (caller) => createSession<S>(outerContext(parseCaller(caller))),
-    transaction: (work) =>
+    transaction: (work, transacting) =>
       outside.run('The transaction failed.', (run) => {
         assertFunction(work, 'The transaction failed. The work of a transaction must be a function.')
-        return factories.transact((units) => {
-          const calls = createTransactionLifetime()
-          return calls.run(() => run(() => work(within(units, calls))))
-        })
+        const retries = withVerb('The transaction', () => parseRetries(transacting))
+        return retryAborted(retries, options, () =>
+          factories.transact((units) => {
+            const calls = createTransactionLifetime()
+            return calls.run(() => run(() => work(within(units, calls))))
+          }),
+        )
       }),
     withTransaction: (hostTransaction) =>
       within(
@@ -239,11 +247,11 @@ function unitFactoriesOf(
     clock,
     entropy,
   }: Pick<OpenOptions<SchemaDefinition>, 'audit' | 'storage' | 'scheduler' | 'clock' | 'entropy'>,
-  { events, catalog, log, isAlone, onCommit }: UnitResources,
+  { events, log, ...shared }: UnitResources,
 ): UnitFactories {
-  if (audit === 'off') return unrecordedUnits({ storage, scheduler, clock, isAlone, onCommit, catalog })
-  const chains = createChainPool(storage, events, entropy)
-  return recordedUnits({ storage, scheduler, clock, isAlone, onCommit, chains, events, catalog, log })
+  const ports = { storage, scheduler, clock, ...shared }
+  if (audit === 'off') return unrecordedUnits(ports)
+  return recordedUnits({ ...ports, chains: createChainPool(storage, events, entropy), events, log })
 }
 
 /** What the units of a vault share with its calls. */
@@ -252,5 +260,6 @@ interface UnitResources {
   readonly catalog: CatalogFence
   readonly log: Log | undefined
   readonly onCommit: OnCommit
+  readonly trackReads: TrackReads | undefined
   isAlone(): boolean
 }

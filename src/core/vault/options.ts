@@ -1,6 +1,6 @@
 /** The options of a vault, and their checks. */
 import * as z from 'zod'
-import { printableName, VaultError } from '../errors.ts'
+import { VaultError } from '../errors.ts'
 import type { Limits } from '../execution/context.ts'
 import type { PolicyFor } from '../policy/statement.ts'
 import type { BlobStore } from '../ports/blobs.ts'
@@ -20,8 +20,8 @@ import type { Tracing } from '../ports/tracing.ts'
 import type { SchemaDefinition } from '../schema/column.ts'
 import type { Schema } from '../schema/define-schema.ts'
 import { readInput } from '../util/boundary.ts'
-import { assertNoNulls } from '../util/null-options.ts'
 import type { OnProgress } from '../util/progress.ts'
+import { readOptions } from '../util/read-options.ts'
 import type { Signal } from '../util/signal.ts'
 import { isWellFormed } from '../values/well-formed.ts'
 import { limitsShape } from './limits-shape.ts'
@@ -60,7 +60,7 @@ export interface VaultOptions<S extends SchemaDefinition, Role extends string = 
   /** What is done with an infected file: its content is kept, and never opened, or destroyed. Default 'quarantine'. */
   readonly onInfected?: OnInfected
   /**
-   * Limits of single requests. `maxRecords` and `maxPageSize`: 1,000 each. Of queries: `maxQueryRecords` 25, `maxQueryLength` 16,384,
+   * Limits of single requests. `maxRecords` and `maxPageSize`: 1,000 each. `maxJsonMembers`: 10,000. Of queries: `maxQueryRecords` 25, `maxQueryLength` 16,384,
    * `maxQueryLexemes` 4,000, `maxQueryNesting` 64, `maxQueryTables` 8, `maxRowsRead` 1,000,000, `queryTimeoutMs` 30,000, `maxJoinBytes`
    * 256 MiB. Ranges: docs/reliability.md.
    */
@@ -100,19 +100,13 @@ function idShape(): z.ZodString {
   return z.string(problem).min(1, problem).max(128, problem).refine(isWellFormed, 'must be well-formed text')
 }
 
-const optionsShape = z.strictObject({
+const optionsShape = z.object({
   id: idShape(),
   schema: z.custom((value) => isObject(value) && 'tables' in value, 'must be the result of defineSchema'),
   storage: z.custom((value) => hasMethod(value, 'joinTransaction'), 'must be a storage, such as sqliteStorage({ … })'),
   keys: z.custom((value) => hasMethod(value, 'unwrap'), 'must be a key provider, such as localKeys({ … })'),
   clock: z.custom((value) => hasMethod(value, 'now'), 'must have a method now() that returns nanoseconds as a bigint'),
   entropy: z.custom((value) => hasMethod(value, 'bytes'), 'must have a method bytes(count) that returns a Uint8Array'),
-  keyRingFactory: z.unknown(),
-  hash: z.unknown(),
-  scheduler: z.unknown(),
-  stopwatch: z.unknown().optional(),
-  timer: z.unknown().optional(),
-  contentTypes: z.unknown().optional(),
   accountId: idShape().optional(),
   policy: z.unknown().optional(),
   audit: z.enum(['on', 'off'], "must be 'on' or 'off'").optional(),
@@ -135,24 +129,30 @@ const optionsShape = z.strictObject({
   limits: limitsShape.partial().optional(),
   signal: z.custom((value) => isObject(value) && 'aborted' in value, 'must be an AbortSignal').optional(),
   onProgress: z.custom((value) => typeof value === 'function', 'must be a function').optional(),
-})
+} satisfies Readonly<Record<keyof VaultOptions<SchemaDefinition>, z.ZodType>>)
+
+/** Returns a copy of the options that an application passes. Throws `invalid_request` for one that is unknown or null, also of `limits`. */
+export function readVaultOptions<Options extends Pick<VaultOptions<SchemaDefinition>, 'limits'>>(options: Options): Options {
+  const given = readOptions(options, namesOf<Options>(optionsShape), { of: 'createVault' })
+  if (given.limits === undefined) return given
+  return { ...given, limits: readOptions(given.limits, namesOf<Limits>(limitsShape), { of: 'createVault', member: 'limits' }) }
+}
+
+/** The options of a shape. */
+function namesOf<Options extends object>({ shape }: z.ZodObject): (keyof Options & string)[] {
+  return Object.keys(shape) as (keyof Options & string)[]
+}
 
 /** Returns the limits of requests. Throws `invalid_request` that names the first invalid option. */
 export function parseOptions(options: unknown): Limits {
-  const parsed = readInput(() => {
-    assertNoNulls(options, 'Cannot open the vault: ')
-    return optionsShape.safeParse(options)
-  })
-  if (parsed.success) return limitsShape.parse(parsed.data.limits ?? {})
-  throw new VaultError('invalid_request', `Cannot open the vault: ${problemOf(readInput(() => parsed.error.issues[0]))}.`)
+  const parsed = readInput(() => optionsShape.safeParse(options))
+  if (!parsed.success)
+    throw new VaultError('invalid_request', `Cannot open the vault: ${problemOf(readInput(() => parsed.error.issues[0]))}.`)
+  return limitsShape.parse(parsed.data.limits ?? {})
 }
 
 /** Returns a clause about one issue: which option is wrong, and what it must be. */
 function problemOf(issue: z.core.$ZodIssue | undefined): string {
   const path = issue?.path.map(String).join('.') ?? ''
-  if (issue?.code === 'unrecognized_keys') {
-    const unknown = [path, printableName(issue.keys[0])].filter((part) => part !== '').join('.')
-    return `unknown option "${unknown}"`
-  }
   return path === '' ? 'the options must be an object' : `option "${path}" ${issue?.message ?? 'is invalid'}`
 }

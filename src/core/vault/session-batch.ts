@@ -32,6 +32,7 @@ export interface PutItem<T, D extends TableDefinition> extends AnyItem<T> {
   readonly tokens?: TokensOf<D>
   readonly tokenization?: boolean
   readonly allowShownText?: boolean
+  readonly ifVersion?: string
 }
 
 /** Reads one record. */
@@ -42,12 +43,14 @@ export interface GetItem<T> extends AnyItem<T> {
   readonly tokenization?: boolean
   readonly downloadURL?: boolean
   readonly returnFileMetadata?: boolean
+  readonly version?: boolean
 }
 
 /** Deletes one record. */
 export interface DeleteItem<T> extends AnyItem<T> {
   readonly method: 'DELETE'
   readonly ID: string | ResponseReference
+  readonly ifVersion?: string
 }
 
 /** The item of a method in a table. */

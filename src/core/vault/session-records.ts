@@ -26,8 +26,16 @@ export type InsertedRecordOf<T extends TableDefinition, O> = O extends { readonl
 export type ReadRecord<T extends TableDefinition, O = NoOptions> = O extends
   | { readonly returnFileMetadata: true }
   | { readonly downloadURL: true }
-  ? RecordAsAsked<T, O> & ShownFiles<T, O>
+  | { readonly version: boolean }
+  ? RecordAsAsked<T, O> & ShownFiles<T, O> & ShownVersion<O>
   : RecordAsAsked<T, O>
+
+/** The version of a record that was read, where it is asked for. */
+export type ShownVersion<O> = O extends { readonly version: true }
+  ? { readonly version: string }
+  : O extends { readonly version: boolean }
+    ? { readonly version?: string }
+    : unknown
 
 /** A record as fields, as values or as tokens, by the options of the read. */
 export type RecordAsAsked<T extends TableDefinition, O> = O extends { readonly tokenization: true }

@@ -1,4 +1,5 @@
 /** The session of one caller, typed by the schema: each method passes its input to one operation. */
+
 import type { EventQueryInput } from '../audit/event-query.ts'
 import type { ByotMode } from '../barrier/supplied-tokens.ts'
 import type { BatchItem } from '../batch/batch-item.ts'
@@ -12,7 +13,7 @@ import type { Where } from '../execution/find-changeable.ts'
 import type { QueryValue } from '../expressions/parameter-values.ts'
 import type { FileMetadata } from '../files/file-metadata.ts'
 import type { CreateCredentialInput, CreatedCredential } from '../operations/create-credential.ts'
-import { ALL } from '../operations/delete-records.ts'
+import { ALL, type DeleteOneOptions, type VersionedId } from '../operations/delete-records.ts'
 import type { DetokenizedRecord, DetokenizeOptions, DetokenizeParameter } from '../operations/detokenize-tokens.ts'
 import type { FileStatus, UploadStatusRecord, UploadStatusResult } from '../operations/file-status.ts'
 import type { UploadURLInput } from '../operations/file-urls.ts'
@@ -26,6 +27,7 @@ import type { QueryOptions } from '../operations/query-records.ts'
 import type { RevokeCredentialInput, RevokedCredential } from '../operations/revoke-credential.ts'
 import type { TokenizeParameter } from '../operations/tokenize-values.ts'
 import type { RecordChange } from '../operations/update-many.ts'
+import type { UpdateOneOptions } from '../operations/update-record.ts'
 import type { UpdateWhereOptions, WhereChange } from '../operations/update-where.ts'
 import type { QueryRecord, QueryRecordFields } from '../queries/run-query.ts'
 import type { UpdateOptions } from '../records/change-store.ts'
@@ -35,6 +37,7 @@ import type {
   DeterministicColumn,
   FileColumn,
   GroupName,
+  GroupValue,
   InputValue,
   InsertFields,
   LookupColumn,
@@ -46,11 +49,12 @@ import type {
   UpdateFields,
 } from '../schema/infer.ts'
 import type { SqlQuery } from '../sql/sql.ts'
+import { assertMembers } from '../util/read-options.ts'
 import type { Signal } from '../util/signal.ts'
 import { toQueryInput } from './query-input.ts'
 import { type RecordPage, readPages } from './read-pages.ts'
 import type { BatchResponses, CheckedItems, ItemOutline } from './session-batch.ts'
-import type { InsertedRecordOf, ReadRecord, WrittenRecord } from './session-records.ts'
+import type { InsertedRecordOf, ReadRecord, ShownVersion, WrittenRecord } from './session-records.ts'
 import { type GivenUpload, toUploadInput } from './upload-input.ts'
 
 /** Options of an insert, with column names checked by the compiler. */
@@ -89,10 +93,15 @@ export type SessionWhere<T extends TableDefinition> =
 
 /** A value to tokenize: in a column with deterministic tokens, or in a column group. */
 export type TokenizeValue<S extends SchemaDefinition> =
-  | {
-      [T in TableName<S>]: { readonly value: string; readonly table: T; readonly column: DeterministicColumn<S[T]> }
-    }[TableName<S>]
-  | { readonly value: string; readonly columnGroup: GroupName<S> }
+  string extends TableName<S>
+    ? TokenizeParameter
+    :
+        | {
+            [T in TableName<S>]: {
+              [C in DeterministicColumn<S[T]>]: { readonly value: InputValue<S[T][C]>; readonly table: T; readonly column: C }
+            }[DeterministicColumn<S[T]>]
+          }[TableName<S>]
+        | { [G in GroupName<S>]: { readonly value: GroupValue<S, G>; readonly columnGroup: G } }[GroupName<S>]
 
 /** A token without a record, and the error of it. */
 export interface FailedToken {
@@ -102,6 +111,7 @@ export interface FailedToken {
   readonly column?: undefined
   readonly fields: Readonly<Record<never, never>>
   readonly lowered: readonly never[]
+  readonly version?: undefined
   readonly error: string
   readonly code: ErrorCode
 }
@@ -110,7 +120,7 @@ export interface FailedToken {
 export type FoundRecord<S extends SchemaDefinition, T extends TableName<S>, O = NoOptions> =
   T extends TableName<S>
     ?
-        | {
+        | ({
             readonly token: string
             readonly id: O extends { readonly columnOnly: false }
               ? string
@@ -123,9 +133,12 @@ export type FoundRecord<S extends SchemaDefinition, T extends TableName<S>, O = 
             readonly lowered: O extends { readonly onLowered: 'throw' } ? readonly never[] : readonly ColumnName<S[T]>[]
             readonly error?: undefined
             readonly code?: undefined
-          }
+          } & FoundVersion<O>)
         | FailedToken
     : never
+
+/** The version of a record found by a token, where it is asked for. With `columnOnly`, a transient value has none. */
+export type FoundVersion<O> = O extends { readonly columnOnly: true } ? Partial<ShownVersion<O>> : ShownVersion<O>
 
 /** The fields of a record found by a token, any of which can be absent. */
 export type FoundFields<T extends TableDefinition, O> = O extends { readonly onLowered: 'throw' }
@@ -191,9 +204,9 @@ export interface Session<S extends SchemaDefinition> {
   ): Promise<ReadRecord<S[T], O>>
   /**
    * Replaces the values of the named columns of one record. Throws `not_found`, `unprocessable`, `conflict`, `aborted`. What the caller is
-   * shown in place of a value, masked or redacted, is `unprocessable`.
+   * shown in place of a value, masked or redacted, is `unprocessable`. With `ifVersion`, a record that was written since that read is `aborted`.
    */
-  update<T extends TableName<S>, const O extends UpdateOptions = NoOptions>(
+  update<T extends TableName<S>, const O extends UpdateOneOptions = NoOptions>(
     table: T,
     id: string,
     change: { readonly fields: UpdateFields<S[T]>; readonly tokens?: TokensOf<S[T]> },
@@ -205,7 +218,12 @@ export interface Session<S extends SchemaDefinition> {
    */
   updateMany<T extends TableName<S>, const O extends UpdateOptions = NoOptions>(
     table: T,
-    changes: readonly { readonly id: string; readonly fields: UpdateFields<S[T]>; readonly tokens?: TokensOf<S[T]> }[],
+    changes: readonly {
+      readonly id: string
+      readonly fields: UpdateFields<S[T]>
+      readonly tokens?: TokensOf<S[T]>
+      readonly ifVersion?: string
+    }[],
     options?: O,
   ): Promise<{ records: (WrittenRecord<S[T], O> & { readonly updatedAt: string })[] }>
   /**
@@ -218,10 +236,13 @@ export interface Session<S extends SchemaDefinition> {
     where: SessionWhere<S[T]> & { readonly fields: UpdateFields<S[T]> },
     options?: O,
   ): Promise<{ records: (WrittenRecord<S[T], O> & { readonly updatedAt: string })[] }>
-  /** Deletes the records of these ids, all or none, or every record with '*' or ['*']. Throws `not_found`. */
-  delete(table: TableName<S>, ids: readonly string[] | '*'): Promise<{ ids: string[] }>
-  /** Deletes one record. Throws `not_found`. */
-  deleteOne(table: TableName<S>, id: string): Promise<{ id: string; deleted: true }>
+  /**
+   * Deletes the records of these ids, all or none, or every record with '*' or ['*']. Throws `not_found`, and `aborted` for one that was written
+   * since the read of its `ifVersion`.
+   */
+  delete(table: TableName<S>, ids: readonly (string | VersionedId)[] | '*'): Promise<{ ids: string[] }>
+  /** Deletes one record. Throws like `delete`. */
+  deleteOne(table: TableName<S>, id: string, options?: DeleteOneOptions): Promise<{ id: string; deleted: true }>
   /** Deletes every record with one of `columnValues` in a look-up column, all or none, and returns their ids. Throws like `updateWhere`, with DELETE in place of UPDATE. */
   deleteWhere<T extends TableName<S>>(table: T, where: SessionWhere<S[T]>): Promise<{ ids: string[] }>
   /** Returns the value of each token as text, in order. Throws `not_found` with positions, unless `continueOnError` is set and some tokens are found. */
@@ -328,6 +349,7 @@ export function createSession<S extends SchemaDefinition>(context: SessionContex
         id,
         // Read inside the operation, so that a getter that throws there leaves an event.
         get fields() {
+          assertMembers(change, ['fields', 'tokens'])
           return change?.fields
         },
         get tokens() {
@@ -339,9 +361,9 @@ export function createSession<S extends SchemaDefinition>(context: SessionContex
       performNamed(context, 'updateMany', { table, records, options }),
     updateWhere: (table: string, where: WhereChange, options = {}) =>
       performNamed(context, 'updateWhere', { table, where, options }),
-    delete: (table: string, ids: readonly string[] | '*') =>
+    delete: (table: string, ids: readonly (string | VersionedId)[] | '*') =>
       performNamed(context, 'delete', { table, ids: ids === ALL ? [ALL] : ids }),
-    deleteOne: (table: string, id: string) => performNamed(context, 'deleteOne', { table, id }),
+    deleteOne: (table: string, id: string, options = {}) => performNamed(context, 'deleteOne', { table, id, options }),
     deleteWhere: (table: string, where: Where) => performNamed(context, 'deleteWhere', { table, where }),
     detokenize: (records: readonly DetokenizeParameter[], options = {}) =>
       performNamed(context, 'detokenize', { records, options }),

@@ -1,14 +1,15 @@
 /** The audit trail of a vault, as an application verifies, exports and signs it. */
+
 import type { AuditContext } from '../audit-log/audit-context.ts'
 import { checkpointAudit, parseCheckpointOptions } from '../audit-log/checkpoint-audit.ts'
 import { type ExportOptions, exportAudit } from '../audit-log/export-audit.ts'
 import { verifyAudit } from '../audit-log/verify-audit.ts'
-import { assertOptions } from '../execution/check-input.ts'
 import type { VaultLifetime } from '../execution/lifetime.ts'
 import { withVerbOf } from '../execution/operation-errors.ts'
 import type { StorageHandle } from '../ports/storage.ts'
 import { assertOutsideTransaction } from '../unit-of-work/outside-transactions.ts'
 import { readInput } from '../util/boundary.ts'
+import { assertOptions } from '../util/read-options.ts'
 import type { OutsideCalls } from './outside-calls.ts'
 import type { Vault } from './vault.ts'
 

@@ -14,6 +14,7 @@ import { type CallerContext, parseContext } from '../policy/caller-context.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Storage } from '../ports/storage.ts'
 import { readInput, toVaultError } from '../util/boundary.ts'
+import { assertMembers, readOptions } from '../util/read-options.ts'
 import { nowMs } from '../util/timestamp.ts'
 import { UNKNOWN_CALLER } from './system-callers.ts'
 
@@ -49,8 +50,9 @@ export interface VaultCredentials {
   /** Returns true the first time that any process passes this text, and false from then on, until it expires, in milliseconds since 1970. */
   spendOnce(text: string, expiresAt: number): Promise<boolean>
   /**
-   * Exchanges the assertion of a service account, which the caller has verified, for a bearer of at most 60 minutes. It serves once. Records
-   * one event. Throws `unauthenticated`, `forbidden` for a role that the service account does not have, `limit_exceeded`.
+   * Exchanges the assertion of a service account, which the caller has verified, for a bearer of at most 60 minutes. With `assertion` it serves once.
+   * Records one event. Throws `unauthenticated`, `forbidden` for roles that are not those of the service account or leave out one with a DENY,
+   * `limit_exceeded`.
    */
   issueBearer(request: BearerRequest): Promise<IssuedBearer>
   /** Returns who a bearer is; undefined if it is not one of this vault, is expired or revoked, or its service account is. One read. */
@@ -84,9 +86,9 @@ const FAILED = 'Authentication failed.'
 
 const text = z.string().min(1).max(MAX_ENTRY_NAME_LENGTH)
 const instant = z.int()
-const bearerShape = z.strictObject({
+const bearerShape = z.object({
   keyID: text,
-  assertion: z.strictObject({ text, expiresAt: instant }),
+  assertion: z.object({ text, expiresAt: instant }).optional(),
   roles: z.array(z.string().max(128)).min(1).max(100).optional(),
   context: z.record(z.string(), z.unknown()).optional(),
   request: z.unknown().optional(),
@@ -110,10 +112,19 @@ export function createVaultCredentials(ports: CredentialPorts): VaultCredentials
         return spendOnce(storage, barrier, nonce)
       }),
     async issueBearer(given) {
+      readInput(() => {
+        assertMembers(given, Object.keys(bearerShape.shape), { of: 'issueBearer' })
+        assertMembers(given?.assertion, ['text', 'expiresAt'], { of: 'issueBearer', member: 'assertion' })
+      })
       const { request, keyID, assertion, roles, context } = parsed('request', bearerShape, given)
       const found = await find(keyID)
       const caller = found === undefined ? UNKNOWN_CALLER : callerOf(found)
-      const input = { keyID, assertion, ...(roles && { roles }), ...(context && { context: contextOf(context) }) }
+      const input = {
+        keyID,
+        ...(assertion && { assertion }),
+        ...(roles && { roles }),
+        ...(context && { context: contextOf(context) }),
+      }
       return perform(ports.contextOf(withRequest(caller, request)), issueBearer, input)
     },
     verifyBearer: (given) => reading(ports, (barrier) => verify(ports, barrier, given)),
@@ -122,7 +133,14 @@ export function createVaultCredentials(ports: CredentialPorts): VaultCredentials
 
 /** Records a refused request. Resolves when its event is stored, and throws what `perform` throws if it is not. */
 export async function recordRefusal({ contextOf }: Pick<CredentialPorts, 'contextOf'>, given: Refusal): Promise<void> {
-  const { caller = UNKNOWN_CALLER, request, error, httpStatus } = readInput(() => ({ ...given }))
+  const {
+    caller = UNKNOWN_CALLER,
+    request,
+    error,
+    httpStatus,
+  } = readOptions(given, ['caller', 'request', 'error', 'httpStatus'], {
+    of: 'recordRefusal',
+  })
   const { code, message, httpStatus: own } = toVaultError(error, 'Request failed.')
   const refusal = new VaultError(code, message, [], { httpStatus: httpStatus ?? own })
   const session = contextOf(withRequest(parseCaller(caller), request))

@@ -14,7 +14,7 @@ import type { Layout } from '../schema/layout.ts'
 import type { OpenOptions } from './options.ts'
 import { createScanWorker, type ScanWorker } from './scan-worker.ts'
 import { UNKNOWN_CALLER, VAULT_CALLER } from './system-callers.ts'
-import { toUploadInput } from './upload-input.ts'
+import { toTicketUpload } from './upload-input.ts'
 
 /** The dependencies of a vault's files. */
 interface FilePorts {
@@ -74,7 +74,7 @@ export function createVaultFiles<S extends SchemaDefinition>(options: OpenOption
     },
     async upload(text, given, request) {
       const ticket = openTicket({ barrier, clock }, text, 'upload')
-      return perform(callerOf(ticket, request), uploadByTicket(ticket), toUploadInput(given))
+      return perform(callerOf(ticket, request), uploadByTicket(ticket), toTicketUpload(given))
     },
     stop: async () => scans?.stop(),
   }

@@ -19,6 +19,7 @@ import type { SqlQuery } from '../sql/sql.ts'
 import type { ClosedByUsing } from '../util/closed-by-using.ts'
 import type { RecordVerificationResult } from '../verification/record-findings.ts'
 import type { VerifyRecordsOptions } from '../verification/verify-records.ts'
+import type { VaultTransactionOptions } from './retried-transaction.ts'
 import type { Session } from './session.ts'
 import type { Refusal, VaultCredentials } from './vault-credentials.ts'
 import type { UploadByTicket } from './vault-files.ts'
@@ -45,9 +46,10 @@ export interface Vault<S extends SchemaDefinition = SchemaDefinition, Role exten
   /**
    * Runs work in one transaction, and returns its result. An error rolls all of it back; a change that fails and is caught rolls back
    * alone. Work must use the vault passed to it: a call of the outer one throws `internal`. It must await every call: one that still
-   * runs at the end is refused. On SQLite and in memory, other writers wait. On PostgreSQL, work can run again after a deadlock or serialization failure.
+   * runs at the end is refused. On SQLite and in memory, other writers wait. On PostgreSQL, a change of a record that others changed after work
+   * had read it is `aborted`. After `aborted`, all of work runs again, `retries` times at most. Throws `invalid_request` for another option.
    */
-  transaction<T>(work: (vault: VaultInTransaction<S, Role>) => Promise<T>): Promise<T>
+  transaction<T>(work: (vault: VaultInTransaction<S, Role>) => Promise<T>, options?: VaultTransactionOptions): Promise<T>
   /** Returns the vault inside a transaction that the application opened on the same database (a Kysely transaction or the driver's own client). The application commits it. */
   withTransaction(hostTransaction: unknown): VaultInTransaction<S, Role>
   /**

@@ -1,9 +1,10 @@
 /** Long work that its caller watches: a signal ends it, and a callback receives how far it has come. */
+
 import { Fault } from '../errors.ts'
-import { assertOptions } from '../execution/check-input.ts'
 import { withVerbOf } from '../execution/operation-errors.ts'
 import { type RunCallback, readInput } from '../util/boundary.ts'
 import { type OnProgress, parseOnProgress, type ReportProgress } from '../util/progress.ts'
+import { assertOptions } from '../util/read-options.ts'
 import { assertNotAborted, parseSignal, type Signal } from '../util/signal.ts'
 
 /** Options of long work. */

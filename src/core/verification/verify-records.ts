@@ -8,6 +8,7 @@ import type { ReadingContext } from '../row-access/reading-context.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { TOKENS, TRANSIENTS } from '../schema/system-tables.ts'
 import { required } from '../util/at.ts'
+import { groupBy } from '../util/group-by.ts'
 import type { OnProgress, ReportProgress } from '../util/progress.ts'
 import { assertNotAborted, type Signal } from '../util/signal.ts'
 import { checkDuplicates, type UnindexedValues } from './check-duplicates.ts'
@@ -101,7 +102,7 @@ async function checkSlice(context: VerifyingContext, { table, rows, unindexed }:
     const suspicions = await suspect(context, { table, rows: pending, unindexed })
     const suspects = [...new Set(suspicions.map(({ row }) => row))]
     const again = await storedAgain(context, table.physical.name, suspects)
-    confirmed.push(...suspicions.filter(({ row }) => isUnchanged(row, again.get(row.id))))
+    for (const one of suspicions) if (isUnchanged(one.row, again.get(one.row.id))) confirmed.push(one)
     pending = suspects.flatMap((suspect) => {
       const row = again.get(suspect.id)
       return row === undefined || isUnchanged(row, suspect) ? [] : [row]
@@ -191,19 +192,17 @@ async function verifyTokenRows(context: VerifyingContext, { tables, findings, si
 
 /** Returns the tokens whose row does not exist, or cannot exist. */
 async function findOrphans({ storage }: VerifyingContext, tokens: readonly TokenRow[]): Promise<TokenRow[]> {
-  const groups = new Map<string, TokenRow[]>()
   const orphans = tokens.filter((token) => !isRowId(token.row.row_id))
-  for (const token of tokens) {
-    if (!isRowId(token.row.row_id)) continue
-    const name = token.column.token?.expires === true ? TRANSIENTS.name : token.table.physical.name
-    groups.set(name, [...(groups.get(name) ?? []), token])
+  const nameOf = ({ row, column, table }: TokenRow): string | undefined => {
+    if (!isRowId(row.row_id)) return undefined
+    return column.token?.expires === true ? TRANSIENTS.name : table.physical.name
   }
-  for (const [name, group] of groups) {
+  for (const [name, group] of groupBy(tokens, nameOf)) {
     const rows = await storage.get(
       name,
       group.map(({ row }) => Number(row.row_id)),
     )
-    orphans.push(...group.filter((_, index) => rows[index] === undefined))
+    for (const [index, token] of group.entries()) if (rows[index] === undefined) orphans.push(token)
   }
   return orphans
 }

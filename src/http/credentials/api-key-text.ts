@@ -1,24 +1,38 @@
-/** The text of API keys: `sr_<key id>_<secret><checksum>`. The checksum finds typing errors, and lets scanners of leaked secrets recognize a key. */
+/**
+ * The text of API keys, in two forms: `sr_<key id>_<secret><checksum>`, and `<prefix>-<checksum>-<secret>` as existing clients check it. The
+ * checksum finds typing errors, and lets scanners of leaked secrets recognize a key.
+ */
 import { createHash, timingSafeEqual } from 'node:crypto'
 
 /** Length of a secret in bytes: 256 bits. */
 export const SECRET_BYTES = 32
+/** Length of the secret of a key with a prefix, in bytes: 128 bits. */
+export const SHORT_SECRET_BYTES = 16
 
 /** Length of the checksum, in characters of base64url. */
 const CHECKSUM_LENGTH = 6
+/** Length of the checksum of a key with a prefix, in letters and digits. */
+const SHORT_CHECKSUM_LENGTH = 5
+const LETTERS_AND_DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
 const FORM = /^(sr_([0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12})_([\w-]{43}))([\w-]{6})$/
+const PREFIXED_FORM = /^([a-z]{1,32})-([0-9A-Za-z]{5})-([0-9a-f]{32})$/
 
 /** The parts of an API key. */
 export interface ApiKeyParts {
   readonly keyID: string
-  /** The secret as base64url. */
+  /** The secret as base64url, or as hex digits in a key with a prefix. */
   readonly secret: string
 }
 
-/** True for text that begins as an API key does. */
+/** True for text that begins as an API key does, or is one with a prefix. */
 export function isLikeApiKey(text: string): boolean {
-  return text.startsWith('sr_')
+  return text.startsWith('sr_') || parsePrefixed(text) !== undefined
+}
+
+/** True for a prefix that a key can have. */
+export function isPrefix(text: unknown): text is string {
+  return typeof text === 'string' && /^[a-z]{1,32}$/.test(text)
 }
 
 /** Returns the text of an API key. */
@@ -27,8 +41,25 @@ export function printApiKey({ keyID, secret }: ApiKeyParts): string {
   return unchecked + checksumOf(unchecked)
 }
 
+/** Returns the text of an API key with a prefix, whose secret is 32 hex digits. */
+export function printPrefixed(prefix: string, secret: string): string {
+  return `${prefix}-${shortChecksumOf(prefix, secret)}-${secret}`
+}
+
+/**
+ * Returns the key id of a key with a prefix: such a text has no room for one. It is a UUID (version 8) of a digest of the secret, from which a
+ * secret of 128 random bits cannot be found.
+ */
+export function keyIdOf(secret: string): string {
+  const hex = createHash('sha256').update(`key id ${secret}`).digest('hex')
+  const variant = '89ab'[Number.parseInt(hex.charAt(16), 16) % 4] ?? ''
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`
+}
+
 /** Returns the parts of an API key; undefined for text of another form, or with a wrong checksum. */
 export function parseApiKey(text: string): ApiKeyParts | undefined {
+  const prefixed = parsePrefixed(text)
+  if (prefixed !== undefined) return prefixed
   const [, unchecked, keyID, secret, checksum] = FORM.exec(text) ?? []
   if (unchecked === undefined || keyID === undefined || secret === undefined) return undefined
   return checksum === checksumOf(unchecked) ? { keyID, secret } : undefined
@@ -43,6 +74,19 @@ export function digestSecret(secret: string): string {
 export function hasDigest(secret: string, digest: string): boolean {
   const [given, stored] = [Buffer.from(digestSecret(secret)), Buffer.from(digest)]
   return given.length === stored.length && timingSafeEqual(given, stored)
+}
+
+function parsePrefixed(text: string): ApiKeyParts | undefined {
+  const [, prefix = '', checksum, secret = ''] = PREFIXED_FORM.exec(text) ?? []
+  return checksum === shortChecksumOf(prefix, secret) ? { keyID: keyIdOf(secret), secret } : undefined
+}
+
+function shortChecksumOf(prefix: string, secret: string): string {
+  let rest = createHash('sha256').update(`${prefix}-${secret}`).digest().readUIntBE(0, 6)
+  let checksum = ''
+  for (; checksum.length < SHORT_CHECKSUM_LENGTH; rest = Math.floor(rest / LETTERS_AND_DIGITS.length))
+    checksum += LETTERS_AND_DIGITS[rest % LETTERS_AND_DIGITS.length]
+  return checksum
 }
 
 function checksumOf(text: string): string {

@@ -1,7 +1,7 @@
 /** Makes service accounts: a key pair, of which the vault stores the public key and the client keeps the key file. */
 import { generateKeyPair, type KeyPairKeyObjectResult } from 'node:crypto'
+import { readOptions } from '../../core/util/read-options.ts'
 import type { CreateCredentialInput } from '../../index.ts'
-import { assertNoNulls } from '../null-options.ts'
 import type { CreatingSession } from './api-keys.ts'
 
 /** What a service account is called and what it can do. */
@@ -31,8 +31,8 @@ const KEY_BITS = 2048
 
 /** Makes a service account with an RSA key of 2,048 bits. Throws what `session.createCredential` throws. */
 export async function createServiceAccount(session: CreatingSession, given: ServiceAccountOptions): Promise<ServiceAccountKey> {
-  assertNoNulls(given)
-  const { tokenURI, ...options } = given
+  const known = ['tokenURI', 'name', 'roles', 'context', 'expiresAt'] as const
+  const { tokenURI, ...options } = readOptions(given, known, { of: 'createServiceAccount' })
   const { publicKey, privateKey } = await generateKeys()
   const { kty, n, e } = publicKey.export({ format: 'jwk' })
   const verifier = JSON.stringify({ kty, n, e })

@@ -3,8 +3,8 @@
 import { createPrivateKey } from 'node:crypto'
 import { SignJWT } from 'jose'
 import * as z from 'zod'
+import { readOptions } from '../../core/util/read-options.ts'
 import type { Caller, Clock, Vault } from '../../index.ts'
-import { assertNoNulls } from '../null-options.ts'
 import { readClaimContext } from './claim-context.ts'
 import type { ServiceAccountKey } from './create-service-account.ts'
 import { nowOf } from './now-of.ts'
@@ -16,6 +16,8 @@ import { verifyClientJwt } from './verify-client-jwt.ts'
 const PREFIX = 'signed_token_'
 /** Maximum length of a signed data token: that of any credential. */
 const MAX_LENGTH = 8192
+/** Seconds after its time for which a token is still valid, because clocks differ. */
+const LATE_SECONDS = 5
 
 const shape = z.object({ iss: z.literal('sdk'), sub: z.string(), tok: z.string().min(1).max(512), ctx: z.unknown().optional() })
 
@@ -41,8 +43,7 @@ export async function signDataTokens(
   tokens: readonly string[],
   options: SignOptions = {},
 ): Promise<SignedDataToken[]> {
-  assertNoNulls(options)
-  const { ttlSeconds = 60, ctx, clock } = options
+  const { ttlSeconds = 60, ctx, clock } = readOptions(options, ['ttlSeconds', 'ctx', 'clock'], { of: 'signDataTokens' })
   const key = createPrivateKey(privateKey)
   const issued = Math.floor(nowOf(clock).getTime() / 1000)
   const sign = (tok: string) =>
@@ -66,12 +67,11 @@ export async function resolveSignedToken(
   text: string,
   options: { readonly caller: Pick<Caller, 'context'>; readonly clock?: Clock },
 ): Promise<string | undefined> {
-  assertNoNulls(options)
-  const { caller, clock } = options
+  const { caller, clock } = readOptions(options, ['caller', 'clock'], { of: 'resolveSignedToken' })
   const signed = isSignedToken(text) && text.length <= MAX_LENGTH ? text.slice(PREFIX.length) : ''
   const claimed = parseKeyID(unverifiedClaims(signed)?.key)
   const account = claimed?.vaultID === vault.id ? await vault.credentials.find(claimed.keyID) : undefined
-  const claims = await verifyClientJwt(signed, account, nowOf(clock))
+  const claims = await verifyClientJwt(signed, account, { now: nowOf(clock), lateSeconds: LATE_SECONDS })
   const parsed = shape.safeParse(claims)
   if (!parsed.success || parsed.data.sub !== account?.actor) return undefined
   const { tok, ctx } = parsed.data

@@ -1,7 +1,7 @@
 /** Exchanges the assertion of a service account for a bearer: `POST /v1/auth/sa/oauth/token`. Source: RFC 7523. */
 import { createHash } from 'node:crypto'
+import { readOptions } from '../../core/util/read-options.ts'
 import { type Clock, isVaultError, type RequestContext, type Vault, VaultError } from '../../index.ts'
-import { assertNoNulls } from '../null-options.ts'
 import { type ClaimContext, readClaimContext } from './claim-context.ts'
 import { nowOf } from './now-of.ts'
 import { parseKeyID, type ServiceAccountKeyID } from './service-account-key-id.ts'
@@ -34,12 +34,13 @@ export interface TokenResponse {
 const MAX_LIFETIME_SECONDS = 60 * 60
 
 /**
- * Exchanges an assertion, which serves once, for a bearer of at most 60 minutes. Records one event in the vault that the assertion names, if
- * it exists, also for a refusal: the caller records none. Throws `invalid_request` for the body, `unauthenticated`, always the same, for the
- * assertion, `forbidden` for a role that the service account does not have, and what storage throws.
+ * Exchanges an assertion for a bearer of at most 60 minutes. One with a `jti` serves once, in all processes together; one without it serves
+ * until it expires. Records one event in the vault that the assertion names, if it exists, also for a refusal: the caller records none.
+ * Throws `invalid_request` for the body, `unauthenticated`, always the same, for the assertion, `forbidden` for a role that the service
+ * account does not have, and what storage throws.
  */
-export async function exchangeAssertion(options: ExchangeOptions, body: unknown): Promise<TokenResponse> {
-  assertNoNulls(options)
+export async function exchangeAssertion(given: ExchangeOptions, body: unknown): Promise<TokenResponse> {
+  const options = readOptions(given, ['vaultOf', 'tokenURI', 'request', 'clock'], { of: 'exchangeAssertion' })
   const request = parseTokenRequest(body)
   const claimed = parseKeyID(unverifiedClaims(request.assertion)?.key)
   const vault = claimed === undefined ? undefined : await options.vaultOf(claimed.vaultID)
@@ -62,6 +63,8 @@ interface Exchange {
 interface Assertion {
   readonly keyID: string
   readonly claimed: ClaimContext
+  /** Its id; undefined if it has none: two that are signed in one second are then the same text. */
+  readonly jti: string | undefined
   /** Seconds since 1970. */
   readonly expiry: number
 }
@@ -70,28 +73,29 @@ interface Assertion {
 async function verify(options: ExchangeOptions, { request, claimed, vault }: Exchange): Promise<Assertion | undefined> {
   const now = nowOf(options.clock)
   const found = claimed === undefined ? undefined : await vault?.credentials.find(claimed.keyID)
-  const claims = await verifyClientJwt(request.assertion, found, now)
+  const claims = await verifyClientJwt(request.assertion, found, { now, lateSeconds: TOLERANCE_SECONDS })
   if (claims === undefined || found === undefined || claimed === undefined || claimed.vaultID !== vault?.id) return undefined
-  const { iss, sub, aud, exp: expiry } = claims
+  const { iss, sub, aud, exp: expiry, jti } = claims
   const isOwn = iss === found.actor && sub === found.actor
   const isHere = typeof aud === 'string' && [options.tokenURI].flat().includes(aud)
-  if (!isOwn || !isHere || expiry === undefined) return undefined
+  if (!isOwn || !isHere || expiry === undefined || !isAbsentOrText(jti)) return undefined
   if (expiry > now.getTime() / 1000 + MAX_LIFETIME_SECONDS + TOLERANCE_SECONDS) return undefined
   const context = readClaimContext(claims.ctx)
-  return context && { keyID: claimed.keyID, claimed: context, expiry }
+  return context && { keyID: claimed.keyID, claimed: context, jti, expiry }
 }
 
 async function issue(
   vault: IssuingVault,
-  { keyID, claimed, expiry }: Assertion,
+  { keyID, claimed, jti, expiry }: Assertion,
   { request, origin = {} }: { readonly request: TokenRequest; readonly origin: RequestContext | undefined },
 ): Promise<TokenResponse> {
   const { context, bearerTokenContextID } = claimed
   try {
     const { bearer } = await vault.credentials.issueBearer({
       keyID,
-      // A digest of what is signed: the signature of RS256 depends on nothing else.
-      assertion: { text: digestOf(request.assertion), expiresAt: Math.ceil(expiry + TOLERANCE_SECONDS) * 1000 },
+      ...(jti === undefined
+        ? {}
+        : { assertion: { text: digestOf(keyID, jti), expiresAt: Math.ceil(expiry + TOLERANCE_SECONDS) * 1000 } }),
       ...(request.roles === undefined ? {} : { roles: request.roles }),
       ...(context === undefined ? {} : { context }),
       request: { ...origin, ...(bearerTokenContextID === undefined ? {} : { bearerTokenContextID }) },
@@ -102,10 +106,14 @@ async function issue(
   }
 }
 
-function digestOf(assertion: string): string {
-  return createHash('sha256')
-    .update(assertion.slice(0, assertion.lastIndexOf('.')))
-    .digest('hex')
+/** True for an id that an assertion can have, or for none. An empty one, or one that is no text, is not an id. */
+function isAbsentOrText(jti: unknown): boolean {
+  return jti === undefined || (typeof jti === 'string' && jti !== '')
+}
+
+/** Returns a digest of the id of an assertion, which is unique for its key alone. A key id has no space. */
+function digestOf(keyID: string, jti: string): string {
+  return createHash('sha256').update(`${keyID} ${jti}`).digest('hex')
 }
 
 /** The one error of an assertion: malformed, of an unknown client, expired, used before, or of a service account that was revoked. */

@@ -1,8 +1,8 @@
 /** The options of JWTs: issuers, their keys, and what the host makes of their claims. */
 import * as z from 'zod'
+import { readInput } from '../../core/util/boundary.ts'
+import { readOptions } from '../../core/util/read-options.ts'
 import { type Clock, VaultError } from '../../index.ts'
-import { assertNoNulls } from '../null-options.ts'
-import { readGiven, shownName } from '../read-given.ts'
 import { isJwtAlgorithm, isSymmetric, type JwtAlgorithm } from './jwt-algorithms.ts'
 import type { KeySource } from './key-source.ts'
 import { createRemoteKeys } from './remote-keys.ts'
@@ -62,7 +62,7 @@ const NANOSECONDS_PER_MILLISECOND = 1_000_000n
 const nonEmpty = z.string().min(1).max(1000)
 const functionOf = <F>() => z.custom<F>((value) => typeof value === 'function')
 
-const issuerShape = z.strictObject({
+const issuerShape = z.object({
   issuer: nonEmpty,
   audience: z.union([nonEmpty.transform((one) => [one]), z.array(nonEmpty).min(1)]),
   algorithms: z.array(z.custom<JwtAlgorithm>(isJwtAlgorithm)).min(1),
@@ -72,26 +72,34 @@ const issuerShape = z.strictObject({
   vaults: functionOf<JwtIssuer['vaults']>(),
 })
 
-const shape = z.strictObject({
+const shape = z.object({
   issuers: z.array(issuerShape).min(1),
   roles: functionOf<JwtOptions['roles']>(),
   actor: functionOf<NonNullable<JwtOptions['actor']>>().optional(),
   clock: z.custom<Clock>((value) => typeof value === 'object' && value !== null && 'now' in value).optional(),
 })
 
+/** Returns a copy of the options and of each issuer. Throws `invalid_request` for a member that is unknown or null. */
+function knownOptions(given: JwtOptions): JwtOptions {
+  const options = readOptions(given, ['issuers', 'roles', 'actor', 'clock'], { of: 'jwt' })
+  if (!Array.isArray(options.issuers)) return options
+  const known = Object.keys(issuerShape.shape) as (keyof JwtIssuer)[]
+  const issuers: readonly JwtIssuer[] = options.issuers
+  return { ...options, issuers: issuers.map((one, index) => readOptions(one, known, { of: 'jwt', member: `issuers[${index}]` })) }
+}
+
 /** Checks the options and reads the keys. Throws `invalid_request` and names the invalid member, never its content. */
 export function parseJwtOptions(given: JwtOptions): ReadyOptions {
-  assertNoNulls(given)
   const {
     roles,
     actor,
     clock,
     issuers: all,
-  } = readGiven(() => {
-    const parsed = shape.safeParse(given)
+  } = readInput(() => {
+    const parsed = shape.safeParse(knownOptions(given))
     if (!parsed.success) throw refused(parsed.error.issues[0])
     return parsed.data
-  })
+  }, VaultError.isGenuine)
   const issuers = new Map<string, ReadyIssuer>()
   for (const [index, one] of all.entries()) {
     const member = `issuers[${index}]`
@@ -141,14 +149,12 @@ function keyAddress(text: string, member: string): URL {
 }
 
 function refused(issue: z.core.$ZodIssue | undefined): VaultError {
-  const path = issue?.path ?? []
-  if (issue?.code === 'unrecognized_keys') return invalid(memberAt([...path, issue.keys[0] ?? '']), 'is unknown')
-  return path.length === 0 ? invalid('they', 'must be an object') : invalid(memberAt(path), 'is missing or invalid')
+  return invalid(memberAt(issue?.path ?? []), 'is missing or invalid')
 }
 
 function memberAt(path: readonly PropertyKey[]): string {
   return path
-    .map((part) => (typeof part === 'number' ? `[${part}]` : `.${shownName(part)}`))
+    .map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`))
     .join('')
     .slice(1)
 }

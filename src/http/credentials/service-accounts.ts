@@ -1,4 +1,5 @@
 /** Bearers of service accounts, as `exchangeAssertion` gives them. */
+import { assertOptions } from '../../core/util/read-options.ts'
 import type { Authenticate } from './authenticate.ts'
 import { readClaimContext } from './claim-context.ts'
 import { unverifiedClaims } from './unverified-claims.ts'
@@ -7,7 +8,8 @@ import { unverifiedClaims } from './unverified-claims.ts'
  * Returns the authenticator of bearers of service accounts. Text that does not say of itself that a vault issued it for a service account is of
  * another kind.
  */
-export function serviceAccounts(): Authenticate {
+export function serviceAccounts(options: Readonly<Record<string, never>> = {}): Authenticate {
+  assertOptions(options, [], { of: 'serviceAccounts' })
   return async ({ credential, vault }) => {
     const bearer = await vault?.credentials.verifyBearer(credential)
     if (bearer === undefined) return isLikeBearer(credential) ? { refused: 'bearer that is not valid' } : undefined

@@ -7,6 +7,13 @@ import { isCanonical } from './read-token.ts'
 /** Seconds by which the clock of a client may differ. */
 export const TOLERANCE_SECONDS = 30
 
+/** What is verified at a time. */
+interface Moment {
+  readonly now: Date
+  /** Seconds for which it is valid after its expiry. */
+  readonly lateSeconds: number
+}
+
 /** Parameters that let a text choose its own key, or that a verifier must understand. */
 const REFUSED_PARAMETERS = ['crit', 'jku', 'jwk', 'x5u', 'x5c', 'b64', 'zip']
 
@@ -20,7 +27,7 @@ const DECOY = decoyKey()
 export async function verifyClientJwt(
   text: string,
   account: FoundCredential | undefined,
-  now: Date,
+  { now, lateSeconds }: Moment,
 ): Promise<JWTPayload | undefined> {
   try {
     const header = decodeProtectedHeader(text)
@@ -32,7 +39,8 @@ export async function verifyClientJwt(
       clockTolerance: TOLERANCE_SECONDS,
       currentDate: now,
     })
-    return isAccount && account.isValid && !isFromFuture(payload, now) ? payload : undefined
+    const isCurrent = !isFromFuture(payload, now) && (payload.exp ?? 0) + lateSeconds > now.getTime() / 1000
+    return isAccount && account.isValid && isCurrent ? payload : undefined
   } catch {
     return undefined
   }

@@ -25,7 +25,7 @@ export const ERROR_ENVELOPE = z
         http_code: z.int().min(100).max(599).describe('Status of the response.'),
         http_status: z.string().max(100).describe('Reason phrase of the status.'),
         message: z.string().max(1000).describe('What failed, what is wrong where, and what to do.'),
-        details: z.array(ERROR_DETAIL).max(25).optional().describe('Where the error is. Absent if there is nothing to locate.'),
+        details: z.array(ERROR_DETAIL).max(25).describe('Where the error is. Empty if there is nothing to locate.'),
       })
       .describe('The error.'),
   })
@@ -54,7 +54,7 @@ export function errorResponses(components: Components): Readonly<Record<string, 
   return Object.fromEntries(
     ALL_STATUSES.map((status) => {
       const [description, grpc_code, message] = MEANINGS[status]
-      const example = { error: { grpc_code, http_code: status, http_status: STATUS_TEXTS[status], message } }
+      const example = { error: { grpc_code, http_code: status, http_status: STATUS_TEXTS[status], message, details: [] } }
       return [
         nameOf(status),
         { description, headers: REQUEST_ID_REFERENCE, content: { 'application/json': { schema, example } } },

@@ -37,7 +37,8 @@ function responseOn(socket: Duplex): ServerResponse | undefined {
 }
 
 function answer(error: Error | IncomingMessage, socket: Duplex): void {
-  const { status, headers, body } = refusedResponse(...refusalOf(error))
+  const [code, sentence] = refusalOf(error)
+  const { status, headers, body } = refusedResponse(code, sentence)
   const text = typeof body === 'string' ? body : ''
   const lines = Object.entries({ ...headers, 'content-length': Buffer.byteLength(text), connection: 'close' })
   socket.end(`HTTP/1.1 ${status} Bad Request\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${text}`)

@@ -31,8 +31,9 @@ function malformed({ httpVersion, headers }: NodeRequest): HttpResponse | undefi
   // By default Node answers it itself, without an envelope.
   if (httpVersion === '1.1' && headers.host === undefined)
     return refusedResponse('invalid_request', 'The Host header is missing. Send it.')
+  // Node reports one that does not end in "chunked" as an error of the client, and would cut a response that has begun.
   const coding = headers['transfer-encoding']
-  if (coding === undefined || coding.trim().toLowerCase() === 'chunked') return undefined
+  if (coding === undefined || !/,\s*chunked\s*$/i.test(coding)) return undefined
   return refusedResponse('unsupported', 'The transfer encoding is not "chunked". Send the body without another one.')
 }
 

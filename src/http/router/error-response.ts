@@ -50,7 +50,7 @@ export function errorResponse({ error, status }: Failure, message = error.messag
       http_code: status,
       http_status: STATUS_TEXTS[status] ?? 'Error',
       message: message.slice(0, MAX_MESSAGE_LENGTH),
-      ...(error.details.length === 0 ? {} : { details: error.details.map(toDetail) }),
+      details: error.details.map(toDetail),
     },
   })
 }

@@ -9,8 +9,8 @@ export interface QueryMember<T> {
   readonly schema: z.ZodType
   /** True if the operation refuses a query without it. */
   readonly isRequired?: boolean
-  /** Returns its value; undefined for a blank one, which is the same as an absent one. Throws `invalid_request`. */
-  read(texts: readonly string[], name: string): T | undefined
+  /** Returns its value; undefined for a blank one, which is the same as an absent one. `all` has the other members too. Throws `invalid_request`. */
+  read(texts: readonly string[], name: string, all: QueryTexts): T | undefined
 }
 
 /** The members of a query by their names. */
@@ -24,25 +24,33 @@ export type QueryOf<Q extends QueryShape> = {
 /** The texts of a query by the names of its members, in order. */
 export type QueryTexts = ReadonlyMap<string, readonly string[]>
 
-/** Returns the values of the members of a query. Unknown members are ignored. Throws `invalid_request`, `out_of_range`. */
+/**
+ * Returns the values of the members of a query. Throws `invalid_request`, also for a member that the shape does not have: ignored, a filter
+ * that is misspelled would widen what is read; and `out_of_range`.
+ */
 export function readQuery<Q extends QueryShape>(shape: Q, texts: QueryTexts): QueryOf<Q> {
   // Most requests have no query: then every member is absent, which each may be.
   if (texts.size === 0) return {} as QueryOf<Q>
-  assertWithoutBrackets(shape, texts)
+  assertKnown(shape, texts)
   const values: [string, unknown][] = []
   for (const [name, member] of Object.entries(shape)) {
     const given = texts.get(name)
-    if (given !== undefined) values.push([name, member.read(given, name)])
+    if (given !== undefined) values.push([name, member.read(given, name, texts)])
   }
   // Each member returned the type that its shape declares.
   return Object.fromEntries(values) as QueryOf<Q>
 }
 
-/** Throws `invalid_request` for a list as some clients write it by default. Ignored like an unknown member, it would widen what is read. */
-function assertWithoutBrackets(shape: QueryShape, texts: QueryTexts): void {
-  for (const given of texts.keys()) {
-    const name = given.endsWith(']') ? given.replace(/\[\d*\]$/, '') : given
-    if (name !== given && Object.hasOwn(shape, name)) throw invalid(`${name} has brackets. Repeat it without them for each item.`)
+/** Throws `invalid_request` for an unknown member. It is named by its position, because its name can be a value. */
+function assertKnown(shape: QueryShape, texts: QueryTexts): void {
+  for (const [index, given] of [...texts.keys()].entries()) {
+    if (Object.hasOwn(shape, given)) continue
+    // A list as some clients write it by default.
+    const name = given.replace(/\[\d*\]$/, '')
+    if (Object.hasOwn(shape, name)) throw invalid(`${name} has brackets. Repeat it without them for each item.`)
+    const known = Object.keys(shape)
+    const hint = known.length === 0 ? 'This route has none' : `Use only ${orList(known)}`
+    throw invalid(`Member ${index + 1} of the query string is unknown. ${hint}.`)
   }
 }
 
@@ -127,9 +135,10 @@ export function values(description: string): QueryMember<readonly string[]> {
   return { description, schema: z.array(z.string()), read: (texts) => texts }
 }
 
-function single(texts: readonly string[], name: string): string | undefined {
-  if (texts.length > 1) throw invalid(`${name} must be given once.`)
-  return texts[0] === '' ? undefined : texts[0]
+/** Returns the one text of a member. Some clients repeat it for each item of a list beside it. */
+function single([first, ...others]: readonly string[], name: string): string | undefined {
+  if (others.some((other) => other !== first)) throw invalid(`${name} must be given once, or with one value.`)
+  return first === '' ? undefined : first
 }
 
 function invalid(sentence: string): VaultError {
@@ -148,5 +157,5 @@ export function named(name: string, member: QueryMember<unknown>): Record<never,
 
 /** Returns the list of a member whose name the host chose. */
 export function namedList(texts: QueryTexts, name: string): readonly string[] | undefined {
-  return list('').read(texts.get(name) ?? [], name)
+  return list('').read(texts.get(name) ?? [], name, texts)
 }

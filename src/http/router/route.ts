@@ -140,6 +140,8 @@ interface OperationRoute<Name extends OperationName, Query extends QueryShape, B
   readonly query?: Query
   readonly body?: Body
   readonly response: Answer
+  /** Returns a body in the form of its shape, from another form that existing clients send. */
+  toShape?(body: unknown): unknown
   /** Returns the input of the operation. */
   read(request: RequestParts<Query, Body>): OperationInput<Name> | Promise<OperationInput<Name>>
   /** Returns the body of the response. */
@@ -170,7 +172,7 @@ export function operationRoute<
     async handle(call) {
       const query = readQuery(route.query ?? {}, call.query())
       // Absent shapes have the types of their defaults.
-      const reading = bodyOf(call, route.body)
+      const reading = bodyOf(call, route)
       const body = reading instanceof Promise ? await reading : reading
       const request = { params: call.params, query: query as QueryOf<Query>, body, call }
       const input = route.read(request)
@@ -181,11 +183,14 @@ export function operationRoute<
 }
 
 /** Returns the checked body, without a promise for a request that has none. A route without one accepts `{}`, as existing clients send it with GET and DELETE. */
-function bodyOf<Body extends z.ZodType>(call: Call, shape: Body | undefined): Promise<z.output<Body>> | z.output<Body> {
+function bodyOf<Body extends z.ZodType>(
+  call: Call,
+  { body: shape, toShape }: { readonly body?: Body; toShape?(body: unknown): unknown },
+): Promise<z.output<Body>> | z.output<Body> {
   const { request, options, params } = call
   const checked = (given: unknown): z.output<Body> => {
     assertSameAsPath(given, params)
-    return (shape === undefined ? undefined : parseShape(shape, given)) as z.output<Body>
+    return (shape === undefined ? undefined : parseShape(shape, toShape === undefined ? given : toShape(given))) as z.output<Body>
   }
   if (request.body === undefined) return checked(undefined)
   const { maxBodyBytes: maxBytes, maxJsonValues: maxValues } = options.limits

@@ -1,7 +1,7 @@
 /** The router: from a request to a response. Checks come in the order of route, credential, vault, body. */
 import { isVaultError, type VaultError } from '../../index.ts'
 import { combined } from '../credentials/authenticators.ts'
-import { type HandlerOptions, parseOptions, type RouterOptions } from '../options.ts'
+import { type HandlerOptions, parseOptions, type RouterOptions, readHandlerOptions } from '../options.ts'
 import { createRoutes } from '../routes/routes.ts'
 import { checkIdName } from '../vaults/check-id-name.ts'
 import { createVaultDirectory, type DirectoryOptions } from '../vaults/vault-directory.ts'
@@ -38,9 +38,10 @@ interface Parts {
 
 /** Returns a router, by default of every route. Throws `invalid_request` for a wrong option. */
 export function createRouter(
-  given: HandlerOptions,
+  hostOptions: HandlerOptions,
   routesOf: (options: RouterOptions) => readonly Route[] = createRoutes,
 ): Router {
+  const given = readHandlerOptions(hostOptions)
   const options = parseOptions(given)
   const vaults = createVaultDirectory(checkIdName(given.vaults, options.names.id), directoryOptions(given))
   const log = safeLog(given.log)

@@ -29,7 +29,7 @@ async function resolveAll(access: Access, tokens: readonly string[]): Promise<st
     const slice = signed.slice(start, start + TOGETHER)
     await Promise.all(
       slice.map(async ([index, token]) => {
-        bare[index] = (await resolveSignedToken(access.vault, token, access)) ?? ''
+        bare[index] = (await resolveSignedToken(access.vault, token, { caller: access.caller })) ?? ''
       }),
     )
   }

@@ -36,7 +36,7 @@ const DOCUMENTED_ITEM = z
     tokenization: flagMember('Return the tokens of the record.'),
     downloadURL: flagMember('Return an URL, valid for 15 minutes, for each file that can be downloaded. For GET.'),
     upsert: z.string().optional().describe('A unique column: a record with its value is updated, or else inserted. For POST.'),
-    tokens: BY_COLUMN.optional().describe('Tokens by column, for byot.'),
+    tokens: BY_COLUMN.optional().describe('Tokens by column. For POST and PUT.'),
     returnFileMetadata: flagMember('Return the metadata of files. For GET.'),
   })
   .meta({ title: 'BatchRecord', description: 'An operation on a record.' })
@@ -48,7 +48,7 @@ function bodyShape<Item extends z.ZodType>(item: Item) {
   return z.object({
     records: z.array(item).describe('The operations, one or more.'),
     continueOnError: flagMember('Go on after an operation that failed; only that one is rolled back.'),
-    byot: BYOT_MEMBER,
+    byot: BYOT_MEMBER.describe('As of an insert. Absent: ENABLE if an item has tokens.'),
     vaultID: VAULT_MEMBER,
   })
 }
@@ -76,10 +76,12 @@ export function batchRoute({ names }: RouterOptions): Route {
         ),
     }),
     wireNames: { items: 'records' },
-    read: ({ body: { records, continueOnError, byot } }) => ({
-      items: records.map((item) => toItem(item, names)),
-      options: { ...(continueOnError === undefined ? {} : { continueOnError }), ...(byot === undefined ? {} : { byot }) },
-    }),
+    read({ body: { records, continueOnError, byot: given } }) {
+      const items = records.map((item) => toItem(item, names))
+      // The specification has tokens of an item, and no mode for them.
+      const byot = given ?? (items.some((item) => item.tokens !== undefined) ? 'ENABLE' : undefined)
+      return { items, options: { ...(continueOnError === undefined ? {} : { continueOnError }), ...(byot && { byot }) } }
+    },
     write: ({ responses }, { body, params, call }) => ({
       vaultID: params.vaultID ?? '',
       responses: responses.map((response, index) => {

@@ -4,6 +4,7 @@ import { createDocument } from '../description/openapi-document.ts'
 import { referencePage } from '../description/reference-page.ts'
 import { REFERENCE_POLICY } from '../description/reference-style.ts'
 import type { RouterOptions } from '../options.ts'
+import { readQuery } from '../router/query-members.ts'
 import type { Call, OpenRoute, Route } from '../router/route.ts'
 
 /** Returns the routes that describe a table of routes, which they are part of. Each makes its text once, when it is first asked for. */
@@ -19,6 +20,7 @@ export function descriptionRoutes(options: RouterOptions, routes: () => readonly
       summary: 'Returns the OpenAPI 3.1 document of these routes.',
       response: z.object({}).catchall(z.unknown()).describe('The document.'),
       async handle(call) {
+        readQuery({}, call.query())
         return { status: 200, headers: JSON_TYPE, body: withServer(json(), call) }
       },
     },
@@ -29,7 +31,8 @@ export function descriptionRoutes(options: RouterOptions, routes: () => readonly
       summary: 'Returns the reference page of these routes, for people.',
       response: undefined,
       responseType: 'text/html',
-      async handle() {
+      async handle(call) {
+        readQuery({}, call.query())
         return { status: 200, headers: PAGE_HEADERS, body: page() }
       },
     },

@@ -1,6 +1,6 @@
 /** Routes of files with JSON bodies: their status, their deletion, and URLs to upload to. Source: specification, "Files". */
 import * as z from 'zod'
-import type { OperationResult, UploadedFileStatus } from '../../index.ts'
+import { type OperationResult, type UploadedFileStatus, VaultError } from '../../index.ts'
 import type { Names } from '../names.ts'
 import type { RouterOptions } from '../options.ts'
 import { invalidId } from '../router/error-texts.ts'
@@ -125,11 +125,15 @@ function uploadStatusRoute(names: Names): Route {
     response,
     otherResponses: { 207: response },
     read: ({ body }) => ({
-      records: body.records.map(({ tableName, fileColumns = [], fileFields = [], ...ids }) => ({
-        table: tableName,
-        id: String(Reflect.get(ids, names.fileId)),
-        fileColumns: [...new Set([...fileColumns, ...fileFields])],
-      })),
+      records: body.records.map(({ tableName, fileColumns, fileFields, ...ids }, index) => {
+        if (fileColumns === undefined && fileFields === undefined)
+          throw new VaultError('invalid_request', `records[${index}].fileColumns is required.`)
+        return {
+          table: tableName,
+          id: String(Reflect.get(ids, names.fileId)),
+          fileColumns: [...new Set([...(fileColumns ?? []), ...(fileFields ?? [])])],
+        }
+      }),
     }),
     write: ({ records }) => ({ records: records.map((record) => toStatusRecord(record, names)) }),
     statusOf: ({ records }) => (records.some(({ error }) => error !== undefined) ? 207 : 200),

@@ -2,7 +2,18 @@
 import * as z from 'zod'
 import type { Names } from '../names.ts'
 import type { RouterOptions } from '../options.ts'
-import { choice, flag, integer, list, named, namedList, type QueryOf, text, values } from '../router/query-members.ts'
+import {
+  choice,
+  flag,
+  integer,
+  list,
+  named,
+  namedList,
+  type QueryMember,
+  type QueryOf,
+  text,
+  values,
+} from '../router/query-members.ts'
 import { operationRoute, type Route } from '../router/route.ts'
 import { recordExamples } from './record-examples.ts'
 import {
@@ -10,6 +21,7 @@ import {
   deletedShape,
   flagMember,
   idShape,
+  isObject,
   namedShape,
   READ_RECORD,
   RECORD,
@@ -60,7 +72,28 @@ export function recordRoutes(options: RouterOptions, place: RecordPlace): Route[
   ]
 }
 
+/** What legacy routes have whose bodies hold records. */
+const BARE = {
+  description: 'A record can also be an object of its columns, without the members fields and tokens.',
+  /** Returns a body whose records are in the form of the specification's later routes. */
+  toShape(body: unknown): unknown {
+    if (!isObject(body)) return body
+    const { records, record }: { readonly records?: unknown; readonly record?: unknown } = body
+    return {
+      ...body,
+      ...(Array.isArray(records) ? { records: records.map(toFieldRecord) } : {}),
+      ...(isObject(record) ? { record: toFieldRecord(record) } : {}),
+    }
+  },
+} as const
+
+function toFieldRecord(given: unknown): unknown {
+  const isBare = isObject(given) && !Object.hasOwn(given, 'fields') && !Object.hasOwn(given, 'tokens')
+  return isBare ? { fields: given } : given
+}
+
 function getRoute({ names, limits }: RouterOptions, { group, path, table }: RecordPlace): Route {
+  const ofPage = table === undefined ? <T>(member: QueryMember<T>) => member : unlessTokens
   return operationRoute({
     method: 'GET',
     path,
@@ -73,9 +106,9 @@ function getRoute({ names, limits }: RouterOptions, { group, path, table }: Reco
     query: {
       ...named(names.ids, list('Ids of the records.')),
       ...SHOW,
-      offset: integer('Records to skip.', [0, Number.MAX_SAFE_INTEGER, 0]),
+      offset: ofPage(integer('Records to skip.', [0, Number.MAX_SAFE_INTEGER, 0])),
       after: text('The `next` of a page, in place of offset: the records after it, whatever was deleted or inserted meanwhile.'),
-      limit: integer(`Records to return at most, 1 to ${limits.maxPageSize}.`, [1, limits.maxPageSize, 25]),
+      limit: ofPage(integer(`Records to return at most, 1 to ${limits.maxPageSize}.`, [1, limits.maxPageSize, 25])),
       column_name: text('A unique or searchable column to look up.'),
       column_values: values('Values to look up in the column.'),
       order_by: choice('The order of insertion. NONE, or none with ids: no order of its own.', ORDERS),
@@ -93,15 +126,25 @@ function getRoute({ names, limits }: RouterOptions, { group, path, table }: Reco
       const ids = namedList(call.query(), names.ids)
       const isBlank = columnName === undefined && columnValues?.every((value) => value === '') === true
       const lookup = isBlank ? {} : { columnName, columnValues }
-      // Source: specification, "Per-table legacy routes": offset and limit do not apply to the token view.
-      const page = table !== undefined && shown.tokenization === true && ids !== undefined ? {} : { offset, limit }
-      return { table: table ?? params.objectName ?? '', options: present({ ids, after, orderBy, ...shown, ...lookup, ...page }) }
+      const isTokenView = table !== undefined && shown.tokenization === true
+      const page = isTokenView && ids === undefined ? { limit: limits.maxPageSize } : { offset, limit }
+      const options = present({ ids, after, orderBy, ...shown, ...lookup, ...page })
+      return { table: table ?? params.objectName ?? '', options, areTexts: true }
     },
     write: ({ records, next }, { call }) => ({
       records: records.map((record) => toWireRecord(record, call)),
       ...(next === undefined ? {} : { next }),
     }),
   })
+}
+
+/** A member that does not apply to the token view of a legacy route. Source: specification, "Per-table legacy routes". */
+function unlessTokens<T>(member: QueryMember<T>): QueryMember<T> {
+  return {
+    ...member,
+    description: `${member.description} Not of the token view.`,
+    read: (texts, name, all) => (all.get('tokenization')?.[0] === 'true' ? undefined : member.read(texts, name, all)),
+  }
 }
 
 function insertRoute({ names }: RouterOptions, { group, path, table }: RecordPlace): Route {
@@ -114,6 +157,7 @@ function insertRoute({ names }: RouterOptions, { group, path, table }: RecordPla
     operation: 'insert',
     verb: 'Insert',
     statuses: [400, 401, 422, 500],
+    ...(table === undefined ? {} : BARE),
     body: z.object({
       records: z.array(RECORD).describe('The records, one or more.'),
       tokenization: flagMember('Return the tokens of each record.'),
@@ -183,6 +227,7 @@ function updateRoute({ names }: RouterOptions, { group, path, table }: RecordPla
     operation: 'update',
     verb: 'Update',
     statuses: [400, 401, 404, 422, 500],
+    ...(isLegacy ? BARE : {}),
     body: z.object({
       record: RECORD,
       tokenization: flagMember('Return the tokens of the record.'),

@@ -26,7 +26,7 @@ export function createRoutes(options: RouterOptions): Route[] {
     tokenExchangeRoute,
     ...legacyRecordRoutes(options),
   ]
-  routes.push(...descriptionRoutes(options, () => routes))
+  for (const route of descriptionRoutes(options, () => routes)) routes.push(route)
   return routes
 }
 

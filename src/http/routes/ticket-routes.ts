@@ -43,6 +43,7 @@ function downloadRoute(names: Names): OpenRoute {
     async handle(call) {
       const { request, scope } = call
       const vault = await vaultOf(call)
+      readQuery({}, call.query())
       const range = parseRange(request.header('range'), request.header('if-range'))
       scope.began()
       const opened = await vault.downloadWithTicket(ticketOf(call), range === undefined ? {} : { range }, scope.context)

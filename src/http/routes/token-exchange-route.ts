@@ -4,6 +4,7 @@ import { VaultError } from '../../index.ts'
 import { decodeUtf8 } from '../body/decode-utf8.ts'
 import { exchangeAssertion } from '../credentials/exchange-assertion.ts'
 import { jsonResponse } from '../router/json-response.ts'
+import { readQuery } from '../router/query-members.ts'
 import type { OpenCall, OpenRoute } from '../router/route.ts'
 import { baseUrlOf } from '../router/urls.ts'
 import { EXAMPLE } from './examples.ts'
@@ -33,7 +34,12 @@ export const tokenExchangeRoute: OpenRoute = {
   statuses: [400, 401, 500],
   body: z.object({
     grant_type: z.literal(GRANT_TYPE).describe('The grant of RFC 7523.'),
-    assertion: z.string().max(8192).describe('A JWT that the service account signed for the URL of this route. It serves once.'),
+    assertion: z
+      .string()
+      .max(8192)
+      .describe(
+        'A JWT that the service account signed for the URL of this route. With a `jti` it serves once, else until it expires.',
+      ),
     scope: z.string().optional().describe('`role:<name>`, separated by spaces: fewer roles than the service account has.'),
   }),
   response: z.object({
@@ -42,6 +48,7 @@ export const tokenExchangeRoute: OpenRoute = {
   }),
   async handle(call) {
     const { scope, options } = call
+    readQuery({}, call.query())
     const tokenURI = options.tokenURI ?? `${baseUrlOf(call)}${PATH}`
     const exchange = { vaultOf: (id: string) => scope.open(id), tokenURI, request: scope.context }
     return jsonResponse(200, await exchangeAssertion(exchange, await bodyOf(call)))

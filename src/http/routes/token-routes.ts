@@ -107,7 +107,7 @@ const tokenizeRoute = operationRoute({
       .describe('In the order of the request.'),
   }),
   // The vault checks that each names a column or a group.
-  read: ({ body }) => ({ records: body.tokenizationParameters as OperationInput<'tokenize'>['records'] }),
+  read: ({ body }) => ({ records: body.tokenizationParameters as OperationInput<'tokenize'>['records'], areTexts: true }),
   write: ({ records }) => ({ records: records.map(({ token }) => ({ token })) }),
 })
 

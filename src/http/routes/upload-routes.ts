@@ -4,7 +4,7 @@ import { type OperationInput, type OperationResult, VaultError } from '../../ind
 import { type MultipartUpload, readMultipart } from '../body/read-multipart.ts'
 import type { RouterOptions } from '../options.ts'
 import { jsonResponse } from '../router/json-response.ts'
-import { flag } from '../router/query-members.ts'
+import { flag, readQuery } from '../router/query-members.ts'
 import type { AuthenticatedCall, BearerRoute, Route } from '../router/route.ts'
 import { fileExamples } from './file-examples.ts'
 import { FILE_METADATA, flagMember, idShape, namedShape } from './shapes.ts'
@@ -57,6 +57,7 @@ function uploadRoute({ names }: RouterOptions): BearerRoute {
       fileMetadata: FILE_METADATA.optional().describe('By file column, with returnFileMetadata.'),
     }),
     async handle(call) {
+      readQuery({}, call.query())
       const upload = await readMultipart(call.request, shape)
       const { id, fileMetadata } = await stored(call, upload, () => ({
         table: requiredField(upload, 'tableName'),
@@ -84,6 +85,7 @@ function recordUploadRoute({ names }: RouterOptions): BearerRoute {
     response: idShape(names.id),
     async handle(call) {
       const { objectName: table = '', ID: id = '' } = call.params
+      readQuery({}, call.query())
       const upload = await readMultipart(call.request)
       const record = await stored(call, upload, () => ({ table, column: upload.key, id }))
       // Columns that hold files have no tokens.
@@ -116,7 +118,7 @@ async function* checkedContent(upload: MultipartUpload): AsyncGenerator<Uint8Arr
 /** Throws `invalid_request` for a member that is neither true nor false. */
 function returnsMetadata({ fields }: MultipartUpload): boolean {
   const name = 'returnFileMetadata'
-  return RETURN_METADATA.read([fields.get(name) ?? ''], name) ?? false
+  return RETURN_METADATA.read([fields.get(name) ?? ''], name, new Map()) ?? false
 }
 
 function requiredField({ fields }: MultipartUpload, name: string): string {

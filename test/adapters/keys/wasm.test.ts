@@ -1,8 +1,10 @@
 /** The bytes of the module are the compiled form of its source. */
+
 import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { createContext, runInContext } from 'node:vm'
 import { describe, expect, it, vi } from 'vitest'
 import { buildWasm, renderWasmFile } from '../../../scripts/build-wasm.ts'
 import { getWasm, REGION, withoutRelaxed } from '../../../src/adapters/keys/wasm.ts'
@@ -51,6 +53,25 @@ describe('a runtime without WebAssembly SIMD', () => {
 
   it('gets the same error where the module is not valid', async () => {
     expect(await opened('--import', 'data:text/javascript,WebAssembly.validate = () => false')).toMatch(ERROR)
+  })
+
+  it('gets an error of its own where the engine may not compile, as in workerd', async () => {
+    vi.resetModules()
+    const fresh = await import('../../../src/adapters/keys/wasm.ts')
+    const forbidding = createContext({}, { codeGeneration: { strings: true, wasm: false } })
+    vi.stubGlobal('WebAssembly', runInContext('WebAssembly', forbidding))
+    try {
+      expect(() => fresh.getWasm()).toThrow(
+        expect.objectContaining({
+          code: 'failed_precondition',
+          message: expect.stringMatching(
+            /^The keys need to compile WebAssembly while the program runs, which this runtime forbids/,
+          ),
+        }),
+      )
+    } finally {
+      vi.unstubAllGlobals()
+    }
   })
 
   it('gets the same error where there is no WebAssembly, as with --jitless', async () => {

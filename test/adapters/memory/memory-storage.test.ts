@@ -1,6 +1,6 @@
 /** What the memory storage promises beyond the conformance suite. */
 
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import type { Filter, PhysicalTable, Storage } from '../../../src/core/ports/storage.ts'
 
@@ -171,3 +171,104 @@ async function timeOf(storage: Storage, column: string): Promise<number> {
   }
   return performance.now() - begun
 }
+
+/** Opens a storage with this many rows: every tag twice, and every second row of the size class 1. */
+async function filled(rows: number): Promise<Storage> {
+  const storage = memoryStorage()
+  await storage.prepare([{ ...NOTES, indexes: [...NOTES.indexes, { columns: ['plain'], unique: false }] }])
+  const row = (id: number) => ({ id, tag: `t${Math.ceil(id / 2)}`, size: id, plain: id % 2 })
+  await storage.insert(
+    'notes',
+    Array.from({ length: rows }, (_, index) => row(index + 1)),
+  )
+  return storage
+}
+
+/** Reads every row that matches, a page of 64 at a time, and returns how many. */
+async function walked(storage: Pick<Storage, 'find'>, filter: Filter): Promise<number> {
+  let count = 0
+  for (let after = 0; ; ) {
+    const rows = await storage.find('notes', filter, { order: 'asc', limit: 64, after })
+    count += rows.length
+    const last = rows.at(-1)
+    if (last === undefined) return count
+    after = last.id
+  }
+}
+
+describe('a walk over pages of the memory storage', () => {
+  const ROWS = 4000
+
+  it('looks at each of many values once, however many pages there are', async () => {
+    const storage = await filled(ROWS)
+    let reads = 0
+    const values = new Proxy(
+      Array.from({ length: ROWS / 2 }, (_, index) => `t${index + 1}`),
+      {
+        get(list, name, receiver) {
+          if (typeof name === 'string' && /^\d+$/.test(name)) reads++
+          return Reflect.get(list, name, receiver)
+        },
+      },
+    )
+    expect(await walked(storage, { kind: 'in', column: 'tag', values })).toBe(ROWS)
+    expect(reads).toBeLessThanOrEqual(3 * values.length)
+  })
+
+  it.each<readonly [string, Filter]>([
+    ['one value of an index', { kind: 'compare', column: 'plain', operator: '=', value: 1 }],
+    ['many values', { kind: 'in', column: 'size', values: Array.from({ length: ROWS }, (_, index) => ROWS - index) }],
+    ['many ids', { kind: 'in', column: 'id', values: Array.from({ length: ROWS }, (_, index) => ROWS - index) }],
+  ])('puts each row in order once, for %s', async (_title, filter) => {
+    const storage = await filled(ROWS)
+    const sort = vi.spyOn(Array.prototype, 'sort')
+    try {
+      const found = await walked(storage, filter)
+      expect(found).toBeGreaterThanOrEqual(ROWS / 2)
+      const sorted = sort.mock.contexts.reduce((sum: number, list) => sum + (Array.isArray(list) ? list.length : 0), 0)
+      expect(sorted).toBeLessThanOrEqual(2 * found)
+    } finally {
+      sort.mockRestore()
+    }
+  })
+
+  it('sees rows that change, come and go between two pages with one filter', async () => {
+    const storage = await filled(200)
+    const filter: Filter = { kind: 'in', column: 'tag', values: Array.from({ length: 100 }, (_, index) => `t${index + 1}`) }
+    const idsAfter = async (after: number) =>
+      (await storage.find('notes', filter, { order: 'asc', limit: 3, after })).map(({ id }) => id)
+    expect(await idsAfter(10)).toEqual([11, 12, 13])
+    await storage.update('notes', [{ id: 12, version: 1, set: { tag: 'other' } }])
+    await storage.delete('notes', { ids: [13] })
+    expect(await idsAfter(10)).toEqual([11, 14, 15])
+    await storage.insert('notes', [{ id: 13, tag: 't7', size: 13 }])
+    await storage.update('notes', [{ id: 12, version: 2, set: { tag: 't6' } }])
+    expect(await idsAfter(10)).toEqual([11, 12, 13])
+    const failed = storage.transaction(async (inner) => {
+      await inner.delete('notes', { ids: [12] })
+      expect(await idsAfter(10)).toEqual([11, 12, 13])
+      expect((await inner.find('notes', filter, { order: 'asc', limit: 2, after: 10 })).map(({ id }) => id)).toEqual([11, 13])
+      throw new Error('rolled back')
+    })
+    await expect(failed).rejects.toThrow('rolled back')
+    expect(await idsAfter(10)).toEqual([11, 12, 13])
+  })
+
+  it('finds the rows of one key in order when many leave it, and come back', async () => {
+    const storage = await filled(600)
+    const filter: Filter = { kind: 'compare', column: 'plain', operator: '=', value: 1 }
+    const ids = async () => (await storage.find('notes', filter, ALL)).map(({ id }) => id)
+    const odd = Array.from({ length: 300 }, (_, index) => 2 * index + 1)
+    const gone = odd.filter((id) => id > 20)
+    await storage.update(
+      'notes',
+      gone.map((id) => ({ id, version: 1, set: { plain: 0 } })),
+    )
+    expect(await ids()).toEqual(odd.slice(0, 10))
+    await storage.update(
+      'notes',
+      [...gone].reverse().map((id) => ({ id, version: 2, set: { plain: 1 } })),
+    )
+    expect(await ids()).toEqual(odd)
+  })
+})

@@ -78,11 +78,11 @@ describe('replies before the end of the file', () => {
 
 describe('a daemon that fails', () => {
   it('is unavailable if nothing listens', async () => {
-    const { port } = await startFakeClamd().then(async (gone) => {
+    const { address } = await startFakeClamd().then(async (gone) => {
       await gone.stop()
       return gone
     })
-    expect(await codeOf(clamdScanner({ host: '127.0.0.1', port }).scan(fileOf(CANARY)))).toBe('unavailable')
+    expect(await codeOf(clamdScanner(address).scan(fileOf(CANARY)))).toBe('unavailable')
     const { socket, remove } = freshSocketPath()
     expect(await codeOf(clamdScanner({ socket }).scan(fileOf(CANARY)))).toBe('unavailable')
     remove()

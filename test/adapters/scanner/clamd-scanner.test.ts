@@ -160,7 +160,7 @@ describe('the settings of the daemon', () => {
     ['encrypted', 'AlertEncrypted'],
   ])('are refused if they call %s archives clean', async (kind, setting) => {
     clamd.behave(callingClean([kind]))
-    const scanner = clamdScanner(clamd)
+    const scanner = clamdScanner(clamd.address)
     await expect(scanner.scan(fileOf('x'))).rejects.toThrow(setting)
     expect(await codeOf(scanner.scan(fileOf('x')))).toBe('unavailable')
     clamd.behave(callingClean([]))

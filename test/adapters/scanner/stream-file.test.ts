@@ -49,7 +49,7 @@ describe('the content', () => {
 
   it('that is longer than what ClamAV can scan is not sent', async () => {
     const content = watchedContent(() => undefined)
-    expect(await clamdScanner(clamd).scan({ content, size: 2_147_483_646, signal: neverAborted() })).toBe('unscannable')
+    expect(await clamdScanner(clamd.address).scan({ content, size: 2_147_483_646, signal: neverAborted() })).toBe('unscannable')
     expect(clamd.accepted).toBe(0)
   })
 })
@@ -58,13 +58,13 @@ describe('an abort', () => {
   it('before the scan needs no connection', async () => {
     const controller = new AbortController()
     controller.abort()
-    expect(await codeOf(clamdScanner(clamd).scan(fileOf('x', 1, controller.signal)))).toBe('cancelled')
+    expect(await codeOf(clamdScanner(clamd.address).scan(fileOf('x', 1, controller.signal)))).toBe('cancelled')
     expect(clamd.accepted).toBe(0)
   })
 
   it('while connecting ends the scan', async () => {
     const controller = new AbortController()
-    const scan = clamdScanner(clamd).scan(fileOf('x', 1, controller.signal))
+    const scan = clamdScanner(clamd.address).scan(fileOf('x', 1, controller.signal))
     controller.abort()
     expect(await codeOf(scan)).toBe('cancelled')
   })
@@ -104,7 +104,7 @@ describe('an abort', () => {
   it('while the settings are checked ends the scan', async () => {
     const controller = new AbortController()
     clamd.behave(() => controller.abort())
-    expect(await codeOf(clamdScanner(clamd).scan(fileOf('x', 1, controller.signal)))).toBe('cancelled')
+    expect(await codeOf(clamdScanner(clamd.address).scan(fileOf('x', 1, controller.signal)))).toBe('cancelled')
     clamd.behave(behaveWell)
   })
 

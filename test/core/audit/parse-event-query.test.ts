@@ -65,22 +65,57 @@ describe('parseEventQuery accepts', () => {
         clientTraceID: 't',
       },
       userEmail: 'e',
-      action: 'INSERT',
+      actions: ['INSERT'],
       resourceType: 'RECORD',
       from: 0n,
       to: 1_500_000_000n,
     })
   })
 
+  it('words of clients for several actions, and words of other kinds, which no event matches', () => {
+    const filterOf = (more: object) => parseEventQuery({ filterOps: { ...filterOps, ...more } }).filter
+    expect(filterOf({ actionType: 'CREATE' }).actions).toEqual(['INSERT', 'UPLOAD_FILE', 'UPLOAD_URL', 'CREATE_CREDENTIAL'])
+    expect(filterOf({ actionType: 'READ' }).actions).toContain('GET')
+    expect(filterOf({ actionType: 'EXECUTE' }).actions).toEqual(['BATCH', 'SCAN_FILE'])
+    expect(filterOf({ actionType: 'LOGIN' }).actions).toEqual(['ISSUE_BEARER'])
+    for (const word of ['UPDATE', 'DELETE']) expect(filterOf({ actionType: word }).actions).toEqual([word])
+    expect(filterOf({ actionType: 'ASSIGN' }).isOutsideVault).toBe(true)
+    expect(filterOf({ resourceType: 'POLICY' }).isOutsideVault).toBe(true)
+    expect(filterOf({ resourceIDs: 'POLICY/p1' })).toMatchObject({ resources: [], isOutsideVault: false })
+    expect(filterOf({ resourceIDs: 'POLICY/p1,TABLE/a' }).resources).toEqual([{ type: 'TABLE', id: 'a' }])
+  })
+
+  it('times without an offset as clients write them, in UTC', () => {
+    const times = { startTime: '2023-01-01 00:00:00', endTime: '2023-01-01 00:00:00.5' }
+    const { from, to } = parseEventQuery({ filterOps: { ...filterOps, ...times } }).filter
+    expect([from, to]).toEqual([1_672_531_200_000_000_000n, 1_672_531_200_500_000_000n])
+  })
+
   it('empty texts and NONE as members that are not set', () => {
     const context = { changeID: '', actorType: 'NONE', accessType: 'ACCESS_NONE', authMode: 'AUTH_NONE', actor: '' }
-    const empty = { vaultID: '', parentAccountID: '', resourceIDs: '', startTime: '', actionType: '', context }
+    const empty = {
+      vaultID: '',
+      parentAccountID: '',
+      resourceIDs: '',
+      startTime: '',
+      actionType: 'NONE',
+      resourceType: '',
+      context,
+    }
     const query = {
       filterOps: { ...filterOps, ...empty },
       sortOps: { sortBy: '', orderBy: 'NONE' },
       afterOps: { timestamp: '', changeID: '' },
     }
     expect(parseEventQuery(query)).toEqual(parseEventQuery({ filterOps }))
+  })
+
+  it('NONE as a text that is no word of an enum', () => {
+    const context = { actor: 'NONE', requestID: 'AUTH_NONE', actorType: 'NONE' } as const
+    expect(parseEventQuery({ filterOps: { ...filterOps, context } }).filter.context).toEqual({
+      actor: 'NONE',
+      requestID: 'AUTH_NONE',
+    })
   })
 
   it('afterOps with any time zone', () => {
@@ -113,11 +148,16 @@ describe('parseEventQuery rejects', () => {
     ['undefined', undefined, 'The query must be an object.', 'invalid_request'],
     ['a query without an account', { filterOps: {} }, 'filterOps.accountID is missing or invalid.', 'invalid_request'],
     ['an empty account', { filterOps: { accountID: '' } }, 'filterOps.accountID', 'invalid_request'],
-    ['an unknown member', { filterOps, secret: 1 }, 'The query has an unknown member.', 'invalid_request'],
+    [
+      'an unknown member',
+      { filterOps, filter: 1 },
+      'Unknown option "filter". Did you mean "filterOps"? Supported: filterOps,',
+      'invalid_request',
+    ],
     [
       'an unknown member of the filter',
-      { filterOps: { ...filterOps, secret: 1 } },
-      'filterOps has an unknown member.',
+      { filterOps: { ...filterOps, acter: 1 } },
+      'Unknown option "acter" of filterOps. Supported: accountID,',
       'invalid_request',
     ],
     [
@@ -142,6 +182,18 @@ describe('parseEventQuery rejects', () => {
     [
       'a time without an offset',
       { filterOps: { ...filterOps, endTime: '2026-01-31T00:00:00' } },
+      'filterOps.endTime',
+      'invalid_request',
+    ],
+    [
+      'a date without a time',
+      { filterOps: { ...filterOps, endTime: '2026-01-31' } },
+      'filterOps.endTime must be a time such as',
+      'invalid_request',
+    ],
+    [
+      'a time of no calendar',
+      { filterOps: { ...filterOps, endTime: '2026-02-30 00:00:00' } },
       'filterOps.endTime',
       'invalid_request',
     ],

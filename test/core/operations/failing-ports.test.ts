@@ -89,7 +89,7 @@ onEachStorage('a port that throws', (engine) => {
     expect(lines()).toBe(2)
     faulty.fail(({ table }) => (table === 'audit_events' ? new Error(CANARY) : undefined))
     await expect(vault.as(OWNER).getOne('clients', id)).rejects.toMatchObject({
-      code: 'unavailable',
+      code: 'internal',
       message: expect.stringContaining('audit event could not be stored'),
     })
     faulty.mend()

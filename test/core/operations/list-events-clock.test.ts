@@ -50,7 +50,7 @@ onEachStorage('listed events after a clock was set back', (engine) => {
     const cases: readonly (readonly [Filter, (at: number) => boolean])[] = [
       [{}, () => true],
       [{ startTime: iso(between) }, (at) => at >= between],
-      [{ endTime: iso(between) }, (at) => at <= between],
+      [{ endTime: iso(between) }, (at) => at < between],
       [{ startTime: iso(START_MS - 2 * HOUR), endTime: iso(START_MS + HOUR) }, () => true],
     ]
     for (const [filter, isAsked] of cases) {

@@ -31,7 +31,7 @@ function expected(events: readonly ChainedEvent[], { actionType, actor, startTim
     .filter(({ action, context, timestamp }) => {
       if (actionType !== undefined && action !== actionType) return false
       if (actor !== undefined && context.actor !== actor) return false
-      return (startTime === undefined || timestamp >= startTime) && (endTime === undefined || timestamp <= endTime)
+      return (startTime === undefined || timestamp >= startTime) && (endTime === undefined || timestamp < endTime)
     })
     .sort((left, right) => compare(right.timestamp, left.timestamp) || compare(right.changeID, left.changeID))
     .map(({ changeID }) => changeID)

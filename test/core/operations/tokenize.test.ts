@@ -1,11 +1,11 @@
-/** Tokenize: stored values, as text, to their deterministic tokens. */
+/** Tokenize: stored values to their deterministic tokens. */
 import { describe, expect, it, vi } from 'vitest'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import { column } from '../../../src/index.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
 import type { LooseVault } from '../../support/vaults/open-untyped.ts'
 import { asLoose, insertOne, openLoose } from '../../support/vaults/open-untyped.ts'
-import { CLERK } from '../../support/vaults/test-vault.ts'
+import { CLERK, OWNER } from '../../support/vaults/test-vault.ts'
 
 const name = column.string({ token: 'deterministic', columnGroup: 'names', normalize: ['trim', 'lowercase'] })
 const TABLES = {
@@ -44,7 +44,7 @@ const FIELDS = {
   plain: 'P-1',
 }
 
-/** Each value as text, in a spelling that is not the stored one where there are several. */
+/** Each value as a wire has it, in a spelling that is not the stored one where there are several. */
 const TEXTS: Readonly<Record<keyof typeof FIELDS, string>> = {
   name: ' ANN ',
   age: '9007199254740993',
@@ -63,11 +63,14 @@ onEachStorage('tokenize', (engine) => {
   const open = (): Promise<LooseVault> => openLoose(engine.fresh().open(), TABLES)
 
   it('returns the tokens of the insert for values of every type, in order', async () => {
-    const { session } = await open()
+    const { vault, session } = await open()
     const { tokens } = await insertOne(session, 'people', FIELDS)
     const columns = Object.keys(FIELDS)
-    const asked = columns.map((one) => ({ table: 'people', column: one, value: Reflect.get(TEXTS, one) }))
+    const valuesIn = (values: object) => columns.map((one) => ({ table: 'people', column: one, value: Reflect.get(values, one) }))
+    const asked = valuesIn(FIELDS)
     expect(await session.tokenize(asked)).toEqual({ records: columns.map((one) => ({ token: tokens[one] })) })
+    const texts = await vault.as(OWNER).perform('tokenize', { records: valuesIn(TEXTS), areTexts: true })
+    expect(texts).toEqual({ records: columns.map((one) => ({ token: tokens[one] })) })
     expect(await session.tokenize([...asked].reverse())).toEqual({
       records: columns.toReversed().map((one) => ({ token: tokens[one] })),
     })
@@ -103,6 +106,14 @@ onEachStorage('tokenize', (engine) => {
     await expect(session.tokenize([{ value: 'Ann', table: 'people', column: 'name' }])).rejects.toMatchObject({
       code: 'not_found',
     })
+  })
+
+  it('takes table.column as the group of a deterministic column without one', async () => {
+    const { session } = await open()
+    const { tokens } = await insertOne(session, 'people', FIELDS)
+    const asked = Object.entries(TEXTS).filter(([column]) => column !== 'name')
+    const { records } = await session.tokenize(asked.map(([column, value]) => ({ value, columnGroup: `people.${column}` })))
+    expect(records.map(({ token }) => token)).toEqual(asked.map(([column]) => tokens[column]))
   })
 
   it('finds rare values beside common ones that fill many pages', async () => {
@@ -161,7 +172,8 @@ describe('tokenize rejects', () => {
     ['an empty list', [], { code: 'invalid_request' }],
     ['more than 1,000 values', new Array(1001).fill({ value: 'x', ...at }), { code: 'limit_exceeded', grpcCode: 8 }],
     ['null', [null], { code: 'invalid_request' }],
-    ['a value that is not a string', [{ value: 5, ...at }], { code: 'invalid_request', details: [{ index: 0 }] }],
+    ['null as a value', [{ value: null, ...at }], { code: 'invalid_request', details: [{ index: 0 }] }],
+    ['a number in a column of text', [{ value: 5, ...at }], { code: 'unprocessable', details: [{ index: 0 }] }],
     ['a missing value', [at], { code: 'invalid_request' }],
     ['neither group nor column', [{ value: 'x' }], { code: 'invalid_request' }],
     ['both group and column', [{ value: 'x', ...at, columnGroup: 'names' }], { code: 'invalid_request' }],
@@ -177,6 +189,9 @@ describe('tokenize rejects', () => {
     ],
     ['an inherited name as a column', [{ value: 'x', table: 'people', column: 'constructor' }], { code: 'invalid_request' }],
     ['an unknown group', [{ value: 'x', columnGroup: 'unknown' }], { code: 'invalid_request' }],
+    ['table.column of a column with a group', [{ value: 'Ann', columnGroup: 'people.name' }], { code: 'invalid_request' }],
+    ['table.column of no column', [{ value: 'x', columnGroup: 'people.nme' }], { code: 'invalid_request' }],
+    ['table.column of pointers', [{ value: 'x', columnGroup: 'people.card' }], { code: 'unprocessable' }],
     ['null as a group', [{ value: 'x', columnGroup: null }], { code: 'invalid_request' }],
     ['a column of pointers', [{ value: 'x', table: 'people', column: 'pointer' }], { code: 'unprocessable', grpcCode: 9 }],
     ['a column of drawn tokens', [{ value: 'x', table: 'people', column: 'card' }], { code: 'unprocessable' }],
@@ -217,7 +232,8 @@ describe('tokenize rejects', () => {
     const clerk = asLoose(vault.as(CLERK))
     for (const value of ['Ann', 'unknown']) {
       await expect(clerk.tokenize([{ value, ...at }])).rejects.toMatchObject({ code: 'forbidden' })
-      await expect(clerk.tokenize([{ value, columnGroup: 'names' }])).rejects.toMatchObject({ code: 'forbidden' })
+      for (const columnGroup of ['names', 'people.plain'])
+        await expect(clerk.tokenize([{ value, columnGroup }])).rejects.toMatchObject({ code: 'forbidden' })
     }
   })
 })

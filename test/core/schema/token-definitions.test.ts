@@ -56,6 +56,31 @@ const wrong: readonly (readonly [why: string, tables: unknown, says: readonly st
     derived({ preset: 'email', keepDomain: false }),
     ['column "a" of table "t"', 'turned back'],
   ],
+  ...(
+    [
+      ['phone', 'digits'],
+      ['email', 'digits'],
+      ['email', 'phone'],
+      ['letters', 'digits'],
+      ['date', 'digits'],
+      [{ preset: 'phone', keepCountry: false }, 'digits'],
+      [{ pattern: 'AB[0-9]{8}' }, 'digits'],
+      [{ pattern: '[A-Z0-9]{8}' }, 'lowercase'],
+      [{ pattern: ' [0-9]{8}' }, 'trim'],
+    ] as const
+  ).map(
+    ([format, normalizer]) =>
+      [
+        `the format ${JSON.stringify(format)} of derived tokens with the normalizer ${normalizer}`,
+        text({ kind: 'deterministicFormatPreserving', format }, { normalize: [normalizer] }),
+        ['column "a" of table "t"', `the normalizer ${normalizer}`, 'destroys the form'],
+      ] as const,
+  ),
+  [
+    'two normalizers that each leave a part of a text',
+    text(undefined, { normalize: ['digits', 'email'] }),
+    ['column "a" of table "t"', 'one of digits, phone, email'],
+  ],
   [
     'a format on an INTEGER',
     { t: { a: { type: 'INTEGER', token: { kind: 'formatPreserving', format: 'digits' } } } },
@@ -176,6 +201,24 @@ const right: readonly (readonly [why: string, tables: unknown])[] = [
     { t: { a: column.string({ encrypted: false, unique: true, required: true, token: 'deterministic' }) } },
   ],
   ['a required transient', text('transient', { required: true })],
+  ...(
+    [
+      ['phone', 'phone'],
+      ['email', 'email'],
+      ['card', 'digits'],
+      ['digits', 'digits'],
+      ['letters', 'lowercase'],
+      [{ pattern: '[0-9]{8}' }, 'digits'],
+      [{ pattern: '[a-zA-Z]{8}' }, 'lowercase'],
+    ] as const
+  ).map(
+    ([format, normalizer]) =>
+      [
+        `the format ${JSON.stringify(format)} of derived tokens with the normalizer ${normalizer}`,
+        text({ kind: 'deterministicFormatPreserving', format }, { normalize: [normalizer] }),
+      ] as const,
+  ),
+  ['any normalizer beside drawn tokens', text({ kind: 'formatPreserving', format: 'phone' }, { normalize: ['digits'] })],
   [
     'a group with equal options',
     grouped({ token: 'deterministic', normalize: ['trim'] }, { token: 'deterministic', normalize: ['trim'], required: true }),

@@ -1,14 +1,17 @@
 /** Storage failures at any step: nothing is returned, changed or half recorded, and the vault works afterwards. */
 import { createHash } from 'node:crypto'
 import { inspect } from 'node:util'
+import Database from 'better-sqlite3'
 import { expect, it } from 'vitest'
 import { VaultError } from '../../../src/core/errors.ts'
 import type { Log, StorageHandle, Vault } from '../../../src/index.ts'
 import type { ClientSession, Clients } from '../../support/audit/audited-clients.ts'
 import { eventsOf, openClients } from '../../support/audit/audited-clients.ts'
+import { queryServer } from '../../support/postgres/query-server.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
 import type { Call, FaultOf, FaultyStorage } from '../../support/storages/faulty-storage.ts'
 import { faultyStorage } from '../../support/storages/faulty-storage.ts'
+import type { StorageAddress } from '../../support/storages/open-storage.ts'
 import { CLERK, OWNER } from '../../support/vaults/test-vault.ts'
 
 const CANARY = 'Quetzalcoatl'
@@ -185,7 +188,7 @@ onEachStorage('storage faults', (engine) => {
     faulty.fail(({ table }) => (table === 'audit_events' ? new Error(`near "${CANARY}"`) : undefined))
     const [outcome] = await Promise.allSettled([given.session.getOne('clients', given.id)])
     faulty.mend()
-    expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'unavailable' } })
+    expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'internal' } })
     expect(inspect([outcome, lines], { depth: 9, showHidden: true })).not.toContain(CANARY)
     expect(lines).toMatchObject([[{ operation: 'GET', code: 'internal' }, 'audit event not stored']])
     expect(await vault.verifyAudit()).toMatchObject({ ok: true, eventCount: 1 })
@@ -205,7 +208,7 @@ onEachStorage('storage faults', (engine) => {
     faulty.fail(({ method }) => (method === 'commit' && ++times <= 2 ? odd : undefined))
     const codes = await refusals()
     faulty.mend()
-    expect(codes.sort()).toEqual([...Array.from({ length: 19 }, () => 'forbidden'), 'unavailable'])
+    expect(codes.sort()).toEqual([...Array.from({ length: 19 }, () => 'forbidden'), 'internal'])
     expect(await vault.verifyAudit()).toEqual({ ok: true, eventCount: 1 + 19 })
   })
 
@@ -252,4 +255,26 @@ onEachStorage('storage faults', (engine) => {
     const { records } = await given.session.get('orders', { redaction: 'PLAIN_TEXT' })
     expect(records.map(({ fields }) => fields.memo)).toEqual(['perhaps'])
   })
+
+  it('that no retry mends are internal, and the error does not say to retry', async () => {
+    const place = engine.fresh()
+    const address = place.address()
+    const { faulty, vault, given } = await open(place.open())
+    const { session } = given
+    if (address === undefined) {
+      faulty.fail(({ table }) => (table === 'audit_events' ? new VaultError('unprocessable', 'The row is too long.') : undefined))
+    } else await dropEvents(address)
+    for (const call of [() => session.getOne('clients', given.id), () => vault.as(CLERK).getOne('clients', given.id)]) {
+      const failure: unknown = await call().catch((error: unknown) => error)
+      expect(failure).toMatchObject({ code: 'internal', message: expect.stringContaining('event could not be stored') })
+      expect(String(failure)).not.toMatch(/retry/i)
+    }
+    await expect(session.insert('orders', [{ fields: { memo: 'm' } }])).rejects.toMatchObject({ code: 'internal' })
+  })
 })
+
+/** Takes the table of events away, behind the vault's back. */
+async function dropEvents(address: StorageAddress): Promise<void> {
+  if (address.engine === 'sqlite') new Database(address.filename).exec('drop table audit_events').close()
+  else await queryServer(address.url, `drop table ${address.schema}.audit_events`)
+}

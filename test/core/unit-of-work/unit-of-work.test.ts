@@ -104,6 +104,7 @@ it('an unrecorded unit never builds an event, and a nested change that is caught
     clock: SYSTEM_PORTS.clock,
     isAlone: () => true,
     catalog: { keys: KEYS, isCurrent: async () => true },
+    trackReads: undefined,
   })
   const unit = outer.begin(() => {
     throw new Error('no event is to be built')

@@ -15,6 +15,7 @@ const START_MS = 1_800_000_000_000
 const TEST_VERIFIER = createHash('sha256').update('test secret').digest('hex')
 const { n = '' } = generateKeyPairSync('rsa', { modulusLength: 2048 }).publicKey.export({ format: 'jwk' })
 const PUBLIC_KEY = JSON.stringify({ kty: 'RSA', n, e: 'AQAB' })
+const CHOSEN = '6c0f5b52-7b5e-8d07-9f0e-4a3f6f6f9f11'
 const API_KEY: CreateCredentialInput = { kind: 'API_KEY', name: 'nightly export', roles: ['reader'], verifier: TEST_VERIFIER }
 const ACCOUNT: CreateCredentialInput = {
   kind: 'SERVICE_ACCOUNT',
@@ -28,7 +29,9 @@ const POLICY = {
   masked: ['ALLOW ALL ON * WITH REDACTION = MASKED'],
   partly: ['ALLOW ALL ON * WITH REDACTION = PLAIN_TEXT', 'DENY READ ON clients.salary'],
   one: ['ALLOW ALL ON clients.* WITH REDACTION = PLAIN_TEXT'],
+  named: ['ALLOW ALL ON clients.*, orders.* WITH REDACTION = PLAIN_TEXT', 'ALLOW AUDIT ON *'],
   custom: ['ALLOW ALL ON * WITH REDACTION = PLAIN_TEXT'],
+  limited: ['DENY READ ON clients.salary'],
 } as const
 
 function clockAt(ms = START_MS) {
@@ -78,7 +81,7 @@ onEachStorage('credentials of a vault', (engine) => {
   it('are created, revoked and listed by callers with ALL ON * in plain text only', async () => {
     const vault = await open(engine.fresh().open())
     const { keyID } = await vault.as({ ...OWNER, roles: ['custom'] }).createCredential(API_KEY)
-    const refused = [[], ['reader'], ['VAULT_EDITOR'], ['masked'], ['partly'], ['one'], ['VAULT_OWNER', 'partly']]
+    const refused = [[], ['reader'], ['VAULT_EDITOR'], ['masked'], ['partly'], ['one'], ['named'], ['VAULT_OWNER', 'partly']]
     for (const roles of refused) {
       const session = vault.as({ ...OWNER, roles })
       const calls = [
@@ -94,6 +97,20 @@ onEachStorage('credentials of a vault', (engine) => {
       }
     }
     expect((await vault.credentials.find(keyID))?.revokedAt).toBeUndefined()
+  })
+
+  it('are found by a key id that their creator chose, which one credential has', async () => {
+    const place = engine.fresh()
+    const vaults = [await open(place.open()), await open(place.open())]
+    const created = await Promise.allSettled(
+      vaults.map((vault) => vault.as(OWNER).createCredential({ ...API_KEY, keyID: CHOSEN })),
+    )
+    expect(created.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
+    expect(created.find((one) => one.status === 'rejected')?.reason).toMatchObject({
+      code: 'conflict',
+      message: 'Create credential failed. A credential has this keyID. Choose another one.',
+    })
+    for (const vault of vaults) expect(await vault.credentials.find(CHOSEN)).toMatchObject({ keyID: CHOSEN, actor: CHOSEN })
   })
 
   it('are refused with a member that is invalid, which the error names without its content', async () => {
@@ -112,6 +129,7 @@ onEachStorage('credentials of a vault', (engine) => {
       { ...API_KEY, context: 'x' },
       { ...API_KEY, context: { long: 'x'.repeat(5000) } },
       { ...API_KEY, keyID: 'chosen' },
+      { ...ACCOUNT, keyID: CHOSEN },
       { ...API_KEY, secret: 'test secret in plain text' },
     ]
     for (const given of invalid) {
@@ -246,6 +264,16 @@ onEachStorage('credentials of a vault', (engine) => {
     expect(await vault.credentials.verifyBearer(last.bearer)).toBeUndefined()
     await expect(issue()).rejects.toMatchObject({ code: 'unauthenticated' })
     expect(await vault.verifyAudit()).toMatchObject({ ok: true })
+  })
+
+  it('that are service accounts cannot take off a role with a DENY by the scope', async () => {
+    const vault = await open(engine.fresh().open(), { clock: clockAt() })
+    const { keyID } = await vault.as(OWNER).createCredential({ ...ACCOUNT, roles: ['reader', 'writer', 'limited'] })
+    const issue = (roles: readonly string[]) =>
+      vault.credentials.issueBearer({ keyID, assertion: { text: roles.join(), expiresAt: START_MS + HOUR }, roles })
+    await expect(issue(['reader'])).rejects.toMatchObject({ code: 'forbidden' })
+    const { bearer } = await issue(['reader', 'limited'])
+    expect(await vault.credentials.verifyBearer(bearer)).toMatchObject({ roles: ['reader', 'limited'] })
   })
 
   it('get no bearer if they are API keys, unknown or expired, and no longer one than they are valid', async () => {

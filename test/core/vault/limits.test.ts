@@ -50,10 +50,10 @@ describe('the limit of the records of a query', () => {
     const ask = (second: unknown) =>
       Reflect.apply(vault.as(OWNER).query, undefined, [ALL, second]).catch((error: Error) => error.message)
     expect(await ask({ memo: 'm1' })).toMatch(
-      /^Query failed\. Unknown option "memo"\. Values are a list in front of the options\. /,
+      /^Query failed\. Unknown option "memo"\. Values are a list in front of the options: /,
     )
     expect(await ask('m1')).toBe(
-      'Query failed. The options must be an object. Values are a list in front of them: query(text, [value], options).',
+      'Query failed. The options must be an object. Values are a list in front of the options: query(text, [value], options).',
     )
   })
 })

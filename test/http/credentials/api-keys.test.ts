@@ -1,6 +1,6 @@
 /** API keys: made by an owner, found by their key id, refused alike, and revoked at once. */
 import { expect, it } from 'vitest'
-import { parseApiKey, printApiKey } from '../../../src/http/credentials/api-key-text.ts'
+import { parseApiKey, printApiKey, printPrefixed } from '../../../src/http/credentials/api-key-text.ts'
 import { apiKeys, createApiKey } from '../../../src/http/credentials/api-keys.ts'
 import { callerOf } from '../../support/audit/audited-clients.ts'
 import { ask, onMemoryAndSqlite, openVaultAt, testClock } from '../../support/http/credential-vaults.ts'
@@ -64,6 +64,52 @@ onMemoryAndSqlite('API keys', (engine) => {
     for (const text of ['sr_', `${apiKey}a`, apiKey.slice(0, -1), apiKey.toUpperCase().replace('SR_', 'sr_')])
       expect(await ask(apiKeys(), text, vault)).toEqual({ refused: 'malformed API key' })
     for (const text of ['', 'sr', 'a.b.c', ` ${apiKey}`]) expect(await ask(apiKeys(), text, vault)).toBeUndefined()
+  })
+
+  it('in the form that clients check serve as any other: made, found, refused and revoked alike', async () => {
+    const vault = await openVaultAt(engine, testClock())
+    const { keyID, apiKey } = await createApiKey(vault.as(OWNER), { ...KEY, format: { prefix: 'acme' } })
+    expect(apiKey).toMatch(/^acme-[A-Za-z0-9]{5}-[0-9a-f]{32}$/)
+    expect(keyID).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+    expect(await ask(apiKeys(), apiKey, vault)).toEqual({
+      caller: { actor: keyID, actorType: 'SERVICE_ACCOUNT', roles: ['reader'] },
+      credential: { authMode: 'API_KEY', keyID },
+    })
+    const secret = apiKey.slice(-32)
+    const lines: string[] = [JSON.stringify(await vault.as(OWNER).listCredentials())]
+    for await (const line of vault.exportAudit()) lines.push(line)
+    for (let i = 0; i <= 24; i++) expect(lines.join()).not.toContain(secret.slice(i, i + 8))
+    const unknown = printPrefixed('acme', '0'.repeat(32))
+    expect(await ask(apiKeys(), unknown, vault)).toEqual({ refused: 'unknown API key' })
+    expect(await ask(apiKeys(), printApiKey({ keyID, secret: 'A'.repeat(43) }), vault)).toBeDefined()
+    await vault.as(OWNER).revokeCredential({ keyID })
+    expect(await ask(apiKeys(), apiKey, vault)).toEqual({ refused: 'API key that is revoked or expired' })
+  })
+
+  it('in that form with a typing error or another prefix are of another kind, without a look into storage', async () => {
+    const vault = await openVaultAt(engine, testClock())
+    const { apiKey } = await createApiKey(vault.as(OWNER), { ...KEY, format: { prefix: 'acme' } })
+    await vault.close()
+    for (let i = 0; i < apiKey.length; i++) {
+      const changed = apiKey.slice(0, i) + (apiKey[i] === 'a' ? 'b' : 'a') + apiKey.slice(i + 1)
+      expect(await ask(apiKeys(), changed, vault), changed).toBeUndefined()
+    }
+    expect(await ask(apiKeys(), apiKey.toUpperCase().replace('ACME', 'acme'), vault)).toBeUndefined()
+  })
+
+  it('are refused without options', async () => {
+    const vault = await openVaultAt(engine, testClock())
+    for (const given of [undefined, 7, 'acme'])
+      await expect(createApiKey(vault.as(OWNER), given as never)).rejects.toMatchObject({ code: 'invalid_request' })
+  })
+
+  it('have no prefix that clients refuse', async () => {
+    const vault = await openVaultAt(engine, testClock())
+    for (const prefix of ['', 'Acme', 'a-b', 'acme1', 'a'.repeat(33), 7, undefined])
+      await expect(createApiKey(vault.as(OWNER), { ...KEY, format: { prefix: prefix as string } })).rejects.toMatchObject({
+        code: 'invalid_request',
+        message: 'Option "format.prefix" must be 1 to 32 letters from a to z.',
+      })
   })
 
   it('are made by owners only', async () => {

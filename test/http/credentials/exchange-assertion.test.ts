@@ -88,13 +88,30 @@ onMemoryAndSqlite('the token exchange', (engine) => {
     await expect(exchange(await assert())).resolves.toMatchObject({ tokenType: 'Bearer' })
   })
 
-  it('takes an assertion once, also when it comes several times at the same time', async () => {
+  it('takes an assertion with a jti once, also when it comes several times at the same time', async () => {
     const { exchange, assert } = await setUp()
-    const assertion = await assert()
+    const assertion = await assert({ jti: 'a' })
     const results = await Promise.allSettled(Array.from({ length: 8 }, () => exchange(assertion)))
     expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
     for (const result of results)
       if (result.status === 'rejected') expect(result.reason).toMatchObject({ code: 'unauthenticated', message: REFUSAL })
+    // The same id in another assertion of this key has served; that of another key has not.
+    await expect(assert({ jti: 'a', ctx: 'c-7' }).then(exchange)).rejects.toMatchObject({ message: REFUSAL })
+    const other = await setUp()
+    await expect(other.assert({ jti: 'a' }).then(other.exchange)).resolves.toMatchObject({ tokenType: 'Bearer' })
+  })
+
+  it('takes an assertion without a jti until it expires, and gives a bearer of its own each time', async () => {
+    const { clock, vault, exchange, assert, seconds } = await setUp()
+    const assertion = await assert({ exp: seconds() + 60 })
+    const answers = await Promise.all(Array.from({ length: 50 }, () => exchange(assertion)))
+    expect(new Set(answers.map(({ accessToken }) => accessToken)).size).toBe(50)
+    clock.ms += 60_000
+    await expect(exchange(assertion)).resolves.toMatchObject({ tokenType: 'Bearer' })
+    clock.ms += 30_000
+    await expect(exchange(assertion)).rejects.toMatchObject({ code: 'unauthenticated', message: REFUSAL })
+    const issued = (await eventsOf(vault)).filter(({ action }) => action === 'ISSUE_BEARER')
+    expect(issued.map(({ code }) => code)).toEqual(Array.from({ length: 51 }, () => 200))
   })
 
   it('refuses every assertion that is not valid with one text, and an event in the vault that it names', async () => {
@@ -117,6 +134,9 @@ onMemoryAndSqlite('the token exchange', (engine) => {
       await assert({ aud: undefined }),
       await assert({ ctx: ['c-7'] }),
       await assert({ ctx: { id: 2 ** 60 } }),
+      await assert({ jti: '' }),
+      await assert({ jti: 7 }),
+      await assert({ jti: null }),
       await assert({ key: undefined }),
       await assert({ key: {} }),
       await assert({ key: key.keyID.split('.')[0] }),

@@ -17,16 +17,24 @@ function withIssuer(changes: object): unknown {
 }
 
 const INVALID: readonly (readonly [what: string, options: unknown, sentence: string])[] = [
-  ['no options', undefined, 'they must be an object'],
+  ['no options', undefined, 'jwt: the options must be an object.'],
   ['no issuers', { issuers: [], roles }, 'issuers is missing or invalid'],
   ['no roles', { issuers: [issuer()] }, 'roles is missing or invalid'],
-  ['an unknown member', { issuers: [issuer()], roles, algorithm: 'none' }, 'algorithm is unknown'],
+  [
+    'an unknown member',
+    { issuers: [issuer()], roles, algorithm: 'none' },
+    'jwt: Unknown option "algorithm". Supported: issuers, roles, actor, clock.',
+  ],
   [
     'a secret in the place of a name',
     { issuers: [issuer()], roles, 'TEST_SECRET\u001b[31m': 1 },
-    '(not a valid name) is unknown',
+    'jwt: Unknown option (not a valid name). Supported: issuers, roles, actor, clock.',
   ],
-  ['a name without an end', withIssuer({ ['a'.repeat(10_000)]: 1 }), 'issuers[0].(not a valid name) is unknown'],
+  [
+    'a name without an end',
+    withIssuer({ ['a'.repeat(10_000)]: 1 }),
+    'jwt: Unknown option (not a valid name) of issuers[0]. Supported: issuer, audience, algorithms, jwks, keys, mode, vaults.',
+  ],
   ['a clock that is no clock', { issuers: [issuer()], roles, clock: Date }, 'clock is missing or invalid'],
   ['an issuer twice', { issuers: [issuer(), issuer()], roles }, 'issuers[1].issuer is there twice'],
   ['no name', withIssuer({ issuer: '' }), 'issuers[0].issuer is missing or invalid'],
@@ -137,7 +145,9 @@ describe('options of JWTs are refused with', () => {
   it.each(INVALID)('%s', (_what, options, sentence) => {
     // The options of an application without types.
     const error = errorOf(() => jwt(options as Parameters<typeof jwt>[0]))
-    expect(isVaultError(error, 'invalid_request') && error.message).toBe(`Invalid options of JWTs: ${sentence}.`)
+    expect(isVaultError(error, 'invalid_request') && error.message).toBe(
+      sentence.startsWith('jwt: ') ? sentence : `Invalid options of JWTs: ${sentence}.`,
+    )
   })
 })
 

@@ -1,4 +1,4 @@
-/** Every example of the API description, sent over a real socket: the response is the one that the example shows. */
+/** Every example of the API description, sent over a real socket: the response is the one that the example shows, and an unknown member of its query is refused. */
 import { describe, expect, it } from 'vitest'
 import { createServiceAccount } from '../../../src/http/index.ts'
 import { parseOptions } from '../../../src/http/options.ts'
@@ -17,9 +17,11 @@ const ROUTES = createRoutes(parseOptions({ vaults: [], authenticate: [] }))
 describe('the example of', () => {
   it.each(
     ROUTES.filter(({ example }) => example !== undefined).map((route) => [`${route.method} ${route.path}`, route] as const),
-  )('%s is answered as it says', async (_name, route) => {
+  )('%s is answered as it says, and refused with a member of the query that the route does not have', async (_name, route) => {
     const served = await serveExamples(tableOf(route))
     try {
+      const refused = await send(served, route, 'unknown=1')
+      expect(refused.json.error).toMatchObject({ http_code: 400, grpc_code: 3, message: expect.stringMatching(UNKNOWN_MEMBER) })
       const { status, text, json, bytes } = await send(served, route)
       expect(status, text).toBe(200)
       if (route.responseType !== undefined) return expect(bytes).toEqual(EXAMPLE_FILE)
@@ -30,13 +32,25 @@ describe('the example of', () => {
   })
 })
 
+it('the description is refused with a member of the query', async () => {
+  const served = await serveExamples(EXAMPLE.table)
+  for (const path of ['/openapi.json', '/reference']) {
+    const { json } = await served.ask('GET', `${path}?unknown`, { credential: null })
+    expect(json.error).toMatchObject({ http_code: 400, message: expect.stringMatching(UNKNOWN_MEMBER) })
+  }
+  await served.close()
+})
+
+const UNKNOWN_MEMBER = /failed\. Member \d of the query string is unknown\. (Use only .+|This route has none)\.$/
+
 /** Returns the table of a route: the one of the examples, or the legacy table in its path. */
 function tableOf({ group, path }: Route): string {
   return group === 'Legacy records' ? (path.split('/')[4] ?? '') : EXAMPLE.table
 }
 
-async function send(served: ServedExamples, { method, path, example = {}, bodyType }: Route) {
-  const { params = {}, query = '' } = example
+async function send(served: ServedExamples, { method, path, example = {}, bodyType }: Route, more = '') {
+  const { params = {} } = example
+  const query = [example.query ?? '', more].filter((part) => part !== '').join('&')
   const values: Readonly<Record<string, string>> = { ...params, vaultID: EXAMPLE.vaultID }
   const filled = path.replace(/\{(\w+)\}/g, (_whole, name: string) => encodeURIComponent(served.toReal(values[name] ?? '')))
   const options = await bodyOf(served, example.body, bodyType)

@@ -83,7 +83,11 @@ onEachStorage('routes of files', (engine) => {
         http_code: 404,
       }
       expect([some.status, some.json]).toEqual([207, { records: [good, error] }])
-      const all = await ask(unknown, { tableName: 'none', svcID: id, fileColumns: ['paper'] }, { tableName: 'people', svcID: id })
+      const all = await ask(
+        unknown,
+        { tableName: 'none', svcID: id, fileColumns: ['paper'] },
+        { ...unknown, svcID: id, fileFields: [] },
+      )
       expect([all.status, all.json.records.map((record: { http_code: number }) => record.http_code)]).toEqual([
         207,
         [404, 404, 400],
@@ -104,6 +108,12 @@ onEachStorage('routes of files', (engine) => {
         400,
         `${failed} records[0].fileColumns must be an array.`,
       ])
+      const complete = { tableName: 'people', svcID: 'x', fileColumns: ['paper'] }
+      for (const fileColumns of [undefined, null, ''])
+        expect(await ask({ records: [complete, { ...complete, fileColumns }] })).toEqual([
+          400,
+          `${failed} records[1].fileColumns is required.`,
+        ])
       expect((await ask({ records: [] }))[0]).toBe(400)
       expect(await ask({ vaultID: 'v2', records: [] })).toEqual([
         400,

@@ -4,6 +4,7 @@ import {
   ADAPTERS_SEE_ADAPTERS,
   ADAPTERS_SEE_CORE,
   ASYNC_MODULES,
+  BOUNDED_SPREADS,
   COMPOSITION_ROOT,
   COMPOSITION_SEES,
   EMPTY_NAMES,
@@ -91,8 +92,8 @@ export const MODULE_RULES = {
   }),
   adapters: betweenFiles(strayAdapter),
   http: betweenFiles((from, to) =>
-    from.startsWith('src/http/') && !to.startsWith('src/http/') && to !== MAIN_ENTRY_POINT
-      ? `${from} imports ${to}; http imports only ${MAIN_ENTRY_POINT}, as any user does`
+    from.startsWith('src/http/') && !to.startsWith('src/http/') && to !== MAIN_ENTRY_POINT && !isIn('util', to)
+      ? `${from} imports ${to}; http imports only ${MAIN_ENTRY_POINT}, as any user does, and core/util`
       : undefined,
   ),
   'composition root': betweenFiles((from, to) =>
@@ -120,6 +121,20 @@ export const MODULE_RULES = {
       ? systemGlobals.map((name) => `${path} uses ${name}; time, randomness and the system come in through ports`)
       : undefined,
   ),
+  'spread arguments': inSource(({ path, spreadCalls }) => {
+    const bounded = Object.keys(BOUNDED_SPREADS[path] ?? {})
+    return [
+      ...spreadCalls
+        .filter((call) => !bounded.includes(call))
+        .map(
+          (call) =>
+            `${path} passes a list as the arguments of ${call}; loop over it, use append, or say in the plan why it is short`,
+        ),
+      ...bounded
+        .filter((call) => !spreadCalls.includes(call))
+        .map((call) => `the plan allows ${call} in ${path}, which does not have it; remove it from the plan`),
+    ]
+  }),
   'import cycles': ({ files }) => importCycles(files),
   'public docs': ({ files, entryPoints }) => [...entryPoints].flatMap((path) => undocumented(path, files)),
 } satisfies Record<string, Rule>

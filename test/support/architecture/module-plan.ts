@@ -111,6 +111,21 @@ export const MAY_EXPORT_DEFAULT = /^test\/support\//
 /** Lines a file may have, at most. */
 export const MAX_FILE_LINES = 400
 
+/**
+ * Calls that may have a list in place of their arguments, and why the list is short. An engine takes some 100,000 arguments at most: with more, a call
+ * throws a RangeError. A list that grows with a request is added by `append`, or passed as a list.
+ */
+export const BOUNDED_SPREADS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  'src/core/util/bytes.ts': { 'String.fromCharCode(...units)': 'at most 4,096 units, and 32 of a short text' },
+  'src/adapters/sqlite/better-sqlite-driver.ts': { 'statement.get(...parameters)': 'SQLite has at most 32,766 parameters' },
+  'src/adapters/sqlite/driver-connection.ts': { 'statement.get(...step.parameters)': 'SQLite has at most 32,766 parameters' },
+  'src/adapters/sqlite/node-sqlite-driver.ts': {
+    'statement.run(...bound(parameters))': 'SQLite has at most 32,766 parameters',
+    'statement.all(...bound(parameters))': 'SQLite has at most 32,766 parameters',
+    'statement.get(...bound(parameters))': 'SQLite has at most 32,766 parameters',
+  },
+}
+
 /** Globals that core may not use: time, randomness and the system come in through ports. */
 export const FORBIDDEN_GLOBALS: ReadonlySet<string> = new Set(['globalThis', 'process', 'Buffer'])
 

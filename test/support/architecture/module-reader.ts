@@ -34,6 +34,8 @@ export interface FileRead {
   readonly asyncWord: string | undefined
   /** System globals that it uses, each listed once. */
   readonly systemGlobals: readonly string[]
+  /** Calls whose arguments are a list, as written, each listed once. */
+  readonly spreadCalls: readonly string[]
 }
 
 /** Parses one file. `path` and the targets are paths from the top of the repository, with forward slashes. */
@@ -41,6 +43,7 @@ export function readSourceFile(path: string, text: string): FileRead {
   const source = ts.createSourceFile(path, text, ts.ScriptTarget.ES2023, true)
   const imports: ImportOf[] = []
   const systemGlobals = new Set<string>()
+  const spreadCalls = new Set<string>()
   const asyncWords: string[] = []
   const visit = (node: ts.Node): void => {
     const module = moduleOf(node)
@@ -49,6 +52,7 @@ export function readSourceFile(path: string, text: string): FileRead {
     if (global !== undefined) systemGlobals.add(global)
     const word = asyncWordOf(node)
     if (word !== undefined) asyncWords.push(word)
+    if (takesList(node)) spreadCalls.add(node.getText().replace(/\s+/g, ' '))
     ts.forEachChild(node, visit)
   }
   visit(source)
@@ -67,6 +71,7 @@ export function readSourceFile(path: string, text: string): FileRead {
     ),
     asyncWord: asyncWords[0],
     systemGlobals: [...systemGlobals],
+    spreadCalls: [...spreadCalls],
   }
 }
 
@@ -124,6 +129,16 @@ function isMemberName(node: ts.Identifier): boolean {
       ts.isMethodDeclaration(parent)) &&
     parent.name === node
   )
+}
+
+/** True for a call, or a construction, with a list in place of its arguments: spread, or by `apply`. */
+function takesList(node: ts.Node): boolean {
+  if (!ts.isCallExpression(node) && !ts.isNewExpression(node)) return false
+  const given = node.arguments ?? []
+  if (given.some(ts.isSpreadElement)) return true
+  const last = given.at(-1)
+  const isApply = ts.isPropertyAccessExpression(node.expression) && node.expression.name.text === 'apply'
+  return isApply && last !== undefined && !(ts.isArrayLiteralExpression(last) && !last.elements.some(ts.isSpreadElement))
 }
 
 function asyncWordOf(node: ts.Node): string | undefined {

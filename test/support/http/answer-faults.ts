@@ -45,7 +45,7 @@ export function faultsOfEnvelope(json: unknown, status: number): string[] {
     ...(Number.isInteger(grpc) && Number(grpc) >= 0 && Number(grpc) <= 16 ? [] : ['grpc_code is not from 0 to 16']),
     ...(isText(httpStatus, 100) ? [] : ['http_status is no text of 1 to 100 characters']),
     ...(isText(message, 1000) ? [] : ['message is no text of 1 to 1000 characters']),
-    ...(details === undefined || areDetails(details) ? [] : ['details is no list of 1 to 25 objects']),
+    ...(areDetails(details) ? [] : ['details is no list of at most 25 objects']),
   ]
 }
 
@@ -64,6 +64,6 @@ function isText(given: unknown, length: number): boolean {
 }
 
 function areDetails(given: unknown): boolean {
-  const isList = Array.isArray(given) && given.length > 0 && given.length <= 25
+  const isList = Array.isArray(given) && given.length <= 25
   return isList && given.every((detail) => typeof detail === 'object' && detail !== null && !Array.isArray(detail))
 }

@@ -21,7 +21,7 @@ function bodyOf(method: string, args: readonly unknown[], result: Members): unkn
     case 'update':
       return stored(result)
     case 'get':
-      return { records: listOf(result.records).map(shown) }
+      return { records: listOf(result.records).map(shown), ...only(result, ['next']) }
     case 'getOne':
       return shown(result)
     case 'delete':
@@ -86,7 +86,7 @@ export function expectedError(error: VaultError, statuses: readonly number[]): E
   }
   const details = error.details.map(({ columns: _, ...detail }) => detail)
   const members = { grpc_code: grpc, http_code: status, http_status: phrases[status], message: wireText(error) }
-  return { status, body: { error: details.length === 0 ? members : { ...members, details } } }
+  return { status, body: { error: { ...members, details } } }
 }
 
 /** The names of members on the wire. */

@@ -76,7 +76,8 @@ function queryFor(random: SeededRandom, { query = {} }: Route, vocabulary: HttpV
     const count = /s$/.test(name) || random.chance(0.05) ? 1 + random.below(3) : 1
     return Array.from({ length: count }, () => `${encodeURIComponent(name)}=${memberFor(random, name, vocabulary)}`)
   })
-  if (random.chance(0.03)) members.push(random.pick(['%', '=', '&', '%ff=1', 'a=%00', '__proto__=1', `x=${'y'.repeat(3000)}`]))
+  if (random.chance(0.03))
+    members.push(random.pick(['unknown=1', 'unknown', '%', '=', '&', '%ff=1', 'a=%00', '__proto__=1', `x=${'y'.repeat(3000)}`]))
   return members.length === 0 ? '' : `?${members.join('&')}`
 }
 

@@ -1,4 +1,4 @@
-/** A disk of a few megabytes for a PostgreSQL server, on which writing fails for want of space. */
+/** A disk of a few megabytes, on which writing fails for want of space, or because it is read-only. */
 import { spawnSync } from 'node:child_process'
 import { chmodSync, mkdtempSync, rmdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,6 +8,8 @@ import { unprivilegedAccount } from './server.ts'
 export interface SmallDisk {
   /** An empty folder that belongs to the account of the server. */
   readonly directory: string
+  /** Makes the file system read-only, or writable again. */
+  setWritable(isWritable: boolean): void
   unmount(): void
 }
 
@@ -24,6 +26,10 @@ export function mountSmallDisk(megabytes: number): SmallDisk | undefined {
   }
   return {
     directory,
+    setWritable(isWritable) {
+      const { status } = spawnSync('mount', ['-o', `remount,${isWritable ? 'rw' : 'ro'}`, directory])
+      if (status !== 0) throw new Error('The small disk could not be mounted again.')
+    },
     unmount() {
       spawnSync('umount', ['--lazy', directory])
       rmdirSync(directory)

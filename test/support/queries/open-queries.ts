@@ -5,6 +5,7 @@ import { systemEntropy } from '../../../src/adapters/system/system-entropy.ts'
 import { systemScheduler } from '../../../src/adapters/system/system-scheduler.ts'
 import { parseFields } from '../../../src/core/barrier/parse-record.ts'
 import { EventBuilder } from '../../../src/core/execution/event-builder.ts'
+import { MAX_JSON_MEMBERS } from '../../../src/core/limits.ts'
 import type { QueryOptions } from '../../../src/core/operations/query-records.ts'
 import { query } from '../../../src/core/operations/query-records.ts'
 import { compilePolicy } from '../../../src/core/policy/compile-policy.ts'
@@ -18,6 +19,7 @@ import { assignIds, EMPTY_CATALOG_SCHEMA } from '../../../src/core/schema/catalo
 import type { SchemaDefinition } from '../../../src/core/schema/column.ts'
 import { layoutSchema } from '../../../src/core/schema/layout.ts'
 import { RECORD_ID_NAME } from '../../../src/core/schema/names.ts'
+import { createJsonBudget } from '../../../src/core/values/parse-json.ts'
 import { limitsShape } from '../../../src/core/vault/limits-shape.ts'
 import { defineSchema } from '../../../src/index.ts'
 import { sealRecords } from '../vaults/seal-records.ts'
@@ -99,7 +101,9 @@ export async function openQueries(tables: SchemaDefinition, options: QueriesOpti
   async function insert(name: string, records: readonly Record_[]): Promise<string[]> {
     const table = tableNamed(name)
     const ids = await storage.reserveIds(table.physical.name, records.length)
-    const values = records.map((fields, index) => parseFields(table, fields, index))
+    const values = records.map((fields, index) =>
+      parseFields(table, fields, { index, json: createJsonBudget({ maxJsonMembers: MAX_JSON_MEMBERS }) }),
+    )
     const sources = { textOf: () => undefined, supplied: [], transientIds: records.map((_, index) => index + 1), nowMs: 0 }
     await storage.insert(table.physical.name, sealRecords(barrier, table, { ids, records: values, sources }).rows)
     return ids.map(String)

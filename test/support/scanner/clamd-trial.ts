@@ -13,7 +13,7 @@ export const MEBIBYTE = 1024 * 1024
 
 /** A scanner that has checked the settings of the daemon, which then behaves as given. */
 export async function scannerWith(clamd: FakeClamd, behavior: ClamdBehavior, options?: ClamdOptions): Promise<FileScanner> {
-  const scanner = clamdScanner(clamd, options)
+  const scanner = clamdScanner(clamd.address, options)
   expect(await scanner.scan(fileOf('hello'))).toBe('clean')
   clamd.behave(behavior)
   return scanner

@@ -23,9 +23,8 @@ export interface ClamdSession {
 export type ClamdBehavior = (session: ClamdSession) => void | Promise<void>
 
 export interface FakeClamd {
-  readonly host: string
-  /** 0 for a socket in the file system. */
-  readonly port: number
+  /** Where it listens. The port is 0 for a socket in the file system. */
+  readonly address: { readonly host: string; readonly port: number }
   /** Connections since the start. */
   readonly accepted: number
   /** Connections that are open now. */
@@ -74,10 +73,9 @@ export async function startFakeClamd(socketPath?: string): Promise<FakeClamd> {
   await new Promise<void>((ready) =>
     server.listen(socketPath === undefined ? { port: 0, host: '127.0.0.1' } : { path: socketPath }, ready),
   )
-  const address = server.address()
+  const bound = server.address()
   return {
-    host: '127.0.0.1',
-    port: typeof address === 'object' && address !== null ? address.port : 0,
+    address: { host: '127.0.0.1', port: typeof bound === 'object' && bound !== null ? bound.port : 0 },
     get accepted() {
       return accepted
     },

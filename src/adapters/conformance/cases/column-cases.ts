@@ -1,6 +1,7 @@
 /** Clause L: a column is read in parts that together are the cells of the rows that match. */
 
 import type { Cell, Filter, NewRow, PhysicalTable, Storage } from '../../../core/ports/storage.ts'
+import { append } from '../../../core/util/append.ts'
 import { slabItem } from '../../../core/util/slab.ts'
 import { assertEqual, assertRejects } from '../assert.ts'
 import { ALL, above, among, and, below, EVERY, equal, isNull, not, or } from '../sample.ts'
@@ -60,7 +61,7 @@ async function wholeColumn(
     const page = next === undefined ? { column, limit } : { column, limit, after: next }
     const part = await storage.readColumn('measured', filter, page)
     if (part.cells.length > limit) throw new Error(`a part has ${part.cells.length} cells, and its limit is ${limit}`)
-    cells.push(...part.cells)
+    append(cells, part.cells)
     if (part.next === undefined) return cells
     if (next !== undefined && part.next <= next) throw new Error('a part ends before it begins')
     next = part.next

@@ -33,7 +33,7 @@ const ROWS: readonly NewRow[] = [
 
 type Expectation = readonly [filter: Filter, ids: readonly number[]]
 
-function filterCase(name: string, ...expectations: readonly Expectation[]): StorageCase {
+function filterCase(name: string, expectations: readonly Expectation[]): StorageCase {
   return storageCase(name, [MIXED], async ({ storage }) => {
     await storage.insert('mixed', ROWS)
     for (const [at, [filter, ids]] of expectations.entries()) {
@@ -56,66 +56,65 @@ const KNOWN = not(isNull('t'))
 const UNKNOWN = equal('t', 'a')
 
 export const filterCases: readonly StorageCase[] = [
-  filterCase('F1 every matches every row', [EVERY, [1, 2, 3, 4, 5, 6]], [not(EVERY), []]),
-  filterCase('F2 = matches equal cells and never null', ...both((c) => equal(c, 2), [2, 3]), ...both((c) => equal(c, 9), [])),
-  filterCase('F3 <> matches other cells and never null', ...both((c) => unequal(c, 2), [1, 6]), [unequal('t', 'a'), [2, 6]]),
-  filterCase('F4 < matches smaller cells and never null', ...both((c) => below(c, 2), [1]), [below('t', 'b'), [1, 4]]),
-  filterCase('F5 > matches greater cells and never null', ...both((c) => above(c, 1), [2, 3, 6]), [above('t', 'a'), [2, 6]]),
-  filterCase('F6 isNull matches null alone', ...both(isNull, [4, 5]), [not(isNull('n')), [1, 2, 3, 6]]),
-  filterCase('F7 in matches the values listed and never null', ...both((c) => among(c, [1, 5, 7, 1]), [1, 6]), [
-    among('t', ['a']),
-    [1, 4],
+  filterCase('F1 every matches every row', [
+    [EVERY, [1, 2, 3, 4, 5, 6]],
+    [not(EVERY), []],
   ]),
-  filterCase('F8 nothing is in an empty list', ...both((c) => among(c, []), [])),
-  filterCase(
-    'F9 not of unknown is unknown',
+  filterCase('F2 = matches equal cells and never null', [...both((c) => equal(c, 2), [2, 3]), ...both((c) => equal(c, 9), [])]),
+  filterCase('F3 <> matches other cells and never null', [...both((c) => unequal(c, 2), [1, 6]), [unequal('t', 'a'), [2, 6]]]),
+  filterCase('F4 < matches smaller cells and never null', [...both((c) => below(c, 2), [1]), [below('t', 'b'), [1, 4]]]),
+  filterCase('F5 > matches greater cells and never null', [...both((c) => above(c, 1), [2, 3, 6]), [above('t', 'a'), [2, 6]]]),
+  filterCase('F6 isNull matches null alone', [...both(isNull, [4, 5]), [not(isNull('n')), [1, 2, 3, 6]]]),
+  filterCase('F7 in matches the values listed and never null', [
+    ...both((c) => among(c, [1, 5, 7, 1]), [1, 6]),
+    [among('t', ['a']), [1, 4]],
+  ]),
+  filterCase('F8 nothing is in an empty list', [...both((c) => among(c, []), [])]),
+  filterCase('F9 not of unknown is unknown', [
     ...both((c) => not(equal(c, 2)), [1, 6]),
     ...both((c) => not(not(equal(c, 2))), [2, 3]),
-  ),
-  filterCase('F10 not in leaves null out', ...both((c) => not(among(c, [1])), [2, 3, 6])),
-  filterCase('F11 not in an empty list matches every row, null too', ...both((c) => not(among(c, [])), [1, 2, 3, 4, 5, 6])),
-  filterCase(
-    'F12 and of nothing is true, or of nothing is false',
+  ]),
+  filterCase('F10 not in leaves null out', [...both((c) => not(among(c, [1])), [2, 3, 6])]),
+  filterCase('F11 not in an empty list matches every row, null too', [...both((c) => not(among(c, [])), [1, 2, 3, 4, 5, 6])]),
+  filterCase('F12 and of nothing is true, or of nothing is false', [
     [and(), [1, 2, 3, 4, 5, 6]],
     [or(), []],
     [not(or()), [1, 2, 3, 4, 5, 6]],
-  ),
-  filterCase(
-    'F13 and: false beats unknown, unknown beats true',
+  ]),
+  filterCase('F13 and: false beats unknown, unknown beats true', [
     [and(TRUE, UNKNOWN), []],
     [not(and(KNOWN, UNKNOWN)), [2, 3, 5, 6]],
-  ),
-  filterCase('F14 or: true beats unknown, unknown beats false', [or(TRUE, UNKNOWN), [1, 3, 4, 5]], [not(or(KNOWN, UNKNOWN)), []]),
-  filterCase(
-    'F15 unknown stays unknown through every not',
+  ]),
+  filterCase('F14 or: true beats unknown, unknown beats false', [
+    [or(TRUE, UNKNOWN), [1, 3, 4, 5]],
+    [not(or(KNOWN, UNKNOWN)), []],
+  ]),
+  filterCase('F15 unknown stays unknown through every not', [
     [not(and(UNKNOWN, UNKNOWN)), [2, 6]],
     [not(or(UNKNOWN, not(UNKNOWN))), []],
-  ),
-  filterCase(
-    'F16 and, or, not nest freely',
+  ]),
+  filterCase('F16 and, or, not nest freely', [
     [and(or(equal('n', 1), isNull('n')), not(isNull('t'))), [1, 4]],
     [or(and(equal('indexed', 2), equal('t', 'b')), and(equal('u', 'u4'), isNull('n'))), [2, 4]],
     [not(or(and(above('n', 1), below('n', 5)), isNull('n'))), [1, 6]],
     [and(equal('indexed', 2), not(equal('t', 'b'))), []],
-  ),
-  filterCase(
-    'F17 conditions joined with an indexed one all hold',
+  ]),
+  filterCase('F17 conditions joined with an indexed one all hold', [
     [and(equal('indexed', 2), equal('t', 'b')), [2]],
     [and(among('indexed', [1, 2]), among('t', ['a', 'b'])), [1, 2]],
     [and(equal('u', 'u2'), equal('n', 1)), []],
     [and(equal('u', 'u2'), equal('u', 'u1')), []],
     [and(equal('id', 2), equal('id', 3)), []],
     [or(equal('indexed', 1), equal('u', 'u6')), [1, 6]],
-  ),
-  filterCase(
-    'F18 id and version are columns too',
+  ]),
+  filterCase('F18 id and version are columns too', [
     [equal('id', 3), [3]],
     [and(above('id', 2), below('id', 5)), [3, 4]],
     [among('id', [6, 1, 77]), [1, 6]],
     [equal('version', 3), [6]],
     [isNull('id'), []],
     [not(among('id', [1, 2, 3])), [4, 5, 6]],
-  ),
+  ]),
   storageCase(
     'F20 a page of some columns has those beside id and version, whatever the filter asks',
     [MIXED],

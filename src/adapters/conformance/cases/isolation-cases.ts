@@ -1,4 +1,5 @@
 /** Clause T, continued: what concurrent readers and transactions see of each other. */
+import { isVaultError } from '../../../core/errors.ts'
 import type { Storage } from '../../../core/ports/storage.ts'
 import { assert, assertEqual } from '../assert.ts'
 import { ALL, EVERY, equal, idsFound, KEYED, numbers, rowOf, THINGS } from '../sample.ts'
@@ -178,6 +179,54 @@ export const isolationCases: readonly StorageCase[] = [
       assertEqual(await waiting, [false], 'the one that waited')
     },
   ),
+  storageCase(
+    'T27 of a transaction that read a row and another writer that then changes it, only the first to write does',
+    [THINGS],
+    async ({ storage, another }) => {
+      const other = await another()
+      await storage.insert('things', [{ id: 1, n: 0 }])
+      const hasRead = Promise.withResolvers<void>()
+      const row = { id: 1, version: 1 }
+      // Begun outside, so that it belongs to no transaction.
+      const writing = hasRead.promise.then(() => other.update('things', [{ ...row, set: { n: 7 } }]))
+      const written = await storage
+        .transaction(async (inner) => {
+          assertEqual((await rowOf(inner, 'things', 1)).version, 1, 'get')
+          assertEqual(await inner.find('things', EVERY, { ...ALL, columns: [] }), [row], 'find without columns')
+          hasRead.resolve()
+          if (storage.transactions === 'concurrent') await writing
+          return inner.update('things', [{ ...row, set: { n: 1 } }])
+        })
+        .catch((error: unknown) => {
+          assert(isVaultError(error, 'aborted'), 'a transaction that loses should be aborted, or its patch not apply')
+          return [false]
+        })
+      assertEqual([...written, ...(await writing)], storage.transactions === 'concurrent' ? [false, true] : [true, false])
+      assertEqual((await rowOf(storage, 'things', 1)).version, 2)
+    },
+  ),
+  storageCase('T28 work that must run once is aborted by a deadlock at once', [THINGS], async ({ storage }) => {
+    await storage.insert('things', [{ id: 1 }, { id: 2 }])
+    const isConcurrent = storage.transactions === 'concurrent'
+    const met = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    let runs = 0
+    const change = (each: number, ids: readonly number[]) =>
+      storage.transaction(
+        async (inner) => {
+          runs++
+          for (const id of ids) {
+            await inner.update('things', [{ id, version: (await rowOf(inner, 'things', id)).version, set: { n: each } }])
+            met[each]?.resolve()
+            if (isConcurrent) await met[1 - each]?.promise
+          }
+        },
+        { runsOnce: true },
+      )
+    const outcomes = await Promise.allSettled([change(0, [1, 2]), change(1, [2, 1])])
+    const failed = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []))
+    assertEqual([runs, failed.length], [2, isConcurrent ? 1 : 0], 'runs, and transactions that failed')
+    for (const error of failed) assert(isVaultError(error, 'aborted'), 'the one that failed should be aborted')
+  }),
 ]
 
 async function lockAll(storage: Storage, ids: readonly (readonly [table: string, id: number])[]): Promise<boolean[]> {

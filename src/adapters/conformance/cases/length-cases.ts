@@ -136,8 +136,8 @@ export const lengthCases: readonly StorageCase[] = [
       numbers(1, 400).map((id) => ({ id, n: id })),
     )
     const parts = numbers(1, 300).map((each) => equal('n', each))
-    assertEqual((await idsFound(storage, 'things', or(...parts))).length, 300)
-    assertEqual((await idsFound(storage, 'things', and(...parts.map(not)))).length, 100)
+    assertEqual((await idsFound(storage, 'things', { kind: 'or', filters: parts })).length, 300)
+    assertEqual((await idsFound(storage, 'things', { kind: 'and', filters: parts.map(not) })).length, 100)
     let deep: Filter = equal('n', 5)
     for (let level = 0; level < 50; level++) deep = not(and(deep, EVERY))
     assertEqual(await idsFound(storage, 'things', deep), [5])

@@ -1,4 +1,6 @@
 /** The preset `email`: the local part is random, or its characters are replaced within their classes. The domain is kept or replaced. */
+import { toUtf8 } from '../../util/bytes.ts'
+import { type EmailAddress, splitEmail } from '../../util/email-address.ts'
 import { type TokenFormat, TokenFormatError } from '../token-format.ts'
 import { classOf, DIGITS, deterministicTemplate, LOWER, slotTemplate, type TextTemplate } from './template-format.ts'
 import { excluding, type Slot, slotDomain } from './token-domain.ts'
@@ -11,13 +13,12 @@ export interface EmailOptions {
 
 /** Reserved for documentation. Source: RFC 2606, section 3. */
 const RESERVED_DOMAIN = 'example.com'
-/** Maximum length of a local part, in UTF-16 units. Source: RFC 5321, section 4.5.3.1. */
-const MAX_LOCAL_LENGTH = 64
-/** Maximum length of a domain, in UTF-16 units. Leaves room for the local part within the 256 characters of a token. */
-const MAX_DOMAIN_LENGTH = 190
-/** A local part that needs no quotation marks. Source: RFC 5322, section 3.2.3. */
-const LOCAL = /^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]+$/
-const LABEL = /^[\p{L}\p{N}](?:[\p{L}\p{N}\p{M}-]*[\p{L}\p{N}\p{M}])?$/u
+/** Maximum length of a local part in UTF-8. Source: RFC 5321, section 4.5.3.1. */
+const MAX_LOCAL_BYTES = 64
+/** Maximum length of a domain, in UTF-16 units. Leaves room for a random local part within the 256 characters of a token. */
+const MAX_DOMAIN_LENGTH = 243
+/** A local part whose characters can be replaced within their classes: others would stay in clear. */
+const REPLACEABLE = /^[!-~]+$/
 
 /** Local part of every random token. Its length is fixed, so that it reveals nothing about the local part of the value. */
 const RANDOM_LOCAL: readonly Slot[] = [LOWER, ...new Array<Slot>(11).fill(LOWER + DIGITS)]
@@ -37,6 +38,10 @@ export function emailFormat({ keepDomain = true }: EmailOptions = {}): TokenForm
 
 function readTemplate(text: string): TextTemplate {
   const { local, domain } = split(text)
+  if (!REPLACEABLE.test(local) || local.startsWith('"'))
+    throw new TokenFormatError(
+      'must have letters A to Z, digits and signs without quotation marks before the @ to have a token of this kind',
+    )
   const slots = [...Array.from(local, (character) => classOf(character) ?? character), '@', ...domain.split('')]
   return slotTemplate(
     slots,
@@ -44,22 +49,13 @@ function readTemplate(text: string): TextTemplate {
   )
 }
 
-function split(text: string): { readonly local: string; readonly domain: string } {
-  const at = text.lastIndexOf('@')
-  const local = text.slice(0, Math.max(at, 0))
-  const domain = text.slice(at + 1)
-  const isAddress =
-    local.length <= MAX_LOCAL_LENGTH &&
-    LOCAL.test(local) &&
-    domain.length <= MAX_DOMAIN_LENGTH &&
-    domain.split('.').every(isLabel)
-  if (!isAddress)
+function split(text: string): EmailAddress {
+  const address = splitEmail(text)
+  const isFitting =
+    address !== undefined && toUtf8(address.local).length <= MAX_LOCAL_BYTES && address.domain.length <= MAX_DOMAIN_LENGTH
+  if (!isFitting)
     throw new TokenFormatError(
-      `must be an email address with at most ${MAX_DOMAIN_LENGTH} characters after the @ to have a token of this kind`,
+      `must be an email address with at most ${MAX_LOCAL_BYTES} bytes before the @ and ${MAX_DOMAIN_LENGTH} characters after it to have a token of this kind`,
     )
-  return { local, domain }
-}
-
-function isLabel(label: string): boolean {
-  return LABEL.test(label)
+  return address
 }

@@ -4,7 +4,7 @@ import { DIGITS, LEADING_DIGITS, slotTemplate, templateFormat } from './template
 
 /** Options of a phone format. */
 export interface PhoneOptions {
-  /** Whether a token keeps the country code after a plus sign. Default true. */
+  /** Whether a token keeps the country code after a plus sign, or as much of it as leaves 7 digits. Default true. */
   readonly keepCountry?: boolean | undefined
 }
 
@@ -12,11 +12,16 @@ const PHONE = /^\+?[0-9 ().\-/]+$/
 /** Number of digits, with the country code. The shortest numbers in use have 7. Source: ITU-T E.164, section 6. */
 const MIN_DIGITS = 7
 const MAX_DIGITS = 15
+/** Digits that are always replaced: fewer have not enough possibilities. Of a longer country code the end is replaced too. */
+const MIN_REPLACED = 7
 
 /** Country codes of two digits. 1 and 7 are codes of one digit, all others have three. Source: ITU-T E.164, list of codes. */
 const TWO_DIGIT_CODES = /^(2[07]|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58])/
 
-/** Returns a format for telephone numbers: international with a plus sign, or national without. */
+/**
+ * Returns a format for telephone numbers: international with a plus sign, or national without. How many digits are kept follows from the
+ * number of digits and from the kept ones, so every text of a template has the same template.
+ */
 export function phoneFormat({ keepCountry = true }: PhoneOptions = {}): TokenFormat {
   return templateFormat((text) => {
     const digits = PHONE.test(text) ? text.replaceAll(/[^0-9]/g, '') : ''
@@ -25,7 +30,8 @@ export function phoneFormat({ keepCountry = true }: PhoneOptions = {}): TokenFor
         `must be a telephone number of ${MIN_DIGITS} to ${MAX_DIGITS} digits to have a token of this kind`,
       )
     }
-    const kept = keepCountry && text.startsWith('+') ? countryDigits(digits) : 0
+    const country = keepCountry && text.startsWith('+') ? countryDigits(digits) : 0
+    const kept = Math.min(country, digits.length - MIN_REPLACED)
     let seen = 0
     const slots = Array.from(text, (character) => {
       if (!DIGITS.includes(character)) return character
@@ -35,7 +41,7 @@ export function phoneFormat({ keepCountry = true }: PhoneOptions = {}): TokenFor
       if (index === 0) return character === '0' ? '0' : LEADING_DIGITS
       return DIGITS
     })
-    return slotTemplate(slots, 'must have at least 7 digits after its country code to have a token of this kind')
+    return slotTemplate(slots, `must have at least ${MIN_DIGITS} digits to have a token of this kind`)
   })
 }
 

@@ -1,5 +1,6 @@
 /** Token domains: numbered sets of texts, with the text of a number and the number of a text. */
 import { at, required } from '../../util/at.ts'
+import { fromUnits } from '../../util/bytes.ts'
 import type { TokenRange } from '../token-format.ts'
 
 /** A set of different texts, numbered from 0 to `size` - 1. */
@@ -38,7 +39,7 @@ export function slotDomain(slots: readonly Slot[]): TokenDomain {
         writeGroup(slots, at(groups, i), i === 0 ? Number(rest) : Number(rest % size), units)
         rest /= size
       }
-      return String.fromCharCode(...units)
+      return fromUnits(units)
     },
     rankOf(text) {
       if (text.length !== slots.length) return undefined

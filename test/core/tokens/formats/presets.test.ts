@@ -7,6 +7,10 @@ import { phoneFormat } from '../../../../src/core/tokens/formats/phone-format.ts
 import { ssnFormat } from '../../../../src/core/tokens/formats/ssn-format.ts'
 import type { TokenFormat } from '../../../../src/core/tokens/token-format.ts'
 
+function fail(): never {
+  throw new Error('a value without a rank')
+}
+
 function firstToken(format: TokenFormat, value: string): string {
   return format.rangeOf(value).tokenAt(0n)
 }
@@ -59,8 +63,19 @@ it('replaces every digit of a telephone number without keepCountry, and makes no
   expect(tokenAt(domain - 1n)).toBe('+99 9-999 99 99')
 })
 
-it('rejects a telephone number with too few digits after its country code', () => {
-  expect(() => phoneFormat().rangeOf('+358123456')).toThrow('must have at least 7 digits after its country code')
+it('takes every telephone number of 7 to 15 digits in all, and keeps as much of the country code as leaves 7 digits', () => {
+  const cut = [
+    ['+290 1234', '+100 0000'],
+    ['+290 51234', '+210 00000'],
+    ['+47 123456', '+41 000000'],
+    ['+358123456', '+351000000'],
+  ] as const
+  for (const [value, first] of cut) {
+    expect(firstToken(phoneFormat(), value)).toBe(first)
+    const { tweakText, domain, tokenAt } = phoneFormat().deterministic?.rankOf(value) ?? fail()
+    for (const rank of [0n, domain / 2n, domain - 1n])
+      expect(phoneFormat().deterministic?.rankOfToken(tokenAt(rank))).toMatchObject({ value: rank, domain, tweakText })
+  }
   expect(phoneFormat().rangeOf('+3581234567').domain).toBe(9_000_000n - 1n)
   expect(phoneFormat().rangeOf('+358 0123456').domain).toBe(1_000_000n - 1n)
   expect(() => phoneFormat().rangeOf('911')).toThrow('must be a telephone number of 7 to 15 digits')
@@ -73,6 +88,23 @@ it('makes random email tokens that reveal neither length nor form of the local p
   expect(short.tokenAt(0n)).toBe('aaaaaaaaaaaa@acme.example')
   expect(emailFormat({ keepDomain: false }).rangeOf('a@acme.example').tokenAt(0n)).toBe('aaaaaaaaaaaa@example.com')
   expect(emailFormat().rangeOf('aaaaaaaaaaaa@acme.example').tokenAt(0n)).toBe('aaaaaaaaaaab@acme.example')
+})
+
+it.each([
+  ['"ann lee"@acme.example', 'acme.example'],
+  ['"ann\\"@"@acme.example', 'acme.example'],
+  ['änn@bücher.example', 'bücher.example'],
+  ['用户@例え.jp', '例え.jp'],
+  ['ann@[192.0.2.1]', '[192.0.2.1]'],
+  ['ann@[IPv6:2001:db8::1]', '[IPv6:2001:db8::1]'],
+  [`${'a'.repeat(64)}@${`${'b'.repeat(60)}.`.repeat(3)}${'b'.repeat(60)}`, `${`${'b'.repeat(60)}.`.repeat(3)}${'b'.repeat(60)}`],
+])('takes the address %s of RFC 5321 and 6531', (value, domain) => {
+  expect(firstToken(emailFormat(), value)).toBe(`aaaaaaaaaaaa@${domain}`)
+})
+
+it('makes no deterministic token of an address that would stay in clear before the @', () => {
+  for (const value of ['"annlee"@acme.example', 'ännalee@acme.example'])
+    expect(() => emailFormat().deterministic?.rankOf(value)).toThrow('must have letters A to Z, digits and signs')
 })
 
 it('keeps length, classes and punctuation of the local part in deterministic email tokens', () => {

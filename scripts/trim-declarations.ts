@@ -1,0 +1,11 @@
+/** Removes from the built declarations where a sentence comes from, if the package does not contain that document: the specification, and the decisions. */
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+const FOLDER = 'dist'
+const SOURCE = /\s+(?:\* )?Source: (?:specification, "[^"]*"|docs\/decisions\/\d+(?: and \d+)?)\./g
+
+for (const name of readdirSync(FOLDER).filter((one) => /\.d\.c?ts$/.test(one))) {
+  const path = join(FOLDER, name)
+  writeFileSync(path, readFileSync(path, 'utf8').replaceAll(SOURCE, ''))
+}

@@ -1,0 +1,23 @@
+/** Calls with more items than a JavaScript engine takes arguments: every verb that takes or answers a list, on every storage. */
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { expect, it } from 'vitest'
+import { onEachStorage } from '../../support/storages/engines.ts'
+import type { LargestCalls } from '../../support/trials/largest-calls-process.ts'
+
+const PROGRAM = fileURLToPath(new URL('../../support/trials/largest-calls-process.ts', import.meta.url))
+/** Kilobytes of stack, of which Node has 984 by default, and takes some 120,000 arguments with. With these it takes some 18,000. */
+const STACK = 150
+const ITEMS = 22_000
+
+onEachStorage('a list that is longer than the arguments that the engine takes', (engine) => {
+  it('is accepted by every verb', { timeout: 300_000 }, async () => {
+    const address = engine.fresh().address()
+    const call: LargestCalls = { items: ITEMS, ...(address === undefined ? {} : { address }) }
+    const { stdout } = await promisify(execFile)(process.execPath, [`--stack-size=${STACK}`, PROGRAM, JSON.stringify(call)])
+    const answered: Record<string, unknown> = JSON.parse(stdout)
+    expect(Object.keys(answered).length).toBeGreaterThan(15)
+    for (const [verb, items] of Object.entries(answered)) expect([verb, items]).toEqual([verb, ITEMS])
+  })
+})
