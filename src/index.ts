@@ -39,6 +39,7 @@ export type { EventList } from './core/operations/list-events.ts'
 export type { OpenFileOptions, OpenFileResult } from './core/operations/open-file.ts'
 export type { QueryOptions } from './core/operations/query-records.ts'
 export type { RevokeCredentialInput, RevokedCredential } from './core/operations/revoke-credential.ts'
+export type { TokenizeParameter } from './core/operations/tokenize-values.ts'
 export type { RecordChange, UpdateManyInput } from './core/operations/update-many.ts'
 export type { UpdateOneOptions } from './core/operations/update-record.ts'
 export type { UpdateWhereInput, UpdateWhereOptions, WhereChange } from './core/operations/update-where.ts'
@@ -119,6 +120,7 @@ export type {
   DeterministicToken,
   FileColumn,
   GroupName,
+  GroupValue,
   InputTypes,
   InputValue,
   InsertFields,

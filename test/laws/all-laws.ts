@@ -25,6 +25,7 @@ import { httpStatuses } from './http-statuses.ts'
 import { keptTokens } from './kept-tokens.ts'
 import { kills } from './kills.ts'
 import type { Law } from './law.ts'
+import { loopHolds } from './loop-holds.ts'
 import { noLeak } from './no-leak.ts'
 import { nonInterference } from './non-interference.ts'
 import { powerLoss } from './power-loss.ts'
@@ -64,6 +65,7 @@ export const ALL_LAWS: readonly Law[] = [
   encryptedRanks,
   tamper,
   batches,
+  loopHolds,
   concurrentUpserts,
   concurrentUpdates,
   readChange,

@@ -31,6 +31,15 @@ interface Given {
 export function poolMistake(given: unknown): string | undefined {
   const type = typeof given
   const members = type === 'function' || (type === 'object' && given !== null) ? Object(given) : {}
-  const has = (...names: readonly string[]) => names.every((name) => typeof Reflect.get(members, name) === 'function')
+  const has = (...names: readonly string[]) => names.every((name) => typeof memberOf(members, name) === 'function')
   return MISTAKES.find(([isIt]) => isIt({ type, has }))?.[1]
+}
+
+/** A getter or a proxy can throw, with any text. */
+function memberOf(members: object, name: string): unknown {
+  try {
+    return Reflect.get(members, name)
+  } catch {
+    return undefined
+  }
 }

@@ -122,7 +122,7 @@ function choosePool(options: PostgresOptions, timeouts: Timeouts): OpenedPool & 
   }
 }
 
-/** The pool, or one that says with each connection why that is none. It is said while a vault is opened, as what else keeps it from connecting is. */
+/** The pool, or one that says with each connection why that is not a pool. It is said while a vault is opened, as what else keeps it from connecting is. */
 function checkedPool(pool: DriverPool): DriverPool {
   const mistake = poolMistake(pool)
   return mistake === undefined ? pool : { connect: (done) => done(setupError(mistake, postgresCause(undefined)), undefined) }

@@ -108,7 +108,7 @@ async function runSteps(executor: Executor, preparation: Preparation): Promise<v
       throw error
     }
   }
-  // Later calls need both. Nobody else knows this table yet, so its lock waits for no one.
+  // Later calls need both. No other transaction sees this table yet, so its lock does not wait.
   const created = steps.find(({ creates }) => creates !== undefined)?.creates
   if (created === undefined) return
   await runNeeded(executor, preparation, sql`lock table ${created} in share row exclusive mode`, 'LOCK TABLE')

@@ -1,5 +1,4 @@
 /** Asks a port whether PostgreSQL speaks there, after a connection failed for no reason that the driver could say. */
-import net from 'node:net'
 
 /** The request for TLS, which a PostgreSQL server answers with one letter before anything else is said. */
 const TLS_REQUEST = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47])
@@ -20,7 +19,7 @@ export function addressOf(pool: object | undefined): PortAddress | undefined {
   try {
     const Client: unknown = Reflect.get(pool, 'Client')
     if (typeof Client !== 'function') return undefined
-    // A client reads connection strings and the environment. It connects only when told to.
+    // A client reads connection strings and the environment. It connects only when asked to.
     const client: unknown = Reflect.construct(Client, [Reflect.get(pool, 'options')])
     const [host, port] = [Reflect.get(Object(client), 'host'), Reflect.get(Object(client), 'port')]
     return typeof host === 'string' && typeof port === 'number' ? { host, port } : undefined
@@ -30,7 +29,10 @@ export function addressOf(pool: object | undefined): PortAddress | undefined {
 }
 
 /** True if something answers that is not PostgreSQL. False if nothing does. */
-export function speaksOtherwiseAt({ host, port }: PortAddress): Promise<boolean> {
+export async function speaksOtherwiseAt({ host, port }: PortAddress): Promise<boolean> {
+  // Needed after a failure alone, and not there in every runtime that the driver runs in.
+  const net = await import('node:net').catch(() => undefined)
+  if (net === undefined) return false
   const socket = host.startsWith('/') ? net.connect(`${host}/.s.PGSQL.${port}`) : net.connect(port, host)
   return new Promise((resolve) => {
     const timer = setTimeout(() => end(false), WAIT_MS)

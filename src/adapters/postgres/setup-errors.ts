@@ -78,7 +78,7 @@ export function setupErrorOf(state: string, cause: Error): VaultError | undefine
   return sentence === undefined ? undefined : setupError(sentence, cause)
 }
 
-/** Errors of connections whose reason nobody said. */
+/** Errors of connections without a reason. */
 const unexplained = new WeakSet<VaultError>()
 
 /**

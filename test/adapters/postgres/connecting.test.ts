@@ -132,8 +132,13 @@ it('a pool that was ended says so, while opening and later', async () => {
 const functionWith = (...names: readonly string[]): object =>
   Object.assign(() => {}, Object.fromEntries(names.map((name) => [name, () => {}])))
 
+function fail(word: string): never {
+  throw new Error(`${word} ${new URL(server.url).password}`)
+}
+
 const NO_POOLS: Readonly<Record<string, readonly [pool: () => unknown, says: string]>> = {
   'an empty object': [() => ({}), 'has no method connect'],
+  'an object whose members throw': [() => new Proxy({}, { get: (_, name) => fail(String(name)) }), 'has no method connect'],
   'a list': [() => [], 'has no method connect'],
   'a number': [() => 7, 'has no method connect'],
   'an address': [() => 'postgres://u:p@h/x', 'is a text'],

@@ -34,7 +34,7 @@ describe.each(DRIVERS)('with %s', (driver) => {
   const refused = (says: string) =>
     expect.objectContaining({ code: 'failed_precondition', message: expect.stringContaining(says) })
 
-  it('a place that is none is named', () => {
+  it('a place that does not fit is named', () => {
     const folder = nextFolder()
     writeFileSync(join(folder, 'text'), '')
     symlinkSync('loop', join(folder, 'loop'))

@@ -150,7 +150,7 @@ describe('durability', () => {
 
   it('rejects a folder that does not exist and a file that is not a database', async () => {
     expect(() => sqliteStorage({ filename: `${nextFile()}/missing/vault.db` })).toThrow(
-      expect.objectContaining({ code: 'unavailable' }),
+      expect.objectContaining({ code: 'failed_precondition' }),
     )
     expect(() => sqliteStorage({ filename: import.meta.filename })).toThrow(expect.objectContaining({ code: 'unavailable' }))
   })

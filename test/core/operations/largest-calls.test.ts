@@ -7,9 +7,9 @@ import { onEachStorage } from '../../support/storages/engines.ts'
 import type { LargestCalls } from '../../support/trials/largest-calls-process.ts'
 
 const PROGRAM = fileURLToPath(new URL('../../support/trials/largest-calls-process.ts', import.meta.url))
-/** Kilobytes of stack, of which Node has 984 by default, and takes some 120,000 arguments with. With these it takes some 18,000. */
-const STACK = 150
-const ITEMS = 22_000
+/** Kilobytes of stack, of which Node has 984 by default, and takes some 120,000 arguments with. With these it takes some 12,000. */
+const STACK = 100
+const ITEMS = 15_000
 
 onEachStorage('a list that is longer than the arguments that the engine takes', (engine) => {
   it('is accepted by every verb', { timeout: 300_000 }, async () => {

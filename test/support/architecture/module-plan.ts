@@ -78,7 +78,7 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'src/adapters/sql': ['kysely', 'node:async_hooks'],
   'src/adapters/packages': ['node:module'],
   'src/adapters/sqlite': ['better-sqlite3', 'kysely', 'node:fs', 'node:path', 'node:sqlite', 'node:timers/promises'],
-  'src/adapters/postgres': ['kysely', 'pg'],
+  'src/adapters/postgres': ['kysely', 'node:net', 'pg'],
   'src/adapters/memory': ['node:async_hooks'],
   'src/adapters/keys': MACHINE,
   'src/adapters/opentelemetry': ['@opentelemetry/api'],

@@ -10,7 +10,12 @@ type Members = Readonly<Record<string, unknown>>
 export function carried({ method, args }: LeakRequest): LeakRequest | undefined {
   if (!Object.hasOwn(TO_WIRE, method) || (method === 'query' && args.length > 1)) return undefined
   const plain: readonly unknown[] = JSON.parse(JSON.stringify(args, withDigits))
+  if (method === 'tokenize') return { method, args: plain.map((given) => listOf(given).map(carriedValue)) }
   return { method, args: plain.map((arg) => (isObject(arg) ? carriedOptions(arg) : arg)) }
+}
+
+function carriedValue(given: unknown): unknown {
+  return isObject(given) ? { ...given, value: textOf(given.value) } : given
 }
 
 function carriedOptions({ onLowered: _, onConflict: _ignored, columnValues, ...options }: Members): Members {

@@ -63,7 +63,7 @@ export function valueFor(random: SeededRandom, known: KnownValues, table: LeakTa
   return known.fresh(column.form)
 }
 
-/** A value as text, as a query or a tokenize request writes it. */
+/** A value as text, as a query or a request over HTTP writes it. */
 export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : String(JSON.stringify(value, withDigits))
 }

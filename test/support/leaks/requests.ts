@@ -4,7 +4,7 @@ import { ACTIONS } from '../../../src/core/policy/actions.ts'
 import type { SeededRandom } from '../random/seeded-random.ts'
 import { makeInvalid } from './invalid-input.ts'
 import type { KnownValues, LeakRequest } from './known-values.ts'
-import { columnsFor, tableFor, textOf, valueFor } from './known-values.ts'
+import { columnsFor, tableFor, valueFor } from './known-values.ts'
 import { randomQuery } from './queries.ts'
 import type { LeakColumn, LeakTable } from './schemas.ts'
 import { tokenKindOf } from './schemas.ts'
@@ -258,7 +258,7 @@ function tokenize(random: SeededRandom, known: KnownValues): LeakRequest {
   const deterministic = table.columns.filter((column) => tokenKindOf(column)?.startsWith('deterministic'))
   const column = random.pick(deterministic.length > 0 && random.chance(0.9) ? deterministic : table.columns)
   const guesses = known.guessesFor(table, column)
-  const value = textOf(random.chance(0.7) && guesses.length > 0 ? random.pick(guesses) : valueFor(random, known, table, column))
+  const value = random.chance(0.7) && guesses.length > 0 ? random.pick(guesses) : valueFor(random, known, table, column)
   const inGroup = column.definition.columnGroup !== undefined && random.chance(0.5)
   const place = inGroup ? { columnGroup: 'kin' } : { table: table.name, column: column.name }
   return { method: 'tokenize', args: [[{ value, ...place }]] }

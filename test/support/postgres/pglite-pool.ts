@@ -21,7 +21,7 @@ export async function openPGlite(): Promise<PGlitePool> {
 }
 
 /** What the driver takes for a socket. Each connection begins as a new session would. */
-function wireTo(db: PGlite): Duplex & Pick<pg.ClientConfig, never> {
+function wireTo(db: PGlite): Duplex {
   const wire = new Duplex({
     read() {},
     write(bytes: Buffer, _encoding, done) {

@@ -1,0 +1,20 @@
+/** The law of holds of the event loop, and its negative control. */
+import { expect, it } from 'vitest'
+import { localKeys } from '../../src/adapters/keys/local-keys.ts'
+import { memoryStorage } from '../../src/adapters/memory/memory-storage.ts'
+import { createVault } from '../../src/index.ts'
+import { checkHold, loopHolds, schema } from '../laws/loop-holds.ts'
+import { itHolds } from '../support/laws/it-holds.ts'
+import { OWNER, TEST_SECRET } from '../support/vaults/test-vault.ts'
+
+itHolds(loopHolds)
+
+it('detects a call that does all of its work at once', async () => {
+  const vault = await createVault({ id: 'v1', schema, storage: memoryStorage(), keys: localKeys({ key: TEST_SECRET }) })
+  const busy = () => async () => {
+    const { user } = process.cpuUsage()
+    while (process.cpuUsage().user - user < 400_000) Math.sqrt(user)
+  }
+  await expect(checkHold(vault.as(OWNER), busy)).rejects.toThrow('held the event loop for')
+  await vault.close()
+})
