@@ -23,6 +23,7 @@ import { httpAborts } from './http-aborts.ts'
 import { httpEqualsSession } from './http-equals-session.ts'
 import { httpStatuses } from './http-statuses.ts'
 import { innocentCallers } from './innocent-callers.ts'
+import { keptTokens } from './kept-tokens.ts'
 import { kills } from './kills.ts'
 import type { Law } from './law.ts'
 import { loopHolds } from './loop-holds.ts'
@@ -48,6 +49,7 @@ export const ALL_LAWS: readonly Law[] = [
   columnTypesLaw,
   tokenFormatsLaw,
   tokenKindsLaw,
+  keptTokens,
   writeBackLaw,
   hostileInput,
   recordTampering,

@@ -16,7 +16,7 @@ import { withVerb } from '../execution/operation-errors.ts'
 import { quietMetrics } from '../execution/run-measured.ts'
 import type { QueryValue } from '../expressions/parameter-values.ts'
 import { type Caller, parseCaller } from '../policy/caller.ts'
-import { compilePolicy } from '../policy/compile-policy.ts'
+import { compilePolicy, timedColumns } from '../policy/compile-policy.ts'
 import { accessOf, readCachedAccesses } from '../policy/create-access.ts'
 import { type ExplainOptions, explainAccess } from '../policy/explain-access.ts'
 import type { Log } from '../ports/log.ts'
@@ -117,6 +117,10 @@ function quietLog(log: Log | undefined): Log | undefined {
   return { info: quiet('info'), warn: quiet('warn'), error: quiet('error') }
 }
 
+/** Logged for each column of a condition that must be opened in every row. Source: docs/security.md, "Policies". */
+const TIMED =
+  'a condition of the policy opens a sealed column in every row, so times of reads can show its values: compare a searchable column by =, or a plain one'
+
 /** The result of opening a vault. */
 interface Opened {
   readonly barrier: Barrier
@@ -137,6 +141,7 @@ function createVault<S extends SchemaDefinition, Role extends string>(
   const metrics = options.metrics === undefined ? undefined : quietMetrics(options.metrics)
   const measuring = metrics === undefined ? undefined : { metrics, stopwatch: options.stopwatch }
   const policy = readInput(() => compilePolicy(options.policy ?? {}, layout), VaultError.isGenuine)
+  for (const column of timedColumns(policy)) log?.warn(column, TIMED)
   const events = createEventStore({
     ...{ barrier, clock, hash, vaultID: id, accountID: accountId, catalog, log },
     holdsChains: storage.transactions === 'concurrent',
