@@ -32,10 +32,7 @@ export type Verb = (scene: VerbScene) => Promise<(turn: string) => Promise<unkno
 
 /** A session with every method, as a JavaScript caller sees it. */
 interface AnySession extends LooseSession {
-  updateMany(table: string, changes: readonly unknown[]): Promise<unknown>
-  updateWhere(table: string, where: object): Promise<unknown>
   deleteWhere(table: string, where: object): Promise<unknown>
-  batch(items: readonly object[], options?: object): Promise<unknown>
   listEvents(query: object): Promise<unknown>
   uploadFile(upload: object): Promise<{ id: string }>
   openFile(table: string, id: string, column: string): Promise<{ stream: AsyncIterable<unknown> }>
