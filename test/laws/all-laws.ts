@@ -22,6 +22,8 @@ import { hostileInput } from './hostile-input.ts'
 import { httpAborts } from './http-aborts.ts'
 import { httpEqualsSession } from './http-equals-session.ts'
 import { httpStatuses } from './http-statuses.ts'
+import { innocentCallers } from './innocent-callers.ts'
+import { keptTokens } from './kept-tokens.ts'
 import { kills } from './kills.ts'
 import type { Law } from './law.ts'
 import { loopHolds } from './loop-holds.ts'
@@ -47,6 +49,7 @@ export const ALL_LAWS: readonly Law[] = [
   columnTypesLaw,
   tokenFormatsLaw,
   tokenKindsLaw,
+  keptTokens,
   writeBackLaw,
   hostileInput,
   recordTampering,
@@ -63,6 +66,7 @@ export const ALL_LAWS: readonly Law[] = [
   encryptedRanks,
   tamper,
   batches,
+  innocentCallers,
   loopHolds,
   concurrentUpserts,
   concurrentUpdates,

@@ -16,8 +16,10 @@ export interface OpenedPool {
   readonly pool: DriverPool
   /** The pool of the driver; undefined until it is made. */
   driverPool(): object | undefined
-  /** Waits for running calls up to `closeMs`, then closes every connection. */
-  end(): Promise<void>
+  /** Closes the connections that no call uses. */
+  dropIdle(): void
+  /** Waits for running calls up to a time in milliseconds, then closes every connection. */
+  end(withinMs: number): Promise<void>
 }
 
 /** What a pool needs beside its address. */
@@ -32,6 +34,7 @@ export interface PoolOptions {
 /** Returns at once. The package `pg` is loaded, and the pool made, when the first connection is needed. */
 export function openPool(connectionString: string, { ssl, maxConnections, timeouts, ownsSessions }: PoolOptions): OpenedPool {
   const clients = new Set<PooledClient>()
+  const idle = new Set<PooledClient>()
   const pool = createLazyPool(async () => {
     const made = await createPool({
       connectionString,
@@ -50,7 +53,14 @@ export function openPool(connectionString: string, { ssl, maxConnections, timeou
       // Not awaited: it is the first in the pipeline. A session without its limits is not used.
       if (ownsSessions) client.query(settingStatements(timeouts, 'session')).catch(() => client.connection?.stream?.destroy())
     })
-    made.on('remove', (client) => void clients.delete(client))
+    made.on('acquire', (client) => void idle.delete(client))
+    made.on('release', (error, client) => {
+      if (!error && clients.has(client)) idle.add(client)
+    })
+    made.on('remove', (client) => {
+      clients.delete(client)
+      idle.delete(client)
+    })
     return made
   })
 
@@ -58,13 +68,14 @@ export function openPool(connectionString: string, { ssl, maxConnections, timeou
   return {
     pool: queue,
     driverPool: pool.made,
-    end: () =>
+    dropIdle: () => closeAll(idle),
+    end: (withinMs) =>
       new Promise((resolve) => {
         const timer = setTimeout(() => {
           queue.refuse()
-          for (const client of clients) client.connection?.stream?.destroy()
+          closeAll(clients)
           resolve()
-        }, timeouts.closeMs)
+        }, withinMs)
         const finish = (): void => {
           // The pool has ended, but a silent network can keep the farewell of an idle connection waiting.
           if (clients.size === 0) clearTimeout(timer)
@@ -77,6 +88,10 @@ export function openPool(connectionString: string, { ssl, maxConnections, timeou
           .then(finish, finish)
       }),
   }
+}
+
+function closeAll(clients: Iterable<PooledClient>): void {
+  for (const client of clients) client.connection?.stream?.destroy()
 }
 
 /** Loads the package, which is optional, and makes a pool. */

@@ -8,9 +8,17 @@ import {
   type PreparedQuery,
   type QueryResult,
 } from './driver-connection.ts'
+import type { Network } from './network.ts'
 import { connectError, isConnectionLost, postgresCause, retryReason, sqlState } from './postgres-errors.ts'
 import { setupError } from './setup-errors.ts'
 import type { Timeouts } from './timeouts.ts'
+
+/** Where clients come from, and how long they are waited for. */
+export interface ClientSource {
+  readonly pool: DriverPool
+  readonly timeouts: Timeouts
+  readonly network: Network
+}
 
 /** A client that belongs to one call or transaction until it is released. */
 export interface HeldClient {
@@ -22,11 +30,34 @@ export interface HeldClient {
 }
 
 /** Takes a client. Throws `unavailable` if there is none in time. */
-export async function takeClient(pool: DriverPool, { connectMs, silenceMs }: Timeouts): Promise<HeldClient> {
+export async function takeClient(source: ClientSource): Promise<HeldClient> {
+  const { network, timeouts } = source
+  const patienceMs = network.patienceMs(timeouts.connectMs)
   try {
-    return holdClient(await connect(pool, connectMs), silenceMs)
+    if (patienceMs === 0) throw new Error('no connection a moment ago')
+    const began = performance.now()
+    const held = holdClient(await connect(source, patienceMs), source)
+    if (network.isSilent()) await assertAnswers(held, network, patienceMs - (performance.now() - began))
+    return held
   } catch (error) {
     throw isVaultError(error) ? error : connectError(error)
+  }
+}
+
+/** Closes a client that does not answer in time, and throws. */
+async function assertAnswers(held: HeldClient, network: Network, patienceMs: number): Promise<void> {
+  let stop = (): void => {}
+  const isLate = new Promise<never>((_, reject) => {
+    stop = network.wait(patienceMs, () => reject(new Error('no answer in time')))
+  })
+  try {
+    await Promise.race([held.connection.send({ text: 'select 1', parameters: [] }), isLate])
+  } catch (error) {
+    held.release(true)
+    network.missed()
+    throw error
+  } finally {
+    stop()
   }
 }
 
@@ -34,11 +65,11 @@ export async function takeClient(pool: DriverPool, { connectMs, silenceMs }: Tim
  * The callback form of `connect`: the listener for errors is attached before the client reads on. After the promise form an error that
  * the server sent together with its greeting would have no listener, and would end the process.
  */
-function connect(pool: DriverPool, connectMs: number): Promise<PooledClient> {
+function connect({ pool, network }: ClientSource, patienceMs: number): Promise<PooledClient> {
   return new Promise((resolve, reject) => {
     let taken: PooledClient | undefined
     let isOver = false
-    let timer: NodeJS.Timeout | undefined
+    let stop = (): void => {}
 
     function arrive(error: unknown, client?: PooledClient): void {
       if (isOver) {
@@ -47,7 +78,7 @@ function connect(pool: DriverPool, connectMs: number): Promise<PooledClient> {
         return
       }
       isOver = true
-      clearTimeout(timer)
+      stop()
       if (!isPooledClient(client)) {
         reject(client === undefined && error instanceof Error ? error : setupError(NO_CLIENT, postgresCause(undefined)))
         return
@@ -57,10 +88,15 @@ function connect(pool: DriverPool, connectMs: number): Promise<PooledClient> {
       resolve(client)
     }
 
+    function late(): void {
+      network.missed()
+      arrive(new Error('no connection in time'))
+    }
+
     const promised = pool.connect(arrive)
     // A pool hands over an idle client in its next tick. That was scheduled before this one, so most calls need no timer.
     process.nextTick(() => {
-      if (!isOver) timer = setTimeout(() => arrive(new Error('no connection in time')), connectMs)
+      if (!isOver) stop = network.wait(patienceMs, late)
     })
     // A pool that knows only the promise form ignores the callback.
     if (promised instanceof Promise) promised.then((client: PooledClient) => arrive(undefined, client), arrive)
@@ -82,18 +118,22 @@ function noteFailure(this: PooledClient, error: Error): void {
   if (!failures.has(this)) failures.set(this, error)
 }
 
-function holdClient(client: PooledClient, silenceMs: number): HeldClient {
+function holdClient(client: PooledClient, { network, timeouts }: ClientSource): HeldClient {
   const connection = driverConnection(client)
-  const watch = watchOf(client, silenceMs)
+  const watch = watchOf(client, network, timeouts.silenceMs)
   let isLost = false
   let hasForgotten = false
 
   async function send(query: PreparedQuery): Promise<QueryResult> {
     watch.sent(query)
     try {
-      return await connection.send(query)
+      const result = await connection.send(query)
+      network.heard()
+      return result
     } catch (thrown) {
-      const error = sqlState(thrown) === undefined ? (failures.get(client) ?? thrown) : thrown
+      const hasAnswered = sqlState(thrown) !== undefined
+      if (hasAnswered) network.heard()
+      const error = hasAnswered ? thrown : (failures.get(client) ?? thrown)
       isLost ||= isConnectionLost(error)
       hasForgotten ||= retryReason(error) === 'forgotten'
       throw error
@@ -102,10 +142,11 @@ function holdClient(client: PooledClient, silenceMs: number): HeldClient {
     }
   }
 
-  return {
+  const held: HeldClient = {
     connection: { send },
     isLost: () => isLost,
     release(mustClose) {
+      if (!network.used.delete(held)) return
       // The driver believes that its statements are there, and would go on to name them.
       const isBroken = mustClose || hasForgotten
       if (isBroken) watch.stop()
@@ -116,6 +157,8 @@ function holdClient(client: PooledClient, silenceMs: number): HeldClient {
       if (isBroken) closeSocket(client)
     },
   }
+  network.used.add(held)
+  return held
 }
 
 function closeSocket(client: PooledClient, error?: Error): void {
@@ -127,18 +170,21 @@ type Watch = ReturnType<typeof createWatch>
 /** The watch of each client. It outlives the hold, because a timer that goes on costs less than one for each hold. */
 const watches = new WeakMap<PooledClient, Watch>()
 
-function watchOf(client: PooledClient, silenceMs: number): Watch {
+function watchOf(client: PooledClient, network: Network, silenceMs: number): Watch {
   const found = watches.get(client)
-  // A pool of the application can serve storages with different limits.
-  if (found?.silenceMs === silenceMs) return found
+  // A pool of the application can serve several storages, with different limits.
+  if (found?.network === network) return found
   found?.stop()
-  const made = createWatch(silenceMs, () => closeSocket(client, Object.assign(new Error('silent'), { code: 'ETIMEDOUT' })))
+  const made = createWatch(network, silenceMs, () => {
+    closeSocket(client, Object.assign(new Error('silent'), { code: 'ETIMEDOUT' }))
+    network.fellSilent()
+  })
   watches.set(client, made)
   return made
 }
 
 /** Notices a connection on which statements wait and nothing is answered for `silenceMs`. */
-function createWatch(silenceMs: number, onSilence: () => void) {
+function createWatch(network: Network, silenceMs: number, onSilence: () => void) {
   let waiting = 0
   let unlimited = 0
   let timer: NodeJS.Timeout | undefined
@@ -150,7 +196,7 @@ function createWatch(silenceMs: number, onSilence: () => void) {
   }
 
   return {
-    silenceMs,
+    network,
     sent({ isUnlimited }: PreparedQuery): void {
       if (isUnlimited === true) unlimited++
       if (timer === undefined) timer = setTimeout(check, silenceMs).unref()

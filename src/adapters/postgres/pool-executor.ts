@@ -3,8 +3,8 @@ import { isVaultError } from '../../core/errors.ts'
 import { jitteredMs, type RetryPolicy, retry } from '../../core/util/retry.ts'
 import { endedError, outcomeUnknownError, outerStorageError } from '../errors/storage-errors.ts'
 import { isInsideTransaction, runInside, runToEnd } from '../sql/nested-transaction.ts'
-import type { Connection, DriverPool, PreparedQuery, RawRow } from './driver-connection.ts'
-import { type HeldClient, takeClient } from './pool-clients.ts'
+import type { Connection, PreparedQuery, RawRow } from './driver-connection.ts'
+import { type ClientSource, type HeldClient, takeClient } from './pool-clients.ts'
 import {
   beginError,
   isConnectionLost,
@@ -14,7 +14,6 @@ import {
   retryReason,
   sqlState,
 } from './postgres-errors.ts'
-import type { Timeouts } from './timeouts.ts'
 import { createTransactionExecutor, type Executor, failedTransactionError } from './transaction-executor.ts'
 
 /** Times work is tried in all before a deadlock or serialization failure is reported: where many change one row at SERIALIZABLE, one of them wins at a time. */
@@ -23,9 +22,7 @@ const MAX_ATTEMPTS = 32
 const PAUSE = { firstMs: 8, maxMs: 256 }
 
 /** The pool, and what its transactions share. */
-export interface PoolContext {
-  readonly pool: DriverPool
-  readonly timeouts: Timeouts
+export interface PoolContext extends ClientSource {
   /** The statements that set the limits of a transaction, where its session has none of ours. */
   readonly limits: string | undefined
   /** What identifies the storage handle. */
@@ -75,7 +72,7 @@ function ignore(): void {}
  * statement lost against another for that. `mapLoss` returns what to throw if the connection is lost before the statement is answered.
  */
 async function runAlone(context: PoolContext, query: PreparedQuery, mapLoss = asIs): Promise<readonly RawRow[]> {
-  const held = await takeClient(context.pool, context.timeouts)
+  const held = await takeClient(context)
   try {
     const { rows } = await held.connection.send(query)
     held.release(false)
@@ -138,8 +135,8 @@ interface Beginning {
  * BEGIN can fail: it is cancelled, it takes longer than `statement_timeout`, or the server is a standby. Then there is no transaction, and each query would
  * commit by itself. So only queries that store nothing are sent with it. From the first other one on, all wait for its answer.
  */
-function createPoolTransaction({ pool, timeouts, limits }: PoolContext): PoolTransaction {
-  let missingLimits = limits
+function createPoolTransaction(context: PoolContext): PoolTransaction {
+  let missingLimits = context.limits
   let beginning: Beginning | undefined
   let open: Connection | undefined
   let mustWait = false
@@ -149,7 +146,7 @@ function createPoolTransaction({ pool, timeouts, limits }: PoolContext): PoolTra
   function begin(first: PreparedQuery): Beginning {
     const ownLimits = takeLimits(first)
     const text = ownLimits === undefined ? BEGIN : `${BEGIN}; ${ownLimits}`
-    const held = takeClient(pool, timeouts)
+    const held = takeClient(context)
     const answers = held.then(({ connection }) => {
       const answer = connection.send({ text, parameters: [] }).catch((error: unknown) => {
         mustWait = true

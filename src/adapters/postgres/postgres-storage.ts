@@ -12,6 +12,7 @@ import type { DriverPool } from './driver-connection.ts'
 import { createIdBlocks, type IdBlocks } from './id-blocks.ts'
 import { createHostExecutor } from './join-host.ts'
 import { lockTables } from './lock-tables.ts'
+import { createNetwork } from './network.ts'
 import { type OpenedPool, openPool } from './open-pool.ts'
 import { createPackedQueries } from './packed-queries.ts'
 import { createPoolExecutor } from './pool-executor.ts'
@@ -64,12 +65,14 @@ export function postgresStorage(options: PostgresOptions): DisposableStorage {
     )
   }
   const timeouts = parseTimeouts(given.timeouts)
-  const { pool, driverPool, end, ownsSessions } = choosePool(given, timeouts)
+  const { pool, driverPool, dropIdle, end, ownsSessions } = choosePool(given, timeouts)
+  const network = createNetwork(dropIdle)
   const state = createHandleState(schema, { named: given.preparedStatements ?? true, driverPool })
   let closing: Promise<void> | undefined
   const executor = createPoolExecutor({
     pool: { connect: (done) => (closing === undefined ? pool.connect(done) : done(closedError('PostgreSQL'), undefined)) },
     timeouts,
+    network,
     limits: ownsSessions ? undefined : settingStatements(timeouts, 'transaction'),
     owner: state,
     onCommit: state.ids.keepRest,
@@ -80,8 +83,10 @@ export function postgresStorage(options: PostgresOptions): DisposableStorage {
     getAndCommit: async (table, id, changes) => getAndCommit(state, executor, { table, id, changes }),
     isInsideTransaction: () => isInsideTransaction(state),
     joinTransaction: (host) => createStorage(state, createHostExecutor(host)),
-    close() {
-      closing ??= end()
+    closeMs: timeouts.closeMs,
+    close(withinMs = timeouts.closeMs) {
+      closing ??= end(withinMs)
+      if (withinMs === 0) network.end()
       return closing
     },
     async [Symbol.asyncDispose]() {
@@ -100,12 +105,17 @@ const POSTGRES_OPTIONS = [
   'timeouts',
 ] as const satisfies readonly (keyof PostgresOptions)[]
 
+/** A pool of the application, which ends it. */
+function ofApplication(pool: DriverPool): OpenedPool & { readonly ownsSessions: boolean } {
+  return { pool, driverPool: () => pool, dropIdle() {}, end: async () => {}, ownsSessions: false }
+}
+
 /** The pool to use, how to end it, and whether its sessions are this handle's alone. */
 function choosePool(options: PostgresOptions, timeouts: Timeouts): OpenedPool & { readonly ownsSessions: boolean } {
   const { pool, connectionString, maxConnections, preparedStatements = true } = options
   if (pool !== undefined && connectionString === undefined) {
     const unread = (['ssl', 'maxConnections'] as const).find((name) => options[name] !== undefined)
-    if (unread === undefined) return { pool: checkedPool(pool), driverPool: () => pool, end: async () => {}, ownsSessions: false }
+    if (unread === undefined) return ofApplication(checkedPool(pool))
     throw new VaultError(
       'invalid_request',
       `postgresStorage: Option "${unread}" has no effect on a pool. Set it where the pool is made.`,

@@ -4,7 +4,7 @@ import { assertOptions } from '../../core/util/read-options.ts'
 
 /** Time limits in milliseconds, each a whole number from 1 to 2,147,483,647. */
 export interface PostgresTimeouts {
-  /** Longest wait for a connection, new or from the pool. Default 30,000. */
+  /** Longest wait for a connection, new or from the pool. Default 30,000, or 5,000 more than `statementMs` if that is less. */
   readonly connectMs?: number
   /**
    * Longest run of a statement on the server, which then rolls it back. Default 60,000, unless the role, the database or the connection
@@ -54,9 +54,9 @@ export function parseTimeouts(given: PostgresTimeouts = {}): Timeouts {
     member: 'timeouts',
   })
   for (const [name, ms] of Object.entries(given)) assertTimeout(name, ms)
-  const { connectMs, statementMs, idleInTransactionMs, closeMs } = { ...DEFAULTS, ...given }
+  const { statementMs, idleInTransactionMs, closeMs } = { ...DEFAULTS, ...given }
   return {
-    connectMs,
+    connectMs: given.connectMs ?? Math.min(DEFAULTS.connectMs, statementMs + MAX_TRANSPORT_MS),
     closeMs,
     silenceMs: Math.min(MAX_MS, statementMs + Math.min(statementMs, MAX_TRANSPORT_MS)),
     settings: [

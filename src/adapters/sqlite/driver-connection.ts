@@ -3,7 +3,7 @@ import type { VaultError } from '../../core/errors.ts'
 import type { SqlStatement } from '../sql/sql-statements.ts'
 import type { TableShape } from '../sql/table-shapes.ts'
 import type { DriverDatabase, DriverStatement } from './sqlite-driver.ts'
-import { mapSqliteError, rolledBackError } from './sqlite-errors.ts'
+import { mapSqliteError, notJoinedError, rolledBackError } from './sqlite-errors.ts'
 import type { Connection, OnlyStep, QuickStep, RawRow, Step, StepOutcome, Steps, TableWork } from './table-work.ts'
 
 export interface DriverConnection extends Connection {
@@ -55,7 +55,7 @@ export function createDriverConnection(database: DriverDatabase, purpose: Purpos
     isPipelined: false,
     isOpen,
     assertOpen() {
-      if (!isOpen()) throw rolledBackError()
+      if (!isOpen()) throw purpose === 'joined' ? notJoinedError() : rolledBackError()
     },
     run: (work) =>
       (work.quick && runQuick(work.quick, work.shape, engine)) ??

@@ -10,11 +10,11 @@ import { tablesExistWork } from './prepare-tables.ts'
 import type { RetryWhileBusy } from './retry-while-busy.ts'
 import type { Scanners } from './scanners.ts'
 import { createSlicedReads } from './sliced-reads.ts'
-import { isBusyError } from './sqlite-errors.ts'
+import { isBusyError, rolledBackWithOthers } from './sqlite-errors.ts'
 import { createPort, type HandleState, type WorkRunner } from './storage-port.ts'
 import type { TableWork } from './table-work.ts'
 import { transactionStorage } from './transaction-storage.ts'
-import type { WriteQueue, Writer, WriterBlocks } from './write-queue.ts'
+import { type WriteQueue, type Writer, type WriterBlocks, wasInnocent } from './write-queue.ts'
 
 /** The connections of one handle, and what it shares with the transactions inside it. */
 export interface HandleResources {
@@ -78,6 +78,23 @@ function createRootRunner({ state, writing, reading, queue, retryWhileBusy, asse
     }
   }
 
+  function runTransaction<T>(
+    work: (storage: Storage) => Promise<T>,
+    { takesTurns, isAlone }: { readonly takesTurns: boolean; readonly isAlone: boolean },
+  ): Promise<T> {
+    const level = createLevel(state, writing, { takesTurns })
+    const bound = inCallersContext(level, work)
+    return push({
+      isAtomic: false,
+      runsOnce: true,
+      isAlone,
+      run({ group, own, latest }) {
+        const frame = { state, level, above: [ids.committed, group], own, blockSize: BLOCK_SIZE, latest }
+        return runToEnd(level, () => bound(transactionStorage(frame, writing)))
+      },
+    })
+  }
+
   return {
     read,
     write: (work) => push({ isAtomic: true, run: () => writing.run(work) }),
@@ -91,15 +108,11 @@ function createRootRunner({ state, writing, reading, queue, retryWhileBusy, asse
       }
       return ids.available(shape.name, count) ?? push({ isAtomic: true, run })
     },
-    transaction(work, { takesTurns = false } = {}) {
-      const level = createLevel(state, writing, { takesTurns })
-      const bound = inCallersContext(level, work)
-      return push({
-        isAtomic: false,
-        run({ group, own, latest }) {
-          const frame = { state, level, above: [ids.committed, group], own, blockSize: BLOCK_SIZE, latest }
-          return runToEnd(level, () => bound(transactionStorage(frame, writing)))
-        },
+    transaction(work, { takesTurns = false, runsOnce = false } = {}) {
+      return runTransaction(work, { takesTurns, isAlone: false }).catch((error: unknown) => {
+        if (!wasInnocent(error)) throw error
+        if (runsOnce) throw rolledBackWithOthers(error)
+        return runTransaction(work, { takesTurns, isAlone: true })
       })
     },
     commit({ updates, inserts }) {

@@ -28,9 +28,26 @@ export function isSyncError(error: unknown): boolean {
   return error instanceof Error && syncErrors.has(error)
 }
 
-/** `unavailable`: SQLite ended the transaction by itself, or the application ended the one that was joined. */
+/** `unavailable`: SQLite ended the transaction by itself. */
 export function rolledBackError(): VaultError {
   return unavailableError('SQLite rolled back the transaction; nothing was stored. Retry.')
+}
+
+/** `aborted`: the transaction shared a commit with others, and SQLite rolled back all of them because of one. */
+export function rolledBackWithOthers(error: unknown): VaultError {
+  const cause = error instanceof Error ? error : undefined
+  return new VaultError(
+    'aborted',
+    'SQLite rolled back the transaction because of another one; nothing was stored. Retry.',
+    {},
+    { cause },
+  )
+}
+
+/** `invalid_request`: the transaction that was joined has ended, by the application or by SQLite. */
+export function notJoinedError(): VaultError {
+  const message = 'The transaction given to joinTransaction has ended, by the application or by SQLite. Begin another one.'
+  return new VaultError('invalid_request', message)
 }
 
 /** The error to throw for anything an engine call threw. With `filename`, a failed write on a full disk is `storage_full`. */

@@ -13,6 +13,10 @@ import { command, OPEN_SAVEPOINT, RELEASE_SAVEPOINT, ROLLBACK_TO_SAVEPOINT } fro
 export interface Writer<T> {
   /** True when a failure leaves nothing behind even without a savepoint around it. */
   readonly isAtomic: boolean
+  /** True for work that runs in the context of its caller, once. If it is rolled back with others, its error is one for which `wasInnocent` is true. */
+  readonly runsOnce?: boolean
+  /** True for one whose shared commit failed: the next has no other in it. */
+  readonly isAlone?: boolean
   /** Called inside the shared transaction. */
   run(blocks: WriterBlocks): T | Promise<T>
 }
@@ -46,6 +50,14 @@ const MAX_MS_WITHOUT_TURN = 4
 const BEGIN = command('begin immediate')
 const COMMIT = command('commit')
 const ROLLBACK = command('rollback')
+
+/** Errors of writers that were not at fault. */
+const ofOthers = new WeakSet<object>()
+
+/** True for the error of a writer that was rolled back with others: it can be pushed again, alone. */
+export function wasInnocent(error: unknown): boolean {
+  return typeof error === 'object' && error !== null && ofOthers.has(error)
+}
 
 interface Waiting {
   readonly writer: Writer<unknown>
@@ -149,12 +161,20 @@ async function runGroup(connection: DriverConnection, waiting: Waiting[], ending
   const kept: Kept[] = []
   const blocks: BlocksByTable = new Map()
   const lost = await gather(connection, waiting, { kept, blocks, latest: new Map() })
-  if (lost !== undefined) {
-    for (const { waiter } of kept) waiter.reject(lost)
-    return kept.length
-  }
-  finish(connection, { kept, blocks }, ending)
+  const failure = lost ?? finish(connection, { kept, blocks }, ending)
+  if (failure !== undefined) runAgain(waiting, kept, failure)
   return kept.length
+}
+
+/** Queues writers again, before all others, that are not at fault. Those that run only once get the error. */
+function runAgain(waiting: Waiting[], kept: readonly Kept[], error: unknown): void {
+  if (typeof error === 'object' && error !== null) ofOthers.add(error)
+  const again: Waiting[] = []
+  for (const { waiter } of kept) {
+    if (waiter.writer.runsOnce === true) waiter.reject(error)
+    else again.push({ ...waiter, writer: { ...waiter.writer, isAlone: true } })
+  }
+  for (const waiter of again.reverse()) waiting.unshift(waiter)
 }
 
 interface Group {
@@ -170,7 +190,7 @@ async function gather(connection: DriverConnection, waiting: Waiting[], group: G
   for (let waiter = waiting.shift(); waiter !== undefined; waiter = waiting.shift()) {
     const lost = await runWriter(connection, waiter, group)
     if (!connection.isOpen()) return lost ?? rolledBackError()
-    if (++ran >= MAX_GROUP_WRITERS || performance.now() >= until) break
+    if (waiter.writer.isAlone === true || ++ran >= MAX_GROUP_WRITERS || performance.now() >= until) break
   }
   return undefined
 }
@@ -213,19 +233,27 @@ function undo(connection: DriverConnection, writer: Writer<unknown>, inSavepoint
   }
 }
 
-/** Commits, then resolves the writers; when the commit fails, all of the group fail with its error. */
-function finish(connection: DriverConnection, { kept, blocks }: Omit<Group, 'latest'>, { committed, afterCommit }: Ending): void {
+/** Commits, then resolves the writers. Returns the error of a commit of several that stored nothing; any other error is that of all. */
+function finish(
+  connection: DriverConnection,
+  { kept, blocks }: Omit<Group, 'latest'>,
+  { committed, afterCommit }: Ending,
+): unknown {
+  let isCommitted = false
   try {
     if (kept.length === 0) connection.run(ROLLBACK)
     else commit(connection)
+    isCommitted = true
     afterCommit()
   } catch (error) {
     rollBackQuietly(connection)
+    if (kept.length > 1 && !isCommitted && !isVaultError(error, 'outcome_unknown')) return error
     for (const { waiter } of kept) waiter.reject(error)
-    return
+    return undefined
   }
   returnBlocks(blocks, committed)
   for (const { waiter, value } of kept) waiter.resolve(value)
+  return undefined
 }
 
 /** Throws `outcome_unknown` if the disk did not confirm the commit: it may have been written. */

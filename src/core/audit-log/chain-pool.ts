@@ -2,11 +2,11 @@
 import { mayBeStored, VaultError } from '../errors.ts'
 import { MAX_CHAINS } from '../limits.ts'
 import type { Entropy } from '../ports/entropy.ts'
-import type { Filter, Storage, StorageHandle } from '../ports/storage.ts'
+import type { Storage, StorageHandle } from '../ports/storage.ts'
 import { AUDIT_CHAINS } from '../schema/system-tables.ts'
 import { readU32 } from '../util/bytes.ts'
 import { type RetryPolicy, retry } from '../util/retry.ts'
-import { CHAIN_BUSY, CHAIN_CONFLICT, type EventStore } from './event-store.ts'
+import { CHAIN_BUSY, CHAIN_CONFLICT, CHAIN_NUMBERS, type EventStore } from './event-store.ts'
 
 /** Maximum number of chains that a handle creates. Above it, the handle shares existing chains with other processes. */
 const MAX_NEW_CHAINS = 1000
@@ -45,6 +45,8 @@ export interface ChainPool {
   withChain<T>(work: (chain: number, takeAnother: TakeChain) => Promise<T>): Promise<T>
   /** Leases a chain for a transaction that the application commits. The chain is free again when its events are found in storage. */
   lease(within: Storage): Promise<ChainLease>
+  /** Gives up the chains that no work uses, for other processes. Never throws. */
+  release(): Promise<void>
 }
 
 /** Returns a chain in place of one with a conflict. */
@@ -63,17 +65,51 @@ export interface ChainLease {
 export function createChainPool(storage: StorageHandle, events: EventStore, entropy: Entropy): ChainPool {
   if (storage.transactions === 'serial') return singleChain(storage, entropy)
   const free: number[] = []
+  /** Every chain that this process has used: one that it lost, or that cannot be read, is not taken up again. */
+  const used = new Set<number>()
   const leased = new Map<number, number>()
   const abandoned: number[] = []
+  let unheld: number[] = []
+  let looking: Promise<void> | undefined
   let highest = 0
 
+  function begin(chain: number): number {
+    used.add(chain)
+    events.claim(chain)
+    return chain
+  }
+
+  /** Looks for chains that no process holds. Several callers look once; an error is that of the one whose transaction looks. */
+  async function look(within: Storage): Promise<void> {
+    if (looking !== undefined) return looking
+    const found = events.unheld(within)
+    looking = found.then((chains) => {
+      unheld = chains.filter((chain) => !used.has(chain))
+    }, ignore)
+    try {
+      await found
+      await looking
+    } finally {
+      looking = undefined
+    }
+  }
+
+  /** Takes a chain up that no process holds any more; undefined if there is none. */
+  async function takeUp(within: Storage): Promise<number | undefined> {
+    if (unheld.length === 0) await look(within)
+    if (unheld.length === 0) return undefined
+    // Any of them, so that processes that begin together do not all try the same one first.
+    const [chain] = unheld.splice(anyOf(entropy, unheld.length) - 1, 1)
+    return chain === undefined ? undefined : begin(chain)
+  }
+
   async function take(within: Storage): Promise<number> {
-    const found = free.pop()
+    const found = free.pop() ?? (await takeUp(within)) ?? free.pop()
     if (found !== undefined) return found
     // Awaited first, because other work can increase `highest` meanwhile.
     const stored = await highestChain(within)
     highest = Math.max(highest, stored)
-    if (highest < MAX_NEW_CHAINS) return ++highest
+    if (highest < MAX_NEW_CHAINS) return begin(++highest)
     return anyOf(entropy, highest)
   }
 
@@ -141,6 +177,7 @@ export function createChainPool(storage: StorageHandle, events: EventStore, entr
         giveUp: async () => void leased.delete(chain),
       }
     },
+    release: () => events.release(storage, free.splice(0)),
   }
 }
 
@@ -166,16 +203,16 @@ function singleChain(storage: StorageHandle, entropy: Entropy): ChainPool {
       }
     },
     withChain: (work) => retry(inAnother, () => work(chain, takeAnother)),
+    async release() {},
   }
 }
+
+function ignore(): void {}
 
 /** A chain from 1 to `highest`. */
 function anyOf(entropy: Entropy, highest: number): number {
   return 1 + (readU32(entropy.bytes(4), 0) % highest)
 }
-
-/** The numbers that a chain can have. A writer of the database can move a head to any other, which must not stop the vault. */
-const CHAIN_NUMBERS: Filter = { kind: 'compare', column: 'id', operator: '<', value: MAX_CHAINS + 1 }
 
 /** Returns the number of the highest chain; 0 if there is none. */
 async function highestChain(within: Storage): Promise<number> {

@@ -8,11 +8,12 @@ import { hashPrefixed } from '../audit/merkle.ts'
 import type { Barrier } from '../barrier/barrier.ts'
 import { CATALOG_MOVED } from '../barrier/barrier.ts'
 import { isVaultError, VaultError } from '../errors.ts'
+import { MAX_CHAINS } from '../limits.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Hash } from '../ports/hash.ts'
 import type { KeyRing, RootKeySet } from '../ports/keys.ts'
 import type { Log } from '../ports/log.ts'
-import type { Cell, Changes, NewRow, Patch, Row, Storage, StorageReads } from '../ports/storage.ts'
+import type { Cell, Changes, Filter, NewRow, Patch, Row, Storage, StorageReads } from '../ports/storage.ts'
 import { AUDIT_CHAINS, AUDIT_EVENTS } from '../schema/system-tables.ts'
 import type { AuditEntryKind } from '../sealing/audit-entry.ts'
 import { openEntries, sealAppended } from '../sealing/audit-entry.ts'
@@ -30,8 +31,13 @@ import { createKnownHeads } from './known-heads.ts'
  */
 export const CHAIN_CONFLICT = new Error('the audit chain cannot be appended to')
 
-/** Thrown before anything is written, if another open transaction appends to the same chain. Another chain can be used in the same transaction. */
-export const CHAIN_BUSY = new Error('another transaction appends to the audit chain')
+/** Thrown before anything is written, if another process appends to the same chain. Another chain can be used in the same transaction. */
+export const CHAIN_BUSY = new Error('another process appends to the audit chain')
+
+/** A chain without a new event for so long, in nanoseconds, is taken for that of a process that was killed. Its own process then takes another. */
+const QUIET_NS = 2_000_000_000n
+/** Chains that are looked at together. */
+const CHAINS_OF_A_LOOK = 64
 
 /** Length of the memory in which events are written before they are sealed, in bytes: at first, and at most to be kept. */
 const SCRATCH_BYTES = 4096
@@ -45,6 +51,8 @@ export interface EventStorePorts {
   readonly vaultID: string
   readonly accountID: string
   readonly catalog: KnownCatalog
+  /** True if each chain is of one process, because transactions run beside each other. */
+  readonly holdsChains: boolean
   readonly log?: Log | undefined
 }
 
@@ -108,6 +116,15 @@ export interface EventStore {
    * list finds the head of the one before.
    */
   next(chain: number, events: EventsToAppend): NextEvents | undefined
+  /**
+   * Returns chains that no process holds, some of the lowest: those that were released, or else those that were quiet for two seconds. Looks at most
+   * once in that time, because others cannot be free before.
+   */
+  unheld(storage: StorageReads): Promise<readonly number[]>
+  /** The next events of a chain are appended only if no process holds it then; else `append` throws CHAIN_BUSY. */
+  claim(chain: number): void
+  /** Gives chains up, where their heads are as this process stored them. Never throws. */
+  release(storage: Storage, chains: readonly number[]): Promise<void>
   /** Returns true if these events are stored. Resolves a commit in doubt. */
   isStored(storage: Storage, appended: AppendedEvents): Promise<boolean>
   /** Returns the sequence number of the last event of each chain, in order: 0 without events, and undefined, which is logged, if the head fails authentication. */
@@ -118,9 +135,11 @@ export interface EventStore {
 
 /** Returns the event store of a vault. */
 export function createEventStore(ports: EventStorePorts): EventStore {
-  const { barrier, clock, hash, vaultID, accountID, catalog, log } = ports
+  const { barrier, clock, hash, vaultID, accountID, catalog, holdsChains, log } = ports
   const address = (kind: AuditEntryKind) => ({ ring: barrier.ring, vault: barrier.vault, kind })
   const known = createKnownHeads()
+  const claimed = new Set<number>()
+  let lookedAt: bigint | undefined
   const changeIDsOf = createChangeIds(barrier)
   let scratch = new ByteWriter(SCRATCH_BYTES)
   let leaf = new ByteWriter(SCRATCH_BYTES)
@@ -163,6 +182,27 @@ export function createEventStore(ports: EventStorePorts): EventStore {
     const head = await readableHead(storage, row)
     if (head === undefined) throw CHAIN_CONFLICT
     return head
+  }
+
+  /** Throws CHAIN_BUSY for a chain of another process: one that is not free as it was when this one chose it, or that another took up. */
+  function assertHeld(row: Row, head: ChainHead): void {
+    if (!holdsChains) return
+    const isOfOther = claimed.has(row.id) ? !isReleased(row) && !isQuiet(head) : known.isMoved(row)
+    if (!isOfOther) return
+    known.forget(row.id)
+    throw CHAIN_BUSY
+  }
+
+  function isQuiet({ at: last }: ChainHead): boolean {
+    return clock.now() - last > QUIET_NS
+  }
+
+  /** Returns the chains of these heads that were released, or else those that are quiet. */
+  async function unheldOf(storage: StorageReads, rows: readonly Row[]): Promise<number[]> {
+    const released = rows.filter(isReleased)
+    if (released.length > 0) return released.map(({ id }) => id)
+    const opened = await open(storage, 'head', rows)
+    return opened.flatMap(({ id, bytes }) => (bytes !== undefined && isQuiet(decodeHead(bytes)) ? [id] : []))
   }
 
   /** Returns the root keys and generation for the new head; undefined if the stored catalog must be looked at. Throws CATALOG_MOVED as `keysOfHead`. */
@@ -237,6 +277,28 @@ export function createEventStore(ports: EventStorePorts): EventStore {
       writeLeaf(leaf, entry.bytes)
       return toHex(hashPrefixed(hash, leaf)) === digest
     },
+    async unheld(storage) {
+      if (lookedAt !== undefined && clock.now() - lookedAt < QUIET_NS) return []
+      lookedAt = clock.now()
+      for (let after = 0; ; ) {
+        const page = { order: 'asc', after, limit: CHAINS_OF_A_LOOK } as const
+        const rows = await storage.find(AUDIT_CHAINS.name, CHAIN_NUMBERS, page)
+        const found = await unheldOf(storage, rows)
+        if (found.length > 0 || rows.length < CHAINS_OF_A_LOOK) return found
+        after = at(rows, rows.length - 1).id
+      }
+    },
+    claim: (chain) => void claimed.add(chain),
+    async release(storage, chains) {
+      const giveUp = async (chain: number): Promise<void> => {
+        const last = known.last(chain)
+        if (last === undefined) return
+        const { version, body } = last
+        const patch = { id: chain, version, set: { released: version + 1 }, expected: { body } }
+        await storage.commit({ updates: [{ table: AUDIT_CHAINS.name, patches: [patch] }], inserts: [] })
+      }
+      await Promise.allSettled(chains.map(giveUp))
+    },
     async sequences(storage, chains) {
       const rows = await storage.get(AUDIT_CHAINS.name, chains)
       return Promise.all(rows.map(async (row) => (row === undefined ? 0 : (await readableHead(storage, row))?.sequence)))
@@ -249,6 +311,7 @@ export function createEventStore(ports: EventStorePorts): EventStore {
       ])
       if (!isFree) throw CHAIN_BUSY
       const before = row === undefined ? undefined : await headToMove(storage, row)
+      if (row !== undefined && before !== undefined) assertHeld(row, before)
       const keys = await keysOfHead(storage, before, generation)
       const { events, head, body, appended } = sealNext(chain, before, { drafts, keys })
       // Sent together, so that they share one round trip on PostgreSQL.
@@ -262,6 +325,7 @@ export function createEventStore(ports: EventStorePorts): EventStore {
       })
       if (isMoved[0] !== true) throw CHAIN_CONFLICT
       known.note({ head, version: (row?.version ?? 0) + 1, body })
+      claimed.delete(chain)
       return appended
     },
     next(chain, { drafts, generation }) {
@@ -285,6 +349,14 @@ export function createEventStore(ports: EventStorePorts): EventStore {
       }
     },
   }
+}
+
+/** The numbers that a chain can have. A writer of the database can move a head to any other, which must not stop the vault. */
+export const CHAIN_NUMBERS: Filter = { kind: 'compare', column: 'id', operator: '<', value: MAX_CHAINS + 1 }
+
+/** True for the head of a chain that its writer gave up, and no other has moved since. */
+function isReleased({ version, released }: Row): boolean {
+  return released === version
 }
 
 /** Moves a head if its row is still the same: a version that was put back does not hide that the bytes were changed. */

@@ -19,6 +19,9 @@ export interface KnownHeads {
   last(chain: number): KnownHead | undefined
   /** Returns the head of a row; undefined if the row does not have the bytes that were sealed last. */
   ofRow(row: Row): ChainHead | undefined
+  /** True if another process moved the head of a row after this one did. */
+  isMoved(row: Row): boolean
+  forget(chain: number): void
   /** Notes a head. It may be of a transaction that rolls back: then no row has its bytes. */
   note(known: KnownHead): void
 }
@@ -26,12 +29,16 @@ export interface KnownHeads {
 /** Returns an empty list of known heads. */
 export function createKnownHeads(): KnownHeads {
   const heads = new Map<number, KnownHead>()
+  function ofRow({ id, body }: Row): ChainHead | undefined {
+    const known = heads.get(id)
+    return known !== undefined && body instanceof Uint8Array && sameBytes(known.body, body) ? known.head : undefined
+  }
   return {
     last: (chain) => heads.get(chain),
-    ofRow({ id, body }) {
-      const known = heads.get(id)
-      return known !== undefined && body instanceof Uint8Array && sameBytes(known.body, body) ? known.head : undefined
-    },
+    ofRow,
+    // A transaction of this process that rolled back leaves a lower version than the known one.
+    isMoved: (row) => row.version >= (heads.get(row.id)?.version ?? Number.POSITIVE_INFINITY) && ofRow(row) === undefined,
+    forget: (chain) => void heads.delete(chain),
     note(known) {
       const [oldest] = heads.size < MAX_HEADS ? [] : heads.keys()
       if (oldest !== undefined && !heads.has(known.head.chain)) heads.delete(oldest)

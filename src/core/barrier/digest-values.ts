@@ -55,6 +55,13 @@ export function isSameValue(column: Column, left: unknown, right: unknown): bool
   return sameBytes(leftBytes.written(), rightBytes.written())
 }
 
+/** True if a stored value is this one, without normalization. The order of the members of JSON is no part of a value. */
+export function isUnchanged(column: Column, stored: unknown, value: unknown): boolean {
+  if (stored === value) return value !== null
+  if (stored === null || value === null || typeof value !== 'object') return false
+  return column.type.toText(stored) === column.type.toText(value)
+}
+
 /** Returns the text that equal values share after normalization. Derived tokens are excluded from equaling it. */
 export function comparedText(column: Column, value: unknown): string {
   return keyText(column, column.type.toText(value)).normalize('NFC')

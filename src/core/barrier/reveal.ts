@@ -23,12 +23,13 @@ import { readVersion } from '../sealing/envelope.ts'
 import { openBodies } from '../sealing/open.ts'
 import { required } from '../util/at.ts'
 import type { ByteWriter } from '../util/bytes.ts'
-import { readI64, readU32, readUtf8 } from '../util/bytes.ts'
+import { isUtf8, readI64, readU32, readUtf8 } from '../util/bytes.ts'
 import { freeBytes } from '../util/free-bytes.ts'
 import type { Slab } from '../util/slab.ts'
 import { slabStart, toSlab } from '../util/slab.ts'
 import type { JsonValue } from '../values/column-type.ts'
 import { type Barrier, UNKNOWN_KEY } from './barrier.ts'
+import { isUnchanged } from './digest-values.ts'
 import { encodeRecordIds } from './record-ids.ts'
 import type { SealedRows } from './sealed-rows.ts'
 import type { TokenMetadata } from './token-metadata.ts'
@@ -94,6 +95,14 @@ export class OpenRows {
     }
     const start = valueStart(this.#map, column.ordinal)
     return start < 0 ? null : column.type.read(this.#bodies.bytes, start, valueEnd(this.#map, column.ordinal))
+  }
+
+  /** True if the value of a column is this one. A text is compared as it is stored, which makes no other. */
+  holds(column: Column, value: unknown): boolean {
+    if (typeof value !== 'string' || column.plain !== undefined || column.type.name !== 'STRING')
+      return isUnchanged(column, this.value(column), value)
+    const start = valueStart(this.#map, column.ordinal)
+    return start >= 0 && isUtf8(this.#bodies.bytes, start, valueEnd(this.#map, column.ordinal), value)
   }
 
   /** Tests the bytes of the value of a sealed column: false if the record has none, undefined if they are more than `maxBytes`. */

@@ -16,7 +16,7 @@ import { addressOf } from './barrier.ts'
 import { digestValues } from './digest-values.ts'
 import type { Values } from './parse-record.ts'
 import { bodyOf, type OpenRows, openRows } from './reveal.ts'
-import type { TokenMetadata, TokenSources } from './token-metadata.ts'
+import type { TokenMetadata, TokenSources, UnchangedCells } from './token-metadata.ts'
 import { checkedSlot, createTokenMetadata, drawTokenMetadata, slotOf, writeTokenCheck } from './token-metadata.ts'
 import { sealTransients } from './transients.ts'
 
@@ -29,6 +29,8 @@ export interface SealedRows<R> {
 
 /** Patches of existing rows. */
 export interface ResealedRows extends SealedRows<Patch> {
+  /** The patches of transient values that stay, whose time starts again. */
+  readonly restarted: readonly Patch[]
   /** The token metadata of the cells that are overwritten. */
   readonly replaced: TokenMetadata
   /** 1 for each slot whose token text is kept. */
@@ -131,7 +133,15 @@ export function resealRows(barrier: Barrier, table: Table, { rows, records, sour
       const touched: number[] = []
       for (let index = first; index < next; index++) if (touchesBody(table, required(records[index]))) touched.push(index)
       if (touched.length > 0) {
-        const bodies = resealBodies(barrier, table, { rows, records, metadata, replaced, kept, touched })
+        const bodies = resealBodies(barrier, table, {
+          rows,
+          records,
+          metadata,
+          replaced,
+          kept,
+          touched,
+          unchanged: sources.unchanged,
+        })
         for (let k = 0; k < bodies.count; k++) setCell(required(patches[required(touched[k])]).set, BODY, slabItem(bodies, k))
         // Long values fill a slice before its rows end.
         if (bodies.count < touched.length) next = required(touched[bodies.count])
@@ -148,7 +158,7 @@ export function resealRows(barrier: Barrier, table: Table, { rows, records, sour
           if (value !== undefined) setCell(required(patches[row]).set, column.plain, plainCell(column, value))
         }
       }
-      return { rows: patches, metadata, replaced, kept, transients: sealTransients(barrier, table, records, metadata) }
+      return { rows: patches, metadata, replaced, kept, ...patchKept(sealTransients(barrier, table, records, metadata), sources) }
     },
   }
 }
@@ -168,10 +178,12 @@ interface Resealing {
   readonly kept: Uint8Array
   /** Indexes of the rows whose bodies change. */
   readonly touched: readonly number[]
+  readonly unchanged: UnchangedCells | undefined
 }
 
 /** Returns the new bodies of the touched rows, in order, up to the one that fills a slice. Fills `replaced` and `kept`. */
-function resealBodies(barrier: Barrier, table: Table, { rows, records, metadata, replaced, kept, touched }: Resealing): Slab {
+function resealBodies(barrier: Barrier, table: Table, resealing: Resealing): Slab {
+  const { rows, records, metadata, touched } = resealing
   const old = touched.map((index) => required(rows[index]))
   const cursor = openRows(barrier, table, old)
   const out = new ByteWriter(touched.length * 320, plaintextBytes)
@@ -186,7 +198,7 @@ function resealBodies(barrier: Barrier, table: Table, { rows, records, metadata,
     for (const column of table.inBody) {
       if (values[column.position] === undefined) continue
       named.set(column.ordinal, column)
-      keepOrReplace(cursor, column, { metadata, replaced, kept, index, value: values[column.position] })
+      keepOrReplace(cursor, column, { resealing, index, value: values[column.position] })
       layout.bits[column.ordinal] = bitsOf(column, { metadata, row: index, values }, 'own')
     }
     const unknown = cursor.unknownCells()
@@ -210,20 +222,50 @@ function resealBodies(barrier: Barrier, table: Table, { rows, records, metadata,
   })
 }
 
-/** One cell that is overwritten, and the metadata of its row. */
-interface CellToReplace extends Pick<Resealing, 'metadata' | 'replaced' | 'kept'> {
+/** One cell that is overwritten, in the row at an index. */
+interface CellToReplace {
+  readonly resealing: Resealing
   readonly index: number
   readonly value: unknown
 }
 
-/** Reads the token metadata of the cell that the cursor is at, and keeps it for the new value if the column is stable. */
-function keepOrReplace(cursor: OpenRows, column: Column, { metadata, replaced, kept, index, value }: CellToReplace): void {
+/** Reads the token metadata of the cell that the cursor is at, and keeps it for the new value if that is the old one, or if the column is stable. */
+function keepOrReplace(cursor: OpenRows, column: Column, { resealing, index, value }: CellToReplace): void {
   if (column.token === undefined) return
-  cursor.readMetadata(column, replaced, slotOf(replaced, index, column))
+  const { metadata, replaced, kept, unchanged } = resealing
   const slot = slotOf(metadata, index, column)
-  // A kept text that equals the new value would reveal it. That one token is drawn again.
-  const equalsValue = value !== null && replaced.texts[slot] === column.type.toText(value)
-  if (column.isStable && value !== null && !equalsValue && keepMetadata(metadata, replaced, slot)) kept[slot] = 1
+  cursor.readMetadata(column, replaced, slot)
+  if (value === null) return
+  if (column.token.expires) {
+    if (unchanged?.transients.has(slot) !== true) return
+    keepTransient(metadata, replaced, slot)
+  } else if (unchanged?.levelOf(index, column) !== 'PLAIN_TEXT' || !cursor.holds(column, value)) {
+    // A kept text that equals the new value would reveal it. That one token is drawn again.
+    if (!column.isStable || replaced.texts[slot] === column.type.toText(value)) return
+  }
+  if (keepMetadata(metadata, replaced, slot)) kept[slot] = 1
+}
+
+/** The new value takes the place of the old one, with its own expiry. */
+function keepTransient(metadata: TokenMetadata, replaced: TokenMetadata, slot: number): void {
+  const { row } = required(replaced.transientRefs[slot], 'The row of a transient value')
+  const { expiresAt } = required(metadata.transientRefs[slot], 'The expiry of a transient value')
+  metadata.transientRefs[slot] = { row, expiresAt }
+  replaced.transientRefs[slot] = undefined
+}
+
+/** Divides the rows of transient values into new ones, and patches of those that stay. */
+function patchKept(rows: readonly NewRow[], { unchanged }: TokenSources): Pick<ResealedRows, 'transients' | 'restarted'> {
+  const versions = new Map([...(unchanged?.transients.values() ?? [])].map(({ id, version }) => [id, version]))
+  const transients: NewRow[] = []
+  const restarted: Patch[] = []
+  for (const row of rows) {
+    const { id, ...set } = row
+    const version = versions.get(id)
+    if (version === undefined) transients.push(row)
+    else restarted.push({ id, version, set })
+  }
+  return { transients, restarted }
 }
 
 /** Restores the old metadata of a slot, unless the caller supplied another token. Returns true if that is a text: it is then not replaced. */

@@ -1,5 +1,7 @@
 /** Token metadata of a list of rows: what tokenized cells store, so that tokens can be minted and verified. */
 import type { Entropy } from '../ports/entropy.ts'
+import type { Row } from '../ports/storage.ts'
+import type { RedactionLevel } from '../redaction/levels.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { TOKEN_CHECK_BYTES, TOKEN_CHECK_HIGH_MASK } from '../sealing/cell-layout.ts'
 import { required } from '../util/at.ts'
@@ -63,6 +65,23 @@ export interface TokenSources {
   readonly transientIds: readonly number[]
   /** Milliseconds since 1970. */
   readonly nowMs: number
+  /** Absent for new records, and where every token is to be new. */
+  readonly unchanged?: UnchangedCells
+}
+
+/** The level at which the caller can be shown the stored value of a column, in the row at this index; undefined if they cannot. */
+export type LevelOf = (row: number, column: Column) => RedactionLevel | undefined
+
+/**
+ * What decides which tokens of existing rows a write keeps: those of cells whose value it does not change, where the caller reads that value in
+ * plain text. For others a token that stays would show that their value is the stored one.
+ */
+export interface UnchangedCells {
+  readonly levelOf: LevelOf
+  /** 1 for each slot whose token is a text that stays, so that none is drawn. */
+  readonly keepsText: Uint8Array
+  /** The rows of the transient values that stay, by slot. */
+  readonly transients: ReadonlyMap<number, Row>
 }
 
 /** Returns the metadata of every tokenized cell with a value. Throws `internal` if `transientIds` is too short. */

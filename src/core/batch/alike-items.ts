@@ -19,6 +19,7 @@ export function isAlike({ members: left, fields, tokens }: Compared, right: Item
   return (
     left.tableName === right.tableName &&
     left.tokenization === right.tokenization &&
+    left.allowShownText === right.allowShownText &&
     left.upsert === right.upsert &&
     left.onConflict === right.onConflict &&
     left.redaction === right.redaction &&

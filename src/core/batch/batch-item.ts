@@ -34,6 +34,8 @@ export interface BatchItem {
   readonly redaction?: Redaction
   /** Return tokens: POST, PUT and GET. Default false. */
   readonly tokenization?: boolean
+  /** Accept `*REDACTED*` and masked forms as values: POST and PUT. Default false. */
+  readonly allowShownText?: boolean
   /** A unique column: POST. */
   readonly upsert?: string
   /** Leave out the record if another one holds one of its unique values: POST. */
@@ -57,6 +59,7 @@ const METHOD_MEMBERS: readonly MethodMember[] = [
   'ID',
   'redaction',
   'tokenization',
+  'allowShownText',
   'upsert',
   'onConflict',
   'downloadURL',
@@ -82,6 +85,7 @@ export const RECORDED_ITEM = {
   batchID: 'value',
   redaction: REDACTIONS,
   tokenization: 'flag',
+  allowShownText: 'flag',
   upsert: 'name',
   onConflict: ['ignore'],
   downloadURL: 'flag',
@@ -119,7 +123,7 @@ export interface OfMethod extends Pick<ItemMembers, 'byot'> {
 export function readMembers(item: unknown, position: number, { method, foreign, byot }: OfMethod): ItemMembers {
   const given: Untrusted<BatchItem> = typeof item === 'object' && item !== null ? item : {}
   assertMembers(given, MEMBERS, { member: 'an item' })
-  const { tableName, fields, tokens, ID, batchID, redaction, tokenization, upsert, onConflict } = given
+  const { tableName, fields, tokens, ID, batchID, redaction, tokenization, allowShownText, upsert, onConflict } = given
   const { downloadURL, returnFileMetadata, version, ifVersion } = given
   if (typeof tableName !== 'string') throw fault('invalid_request')`tableName must be text.`
   const read: ItemMembers = {
@@ -130,6 +134,7 @@ export function readMembers(item: unknown, position: number, { method, foreign, 
     batchID,
     redaction,
     tokenization,
+    allowShownText,
     upsert,
     onConflict,
     downloadURL,

@@ -20,11 +20,11 @@ const METHODS = {
     openMethod({
       name: 'POST',
       operation: OPERATIONS.insert,
-      members: ['fields', 'tokens', 'tokenization', 'upsert', 'onConflict'],
-      inputOf: ({ tableName, fields, tokens, tokenization, upsert, onConflict, byot }) => ({
+      members: ['fields', 'tokens', 'tokenization', 'allowShownText', 'upsert', 'onConflict'],
+      inputOf: ({ tableName, fields, tokens, tokenization, allowShownText, upsert, onConflict, byot }) => ({
         table: tableName,
         records: [{ fields, tokens }],
-        options: { tokenization, upsert, onConflict, byot },
+        options: { tokenization, allowShownText, upsert, onConflict, byot },
       }),
       requestLike: (request, records) => ({ ...request, records }),
       toValue: (result) => result,
@@ -34,10 +34,10 @@ const METHODS = {
     openMethod({
       name: 'PUT',
       operation: OPERATIONS.update,
-      members: ['ID', 'fields', 'tokens', 'tokenization', 'ifVersion'],
-      inputOf: ({ tableName, ID, fields, tokens, tokenization, byot, ifVersion }) => ({
+      members: ['ID', 'fields', 'tokens', 'tokenization', 'allowShownText', 'ifVersion'],
+      inputOf: ({ tableName, ID, fields, tokens, tokenization, allowShownText, byot, ifVersion }) => ({
         ...{ table: tableName, id: ID, fields, tokens },
-        options: { tokenization, byot, ifVersion },
+        options: { tokenization, allowShownText, byot, ifVersion },
       }),
       toValue: (result) => result,
       recordOf: ({ id }) => id,

@@ -151,8 +151,10 @@ async function recordFailure(
   const outcome = recordedOutcome(session, operation, { error, thrown })
   try {
     await unit.record(outcome)
-  } catch (error) {
-    const failure = unrecorded(error, running)
+  } catch (lost) {
+    const failure = unrecorded(lost, running)
+    // Both are of the transaction of the application, in which nothing runs.
+    if (isVaultError(lost, thrown.code) && VaultError.isGenuine(error) && lost.message === error.message) return thrown
     // The change may be stored, and the error of its event would say that it is not.
     return isVaultError(thrown, 'outcome_unknown') ? thrown : failure
   }
@@ -168,6 +170,9 @@ function unrecorded(error: unknown, running: Running): VaultError {
   session.log?.error(fields, 'audit event not stored')
   session.lifetime.assertNotEnded()
   const cause = VaultError.isGenuine(error) ? toVaultError(error, '') : undefined
+  // The application has ended the transaction that the vault has joined.
+  if (isVaultError(error, 'invalid_request'))
+    return new VaultError(error.code, prefixed(operation.verb, error.message), {}, { cause })
   const code = UNRECORDED_CODES[failure] ?? 'internal'
   const sentence = `The audit event could not be stored, so no result is returned.${code === 'internal' ? '' : ' Check the storage, then retry.'}`
   return new VaultError(code, `${prefixed(operation.verb, sentence)} ${cause?.message ?? ''}`.trim(), {}, { cause })

@@ -25,14 +25,14 @@ import type { Operation } from '../execution/operation.ts'
 import { memberOf, upsertColumn, upsertedRows } from '../execution/upsert-column.ts'
 import { dividedRows } from '../execution/written-rows.ts'
 import type { TableAccess } from '../policy/table-access.ts'
-import type { Cell, Row, Storage } from '../ports/storage.ts'
+import type { Cell, Row, Storage, StorageReads } from '../ports/storage.ts'
 import { assertNewUnredacted, assertUnredacted } from '../records/assert-unredacted.ts'
 import { storeUntaken } from '../records/ignore-store.ts'
 import { retryRecords, storeNew } from '../records/record-store.ts'
 import type { UpsertRecord, UpsertRequest } from '../records/upsert-store.ts'
 import { findExisting, storeUpserts, unlessLastConflict } from '../records/upsert-store.ts'
 import type { WritingContext } from '../records/writing-context.ts'
-import type { RowWithAccess } from '../row-access/evaluate-access.ts'
+import { levelsOf, type RowWithAccess } from '../row-access/evaluate-access.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { abortableUnit } from '../unit-of-work/abortable-unit.ts'
 import { PREPARED_TOO_EARLY } from '../unit-of-work/changes-together.ts'
@@ -66,6 +66,8 @@ export interface InsertOptions {
   readonly homogeneous?: boolean
   /** Whether records can, or must, have tokens supplied by the caller. Default DISABLE. */
   readonly byot?: ByotMode
+  /** Accept `*REDACTED*` and masked forms as values. Default false: what is shown in place of a value is refused, so that no value is lost. */
+  readonly allowShownText?: boolean
   /** An `AbortSignal`. Aborted before the records are handed to the storage, the insert throws `cancelled`, and nothing is stored; later it has no effect. */
   readonly signal?: Signal
 }
@@ -97,15 +99,17 @@ export interface InsertRequest {
   readonly upsert: string | undefined
   readonly signal: Signal | undefined
   readonly ignoresTaken: boolean
+  readonly allowsShownText: boolean
 }
 
 /** Checked records. */
-interface ParsedRecords {
+interface ParsedRecords extends Pick<InsertRequest, 'tokenization' | 'allowsShownText'> {
   readonly access: TableAccess
   readonly values: readonly Values[]
   readonly supplied: TokensByRow
-  readonly tokenization: boolean
 }
+
+const OPTION_NAMES = ['tokenization', 'upsert', 'onConflict', 'homogeneous', 'byot', 'allowShownText', 'signal'] as const
 
 /** The words of `onConflict`, as events record them. */
 const ON_CONFLICT: readonly string[] = ['ignore'] satisfies InsertOptions['onConflict'][]
@@ -125,12 +129,13 @@ export const insert: Operation<InsertInput, InsertRequest, { records: readonly I
     onConflict: ON_CONFLICT,
     homogeneous: 'flag',
     byot: BYOT_MODES,
+    allowShownText: 'flag',
     signal: 'omitted',
   },
   parse({ table: name, records, options = {} }, context) {
     const table = requireTable(context, name)
     context.event.setTable(table)
-    assertOptions<InsertOptions>(options, ['tokenization', 'upsert', 'onConflict', 'homogeneous', 'byot', 'signal'])
+    assertOptions<InsertOptions>(options, OPTION_NAMES)
     assertNotEmpty(records, 'insert')
     const list = parseList(context, records, 'records')
     assertItems(list, ['fields', 'tokens'], 'records')
@@ -139,6 +144,7 @@ export const insert: Operation<InsertInput, InsertRequest, { records: readonly I
       tokenization: parseFlag(options.tokenization, 'tokenization'),
       homogeneous: parseFlag(options.homogeneous, 'homogeneous'),
       mode: parseByot(options.byot),
+      allowsShownText: parseFlag(options.allowShownText, 'allowShownText'),
       records: list,
       upsert: options.upsert,
       signal: parseSignal(options.signal),
@@ -155,14 +161,14 @@ export const insert: Operation<InsertInput, InsertRequest, { records: readonly I
   },
   changedRows: upsertedRows,
   together: {
-    groupOf: ({ table, records, upsert, ignoresTaken, homogeneous, mode, tokenization }) =>
+    groupOf: ({ table, records, upsert, ignoresTaken, homogeneous, mode, tokenization, allowsShownText }) =>
       records.length === 1 && !homogeneous && !ignoresTaken && (upsert === undefined || upsert === '')
-        ? `${table.name} ${mode} ${tokenization}`
+        ? `${table.name} ${mode} ${tokenization} ${allowsShownText}`
         : undefined,
     // A token that is supplied can be one that another of them frees.
-    preparedGroupOf: ({ table, records, upsert, ignoresTaken, homogeneous, mode, tokenization }) =>
+    preparedGroupOf: ({ table, records, upsert, ignoresTaken, homogeneous, mode, tokenization, allowsShownText }) =>
       records.length === 1 && !homogeneous && !ignoresTaken && typeof upsert === 'string' && mode === 'DISABLE'
-        ? `${table.name} ${upsert} ${tokenization}`
+        ? `${table.name} ${upsert} ${tokenization} ${allowsShownText}`
         : undefined,
     async execute(given, requests, events) {
       const context = { ...given, event: dividedRows(events) }
@@ -189,7 +195,7 @@ function parseOnConflict(onConflict: unknown): boolean {
 function parseRecords(
   context: OperationContext,
   access: TableAccess,
-  { records, mode, homogeneous, tokenization }: InsertRequest,
+  { records, mode, homogeneous, tokenization, allowsShownText }: InsertRequest,
 ): ParsedRecords {
   const { table } = access
   assertRequiredWritable(context, access)
@@ -209,7 +215,7 @@ function parseRecords(
     ...{ tokens: supplied, values },
     indexes: [...records.keys()],
   })
-  return { access, values, supplied, tokenization }
+  return { access, values, supplied, tokenization, allowsShownText }
 }
 
 function assertHomogeneous(table: Table, records: readonly Values[]): void {
@@ -226,7 +232,7 @@ function assertHomogeneous(table: Table, records: readonly Values[]): void {
 type InsertContext = Omit<OperationContext, 'event'> & Pick<WritingContext, 'event'>
 
 /** A record to insert. `isGranted`: no record of its table needs a check of its columns. */
-interface NewRecord extends Pick<UpsertRecord, 'values' | 'index'> {
+interface NewRecord extends Pick<UpsertRecord, 'values' | 'index'>, Pick<InsertRequest, 'allowsShownText'> {
   readonly isGranted?: boolean
 }
 
@@ -234,34 +240,30 @@ interface NewRecord extends Pick<UpsertRecord, 'values' | 'index'> {
 function checkNew(context: InsertContext, access: TableAccess, record: NewRecord): void {
   assertComplete(access.table, record.values, record.index)
   if (record.isGranted !== true) assertGranted(context, access, { action: 'CREATE', values: record.values })
-  assertNewUnredacted(access, record)
+  if (!record.allowsShownText) assertNewUnredacted(access, record)
 }
 
 /** Checks all records like `checkNew`. */
-function checkAllNew(context: InsertContext, access: TableAccess, records: readonly Values[]): void {
+function checkAllNew(context: InsertContext, { access, values: records, allowsShownText }: ParsedRecords): void {
   const isGranted = alwaysGranted(access, 'CREATE')
   for (let index = 0; index < records.length; index++)
-    checkNew(context, access, { values: required(records[index]), index, isGranted })
+    checkNew(context, access, { values: required(records[index]), index, isGranted, allowsShownText })
 }
 
-async function insertAll(
-  context: InsertContext,
-  { access, values: records, supplied, tokenization }: ParsedRecords,
-): Promise<readonly StoredRecord[]> {
+async function insertAll(context: InsertContext, parsed: ParsedRecords): Promise<readonly StoredRecord[]> {
+  const { access, values: records, supplied, tokenization } = parsed
   const { table } = access
-  checkAllNew(context, access, records)
+  checkAllNew(context, parsed)
   const request = { table, records, supplied, indexes: [...records.keys()], tokenization }
   const stored = await storeNew(context.unit, context, request)
   return stored.records
 }
 
 /** Inserts the records whose unique values no other record holds, and returns the result of each in order. */
-async function insertUntaken(
-  context: InsertContext,
-  { access, values: records, supplied, tokenization }: ParsedRecords,
-): Promise<InsertedRecord[]> {
+async function insertUntaken(context: InsertContext, parsed: ParsedRecords): Promise<InsertedRecord[]> {
+  const { access, values: records, supplied, tokenization } = parsed
   const { table } = access
-  checkAllNew(context, access, records)
+  checkAllNew(context, parsed)
   const request = { table, records, supplied, indexes: [...records.keys()], tokenization }
   // Most records are new, so they are looked up and sealed before the transaction begins. If that was too early, inside of it.
   const attemptOn = (within: UnitOfWork) => storeUntaken(within, context, request)
@@ -285,7 +287,7 @@ async function upsertAll(
   { key, areOfBatch }: Upserting,
   parsed: ParsedRecords,
 ): Promise<readonly StoredRecord[]> {
-  const { access, tokenization } = parsed
+  const { access, tokenization, allowsShownText } = parsed
   const { table } = access
   const cells = keyCells(context, key, parsed)
   const byCell = new Map<string, UpsertRecord>()
@@ -295,14 +297,14 @@ async function upsertAll(
     byCell.set(keyOfCell(cell), earlier === undefined ? record : overlay(table, earlier, record))
   }
   if (areOfBatch && byCell.size < cells.length) throw PREPARED_TOO_EARLY
-  const request = { table, key, tokenization, areOfBatch, records: [...byCell.values()] }
+  const request = { table, access, key, tokenization, areOfBatch, records: [...byCell.values()] }
   const { unit } = context
   const policy = retryRecords(table, context.scheduler)
   const attempts = () => {
     const attempt = unlessLastConflict()
     return async (within: UnitOfWork, isPrepared = false) => {
       const found = await findExisting(within.storage, context, request)
-      const existing = checkUpserts(context, access, { ...request, found })
+      const existing = await checkUpserts(context, within.storage, { ...request, found, allowsShownText })
       return attempt(found, () => storeUpserts(within, context, { ...request, existing, isPrepared }))
     }
   }
@@ -320,29 +322,40 @@ async function upsertAll(
   return cells.map((cell) => required(byKey.get(keyOfCell(cell)), 'An upserted record'))
 }
 
+/** Records to upsert, and the row of each; undefined for a new one. */
+interface UpsertsToCheck
+  extends Pick<UpsertRequest, 'table' | 'access' | 'key' | 'records'>,
+    Pick<InsertRequest, 'allowsShownText'> {
+  readonly found: readonly (Row | undefined)[]
+}
+
 /**
  * Checks new records and changes against the caller's grants, and returns the caller's access to each existing row. A row the
  * caller cannot change gives `conflict`, like any duplicate value: callers who can write a unique column can detect duplicates in
  * any case.
  */
-function checkUpserts(
+async function checkUpserts(
   context: InsertContext,
-  access: TableAccess,
-  { key, records, found }: UpsertRequest & { readonly found: readonly (Row | undefined)[] },
-): (RowWithAccess | undefined)[] {
-  const { table } = access
+  storage: StorageReads,
+  { table, access, key, records, found, allowsShownText }: UpsertsToCheck,
+): Promise<(RowWithAccess | undefined)[]> {
   const changes = records.flatMap(({ values, index }, position) => {
     const row = found[position]
     return row === undefined ? [] : [{ row, values, index }]
   })
-  for (const [position, record] of records.entries()) if (found[position] === undefined) checkNew(context, access, record)
+  for (const [position, record] of records.entries())
+    if (found[position] === undefined) checkNew(context, access, { ...record, allowsShownText })
   for (const { values } of changes) {
     for (const { name } of namedColumns(table, values)) requireColumn(context, access, { name, action: 'UPDATE' })
   }
   const { existing, invisible } = checkOverwrites(context, access, changes)
   const [hidden] = invisible
   if (hidden !== undefined) throw valueTaken(table, key, hidden.index)
-  assertUnredacted(context.barrier, table, { existing, records: changes })
+  if (!allowsShownText) {
+    const before = existing.map((one) => one.access)
+    const rows = changes.map(({ row }) => row)
+    await assertUnredacted(storage, context, { table, rows, before, levelOf: levelsOf(access, before), records: changes })
+  }
   const byRow = new Map(existing.map((one) => [one.row, one]))
   return found.map((row) => (row === undefined ? undefined : byRow.get(row)))
 }

@@ -43,6 +43,7 @@ export interface UpdateManyRequest {
   readonly records: readonly unknown[]
   readonly tokenization: boolean
   readonly mode: ByotMode
+  readonly allowsShownText: boolean
 }
 
 /**
@@ -59,19 +60,22 @@ export const updateMany: Operation<UpdateManyInput, UpdateManyRequest, { records
     records: { id: 'value', fields: 'columns', tokens: 'columns', ifVersion: 'value' },
     tokenization: 'flag',
     byot: BYOT_MODES,
+    allowShownText: 'flag',
   },
   parse({ table: name, records: given, options = {} }, context) {
     const table = requireTable(context, name)
     context.event.setTable(table)
-    assertOptions<UpdateOptions>(options, ['tokenization', 'byot'])
+    assertOptions<UpdateOptions>(options, ['tokenization', 'byot', 'allowShownText'])
     const tokenization = parseFlag(options.tokenization, 'tokenization')
     const mode = parseByot(options.byot)
+    const allowsShownText = parseFlag(options.allowShownText, 'allowShownText')
     assertNotEmpty(given, 'update')
     const records = parseList(context, given, 'records')
     assertItems(records, ['id', 'fields', 'tokens', 'ifVersion'], 'records')
-    return { table, records, ids: toIds(records.map((record) => memberOf(record, 'id'))), tokenization, mode }
+    const ids = toIds(records.map((record) => memberOf(record, 'id')))
+    return { table, records, ids, tokenization, mode, allowsShownText }
   },
-  async execute(context, { table, ids, records, tokenization, mode }) {
+  async execute(context, { table, ids, records, tokenization, mode, allowsShownText }) {
     const access = requireAccess(context, table, 'UPDATE')
     const changes = readInput(() => {
       const given = records.map((record, index) => {
@@ -87,7 +91,7 @@ export const updateMany: Operation<UpdateManyInput, UpdateManyRequest, { records
       return parseChanges(context, table, { mode, given })
     })
     const overwritten = await changeRecords(context, {
-      ...{ table, ids, changes },
+      ...{ table, access, ids, changes, allowsShownText },
       check: (overwrites) => checkOverwrites(context, access, overwrites),
       notFound: (missing) => notFoundAt(table, ids, { missing, where: paths('records', missing) }),
     })

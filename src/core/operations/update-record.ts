@@ -40,6 +40,7 @@ export interface UpdateRequest {
   readonly ifVersion: unknown
   readonly tokenization: boolean
   readonly mode: ByotMode
+  readonly allowsShownText: boolean
 }
 
 /** Replaces the values of the named columns, and no others. Throws `not_found`, `unprocessable`, `conflict`, `invalid_request`, `aborted`; nothing is changed then. */
@@ -50,20 +51,21 @@ export const update: Operation<UpdateInput, UpdateRequest, UpdatedRecord> = {
   members: ['table', 'id', 'fields', 'tokens', 'options'],
   recorded: {
     ...{ table: 'name', id: 'value', fields: 'columns', tokens: 'columns' },
-    ...{ tokenization: 'flag', byot: BYOT_MODES, ifVersion: 'value' },
+    ...{ tokenization: 'flag', byot: BYOT_MODES, allowShownText: 'flag', ifVersion: 'value' },
   },
   parse({ table: name, id, fields, tokens, options = {} }, context) {
     const table = requireTable(context, name)
     context.event.setTable(table)
-    assertOptions<UpdateOneOptions>(options, ['tokenization', 'byot', 'ifVersion'])
+    assertOptions<UpdateOneOptions>(options, ['tokenization', 'byot', 'allowShownText', 'ifVersion'])
     const tokenization = parseFlag(options.tokenization, 'tokenization')
+    const allowsShownText = parseFlag(options.allowShownText, 'allowShownText')
     const { ifVersion, byot } = options
-    return { table, id: at(toIds([id]), 0), fields, tokens, ifVersion, tokenization, mode: parseByot(byot) }
+    return { table, id: at(toIds([id]), 0), fields, tokens, ifVersion, tokenization, mode: parseByot(byot), allowsShownText }
   },
   execute: async (context, request) => at(await updateAll(context, [request]), 0),
   changedRows: async (context, requests) => namedRows(context, 'UPDATE', requests),
   together: {
-    groupOf: ({ table, mode, tokenization }) => `${table.name} ${mode} ${tokenization}`,
+    groupOf: ({ table, mode, tokenization, allowsShownText }) => `${table.name} ${mode} ${tokenization} ${allowsShownText}`,
     execute: (context, requests, events) => updateAll({ ...context, event: dividedRows(events) }, requests),
   },
 }
@@ -73,7 +75,7 @@ type UpdateContext = Omit<OperationContext, 'event'> & Pick<WritingContext, 'eve
 
 /** Updates different records of one table, all or none, and returns them in order. */
 async function updateAll(context: UpdateContext, requests: readonly UpdateRequest[]): Promise<UpdatedRecord[]> {
-  const { table, mode, tokenization } = at(requests, 0)
+  const { table, mode, tokenization, allowsShownText } = at(requests, 0)
   const access = requireAccess(context, table, 'UPDATE')
   const changes = readInput(() => {
     const given = requests.map(({ fields, tokens, ifVersion }) => ({ fields, tokens, ifVersion, index: undefined }))
@@ -83,7 +85,7 @@ async function updateAll(context: UpdateContext, requests: readonly UpdateReques
   })
   const ids = requests.map(({ id }) => id)
   const overwritten = await changeRecords(context, {
-    ...{ table, ids, changes },
+    ...{ table, access, ids, changes, allowsShownText },
     check: (overwrites) => checkOverwrites(context, access, overwrites),
     // The error of one change. Of several, each runs again by itself.
     notFound: () => recordsNotFound(table, [at(ids, 0)], [0]),

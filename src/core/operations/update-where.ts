@@ -23,6 +23,8 @@ export interface WhereChange extends Where {
 export interface UpdateWhereOptions {
   /** Return the tokens of the columns that were given a value. Default false. */
   readonly tokenization?: boolean
+  /** Accept `*REDACTED*` and masked forms as values. Default false: what is shown in place of a value is refused, so that no value is lost. */
+  readonly allowShownText?: boolean
 }
 
 /** Input of an update by the value of a column. */
@@ -38,6 +40,7 @@ export interface UpdateWhereRequest {
   readonly lookup: Lookup
   readonly fields: unknown
   readonly tokenization: boolean
+  readonly allowsShownText: boolean
 }
 
 /**
@@ -54,16 +57,18 @@ export const updateWhere: Operation<UpdateWhereInput, UpdateWhereRequest, { reco
     table: 'name',
     where: { columnName: 'name', columnValues: 'value', fields: 'columns' },
     tokenization: 'flag',
+    allowShownText: 'flag',
   },
   parse({ table: name, where, options = {} }, context) {
     const table = requireTable(context, name)
     context.event.setTable(table)
-    assertOptions<UpdateWhereOptions>(options, ['tokenization'])
+    assertOptions<UpdateWhereOptions>(options, ['tokenization', 'allowShownText'])
     const lookup = parseWhere(context, where, ['fields'])
     const fields = typeof where === 'object' && where !== null ? Reflect.get(where, 'fields') : undefined
-    return { table, lookup, fields, tokenization: parseFlag(options.tokenization, 'tokenization') }
+    const tokenization = parseFlag(options.tokenization, 'tokenization')
+    return { table, lookup, fields, tokenization, allowsShownText: parseFlag(options.allowShownText, 'allowShownText') }
   },
-  async execute(context, { table, lookup, fields, tokenization }) {
+  async execute(context, { table, lookup, fields, tokenization, allowsShownText }) {
     const access = requireChangeAccess(context, table, 'UPDATE')
     const change = readInput(() => {
       assertColumnsWritable(context, access, { members: [fields], action: 'UPDATE' })
@@ -76,7 +81,7 @@ export const updateWhere: Operation<UpdateWhereInput, UpdateWhereRequest, { reco
       const rows = found.rows.map(({ row }) => row)
       const changes = rows.map(() => change)
       const overwritten = await overwrite(unit, context, {
-        ...{ table, changes, rows },
+        ...{ table, access, changes, rows, allowsShownText },
         check: (overwrites) => checkOverwrites(context, access, overwrites),
         notFound: (missing) => notChangeable(access, found.ids, missing),
       })

@@ -47,6 +47,23 @@ export function compilePolicy(definition: PolicyDefinition, layout: Layout): Pol
   return { layout, roles }
 }
 
+/** A column of a condition whose values the times of reads can show. */
+export interface TimedColumn {
+  readonly role: string
+  readonly table: string
+  readonly column: string
+}
+
+/** Returns the sealed columns that conditions of the policy open, once for each role. */
+export function timedColumns({ roles }: Policy): readonly TimedColumn[] {
+  return [...roles].flatMap(([role, { rules }]) =>
+    [...rules].flatMap(([{ name: table }, ofTable]) => {
+      const names = ofTable.flatMap(({ when }) => when?.opened.map(({ name }) => name) ?? [])
+      return [...new Set(names)].map((column) => ({ role, table, column }))
+    }),
+  )
+}
+
 function entriesOf(definition: unknown): readonly (readonly [string, unknown])[] {
   if (typeof definition === 'object' && definition !== null && !Array.isArray(definition)) return Object.entries(definition)
   throw new VaultError('invalid_request', 'Invalid policy: expected an object of roles by name, each an array of statements.')
@@ -127,10 +144,10 @@ function positionsAt(table: Table, target: Target): readonly number[] {
   throw policyError(target.location, sentence, target.at)
 }
 
-function conditionOf(layout: Layout, { where, targets }: Statement): RuleCondition | undefined {
+function conditionOf(layout: Layout, { where, targets, effect }: Statement): RuleCondition | undefined {
   const [target] = targets
   if (where === undefined || target === undefined) return undefined
-  return ruleConditionOf(tableAt(layout, target), where)
+  return ruleConditionOf(tableAt(layout, target), where, effect)
 }
 
 /** Limits the conditional rules per table. Each takes one bit of an integer, and each condition is evaluated on every row. */

@@ -44,6 +44,7 @@ export function createTableAccess(table: Table, rules: readonly Rule[], context:
   const { always, sometimes, conditions } = bound
   const worst = createRowAccess(table, [...always, ...rulesOf(sometimes, 'DENY')])
   const best = sometimes.length === 0 ? worst : createRowAccess(table, [...always, ...rulesOf(sometimes, 'ALLOW')])
+  const forRow = sometimes.length === 0 ? () => best : createRowEvaluation(bound)
   const evaluated = conditions.flatMap((condition) => columnsOf(condition)).flatMap(({ column }) => column ?? [])
   return {
     table,
@@ -56,7 +57,8 @@ export function createTableAccess(table: Table, rules: readonly Rule[], context:
     highestLevel: best.level,
     possiblyMeets: best.meets,
     alwaysMeets: worst.meets,
-    forRow: sometimes.length === 0 ? () => best : createRowEvaluation(bound),
+    forRow,
+    withoutRecord: () => forRow(conditions.map(() => undefined)),
     pushdownCondition: (need) => {
       if (worst.meets(need)) return ALWAYS
       return best.meets(need) ? conditionFor(bound, need) : NEVER

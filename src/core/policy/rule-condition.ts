@@ -7,18 +7,18 @@ import { foldName } from '../expressions/lexeme.ts'
 import { resolveExpression } from '../expressions/resolve-expression.ts'
 import type { ContextValue } from '../expressions/resolve-operand.ts'
 import { UNUSABLE } from '../expressions/resolve-operand.ts'
-import type { Table } from '../schema/layout.ts'
+import type { Column, Table } from '../schema/layout.ts'
 import { unreachable } from '../util/unreachable.ts'
 import type { Caller } from './caller.ts'
 import { refuseText } from './policy-error.ts'
 import type { RuleCondition } from './rule.ts'
-import type { Where } from './statement.ts'
+import type { Effect, Where } from './statement.ts'
 
 /**
  * Checks the condition. Throws the code of the error's kind: `invalid_request` for unknown names, `unprocessable` for types that do not
  * match.
  */
-export function ruleConditionOf(table: Table, { location, text, expression }: Where): RuleCondition {
+export function ruleConditionOf(table: Table, { location, text, expression }: Where, effect: Effect): RuleCondition {
   const column = (name: ColumnIdentifier) => columnIn(table, name)
   try {
     let usesContext = false
@@ -28,10 +28,10 @@ export function ruleConditionOf(table: Table, { location, text, expression }: Wh
     }
     const withoutContext = resolveExpression(expression, { column, context })
     assertOwnPatterns(expression)
-    if (!usesContext) return { key: text, usesContext, bind: () => withoutContext }
+    const opened = [...new Set(openedIn(table, expression, effect === 'ALLOW'))]
+    if (!usesContext) return { key: text, usesContext, opened, bind: () => withoutContext }
     return {
-      key: text,
-      usesContext,
+      ...{ key: text, usesContext, opened },
       bind: (attributes) => resolveExpression(expression, { column, context: contextByName(attributes) }),
     }
   } catch (error) {
@@ -52,6 +52,41 @@ function contextByName(attributes: Caller['context']): (name: string) => Context
     if (only === undefined) return undefined
     const [, value] = only
     return other !== undefined || typeof value === 'object' ? UNUSABLE : value
+  }
+}
+
+/**
+ * Returns the sealed columns that storage cannot compare where the condition is to be `wanted`. It finds rows by a digest only for the equality of
+ * a searchable column with a value, and not those without that value.
+ */
+function openedIn(table: Table, expression: Expression, wanted: boolean): Column[] {
+  const columnsIn = (...operands: readonly Operand[]): Column[] =>
+    operands.flatMap((operand) => {
+      const isColumn = operand.kind === 'column' && operand.table !== 'ctx'
+      return isColumn ? (columnIn(table, operand).column ?? []) : []
+    })
+  const sealed = (...operands: readonly Operand[]): Column[] => columnsIn(...operands).filter(({ plain }) => plain === undefined)
+  switch (expression.kind) {
+    case 'and':
+    case 'or':
+      return expression.operands.flatMap((operand) => openedIn(table, operand, wanted))
+    case 'not':
+      return openedIn(table, expression.operand, !wanted)
+    case 'compare': {
+      const [one, other] = columnsIn(expression.left, expression.right)
+      const isFound = expression.operator === '=' && wanted && other === undefined && one?.digest !== undefined
+      return isFound ? [] : sealed(expression.left, expression.right)
+    }
+    case 'like':
+      return sealed(expression.left, expression.right)
+    case 'isNull':
+      return sealed(expression.operand).filter(({ digest }) => digest === undefined)
+    case 'hasKey':
+      return sealed(expression.operand)
+    case 'truth':
+      return []
+    default:
+      return unreachable(expression)
   }
 }
 

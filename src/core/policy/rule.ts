@@ -33,6 +33,8 @@ export interface RuleCondition {
   readonly key: string
   /** True if the condition uses the caller's context. */
   readonly usesContext: boolean
+  /** Sealed columns that must be opened to decide the condition in a row: how long that takes can show their values. */
+  readonly opened: readonly Column[]
   /** Returns the condition with the values of a caller's context. */
   bind(context: Caller['context']): Condition
 }

@@ -52,6 +52,8 @@ export interface TableAccess {
   alwaysMeets(need: RequiredGrant): boolean
   /** The grants of a row, given the truth of each condition in it. Equal truths return the same object. */
   forRow(truths: readonly (boolean | undefined)[]): RowAccess
+  /** The grants of a transient value, or of any row if there are no conditions. A transient value has no record, so no condition is true for it. */
+  withoutRecord(): RowAccess
   /** A condition that is true exactly in the rows with the required grants. Storage evaluates it before `forRow`. */
   pushdownCondition(need: RequiredGrant): Condition
 }

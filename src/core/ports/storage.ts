@@ -268,8 +268,16 @@ export interface StorageHandle extends Storage {
    * where no connection waits like that.
    */
   readonly mustNotTurn?: () => boolean
-  /** Closes the connections and files that this handle opened. */
-  close(): Promise<void>
+  /**
+   * How long `close` waits for calls in progress, in milliseconds. A vault that closes waits no longer for its own. Absent where what is in
+   * progress does not depend on a network: it is waited for until it ends.
+   */
+  readonly closeMs?: number
+  /**
+   * Closes the connections and files that this handle opened, when the calls in progress have ended, or after `withinMs`: with 0 those still in
+   * progress fail at once. Default: `closeMs`.
+   */
+  close(withinMs?: number): Promise<void>
 }
 
 /** A storage of this package, which `await using` closes. An interface, because the compiler names it where an application exports one. */

@@ -1,14 +1,22 @@
-/** Refuses to write what a caller is shown in place of a value: a masked record that is written back would destroy its values. */
-import type { Barrier } from '../barrier/barrier.ts'
+/** Refuses to write what is shown in place of a value: a masked record that is written back would destroy its values. */
+
+import { isUnchanged } from '../barrier/digest-values.ts'
 import { cellDetail, inRecord, type RecordIndex, type Values } from '../barrier/parse-record.ts'
-import { openColumns } from '../barrier/reveal.ts'
+import { type OpenRows, openColumns } from '../barrier/reveal.ts'
+import type { LevelOf } from '../barrier/token-metadata.ts'
 import { type Fault, fault } from '../errors.ts'
+import { inSlices } from '../maintenance/in-slices.ts'
+import { bytesOfBody } from '../maintenance/row-bytes.ts'
 import type { RowAccess, TableAccess } from '../policy/table-access.ts'
+import type { Row, StorageReads } from '../ports/storage.ts'
 import { REDACTED_TEXT } from '../redaction/redact.ts'
-import { evaluateValues, type RowWithAccess } from '../row-access/evaluate-access.ts'
+import { evaluateValues } from '../row-access/evaluate-access.ts'
+import type { ReadingContext } from '../row-access/reading-context.ts'
 import type { Column, Table } from '../schema/layout.ts'
-import { at } from '../util/at.ts'
+import { at, required } from '../util/at.ts'
+import { groupBy } from '../util/group-by.ts'
 import { ValueError } from '../values/column-type.ts'
+import { liveTransients, type TransientCell, transientCells } from './unchanged-cells.ts'
 
 /** The values of a record to write, and its index in the request. */
 interface WrittenValues {
@@ -16,7 +24,19 @@ interface WrittenValues {
   readonly index: RecordIndex
 }
 
-/** Throws `unprocessable` for a new record that holds the text of a redacted value in a column that the caller does not see in plain text. */
+/** Records to write over existing rows, one for each row, and the caller's access to each before. */
+interface WrittenOver {
+  readonly table: Table
+  readonly rows: readonly Row[]
+  readonly before: readonly RowAccess[]
+  readonly levelOf: LevelOf
+  readonly records: readonly WrittenValues[]
+}
+
+/**
+ * Throws `unprocessable` for a new record that holds the text of a redacted value in a column whose own level is lower than plain text, or that the
+ * caller does not see in plain text.
+ */
 export function assertNewUnredacted(access: TableAccess, { values, index }: WrittenValues): void {
   if (!values.includes(REDACTED_TEXT)) return
   const granted = evaluateValues(access, (column) => values[column.position])
@@ -24,41 +44,88 @@ export function assertNewUnredacted(access: TableAccess, { values, index }: Writ
 }
 
 /**
- * Throws `unprocessable` for values that the caller would be shown in place of the stored ones: the text of a redacted value, or the
- * masked form of the value in this row. A masked form is compared only where the caller is shown it, so that a refusal reveals
- * nothing new, and also with a value that equals its masked form. `existing` has the row of each record before the write. Opens no body
- * without a value that looks like a masked form.
+ * Throws `unprocessable` for values that are shown in place of the stored ones: the text of a redacted value, or the masked form of the value in this
+ * row. A refusal reveals nothing. A masked form is compared only for callers who can be shown it, and refused also where it equals the value, except for
+ * those who see that. For all others the text alone decides: one with a star is refused whatever is stored. Opens no body without such a text, unless
+ * the mask replaces matches, which can write anything.
  */
-export function assertUnredacted(
-  barrier: Barrier,
-  table: Table,
-  { existing, records }: { readonly existing: readonly RowWithAccess[]; readonly records: readonly WrittenValues[] },
-): void {
-  for (const [position, { row, access }] of existing.entries()) {
-    const { values, index } = at(records, position)
-    assertNoRedactedText(table, access, { values, index })
-    const suspects = table.readable.filter((column) => mayBeMaskedForm(access, column, values[column.position]))
-    if (suspects.length === 0) continue
-    const cursor = openColumns(barrier, table, [row], suspects)
-    cursor.to(0)
-    for (const column of suspects) {
-      if (isMaskedForm(column, values[column.position], cursor.value(column))) throw redactedValue(table, column, index)
+export async function assertUnredacted(storage: StorageReads, context: ReadingContext, written: WrittenOver): Promise<void> {
+  const { table, rows, before, records } = written
+  const suspects: Suspect[] = []
+  const masked = table.columns.filter(({ mask }) => mask !== undefined)
+  for (let position = 0; position < rows.length; position++) {
+    assertNoRedactedText(table, required(before[position]), required(records[position]))
+    for (const column of masked) if (isSuspect(column, written, position)) suspects.push({ position, column })
+  }
+  if (suspects.length === 0) return
+  const groups = [...groupBy(suspects, ({ position }) => position)]
+  const list = { count: groups.length, bytesAt: (index: number) => bytesOfBody(rows[required(groups[index])[0]]) }
+  const apart = await inSlices(list, context.scheduler, (start, end) => compareRows(context, written, groups.slice(start, end)))
+  const cells = apart.map(({ cell }) => cell)
+  const live = await liveTransients(storage, context, cells)
+  for (const { cell, position, column } of apart) assertNotMasked(written, { position, column }, live.get(cell)?.value ?? null)
+}
+
+/** A value that may be a masked form: the position of its record, and its column. */
+interface Suspect {
+  readonly position: number
+  readonly column: Column
+}
+
+/** Compares suspects with the values in their rows. Returns those whose values are stored apart. */
+function compareRows(
+  { barrier }: ReadingContext,
+  written: WrittenOver,
+  groups: readonly (readonly [position: number, suspects: readonly Suspect[]])[],
+): (Suspect & { readonly cell: TransientCell })[] {
+  const { table, rows } = written
+  const columns = [...new Set(groups.flatMap(([, suspects]) => suspects.map(({ column }) => column)))]
+  const opened = groups.map(([position]) => at(rows, position))
+  const cursor: OpenRows = openColumns(barrier, table, opened, columns)
+  const cells = transientCells(cursor, table)
+  const apart: (Suspect & { cell: TransientCell })[] = []
+  for (const [k, [, suspects]] of groups.entries()) {
+    cursor.to(k)
+    for (const suspect of suspects) {
+      const { column } = suspect
+      if (column.token?.expires !== true) {
+        assertNotMasked(written, suspect, cursor.value(column))
+        continue
+      }
+      const cell = cells(column)
+      if (cell !== undefined) apart.push({ ...suspect, cell })
     }
   }
+  return apart
 }
 
 function assertNoRedactedText(table: Table, access: RowAccess, { values, index }: WrittenValues): void {
   if (!values.includes(REDACTED_TEXT)) return
   for (const column of table.columns) {
-    if (values[column.position] === REDACTED_TEXT && access.level(column) !== 'PLAIN_TEXT')
-      throw redactedValue(table, column, index)
+    if (values[column.position] !== REDACTED_TEXT) continue
+    if (column.level !== 'PLAIN_TEXT' || access.level(column) !== 'PLAIN_TEXT') throw shownText(table, column, index)
   }
 }
 
-/** True if the caller is shown masked values of this column, and this value may be one. */
-function mayBeMaskedForm(access: RowAccess, column: Column, value: unknown): boolean {
-  if (column.mayBeMasked === undefined || value === undefined || value === null) return false
-  return access.level(column) === 'MASKED' && column.mayBeMasked(column.type.toText(value))
+/** True if a value must be compared with the stored one. Throws for one that is refused without comparing. */
+function isSuspect(column: Column, { table, levelOf, records }: WrittenOver, position: number): boolean {
+  const { values, index } = required(records[position])
+  const value = values[column.position]
+  if (value === undefined || value === null || column.mayBeMasked?.(column.type.toText(value)) !== true) return false
+  const level = levelOf(position, column)
+  if (level === 'MASKED') return true
+  if (column.level === 'PLAIN_TEXT') return false
+  if (level === 'PLAIN_TEXT') return true
+  if (typeof value === 'string' && value.includes('*')) throw shownText(table, column, index)
+  return false
+}
+
+/** Throws if a value is the masked form of the stored one. A caller who sees the value can write it again. */
+function assertNotMasked({ table, levelOf, records }: WrittenOver, { position, column }: Suspect, stored: unknown): void {
+  const { values, index } = at(records, position)
+  const value = values[column.position]
+  if (!isMaskedForm(column, value, stored)) return
+  if (levelOf(position, column) !== 'PLAIN_TEXT' || !isUnchanged(column, stored, value)) throw shownText(table, column, index)
 }
 
 /** True if the value is what the masked form of the stored value means in its column: a masked date can be a date. */
@@ -74,10 +141,10 @@ function isMaskedForm(column: Column, value: unknown, stored: unknown): boolean 
   }
 }
 
-function redactedValue(table: Table, column: Column, index: RecordIndex): Fault {
+function shownText(table: Table, column: Column, index: RecordIndex): Fault {
   const detail = cellDetail(table, column, index)
   return fault(
     'unprocessable',
     detail,
-  )`Column ${column.name} of table ${table.name} cannot be set to the masked or redacted form of its value${inRecord(index)}. Leave it out to keep the value.`
+  )`Column ${column.name} of table ${table.name} cannot be set to the masked or redacted form of a value${inRecord(index)}. Leave it out to keep the value; a session can write the text with allowShownText.`
 }

@@ -6,9 +6,10 @@ import { decodeRecordIds } from '../barrier/record-ids.ts'
 import type { ByotMode } from '../barrier/supplied-tokens.ts'
 import { assertOwnFormsUnused, parseTokens } from '../barrier/supplied-tokens.ts'
 import { fault } from '../errors.ts'
-import type { RowAccess } from '../policy/table-access.ts'
+import type { RowAccess, TableAccess } from '../policy/table-access.ts'
 import type { Scheduler } from '../ports/scheduler.ts'
 import type { Row } from '../ports/storage.ts'
+import { levelsOf } from '../row-access/evaluate-access.ts'
 import type { CheckedOverwrites, Overwrite } from '../row-access/overwrite.ts'
 import type { Table } from '../schema/layout.ts'
 import { retryInTransaction } from '../unit-of-work/retry-in-transaction.ts'
@@ -34,6 +35,8 @@ export interface UpdateOptions {
   readonly tokenization?: boolean
   /** Whether the change can, or must, have tokens supplied by the caller. Default DISABLE. */
   readonly byot?: ByotMode
+  /** Accept `*REDACTED*` and masked forms as values. Default false: what is shown in place of a value is refused, so that no value is lost. */
+  readonly allowShownText?: boolean
 }
 
 /** The dependencies of an update. */
@@ -100,6 +103,10 @@ export function retryUpdate({ name }: Table, { scheduler }: Pick<ChangingContext
 /** What an update does with the grants of its caller, and with records that the caller cannot reach. */
 export interface ChangeChecks {
   readonly table: Table
+  /** The caller's access to the table. */
+  readonly access: TableAccess
+  /** True if a value can be a text that is shown in place of the stored one. */
+  readonly allowsShownText: boolean
   /** Checks overwrites against the grants of the caller. Throws `forbidden`. */
   check(overwrites: readonly Overwrite[]): CheckedOverwrites
   /** Returns the error for the positions of changes whose row is invisible, or does not exist. */
@@ -127,7 +134,7 @@ export interface Overwritten {
 export async function overwrite(
   unit: UnitOfWork,
   context: WritingContext,
-  { table, check, notFound, changes, rows: found, versions }: ChangeChecks & Overwriting,
+  { table, access, allowsShownText, check, notFound, changes, rows: found, versions }: ChangeChecks & Overwriting,
 ): Promise<Overwritten> {
   const overwrites = changes.flatMap(({ values, index }, position) => {
     const row = found[position]
@@ -139,15 +146,18 @@ export async function overwrite(
   const missing = [...changes.keys()].filter((position) => !reached.has(position))
   if (missing.length > 0) throw notFound(missing)
   if (versions !== undefined) for (const { row } of overwrites) assertVersion(table, row, versions.get(row.id))
-  assertUnredacted(context.barrier, table, { existing, records: overwrites })
+  const before = existing.map((one) => one.access)
+  const levelOf = levelsOf(access, before)
+  const rows = overwrites.map(({ row }) => row)
+  if (!allowsShownText) await assertUnredacted(unit.storage, context, { table, rows, before, levelOf, records: overwrites })
   const written = await storeChanges(unit, context, {
     table,
-    rows: overwrites.map(({ row }) => row),
+    ...{ rows, levelOf },
     records: changes.map(({ values }) => values),
     supplied: changes.map(({ supplied }) => supplied),
     indexes: changes.map(({ index }) => index),
   })
-  return { written, before: existing.map((one) => one.access) }
+  return { written, before }
 }
 
 /** The ids of different records, and the change of each. */

@@ -1,7 +1,7 @@
 /** Chooses the tokens of records to be written: supplied ones, and drawn ones for the other values. */
 import { comparedText } from '../barrier/digest-values.ts'
 import { cellDetail, inRecord, type RecordIndex } from '../barrier/parse-record.ts'
-import type { TextOfToken, TokensByRow } from '../barrier/token-metadata.ts'
+import type { TextOfToken, TokensByRow, UnchangedCells } from '../barrier/token-metadata.ts'
 import type { Fault } from '../errors.ts'
 import { fault, words } from '../errors.ts'
 import type { Scheduler } from '../ports/scheduler.ts'
@@ -44,12 +44,17 @@ interface Drawings {
   readonly supplied: readonly string[]
 }
 
+/** Records whose tokens are chosen, and the cells that keep theirs. */
+export interface DrawRequest extends WriteRequest {
+  readonly unchanged?: UnchangedCells | undefined
+}
+
 /**
  * Returns a function for the token texts of cells: the supplied ones, and a drawn one for each other value whose token kind stores
  * a text. Throws `unprocessable` for a value that does not fit its format, `tokens_exhausted` if no token is left. A supplied token in
  * use is a conflict of the table of tokens.
  */
-export async function chooseTokens(storage: StorageReads, context: ReadingContext, request: WriteRequest): Promise<TextOfToken> {
+export async function chooseTokens(storage: StorageReads, context: ReadingContext, request: DrawRequest): Promise<TextOfToken> {
   const { table, supplied } = request
   const drawings = await drawingsOf(context.scheduler, request)
   const suppliedText: TextOfToken = (row, { name }) => supplied[row]?.get(name)
@@ -62,7 +67,10 @@ export async function chooseTokens(storage: StorageReads, context: ReadingContex
 }
 
 /** Returns the cells that need a drawn token. Throws `unprocessable` for a value that cannot have a token. */
-async function drawingsOf(scheduler: Scheduler, { table, records, supplied, indexes }: WriteRequest): Promise<Drawing[]> {
+async function drawingsOf(
+  scheduler: Scheduler,
+  { table, records, supplied, indexes, unchanged }: DrawRequest,
+): Promise<Drawing[]> {
   const formatted = table.tokenized.filter((column) => column.token?.hasFormat === true)
   const drawings: Drawing[] = []
   if (formatted.length === 0) return drawings
@@ -73,7 +81,9 @@ async function drawingsOf(scheduler: Scheduler, { table, records, supplied, inde
       const value = values[column.position]
       if (value === undefined || value === null) continue
       const range = rangeOf(table, column, { value, index: indexes[row] })
-      if (range !== undefined && supplied[row]?.has(column.name) !== true) drawings.push({ row, column, range, text: '' })
+      const isGiven = supplied[row]?.has(column.name) === true
+      const isKept = unchanged?.keepsText[row * table.tokenized.length + column.tokenPosition] === 1
+      if (range !== undefined && !isGiven && !isKept) drawings.push({ row, column, range, text: '' })
     }
   }
   return drawings

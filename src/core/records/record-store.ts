@@ -14,7 +14,7 @@ import type { Slicing } from '../maintenance/slice-size.ts'
 import { createYielder } from '../maintenance/yielder.ts'
 import type { RowAccess } from '../policy/table-access.ts'
 import type { Scheduler } from '../ports/scheduler.ts'
-import type { NewRow, Row, Storage, StorageReads } from '../ports/storage.ts'
+import type { NewRow, Storage, StorageReads } from '../ports/storage.ts'
 import type { ReadingContext } from '../row-access/reading-context.ts'
 import type { Table } from '../schema/layout.ts'
 import { TOKENS, TRANSIENTS } from '../schema/system-tables.ts'
@@ -22,11 +22,12 @@ import { isIdConflict } from '../unit-of-work/id-conflict.ts'
 import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import { type RetryPolicy, retry, retryStale } from '../util/retry.ts'
 import { nowMs } from '../util/timestamp.ts'
-import { chooseTokens, tokenTaken } from './choose-tokens.ts'
+import { chooseTokens, type DrawRequest, tokenTaken } from './choose-tokens.ts'
 import { meanwhile, workInTurns } from './meanwhile.ts'
 import type { NewToken } from './token-store.ts'
 import { dropTokens, prepareTokens } from './token-store.ts'
 import { dropTransients, reserveTransients } from './transient-store.ts'
+import { type ChangeRequest, findUnchanged } from './unchanged-cells.ts'
 import type { WriteRequest } from './write-request.ts'
 import type { WritingContext } from './writing-context.ts'
 
@@ -161,18 +162,18 @@ async function storeWithIds(unit: UnitOfWork, context: WritingContext, request: 
   })
 }
 
-/** Writes the named values over these rows, all or none. Throws STALE if a row changed meanwhile, without writing; else like `storeNew`. */
-export async function storeChanges(
-  unit: UnitOfWork,
-  context: WritingContext,
-  { rows, ...request }: WriteRequest & { readonly rows: readonly Row[] },
-): Promise<Written> {
-  const { table, records } = request
+/**
+ * Writes the named values over these rows, all or none. A cell that the caller reads in plain text, and whose value does not change, keeps its token.
+ * Throws STALE if a row changed meanwhile, without writing; else like `storeNew`.
+ */
+export async function storeChanges(unit: UnitOfWork, context: WritingContext, request: ChangeRequest): Promise<Written> {
+  const { table, records, rows } = request
   const ids = rows.map((row) => row.id)
   context.catalog.assertWritable(table)
   assertVersions(context.barrier, table, rows)
   return retry(DRAW_AGAIN, async () => {
-    const sources = await tokenSources(unit.storage, context, request)
+    const unchanged = await findUnchanged(unit.storage, context, request)
+    const sources = await tokenSources(unit.storage, context, { ...request, unchanged })
     const resealer = resealRows(context.barrier, table, { rows, records, sources })
     await workInTurns(context.scheduler, resealer.resealSome)
     const resealed = resealer.end()
@@ -182,6 +183,9 @@ export async function storeChanges(
       unit.change(async ({ storage }) => {
         if ((await storage.update(table.physical.name, resealed.rows)).includes(false)) throw STALE
         await dropReplaced(storage, table, { ids, resealed })
+        const { restarted } = resealed
+        // A purge can delete an expired value meanwhile.
+        if (restarted.length > 0 && (await storage.update(TRANSIENTS.name, restarted)).includes(false)) throw STALE
         if (resealed.transients.length > 0) await storage.insert(TRANSIENTS.name, resealed.transients)
         if (tokens.length > 0) await storage.insert(TOKENS.name, rowsOf(tokens))
         context.event.setWrittenRows(table, ids)
@@ -196,11 +200,11 @@ function rowsOf(tokens: readonly NewToken[]): NewRow[] {
 }
 
 /** Returns the sources of the tokens of these records: their texts, ids for transient values, and the time. Throws `conflict` for a supplied token in use. */
-async function tokenSources(storage: StorageReads, context: ReadingContext, request: WriteRequest): Promise<TokenSources> {
-  const { table, records, supplied } = request
+async function tokenSources(storage: StorageReads, context: ReadingContext, request: DrawRequest): Promise<TokenSources> {
+  const { table, records, supplied, unchanged } = request
   const textOf = await chooseTokens(storage, context, request)
   const transientIds = await reserveTransients(storage, countTransients(table, records))
-  return { textOf, supplied, transientIds, nowMs: nowMs(context) }
+  return { textOf, supplied, transientIds, nowMs: nowMs(context), ...(unchanged !== undefined && { unchanged }) }
 }
 
 /** Thrown if another caller stored a drawn token first: the write runs again with other tokens. */

@@ -7,8 +7,9 @@ import type { RecordIndex, Values } from '../barrier/parse-record.ts'
 import { encodeRecordIds } from '../barrier/record-ids.ts'
 import { type Fault, fault, isVaultError, words } from '../errors.ts'
 import { createYielder } from '../maintenance/yielder.ts'
+import type { TableAccess } from '../policy/table-access.ts'
 import type { Cell, Row, StorageReads } from '../ports/storage.ts'
-import type { RowWithAccess } from '../row-access/evaluate-access.ts'
+import { levelsOf, type RowWithAccess } from '../row-access/evaluate-access.ts'
 import { valuesInSlices } from '../row-access/values-in-slices.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { type ChangePart, changeTogether, PREPARED_TOO_EARLY } from '../unit-of-work/changes-together.ts'
@@ -29,6 +30,8 @@ export interface UpsertRecord {
 /** Records with distinct keys. */
 export interface UpsertRequest {
   readonly table: Table
+  /** The caller's access to the table. */
+  readonly access: TableAccess
   readonly key: Column
   readonly records: readonly UpsertRecord[]
   readonly tokenization: boolean
@@ -181,8 +184,9 @@ async function change(
   { rows, ...chosen }: Chosen & { readonly rows: readonly RowWithAccess[] },
 ): Promise<readonly StoredRecord[]> {
   const write = writeRequestOf(chosen)
-  const written = await storeChanges(unit, context, { ...write, rows: rows.map(({ row }) => row) })
   const before = rows.map(({ access }) => access)
+  const levelOf = levelsOf(chosen.access, before)
+  const written = await storeChanges(unit, context, { ...write, rows: rows.map(({ row }) => row), levelOf })
   const mintInput = chosen.tokenization ? mintInputOf(written, write.records, before) : undefined
   return mintInTurns(context, chosen.table, written.ids, mintInput)
 }

@@ -2,7 +2,7 @@
 import { VaultError } from '../errors.ts'
 import type { Action } from '../policy/actions.ts'
 import type { Access } from '../policy/create-access.ts'
-import type { RequiredGrant, RowAccess, TableAccess } from '../policy/table-access.ts'
+import type { RequiredGrant, RowAccess } from '../policy/table-access.ts'
 import type { Row, StorageReads } from '../ports/storage.ts'
 import { evaluateAccess } from '../row-access/evaluate-access.ts'
 import { findVisibleByDigest } from '../row-access/find-visible-by-digest.ts'
@@ -112,7 +112,7 @@ function rowAccessOf(context: CallerContext, found: readonly Resolution[]): (res
   }
   return ({ table, row }) => {
     const known = row === undefined ? undefined : byRow.get(row)
-    return known ?? accessWithoutRecord(context.access.table(table))
+    return known ?? context.access.table(table).withoutRecord()
   }
 }
 
@@ -123,7 +123,7 @@ function accessOfTables({ access }: CallerContext): (resolved: Resolved) => RowA
   return ({ table }) => {
     if (table !== of || known === undefined) {
       of = table
-      known = accessWithoutRecord(access.table(table))
+      known = access.table(table).withoutRecord()
     }
     return known
   }
@@ -142,11 +142,6 @@ function conditionalCells({ access }: CallerContext, found: readonly Resolution[
     if (isConditional) cells.push(one)
   }
   return cells
-}
-
-/** Returns the access to a transient value, or to any row if there are no conditions. A transient value has no record, so no condition is true for it. */
-function accessWithoutRecord(access: TableAccess): RowAccess {
-  return access.forRow(access.conditions.map(() => undefined))
 }
 
 /** Receives the rows of resolved tokens: the event of an operation. */

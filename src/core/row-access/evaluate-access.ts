@@ -1,6 +1,7 @@
 /** Evaluates the conditions of a policy on rows: what a caller can do with each row. */
 import type { Barrier } from '../barrier/barrier.ts'
 import { openColumns } from '../barrier/reveal.ts'
+import type { LevelOf } from '../barrier/token-metadata.ts'
 import type { Condition, Truth, ValueOf } from '../expressions/condition.ts'
 import { compileCondition } from '../expressions/evaluate-condition.ts'
 import { inSlices } from '../maintenance/in-slices.ts'
@@ -8,6 +9,7 @@ import { bytesOfBody } from '../maintenance/row-bytes.ts'
 import type { RowAccess, TableAccess } from '../policy/table-access.ts'
 import type { Row } from '../ports/storage.ts'
 import type { Column } from '../schema/layout.ts'
+import { at } from '../util/at.ts'
 import type { ReadingContext } from './reading-context.ts'
 
 type CompiledCondition = (valueIn: ValueOf) => Truth
@@ -57,6 +59,15 @@ export function evaluateAccessInSlices(
   if (access.conditionColumns.length === 0) return evaluateAccess(barrier, access, rows)
   const list = { count: rows.length, bytesAt: (index: number) => bytesOfBody(rows[index]) }
   return inSlices(list, scheduler, (start, end) => evaluateAccess(barrier, access, rows.slice(start, end)))
+}
+
+/** Returns the highest level at which the caller is shown a value: in a row, at the index of its access, or a transient value by its token. */
+export function levelsOf(access: TableAccess, rows: readonly RowAccess[]): LevelOf {
+  const byToken = access.withoutRecord()
+  return (row, column) => {
+    if (column.token?.expires !== true) return at(rows, row).level(column)
+    return byToken.allows('DETOKENIZATION', column) ? byToken.level(column) : undefined
+  }
 }
 
 /** Returns the access to one record, given its values. Null and undefined both mean no value. */

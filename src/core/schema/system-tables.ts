@@ -79,10 +79,16 @@ export const AUDIT_EVENTS: PhysicalTable = {
   indexes: [],
 }
 
-/** The head of each chain, sealed: the sequence number and digest of its last event, and its Merkle tree. The row id is the chain. */
+/**
+ * The head of each chain, sealed: the sequence number and digest of its last event, and its Merkle tree. The row id is the chain. `released` is
+ * the version with which its writer gave the chain up: as long as the row has that version, no process holds the chain.
+ */
 export const AUDIT_CHAINS: PhysicalTable = {
   name: 'audit_chains',
-  columns: [{ name: 'body', type: 'bytes' }],
+  columns: [
+    { name: 'body', type: 'bytes' },
+    { name: 'released', type: 'integer' },
+  ],
   indexes: [],
 }
 

@@ -20,8 +20,8 @@ export interface GroupCommitOptions<T> extends EventLoopTurns {
   weightOf(item: T): number
   /** Maximum weight of a list. */
   readonly maxWeight: number
-  /** True if the items of a failed list are to be sent alone, so that only the one that causes the error fails. */
-  retriesAlone(error: unknown): boolean
+  /** True if an item of a failed list is to be sent alone, so that only the ones fail that the error is about. */
+  retriesAlone(error: unknown, item: T): boolean
 }
 
 /** One item of a list, and the functions that settle the promise of its caller. */
@@ -55,7 +55,7 @@ export function createGroupCommit<T>(
       await send(list.map(({ item }) => item))
       for (const { stored } of list) stored()
     } catch (error) {
-      for (const { failed } of list) failed(list.length > 1 && retriesAlone(error) ? RETRY_ALONE : error)
+      for (const { item, failed } of list) failed(list.length > 1 && retriesAlone(error, item) ? RETRY_ALONE : error)
     }
   }
 

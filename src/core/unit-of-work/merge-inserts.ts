@@ -1,5 +1,5 @@
 /** Groups small inserts and single events of one event-loop turn into shared commits, and merges their rows. */
-import { mayBeStored } from '../errors.ts'
+import { isVaultError, mayBeStored } from '../errors.ts'
 import type { NewRow } from '../ports/storage.ts'
 import { append } from '../util/append.ts'
 import type { EventLoopTurns, Send } from './group-commit.ts'
@@ -27,19 +27,26 @@ export function oldestGeneration(changes: readonly { readonly generation: number
 
 /** Returns a function that inserts: small inserts share a commit, large ones are sent alone. */
 export function groupInserts<T extends GroupedInsert>(loop: EventLoopTurns, send: Send<T>): (insert: T) => Promise<void> {
-  const grouped = createGroupCommit(send, { ...optionsFor(loop), weightOf: ({ batches }) => countRows(batches) })
+  const grouped = createGroupCommit(send, {
+    ...loop,
+    maxWeight: MAX_ROWS_TOGETHER,
+    weightOf: ({ batches }) => countRows(batches),
+    // Inserts whose ids came too late get others, and meet again. An item without a row of their table is sent alone.
+    retriesAlone: (error, { batches }) => !mayBeStored(error) && !(isIdConflict(error) && haveRowsOf(batches, error)),
+  })
   return (insert) => (isSmall(insert.batches) ? grouped(insert) : send([insert]))
 }
 
 /** Returns a function that stores one event; the events of one turn share a commit. */
 export function groupEvents<T>(loop: EventLoopTurns, send: Send<T>): (event: T) => Promise<void> {
-  return createGroupCommit(send, { ...optionsFor(loop), weightOf: () => 1 })
+  const retriesAlone = (error: unknown) => !mayBeStored(error)
+  return createGroupCommit(send, { ...loop, maxWeight: MAX_ROWS_TOGETHER, weightOf: () => 1, retriesAlone })
 }
 
-/** Items are not sent again after an error that may have stored the list, nor with ids that came too late. */
-function optionsFor(loop: EventLoopTurns) {
-  const retriesAlone = (error: unknown) => !mayBeStored(error) && !isIdConflict(error)
-  return { ...loop, maxWeight: MAX_ROWS_TOGETHER, retriesAlone }
+/** True if there are rows of the table of a conflict. */
+function haveRowsOf(batches: readonly Batch[], error: unknown): boolean {
+  const [detail] = isVaultError(error, 'conflict') ? error.details : []
+  return batches.some(({ table, rows }) => table === detail?.table && rows.length > 0)
 }
 
 /** Returns the rows of all inserts, one batch for each table, in the order in which the tables first occur. */

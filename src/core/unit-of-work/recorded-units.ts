@@ -39,6 +39,7 @@ export function recordedUnits(ports: RecordedPorts): UnitFactories {
     outer: unitFactoryOf(outer, ports.catalog),
     transact: (work) => transact(ports, outer, work),
     join: (hostTransaction) => joinHostTransaction(ports, hostTransaction),
+    release: () => ports.chains.release(),
   }
 }
 

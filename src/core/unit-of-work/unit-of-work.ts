@@ -81,6 +81,8 @@ export interface UnitFactories {
   transact<T>(work: (units: UnitFactory) => Promise<T>): Promise<T>
   /** Returns a factory inside a transaction that the application opened and commits. */
   join(hostTransaction: unknown): UnitFactory
+  /** Gives up what other processes can go on with, before the storage is closed. Never throws. */
+  release(): Promise<void>
 }
 
 /** Returns a unit inside a transaction that is committed and recorded elsewhere. */

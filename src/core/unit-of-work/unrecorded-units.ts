@@ -40,6 +40,7 @@ export function unrecordedUnits(ports: UnrecordedPorts): UnitFactories {
     transact: (work) =>
       storage.transaction((inner) => work(factoryInside(inner, catalog, trackReads)), { takesTurns: true, runsOnce: true }),
     join: (hostTransaction) => factoryInside(storage.joinTransaction(hostTransaction), catalog, trackReads),
+    async release() {},
   }
 }
 

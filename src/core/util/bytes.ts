@@ -197,6 +197,18 @@ export function readUtf8(bytes: Uint8Array, start: number, end: number): string 
   return units === undefined ? DECODER.decode(bytes.subarray(start, end)) : String.fromCharCode(...units)
 }
 
+/** True if the bytes are this text. ASCII is compared without making the text of the bytes. */
+export function isUtf8(bytes: Uint8Array, start: number, end: number, text: string): boolean {
+  // A UTF-16 unit takes one byte to three.
+  if (end - start < text.length || end - start > 3 * text.length) return false
+  for (let i = 0; i < text.length; i++) {
+    const byte = bytes[start + i] ?? 0 // Exists: there are as many bytes as units.
+    if (byte > 0x7f) return readUtf8(bytes, start, end) === text
+    if (byte !== text.charCodeAt(i)) return false
+  }
+  return end - start === text.length
+}
+
 /** Returns the UTF-16 units of text whose characters take one or two bytes; undefined for other bytes. `end` is inside the bytes. */
 function readShortUnits(bytes: Uint8Array, start: number, end: number): number[] | undefined {
   const units: number[] = new Array(end - start)

@@ -16,7 +16,7 @@ import { withVerb } from '../execution/operation-errors.ts'
 import { quietMetrics } from '../execution/run-measured.ts'
 import type { QueryValue } from '../expressions/parameter-values.ts'
 import { type Caller, parseCaller } from '../policy/caller.ts'
-import { compilePolicy } from '../policy/compile-policy.ts'
+import { compilePolicy, timedColumns } from '../policy/compile-policy.ts'
 import { accessOf, readCachedAccesses } from '../policy/create-access.ts'
 import { type ExplainOptions, explainAccess } from '../policy/explain-access.ts'
 import type { Log } from '../ports/log.ts'
@@ -117,6 +117,10 @@ function quietLog(log: Log | undefined): Log | undefined {
   return { info: quiet('info'), warn: quiet('warn'), error: quiet('error') }
 }
 
+/** Logged for each column of a condition that must be opened in every row. Source: docs/security.md, "Policies". */
+const TIMED =
+  'a condition of the policy opens a sealed column in every row, so times of reads can show its values: compare a searchable column by =, or a plain one'
+
 /** The result of opening a vault. */
 interface Opened {
   readonly barrier: Barrier
@@ -137,7 +141,11 @@ function createVault<S extends SchemaDefinition, Role extends string>(
   const metrics = options.metrics === undefined ? undefined : quietMetrics(options.metrics)
   const measuring = metrics === undefined ? undefined : { metrics, stopwatch: options.stopwatch }
   const policy = readInput(() => compilePolicy(options.policy ?? {}, layout), VaultError.isGenuine)
-  const events = createEventStore({ barrier, clock, hash, vaultID: id, accountID: accountId, catalog, log })
+  for (const column of timedColumns(policy)) log?.warn(column, TIMED)
+  const events = createEventStore({
+    ...{ barrier, clock, hash, vaultID: id, accountID: accountId, catalog, log },
+    holdsChains: storage.transactions === 'concurrent',
+  })
   const audit: AuditContext = { storage, events, scheduler, barrier, catalog, clock, hash, vaultID: id, accountID: accountId }
   const lifetime = createLifetime()
   const commits = { isAlone: lifetime.isAlone, onCommit: metrics?.committed }
@@ -211,12 +219,10 @@ function createVault<S extends SchemaDefinition, Role extends string>(
       }),
     close: () =>
       guard('Close failed.', async () => {
-        const callsEnd = lifetime.close()
-        await files.stop()
-        await callsEnd
+        const ended = Promise.all([lifetime.close(), files.stop()])
+        const stopped = ended.then(() => factories.release()).then(() => files.outer.blobs.close())
         try {
-          await files.outer.blobs.close()
-          await storage.close()
+          await storage.close(await waitAtMost(stopped, storage.closeMs, options))
         } finally {
           closeKeys()
           stopObserving?.()
@@ -226,6 +232,23 @@ function createVault<S extends SchemaDefinition, Role extends string>(
       await this.close()
     },
   }
+}
+
+/** Waits for work, for a time at most. Returns what is left of the time, in milliseconds; undefined without a limit. Throws the error of the work. */
+async function waitAtMost(
+  work: Promise<void>,
+  limitMs: number | undefined,
+  { timer, stopwatch }: Pick<OpenOptions<SchemaDefinition>, 'timer' | 'stopwatch'>,
+): Promise<number | undefined> {
+  if (limitMs === undefined) return void (await work)
+  const end = stopwatch.now() + limitMs
+  let stop = (): void => {}
+  const late = new Promise<void>((resolve) => {
+    stop = timer.after(limitMs, resolve)
+  })
+  await Promise.race([work, late])
+  stop()
+  return Math.max(0, Math.floor(end - stopwatch.now()))
 }
 
 /** Throws `invalid_request` for anything but a function: calling it would throw an error of the engine, as if it were the callback's own. */

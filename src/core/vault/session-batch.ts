@@ -19,6 +19,7 @@ export interface PostItem<T, D extends TableDefinition> extends AnyItem<T> {
   readonly fields: InsertFields<D>
   readonly tokens?: TokensOf<D>
   readonly tokenization?: boolean
+  readonly allowShownText?: boolean
   readonly upsert?: UniqueColumn<D>
   readonly onConflict?: 'ignore'
 }
@@ -30,6 +31,7 @@ export interface PutItem<T, D extends TableDefinition> extends AnyItem<T> {
   readonly fields: UpdateFields<D>
   readonly tokens?: TokensOf<D>
   readonly tokenization?: boolean
+  readonly allowShownText?: boolean
   readonly ifVersion?: string
 }
 

@@ -64,6 +64,7 @@ export interface SessionInsertOptions<T extends TableDefinition> {
   readonly onConflict?: 'ignore'
   readonly homogeneous?: boolean
   readonly byot?: ByotMode
+  readonly allowShownText?: boolean
   readonly signal?: Signal
 }
 

@@ -116,7 +116,7 @@ export interface Vault<S extends SchemaDefinition = SchemaDefinition, Role exten
   /** Signs the heads of all audit chains and passes the checkpoint to the sink, which stores it where the vault cannot change it. */
   checkpointAudit(options: CheckpointOptions): Promise<SignedCheckpoint>
   /**
-   * Waits for the calls in progress, closes the storage and overwrites the keys in memory (docs/security.md says which). Later calls throw
+   * Waits for the calls in progress, for the `closeMs` of the storage at most, closes the storage and overwrites the keys in memory (docs/security.md says which). Later calls throw
    * `failed_precondition`. Must not be awaited inside a transaction, which it waits for. Closing again does nothing more. A vault that was
    * declared with `await using` is closed at the end of its block.
    */

@@ -239,7 +239,7 @@ describe('a host that cannot be joined', () => {
     const inner = storage.joinTransaction(host)
     await inner.insert('notes', [{ id: 1 }])
     host.exec('rollback')
-    await expect(inner.insert('notes', [{ id: 2 }])).rejects.toThrow(/SQLite rolled back the transaction/)
+    await expect(inner.insert('notes', [{ id: 2 }])).rejects.toMatchObject({ code: 'invalid_request' })
     expect(await storage.find('notes', EVERY, ALL)).toEqual([])
     host.close()
     await storage.close()

@@ -93,6 +93,32 @@ describe('group commit', () => {
     })
   })
 
+  /** What makes SQLite undo the commit of all, as a full disk does, when one of them writes this label. */
+  const UNDOING = {
+    'while one of them writes': `create trigger undo before insert on notes when new.label = 'bad' begin select raise(rollback, ''); end`,
+    'while it commits': `
+      create table parents (id integer primary key);
+      create table children (parent integer references parents deferrable initially deferred);
+      create trigger undo after insert on notes when new.label = 'bad' begin insert into children values (1); end`,
+  }
+
+  it.each(Object.entries(UNDOING))('keeps all but the one at fault of a commit that SQLite undoes %s', async (_, triggers) => {
+    await withStorage(async (storage, filename) => {
+      const other = new Database(filename)
+      other.exec(triggers)
+      other.close()
+      const endings = await Promise.allSettled([
+        storage.insert('notes', [{ id: 1, label: 'a' }]),
+        storage.transaction((inner) => inner.insert('notes', [{ id: 2, label: 'b' }])),
+        storage.insert('notes', [{ id: 3, label: 'bad' }]),
+        storage.commit({ updates: [], inserts: [{ table: 'notes', rows: [{ id: 4, label: 'c' }] }] }),
+        storage.insert('notes', [{ id: 5, label: 'd' }]),
+      ])
+      expect(endings.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled', 'fulfilled'])
+      expect(await labels(storage)).toEqual(['a', 'b', 'c', 'd'])
+    })
+  })
+
   it('rolls back a long insert when its last row conflicts, and names only its position', async () => {
     await withStorage(async (storage) => {
       await storage.insert('notes', [{ id: 5000, label: 'secret-label' }])

@@ -22,6 +22,8 @@ async function open(transactions: StorageHandle['transactions'] = 'concurrent') 
   const events = {
     sequences: async (_: unknown, chains: readonly number[]) =>
       chains.map((chain) => (sequences.has(chain) ? sequences.get(chain) : 0)),
+    unheld: async () => [],
+    claim() {},
   } as unknown as EventStore // The pool only reads the positions of heads.
   const found = (chain: number) => storage.insert(AUDIT_CHAINS.name, [{ id: chain, body: new Uint8Array(1) }])
   return { chains: createChainPool(storage, events, entropy), storage, sequences, found }

@@ -8,6 +8,7 @@ import { eventsBy } from '../../support/audit/audited-clients.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
 import type { Cells, LooseSession } from '../../support/vaults/open-untyped.ts'
 import { asLoose, openLoose } from '../../support/vaults/open-untyped.ts'
+import { OWNER } from '../../support/vaults/test-vault.ts'
 
 const people = {
   name: column.string({ redaction: 'MASKED', mask: mask.keepFirst(1), token: 'random' }),
@@ -243,7 +244,7 @@ onEachStorage('a write of what was shown in place of a value', (engine) => {
       const refused = await refusal(as('masked').update('people', id, { fields: { [name]: written, country: 'NO' } }))
       expect(refused, name).toEqual({
         code: 'unprocessable',
-        message: `Update failed. Column "${name}" of table "people" cannot be set to the masked or redacted form of its value. Leave it out to keep the value.`,
+        message: `Update failed. Column "${name}" of table "people" cannot be set to the masked or redacted form of a value. Leave it out to keep the value; a session can write the text with allowShownText.`,
         details: [{ table: 'people', column: name }],
       })
     }
@@ -263,10 +264,10 @@ onEachStorage('a write of what was shown in place of a value', (engine) => {
     expect((await owner.get('people')).records).toHaveLength(2)
   })
 
-  it('is refused as *REDACTED* in any text or JSON column that the caller does not see in plain text', async () => {
+  it('is refused as *REDACTED* in any text or JSON column whose own level is lower, for every caller', async () => {
     const { as, ids } = await open(engine.fresh().open())
     const [id = ''] = ids
-    for (const role of ['masked', 'redacted', 'writer'] as const) {
+    for (const role of ['masked', 'redacted', 'writer', 'plain'] as const) {
       for (const name of ['name', 'email', 'note', 'nick', 'code']) {
         const fields = { [name]: '*REDACTED*' }
         expect(await refusal(as(role).update('people', id, { fields })), `${role} ${name}`).toMatchObject(REFUSED)
@@ -281,28 +282,87 @@ onEachStorage('a write of what was shown in place of a value', (engine) => {
     }
   })
 
-  it('is allowed to a caller who sees the column in plain text in that record', async () => {
-    const { as, owner, ids } = await open(engine.fresh().open())
-    const [swedish = '', german = ''] = ids
-    await as('plain').update('people', german, { fields: { name: 'B****' } })
-    await as('plain').insert('people', [{ fields: { name: '*REDACTED*' } }])
-    await as('swede').update('people', swedish, { fields: { name: 'U*****', nick: '*REDACTED*' } })
-    await as('swede').insert('people', [{ fields: { name: '*REDACTED*', country: 'SE' } }])
-    expect(await refusal(as('swede').update('people', german, { fields: { name: 'B****' } }))).toMatchObject(REFUSED)
-    expect(await refusal(as('swede').insert('people', [{ fields: { name: '*REDACTED*', country: 'DE' } }]))).toMatchObject(
-      REFUSED,
-    )
-    expect((await owner.getOne('people', german, { redaction: 'PLAIN_TEXT' })).fields.name).toBe('B****')
+  it('is refused for the owner as for all others, on every way of writing', async () => {
+    const { vault, owner, ids } = await open(engine.fresh().open())
+    const [id = ''] = ids
+    const shown = (await owner.getOne('people', id)).fields
+    expect(shown).toEqual(SHOWN)
+    for (const name of LOWERED) {
+      const fields = { [name]: shown[name], country: 'NO' }
+      const keyed = { fields: { email: URSULA.email, ...fields } }
+      const post = { method: 'POST', tableName: 'people', upsert: 'email', fields: keyed.fields }
+      for (const [way, work] of Object.entries({
+        update: () => owner.update('people', id, { fields }),
+        updateMany: () => owner.updateMany('people', [{ id, fields }]),
+        updateWhere: () => owner.updateWhere('people', { columnName: 'email', columnValues: [URSULA.email], fields }),
+        put: () => owner.batch([{ method: 'PUT', tableName: 'people', ID: id, fields }]),
+        inTransaction: () => vault.transaction((inner) => asLoose(inner.as(OWNER)).update('people', id, { fields })),
+        // The shown form of the key is that of another record.
+        ...(name !== 'email' && {
+          upsert: () => owner.insert('people', [keyed], { upsert: 'email' }),
+          post: () => owner.batch([post]),
+          posts: () => owner.batch([{ ...post, fields: { email: 'new@acme.example' } }, post]),
+        }),
+      }))
+        expect(await refusal(work()), `${way} ${name}`).toMatchObject({ ...REFUSED, details: [{ column: name }] })
+    }
+    expect((await owner.getOne('people', id, { redaction: 'PLAIN_TEXT' })).fields).toEqual(URSULA)
+    expect((await owner.get('people')).records).toHaveLength(2)
   })
 
-  it('does not reveal a guessed masked form to a caller who is not shown it', async () => {
+  it('is stored where the write says allowShownText', async () => {
+    const { as, owner, ids } = await open(engine.fresh().open())
+    const [id = ''] = ids
+    const allow = { allowShownText: true }
+    const put = { method: 'PUT', tableName: 'people', ID: id, ...allow }
+    const post = { method: 'POST', tableName: 'people', upsert: 'email', ...allow }
+    const nameAfter = async (work: Promise<unknown>) => {
+      await work
+      const { name, note } = (await owner.getOne('people', id, { redaction: 'PLAIN_TEXT' })).fields
+      await owner.update('people', id, { fields: { name: 'Ursula', note: URSULA.note } })
+      return [name, note]
+    }
+    for (const role of ['plain', 'masked', 'writer'] as const) {
+      const caller = as(role)
+      for (const name of ['U*****', '*REDACTED*']) {
+        const fields = { name, note: '*REDACTED*' }
+        const both = [name, '*REDACTED*']
+        expect(await nameAfter(caller.update('people', id, { fields }, allow))).toEqual(both)
+        expect(await nameAfter(caller.updateMany('people', [{ id, fields }], allow))).toEqual(both)
+        expect(await nameAfter(caller.batch([{ ...put, fields }]))).toEqual(both)
+        if (role !== 'plain') continue
+        const where = { columnName: 'email', columnValues: [URSULA.email], fields }
+        expect(await nameAfter(caller.updateWhere('people', where, allow))).toEqual(both)
+        const keyed = { email: URSULA.email, ...fields }
+        expect(await nameAfter(caller.insert('people', [{ fields: keyed }], { upsert: 'email', ...allow }))).toEqual(both)
+        expect(await nameAfter(caller.batch([{ ...post, fields: keyed }]))).toEqual(both)
+      }
+    }
+    await as('writer').insert('people', [{ fields: { name: '*REDACTED*' } }], allow)
+    expect(await refusal(owner.update('people', id, { fields: {} }, { allowShownText: 1 }))).toMatchObject({
+      code: 'invalid_request',
+    })
+  })
+
+  it('is a value like any other in a column whose own level is plain text', async () => {
+    const { as, owner, ids } = await open(engine.fresh().open())
+    await owner.update('people', ids[0] ?? '', { fields: { country: '*REDACTED*' } })
+    await as('plain').insert('people', [{ fields: { country: '*REDACTED*' } }])
+    expect(await refusal(as('redacted').insert('people', [{ fields: { country: '*REDACTED*' } }]))).toMatchObject(REFUSED)
+  })
+
+  it('does not reveal a guessed masked form to a caller who is not shown it: the text alone decides', async () => {
     const { as, owner, ids } = await open(engine.fresh().open())
     const [id = ''] = ids
     for (const role of ['redacted', 'writer'] as const) {
-      for (const name of ['U*****', 'V*****']) {
-        await as(role).update('people', id, { fields: { name } })
-        await owner.update('people', id, { fields: { name: 'Ursula' } })
-      }
+      const answers: Cells[] = []
+      for (const name of ['U*****', 'V*****', '***'])
+        answers.push(await refusal(as(role).update('people', id, { fields: { name } })))
+      for (const answer of answers) expect(answer).toEqual(answers[0])
+      expect(answers[0]).toMatchObject(REFUSED)
+      // A mask that writes no stars writes what a value can be.
+      for (const born of ['1961-07-01', '1961-08-01']) await as(role).update('people', id, { fields: { born, name: 'Ursula' } })
+      await owner.update('people', id, { fields: { born: URSULA.born } })
     }
     const [unknown = ''] = (await as('plain').insert('people', [{ fields: {} }])).records.map((one) => one.id)
     await owner.delete('people', [unknown])
@@ -322,10 +382,11 @@ onEachStorage('a write of what was shown in place of a value', (engine) => {
     expect(await refusal(as('masked').update('people', id, { fields: { note: '*REDACTED*' } }))).toMatchObject(REFUSED)
   })
 
-  it('is refused also where the value equals its masked form, because the difference would reveal it', async () => {
+  it('is refused also where the value equals its masked form, except for those who see the value', async () => {
     const { as, ids } = await open(engine.fresh().open())
     const [id = ''] = ids
-    await as('plain').update('people', id, { fields: { name: '***' } })
+    await as('plain').update('people', id, { fields: { name: '***', visits: 1200 } }, { allowShownText: true })
+    await as('plain').update('people', id, { fields: { name: '***', visits: 1200 } })
     expect(await refusal(as('masked').update('people', id, { fields: { name: '***' } }))).toMatchObject(REFUSED)
   })
 })

@@ -31,6 +31,16 @@ const VALUES = {
   badge: 'B-1',
   kept: 'K-1',
 }
+/** Another value for each column. */
+const NEXT = {
+  pointer: 'Bo',
+  same: 'Berg',
+  card: '4000056655665557',
+  phone: '+46 70 123 45 68',
+  pin: 4321,
+  badge: 'B-2',
+  kept: 'K-2',
+}
 const KINDS = Object.keys(VALUES)
 const TEXTS = Object.values(VALUES).map(String)
 /** A supplied token for each column. */
@@ -80,10 +90,16 @@ onEachStorage('supplied tokens', (engine) => {
     const { id } = await bring(session, { ...VALUES, bare: 'x' }, tokens)
     await session.update('people', id, { fields: { bare: 'y', email: 'a@acme.example' } })
     expect(await valuesOf(session, Object.values(tokens))).toEqual(TEXTS)
+    expect((await session.update('people', id, { fields: VALUES }, { tokenization: true })).tokens).toEqual(tokens)
+    expect(await valuesOf(session, Object.values(tokens))).toEqual(TEXTS)
+    const next = Object.values(NEXT)
     for (const [k, name] of KINDS.entries()) {
-      const fresh = await session.update('people', id, { fields: { [name]: Object.values(VALUES)[k] } }, { tokenization: true })
+      const fresh = await session.update('people', id, { fields: { [name]: next[k] } }, { tokenization: true })
       expect(fresh.tokens[name] === tokens[name]).toBe(name === 'kept')
-      const alive = TEXTS.map((text, place) => (place <= k && KINDS[place] !== 'kept' ? undefined : text))
+      const alive = TEXTS.map((text, place) => {
+        if (place > k) return text
+        return KINDS[place] === 'kept' ? String(next[place]) : undefined
+      })
       expect(await valuesOf(session, Object.values(tokens))).toEqual(alive)
     }
     await session.update('people', id, { fields: { kept: null } })

@@ -1,8 +1,9 @@
 /** Transient values: stored apart from their record, valid until a fixed time, and deleted for good by a purge. */
 import { expect, it } from 'vitest'
 import { TOKENS, TRANSIENTS } from '../../../src/core/schema/system-tables.ts'
-import { column } from '../../../src/index.ts'
+import { column, mask } from '../../../src/index.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
+import { interposedStorage } from '../../support/storages/interposed-storage.ts'
 import type { LooseSession, LooseVault } from '../../support/vaults/open-untyped.ts'
 import { asLoose, insertOne, openLoose, START_MS, valuesOf } from '../../support/vaults/open-untyped.ts'
 import { OWNER } from '../../support/vaults/test-vault.ts'
@@ -91,6 +92,65 @@ onEachStorage('transient values', (engine) => {
     await vault.session.update('cards', id, { fields: { code: null } })
     expect(await rowCount(vault)).toBe(2)
     expect(await valuesOf(vault.session, [updated.tokens.code])).toEqual([undefined])
+  })
+
+  it('keep their token when they are written again, and their time starts again', async () => {
+    const vault = await open()
+    const { session, clock } = vault
+    const { id, tokens } = await insertOne(session, 'cards', FIELDS, {
+      tokens: { brief: 'my brief' },
+      options: { byot: 'ENABLE' },
+    })
+    clock.ms += MINUTE - 1
+    const { brief, ...written } = FIELDS
+    const again = await session.update('cards', id, { fields: { brief } }, { tokenization: true })
+    expect(again.tokens).toEqual({ brief: 'my brief' })
+    const upserted = await insertOne(session, 'cards', written, { options: { upsert: 'holder' } })
+    const { brief: _mine, ...others } = tokens
+    expect(upserted.tokens).toEqual(others)
+    expect([await rowCount(vault), await rowCount(vault, TOKENS.name)]).toEqual([3, 1])
+    clock.ms += MINUTE - 1
+    expect(await alive(vault, tokens)).toEqual(['123', '7', '{"a":1}'])
+    clock.ms += 1
+    expect(await alive(vault, tokens)).toEqual(['123', undefined, '{"a":1}'])
+    // An expired value is gone, whether it is purged or not: the same value is a new one.
+    const late = await session.update('cards', id, { fields: { brief } }, { tokenization: true })
+    expect(late.tokens.brief).not.toBe('my brief')
+    clock.ms += 59 * MINUTE - 2
+    expect(await alive(vault, tokens)).toEqual(['123', undefined, '{"a":1}'])
+    clock.ms += 2
+    expect(await alive(vault, tokens)).toEqual([undefined, undefined, '{"a":1}'])
+    expect((await vault.vault.verifyRecords()).ok).toBe(true)
+  })
+
+  it('that are purged while they are written again have a new token', async () => {
+    const { storage, interpose } = interposedStorage(engine.fresh().open())
+    const vault = await openLoose(storage, TABLES)
+    const { id, tokens } = await insertOne(vault.session, 'cards', FIELDS)
+    vault.clock.ms += 60 * MINUTE - 1
+    const purge = async () => {
+      vault.clock.ms += 1
+      await vault.vault.purgeExpired()
+    }
+    const wasPurged = interpose({ isDue: ({ method }) => method === 'begin', work: purge })
+    const { code, lasting } = FIELDS
+    const again = await vault.session.update('cards', id, { fields: { code, lasting } }, { tokenization: true })
+    expect(wasPurged()).toBe(true)
+    expect(again.tokens.lasting).toBe(tokens.lasting)
+    expect(again.tokens.code).not.toBe(tokens.code)
+    expect(await valuesOf(vault.session, [again.tokens.code, tokens.code])).toEqual(['123', undefined])
+  })
+
+  it('are not replaced by their masked form, as long as they live', async () => {
+    const hidden = { secrets: { code: column.string({ redaction: 'MASKED', mask: mask.keepFirst(1), token: 'transient' }) } }
+    const { session, clock } = await openLoose(engine.fresh().open(), hidden)
+    const { id } = await insertOne(session, 'secrets', { code: 'abc' })
+    const write = (code: string) => session.update('secrets', id, { fields: { code } })
+    await expect(write('a**')).rejects.toMatchObject({ code: 'unprocessable', details: [{ column: 'code' }] })
+    await write('b**')
+    await write('abc')
+    clock.ms += 60 * MINUTE
+    await write('a**')
   })
 
   it('get a new token and expiry by an upsert', async () => {

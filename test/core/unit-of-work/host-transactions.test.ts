@@ -12,7 +12,7 @@ import type { Vault } from '../../../src/index.ts'
 import { openClients } from '../../support/audit/audited-clients.ts'
 import { freshDatabase } from '../../support/postgres/fresh-database.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
-import { OWNER, openPeople, type People } from '../../support/vaults/test-vault.ts'
+import { CLERK, OWNER, openPeople, type People } from '../../support/vaults/test-vault.ts'
 
 interface HostTables {
   orders: { id: number; customer: string }
@@ -42,6 +42,21 @@ async function changeInside(vault: Vault<People>, hostTransaction: unknown): Pro
 async function countPeople(vault: Vault<People>): Promise<number> {
   return (await vault.as(OWNER).get('people')).records.length
 }
+
+/** Asserts that calls of every kind end with this code in a transaction of the application that has ended, whether or not they fail for a reason of their own. */
+async function assertRefused(inside: Pick<Vault<People>, 'as'>, code = 'invalid_request'): Promise<void> {
+  const calls: Readonly<Record<string, () => Promise<unknown>>> = {
+    insert: () => inside.as(OWNER).insert('people', [{ fields: { name: 'Ann' } }]),
+    get: () => inside.as(OWNER).get('people'),
+    query: () => inside.as(OWNER).query('SELECT name FROM people'),
+    update: () => inside.as(OWNER).update('people', UNKNOWN_ID, { fields: { country: 'SE' } }),
+    batch: () => inside.as(OWNER).batch([{ method: 'GET', tableName: 'people', ID: UNKNOWN_ID }], { continueOnError: true }),
+    'a refused call': () => inside.as(CLERK).get('people'),
+  }
+  for (const [name, call] of Object.entries(calls)) await expect(call(), name).rejects.toMatchObject({ code })
+}
+
+const UNKNOWN_ID = '6c0f5b52-7b5e-4d07-9f0e-4a3f6f6f9f11'
 
 const CHANGED_MIND = new Error('changed my mind')
 
@@ -97,6 +112,15 @@ describe('a host transaction on SQLite', () => {
     await vault.as(OWNER).delete('people', '*')
   })
 
+  it('that has ended refuses every call as invalid, and stores nothing', async () => {
+    const before = await countPeople(vault)
+    host.exec('begin immediate')
+    const inside = vault.withTransaction(host)
+    host.exec('commit')
+    await assertRefused(inside)
+    expect(await countPeople(vault)).toBe(before)
+  })
+
   it('of Kysely commits application and vault changes together or not at all', () => assertCommitsWithKysely(vault, kysely))
 })
 
@@ -135,6 +159,26 @@ describe('a host transaction on PostgreSQL', () => {
     expect(await countPeople(vault)).toBe(1)
     expect((await pool.query('select customer from orders')).rows).toEqual([{ customer: id }])
     await vault.as(OWNER).delete('people', '*')
+  })
+
+  it.each(['that was never begun', 'that has ended'])('%s refuses every call as invalid, and stores nothing', async (state) => {
+    const client = await pool.connect()
+    if (state === 'that has ended') await client.query('begin')
+    const inside = vault.withTransaction(client)
+    if (state === 'that has ended') await client.query('commit')
+    await assertRefused(inside)
+    client.release()
+    expect(await countPeople(vault)).toBe(0)
+  })
+
+  it('in which a statement failed says so in every call', async () => {
+    const client = await pool.connect()
+    await client.query('begin')
+    await client.query('select 1 / 0').catch(() => {})
+    const get = vault.withTransaction(client).as(OWNER).get('people')
+    await expect(get).rejects.toMatchObject({ code: 'internal', message: expect.stringContaining('Roll it back') })
+    await client.query('rollback')
+    client.release()
   })
 
   it('of Kysely commits application and vault changes together or not at all', () => assertCommitsWithKysely(vault, kysely))

@@ -43,6 +43,12 @@ export interface LooseRead {
 export interface LooseSession {
   insert(table: string, records: readonly LooseRecord[], options?: Cells): Promise<{ records: LooseStored[] }>
   update(table: string, id: string, change: LooseRecord, options?: Cells): Promise<LooseStored>
+  updateMany(table: string, records: readonly Cells[], options?: Cells): Promise<{ records: LooseStored[] }>
+  updateWhere(table: string, where: Cells, options?: Cells): Promise<{ records: LooseStored[] }>
+  batch(
+    items: readonly Cells[],
+    options?: Cells,
+  ): Promise<{ responses: readonly { readonly ok: boolean; readonly value?: unknown }[] }>
   get(table: string, options?: Cells): Promise<{ records: LooseRead[] }>
   getOne(table: string, id: string, options?: Cells): Promise<LooseRead>
   delete(table: string, ids: readonly string[] | '*'): Promise<{ ids: string[] }>
