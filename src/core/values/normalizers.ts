@@ -55,7 +55,10 @@ function phoneNumber(text: string): string | undefined {
 function emailAddress(text: string): string | undefined {
   const at = Math.max(text.lastIndexOf('@'), text.lastIndexOf('\uff20'), text.lastIndexOf('\ufe6b'))
   if (at < 0) return undefined
-  const domain = text.slice(at + 1).normalize('NFKC').replaceAll('\u3002', '.')
+  const domain = text
+    .slice(at + 1)
+    .normalize('NFKC')
+    .replaceAll('\u3002', '.')
   const address = splitEmail(`${text.slice(0, at)}@${domain}`)
   return address && `${address.local}@${foldDomain(address.domain)}`
 }
