@@ -70,10 +70,16 @@ it.each(pages)('%s has only links that lead somewhere', (page) => {
   expect(brokenLinks(page)).toEqual([])
 })
 
-it('each decision has one number and is named in its own heading', () => {
-  const decisions = readdirSync(join(ROOT, 'docs/decisions')).sort()
+it('each decision has a number of its own, in its heading and in the index', () => {
+  const index = textOf('docs/decisions/README.md')
+  const decisions = readdirSync(join(ROOT, 'docs/decisions')).filter((name) => name !== 'README.md')
   const numbers = decisions.map((name) => Number(name.slice(0, 4)))
-  expect(numbers).toEqual(numbers.map((_, index) => index + 1))
-  for (const [index, name] of decisions.entries())
-    expect(textOf(join('docs/decisions', name)), name).toMatch(new RegExp(`^# ${index + 1}\\. `))
+  expect(new Set(numbers).size).toBe(decisions.length)
+  expect(index.match(/^\| \d/gm)).toHaveLength(decisions.length)
+  for (const [position, name] of decisions.entries()) {
+    const [heading = ''] = textOf(join('docs/decisions', name)).split('\n')
+    const [, number, title] = /^# (\d+)\. (.+)$/.exec(heading) ?? []
+    expect(Number(number), name).toBe(numbers[position])
+    expect(index, name).toContain(`| ${number} | [${title}](${name}) |`)
+  }
 })

@@ -63,7 +63,7 @@ function createRootRunner({ state, writing, reading, queue, retryWhileBusy, asse
 
   /**
    * On the writing connection while it is in no transaction: it keeps its pages across its own commits, where the other one reads
-   * them again (decision 37). Work runs without a pause, so no transaction begins inside it.
+   * them again (docs/inside/scans.md). Work runs without a pause, so no transaction begins inside it.
    */
   const readCommitted = <T>(work: TableWork<T>): T => (writing.isOpen() ? reading : writing).run(work)
 

@@ -1,6 +1,6 @@
 /**
  * The order in which batches lock what they change, where transactions run beside each other. Two that locked the same rows or unique values in different
- * orders would wait for each other. Source: docs/decisions/0087.
+ * orders would wait for each other. Source: docs/inside/batches.md.
  */
 import { keyOfCell } from '../barrier/lookup.ts'
 import type { OperationContext } from '../execution/context.ts'

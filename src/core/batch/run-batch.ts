@@ -104,7 +104,7 @@ export const batch: Operation<BatchInput, BatchRequest, { responses: ItemRespons
  */
 const MAX_REFUSED = 2
 
-/** Runs the steps in a transaction. Returns false, with nothing stored, if it takes no turns and many are refused. Source: docs/decisions/0082. */
+/** Runs the steps in a transaction. Returns false, with nothing stored, if it takes no turns and many are refused. Source: docs/inside/batches.md. */
 async function runWithin(
   unit: UnitOfWork,
   running: Running<Value>,

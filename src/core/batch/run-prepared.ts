@@ -1,4 +1,4 @@
-/** Runs a long batch with its groups prepared before the transaction begins, so that only storing is left to it. Source: docs/decisions/0082. */
+/** Runs a long batch with its groups prepared before the transaction begins, so that only storing is left to it. Source: docs/inside/batches.md. */
 import { isRefusal } from '../errors.ts'
 import { createYielder } from '../maintenance/yielder.ts'
 import { type ChangingUnit, changeTogether, PREPARED_TOO_EARLY } from '../unit-of-work/changes-together.ts'

@@ -1,4 +1,4 @@
-/** The rows that requests of a batch will change. Source: docs/decisions/0087. */
+/** The rows that requests of a batch will change. Source: docs/inside/batches.md. */
 import { decodeRecordIds } from '../barrier/record-ids.ts'
 import type { Action } from '../policy/actions.ts'
 import type { Table } from '../schema/layout.ts'

@@ -14,7 +14,7 @@ interface CallContext {
   readonly event: EventBuilder
 }
 
-/** Runs calls of one turn as one, by callers with the same access. Source: docs/decisions/0039. */
+/** Runs calls of one turn as one, by callers with the same access. Source: docs/inside/commits.md. */
 export interface Joined<Context, Request, Result> {
   /** Returns the same text for requests that can run as one, for example with the table; undefined for one that runs by itself, such as a long one. */
   groupOf(request: Request): string | undefined

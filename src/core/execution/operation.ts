@@ -39,13 +39,13 @@ export interface Operation<Given, Request, Result> {
   readonly joined?: Joined<OperationContext, Request, Result>
 }
 
-/** Runs several requests as one. Source: docs/decisions/0027. */
+/** Runs several requests as one. Source: docs/inside/batches.md. */
 export interface Together<Request, Result> {
   /** Returns the same text for requests that can run as one, for example with the table; undefined for a request that runs by itself. */
   groupOf(request: Request): string | undefined
   /**
    * The same for requests without a group that can run as one where all of a batch is looked up before any of it is stored. `execute` throws if one
-   * of them finds what another stores. Source: docs/decisions/0088.
+   * of them finds what another stores. Source: docs/inside/batches.md.
    */
   preparedGroupOf?(request: Request): string | undefined
   /**

@@ -153,14 +153,23 @@ async function recordFailure(
     await unit.record(outcome)
   } catch (lost) {
     const failure = unrecorded(lost, running)
-    // Both are of the transaction of the application, in which nothing runs.
-    if (isVaultError(lost, thrown.code) && VaultError.isGenuine(error) && lost.message === error.message) return thrown
+    // Both are of a transaction of the application that has ended or failed, in which nothing runs.
+    if (
+      HOST_CODES.has(thrown.code) &&
+      isVaultError(lost, thrown.code) &&
+      VaultError.isGenuine(error) &&
+      lost.message === error.message
+    )
+      return thrown
     // The change may be stored, and the error of its event would say that it is not.
     return isVaultError(thrown, 'outcome_unknown') ? thrown : failure
   }
   logFailure(thrown, running)
   return thrown
 }
+
+/** What is thrown in a transaction of the application that was not begun, has ended, or has failed. */
+const HOST_CODES: ReadonlySet<ErrorCode> = new Set(['invalid_request', 'internal'])
 
 /** Logs that the event of an operation could not be stored, and returns the error that its caller gets. Throws if the transaction has ended. */
 function unrecorded(error: unknown, running: Running): VaultError {

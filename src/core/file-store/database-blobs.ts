@@ -18,7 +18,7 @@ const KEYS_AT_ONCE = 500
 
 /**
  * Stores blobs in two system tables, which the storage must have prepared. It uses transactions of its own, of about 1 MiB, and cannot
- * be called inside a transaction of the storage. `close` leaves the storage open. Source: docs/decisions/0028-blob-port.md.
+ * be called inside a transaction of the storage. `close` leaves the storage open. Source: docs/decisions/0028.
  */
 export function databaseBlobs(storage: Storage): BlobStore {
   let isClosed = false

@@ -60,12 +60,12 @@ function contextByName(attributes: Caller['context']): (name: string) => Context
  * a searchable column with a value, and not those without that value.
  */
 function openedIn(table: Table, expression: Expression, wanted: boolean): Column[] {
-  const columnsIn = (...operands: readonly Operand[]): Column[] =>
+  const columnsIn = (operands: readonly Operand[]): Column[] =>
     operands.flatMap((operand) => {
       const isColumn = operand.kind === 'column' && operand.table !== 'ctx'
       return isColumn ? (columnIn(table, operand).column ?? []) : []
     })
-  const sealed = (...operands: readonly Operand[]): Column[] => columnsIn(...operands).filter(({ plain }) => plain === undefined)
+  const sealed = (operands: readonly Operand[]): Column[] => columnsIn(operands).filter(({ plain }) => plain === undefined)
   switch (expression.kind) {
     case 'and':
     case 'or':
@@ -73,16 +73,16 @@ function openedIn(table: Table, expression: Expression, wanted: boolean): Column
     case 'not':
       return openedIn(table, expression.operand, !wanted)
     case 'compare': {
-      const [one, other] = columnsIn(expression.left, expression.right)
+      const [one, other] = columnsIn([expression.left, expression.right])
       const isFound = expression.operator === '=' && wanted && other === undefined && one?.digest !== undefined
-      return isFound ? [] : sealed(expression.left, expression.right)
+      return isFound ? [] : sealed([expression.left, expression.right])
     }
     case 'like':
-      return sealed(expression.left, expression.right)
+      return sealed([expression.left, expression.right])
     case 'isNull':
-      return sealed(expression.operand).filter(({ digest }) => digest === undefined)
+      return sealed([expression.operand]).filter(({ digest }) => digest === undefined)
     case 'hasKey':
-      return sealed(expression.operand)
+      return sealed([expression.operand])
     case 'truth':
       return []
     default:

@@ -124,7 +124,7 @@ export const BODY = 'body'
 /** Number of characters of a name in a physical name: PostgreSQL cuts names at 63 bytes. */
 const NAME_PART_LENGTH = 48
 
-/** Stored length in bytes of a digest that is not also a token: long enough to avoid collisions, with a smaller index. See docs/decisions/0006. */
+/** Stored length in bytes of a digest that is not also a token: long enough to avoid collisions, with a smaller index. See docs/decisions/0003. */
 const SHORT_DIGEST_BYTES = 12
 
 /**

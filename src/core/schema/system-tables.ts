@@ -68,7 +68,7 @@ export const CREDENTIALS: PhysicalTable = {
 /**
  * Audit events, sealed. The row id is the chain and the sequence number, so that order by id is the order of the chains. `at` is the time
  * of the event in nanoseconds since 1970. It is verified, but nothing is searched by it: a writer of the database can change it. See
- * docs/decisions/0036.
+ * docs/inside/events.md.
  */
 export const AUDIT_EVENTS: PhysicalTable = {
   name: 'audit_events',

@@ -1,4 +1,4 @@
-/** Several changes as one: each prepares what it stores before the transaction begins, and all store in it. Source: docs/decisions/0082. */
+/** Several changes as one: each prepares what it stores before the transaction begins, and all store in it. Source: docs/inside/commits.md. */
 import type { Yielder } from '../maintenance/yielder.ts'
 import type { Storage } from '../ports/storage.ts'
 import { mergeBatches } from './merge-inserts.ts'

@@ -40,7 +40,7 @@ const MAX_FURTHER_TURNS = 8
 /**
  * Returns a function that adds one item. A list is sent at the end of the event-loop turn that opened it, or after the turns that added
  * more items, or at once for a call that is alone, as those before it were. It never waits for the list before: that one may be blocked by
- * a lock whose holder waits for this item. Source: docs/decisions/0043 and 0061.
+ * a lock whose holder waits for this item. Source: docs/inside/commits.md.
  */
 export function createGroupCommit<T>(
   send: Send<T>,

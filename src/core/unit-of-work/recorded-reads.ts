@@ -1,4 +1,4 @@
-/** Reads one row and stores the event of the read in one round trip, for a storage that can. Source: docs/decisions/0059. */
+/** Reads one row and stores the event of the read in one round trip, for a storage that can. Source: docs/inside/postgres.md. */
 import type { ChainPool } from '../audit-log/chain-pool.ts'
 import type { EventStore } from '../audit-log/event-store.ts'
 import { isVaultError, VaultError } from '../errors.ts'

@@ -1,4 +1,4 @@
-/** Work that is prepared before its transaction begins, and that runs inside of one if that was too early. Source: docs/decisions/0082. */
+/** Work that is prepared before its transaction begins, and that runs inside of one if that was too early. Source: docs/inside/commits.md. */
 import { type RetryPolicy, retry } from '../util/retry.ts'
 import type { UnitOfWork } from './unit-of-work.ts'
 

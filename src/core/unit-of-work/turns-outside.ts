@@ -1,4 +1,4 @@
-/** Takes turns of the event loop outside the transactions that must end without one. Source: docs/decisions/0082. */
+/** Takes turns of the event loop outside the transactions that must end without one. Source: docs/inside/commits.md. */
 import type { Scheduler } from '../ports/scheduler.ts'
 import type { StorageHandle } from '../ports/storage.ts'
 

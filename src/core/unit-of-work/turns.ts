@@ -16,7 +16,7 @@ export interface SharedChange<Own> {
 /** How a change of a group ended: its error, or undefined. */
 export type TurnEnd = { readonly error: unknown } | undefined
 
-/** The changes in progress by what they change. Source: docs/decisions/0040. */
+/** The changes in progress by what they change. Source: docs/inside/commits.md. */
 export interface Turns<Own> {
   /** Runs a change when those with the same key before it have ended, in their order, and returns its result. */
   run<T>(key: string, change: TurnChange<T>, own: Own): Promise<T>
