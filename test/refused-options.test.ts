@@ -156,6 +156,9 @@ const SESSION: Calls = {
   'updateMany records[0]': (o: object) => owner.updateMany('clients', [{ id, fields: { name: 'Bo' }, ...o }]),
   updateWhere: (o) => owner.updateWhere('clients', { ...where, fields: { name: 'Bo' } }, o),
   'updateWhere where': (o: object) => owner.updateWhere('clients', { ...where, fields: { name: 'Bo' }, ...o }),
+  delete: (o) => owner.delete(...(['clients', [id], o] as never as ['clients', string[]])),
+  deleteOne: (o) => owner.deleteOne('clients', id, o),
+  deleteWhere: (o) => owner.deleteWhere(...(['clients', where, o] as never as ['clients', typeof where])),
   'deleteWhere where': (o: object) => owner.deleteWhere('clients', { ...where, ...o }),
   detokenize: (o) => owner.detokenize([{ token: 'none' }], o),
   'detokenize tokens[0]': (o: object) => owner.detokenize([{ token: 'none', ...o }]),
@@ -181,7 +184,7 @@ const SESSION: Calls = {
   listCredentials: (o) => owner.listCredentials(o),
 }
 
-const SESSION_WITHOUT_OPTIONS = ['delete', 'deleteOne', 'deleteFile', 'fileStatus', 'downloadURL', 'perform']
+const SESSION_WITHOUT_OPTIONS = ['deleteFile', 'fileStatus', 'downloadURL', 'perform']
 
 describe('every function is tried', () => {
   it('that an entry point exports', async () => {
@@ -229,9 +232,22 @@ describe('an option that no code reads', () => {
   it.each<[string, () => unknown, string]>([
     ['trustProxy', () => createHandler({ ...good, trustProxy: true } as never), 'Did you mean "trustedProxies"?'],
     ['maxBodySize', () => createHandler({ ...good, limits: { maxBodySize: 1 } } as never), 'Did you mean "maxBodyBytes"?'],
+    ['sock', () => clamdScanner({ sock: '/clamd' } as never), 'Did you mean "socket"?'],
+    ['UPSERT', () => owner.insert('clients', [], { UPSERT: 'email' } as never), 'Did you mean "upsert"?'],
+    ['tokenize', () => owner.insert('clients', [], { tokenize: true } as never), 'Did you mean "tokenization"?'],
+    ['ttl', () => signDataTokens(client, [], { ttl: 60 } as never), 'Did you mean "ttlSeconds"?'],
+    ['uniqe', () => schemaWith({ uniqe: true }), 'Did you mean "unique"?'],
     ['upsrt', () => owner.insert('clients', [{ fields: { name: 'Bo' } }], { upsrt: 'email' } as never), 'Did you mean "upsert"?'],
   ])('%s is answered with the nearest one', async (_name, call, says) => {
     expect(await refusalOf(call)).toContain(says)
+  })
+
+  it('of a deletion says where a version stands, and deletes nothing', async () => {
+    const call = owner.delete as (...given: unknown[]) => Promise<unknown>
+    expect(await refusalOf(() => call('clients', [id], { ifVersion: 'v' }))).toContain(
+      'A version stands beside its id: { id, ifVersion }.',
+    )
+    expect((await owner.get('clients', { ids: [id] })).records).toHaveLength(1)
   })
 
   it('that is like none is answered with the list alone', async () => {
@@ -267,7 +283,9 @@ describe('an option that no code reads', () => {
 
   it('of a schema is refused with table and column', async () => {
     expect(await refusalOf(() => schemaWith({ notAnOption: 1 }))).toMatch(/column "name" of table "clients".*"notAnOption"/)
-    expect(await refusalOf(() => schemaWith(column.string({ notAnOption: 1 } as never)))).toContain('"notAnOption"')
+    expect(await refusalOf(() => schemaWith(column.string({ notAnOption: 1 } as never)))).toMatch(
+      /"notAnOption"\. Supported: required, .*, normalize\.$/,
+    )
   })
 })
 

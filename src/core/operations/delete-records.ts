@@ -35,6 +35,8 @@ export interface DeleteInput {
   readonly table: string
   /** Ids of records, each with the version that it must have if that matters, or `['*']` for every record of the table. */
   readonly ids: readonly (string | VersionedId)[]
+  /** There are none. */
+  readonly options?: object
 }
 
 /** The id of a record, and the version of an earlier read: the deletion is `aborted` if the record was written since. */
@@ -63,9 +65,11 @@ export const deleteRecords: Operation<DeleteInput, DeleteRequest, { ids: string[
   action: 'DELETE',
   resourceType: 'RECORD',
   verb: 'Delete',
-  members: ['table', 'ids'],
+  members: ['table', 'ids', 'options'],
   recorded: { table: 'name', ids: 'value' },
-  parse({ table: name, ids: given }, context) {
+  parse({ table: name, ids: given, options = {} }, context) {
+    // A version that had no effect would delete what another caller has written.
+    assertOptions(options, [], { note: 'A version stands beside its id: { id, ifVersion }.' })
     const isWhole = Array.isArray(given) && given.length === 1 && given[0] === ALL
     if (isWhole) context.event.setResourceType('TABLE')
     const table = requireTable(context, name)

@@ -11,11 +11,14 @@ import { deleteRows, retryRecords, STALE } from '../records/record-store.ts'
 import type { Table } from '../schema/layout.ts'
 import { retryInTransaction } from '../unit-of-work/retry-in-transaction.ts'
 import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
+import { assertOptions } from '../util/read-options.ts'
 
 /** Input of a deletion by the value of a column. */
 export interface DeleteWhereInput {
   readonly table: string
   readonly where: Where
+  /** There are none. */
+  readonly options?: object
 }
 
 /** A parsed request, before grants are checked. */
@@ -32,9 +35,10 @@ export const deleteWhere: Operation<DeleteWhereInput, DeleteWhereRequest, { ids:
   action: 'DELETE',
   resourceType: 'RECORD',
   verb: 'Delete',
-  members: ['table', 'where'],
+  members: ['table', 'where', 'options'],
   recorded: { table: 'name', where: { columnName: 'name', columnValues: 'value' } },
-  parse({ table: name, where }, context) {
+  parse({ table: name, where, options = {} }, context) {
+    assertOptions(options, [])
     const table = requireTable(context, name)
     context.event.setTable(table)
     return { table, lookup: parseWhere(context, where) }

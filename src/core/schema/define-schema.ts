@@ -143,14 +143,20 @@ function assertTable(name: string, table: TableDefinition): void {
   for (const [columnName, definition] of Object.entries(table)) assertColumn(name, columnName, definition)
 }
 
+/** Returns the options of a type; none if it is unknown. */
+function optionsOf(definition: ColumnDefinition): string[] {
+  const shape = columnShape.options.find(({ shape: { type } }) => type.safeParse(definition?.type).success)
+  return Object.keys(shape?.shape ?? {}).filter((name) => name !== 'type')
+}
+
 function assertColumn(table: string, name: string, definition: ColumnDefinition): void {
   const where = say`column ${name} of table ${table}`
   const problem = nameProblem(name)
   if (problem !== undefined) throw invalid(say`the name of ${where} ${words(problem)}.`, table, name)
   const parsed = columnShape.safeParse(definition)
   if (!parsed.success) {
-    const { before, after } = optionProblem(definition, parsed.error.issues[0])
-    throw invalid(say`${words(before)}${where} ${words(after)}.`, table, name)
+    const { before, after } = optionProblem(definition, parsed.error.issues[0], optionsOf(definition))
+    throw invalid(say`${words(before)}${where} ${words(after)}`, table, name)
   }
   const clash = optionClash(definition)
   if (clash !== undefined) throw invalid(say`${where}: ${words(clash)}.`, table, name)

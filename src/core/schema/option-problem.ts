@@ -1,6 +1,7 @@
 /** Says in one clause what is wrong with the options of a column. */
 import type * as z from 'zod'
 import { printableName } from '../errors.ts'
+import { supportedNames } from '../util/supported-names.ts'
 
 /** Types of values in plain words. */
 const KINDS: Readonly<Record<string, string>> = {
@@ -11,19 +12,24 @@ const KINDS: Readonly<Record<string, string>> = {
   object: 'an object',
 }
 
-/** What is wrong with a column: text before its name in a sentence, and after it. */
+/** What is wrong with a column: text before its name in a sentence, and after it, with the full stop. */
 interface OptionProblem {
   readonly before: string
   readonly after: string
 }
 
-/** Returns what is wrong with a definition that does not have its shape. It names the option, and quotes no value. */
-export function optionProblem(definition: unknown, first: z.core.$ZodIssue | undefined): OptionProblem {
+/** Returns what is wrong with a definition that does not have its shape, whose type has the supported options. It names the option, and quotes no value. */
+export function optionProblem(
+  definition: unknown,
+  first: z.core.$ZodIssue | undefined,
+  supported: readonly string[],
+): OptionProblem {
   const issue = first === undefined ? undefined : innermost(first)
   if (issue !== undefined && issue.path.length > 0)
-    return { before: `option "${issue.path.map(String).join('.')}" of `, after: clauseOf(issue) }
-  if (issue?.code !== 'unrecognized_keys') return { before: '', after: 'must be a column definition, such as column.string()' }
-  return { before: '', after: `is of type ${typeIn(definition)}, which has no option "${printableName(issue.keys[0])}"` }
+    return { before: `option "${issue.path.map(String).join('.')}" of `, after: `${clauseOf(issue)}.` }
+  if (issue?.code !== 'unrecognized_keys') return { before: '', after: 'must be a column definition, such as column.string().' }
+  const named = `is of type ${typeIn(definition)}, which has no option "${printableName(issue.keys[0])}"`
+  return { before: '', after: `${named}. ${supportedNames(issue.keys[0] ?? '', supported)}` }
 }
 
 /** Returns the problem inside the one alternative that the given value can have meant; the issue itself if that is not clear. */

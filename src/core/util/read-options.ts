@@ -1,6 +1,7 @@
 /** The one check of the options of all functions. An option that no code reads is usually misspelled. One that is null would be a second way to say absent. */
 import { type Fault, fault, printableName, type Sentence, say, words } from '../errors.ts'
 import { readInput } from './boundary.ts'
+import { supportedNames } from './supported-names.ts'
 
 /** Which options are checked, for the error. */
 export interface OptionsPlace {
@@ -72,11 +73,8 @@ interface UnknownName {
 }
 
 function unknown(what: 'option' | 'member', { name, supported }: UnknownName, { of, member, note }: OptionsPlace): Fault {
-  const near = nearest(printableName(name), supported)
   const named = say`Unknown ${words(what)} ${printableName(name)}${within(member)}.${noted(note)}`
-  const asked = near === undefined ? words('') : say` Did you mean ${words(`"${near}"`)}?`
-  const listed = supported.length === 0 ? 'There are none.' : `Supported: ${supported.join(', ')}.`
-  return fault('invalid_request')`${beginOf(of)}${named}${asked} ${words(listed)}`
+  return fault('invalid_request')`${beginOf(of)}${named} ${words(supportedNames(name, supported))}`
 }
 
 function beginOf(of: string | undefined): Sentence {
@@ -89,28 +87,4 @@ function within(member: string | undefined): Sentence {
 
 function noted(note: string | undefined): Sentence {
   return words(note === undefined ? '' : ` ${note}`)
-}
-
-/** Share of the letters of a name that may differ. */
-const MAX_DIFFERENCE = 0.4
-
-/** Returns the name with the fewest letters to change; undefined if none is near. */
-function nearest(name: string, supported: readonly string[]): string | undefined {
-  const measured = supported.map((one) => ({ one, difference: distance(name, one) / Math.max(name.length, one.length) }))
-  const [best] = measured.sort((left, right) => left.difference - right.difference)
-  return best !== undefined && best.difference <= MAX_DIFFERENCE ? best.one : undefined
-}
-
-/** Returns how many letters must be added, removed or replaced to make one name of another. */
-function distance(from: string, to: string): number {
-  let row = Array.from({ length: to.length + 1 }, (_, column) => column)
-  for (let line = 1; line <= from.length; line++) {
-    const next = [line]
-    for (let column = 1; column <= to.length; column++) {
-      const replaced = (row[column - 1] ?? 0) + (from[line - 1] === to[column - 1] ? 0 : 1)
-      next.push(Math.min(replaced, (row[column] ?? 0) + 1, (next[column - 1] ?? 0) + 1))
-    }
-    row = next
-  }
-  return row.at(-1) ?? 0
 }

@@ -358,10 +358,10 @@ export function createSession<S extends SchemaDefinition>(context: SessionContex
       performNamed(context, 'updateMany', { table, records, options }),
     updateWhere: (table: string, where: WhereChange, options = {}) =>
       performNamed(context, 'updateWhere', { table, where, options }),
-    delete: (table: string, ids: readonly (string | VersionedId)[] | '*') =>
-      performNamed(context, 'delete', { table, ids: ids === ALL ? [ALL] : ids }),
+    delete: (table: string, ids: readonly (string | VersionedId)[] | '*', options = {}) =>
+      performNamed(context, 'delete', { table, ids: ids === ALL ? [ALL] : ids, options }),
     deleteOne: (table: string, id: string, options = {}) => performNamed(context, 'deleteOne', { table, id, options }),
-    deleteWhere: (table: string, where: Where) => performNamed(context, 'deleteWhere', { table, where }),
+    deleteWhere: (table: string, where: Where, options = {}) => performNamed(context, 'deleteWhere', { table, where, options }),
     detokenize: (records: readonly DetokenizeParameter[], options = {}) =>
       performNamed(context, 'detokenize', { records, options }),
     tokenize: (records: readonly TokenizeParameter[]) => performNamed(context, 'tokenize', { records }),

@@ -1,4 +1,4 @@
-/** Reads the header of one part of a multipart body: its key, and the name of its file. */
+/** Reads the header of one part of a multipart body, its key and the name of its file, and that name in the header of a request. */
 import { VaultError } from '../../index.ts'
 import { decodeUtf8 } from './decode-utf8.ts'
 import { parseParameters } from './parse-parameters.ts'
@@ -31,6 +31,12 @@ export function parsePartHeader(header: PartHeaderLines): PartHeader {
     throw new VaultError('invalid_request', 'A part of the multipart body has no valid Content-Disposition with a name.')
   }
   return { key, fileName: extendedText(parsed.parameters.get('filename*')) ?? writtenText(parsed.parameters.get('filename')) }
+}
+
+/** Returns the file name of the Content-Disposition of a request; undefined if it has none. Source: RFC 6266. */
+export function fileNameOf(disposition: string): string | undefined {
+  const parameters = parseParameters(toText(disposition))?.parameters
+  return extendedText(parameters?.get('filename*')) ?? parameters?.get('filename')
 }
 
 function assertShort(header: PartHeaderLines): void {

@@ -4,7 +4,7 @@ import { createPrivateKey } from 'node:crypto'
 import { SignJWT } from 'jose'
 import * as z from 'zod'
 import { readOptions } from '../../core/util/read-options.ts'
-import type { Caller, Clock, Vault } from '../../index.ts'
+import { type Caller, type Clock, type Vault, VaultError } from '../../index.ts'
 import { readClaimContext } from './claim-context.ts'
 import type { ServiceAccountKey } from './create-service-account.ts'
 import { nowOf } from './now-of.ts'
@@ -44,6 +44,8 @@ export async function signDataTokens(
   options: SignOptions = {},
 ): Promise<SignedDataToken[]> {
   const { ttlSeconds = 60, ctx, clock } = readOptions(options, ['ttlSeconds', 'ctx', 'clock'], { of: 'signDataTokens' })
+  if (!Number.isSafeInteger(ttlSeconds) || ttlSeconds < 1)
+    throw new VaultError('invalid_request', 'Option "ttlSeconds" must be an integer from 1.')
   const key = createPrivateKey(privateKey)
   const issued = Math.floor(nowOf(clock).getTime() / 1000)
   const sign = (tok: string) =>

@@ -3,6 +3,7 @@ import type { HttpRequest, HttpResponse } from '../router/http-message.ts'
 import type { Router } from '../router/router.ts'
 import { addressOf } from './connection-info.ts'
 import { fetchBody } from './fetch-body.ts'
+import { refusedCoding } from './refused-response.ts'
 import { targetOf } from './target-of.ts'
 
 /** Handles a web request. Never rejects. The second argument is a `ConnectionInfo`, or what a framework passes there. */
@@ -10,7 +11,11 @@ export type FetchHandler = (request: Request, info?: unknown) => Promise<Respons
 
 /** Returns a handler for web requests. */
 export function createFetchHandler(router: Router): FetchHandler {
-  return async (request, info) => toResponse(await router.respond(toHttpRequest(request, addressOf(request, info))))
+  return async (request, info) =>
+    toResponse(
+      refusedCoding(request.headers.get('transfer-encoding')) ??
+        (await router.respond(toHttpRequest(request, addressOf(request, info)))),
+    )
 }
 
 function toHttpRequest(request: Request, address: string): HttpRequest {

@@ -9,7 +9,7 @@ export function nodeBody(request: NodeRequest): HttpBody | undefined {
   const bytes = bytesOf(request)
   if (bytes !== undefined) return bytes.length === 0 ? undefined : passedBytes(bytes)
   if (!hasBody(request)) return undefined
-  if (request.readableDidRead || request.readableEnded) return passedOn(request.body)
+  if (request.readableDidRead || request.readableEnded) return passedOn(textOf(request) ?? memberOf(request, 'body'))
   return {
     read: (maxBytes) => readAll(request, maxBytes),
     chunks: () => chunksOf(request),
@@ -17,9 +17,26 @@ export function nodeBody(request: NodeRequest): HttpBody | undefined {
 }
 
 /** Returns the bytes that were read before, also by a platform that leaves nothing to the stream. They come before what a parser made of them. */
-function bytesOf({ rawBody, body }: NodeRequest): Uint8Array | undefined {
+function bytesOf(request: NodeRequest): Uint8Array | undefined {
+  const rawBody = memberOf(request, 'rawBody')
   if (rawBody instanceof Uint8Array) return rawBody
+  const body = memberOf(request, 'body')
   return body instanceof Uint8Array ? body : undefined
+}
+
+/** Returns the text that was read before: it has the digits of long numbers, which a parser of JSON has lost. */
+function textOf(request: NodeRequest): string | undefined {
+  const rawBody = memberOf(request, 'rawBody')
+  return typeof rawBody === 'string' && rawBody !== '' ? rawBody : undefined
+}
+
+/** Returns a member that the host has set; undefined where its getter throws, as some do for a body that is not JSON. */
+function memberOf(request: NodeRequest, name: 'rawBody' | 'body'): unknown {
+  try {
+    return request[name]
+  } catch {
+    return undefined
+  }
 }
 
 /** Returns the body of which a parser of the host has left no bytes. */

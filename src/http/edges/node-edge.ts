@@ -5,7 +5,7 @@ import type { Router } from '../router/router.ts'
 import { drainRequest } from './drain-request.ts'
 import { nodeBody } from './node-body.ts'
 import { headerOf, type NodeRequest } from './node-request.ts'
-import { refusedResponse } from './refused-response.ts'
+import { refusedCoding, refusedResponse } from './refused-response.ts'
 import { targetOf } from './target-of.ts'
 
 /** Handles a request of node:http. The promise resolves when the response is sent, and never rejects. */
@@ -31,10 +31,7 @@ function malformed({ httpVersion, headers }: NodeRequest): HttpResponse | undefi
   // By default Node answers it itself, without an envelope.
   if (httpVersion === '1.1' && headers.host === undefined)
     return refusedResponse('invalid_request', 'The Host header is missing. Send it.')
-  // Node reports one that does not end in "chunked" as an error of the client, and would cut a response that has begun.
-  const coding = headers['transfer-encoding']
-  if (coding === undefined || !/,\s*chunked\s*$/i.test(coding)) return undefined
-  return refusedResponse('unsupported', 'The transfer encoding is not "chunked". Send the body without another one.')
+  return refusedCoding(headers['transfer-encoding'])
 }
 
 /** Whether the client is still there. */

@@ -1,4 +1,4 @@
-/** The response to a request that does not reach the router. */
+/** The responses to requests that do not reach the router. */
 import { randomUUID } from 'node:crypto'
 import { type ErrorCode, VaultError } from '../../index.ts'
 import { errorResponse, toFailure } from '../router/error-response.ts'
@@ -10,4 +10,13 @@ import { sealed } from '../router/security-headers.ts'
 export function refusedResponse(code: ErrorCode, sentence: string): HttpResponse {
   const refused = new VaultError(code, `Request failed. ${sentence}`)
   return sealed(errorResponse(toFailure(refused, ALL_STATUSES)), randomUUID())
+}
+
+/**
+ * Returns the refusal of a body whose transfer encoding no one here decodes; undefined for all others. Node reports one that does not end in
+ * "chunked" as an error of the client, and would cut a response that has begun.
+ */
+export function refusedCoding(coding: string | null | undefined): HttpResponse | undefined {
+  if (!coding || !/,\s*chunked\s*$/i.test(coding)) return undefined
+  return refusedResponse('unsupported', 'The transfer encoding is not "chunked". Send the body without another one.')
 }

@@ -1,5 +1,7 @@
 /** Reads the file of an upload by ticket: the body itself, or the one part of a multipart body. */
 import { parseParameters } from '../body/parse-parameters.ts'
+import { fileNameOf } from '../body/part-header.ts'
+import { assertNotEncoded } from '../body/read-json-body.ts'
 import { readMultipart } from '../body/read-multipart.ts'
 import type { HttpRequest } from '../router/http-message.ts'
 
@@ -12,14 +14,15 @@ export interface ArrivingFile {
   close(): void
 }
 
-/** Returns the file of a request. Throws `invalid_request` for a multipart body without one. */
+/** Returns the file of a request. Throws `invalid_request` for a multipart body without one, and for a body with a content encoding. */
 export async function ticketContent(request: HttpRequest): Promise<ArrivingFile> {
   const type = parseParameters(request.header('content-type') ?? '')
   if (type?.value === 'multipart/form-data') return readMultipart(request)
+  assertNotEncoded(request)
   const { body } = request
-  const disposition = parseParameters(request.header('content-disposition') ?? '')
+  const fileName = fileNameOf(request.header('content-disposition') ?? '')
   // The vault closes the content itself, and refuses an empty one.
-  return { content: body?.chunks() ?? nothing(), fileName: disposition?.parameters.get('filename'), close: () => {} }
+  return { content: body?.chunks() ?? nothing(), fileName, close: () => {} }
 }
 
 async function* nothing(): AsyncGenerator<Uint8Array> {}

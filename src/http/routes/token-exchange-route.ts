@@ -55,10 +55,10 @@ export const tokenExchangeRoute: OpenRoute = {
   },
 }
 
-/** Returns the body as text, which can be JSON or a form, or what a parser of the host made of it. */
+/** Returns the body as text, which can be JSON or a form, or what a parser of the host made of it. Bytes that a platform has read are text too. */
 async function bodyOf({ request: { body } }: OpenCall): Promise<unknown> {
   if (body === undefined) throw new VaultError('invalid_request', 'The body is missing. Send a token request.')
-  if (body.parsed !== undefined) return body.parsed.value
+  if (body.parsed !== undefined && !(body.parsed.value instanceof Uint8Array)) return body.parsed.value
   const text = decodeUtf8(await body.read(MAX_BYTES))
   if (text === undefined) throw new VaultError('invalid_request', 'The body must be UTF-8.')
   return text

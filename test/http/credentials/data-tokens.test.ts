@@ -36,6 +36,15 @@ onMemoryAndSqlite('signed data tokens', (engine) => {
     expect(await resolve(signed.signedToken)).toBeUndefined()
   })
 
+  it('are signed for whole seconds, from 1', async () => {
+    const { key } = await setUp()
+    for (const ttlSeconds of [0, -1, 1.5, Number.NaN, '60'])
+      await expect(signDataTokens(key, [TOKEN], { ttlSeconds: ttlSeconds as number })).rejects.toMatchObject({
+        code: 'invalid_request',
+        message: 'Option "ttlSeconds" must be an integer from 1.',
+      })
+  })
+
   it('resolve only for callers whose context has the attributes of theirs', async () => {
     const { resolve, sign } = await setUp()
     const text = await sign({ ctx: 'c-1' })

@@ -232,6 +232,7 @@ onEachStorage('credentials over sockets', (engine) => {
   it.each([
     ['JSON', (handle: RequestListener) => handle],
     ['JSON after express.json()', (handle: RequestListener) => express().use(express.json(), handle)],
+    ['JSON after a reader of bytes', (handle: RequestListener) => express().use(express.raw({ type: '*/*' }), handle)],
     ['JSON after a parser of text', (handle: RequestListener) => express().use(express.text({ type: '*/*' }), handle)],
   ])('a token request of %s is answered, and so is one in a form', async (_, listener) => {
     const served = await serve(engine.fresh(), 'v1', listener)

@@ -99,6 +99,14 @@ describe.each(CASES)('$name at $where', ({ start, path, name, hasParsedJson }) =
     connection.reset()
   })
 
+  it('refuses a transfer encoding that no one decodes', async () => {
+    const connection = await openRaw(mounted.port)
+    connection.send(`POST ${PEOPLE} HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n`)
+    const { status, body } = lastResponse(await connection.until('}}'))
+    expect([status, body], name).toEqual([400, expect.stringContaining('The transfer encoding is not')])
+    connection.reset()
+  })
+
   it('answers what is no HTTP', async () => {
     const connection = await openRaw(mounted.port)
     connection.send('nonsense\r\n\r\n')

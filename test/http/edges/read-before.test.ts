@@ -71,3 +71,38 @@ it('as text are no files: their bytes are lost', () =>
       }
     },
   ))
+
+it('as text in rawBody keep the digits that a parser of JSON has lost', () =>
+  served(
+    (bytes) => ({ rawBody: bytes.toString(), body: bytes.length === 0 ? {} : JSON.parse(bytes.toString()) }),
+    async ({ ask }) => {
+      const body = '{"records":[{"fields":{"name":"Ann"}}],"extra":9007199254740993}'
+      const { json } = await ask('POST', '/v1/vaults/v1/people', { body, headers: { 'content-type': 'application/json' } })
+      expect(json.error.message).toBe(
+        'Insert failed. The body holds an integer beyond 2^53, which must be text because a number loses digits: line 1, column 48.',
+      )
+    },
+  ))
+
+it('behind a getter that throws are read from the request', async () => {
+  const refusing = (request: object) => {
+    const get = () => {
+      throw new Error('Invalid JSON')
+    }
+    return Object.defineProperties(request, { body: { get }, rawBody: { get } })
+  }
+  const listener = (handler: Handler): RequestListener => {
+    const handle = toNodeHandler(handler)
+    return (request, response) => {
+      refusing(request)
+      return handle(request, response)
+    }
+  }
+  const { ask, close } = await serveFiles(memoryEngine(), { listener })
+  const headers = { 'content-type': 'application/json' }
+  const answers = await Promise.all(
+    ['{"records":[{"fields":{}}]}', '{'].map((body) => ask('POST', '/v1/vaults/v1/people', { body, headers })),
+  )
+  expect(answers.map(({ status }) => status)).toEqual([200, 400])
+  await close()
+})

@@ -146,6 +146,14 @@ onEachStorage('routes of tickets', (engine) => {
       expect(await send('PUT', '', { body: PAPER })).toEqual([undefined, true])
       expect(await send('POST', named, raw)).toEqual(['my paper.txt', true])
       expect(await send('PUT', '?returnFileMetadata=true', raw)).toEqual(['paper.pdf', true])
+      for (const [given, name] of [
+        ['filename="old.txt"; filename*=UTF-8\'\'%E2%82%AC%20rates.txt', '€ rates.txt'],
+        [`filename="${Buffer.from('räksmörgås.txt').toString('latin1')}"`, 'räksmörgås.txt'],
+        ['filename="5%22 disk.txt"', '5%22 disk.txt'],
+      ]) {
+        const headers = { 'content-disposition': `attachment; ${given}` }
+        expect(await send('PUT', '?returnFileMetadata=true', { body: PAPER, headers })).toEqual([name, true])
+      }
       const form = multipart({ key: 'any', content: PAPER, fileName: 'form.txt' })
       expect(await send('POST', '?returnFileMetadata=true', form)).toEqual(['form.txt', true])
       expect(await send('PUT', named, form)).toEqual(['my paper.txt', true])
@@ -167,6 +175,7 @@ onEachStorage('routes of tickets', (engine) => {
         ['two parts', await toUrl(paper, 'POST', multipart(part, part)), 400, 3],
         ['no part', await toUrl(paper, 'POST', multipart()), 400, 3],
         ['a wrong flag', await toUrl(`${paper}?returnFileMetadata=yes`, 'PUT', { body: PAPER }), 400, 3],
+        ['an encoded body', await toUrl(paper, 'PUT', { body: PAPER, headers: { 'content-encoding': 'gzip' } }), 400, 3],
         ['a wrong method', await toUrl(paper, 'DELETE'), 400, 12],
       ] as const) {
         expect([answer.status, answer.json.error.grpc_code], title).toEqual([status, code])
