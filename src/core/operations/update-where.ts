@@ -1,11 +1,13 @@
 /** Update where: writes the same values over the records with given values in a look-up column, all or none, in one transaction. */
 
+import { fault } from '../errors.ts'
 import { parseFlag, requireTable } from '../execution/check-input.ts'
+import type { OperationContext } from '../execution/context.ts'
 import { findChangeable, notChangeable, parseWhere, requireChangeAccess, type Where } from '../execution/find-changeable.ts'
 import type { Lookup } from '../execution/find-records.ts'
 import { assertColumnsWritable, checkOverwrites } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
-import type { UpdatedRecord } from '../records/change-store.ts'
+import type { Change, UpdatedRecord } from '../records/change-store.ts'
 import { overwrite, parseChanges, retryUpdate, updatedRecords } from '../records/change-store.ts'
 import type { Table } from '../schema/layout.ts'
 import { retryInTransaction } from '../unit-of-work/retry-in-transaction.ts'
@@ -13,6 +15,7 @@ import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import { at } from '../util/at.ts'
 import { readInput } from '../util/boundary.ts'
 import { assertOptions } from '../util/read-options.ts'
+import { createJsonBudget, takeJson } from '../values/parse-json.ts'
 
 /** The records to update, and the values to write over each. */
 export interface WhereChange extends Where {
@@ -45,7 +48,7 @@ export interface UpdateWhereRequest {
 
 /**
  * Updates the records that a read by the column returns, and returns them in the order of insertion. None is no error. Throws like that
- * read and like `update`, `limit_exceeded` for more than `limits.maxRecords`, and `not_found` for one that the caller can read and not
+ * read and like `update`, `limit_exceeded` for more than `limits.maxRecords` or more members of JSON values than a request can have, and `not_found` for one that the caller can read and not
  * update; nothing is changed then.
  */
 export const updateWhere: Operation<UpdateWhereInput, UpdateWhereRequest, { records: UpdatedRecord[] }> = {
@@ -78,6 +81,7 @@ export const updateWhere: Operation<UpdateWhereInput, UpdateWhereRequest, { reco
     const write = async (unit: UnitOfWork) => {
       const found = await findChangeable({ ...context, unit }, access, lookup)
       if (found.rows.length === 0) return []
+      assertFewMembers(context, change, found.rows.length)
       const rows = found.rows.map(({ row }) => row)
       const changes = rows.map(() => change)
       const overwritten = await overwrite(unit, context, {
@@ -89,4 +93,15 @@ export const updateWhere: Operation<UpdateWhereInput, UpdateWhereRequest, { reco
     }
     return { records: await retryInTransaction(context.unit, retryUpdate(table, context), write) }
   },
+}
+
+/** Throws `limit_exceeded` if the JSON values, once for each record, have more members than a request can have: each record is sealed with its own. */
+function assertFewMembers({ limits }: Pick<OperationContext, 'limits'>, { values }: Change, records: number): void {
+  const json = createJsonBudget(limits)
+  const all = json.left
+  for (const value of values) if (typeof value === 'object' && value !== null) takeJson(value, json)
+  if ((all - json.left) * records <= all) return
+  throw fault(
+    'limit_exceeded',
+  )`The JSON values have more than ${all} members in all ${records} records. Pass fewer values to look up, or raise limits.maxJsonMembers.`
 }

@@ -56,6 +56,19 @@ describe('members of JSON and ARRAY values', () => {
     expect(await refusalOf(session.batch([...items, more], { continueOnError: true }))).toMatch(TOO_MANY_IN_ALL)
   })
 
+  it('count once for each record over which an update by the value of a column writes them', async () => {
+    const session = await open(10)
+    await session.insert(
+      'docs',
+      Array.from({ length: 20 }, (_, index) => ({ fields: { json: index % 2 } })),
+    )
+    const where = (members: number, ...columnValues: number[]) =>
+      session.updateWhere('docs', { columnName: 'json', columnValues, fields: { array: nested(members) } })
+    expect((await where(10, 1)).records).toHaveLength(10)
+    expect((await where(5, 0, 1)).records).toHaveLength(20)
+    expect(await refusalOf(where(6, 0, 1))).toMatch(TOO_MANY_IN_ALL)
+  })
+
   it('are limited for every verb that takes a value', async () => {
     const session = await open(10)
     const long = nested(11)
