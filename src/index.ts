@@ -2,7 +2,7 @@
 export type { VerificationFailure, VerificationResult } from './core/audit/chain-verifier.ts'
 export type { Checkpoint, SignedCheckpoint } from './core/audit/checkpoint.ts'
 export type { ActionType, AuditEvent, AuthMode, EventContext, ResourceType } from './core/audit/event.ts'
-export type { AuditAfterOptions, EventQueryInput, SortMember } from './core/audit/event-query.ts'
+export type { ActionWord, AuditAfterOptions, EventQueryInput, SortMember } from './core/audit/event-query.ts'
 export type { CheckpointOptions } from './core/audit-log/checkpoint-audit.ts'
 export type { ExportOptions } from './core/audit-log/export-audit.ts'
 export type { VerifyAuditOptions } from './core/audit-log/verify-audit.ts'
@@ -190,7 +190,7 @@ export type {
   PutItem,
   SessionBatchItem,
 } from './core/vault/session-batch.ts'
-export type { InsertedRecordOf, ReadRecord, WrittenRecord } from './core/vault/session-records.ts'
+export type { InsertedRecordOf, ReadRecord, ShownVersion, WrittenRecord } from './core/vault/session-records.ts'
 export type { Vault, VaultInTransaction } from './core/vault/vault.ts'
 export type { BearerRequest, FoundCredential, Refusal, VaultCredentials, VerifiedBearer } from './core/vault/vault-credentials.ts'
 export type { UploadByTicket } from './core/vault/vault-files.ts'

@@ -297,7 +297,7 @@ describe('on SQLite, where there is one writer', () => {
     const joined = place.vault.withTransaction(database)
     await insertInto(joined)
     database.exec('commit')
-    await expect(insertInto(joined)).rejects.toMatchObject({ code: 'unavailable' })
+    await expect(insertInto(joined)).rejects.toMatchObject({ code: 'invalid_request' })
   })
 })
 

@@ -38,7 +38,8 @@ function memberTests({ accountID, vaultID, actions, resourceType, userEmail }: E
 }
 
 function contextTests({ context }: EventFilter): EventTest[] {
-  const { changeID, ...members } = context
+  const { changeID: given, ...members } = context
+  const changeID = given?.toLowerCase()
   const tests: EventTest[] = changeID === undefined ? [] : [(event) => event.changeID === changeID]
   // The type of the filter has no other members than those of the context.
   for (const [member, value] of Object.entries(members) as [Exclude<ContextMember, 'changeID'>, string][]) {

@@ -46,7 +46,7 @@ export function decodeVersions(
   table: Pick<Table, 'objectId'>,
   texts: readonly string[],
 ): (RowVersion | undefined)[] {
-  const { words, wellFormed } = ring.decryptPointers(ring.lookupVersion, texts)
+  const { words, wellFormed } = ring.decryptPointers(ring.lookupVersion, toUuidTexts(texts))
   return texts.map((_, index) => {
     const { objectId, row, checkHigh, checkLow } = readPointer(words, index)
     const version = checkHigh * HIGH_UNIT + checkLow

@@ -179,8 +179,8 @@ function unrecorded(error: unknown, running: Running): VaultError {
   session.log?.error(fields, 'audit event not stored')
   session.lifetime.assertNotEnded()
   const cause = VaultError.isGenuine(error) ? toVaultError(error, '') : undefined
-  // The application has ended the transaction that the vault has joined.
-  if (isVaultError(error, 'invalid_request'))
+  // The application has ended the transaction that the vault has joined, or has closed the vault, which waited no longer.
+  if (isVaultError(error, 'invalid_request') || isVaultError(error, 'failed_precondition'))
     return new VaultError(error.code, prefixed(operation.verb, error.message), {}, { cause })
   const code = UNRECORDED_CODES[failure] ?? 'internal'
   const sentence = `The audit event could not be stored, so no result is returned.${code === 'internal' ? '' : ' Check the storage, then retry.'}`

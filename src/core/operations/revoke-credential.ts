@@ -27,7 +27,8 @@ export const revokeCredential: Operation<RevokeCredentialInput, RevokeCredential
   members: ['keyID', 'jti', 'expiresAt'],
   recorded: { keyID: 'value', jti: 'value', expiresAt: 'number' },
   parse({ keyID, jti, expiresAt }: AnyInput) {
-    if (isName(keyID) && jti === undefined && expiresAt === undefined) return { keyID }
+    if (isName(keyID) && jti === undefined && expiresAt === undefined)
+      return { keyID: UUID.test(keyID) ? keyID.toLowerCase() : keyID }
     if (isName(jti) && keyID === undefined && typeof expiresAt === 'number' && Number.isSafeInteger(expiresAt))
       return { jti, expiresAt }
     throw fault('invalid_request')`Specify keyID, or jti with expiresAt in milliseconds since 1970.`
@@ -39,6 +40,9 @@ export const revokeCredential: Operation<RevokeCredentialInput, RevokeCredential
     return { revoked: true }
   },
 }
+
+/** The key id of an API key, which can be given in capitals. That of a service account also names the vault, letter for letter. */
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 function isName(given: unknown): given is string {
   return typeof given === 'string' && given !== '' && given.length <= MAX_ENTRY_NAME_LENGTH

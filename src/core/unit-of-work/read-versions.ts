@@ -55,10 +55,7 @@ class Level {
   /** What is around it; undefined for the transaction. */
   readonly #parent: Level | undefined
   readonly #transaction: Level
-  /**
-   * The version of each row that was read: in the transaction that of the first operation that read it, else the newest, because an operation that
-   * loses to another writer reads again.
-   */
+  /** The version of each row that was read, as it was read first: of a join or of a batch, the caller can have either. */
   readonly #read: Versions = new Map()
   /** The rows that were written. The transaction has their locks, so no other writer moves them. */
   readonly #written = new Map<string, Set<number>>()
@@ -70,7 +67,7 @@ class Level {
 
   noteRead(table: string, rows: readonly (Row | undefined)[]): void {
     const versions = entryOf(this.#read, table, () => new Map<number, number>())
-    for (const row of rows) if (row !== undefined && !this.wrote(table, row.id)) versions.set(row.id, row.version)
+    for (const row of rows) if (row !== undefined) this.#noteVersion(table, versions, row)
   }
 
   noteWritten(table: string, ids: Iterable<number>): void {
@@ -99,12 +96,13 @@ class Level {
     for (const [table, ids] of this.#written) parent.noteWritten(table, ids)
     for (const [table, versions] of this.#read) {
       const kept = entryOf(parent.#read, table, () => new Map<number, number>())
-      const keepsFirst = parent === this.#transaction
       // Operations side by side: another one can have written the row since this one has read it.
-      for (const [id, version] of versions) {
-        if (!parent.wrote(table, id) && !(keepsFirst && kept.has(id))) kept.set(id, version)
-      }
+      for (const [id, version] of versions) parent.#noteVersion(table, kept, { id, version })
     }
+  }
+
+  #noteVersion(table: string, versions: Map<number, number>, { id, version }: Pick<Row, 'id' | 'version'>): void {
+    if (!versions.has(id) && !this.wrote(table, id)) versions.set(id, version)
   }
 }
 

@@ -9,7 +9,7 @@ export function foldDomain(domain: string): string {
 
 function foldLabel(label: string): string {
   const folded = foldUnicode(label)
-  if (!folded.startsWith(PREFIX)) return folded
+  if (!folded.startsWith(PREFIX) || !ASCII.test(folded)) return folded
   const decoded = decodePunycode(folded.slice(PREFIX.length))
   // A label that no Unicode label is written as keeps its own form, so that two domains are never one.
   const isWrittenSo = decoded !== undefined && !ASCII.test(decoded) && isLabel(decoded) && foldUnicode(decoded) === decoded
@@ -35,14 +35,15 @@ const DAMP = 700
 const INITIAL_BIAS = 72
 const INITIAL_POINT = 0x80
 
-/** Returns the text that Punycode in lower case stands for; undefined if it stands for none. Source: RFC 3492, section 6.2. */
+/** Returns the text that ASCII in lower case stands for as Punycode; undefined if it stands for none. Source: RFC 3492, section 6.2. */
 function decodePunycode(text: string): string | undefined {
-  const basic = text.lastIndexOf('-')
-  const points = Array.from(text.slice(0, Math.max(basic, 0)), (character) => character.charCodeAt(0))
+  // A hyphen with nothing before it ends no basic letters: it is no digit either.
+  const basic = Math.max(text.lastIndexOf('-'), 0)
+  const points = Array.from(text.slice(0, basic), (character) => character.charCodeAt(0))
   let point = INITIAL_POINT
   let index = 0
   let bias = INITIAL_BIAS
-  for (let at = basic + 1; at < text.length; ) {
+  for (let at = basic === 0 ? 0 : basic + 1; at < text.length; ) {
     const start = index
     let weight = 1
     for (let k = BASE; ; k += BASE) {

@@ -51,10 +51,14 @@ function phoneNumber(text: string): string | undefined {
   return NUMBER.test(number) ? number : undefined
 }
 
-/** The local part is left as it is: only its own server knows which spellings of it are one. */
+/** The local part is left as it is: only its own server knows which spellings of it are one. The sign behind it is also written wide or small. */
 function emailAddress(text: string): string | undefined {
-  const at = text.lastIndexOf('@') + 1
-  const domain = text.slice(at).normalize('NFKC').replaceAll('\u3002', '.')
-  const address = splitEmail(text.slice(0, at) + domain)
+  const at = Math.max(text.lastIndexOf('@'), text.lastIndexOf('\uff20'), text.lastIndexOf('\ufe6b'))
+  if (at < 0) return undefined
+  const domain = text
+    .slice(at + 1)
+    .normalize('NFKC')
+    .replaceAll('\u3002', '.')
+  const address = splitEmail(`${text.slice(0, at)}@${domain}`)
   return address && `${address.local}@${foldDomain(address.domain)}`
 }

@@ -133,12 +133,9 @@ export type FoundRecord<S extends SchemaDefinition, T extends TableName<S>, O = 
             readonly lowered: O extends { readonly onLowered: 'throw' } ? readonly never[] : readonly ColumnName<S[T]>[]
             readonly error?: undefined
             readonly code?: undefined
-          } & FoundVersion<O>)
+          } & (O extends { readonly columnOnly: true } ? Partial<ShownVersion<O>> : ShownVersion<O>))
         | FailedToken
     : never
-
-/** The version of a record found by a token, where it is asked for. With `columnOnly`, a transient value has none. */
-export type FoundVersion<O> = O extends { readonly columnOnly: true } ? Partial<ShownVersion<O>> : ShownVersion<O>
 
 /** The fields of a record found by a token, any of which can be absent. */
 export type FoundFields<T extends TableDefinition, O> = O extends { readonly onLowered: 'throw' }

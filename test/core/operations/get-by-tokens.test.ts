@@ -95,7 +95,7 @@ onEachStorage('getByTokens', (engine) => {
   it('returns only an error for a token without a record, even if there is no other token', async () => {
     const { session } = await open()
     const { id, tokens } = await insertOne(session, 'people', { ...ANN, pin: '1234' })
-    const bad = ['', 'x', id, tokens.pin ?? '', tokens.name?.toUpperCase() ?? '', 'x'.repeat(256)]
+    const bad = ['', 'x', id, tokens.pin ?? '', tokens.name?.slice(1) ?? '', 'x'.repeat(256)]
     expect(await session.getByTokens(bad)).toEqual({
       records: bad.map((token) => ({ token, fields: {}, lowered: [], error: NOT_FOUND, code: 'not_found' })),
     })

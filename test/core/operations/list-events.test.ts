@@ -61,6 +61,7 @@ onEachStorage('listed events', (engine) => {
       recorded('bearerTokenContextID', 'b1'),
       recorded('clientTraceID', 'c1'),
       recorded('changeID', all[4]?.context.changeID ?? ''),
+      [{ context: { changeID: all[4]?.context.changeID.toUpperCase() ?? '' } }, (event) => event === all[4]],
       [{ request: { clientInfo: { userEmail: 'end@acme.example' } } }, ({ request }) => request.userEmail === 'end@acme.example'],
       [{ actionType: 'GET' }, ({ request }) => request.actionType === 'GET'],
       [{ resourceType: 'TOKEN' }, ({ request }) => request.resourceType === 'TOKEN'],

@@ -84,6 +84,10 @@ describe('email', () => {
     ['ann@xn--bcher-kva.example', 'ann@bücher.example'],
     ['ann@XN--BCHER-KVA.Example', 'ann@bücher.example'],
     ['ann@ｅｘａｍｐｌｅ。jp', 'ann@example.jp'],
+    ['ａｎｎ＠acme.example', 'ａｎｎ@acme.example'],
+    ['a。b﹫acme.example', 'a。b@acme.example'],
+    ['ann@xn---3ya.example', 'ann@xn---3ya.example'],
+    ['ann@xn--ü-3ya.example', 'ann@xn--ü-3ya.example'],
     ['ann@faß.example', 'ann@faß.example'],
     ['ann@[IPv6:2001:DB8::1]', 'ann@[ipv6:2001:db8::1]'],
     ['"ann lee"@acme.example', '"ann lee"@acme.example'],
@@ -103,6 +107,8 @@ describe('email', () => {
     'ann@-a.b',
     'ann@a%62.c',
     'ann@acme.example:25',
+    'ann@b＠acme.example',
+    '＠'.repeat(1_000_000),
     `${'a'.repeat(10_000_000)}@b`,
   ])('leaves nothing of what is not an address', (text) => {
     expect(normalize(['email'], text)).toBeUndefined()

@@ -5,6 +5,7 @@ import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
 import type { Session, StorageHandle, Vault } from '../../../src/index.ts'
 import { column, createVault, defineSchema, VaultError } from '../../../src/index.ts'
 import { onEachStorage, postgresEngine } from '../../support/storages/engines.ts'
+import { interposedStorage } from '../../support/storages/interposed-storage.ts'
 import { OWNER, TEST_SECRET } from '../../support/vaults/test-vault.ts'
 
 const schema = defineSchema({
@@ -168,6 +169,30 @@ describe('on postgres, where others write meanwhile', () => {
       await addOne(session, id)
     })
     expect([again.outcome, await balanceOf(again.others, again.account.id)]).toEqual([undefined, 2])
+  })
+
+  it('of a record that one query reads twice, as a join of a table with itself, the first read counts', async () => {
+    const place = engine.fresh()
+    const { storage, interpose } = interposedStorage(place.open())
+    const vault = await openAccounts(storage)
+    const others = (await openAccounts(place.open())).as(OWNER)
+    const account = await insertAccount(others)
+    let finds = 0
+    const isMoved = interpose({
+      isDue: ({ method, table = '' }) => method === 'find' && table.startsWith('records_') && ++finds === 2,
+      work: async () => void (await moveIt(others, account)),
+    })
+    const raising = vault.transaction(
+      async (inside) => {
+        const session = inside.as(OWNER)
+        const { records } = await session.query('SELECT a.balance FROM accounts a JOIN accounts b ON a.owner = b.owner')
+        expect(records.map(({ fields }) => fields.balance)).toEqual([5])
+        await CHANGES.update?.(session, account)
+      },
+      { retries: 0 },
+    )
+    await expect(raising).rejects.toMatchObject({ code: 'aborted' })
+    expect([isMoved(), await balanceOf(vault, account.id)]).toEqual([true, 50])
   })
 
   it('operations of one transaction side by side are no other writers', async () => {

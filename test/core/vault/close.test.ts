@@ -1,6 +1,6 @@
 /** Closing a vault: calls in progress end, later ones are refused, and the keys are gone. */
 import { expect, it } from 'vitest'
-import { isVaultError } from '../../../src/core/errors.ts'
+import { isVaultError, VaultError } from '../../../src/core/errors.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
 import { openLoose } from '../../support/vaults/open-untyped.ts'
 import { OWNER } from '../../support/vaults/test-vault.ts'
@@ -51,5 +51,30 @@ onEachStorage('a closed vault', (engine) => {
     const { records } = await again.vault.as(OWNER).query('SELECT COUNT(*) AS n FROM people')
     expect(records[0]).toMatchObject({ fields: { n: 22 } })
     expect((await again.vault.verifyAudit()).ok).toBe(true)
+  })
+
+  it('is no defect for a call that it waited for no longer', async () => {
+    const sound = engine.fresh().open()
+    const gate = Promise.withResolvers<void>()
+    const reached = Promise.withResolvers<void>()
+    let isHeld = false
+    const find: typeof sound.find = async (table, filter, page) => {
+      if (!isHeld) return sound.find(table, filter, page)
+      isHeld = false
+      reached.resolve()
+      await gate.promise
+      throw new VaultError('unavailable', 'Lost.')
+    }
+    const { vault, session } = await openLoose({ ...sound, find, closeMs: 20 }, TABLES)
+    isHeld = true
+    const reading = session.get('people').catch((error: unknown) => error)
+    await reached.promise
+    await vault.close()
+    gate.resolve()
+    // By what is closed first: the keys, or the storage.
+    const ended = await reading
+    if (!VaultError.isGenuine(ended)) expect.fail('the call ended otherwise')
+    expect(ended.message).toMatch(/^Get failed\./)
+    expect(['failed_precondition', 'unavailable']).toContain(ended.code)
   })
 })

@@ -148,7 +148,7 @@ onEachStorage('credentials of a vault', (engine) => {
     const owner = vault.as(OWNER)
     const { keyID } = await owner.createCredential(API_KEY)
     await owner.createCredential(ACCOUNT)
-    await owner.revokeCredential({ keyID })
+    await owner.revokeCredential({ keyID: keyID.toUpperCase() })
     await owner.revokeCredential({ keyID })
     const listed = await listedBy(owner)
     const about = listed.filter(({ request }) => request.resources.includes(`CREDENTIAL/${keyID}`))

@@ -21,7 +21,7 @@ export interface OpenedBlobs {
 /** Opens the store of this address. */
 export async function openBlobs(address: BlobAddress): Promise<OpenedBlobs> {
   if (address.kind === 'folder') {
-    const store = folderBlobs(address)
+    const store = folderBlobs({ directory: address.directory })
     return { store, close: () => store.close() }
   }
   if (address.kind === 'database') {

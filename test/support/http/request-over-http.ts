@@ -6,9 +6,13 @@ import type { WireRequest } from './wire.ts'
 
 type Members = Readonly<Record<string, unknown>>
 
-/** Returns the call with what HTTP can carry of it: values of JSON, texts in a query, and no `onLowered`. Undefined for a call that has no route, as a query with values. */
+/**
+ * Returns the call with what HTTP can carry of it: values of JSON, texts in a query, and no `onLowered`. Undefined for a call that has no route, as a
+ * query with values, or a record without an id: its path is that of the table, because a slash behind a path changes nothing.
+ */
 export function carried({ method, args }: LeakRequest): LeakRequest | undefined {
   if (!Object.hasOwn(TO_WIRE, method) || (method === 'query' && args.length > 1)) return undefined
+  if (args.slice(0, SEGMENTS[method] ?? 0).some((segment) => textOf(segment) === '')) return undefined
   const plain: readonly unknown[] = JSON.parse(JSON.stringify(args, withDigits))
   if (method === 'tokenize') return { method, args: plain.map((given) => listOf(given).map(carriedValue)) }
   return { method, args: plain.map((arg) => (isObject(arg) ? carriedOptions(arg) : arg)) }
@@ -52,6 +56,9 @@ const TO_WIRE: Readonly<Record<string, (args: readonly unknown[]) => Parts>> = {
   batch: ([records, options]) => ['POST', '/v1/vaults/v1', { body: { records, byot: 'DISABLE', ...Object(options) } }],
   listEvents: ([query]) => ['GET', '/v1/audit/events', { query: flattened(query) }],
 }
+
+/** How many arguments of a call are segments of its path: table and id. */
+const SEGMENTS: Readonly<Record<string, number>> = { insert: 1, update: 2, get: 1, getOne: 2, delete: 1, deleteOne: 2 }
 
 function at(...segments: readonly unknown[]): string {
   return ['/v1/vaults/v1', ...segments.map((segment) => encodeURIComponent(textOf(segment)))].join('/')

@@ -1,9 +1,9 @@
 /** A storage that runs other work before one of its calls, inside transactions too, as a faster concurrent caller would. */
 import type { Storage, StorageHandle } from '../../../src/core/ports/storage.ts'
 
-/** A call that other work can precede: the begin of a transaction, or a change of rows. */
+/** A call that other work can precede: the begin of a transaction, a look-up or a change of rows. */
 export interface Moment {
-  readonly method: 'begin' | 'update' | 'delete'
+  readonly method: 'begin' | 'find' | 'update' | 'delete'
   /** The table of the call; undefined if it has none. */
   readonly table: string | undefined
 }
@@ -35,6 +35,10 @@ export function interposedStorage(sound: StorageHandle): InterposedStorage {
   function wrap(inner: Storage): Storage {
     return {
       ...inner,
+      async find(table, filter, page) {
+        await before('find', table)
+        return inner.find(table, filter, page)
+      },
       async update(table, patches) {
         await before('update', table)
         return inner.update(table, patches)
