@@ -242,10 +242,10 @@ describe('an option that no code reads', () => {
     expect(await refusalOf(call)).toContain(says)
   })
 
-  it('of a deletion says where a version is passed, and deletes nothing', async () => {
+  it('of a deletion says where a version belongs, and deletes nothing', async () => {
     const call = owner.delete as (...given: unknown[]) => Promise<unknown>
     expect(await refusalOf(() => call('clients', [id], { ifVersion: 'v' }))).toContain(
-      'A version is passed beside its id: { id, ifVersion }.',
+      'Pass a version with its id: { id, ifVersion }.',
     )
     expect((await owner.get('clients', { ids: [id] })).records).toHaveLength(1)
   })

@@ -31,11 +31,15 @@ export interface PoolOptions {
   readonly ownsSessions: boolean
 }
 
+/** What the driver reads as an address. It takes any other text for one too, and looks for a host that no one has named. */
+const ADDRESS = /^(?:\/|socket:|(?!https?:)[a-z][a-z\d+.-]*:\/\/)/i
+
 /** Returns at once. The package `pg` is loaded, and the pool made, when the first connection is needed. */
 export function openPool(connectionString: string, { ssl, maxConnections, timeouts, ownsSessions }: PoolOptions): OpenedPool {
   const clients = new Set<PooledClient>()
   const idle = new Set<PooledClient>()
   const pool = createLazyPool(async () => {
+    if (!ADDRESS.test(connectionString)) throw Object.assign(new Error('no address'), { code: 'ERR_INVALID_URL' })
     const made = await createPool({
       connectionString,
       // The types of the driver want arrays that can be changed, and it changes none.

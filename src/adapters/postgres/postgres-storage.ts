@@ -124,6 +124,8 @@ function choosePool(options: PostgresOptions, timeouts: Timeouts): OpenedPool & 
   if (pool !== undefined || typeof connectionString !== 'string') {
     throw new VaultError('invalid_request', 'A PostgreSQL storage needs either a pool or a connectionString.')
   }
+  if (maxConnections !== undefined && (!Number.isSafeInteger(maxConnections) || maxConnections < 1))
+    throw new VaultError('invalid_request', 'postgresStorage: Option "maxConnections" must be an integer from 1.')
   // Behind a transaction pooler a session serves other clients too.
   const ownsSessions = preparedStatements
   return {

@@ -37,6 +37,7 @@ export function parseTls(connectionString: string, ssl: unknown): boolean | Post
   const twice = OF_ADDRESS.find((name) => address.has(name))
   if (twice !== undefined) throw invalid(`TLS is set by option "ssl" and by "${twice}" of connectionString. Keep one of them.`)
   if (typeof ssl === 'boolean') return ssl
+  if (typeof ssl !== 'object') throw invalid('Option "ssl" must be true, false or an object, such as { ca }.')
   const names = Object.keys(MEMBERS) as (keyof PostgresTls)[]
   const given = readOptions<PostgresTls>(ssl as PostgresTls, names, { of: 'postgresStorage', member: 'ssl' })
   const wrong = names.find((name) => given[name] !== undefined && !MEMBERS[name](given[name]))

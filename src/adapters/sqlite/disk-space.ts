@@ -8,8 +8,9 @@ const FULL_BELOW_BYTES = 64 * 1024
 export function isDiskFull(filename: string): boolean {
   try {
     const folder = folderOf(filename)
-    const { bavail, bsize } = statfsSync(folder)
-    if (bavail * bsize >= FULL_BELOW_BYTES) return false
+    const { bavail, blocks, bsize } = statfsSync(folder)
+    // One without blocks, such as /proc, holds no files that could fill it.
+    if (blocks === 0 || bavail * bsize >= FULL_BELOW_BYTES) return false
     accessSync(folder, constants.W_OK)
     return true
   } catch {

@@ -6,6 +6,7 @@ import { createFileGuard, type FileGuard } from './file-guard.ts'
 import { loadNodeSqlite } from './node-sqlite-driver.ts'
 import { assertSoleDriver, noteOpenFile } from './open-files.ts'
 import { assertWritableFile, placeError } from './opening-errors.ts'
+import { sqliteCodeOf } from './sqlite-codes.ts'
 import type { DriverDatabase, DriverName, OpenConnection } from './sqlite-driver.ts'
 import { isBusyError, mapSqliteError } from './sqlite-errors.ts'
 
@@ -77,6 +78,9 @@ export function openDatabase({ filename, synchronous, driver }: OpeningOptions):
     reader?.close()
     writer?.close()
     const mapped = mapSqliteError(error, undefined, filename)
+    // It stays another file, however often it is opened.
+    if (sqliteCodeOf(error) === 'SQLITE_NOTADB')
+      throw new VaultError('failed_precondition', mapped.message, {}, { cause: mapped })
     const isOfPlace = !isBusyError(mapped) && (mapped.code === 'unavailable' || mapped.code === 'internal')
     throw isVaultError(error) || !isOfPlace ? mapped : (placeError(filename) ?? mapped)
   }

@@ -22,14 +22,19 @@ export function assertWritableFile(filename: string): void {
 /** `failed_precondition` that names what is wrong with the place of the file; undefined if nothing is. */
 export function placeError(filename: string): VaultError | undefined {
   const code = codeOf(() => statSync(filename))
-  const problem = code === undefined || code === 'ENOENT' ? problemOfRights(filename) : (PROBLEMS[code] ?? UNREACHABLE)
+  const isReached = code === undefined || code === 'ENOENT'
+  const problem = isReached ? problemOfRights(filename) : (PROBLEMS[code] ?? UNREACHABLE)
+  if (problem === undefined && code === 'ENOENT') return placeErrorOf(NO_FILES)
   return problem === undefined ? undefined : placeErrorOf(problem)
 }
 
 const UNREACHABLE = 'this process may not look into the folder of the SQLite file. Give its account that right.'
 
+const NO_FILES = 'no file can be made in the folder of the SQLite file. Keep it on a file system that stores files.'
+
 /** What is wrong with a path that the system cannot follow. */
 const PROBLEMS: Readonly<Record<string, string>> = {
+  ERR_INVALID_ARG_VALUE: 'the path of the SQLite file has a NUL character. Remove it.',
   ENOTDIR: 'a part of the path of the SQLite file is a file, not a folder. Correct the path.',
   ENAMETOOLONG: 'the path of the SQLite file is longer than the system allows. Shorten it.',
   ELOOP: 'the path of the SQLite file leads through symbolic links without an end. Correct them.',

@@ -69,7 +69,7 @@ export const deleteRecords: Operation<DeleteInput, DeleteRequest, { ids: string[
   recorded: { table: 'name', ids: 'value' },
   parse({ table: name, ids: given, options = {} }, context) {
     // A version that had no effect would delete what another caller has written.
-    assertOptions(options, [], { note: 'A version is passed beside its id: { id, ifVersion }.' })
+    assertOptions(options, [], { note: 'Pass a version with its id: { id, ifVersion }.' })
     const isWhole = Array.isArray(given) && given.length === 1 && given[0] === ALL
     if (isWhole) context.event.setResourceType('TABLE')
     const table = requireTable(context, name)

@@ -77,7 +77,8 @@ it('a server that demands a password which the connection lacks says so', async 
 })
 
 it('a connection string that is no address, and one that names a missing file, say so', async () => {
-  await expectRefusal({ connectionString: 'postgres://[' }, 'is no address')
+  for (const connectionString of ['postgres://[', 'not an address', 'localhost:5432/app', 'host=a dbname=b', 'https://a/b', ''])
+    await expectRefusal({ connectionString }, 'is no address')
   await expectRefusal({ connectionString: addressed(plainUrl, { sslrootcert: '/not/there' }) }, 'does not exist')
   await expectRefusal({ connectionString: 'postgres://u:p@%2Fnot%2Fthere/x' }, 'does not exist')
 })

@@ -87,7 +87,12 @@ it.each<[unknown, string]>([
   [{ ca: 5 }, 'ssl.ca is not valid.'],
   [{ rejectUnauthorized: 'no' }, 'ssl.rejectUnauthorized is not valid.'],
   [{ rejectUnauthorised: false }, 'Unknown option "rejectUnauthorised" of ssl. Did you mean "rejectUnauthorized"?'],
-  ['require', 'ssl must be an object.'],
+  ['require', 'Option "ssl" must be true, false or an object, such as { ca }.'],
 ])('refuses %o', (ssl, says) => {
   expect(() => postgresStorage({ connectionString: 'postgres://127.0.0.1:1/none', ssl: ssl as never })).toThrow(says)
+})
+
+it.each([0, -1, 1.5, '5'])('refuses %o as the number of connections', (maxConnections) => {
+  const options = { connectionString: 'postgres://127.0.0.1:1/none', maxConnections: maxConnections as number }
+  expect(() => postgresStorage(options)).toThrow('Option "maxConnections" must be an integer from 1.')
 })

@@ -92,7 +92,7 @@ describe.each(DRIVERS)('errors of %s', (driver) => {
     const text = nextFile()
     writeFileSync(text, 'TEST_SECRET '.repeat(1000))
     const message = 'The file is not an SQLite database, or is encrypted. Check its name, or restore it.'
-    expect(() => open(text)).toThrow(expect.objectContaining({ code: 'unavailable', message }))
+    expect(() => open(text)).toThrow(expect.objectContaining({ code: 'failed_precondition', message }))
   })
 
   it('carry the code of a unique index and no value', async () => {

@@ -43,6 +43,12 @@ describe.each(DRIVERS)('with %s', (driver) => {
     expect(() => open(join(folder, 'text', 'vault.db'))).toThrow(refused('is a file, not a folder.'))
     expect(() => open(join(folder, `${'a'.repeat(300)}.db`))).toThrow(refused('is longer than the system allows.'))
     expect(() => open(join(folder, 'loop', 'vault.db'))).toThrow(refused('through symbolic links without an end.'))
+    expect(() => open(join(folder, 'a\0b.db'))).toThrow(refused('has a NUL character.'))
+  })
+
+  it.skipIf(process.platform !== 'linux')('a file system that holds no files is not a full disk', () => {
+    // It has no blocks, so that none of them is free.
+    expect(() => open('/proc/vault.db')).toThrow(expect.objectContaining({ code: 'failed_precondition' }))
   })
 
   it.skipIf(process.platform === 'win32')('a device is refused before it is written to', () => {
