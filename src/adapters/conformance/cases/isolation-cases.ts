@@ -190,13 +190,17 @@ export const isolationCases: readonly StorageCase[] = [
       // Begun outside, so that it belongs to no transaction.
       const writing = hasRead.promise.then(() => other.update('things', [{ ...row, set: { n: 7 } }]))
       const written = await storage
-        .transaction(async (inner) => {
-          assertEqual((await rowOf(inner, 'things', 1)).version, 1, 'get')
-          assertEqual(await inner.find('things', EVERY, { ...ALL, columns: [] }), [row], 'find without columns')
-          hasRead.resolve()
-          if (storage.transactions === 'concurrent') await writing
-          return inner.update('things', [{ ...row, set: { n: 1 } }])
-        })
+        .transaction(
+          async (inner) => {
+            assertEqual((await rowOf(inner, 'things', 1)).version, 1, 'get')
+            assertEqual(await inner.find('things', EVERY, { ...ALL, columns: [] }), [row], 'find without columns')
+            hasRead.resolve()
+            if (storage.transactions === 'concurrent') await writing
+            return inner.update('things', [{ ...row, set: { n: 1 } }])
+          },
+          // Run again, it would read what the other has written.
+          { runsOnce: true },
+        )
         .catch((error: unknown) => {
           assert(isVaultError(error, 'aborted'), 'a transaction that loses should be aborted, or its patch not apply')
           return [false]
