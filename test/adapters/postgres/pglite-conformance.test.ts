@@ -13,6 +13,8 @@ const SKIPPED: Readonly<Record<string, string>> = {
   T23: 'one transaction waits for the lock of another, and one session has no other',
   T24: 'two transactions are open at once',
   T26: 'one transaction waits for the rows of another, and one session has no other',
+  T27: 'a transaction waits for a writer beside it',
+  T28: 'two transactions wait for the rows of each other',
 }
 
 describe('PostgreSQL storage on PGlite', () => {
