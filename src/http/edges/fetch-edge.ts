@@ -11,11 +11,10 @@ export type FetchHandler = (request: Request, info?: unknown) => Promise<Respons
 
 /** Returns a handler for web requests. */
 export function createFetchHandler(router: Router): FetchHandler {
-  return async (request, info) =>
-    toResponse(
-      refusedCoding(request.headers.get('transfer-encoding')) ??
-        (await router.respond(toHttpRequest(request, addressOf(request, info)))),
-    )
+  return async (request, info) => {
+    const refused = request.body === null ? undefined : refusedCoding(request.headers.get('transfer-encoding'))
+    return toResponse(refused ?? (await router.respond(toHttpRequest(request, addressOf(request, info)))))
+  }
 }
 
 function toHttpRequest(request: Request, address: string): HttpRequest {
@@ -36,7 +35,8 @@ function toHttpRequest(request: Request, address: string): HttpRequest {
 function toResponse({ status, headers, body }: HttpResponse): Response {
   if (typeof body === 'object' && !(body instanceof Uint8Array)) return new Response(toStream(body), { status, headers })
   const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body
-  const whole = { 'content-length': String(bytes?.length ?? 0), ...headers }
+  // That of HEAD has the length of GET.
+  const whole = 'content-length' in headers ? headers : { ...headers, 'content-length': String(bytes?.length ?? 0) }
   // The copy has a buffer of its own type, as a response needs it.
   return new Response(bytes === undefined ? null : new Uint8Array(bytes), { status, headers: whole })
 }

@@ -87,7 +87,8 @@ function send(exchange: Exchange, answered: HttpResponse): Promise<void> | undef
   if (typeof body === 'object' && !(body instanceof Uint8Array))
     return sendChunks(exchange, body, () => response.writeHead(status, sent))
   const length = body === undefined ? 0 : Buffer.byteLength(body)
-  response.writeHead(status, { 'content-length': length, ...sent })
+  // That of HEAD has the length of GET.
+  response.writeHead(status, 'content-length' in sent ? sent : { ...sent, 'content-length': length })
   if (!isUnread) {
     response.end(body)
     return undefined
