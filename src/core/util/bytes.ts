@@ -262,12 +262,9 @@ const CHUNK = 4096
 
 /** Returns the text of UTF-16 units. */
 export function fromUnits(units: readonly number[]): string {
-  return units.length <= CHUNK ? String.fromCharCode(...units) : inChunks(units)
-}
-
-function inChunks(units: readonly number[]): string {
+  if (units.length <= CHUNK) return String.fromCharCode(...units)
   let text = ''
-  for (let start = 0; start < units.length; start += CHUNK) text += String.fromCharCode(...units.slice(start, start + CHUNK))
+  for (let start = 0; start < units.length; start += CHUNK) text += fromUnits(units.slice(start, start + CHUNK))
   return text
 }
 
