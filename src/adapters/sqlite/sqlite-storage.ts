@@ -39,8 +39,8 @@ export interface SqliteOptions {
 
 /**
  * Opens the file, in WAL mode. Several handles and several processes may share it. Throws `invalid_request` for a
- * database in memory, `failed_precondition` where the driver is not installed, the file does not support WAL or `synchronous`, or its place cannot
- * be written, and `unavailable` where it is no database or another process holds it. Source: docs/storage-port.md.
+ * database in memory, `failed_precondition` where the driver is not installed, the file is no database or does not support WAL or `synchronous`, or
+ * its place cannot be written, and `unavailable` where another process holds it. Source: docs/storage-port.md.
  */
 export function sqliteStorage(options: SqliteOptions): DisposableStorage {
   const {
