@@ -2,8 +2,7 @@
 import { fork } from 'node:child_process'
 import { join } from 'node:path'
 import type { Law } from '../test/laws/law.ts'
-import type { LawResult } from '../test/laws/run-law.ts'
-import { reproduction } from '../test/laws/run-law.ts'
+import { type LawResult, reproduction } from '../test/laws/run-law.ts'
 
 /** What the process of a law is given. It survives JSON. */
 export interface ProcessInput {

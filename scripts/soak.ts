@@ -8,8 +8,7 @@ import { ALL_LAWS } from '../test/laws/all-laws.ts'
 import type { Law } from '../test/laws/law.ts'
 import { startPostgres } from '../test/support/postgres/server.ts'
 import { tableOf, writeTable } from './soak-report.ts'
-import type { SoakRow } from './soak-run.ts'
-import { runInProcess } from './soak-run.ts'
+import { runInProcess, type SoakRow } from './soak-run.ts'
 import { takeTurns } from './soak-turns.ts'
 
 const USAGE = `npm run soak -- [options]

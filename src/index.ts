@@ -58,14 +58,9 @@ export type {
   StatementMembers,
   TargetIn,
 } from './core/policy/statement.ts'
-export type { BlobStore, ByteRange } from './core/ports/blobs.ts'
-export type { Clock } from './core/ports/clock.ts'
-export type { Entropy } from './core/ports/entropy.ts'
-export type { KeyProvider, RootKeySet, RootKeyState, WrappedKey } from './core/ports/keys.ts'
-export type { Log } from './core/ports/log.ts'
-export type { CacheReading, Metrics, OperationEnd } from './core/ports/metrics.ts'
-export type { FileScanner, ScannedFile, ScanVerdict } from './core/ports/scanner.ts'
-export type { Signer } from './core/ports/signer.ts'
+export type { BlobStore, ByteRange, FileScanner, ScannedFile, ScanVerdict } from './core/ports/blobs.ts'
+export type { Entropy, KeyProvider, RootKeySet, RootKeyState, Signer, WrappedKey } from './core/ports/crypto.ts'
+export type { CacheReading, Log, Metrics, OperationEnd, Span, SpanAttributes, Tracing } from './core/ports/observability.ts'
 export type {
   Aggregate,
   BytesPart,
@@ -88,7 +83,7 @@ export type {
   StorageHandle,
   TransactionOptions,
 } from './core/ports/storage.ts'
-export type { Span, SpanAttributes, Tracing } from './core/ports/tracing.ts'
+export type { Clock } from './core/ports/time.ts'
 export type { QueryBudget } from './core/queries/budget-meter.ts'
 export type { QueryRecord, QueryRecordFields } from './core/queries/run-query.ts'
 export type { UpdatedRecord, UpdateOptions } from './core/records/change-store.ts'
@@ -154,10 +149,10 @@ export type { EmailOptions } from './core/tokens/formats/email-format.ts'
 export type { PhoneOptions } from './core/tokens/formats/phone-format.ts'
 export type { PresetDefinition, TokenFormatDefinition, TokenPreset } from './core/tokens/token-formats.ts'
 export type { TokenKindName } from './core/tokens/token-kind.ts'
-export type { ClosedByUsing } from './core/util/closed-by-using.ts'
-export type { OnProgress, Progress } from './core/util/progress.ts'
+export type { OnProgress, Progress } from './core/util/boundary.ts'
+export type { ClosedByUsing } from './core/util/causes.ts'
+export type { Slab } from './core/util/memory.ts'
 export type { Signal } from './core/util/signal.ts'
-export type { Slab } from './core/util/slab.ts'
 export type { ColumnTypeName, JsonInput, JsonValue } from './core/values/column-type.ts'
 export type { Normalizer } from './core/values/normalizers.ts'
 export type { VaultOptions } from './core/vault/options.ts'

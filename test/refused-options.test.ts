@@ -21,8 +21,17 @@ import {
   serviceAccounts,
   signDataTokens,
 } from '../src/http/index.ts'
-import type { OperationName, Session, Vault } from '../src/index.ts'
-import { column, createVault, defineSchema, isVaultError, mask, VaultError } from '../src/index.ts'
+import {
+  column,
+  createVault,
+  defineSchema,
+  isVaultError,
+  mask,
+  type OperationName,
+  type Session,
+  type Vault,
+  VaultError,
+} from '../src/index.ts'
 import { type Clients, clients, openClients } from './support/audit/audited-clients.ts'
 import { OWNER, TEST_SECRET } from './support/vaults/test-vault.ts'
 

@@ -1,7 +1,7 @@
 /** Alternative: a typical hand-rolled vault on SQLite, with a UUID key, one AES-GCM call per cell and one row per token. */
 import { createCipheriv, createDecipheriv, randomBytes, randomUUID } from 'node:crypto'
 import type { Statement } from 'better-sqlite3'
-import { at, required } from '../../src/core/util/at.ts'
+import { at, required } from '../../src/core/util/lists.ts'
 import { openSqlite, type Purpose } from '../baselines/open-sqlite.ts'
 import { type Batch, COLUMNS, TOKENIZED } from '../fixtures/people.ts'
 

@@ -1,5 +1,5 @@
 /** Baseline: a Map of plain objects, copied through JSON on insert and on get. */
-import { required } from '../../src/core/util/at.ts'
+import { required } from '../../src/core/util/lists.ts'
 import type { Batch, Person } from '../fixtures/people.ts'
 
 export interface MemoryMap {

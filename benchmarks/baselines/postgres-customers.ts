@@ -1,6 +1,6 @@
 /** Baseline: plaintext customers in Postgres, queried through named statements of the bare driver. */
 import type pg from 'pg'
-import { at } from '../../src/core/util/at.ts'
+import { at } from '../../src/core/util/lists.ts'
 import type { CustomerTable, Found } from './customers.ts'
 import { dropSchema, tuplesFor } from './postgres-plaintext.ts'
 

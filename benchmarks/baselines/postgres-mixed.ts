@@ -1,6 +1,6 @@
 /** Baseline: mixed statements on a plaintext Postgres table, prepared, in one transaction. */
 import type pg from 'pg'
-import { at } from '../../src/core/util/at.ts'
+import { at } from '../../src/core/util/lists.ts'
 import type { MixedItem } from '../fixtures/mixed-items.ts'
 import type { Person } from '../fixtures/people.ts'
 import { cellsOf, dropSchema } from './postgres-plaintext.ts'

@@ -1,6 +1,6 @@
 /** Baseline: the bare driver on a plaintext Postgres table, with one VALUES statement per batch. */
 import type pg from 'pg'
-import { at, required } from '../../src/core/util/at.ts'
+import { at, required } from '../../src/core/util/lists.ts'
 import type { Batch, Person } from '../fixtures/people.ts'
 
 export interface PostgresPlaintext {

@@ -1,5 +1,5 @@
 /** Baseline: plaintext customers in SQLite, queried through prepared statements of the bare driver. */
-import { required } from '../../src/core/util/at.ts'
+import { required } from '../../src/core/util/lists.ts'
 import type { Customer } from '../fixtures/people.ts'
 import type { CustomerTable, Found, Totals } from './customers.ts'
 import { type Connection, openSqlite, type Purpose } from './open-sqlite.ts'

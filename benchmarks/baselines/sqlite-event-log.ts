@@ -1,6 +1,6 @@
 /** Baseline: an event log as JSON in a plaintext table. Each row stores the SHA-256 of the previous digest and its own text. */
 import { createHash } from 'node:crypto'
-import { at } from '../../src/core/util/at.ts'
+import { at } from '../../src/core/util/lists.ts'
 import { openSqlite } from './open-sqlite.ts'
 
 export interface SqliteEventLog {

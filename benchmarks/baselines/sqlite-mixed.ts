@@ -1,5 +1,5 @@
 /** Baseline: mixed statements on a plaintext SQLite table, prepared, in one transaction. */
-import { at, required } from '../../src/core/util/at.ts'
+import { at, required } from '../../src/core/util/lists.ts'
 import type { MixedItem } from '../fixtures/mixed-items.ts'
 import type { Person } from '../fixtures/people.ts'
 import { openSqlite } from './open-sqlite.ts'

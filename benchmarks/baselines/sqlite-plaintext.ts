@@ -1,5 +1,5 @@
 /** Baseline: the bare driver on a plaintext SQLite table keyed by rowid, with prepared statements. */
-import { required } from '../../src/core/util/at.ts'
+import { required } from '../../src/core/util/lists.ts'
 import type { Batch, Person } from '../fixtures/people.ts'
 import { openSqlite, type Purpose } from './open-sqlite.ts'
 

@@ -1,6 +1,6 @@
 /** Baseline: the bare driver on a plaintext SQLite table with an indexed text column of random tokens. */
 import { randomUUID } from 'node:crypto'
-import { required } from '../../src/core/util/at.ts'
+import { required } from '../../src/core/util/lists.ts'
 import { openSqlite, type Purpose } from './open-sqlite.ts'
 
 export interface SqliteTokenColumn {

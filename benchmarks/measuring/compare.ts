@@ -1,5 +1,5 @@
 /** Makes the entries of a result from what was measured. */
-import { at } from '../../src/core/util/at.ts'
+import { at } from '../../src/core/util/lists.ts'
 import type { Entry, Subject } from '../report/result-shape.ts'
 import { type Hold, medianHold } from './event-loop-watch.ts'
 import { median } from './median.ts'

@@ -1,5 +1,5 @@
 /** Interleaved measuring: every variant runs in every round, and only rates of the same round are compared. */
-import { at } from '../../src/core/util/at.ts'
+import { at } from '../../src/core/util/lists.ts'
 import type { Entry, Subject } from '../report/result-shape.ts'
 import { compare, type Measured } from './compare.ts'
 import { type Hold, longestHold } from './event-loop-watch.ts'

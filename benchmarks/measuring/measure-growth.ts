@@ -1,5 +1,5 @@
 /** Measures one operation at several sizes in the same rounds: the points of one line in the growth chart. */
-import { at } from '../../src/core/util/at.ts'
+import { at } from '../../src/core/util/lists.ts'
 import type { Entry, StorageName } from '../report/result-shape.ts'
 import { compare } from './compare.ts'
 import { measure, probed, type Timing, type Variant } from './harness.ts'

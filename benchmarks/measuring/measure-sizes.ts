@@ -1,5 +1,5 @@
 /** Measures a vault and its baseline at several table sizes, all in the same rounds. */
-import { at } from '../../src/core/util/at.ts'
+import { at } from '../../src/core/util/lists.ts'
 import type { Entry, Subject } from '../report/result-shape.ts'
 import { compare, type Measured } from './compare.ts'
 import { measure, probed, type Timing, type VariantPair } from './harness.ts'

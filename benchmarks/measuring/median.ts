@@ -1,5 +1,5 @@
 /** The median: the figure of a measurement over its rounds, which a few slow rounds do not move. */
-import { at } from '../../src/core/util/at.ts'
+import { at } from '../../src/core/util/lists.ts'
 
 /** Returns the middle value, or the mean of the two middle values. Throws if the list is empty. */
 export function median(values: readonly number[]): number {

@@ -1,5 +1,5 @@
 /** Draws how rates change with size as an SVG line chart: one panel per operation, one line per storage. */
-import { at } from '../../src/core/util/at.ts'
+import { at } from '../../src/core/util/lists.ts'
 import { escapeXml, originOf, STORAGE_HEADINGS, svgDocument } from './chart-parts.ts'
 import { type Entry, type Result, type StorageName, storageNames } from './result-shape.ts'
 

@@ -1,5 +1,5 @@
 /** Formats a result as a text table. */
-import { at } from '../../src/core/util/at.ts'
+import { at } from '../../src/core/util/lists.ts'
 import { type Entry, hasTarget, isMet, type Result, type TargetedEntry } from './result-shape.ts'
 
 /**

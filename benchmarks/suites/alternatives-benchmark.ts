@@ -1,5 +1,5 @@
 /** Benchmark: what applications build or use instead: a hand-rolled vault on SQLite, and pgcrypto on Postgres. */
-import { at } from '../../src/core/util/at.ts'
+import { at } from '../../src/core/util/lists.ts'
 import { openHandRolledVault } from '../alternatives/hand-rolled-vault.ts'
 import { openPgcryptoTable } from '../alternatives/pgcrypto-table.ts'
 import type { Batch } from '../fixtures/people.ts'

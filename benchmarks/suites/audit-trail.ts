@@ -1,6 +1,6 @@
 /** Verifying a trail and listing its newest events, against a plaintext log of JSON that is chained by SHA-256. */
 import { sqliteStorage } from '../../src/adapters/sqlite/index.ts'
-import { at } from '../../src/core/util/at.ts'
+import { at } from '../../src/core/util/lists.ts'
 import { openSqliteEventLog, type SqliteEventLog } from '../baselines/sqlite-event-log.ts'
 import type { PeopleVault } from '../fixtures/people-vaults.ts'
 import { CONCURRENT_EVENTS, fillFatTrail, fillTrail, type Trail } from '../fixtures/trails.ts'

@@ -1,7 +1,7 @@
 /** Benchmark: what an audited read of one record costs beside the read and the commit themselves: CPU of the vault, and pages of the log. */
 import { statSync } from 'node:fs'
 import { sqliteStorage } from '../../src/adapters/sqlite/index.ts'
-import { at } from '../../src/core/util/at.ts'
+import { at } from '../../src/core/util/lists.ts'
 import { readPageSize } from '../baselines/open-sqlite.ts'
 import { openSqlitePlaintext } from '../baselines/sqlite-plaintext.ts'
 import type { Person } from '../fixtures/people.ts'

@@ -1,5 +1,5 @@
 /** Benchmark: batches of 1,000 items. Mixed ones against the same statements run raw in one transaction, and inserts against one insert of as many. */
-import { at } from '../../src/core/util/at.ts'
+import { at } from '../../src/core/util/lists.ts'
 import { openPostgresMixed } from '../baselines/postgres-mixed.ts'
 import { openSqliteMixed } from '../baselines/sqlite-mixed.ts'
 import { createMixedItems, type MixedItem } from '../fixtures/mixed-items.ts'

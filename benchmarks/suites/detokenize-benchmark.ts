@@ -1,5 +1,5 @@
 /** Benchmark: detokenizes to plain text, 1, 25 and 1,000 tokens per call, against plaintext reads of the column by row id. */
-import { at } from '../../src/core/util/at.ts'
+import { at } from '../../src/core/util/lists.ts'
 import { type FilledReaders, fillPostgresReaders, fillSqliteReaders } from '../fixtures/filled-readers.ts'
 import { ssnToken } from '../fixtures/people-vaults.ts'
 import { assertSame } from '../measuring/check-reads.ts'

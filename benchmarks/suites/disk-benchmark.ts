@@ -1,6 +1,6 @@
 /** Benchmark: bytes on disk per record, with indexes and the system tables of the vault, against the plaintext table. */
 import type pg from 'pg'
-import { at } from '../../src/core/util/at.ts'
+import { at } from '../../src/core/util/lists.ts'
 import { bytesOnDisk } from '../baselines/open-sqlite.ts'
 import { openPostgresPlaintext } from '../baselines/postgres-plaintext.ts'
 import { openSqlitePlaintext } from '../baselines/sqlite-plaintext.ts'

@@ -1,5 +1,5 @@
 /** Benchmark: reads records by id in plain text, 1, 25 and 1,000 per call, audited and not, and by many callers. */
-import { at } from '../../src/core/util/at.ts'
+import { at } from '../../src/core/util/lists.ts'
 import { type FilledReaders, fillMemoryReaders, fillPostgresReaders, fillSqliteReaders } from '../fixtures/filled-readers.ts'
 import { COLUMNS } from '../fixtures/people.ts'
 import { assertSame } from '../measuring/check-reads.ts'

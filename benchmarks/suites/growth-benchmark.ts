@@ -2,7 +2,7 @@
 import { memoryStorage } from '../../src/adapters/memory/index.ts'
 import { postgresStorage } from '../../src/adapters/postgres/index.ts'
 import { sqliteStorage } from '../../src/adapters/sqlite/index.ts'
-import { at } from '../../src/core/util/at.ts'
+import { at } from '../../src/core/util/lists.ts'
 import type { StorageHandle } from '../../src/index.ts'
 import { dropSchema } from '../baselines/postgres-plaintext.ts'
 import { type CustomerVaultPair, openCustomerVaults } from '../fixtures/customer-vaults.ts'

@@ -1,5 +1,5 @@
 /** Benchmark: the vault in memory against a Map of plain objects copied through JSON. */
-import { at } from '../../src/core/util/at.ts'
+import { at } from '../../src/core/util/lists.ts'
 import { createMemoryMap, type MemoryMap } from '../baselines/memory-map.ts'
 import { fill, fillAndCollect, openMemoryVault, type PeopleVault } from '../fixtures/people-vaults.ts'
 import { randomPositions } from '../measuring/check-reads.ts'

@@ -1,5 +1,5 @@
 /** Benchmark: queries over sealed and plain columns, from an indexed `=` to scans of the whole table. */
-import { at } from '../../src/core/util/at.ts'
+import { at } from '../../src/core/util/lists.ts'
 import { fillMemoryCustomers, fillPostgresCustomers, fillSqliteCustomers } from '../fixtures/filled-customers.ts'
 import { measurePair } from '../measuring/harness.ts'
 import { sequentialCalls } from '../measuring/sequential-calls.ts'

@@ -1,5 +1,5 @@
 /** Queries by `=` on a sealed, searchable column, at every size, against reads through a plaintext index. */
-import { at } from '../../src/core/util/at.ts'
+import { at } from '../../src/core/util/lists.ts'
 import type { CustomerIndex } from '../baselines/customers.ts'
 import type { FilledCustomers } from '../fixtures/filled-customers.ts'
 import { assertSame, randomPositions } from '../measuring/check-reads.ts'

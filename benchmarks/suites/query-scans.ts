@@ -1,5 +1,5 @@
 /** Queries that read a whole table: by pattern, totals and joins, over sealed and plain columns, and the event-loop delay they cause. */
-import { at } from '../../src/core/util/at.ts'
+import { at } from '../../src/core/util/lists.ts'
 import type { Totals } from '../baselines/customers.ts'
 import type { CustomerVault } from '../fixtures/customer-vaults.ts'
 import type { FilledCustomers } from '../fixtures/filled-customers.ts'

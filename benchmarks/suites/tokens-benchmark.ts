@@ -1,7 +1,7 @@
 /** Benchmark: mints and resolves tokens of every kind, one and 1,000 per call, against one indexed plaintext column. */
 import { localKeys } from '../../src/adapters/keys/index.ts'
 import { sqliteStorage } from '../../src/adapters/sqlite/index.ts'
-import { at, required } from '../../src/core/util/at.ts'
+import { at, required } from '../../src/core/util/lists.ts'
 import { column, createVault, defineSchema, type TokenDefinition } from '../../src/index.ts'
 import { openSqliteTokenColumn } from '../baselines/sqlite-token-column.ts'
 import { OWNER, SECRET, VAULT } from '../fixtures/people-vaults.ts'

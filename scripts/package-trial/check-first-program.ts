@@ -1,7 +1,7 @@
 /** Runs the first program of the README as it says: in the folder that `npm init -y` makes, under the name that it gives. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { required } from '../../src/core/util/at.ts'
+import { required } from '../../src/core/util/lists.ts'
 import type { PackedPackage } from './packed-package.ts'
 import { createProject } from './project.ts'
 import { TOP, type Trial } from './trial.ts'

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import * as z from 'zod'
-import { required } from '../../src/core/util/at.ts'
+import { required } from '../../src/core/util/lists.ts'
 import { TOP, type Trial } from './trial.ts'
 
 /** The members of `npm pack --json` that are read, one entry per package. The outer shape depends on the version of npm. */

@@ -1,13 +1,11 @@
 /** Parses single lines of an export. */
 import type { TreeHead } from '../core/audit/chain-verifier.ts'
-import type { SignedCheckpoint } from '../core/audit/checkpoint.ts'
-import { parseCheckpoint } from '../core/audit/checkpoint.ts'
-import type { ExportCounts } from '../core/audit/export-lines.ts'
-import { EXPORT_FORMAT } from '../core/audit/export-lines.ts'
+import { parseCheckpoint, type SignedCheckpoint } from '../core/audit/checkpoint.ts'
+import { EXPORT_FORMAT, type ExportCounts } from '../core/audit/export-lines.ts'
 import { MAX_CHAINS } from '../core/limits.ts'
-import { required } from '../core/util/at.ts'
 import { ByteWriter } from '../core/util/bytes.ts'
-import { text as anyText, integer, matching, objectOf, oneOf } from '../core/util/shape.ts'
+import { required } from '../core/util/lists.ts'
+import { text as anyText, integer, matching, objectOf, oneOf } from '../core/util/options.ts'
 import { jsonCanonical } from '../core/values/json-canonical.ts'
 
 /** One parsed line. `problem` is why a line is invalid, as a clause. */

@@ -1,11 +1,9 @@
 /** Verifies the signatures of checkpoints with public keys. */
-import type { KeyObject } from 'node:crypto'
-import { createPublicKey, verify } from 'node:crypto'
-import type { SignedCheckpoint } from '../core/audit/checkpoint.ts'
-import { checkpointBytes, signatureBytes } from '../core/audit/checkpoint.ts'
+import { createPublicKey, type KeyObject, verify } from 'node:crypto'
+import { checkpointBytes, type SignedCheckpoint, signatureBytes } from '../core/audit/checkpoint.ts'
 import { VaultError } from '../core/errors.ts'
-import type { SignatureVerifier } from '../core/ports/signer.ts'
-import { assertOptions } from '../core/util/read-options.ts'
+import type { SignatureVerifier } from '../core/ports/crypto.ts'
+import { assertOptions } from '../core/util/options.ts'
 
 /** A public key. */
 export interface VerifierKey {

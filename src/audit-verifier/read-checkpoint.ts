@@ -1,6 +1,5 @@
 /** Parses the text of a stored checkpoint. */
-import type { SignedCheckpoint } from '../core/audit/checkpoint.ts'
-import { parseCheckpoint } from '../core/audit/checkpoint.ts'
+import { parseCheckpoint, type SignedCheckpoint } from '../core/audit/checkpoint.ts'
 import { VaultError } from '../core/errors.ts'
 
 /** Returns the checkpoint of its JSON text. Throws `invalid_request` for other text. Does not check the signature: `verifyExport` does. */

@@ -1,5 +1,5 @@
 /** The names under which record ids travel. A host can choose them, so that its clients keep theirs. */
-import { readOptions } from '../core/util/read-options.ts'
+import { readOptions } from '../core/util/options.ts'
 import { VaultError } from '../index.ts'
 
 /** The name of the record id, of a list of ids, and of the id beside a file. */

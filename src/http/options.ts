@@ -1,5 +1,5 @@
 /** The options of a handler, and their checks. */
-import { readOptions } from '../core/util/read-options.ts'
+import { readOptions } from '../core/util/options.ts'
 import { VaultError } from '../index.ts'
 import type { Authenticate } from './credentials/authenticate.ts'
 import { type Names, parseNames } from './names.ts'

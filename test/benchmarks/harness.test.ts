@@ -19,7 +19,7 @@ import { median } from '../../benchmarks/measuring/median.ts'
 import { CALLERS, runConcurrently } from '../../benchmarks/measuring/run-concurrently.ts'
 import { sequentialCalls } from '../../benchmarks/measuring/sequential-calls.ts'
 import { longestHoldOf } from '../../benchmarks/runner/longest-hold.ts'
-import { at } from '../../src/core/util/at.ts'
+import { at } from '../../src/core/util/lists.ts'
 
 const SEED = 7
 

@@ -11,7 +11,7 @@ import { openPostgresCustomers } from '../../benchmarks/baselines/postgres-custo
 import { openSqliteCustomers } from '../../benchmarks/baselines/sqlite-customers.ts'
 import { openSqliteEventLog } from '../../benchmarks/baselines/sqlite-event-log.ts'
 import { createPeople, MAX_SPENT } from '../../benchmarks/fixtures/people.ts'
-import { at } from '../../src/core/util/at.ts'
+import { at } from '../../src/core/util/lists.ts'
 import { freshDatabase } from '../support/postgres/fresh-database.ts'
 
 const SEED = 13

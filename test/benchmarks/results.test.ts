@@ -17,7 +17,7 @@ import {
 import { isFullRun, parseArguments } from '../../benchmarks/runner/arguments.ts'
 import { describeCommit, describeMachine } from '../../benchmarks/runner/machine.ts'
 import { scaleOf } from '../../benchmarks/runner/run-config.ts'
-import { at } from '../../src/core/util/at.ts'
+import { at } from '../../src/core/util/lists.ts'
 
 const FAST: TargetedEntry = {
   benchmark: 'insert 1,000',

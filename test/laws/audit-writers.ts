@@ -7,8 +7,7 @@ import type { StorageHandle } from '../../src/index.ts'
 import { eventsOf, openClients } from '../support/audit/audited-clients.ts'
 import { doOperations, type Work } from '../support/audit/audited-work.ts'
 import type { StorageAddress } from '../support/storages/open-storage.ts'
-import type { Place } from '../support/storages/places.ts'
-import { onFresh, openPlaces } from '../support/storages/places.ts'
+import { onFresh, openPlaces, type Place } from '../support/storages/places.ts'
 import type { Law } from './law.ts'
 
 /** Callers of a case, and operations of each. */

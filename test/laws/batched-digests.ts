@@ -1,7 +1,7 @@
 /** Law: the batched AES-256-CMAC gives the digests of an independent implementation. */
 import { cmac } from '@noble/ciphers/aes.js'
 import { createCmac } from '../../src/adapters/keys/cmac.ts'
-import { slabItem, toSlab } from '../../src/core/util/slab.ts'
+import { slabItem, toSlab } from '../../src/core/util/memory.ts'
 import type { Law } from './law.ts'
 
 /** Inputs of a list have at most this number of bytes; each list takes one of these in turn. */

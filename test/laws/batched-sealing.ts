@@ -2,8 +2,7 @@
 import { createCipheriv } from 'node:crypto'
 import { openSingle } from '../../src/adapters/keys/gcm-batch.ts'
 import { createGcmKey } from '../../src/adapters/keys/xaes-key.ts'
-import type { GcmCase } from '../adapters/keys/gcm-cases.ts'
-import { openCases, sealCases } from '../adapters/keys/gcm-cases.ts'
+import { type GcmCase, openCases, sealCases } from '../adapters/keys/gcm-cases.ts'
 import type { Law } from './law.ts'
 
 /** Lengths of messages in a case: 0 to this number. */

@@ -4,10 +4,15 @@ import type { PolicyDefinition } from '../../src/core/policy/statement.ts'
 import { column, isVaultError, type Vault } from '../../src/index.ts'
 import { callerOf, eventsOf } from '../support/audit/audited-clients.ts'
 import type { SeededRandom } from '../support/random/seeded-random.ts'
-import type { Place, Places } from '../support/storages/places.ts'
-import { onFresh, openPlaces } from '../support/storages/places.ts'
-import type { ModelEnd, ModelItem, ModelRecord, ModelResult, Records } from '../support/vaults/batch-model.ts'
-import { runModel } from '../support/vaults/batch-model.ts'
+import { onFresh, openPlaces, type Place, type Places } from '../support/storages/places.ts'
+import {
+  type ModelEnd,
+  type ModelItem,
+  type ModelRecord,
+  type ModelResult,
+  type Records,
+  runModel,
+} from '../support/vaults/batch-model.ts'
 import { openLoose } from '../support/vaults/open-untyped.ts'
 import { OWNER } from '../support/vaults/test-vault.ts'
 import type { Law } from './law.ts'

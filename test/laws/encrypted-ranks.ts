@@ -1,7 +1,7 @@
 /** Law: the encryption of ranks is FF1 with cycle walking, as an independent implementation computes it. */
 import { FF1 } from '@noble/ciphers/ff1.js'
 import { createRankCipher, rankTweak } from '../../src/adapters/keys/rank-cipher.ts'
-import type { Rank } from '../../src/core/ports/keys.ts'
+import type { Rank } from '../../src/core/ports/crypto.ts'
 import type { SeededRandom } from '../support/random/seeded-random.ts'
 import type { Law } from './law.ts'
 

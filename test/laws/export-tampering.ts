@@ -1,8 +1,7 @@
 /** Law: verification of an exported audit trail finds every kind of tampering. */
 import { verifyExport } from '../../src/audit-verifier/verify-export.ts'
 import { exportLines, SIGNING, START, signCheckpoint, treeHeadsOf, writeTrail } from '../support/audit/sample-trails.ts'
-import type { Tampering } from '../support/audit/tamper-export.ts'
-import { CAREFUL, CLUMSY, tamperedTrail } from '../support/audit/tamper-export.ts'
+import { CAREFUL, CLUMSY, type Tampering, tamperedTrail } from '../support/audit/tamper-export.ts'
 import type { SeededRandom } from '../support/random/seeded-random.ts'
 import type { Law } from './law.ts'
 

@@ -1,8 +1,7 @@
 /** Law: text that a caller puts anywhere, or that a port of the application throws, gets into no event, log or span, and values into no error. */
 import { inspect } from 'node:util'
 import { memoryStorage } from '../../src/adapters/memory/memory-storage.ts'
-import type { Log, Tracing, Vault } from '../../src/index.ts'
-import { column, VaultError } from '../../src/index.ts'
+import { column, type Log, type Tracing, type Vault, VaultError } from '../../src/index.ts'
 import type { SeededRandom } from '../support/random/seeded-random.ts'
 import { faultyStorage } from '../support/storages/faulty-storage.ts'
 import { openLoose } from '../support/vaults/open-untyped.ts'

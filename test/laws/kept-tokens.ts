@@ -4,8 +4,16 @@ import type { SchemaDefinition } from '../../src/core/schema/column.ts'
 import { column } from '../../src/index.ts'
 import type { SeededRandom } from '../support/random/seeded-random.ts'
 import { engineInTurn, onFresh, openPlaces } from '../support/storages/places.ts'
-import type { Cells, LooseSession, LooseStored, LooseVault } from '../support/vaults/open-untyped.ts'
-import { asLoose, openLoose, START_MS, valuesOf } from '../support/vaults/open-untyped.ts'
+import {
+  asLoose,
+  type Cells,
+  type LooseSession,
+  type LooseStored,
+  type LooseVault,
+  openLoose,
+  START_MS,
+  valuesOf,
+} from '../support/vaults/open-untyped.ts'
 import type { Law } from './law.ts'
 
 const PLAIN = { redaction: 'PLAIN_TEXT' } as const

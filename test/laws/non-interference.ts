@@ -1,7 +1,6 @@
 /** Law: two vaults that differ only in what a caller may not see return equal bytes for the caller's requests. */
 import { requestText } from '../support/leaks/known-values.ts'
-import type { PairedVaultOptions } from '../support/leaks/paired-vaults.ts'
-import { openPairedVaults } from '../support/leaks/paired-vaults.ts'
+import { openPairedVaults, type PairedVaultOptions } from '../support/leaks/paired-vaults.ts'
 import { randomRequest } from '../support/leaks/requests.ts'
 import { randomFor } from '../support/random/seeded-random.ts'
 import type { Law } from './law.ts'

@@ -2,11 +2,9 @@
 import { expect } from 'vitest'
 import { localKeys } from '../../src/adapters/keys/local-keys.ts'
 import type { Row, StorageHandle } from '../../src/core/ports/storage.ts'
-import type { Session } from '../../src/index.ts'
-import { column, createVault, defineSchema } from '../../src/index.ts'
+import { column, createVault, defineSchema, type Session } from '../../src/index.ts'
 import type { SeededRandom } from '../support/random/seeded-random.ts'
-import type { Place } from '../support/storages/places.ts'
-import { onFresh, openPlaces } from '../support/storages/places.ts'
+import { onFresh, openPlaces, type Place } from '../support/storages/places.ts'
 import { OWNER, TEST_SECRET } from '../support/vaults/test-vault.ts'
 import type { Law } from './law.ts'
 

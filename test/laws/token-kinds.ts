@@ -5,10 +5,16 @@ import type { ColumnDefinition, SchemaDefinition, TokenDefinition } from '../../
 import type { TokenKind, TokenKindName } from '../../src/core/tokens/token-kind.ts'
 import { tokenKinds } from '../../src/core/tokens/token-kinds.ts'
 import { engineInTurn, openPlaces, type Place } from '../support/storages/places.ts'
-import type { TokenSample } from '../support/tokens/samples.ts'
-import { tokenSamples } from '../support/tokens/samples.ts'
-import type { Cells, LooseRecord, LooseSession, LooseStored } from '../support/vaults/open-untyped.ts'
-import { insertOne, openLoose, valuesOf } from '../support/vaults/open-untyped.ts'
+import { type TokenSample, tokenSamples } from '../support/tokens/samples.ts'
+import {
+  type Cells,
+  insertOne,
+  type LooseRecord,
+  type LooseSession,
+  type LooseStored,
+  openLoose,
+  valuesOf,
+} from '../support/vaults/open-untyped.ts'
 import type { Law } from './law.ts'
 
 const names = Object.keys(tokenKinds) as TokenKindName[] // Object.keys widens to string; the registry's type says which.

@@ -7,8 +7,7 @@ import { requestText } from '../support/leaks/known-values.ts'
 import { GRADES, REGIONS, randomTables, schemaOf } from '../support/leaks/schemas.ts'
 import { randomCaller, randomPolicy } from '../support/policies/random-policies.ts'
 import type { SeededRandom } from '../support/random/seeded-random.ts'
-import type { LooseSession } from '../support/vaults/open-untyped.ts'
-import { asLoose, openLoose } from '../support/vaults/open-untyped.ts'
+import { asLoose, type LooseSession, openLoose } from '../support/vaults/open-untyped.ts'
 import type { Law } from './law.ts'
 
 const ROWS = 4

@@ -1,8 +1,7 @@
 /** The law of column types, and a type that breaks each of its properties. */
 import { describe, expect, it } from 'vitest'
 import type { ColumnTypeName } from '../../src/core/values/column-type.ts'
-import type { AnyColumnType } from '../../src/core/values/column-types.ts'
-import { columnTypes } from '../../src/core/values/column-types.ts'
+import { type AnyColumnType, columnTypes } from '../../src/core/values/column-types.ts'
 import { columnTypeProperties, columnTypesLaw } from '../laws/column-types.ts'
 import { columnTypeSamples } from '../support/column-types/samples.ts'
 import { itHolds } from '../support/laws/it-holds.ts'

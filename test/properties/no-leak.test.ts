@@ -12,13 +12,10 @@ import type { FixtureOptions } from '../support/leaks/fixture.ts'
 import { requestText, textOf } from '../support/leaks/known-values.ts'
 import { readModel, spelt } from '../support/leaks/model.ts'
 import { createOracle } from '../support/leaks/oracle.ts'
-import type { LeakColumn, LeakTable } from '../support/leaks/schemas.ts'
-import { schemaOf } from '../support/leaks/schemas.ts'
-import type { RandomPolicy } from '../support/policies/random-policies.ts'
-import { CONDITIONS } from '../support/policies/random-policies.ts'
+import { type LeakColumn, type LeakTable, schemaOf } from '../support/leaks/schemas.ts'
+import { CONDITIONS, type RandomPolicy } from '../support/policies/random-policies.ts'
 import { randomFor } from '../support/random/seeded-random.ts'
-import type { Cells, LooseRecord, LooseStored } from '../support/vaults/open-untyped.ts'
-import { asLoose, openLoose } from '../support/vaults/open-untyped.ts'
+import { asLoose, type Cells, type LooseRecord, type LooseStored, openLoose } from '../support/vaults/open-untyped.ts'
 
 itHolds(noLeak)
 

@@ -2,17 +2,14 @@
 import { describe, expect, it } from 'vitest'
 import { memoryStorage } from '../../src/adapters/memory/memory-storage.ts'
 import type { TableDefinition } from '../../src/core/schema/column.ts'
-import type { Caller } from '../../src/index.ts'
-import { column } from '../../src/index.ts'
+import { type Caller, column } from '../../src/index.ts'
 import { comparePair, nonInterference } from '../laws/non-interference.ts'
 import { itHolds } from '../support/laws/it-holds.ts'
 import type { LeakRequest } from '../support/leaks/known-values.ts'
-import type { PairedVaultOptions } from '../support/leaks/paired-vaults.ts'
-import { outcomeOf } from '../support/leaks/paired-vaults.ts'
+import { outcomeOf, type PairedVaultOptions } from '../support/leaks/paired-vaults.ts'
 import { senderOf } from '../support/leaks/send.ts'
 import { sharedEntropy } from '../support/random/shared-entropy.ts'
-import type { Cells, LooseStored } from '../support/vaults/open-untyped.ts'
-import { openLoose } from '../support/vaults/open-untyped.ts'
+import { type Cells, type LooseStored, openLoose } from '../support/vaults/open-untyped.ts'
 
 itHolds(nonInterference)
 

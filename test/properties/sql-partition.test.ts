@@ -4,12 +4,10 @@ import { memoryStorage } from '../../src/adapters/memory/memory-storage.ts'
 import { CONDITIONS, sqlPartition } from '../laws/sql-partition.ts'
 import { itHolds } from '../support/laws/it-holds.ts'
 import { seededRandom } from '../support/random/seeded-random.ts'
-import type { OpenSubject } from '../support/sql/differential.ts'
-import { openFixture } from '../support/sql/differential.ts'
+import { type OpenSubject, openFixture } from '../support/sql/differential.ts'
 import { FAULTS } from '../support/sql/faulty-subjects.ts'
 import { listed } from '../support/sql/known-checks.ts'
-import type { Outcome } from '../support/sql/partition.ts'
-import { partition } from '../support/sql/partition.ts'
+import { type Outcome, partition } from '../support/sql/partition.ts'
 
 itHolds(sqlPartition)
 

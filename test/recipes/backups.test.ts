@@ -8,7 +8,7 @@ import pg from 'pg'
 import { afterAll, describe, expect, inject, it } from 'vitest'
 import { postgresStorage } from '../../src/adapters/postgres/index.ts'
 import { sqliteStorage } from '../../src/adapters/sqlite/index.ts'
-import { required } from '../../src/core/util/at.ts'
+import { required } from '../../src/core/util/lists.ts'
 import { freshDatabase } from '../support/postgres/fresh-database.ts'
 import { OWNER, openPeople } from '../support/vaults/test-vault.ts'
 

@@ -4,7 +4,7 @@ import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { buildPackage } from '../../benchmarks/runner/build-package.ts'
-import { required } from '../../src/core/util/at.ts'
+import { required } from '../../src/core/util/lists.ts'
 
 // A build and webpack take a while on a busy machine.
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 })

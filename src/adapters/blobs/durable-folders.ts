@@ -2,7 +2,7 @@
 import { mkdir, open } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { fault } from '../../core/errors.ts'
-import { errorCode } from '../../core/util/error-code.ts'
+import { errorCode } from '../../core/util/causes.ts'
 
 /** Only the account of the process can list a folder and use what is in it. */
 const FOLDER_MODE = 0o700

@@ -1,6 +1,6 @@
 /** Maps what the file system throws to `VaultError`s that carry its code, and neither its text nor a path. */
 import { isVaultError, VaultError } from '../../core/errors.ts'
-import { errorCode, isForbidden } from '../../core/util/error-code.ts'
+import { errorCode, isForbidden } from '../../core/util/causes.ts'
 import { fullError, strippedCause, unavailableError } from '../errors/storage-errors.ts'
 
 const ENGINE = 'The file system'

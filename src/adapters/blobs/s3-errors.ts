@@ -1,6 +1,6 @@
 /** Maps what the S3 client throws to `VaultError`s that carry its code, and never its text, a bucket or a key. */
 import { isVaultError, VaultError } from '../../core/errors.ts'
-import { noBlobError } from '../../core/util/blob-errors.ts'
+import { noBlobError } from '../../core/util/causes.ts'
 import { fullError, strippedCause, unavailableError } from '../errors/storage-errors.ts'
 
 const ENGINE = 'The object store'

@@ -1,5 +1,5 @@
 /** Detects the type of a file from its first bytes: markup first, then signatures of binary formats, then kinds of text. The name decides of text in older encodings alone. */
-import type { ContentTypeDetector } from '../../core/ports/content-type.ts'
+import type { ContentTypeDetector } from '../../core/ports/blobs.ts'
 import { decodeForMarkup, decodeText, isOlderText } from './decode-text.ts'
 import { markupType } from './markup-type.ts'
 import { signatureType } from './signature-type.ts'

@@ -1,7 +1,7 @@
 /** The errors all storages report alike: names of tables, columns and engine codes, never a cell and never an engine's own text. */
 import { VaultError } from '../../core/errors.ts'
 import type { PhysicalType } from '../../core/ports/storage.ts'
-import { bareCause } from '../../core/util/bare-cause.ts'
+import { bareCause } from '../../core/util/causes.ts'
 
 /** A fresh error that carries the engine's code and nothing else, because engine messages may quote values. */
 export function strippedCause(engine: string, code: string | undefined): Error {

@@ -1,6 +1,6 @@
 /** AES-256 over whole blocks: the one primitive of everything keyed here. */
 import { createCipheriv } from 'node:crypto'
-import { at } from '../../core/util/at.ts'
+import { at } from '../../core/util/lists.ts'
 import { secretBytes, wipe } from './secret-bytes.ts'
 import { getWasm, REGION } from './wasm.ts'
 

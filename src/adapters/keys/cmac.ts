@@ -1,9 +1,8 @@
 /** AES-256-CMAC (SP 800-38B) of many inputs: a few blocks in the module, short inputs in parallel, long ones one by one. */
 import { type Cipheriv, createCipheriv } from 'node:crypto'
-import { DIGEST_BYTES } from '../../core/ports/keys.ts'
-import { at } from '../../core/util/at.ts'
-import { fewBytes } from '../../core/util/few-bytes.ts'
-import { type Slab, slabItem, slabStart } from '../../core/util/slab.ts'
+import { DIGEST_BYTES } from '../../core/ports/crypto.ts'
+import { at } from '../../core/util/lists.ts'
+import { fewBytes, type Slab, slabItem, slabStart } from '../../core/util/memory.ts'
 import { type BlockCipher, createBlockCipher, doubleBlock, expandKey, MODULE_BLOCKS } from './block-cipher.ts'
 import { copySecret, secretBytes, wipe } from './secret-bytes.ts'
 import { getWasm, REGION } from './wasm.ts'

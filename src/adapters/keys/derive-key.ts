@@ -1,6 +1,6 @@
 /** Derives every key of a vault from its root keys, by HKDF-SHA-256 with distinct labels. */
 import { hkdfSync } from 'node:crypto'
-import { unreachable } from '../../core/util/unreachable.ts'
+import { unreachable } from '../../core/util/causes.ts'
 
 /** The use of a key. Each use has its own label. */
 export type KeyUse =

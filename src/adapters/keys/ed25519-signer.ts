@@ -1,9 +1,8 @@
 /** Signs audit checkpoints with an Ed25519 key that the application has in memory. */
-import type { KeyObject } from 'node:crypto'
-import { createPrivateKey, sign } from 'node:crypto'
+import { createPrivateKey, type KeyObject, sign } from 'node:crypto'
 import { VaultError } from '../../core/errors.ts'
-import type { Signer } from '../../core/ports/signer.ts'
-import { readOptions } from '../../core/util/read-options.ts'
+import type { Signer } from '../../core/ports/crypto.ts'
+import { readOptions } from '../../core/util/options.ts'
 
 /** Maximum length of a key name, in UTF-16 units. */
 const MAX_KEY_ID_LENGTH = 128

@@ -1,7 +1,6 @@
 /** FF1 (SP 800-38G revision 1) over lists of numbers below radix^length. Each round costs one call of AES per block, for the whole list. */
 
-import { append } from '../../core/util/append.ts'
-import { at, required } from '../../core/util/at.ts'
+import { append, at, required } from '../../core/util/lists.ts'
 import type { InPlaceCipher } from './block-cipher.ts'
 import { BIG_HALVES, type HalfArithmetic, MAX_SMALL_HALF, SMALL_HALVES } from './ff1-halves.ts'
 import { secretBytes, wipe } from './secret-bytes.ts'

@@ -1,8 +1,7 @@
 /** AES-256-GCM of many short messages with one key: one AES call for all counter blocks, the rest in the module. */
-import { required } from '../../core/util/at.ts'
-import { plaintextBytes } from '../../core/util/few-bytes.ts'
-import { freeBytes } from '../../core/util/free-bytes.ts'
-import { type Slab, slabStart } from '../../core/util/slab.ts'
+
+import { required } from '../../core/util/lists.ts'
+import { freeBytes, plaintextBytes, type Slab, slabStart } from '../../core/util/memory.ts'
 import { type BlockCipher, createBlockCipher, MODULE_BLOCKS } from './block-cipher.ts'
 import { CAPACITY, getWasm, HASH_TABLE_BYTES, MAX_BATCH_ITEMS, REGION, type WasmModule } from './wasm.ts'
 import { type GcmKey, HALF_BYTES, TAG_BYTES } from './xaes-key.ts'

@@ -1,5 +1,4 @@
 /** Entry point "strongroom/keys": providers of a vault's key-encryption key, and the signer of its checkpoints. */
-export type { KeyProvider, WrappedKey } from '../../core/ports/keys.ts'
-export type { Signer } from '../../core/ports/signer.ts'
+export type { KeyProvider, Signer, WrappedKey } from '../../core/ports/crypto.ts'
 export { type Ed25519SignerOptions, ed25519Signer } from './ed25519-signer.ts'
 export { type LocalKeysOptions, localKeys } from './local-keys.ts'

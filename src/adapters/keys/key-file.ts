@@ -1,11 +1,10 @@
 /** Reads and creates the file of a local key-encryption key. Only its owner can read it, and it appears only when complete. */
 import { randomBytes } from 'node:crypto'
-import type { Stats } from 'node:fs'
-import { constants } from 'node:fs'
+import { constants, type Stats } from 'node:fs'
 import { type FileHandle, link, mkdir, open, unlink } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { VaultError } from '../../core/errors.ts'
-import { errorCode, isForbidden } from '../../core/util/error-code.ts'
+import { errorCode, isForbidden } from '../../core/util/causes.ts'
 import { fillFresh } from '../system/kernel-random.ts'
 import { byteCodes, isRepeated, KEY_TEXT_LENGTH, parseKey, writeKeyText } from './key-text.ts'
 import { secretBytes, wipe } from './secret-bytes.ts'

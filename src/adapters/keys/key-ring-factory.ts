@@ -1,7 +1,7 @@
 /** Creates the key ring of a vault, with the platform's AES and a WebAssembly module. Source: docs/security.md. */
 import { performance } from 'node:perf_hooks'
 import { VaultError } from '../../core/errors.ts'
-import type { KeyRing, KeyRingFactory, RootKey, RootKeyUse } from '../../core/ports/keys.ts'
+import type { KeyRing, KeyRingFactory, RootKey, RootKeyUse } from '../../core/ports/crypto.ts'
 import { type Cmac, createCmac } from './cmac.ts'
 import { deriveKey, type KeyUse } from './derive-key.ts'
 import { createEpochs, type Epochs } from './epoch.ts'

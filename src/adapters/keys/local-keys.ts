@@ -1,8 +1,8 @@
 /** A key provider with a local key-encryption key: in a file, or as text from the environment. */
 import { createHash } from 'node:crypto'
 import { VaultError } from '../../core/errors.ts'
-import type { KeyProvider } from '../../core/ports/keys.ts'
-import { readOptions } from '../../core/util/read-options.ts'
+import type { KeyProvider } from '../../core/ports/crypto.ts'
+import { readOptions } from '../../core/util/options.ts'
 import { fillFresh } from '../system/kernel-random.ts'
 import { openPlain, sealPlain } from './gcm-plain.ts'
 import { readKeyFile, readOrCreateKeyFile } from './key-file.ts'

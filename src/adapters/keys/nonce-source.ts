@@ -1,6 +1,6 @@
 /** The random bytes of nonces. A restored copy of the process (a snapshot of a virtual machine, CRIU) draws other ones. */
 import { randomFillSync } from 'node:crypto'
-import { required } from '../../core/util/at.ts'
+import { required } from '../../core/util/lists.ts'
 import { fillFromKernel } from '../system/kernel-random.ts'
 import { HALF_BYTES } from './xaes-key.ts'
 

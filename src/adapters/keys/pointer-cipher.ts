@@ -1,8 +1,8 @@
 /** Encrypts pointers by FF1 (SP 800-38G) over 122 bits, as UUIDs of version 4, a list at a time in the module. */
 import { createHash } from 'node:crypto'
-import { type DecryptedPointers, POINTER_WORDS } from '../../core/ports/keys.ts'
-import { at, required } from '../../core/util/at.ts'
-import { fewBytes, fewNumbers } from '../../core/util/few-bytes.ts'
+import { type DecryptedPointers, POINTER_WORDS } from '../../core/ports/crypto.ts'
+import { at, required } from '../../core/util/lists.ts'
+import { fewBytes, fewNumbers } from '../../core/util/memory.ts'
 import { type BlockCipher, createBlockCipher, expandKey, MODULE_BLOCKS } from './block-cipher.ts'
 import { wipe } from './secret-bytes.ts'
 import { getWasm, MAX_BATCH_ITEMS, REGION, type WasmModule } from './wasm.ts'

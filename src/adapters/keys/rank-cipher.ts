@@ -1,8 +1,8 @@
 /** Encrypts ranks within domains of at least 10^6, by FF1 with radix 10 and cycle walking. */
 import { hash } from 'node:crypto'
 import { VaultError } from '../../core/errors.ts'
-import type { Rank } from '../../core/ports/keys.ts'
-import { at, required } from '../../core/util/at.ts'
+import type { Rank } from '../../core/ports/crypto.ts'
+import { at, required } from '../../core/util/lists.ts'
 import { createInPlaceCipher, type InPlaceCipher } from './block-cipher.ts'
 import { createFf1, type Ff1 } from './ff1.ts'
 

@@ -1,9 +1,8 @@
 /** Seals and opens for one purpose, by XAES-256-GCM: short items in batches in the module, long ones with the platform's cipher. */
 import { VaultError } from '../../core/errors.ts'
-import { AAD_BYTES, type Opened, SHORT_FORM } from '../../core/ports/keys.ts'
-import { required } from '../../core/util/at.ts'
-import { fewBytes, fewNumbers, plaintextBytes } from '../../core/util/few-bytes.ts'
-import { type Slab, slabItem, slabStart } from '../../core/util/slab.ts'
+import { AAD_BYTES, type Opened, SHORT_FORM } from '../../core/ports/crypto.ts'
+import { required } from '../../core/util/lists.ts'
+import { fewBytes, fewNumbers, plaintextBytes, type Slab, slabItem, slabStart } from '../../core/util/memory.ts'
 import type { Epochs } from './epoch.ts'
 import { type OpenBatch, openBatch, openSingle, sealBatch } from './gcm-batch.ts'
 import { openPlain, sealPlain } from './gcm-plain.ts'

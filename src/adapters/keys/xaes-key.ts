@@ -1,5 +1,5 @@
 /** XAES-256-GCM (C2SP): derives AES-256-GCM keys from a key of 256 bits and the first half of a nonce of 24 bytes. */
-import { at } from '../../core/util/at.ts'
+import { at } from '../../core/util/lists.ts'
 import { type BlockCipher, doubleBlock, encryptFew, expandKey, SCHEDULE_BYTES } from './block-cipher.ts'
 import { secretBytes, wipe } from './secret-bytes.ts'
 import { DERIVED_KEY_BYTES, getWasm, REGION } from './wasm.ts'

@@ -1,7 +1,7 @@
 /** Finds one page of the rows a filter matches, by an index if one helps. */
 
 import type { Cell, Filter, Page } from '../../core/ports/storage.ts'
-import { required } from '../../core/util/at.ts'
+import { required } from '../../core/util/lists.ts'
 import { type IdOrder, idsOf } from './id-order.ts'
 import { cellKey, type IndexKey, indexKey } from './index-key.ts'
 import { createMatch, toCell } from './match-filter.ts'

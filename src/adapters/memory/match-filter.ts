@@ -1,7 +1,7 @@
 /** Evaluates filters in SQL's three-valued logic: each is true, false or unknown for a row, and only true is a match. */
 
 import type { Cell, Filter } from '../../core/ports/storage.ts'
-import { unreachable } from '../../core/util/unreachable.ts'
+import { unreachable } from '../../core/util/causes.ts'
 import { compareCells } from './compare-cells.ts'
 import { cellKey } from './index-key.ts'
 import { columnNamed, type MemoryTable } from './memory-table.ts'

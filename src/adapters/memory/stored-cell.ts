@@ -2,8 +2,8 @@
 
 import { VaultError } from '../../core/errors.ts'
 import type { Cell, PhysicalColumn } from '../../core/ports/storage.ts'
-import { copyFew } from '../../core/util/few-bytes.ts'
-import { unreachable } from '../../core/util/unreachable.ts'
+import { unreachable } from '../../core/util/causes.ts'
+import { copyFew } from '../../core/util/memory.ts'
 
 /** A row as the memory storage keeps it: every column present, never changed once stored. */
 export type StoredRow = { id: number; version: number; [column: string]: Cell }

@@ -1,6 +1,6 @@
 /** The undo log: the rows to restore when a change or transaction fails, which readers outside still see. */
 
-import { at } from '../../core/util/at.ts'
+import { at } from '../../core/util/lists.ts'
 import { currentView, type MemoryTable, putRow, type TableView } from './memory-table.ts'
 import type { StoredRow } from './stored-cell.ts'
 

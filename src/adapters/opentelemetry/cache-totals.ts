@@ -1,5 +1,5 @@
 /** Sums the caches of several vaults. Counts of a closed vault stay in the totals, because a counter never falls. */
-import type { CacheReading } from '../../core/ports/metrics.ts'
+import type { CacheReading } from '../../core/ports/observability.ts'
 
 /** The caches of the open vaults, and the counts of the closed ones. */
 export interface CacheTotals {

@@ -1,6 +1,6 @@
 /** The instruments of a meter: their names, units, and the boundaries of their histograms. */
 import type { Counter, Histogram, Meter } from '@opentelemetry/api'
-import type { CacheReading } from '../../core/ports/metrics.ts'
+import type { CacheReading } from '../../core/ports/observability.ts'
 import { NAME } from './instrumentation-scope.ts'
 
 /** What operations and commits are recorded with. Caches are observed. */

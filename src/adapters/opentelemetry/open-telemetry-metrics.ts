@@ -1,8 +1,8 @@
 /** Metrics with the OpenTelemetry API. Measurements go to the SDK that the application has registered. */
 import type { Attributes, Meter, MetricsAPI } from '@opentelemetry/api'
 import { VaultError } from '../../core/errors.ts'
-import type { Metrics, OperationEnd } from '../../core/ports/metrics.ts'
-import { readOptions } from '../../core/util/read-options.ts'
+import type { Metrics, OperationEnd } from '../../core/ports/observability.ts'
+import { readOptions } from '../../core/util/options.ts'
 import { createCacheTotals } from './cache-totals.ts'
 import { NAME, VERSION } from './instrumentation-scope.ts'
 import { createInstruments, type Instruments } from './instruments.ts'

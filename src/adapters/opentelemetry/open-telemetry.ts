@@ -1,8 +1,8 @@
 /** Tracing with the OpenTelemetry API. Spans go to the SDK that the application has registered. */
 import type { Span as ApiSpan, Attributes, Tracer } from '@opentelemetry/api'
 import { VaultError } from '../../core/errors.ts'
-import type { Span, SpanAttributes, Tracing } from '../../core/ports/tracing.ts'
-import { readOptions } from '../../core/util/read-options.ts'
+import type { Span, SpanAttributes, Tracing } from '../../core/ports/observability.ts'
+import { readOptions } from '../../core/util/options.ts'
 import { NAME, VERSION } from './instrumentation-scope.ts'
 import { loadApi } from './load-api.ts'
 

@@ -1,6 +1,6 @@
 /** The error of an optional package that is not installed: it names the command that installs it. */
 import { VaultError } from '../../core/errors.ts'
-import { errorCode, errorText } from '../../core/util/error-code.ts'
+import { errorCode, errorText } from '../../core/util/causes.ts'
 
 /** The packages that an application installs beside this one if it uses the entry point that needs them. */
 export type OptionalPackage = 'better-sqlite3' | 'pg' | '@aws-sdk/client-s3' | '@opentelemetry/api'

@@ -1,7 +1,7 @@
 /** Row ids in blocks from a sequence of each table: most reservations need no round trip. */
 import { isVaultError, VaultError } from '../../core/errors.ts'
 import { MAX_ROW_ID } from '../../core/ports/storage.ts'
-import { append } from '../../core/util/append.ts'
+import { append } from '../../core/util/lists.ts'
 import { idsExhaustedError } from '../errors/storage-errors.ts'
 import type { RawRow } from './driver-connection.ts'
 import { sqlState } from './postgres-errors.ts'

@@ -1,7 +1,7 @@
 /** The PostgreSQL storage: a handle on one schema of one database, through a pool of its own or the caller's. */
 import { isVaultError, VaultError } from '../../core/errors.ts'
 import type { DisposableStorage, Storage } from '../../core/ports/storage.ts'
-import { readOptions } from '../../core/util/read-options.ts'
+import { readOptions } from '../../core/util/options.ts'
 import { closedError } from '../errors/storage-errors.ts'
 import { isInsideTransaction } from '../sql/nested-transaction.ts'
 import { createSqlStatements } from '../sql/sql-statements.ts'

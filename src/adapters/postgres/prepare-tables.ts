@@ -8,7 +8,7 @@ import {
   type PhysicalTable,
   type PhysicalType,
 } from '../../core/ports/storage.ts'
-import { append } from '../../core/util/append.ts'
+import { append } from '../../core/util/lists.ts'
 import { duplicatesError, retypedError } from '../errors/storage-errors.ts'
 import type { SqlDialect } from '../sql/sql-dialect.ts'
 import { toTableShape } from '../sql/table-shapes.ts'

@@ -1,6 +1,6 @@
 /** The port's reads of rows, by id and by filter: packed where that pays, and else one by one. */
 import type { Cell, Filter, Page, Row } from '../../core/ports/storage.ts'
-import { required } from '../../core/util/at.ts'
+import { required } from '../../core/util/lists.ts'
 import { projectedShape, type TableShape } from '../sql/table-shapes.ts'
 import type { PreparedQuery, RawRow } from './driver-connection.ts'
 import { canPack, mayMatchMany } from './packed-queries.ts'

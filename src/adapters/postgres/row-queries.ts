@@ -1,7 +1,7 @@
 /** The queries on rows that only PostgreSQL has: any number of rows in one statement, through arrays. */
 import { type Compilable, type RawBuilder, sql } from 'kysely'
 import type { Cell, Filter, NewRow, Patch, PhysicalColumn } from '../../core/ports/storage.ts'
-import { append } from '../../core/util/append.ts'
+import { append } from '../../core/util/lists.ts'
 import { unknownColumnError } from '../errors/storage-errors.ts'
 import { filterExpression, filterForm } from '../sql/filter-expression.ts'
 import type { SqlDialect } from '../sql/sql-dialect.ts'

@@ -1,6 +1,6 @@
 /** The port's methods that write and aggregate rows: which queries run, and what their rows become. */
 import type { Aggregate, Cell, DeleteTarget, Filter, NewRow, Patch } from '../../core/ports/storage.ts'
-import { at } from '../../core/util/at.ts'
+import { at } from '../../core/util/lists.ts'
 import type { SqlStatements } from '../sql/sql-statements.ts'
 import { columnType, type TableShape } from '../sql/table-shapes.ts'
 import type { PreparedQuery, RawRow } from './driver-connection.ts'

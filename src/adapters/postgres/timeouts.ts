@@ -1,6 +1,6 @@
 /** How long the storage waits for PostgreSQL, and the statements that set the server's part of it. */
 import { VaultError } from '../../core/errors.ts'
-import { assertOptions } from '../../core/util/read-options.ts'
+import { assertOptions } from '../../core/util/options.ts'
 
 /** Time limits in milliseconds, each a whole number from 1 to 2,147,483,647. */
 export interface PostgresTimeouts {

@@ -1,6 +1,6 @@
 /** TLS of the connections that a storage opens itself. */
 import { VaultError } from '../../core/errors.ts'
-import { readOptions } from '../../core/util/read-options.ts'
+import { readOptions } from '../../core/util/options.ts'
 
 /** Certificates of TLS, as those of `tls.connect` of Node. Texts are in PEM. */
 export interface PostgresTls {

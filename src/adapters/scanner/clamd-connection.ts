@@ -1,7 +1,7 @@
 /** One connection to clamd: sends bytes no faster than it takes them, and ends with its verdict or with an error, whatever happens first. */
 import { connect, type NetConnectOpts, type Socket } from 'node:net'
 import { VaultError } from '../../core/errors.ts'
-import type { ScanVerdict } from '../../core/ports/scanner.ts'
+import type { ScanVerdict } from '../../core/ports/blobs.ts'
 import { readVerdict } from './read-verdict.ts'
 import { earlyReplyError, lostError, malformedReplyError, stalledError, unreachableError } from './scanner-errors.ts'
 

@@ -1,7 +1,7 @@
 /** The options of `clamdScanner`, and their checks. */
 import type { NetConnectOpts } from 'node:net'
 import { VaultError } from '../../core/errors.ts'
-import { readOptions } from '../../core/util/read-options.ts'
+import { readOptions } from '../../core/util/options.ts'
 
 /** Where clamd listens: `TCPAddr` and `TCPSocket` of its configuration, or its `LocalSocket`. */
 export type ClamdAddress = { readonly host: string; readonly port: number } | { readonly socket: string }

@@ -1,6 +1,6 @@
 /** A scanner that sends files to clamd, the daemon of ClamAV. */
 import { isVaultError } from '../../core/errors.ts'
-import type { FileScanner } from '../../core/ports/scanner.ts'
+import type { FileScanner } from '../../core/ports/blobs.ts'
 import { checkSettings } from './check-settings.ts'
 import { type ClamdAddress, type ClamdOptions, parseAddress, parseLimits } from './clamd-options.ts'
 import { cancelledError } from './scanner-errors.ts'

@@ -1,6 +1,6 @@
 /** What the replies of clamd mean. */
 import type { VaultError } from '../../core/errors.ts'
-import type { ScanVerdict } from '../../core/ports/scanner.ts'
+import type { ScanVerdict } from '../../core/ports/blobs.ts'
 import { malformedReplyError, reportedError } from './scanner-errors.ts'
 
 const FOUND = /^stream: ([\x20-\x7e]+) FOUND$/

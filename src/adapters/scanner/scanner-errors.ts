@@ -1,7 +1,6 @@
 /** The errors of the scanner. None quotes a file, or what clamd says: names of files in archives could be in it. */
 import { VaultError } from '../../core/errors.ts'
-import { bareCause } from '../../core/util/bare-cause.ts'
-import { errorCode } from '../../core/util/error-code.ts'
+import { bareCause, errorCode } from '../../core/util/causes.ts'
 
 /** `unavailable`: no connection. `error` is the platform's. */
 export function unreachableError(error: unknown): VaultError {

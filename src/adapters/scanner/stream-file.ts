@@ -1,7 +1,7 @@
 /** Sends one file with the command INSTREAM: its content in pieces, each behind its length, and a length of zero at the end. */
 import type { NetConnectOpts } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
-import type { ScannedFile, ScanVerdict } from '../../core/ports/scanner.ts'
+import type { ScannedFile, ScanVerdict } from '../../core/ports/blobs.ts'
 import { type ClamdConnection, openConnection } from './clamd-connection.ts'
 import { cancelledError, lengthError, lostError } from './scanner-errors.ts'
 

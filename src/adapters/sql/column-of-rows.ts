@@ -1,6 +1,6 @@
 /** A part of a column, read as rows. */
 import type { BytesPart, ColumnCells, ColumnPage, Page, Row } from '../../core/ports/storage.ts'
-import { toSlab } from '../../core/util/slab.ts'
+import { toSlab } from '../../core/util/memory.ts'
 
 /** The page of rows that has a part of a column. */
 export function rowsOfColumn({ column, after, limit }: ColumnPage): Page {

@@ -1,7 +1,7 @@
 /** Turns a filter into a WHERE expression, and into the key and values under which its compiled statement is found again. */
 import { type Expression, type SqlBool, sql } from 'kysely'
 import type { Filter } from '../../core/ports/storage.ts'
-import { unreachable } from '../../core/util/unreachable.ts'
+import { unreachable } from '../../core/util/causes.ts'
 import type { PartialIndex, SqlDialect } from './sql-dialect.ts'
 import { columnType, type TableShape } from './table-shapes.ts'
 

@@ -1,7 +1,7 @@
 /** The statements both engines share, built and compiled by Kysely once per shape and then only bound. */
 import { type Compilable, type Expression, type RawBuilder, type SqlBool, sql } from 'kysely'
 import type { Aggregate, Filter, Page } from '../../core/ports/storage.ts'
-import { append } from '../../core/util/append.ts'
+import { append } from '../../core/util/lists.ts'
 import { aggregateError, damagedIdError } from '../errors/storage-errors.ts'
 import { createSlots, filterExpression, filterForm, type Slots } from './filter-expression.ts'
 import type { SqlDialect } from './sql-dialect.ts'

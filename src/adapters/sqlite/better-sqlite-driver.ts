@@ -1,7 +1,7 @@
 /** The driver `better-sqlite3`. */
 import type Database from 'better-sqlite3'
 import { VaultError } from '../../core/errors.ts'
-import { errorCode, errorText, isForbidden } from '../../core/util/error-code.ts'
+import { errorCode, errorText, isForbidden } from '../../core/util/causes.ts'
 import { requirePackage } from '../packages/require-package.ts'
 import { type DriverDatabase, type DriverStatement, misused, type OpenConnection } from './sqlite-driver.ts'
 import type { RawRow } from './table-work.ts'

@@ -1,9 +1,8 @@
 /** Reads a column of bytes, a range of ids after the other, as one row: a list of ids, one of lengths, and all cells end to end. */
 import { sql } from 'kysely'
 import type { BytesPart, ColumnPage, Filter } from '../../core/ports/storage.ts'
-import { required } from '../../core/util/at.ts'
-import { freeBytes } from '../../core/util/free-bytes.ts'
-import type { Slab } from '../../core/util/slab.ts'
+import { required } from '../../core/util/lists.ts'
+import { freeBytes, type Slab } from '../../core/util/memory.ts'
 import { filterExpression, filterForm } from '../sql/filter-expression.ts'
 import { aliased, createSqlStatements } from '../sql/sql-statements.ts'
 import type { TableShape } from '../sql/table-shapes.ts'

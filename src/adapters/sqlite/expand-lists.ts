@@ -1,6 +1,6 @@
 /** Rewrites lists into comparisons where SQLite runs those faster or more exactly. */
 import type { Filter } from '../../core/ports/storage.ts'
-import { unreachable } from '../../core/util/unreachable.ts'
+import { unreachable } from '../../core/util/causes.ts'
 import type { TableShape } from '../sql/table-shapes.ts'
 
 /**

@@ -1,8 +1,7 @@
 /** Row ids in blocks from a counter table: no id is given out twice, by one process or by several. */
 import { sql } from 'kysely'
 import { MAX_ROW_ID } from '../../core/ports/storage.ts'
-import { append } from '../../core/util/append.ts'
-import { at } from '../../core/util/at.ts'
+import { append, at } from '../../core/util/lists.ts'
 import { damagedCounterError, idsExhaustedError } from '../errors/storage-errors.ts'
 import type { SqlStatement } from '../sql/sql-statements.ts'
 import type { TableShape } from '../sql/table-shapes.ts'

@@ -1,6 +1,6 @@
 /** Merges the aggregates of two pieces of a scan. */
 import type { Aggregate, Cell } from '../../core/ports/storage.ts'
-import { unreachable } from '../../core/util/unreachable.ts'
+import { unreachable } from '../../core/util/causes.ts'
 import { toIntegerCell } from '../sql/stored-cells.ts'
 
 /** The cells of two pieces as the cells of both. */

@@ -2,7 +2,7 @@
 import { accessSync, constants, existsSync, type Stats, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { VaultError } from '../../core/errors.ts'
-import { errorCode } from '../../core/util/error-code.ts'
+import { errorCode } from '../../core/util/causes.ts'
 
 const { R_OK, W_OK, X_OK } = constants
 

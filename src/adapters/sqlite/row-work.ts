@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import { isVaultError, type VaultError } from '../../core/errors.ts'
 import type { Aggregate, Cell, DeleteTarget, Filter, NewRow, Page, Patch, PhysicalType, Row } from '../../core/ports/storage.ts'
-import { at, required } from '../../core/util/at.ts'
+import { at, required } from '../../core/util/lists.ts'
 import { conflictError, unknownColumnError } from '../errors/storage-errors.ts'
 import { type BoundStatement, createSqlStatements, type SqlStatement } from '../sql/sql-statements.ts'
 import { toIntegerCell } from '../sql/stored-cells.ts'

@@ -1,6 +1,6 @@
 /** Maps what SQLite throws to `VaultError`s that carry its code and never its text, which may quote values. */
 import { isVaultError, VaultError } from '../../core/errors.ts'
-import { errorText } from '../../core/util/error-code.ts'
+import { errorText } from '../../core/util/causes.ts'
 import { closedError, conflictError, engineError, fullError, strippedCause, unavailableError } from '../errors/storage-errors.ts'
 import type { TableShape } from '../sql/table-shapes.ts'
 import { isDiskFull } from './disk-space.ts'

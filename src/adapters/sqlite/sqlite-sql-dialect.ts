@@ -3,7 +3,7 @@ import { type Expression, type RawBuilder, type SqlBool, SqliteAdapter, SqliteQu
 import { VaultError } from '../../core/errors.ts'
 import type { Aggregate, Cell, PhysicalType } from '../../core/ports/storage.ts'
 import { writeHex } from '../../core/util/bytes.ts'
-import { unreachable } from '../../core/util/unreachable.ts'
+import { unreachable } from '../../core/util/causes.ts'
 import { createCompiler, type SqlDialect } from '../sql/sql-dialect.ts'
 
 export const sqliteSqlDialect: SqlDialect = {

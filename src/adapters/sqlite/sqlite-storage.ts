@@ -1,6 +1,6 @@
 /** Storage in one SQLite file: a writing connection behind a queue of shared commits, and others that read snapshots. */
 import type { DisposableStorage } from '../../core/ports/storage.ts'
-import { readOptions } from '../../core/util/read-options.ts'
+import { readOptions } from '../../core/util/options.ts'
 import { closedError } from '../errors/storage-errors.ts'
 import { createLevel, isInsideTransaction, mustNotTurn } from '../sql/nested-transaction.ts'
 import { createTableShapes } from '../sql/table-shapes.ts'

@@ -1,7 +1,7 @@
 /** Reads rows of short bytes as one text each: a driver returns a text much faster than a row of cells with memory of their own. */
 import { sql } from 'kysely'
 import type { Cell, PhysicalColumn, Row } from '../../core/ports/storage.ts'
-import { required } from '../../core/util/at.ts'
+import { required } from '../../core/util/lists.ts'
 import type { SqlStatement } from '../sql/sql-statements.ts'
 import type { TableShape } from '../sql/table-shapes.ts'
 import { sourceStart } from './access-path.ts'

@@ -1,6 +1,6 @@
 /** The queue in front of the writing connection: all writers that wait when it becomes free share the next commit. */
 import { isVaultError } from '../../core/errors.ts'
-import { createTurnSaver } from '../../core/util/turn-saver.ts'
+import { createTurnSaver } from '../../core/util/time.ts'
 import { outcomeUnknownError } from '../errors/storage-errors.ts'
 import type { DriverConnection } from './driver-connection.ts'
 import { type BlocksByTable, returnBlocks } from './id-blocks.ts'

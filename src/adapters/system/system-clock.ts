@@ -1,5 +1,5 @@
 /** The clock of the operating system, made strictly rising. */
-import type { Clock } from '../../core/ports/clock.ts'
+import type { Clock } from '../../core/ports/time.ts'
 
 const NANOSECONDS_PER_MILLISECOND = 1_000_000n
 

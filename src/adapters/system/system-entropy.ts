@@ -1,6 +1,6 @@
 /** The CSPRNG of the operating system. Bytes are drawn in large pieces, because each draw costs a system call. */
 import { randomFillSync } from 'node:crypto'
-import type { Entropy } from '../../core/ports/entropy.ts'
+import type { Entropy } from '../../core/ports/crypto.ts'
 import { fillFresh } from './kernel-random.ts'
 
 const POOL_BYTES = 16_384

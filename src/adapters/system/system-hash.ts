@@ -1,8 +1,7 @@
 /** SHA-256 of the platform. */
 import { hash } from 'node:crypto'
-import type { Hash } from '../../core/ports/hash.ts'
-import { HASH_BYTES } from '../../core/ports/hash.ts'
-import { type Slab, slabItem } from '../../core/util/slab.ts'
+import { HASH_BYTES, type Hash } from '../../core/ports/crypto.ts'
+import { type Slab, slabItem } from '../../core/util/memory.ts'
 
 /** The default hash. Digests come as text of one character for each byte: the platform returns that in half the time of a buffer. */
 export const systemHash: Hash = {

@@ -1,5 +1,5 @@
 /** Scheduler for the event loop of Node. */
-import type { Scheduler } from '../../core/ports/scheduler.ts'
+import type { Scheduler } from '../../core/ports/time.ts'
 
 /** The default scheduler. It yields by `setImmediate`, which runs after pending input and output. */
 export const systemScheduler: Scheduler = {

@@ -1,5 +1,5 @@
 /** Stopwatch of the runtime. */
-import type { Stopwatch } from '../../core/ports/stopwatch.ts'
+import type { Stopwatch } from '../../core/ports/time.ts'
 
 /** The default stopwatch. */
 export const systemStopwatch: Stopwatch = { now: () => performance.now() }

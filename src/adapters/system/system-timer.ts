@@ -1,5 +1,5 @@
 /** Timer of Node. */
-import type { Timer } from '../../core/ports/timer.ts'
+import type { Timer } from '../../core/ports/time.ts'
 
 /** Maximum delay of a timer of Node, in milliseconds. A longer one would fire at once. */
 const MAX_DELAY_MS = 2 ** 31 - 1

@@ -1,9 +1,8 @@
 /** The dependencies of reading, verifying, exporting and signing the audit trail, outside any transaction. */
 import type { Barrier } from '../barrier/barrier.ts'
-import type { Clock } from '../ports/clock.ts'
-import type { Hash } from '../ports/hash.ts'
-import type { Scheduler } from '../ports/scheduler.ts'
+import type { Hash } from '../ports/crypto.ts'
 import type { Storage } from '../ports/storage.ts'
+import type { Clock, Scheduler } from '../ports/time.ts'
 import type { EventStore, KnownCatalog } from './event-store.ts'
 
 /** The audit trail of one vault. */

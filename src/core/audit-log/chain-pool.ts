@@ -1,7 +1,7 @@
 /** The pool of audit chains. One transaction at a time appends to a chain, so that writers do not wait for each other. */
 import { mayBeStored, VaultError } from '../errors.ts'
 import { MAX_CHAINS } from '../limits.ts'
-import type { Entropy } from '../ports/entropy.ts'
+import type { Entropy } from '../ports/crypto.ts'
 import type { Storage, StorageHandle } from '../ports/storage.ts'
 import { AUDIT_CHAINS } from '../schema/system-tables.ts'
 import { readU32 } from '../util/bytes.ts'

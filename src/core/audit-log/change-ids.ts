@@ -1,9 +1,9 @@
 /** The public ids of new events. Those that probably come next are encrypted ahead, because in a list an id costs a seventh of what it costs alone. */
 import type { Barrier } from '../barrier/barrier.ts'
 import { encodeChangeIds } from '../barrier/record-ids.ts'
-import type { KeyRing } from '../ports/keys.ts'
+import type { KeyRing } from '../ports/crypto.ts'
 import { MAX_ROW_ID } from '../ports/storage.ts'
-import { at } from '../util/at.ts'
+import { at } from '../util/lists.ts'
 
 /** Number of ids that are encrypted together. */
 const IDS_AHEAD = 64

@@ -1,9 +1,8 @@
 /** Signs the heads of all audit chains, and passes the checkpoint to a sink that the vault cannot change. */
-import type { SignedCheckpoint } from '../audit/checkpoint.ts'
-import { checkpointBytes, createCheckpoint, signedCheckpoint } from '../audit/checkpoint.ts'
+import { checkpointBytes, createCheckpoint, type SignedCheckpoint, signedCheckpoint } from '../audit/checkpoint.ts'
 import { fault } from '../errors.ts'
-import type { Signer } from '../ports/signer.ts'
-import { readOptions } from '../util/read-options.ts'
+import type { Signer } from '../ports/crypto.ts'
+import { readOptions } from '../util/options.ts'
 import type { AuditContext } from './audit-context.ts'
 import { allReadable, readHeads } from './read-trail.ts'
 

@@ -1,6 +1,5 @@
 /** Moves the beginning of walks back to a time, by binary search over the rows of each chain: times rise in a chain as its row ids do. */
-import type { RowRange } from '../audit/chain-position.ts'
-import { rowsOfChains } from '../audit/chain-position.ts'
+import { type RowRange, rowsOfChains } from '../audit/chain-position.ts'
 import { type ChainWalk, lastRow } from './chain-walk.ts'
 import { type DatedEvent, eventsAt, type PacedReader } from './dated-events.ts'
 

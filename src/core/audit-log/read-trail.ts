@@ -1,19 +1,16 @@
 /** Reads the audit trail in the order of its rows, chain by chain, in slices that hold the event loop for a few milliseconds. */
 import { decodeHead } from '../audit/chain-head.ts'
-import type { TreeHead } from '../audit/chain-verifier.ts'
-import { treeHeadOf } from '../audit/chain-verifier.ts'
+import { type TreeHead, treeHeadOf } from '../audit/chain-verifier.ts'
 import { createPageSize } from '../maintenance/page-size.ts'
 import { eachPossiblePage, findImpossibleRows } from '../maintenance/possible-rows.ts'
 import { bytesOfRows, endOfSlice } from '../maintenance/row-bytes.ts'
 import { createYielder, type Yielder } from '../maintenance/yielder.ts'
-import type { Clock } from '../ports/clock.ts'
-import type { Hash } from '../ports/hash.ts'
-import type { Scheduler } from '../ports/scheduler.ts'
+import type { Hash } from '../ports/crypto.ts'
 import type { Row, Storage } from '../ports/storage.ts'
+import type { Clock, Scheduler } from '../ports/time.ts'
 import { AUDIT_CHAINS, AUDIT_EVENTS } from '../schema/system-tables.ts'
 import type { AuditEntryKind } from '../sealing/audit-entry.ts'
-import type { EventStore, OpenedEntry } from './event-store.ts'
-import { unreadableHead } from './event-store.ts'
+import { type EventStore, type OpenedEntry, unreadableHead } from './event-store.ts'
 
 /** The dependencies of reading the audit trail. */
 export interface AuditReader {

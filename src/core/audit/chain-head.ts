@@ -1,12 +1,10 @@
 /** Encodes and decodes the head of a chain: its last event, and the Merkle tree of all its events. */
 import { type Fault, fault } from '../errors.ts'
-import { HASH_BYTES } from '../ports/hash.ts'
-import type { RootKeySet, RootKeyState } from '../ports/keys.ts'
-import { required } from '../util/at.ts'
-import { fromHex } from '../util/byte-text.ts'
+import { HASH_BYTES, type RootKeySet, type RootKeyState } from '../ports/crypto.ts'
 import { ByteWriter, readI64, readU32, toHex } from '../util/bytes.ts'
-import type { MerkleTree } from './merkle.ts'
-import { peakBytes } from './merkle.ts'
+import { required } from '../util/lists.ts'
+import { fromHex } from '../util/text.ts'
+import { type MerkleTree, peakBytes } from './merkle.ts'
 
 /** The head of a chain. */
 export interface ChainHead {

@@ -1,10 +1,9 @@
 /** Verifies all audit chains and finds the first position where they are not as they were written. */
-import type { Hash } from '../ports/hash.ts'
-import { fromHex } from '../util/byte-text.ts'
+import type { Hash } from '../ports/crypto.ts'
 import { ByteWriter, sameBytes, toHex } from '../util/bytes.ts'
+import { fromHex } from '../util/text.ts'
 import type { ChainHead } from './chain-head.ts'
-import type { ChainPosition } from './chain-position.ts'
-import { fromRowId } from './chain-position.ts'
+import { type ChainPosition, fromRowId } from './chain-position.ts'
 import type { ChainLinks } from './compact-to-text.ts'
 import { copyCanonical, decodeEvent, hasTimestamp, writeTextOf } from './encode-event.ts'
 import { beginLeaf, hashPrefixed, MerkleBuilder } from './merkle.ts'

@@ -1,9 +1,8 @@
 /** Appends events to a chain: each gets a position, a later time than the previous event, and the digest of the previous event. */
-import type { Hash } from '../ports/hash.ts'
-import type { RootKeySet } from '../ports/keys.ts'
-import { at } from '../util/at.ts'
+import type { Hash, RootKeySet } from '../ports/crypto.ts'
 import { type ByteWriter, toHex } from '../util/bytes.ts'
-import { toTimestamp } from '../util/timestamp.ts'
+import { at } from '../util/lists.ts'
+import { toTimestamp } from '../util/time.ts'
 import type { ChainHead } from './chain-head.ts'
 import { toRowId } from './chain-position.ts'
 import { writeCompactEvent } from './compact-event.ts'

@@ -1,6 +1,7 @@
 /** Writes the compact form of an event, in which it is sealed: a third of its canonical text, which is digested and exported. */
-import { fromHex } from '../util/byte-text.ts'
+
 import type { ByteWriter } from '../util/bytes.ts'
+import { fromHex } from '../util/text.ts'
 import { COMPACT, FLAGS, NESTED_FLAGS, OUTSET_FLAGS } from './compact-layout.ts'
 import { writeNumber, writeText, writeU16 } from './compact-text.ts'
 import type { EventDraft, EventRows, NestedOutcome } from './event.ts'

@@ -1,5 +1,5 @@
 /** Writes the canonical text of an event from its compact form, without an object in between: a verification hashes the text of every event. */
-import { HASH_BYTES } from '../ports/hash.ts'
+import { HASH_BYTES } from '../ports/crypto.ts'
 import { type ByteWriter, toUtf8 } from '../util/bytes.ts'
 import { ALL_NESTED_FLAGS, FLAGS, NESTED_FLAGS } from './compact-layout.ts'
 import type { CompactReader } from './compact-text.ts'

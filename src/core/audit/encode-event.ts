@@ -1,8 +1,8 @@
 /** Encodes and decodes events: one canonical text is digested and exported, and a compact form of it is sealed. Source: RFC 8785, JSON Canonicalization Scheme. */
 import { type Fault, fault } from '../errors.ts'
-import { isAscii } from '../util/byte-text.ts'
 import { ByteWriter, readUtf8, sameBytes } from '../util/bytes.ts'
-import { toTimestamp } from '../util/timestamp.ts'
+import { isAscii } from '../util/text.ts'
+import { toTimestamp } from '../util/time.ts'
 import type { JsonValue } from '../values/column-type.ts'
 import { isCompact } from './compact-layout.ts'
 import { type ChainLinks, writeTextOfCompact } from './compact-to-text.ts'

@@ -1,7 +1,7 @@
 /** The shape of stored events: every member is known, and every number is in its range. */
 import { MAX_CHAINS } from '../limits.ts'
 import { MAX_ROW_ID } from '../ports/storage.ts'
-import { integer, listOf, matching, objectOf, oneOf, pairOf, type Shape, text } from '../util/shape.ts'
+import { integer, listOf, matching, objectOf, oneOf, pairOf, type Shape, text } from '../util/options.ts'
 import type { ChainedEvent } from './event.ts'
 
 /** All action types of events. */

@@ -1,11 +1,10 @@
 /** Writes the lines of an export of the audit trail: header, heads, checkpoints, events and end. */
-import type { Hash } from '../ports/hash.ts'
+import type { Hash } from '../ports/crypto.ts'
 import { type ByteWriter, readUtf8, toHex } from '../util/bytes.ts'
 import type { JsonValue } from '../values/column-type.ts'
 import { jsonCanonical } from '../values/json-canonical.ts'
 import type { TreeHead } from './chain-verifier.ts'
-import type { SignedCheckpoint } from './checkpoint.ts'
-import { checkpointJson } from './checkpoint.ts'
+import { checkpointJson, type SignedCheckpoint } from './checkpoint.ts'
 import { hashPrefixed } from './merkle.ts'
 
 /** Name of the format in the header. */

@@ -1,5 +1,5 @@
 /** Tests single events against a filter, so that events can be streamed. */
-import { unreachable } from '../util/unreachable.ts'
+import { unreachable } from '../util/causes.ts'
 import type { ChainedEvent, EventRows } from './event.ts'
 import type { ContextMember, EventFilter, ResourceFilter } from './event-query.ts'
 import { toNanoseconds } from './instant.ts'

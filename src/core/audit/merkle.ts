@@ -1,8 +1,7 @@
 /** Merkle trees of hashed leaves. A tree grows by one leaf at a time and is stored as the roots of its full subtrees. Source: RFC 9162, section 2.1. */
-import type { Hash } from '../ports/hash.ts'
-import { HASH_BYTES } from '../ports/hash.ts'
+import { HASH_BYTES, type Hash } from '../ports/crypto.ts'
 import type { ByteWriter } from '../util/bytes.ts'
-import { createFewBytes } from '../util/few-bytes.ts'
+import { createFewBytes } from '../util/memory.ts'
 
 /** First byte of the input of a leaf hash. Nodes have another one, so that a node is never valid as a leaf. */
 const LEAF_PREFIX = 0

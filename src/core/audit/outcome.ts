@@ -1,6 +1,5 @@
 /** How an operation ended, as its event records it. */
-import type { ErrorCode } from '../errors.ts'
-import { VaultError } from '../errors.ts'
+import { type ErrorCode, VaultError } from '../errors.ts'
 
 /** HTTP status and message of an outcome. The message is empty on success. */
 export interface Outcome {

@@ -1,5 +1,5 @@
 /** Collects a page of matching events, in the requested order. Holds at most twice the events that the page needs. */
-import { unreachable } from '../util/unreachable.ts'
+import { unreachable } from '../util/causes.ts'
 import type { ChainedEvent } from './event.ts'
 import type { AuditAfterOptions, EventQuery, SortMember } from './event-query.ts'
 

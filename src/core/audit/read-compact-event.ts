@@ -1,9 +1,9 @@
 /** Reads the compact form of an event. Each event has one such form: bytes that would not be written again are refused. */
 import { MAX_CHAINS } from '../limits.ts'
-import { HASH_BYTES } from '../ports/hash.ts'
+import { HASH_BYTES } from '../ports/crypto.ts'
 import { MAX_ROW_ID } from '../ports/storage.ts'
 import { readI64 } from '../util/bytes.ts'
-import { toTimestamp } from '../util/timestamp.ts'
+import { toTimestamp } from '../util/time.ts'
 import { ALL_FLAGS, ALL_NESTED_FLAGS, ALL_OUTSET_FLAGS, COMPACT, FLAGS, NESTED_FLAGS, OUTSET_FLAGS } from './compact-layout.ts'
 import { CompactReader, DAMAGED } from './compact-text.ts'
 import type { ChainedEvent, EventRows, NestedOutcome } from './event.ts'

@@ -1,6 +1,6 @@
 /** Records the input of an operation: the members it names, with every value replaced and equal neighbors of a list merged. */
 import { type IsName, UNKNOWN_NAME } from '../errors.ts'
-import { hasOwnNames } from '../util/own-names.ts'
+import { hasOwnNames } from '../util/options.ts'
 
 /**
  * How a member is recorded. `value`: replaced; a list of values is counted. `name`: unchanged if the schema has the name. `columns`: the

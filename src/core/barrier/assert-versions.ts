@@ -1,6 +1,6 @@
 /** Refuses to write a record whose version no update can raise: without this, every attempt seems to lose to another writer. */
 import { fault, words } from '../errors.ts'
-import type { KeyRing } from '../ports/keys.ts'
+import type { KeyRing } from '../ports/crypto.ts'
 import type { Row } from '../ports/storage.ts'
 import type { Table } from '../schema/layout.ts'
 import { encodeRecordIds } from './record-ids.ts'

@@ -1,6 +1,5 @@
 /** The dependencies of every function that seals or reveals: keys, random bytes, and the vault. */
-import type { Entropy } from '../ports/entropy.ts'
-import type { KeyRing } from '../ports/keys.ts'
+import type { Entropy, KeyRing } from '../ports/crypto.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import type { Address } from '../sealing/associated-data.ts'
 

@@ -1,13 +1,11 @@
 /** Digests of values, by which equal values are found without opening a body. */
 import { VaultError } from '../errors.ts'
-import type { KeyRing } from '../ports/keys.ts'
-import { DIGEST_BYTES } from '../ports/keys.ts'
+import { DIGEST_BYTES, type KeyRing } from '../ports/crypto.ts'
 import type { Column } from '../schema/layout.ts'
 import { toDigestUuid } from '../sealing/digest-uuid.ts'
-import { required } from '../util/at.ts'
 import { ByteWriter, sameBytes } from '../util/bytes.ts'
-import { fewNumbers, plaintextBytes } from '../util/few-bytes.ts'
-import type { Slab } from '../util/slab.ts'
+import { required } from '../util/lists.ts'
+import { fewNumbers, plaintextBytes, type Slab } from '../util/memory.ts'
 import { normalize } from '../values/normalizers.ts'
 
 /** Returns the stored digest of each value, in order. No value is null. Throws `internal` if the key ring returns too few bytes. */

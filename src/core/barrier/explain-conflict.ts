@@ -1,9 +1,7 @@
 /** Explains a conflict of the storage in terms of the schema: which column and record, never which value. */
-import type { Fault, VaultError } from '../errors.ts'
-import { fault, isVaultError, words } from '../errors.ts'
+import { type Fault, fault, isVaultError, type VaultError, words } from '../errors.ts'
 import type { Table } from '../schema/layout.ts'
-import type { RecordIndex } from './parse-record.ts'
-import { cellDetail, inRecord, recordDetail } from './parse-record.ts'
+import { cellDetail, inRecord, type RecordIndex, recordDetail } from './parse-record.ts'
 
 /** Returns a `conflict` with table, column and record; any other error unchanged. `indexes` has the position in the request of each row. */
 export function explainConflict(error: unknown, table: Table, indexes: readonly RecordIndex[]): unknown {

@@ -1,6 +1,6 @@
 /** Stored cells by which storage finds records with given values of a column. */
 
-import type { KeyRing } from '../ports/keys.ts'
+import type { KeyRing } from '../ports/crypto.ts'
 import type { Cell } from '../ports/storage.ts'
 import type { Column } from '../schema/layout.ts'
 import { keyOfBytes } from '../util/bytes.ts'

@@ -1,14 +1,12 @@
 /** Mints the tokens of records from token metadata and values, a slice of a list at a time: stored texts, encrypted pointers, and derived tokens. */
-import type { KeyRing } from '../ports/keys.ts'
-import { POINTER_WORDS } from '../ports/keys.ts'
+import { type KeyRing, POINTER_WORDS } from '../ports/crypto.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { writePointer } from '../sealing/pointer.ts'
-import { required } from '../util/at.ts'
-import { fewNumbers } from '../util/few-bytes.ts'
+import { required } from '../util/lists.ts'
+import { fewNumbers } from '../util/memory.ts'
 import { comparedText, digestValues } from './digest-values.ts'
 import { encodeRecordIds, writeRecordPointers } from './record-ids.ts'
-import type { TokenMetadata } from './token-metadata.ts'
-import { slotOf } from './token-metadata.ts'
+import { slotOf, type TokenMetadata } from './token-metadata.ts'
 
 /** Tokens by column name. */
 export type Tokens = { [column: string]: string }

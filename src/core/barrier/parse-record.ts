@@ -1,9 +1,7 @@
 /** Parses the untrusted fields of a record into a list of values by column position. */
-import type { ErrorCode, ErrorDetail, Fault } from '../errors.ts'
-import { fault, printableName, type Sentence, say, words } from '../errors.ts'
+import { type ErrorCode, type ErrorDetail, type Fault, fault, printableName, type Sentence, say, words } from '../errors.ts'
 import type { Column, Table } from '../schema/layout.ts'
-import type { JsonBudget } from '../values/column-type.ts'
-import { ValueError } from '../values/column-type.ts'
+import { type JsonBudget, ValueError } from '../values/column-type.ts'
 
 /** The values of a record by column position: undefined for a column that is not named, null for one that is named as null. */
 export type Values = readonly unknown[]

@@ -1,11 +1,10 @@
 /** Encodes row ids as public record ids, and decodes them, a list at a time. */
-import type { KeyRing } from '../ports/keys.ts'
-import { POINTER_WORDS } from '../ports/keys.ts'
+import { type KeyRing, POINTER_WORDS } from '../ports/crypto.ts'
 import type { Row } from '../ports/storage.ts'
 import type { Table } from '../schema/layout.ts'
 import { readPointer, toUuidTexts, writePointer } from '../sealing/pointer.ts'
-import { required } from '../util/at.ts'
-import { fewNumbers } from '../util/few-bytes.ts'
+import { required } from '../util/lists.ts'
+import { fewNumbers } from '../util/memory.ts'
 
 /** Returns the public id of each row of a table, in order: a UUID, version 4. */
 export function encodeRecordIds(ring: KeyRing, table: Pick<Table, 'objectId'>, ids: readonly number[]): string[] {

@@ -1,23 +1,27 @@
 /** Seals values into rows of bodies, digests and plain cells, a list of records at a time. */
 import { VaultError } from '../errors.ts'
 import type { Cell, NewRow, Patch, Row } from '../ports/storage.ts'
-import type { Column, Table } from '../schema/layout.ts'
-import { BODY } from '../schema/layout.ts'
+import { BODY, type Column, type Table } from '../schema/layout.ts'
 import { beginValue, createLayoutWriter, endValue } from '../sealing/body-writer.ts'
 import { cellBits, HAS_CHECK, HAS_VALUE, IS_SHARED } from '../sealing/cell-layout.ts'
 import { sealBodies } from '../sealing/seal.ts'
-import { required } from '../util/at.ts'
 import { ByteWriter } from '../util/bytes.ts'
-import { fewNumbers, plaintextBytes } from '../util/few-bytes.ts'
-import type { Slab } from '../util/slab.ts'
-import { slabItem } from '../util/slab.ts'
-import type { Barrier } from './barrier.ts'
-import { addressOf } from './barrier.ts'
+import { required } from '../util/lists.ts'
+import { fewNumbers, plaintextBytes, type Slab, slabItem } from '../util/memory.ts'
+import { addressOf, type Barrier } from './barrier.ts'
 import { digestValues } from './digest-values.ts'
 import type { Values } from './parse-record.ts'
 import { bodyOf, type OpenRows, openRows } from './reveal.ts'
-import type { TokenMetadata, TokenSources, UnchangedCells } from './token-metadata.ts'
-import { checkedSlot, createTokenMetadata, drawTokenMetadata, slotOf, writeTokenCheck } from './token-metadata.ts'
+import {
+  checkedSlot,
+  createTokenMetadata,
+  drawTokenMetadata,
+  slotOf,
+  type TokenMetadata,
+  type TokenSources,
+  type UnchangedCells,
+  writeTokenCheck,
+} from './token-metadata.ts'
 import { sealTransients } from './transients.ts'
 
 /** Rows to store, the token metadata of their new cells, and the rows of their transient values. */

@@ -1,6 +1,5 @@
 /** Rows of which only ids and bodies were read, side by side: a scan of sealed columns needs no object for each row. */
-import type { Slab } from '../util/slab.ts'
-import { sliceSlab } from '../util/slab.ts'
+import { type Slab, sliceSlab } from '../util/memory.ts'
 
 /** Ids and bodies of rows, in order. */
 export interface SealedRows {

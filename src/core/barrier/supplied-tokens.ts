@@ -1,18 +1,16 @@
 /** Parses tokens that callers supply (BYOT), and refuses those that cannot be accepted, before anything is stored. */
-import type { Fault } from '../errors.ts'
-import { fault, words } from '../errors.ts'
+import { type Fault, fault, words } from '../errors.ts'
 import { MAX_TOKEN_LENGTH } from '../limits.ts'
-import type { KeyRing } from '../ports/keys.ts'
+import type { KeyRing } from '../ports/crypto.ts'
 import type { Column, Layout, Table } from '../schema/layout.ts'
 import { readPointer, toUuidTexts } from '../sealing/pointer.ts'
 import type { Recovered } from '../tokens/token-kind.ts'
-import { at, required } from '../util/at.ts'
 import { sameBytes } from '../util/bytes.ts'
+import { at, required } from '../util/lists.ts'
 import { normalize } from '../values/normalizers.ts'
 import { isWellFormed } from '../values/well-formed.ts'
 import { comparedText, digestValues } from './digest-values.ts'
-import type { RecordIndex, Values } from './parse-record.ts'
-import { cellDetail, inRecord, recordDetail, recordPath, unknownColumn } from './parse-record.ts'
+import { cellDetail, inRecord, type RecordIndex, recordDetail, recordPath, unknownColumn, type Values } from './parse-record.ts'
 import type { TokensByRow } from './token-metadata.ts'
 
 /** Whether supplied tokens are refused, accepted, or required for every tokenized value. Source: specification, "Records". */

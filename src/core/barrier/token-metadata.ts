@@ -1,12 +1,11 @@
 /** Token metadata of a list of rows: what tokenized cells store, so that tokens can be minted and verified. */
-import type { Entropy } from '../ports/entropy.ts'
+import type { Entropy } from '../ports/crypto.ts'
 import type { Row } from '../ports/storage.ts'
 import type { RedactionLevel } from '../redaction/levels.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { TOKEN_CHECK_BYTES, TOKEN_CHECK_HIGH_MASK } from '../sealing/cell-layout.ts'
-import { required } from '../util/at.ts'
-import type { ByteWriter } from '../util/bytes.ts'
-import { readU32 } from '../util/bytes.ts'
+import { type ByteWriter, readU32 } from '../util/bytes.ts'
+import { required } from '../util/lists.ts'
 import type { Values } from './parse-record.ts'
 
 /** The row of a transient value, and its expiry in milliseconds since 1970. */

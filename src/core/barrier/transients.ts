@@ -1,21 +1,19 @@
 /** Seals and reveals transient values: each in a row of its own, with its token check and its expiry. */
-import type { Opened } from '../ports/keys.ts'
+import type { Opened } from '../ports/crypto.ts'
 import type { NewRow, Row } from '../ports/storage.ts'
-import type { Column, Table } from '../schema/layout.ts'
-import { BODY } from '../schema/layout.ts'
+import { BODY, type Column, type Table } from '../schema/layout.ts'
 import { beginValue, createLayoutWriter, endValue } from '../sealing/body-writer.ts'
 import { type CellSpec, type CellSpecs, cellBits, hashColumn, TOKEN_CHECK_BYTES, toCellSpecs } from '../sealing/cell-layout.ts'
 import { mapCells } from '../sealing/cell-map.ts'
 import { type CellMap, createCellMap, valueEnd, valueStart } from '../sealing/cell-offsets.ts'
 import { sealBodies } from '../sealing/seal.ts'
-import { required } from '../util/at.ts'
 import { ByteWriter, readI64, readU32, readUtf8 } from '../util/bytes.ts'
-import { slabItem, slabStart } from '../util/slab.ts'
+import { required } from '../util/lists.ts'
+import { slabItem, slabStart } from '../util/memory.ts'
 import type { Barrier } from './barrier.ts'
 import type { Values } from './parse-record.ts'
 import { openSealed } from './reveal.ts'
-import type { TokenMetadata, TransientRef } from './token-metadata.ts'
-import { slotOf, writeTokenCheck } from './token-metadata.ts'
+import { slotOf, type TokenMetadata, type TransientRef, writeTokenCheck } from './token-metadata.ts'
 
 /** Ordinals of the cells of a transient body: the value, the expiry, and the text of a supplied token. The expiry is sealed too, so that it cannot be extended in the database. */
 const VALUE = 0

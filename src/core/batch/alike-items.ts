@@ -1,5 +1,5 @@
 /** Items of a batch that differ in nothing but their values: they are recorded alike, and what they have in common is kept once. */
-import { hasOwnNames } from '../util/own-names.ts'
+import { hasOwnNames } from '../util/options.ts'
 import type { ItemMembers } from './batch-item.ts'
 
 /** The members of an item that others are compared with, and the names of its columns. */

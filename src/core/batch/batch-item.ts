@@ -3,9 +3,8 @@ import type { RecordedShape } from '../audit/record-shape.ts'
 import type { ByotMode } from '../barrier/supplied-tokens.ts'
 import { fault, words } from '../errors.ts'
 import type { Untrusted } from '../execution/operation.ts'
-import type { Redaction } from '../redaction/levels.ts'
-import { REDACTIONS } from '../redaction/levels.ts'
-import { assertMembers } from '../util/read-options.ts'
+import { REDACTIONS, type Redaction } from '../redaction/levels.ts'
+import { assertMembers } from '../util/options.ts'
 
 /** The methods: insert, update, read, delete. */
 export const METHOD_NAMES = ['POST', 'PUT', 'GET', 'DELETE'] as const

@@ -1,18 +1,15 @@
 /** The methods of a batch: which operation each is, and how the members of an item are its input. */
 import type { ByotMode } from '../barrier/supplied-tokens.ts'
-import type { Fault } from '../errors.ts'
-import { fault } from '../errors.ts'
+import { type Fault, fault } from '../errors.ts'
 import type { ParsingContext } from '../execution/context.ts'
 import { FULL_JSON_VALUES } from '../limits.ts'
 import { OPERATIONS } from '../operations/operations.ts'
-import { at } from '../util/at.ts'
 import { toInputError } from '../util/boundary.ts'
+import { at } from '../util/lists.ts'
 import type { JsonBudget } from '../values/column-type.ts'
 import { createJsonBudget, takeJson } from '../values/parse-json.ts'
-import type { ItemMembers, MethodName, OfMethod } from './batch-item.ts'
-import { parseMethod, readMembers, referenceIn } from './batch-item.ts'
-import type { Method, Step } from './batch-step.ts'
-import { openMethod, refusedStep } from './batch-step.ts'
+import { type ItemMembers, type MethodName, type OfMethod, parseMethod, readMembers, referenceIn } from './batch-item.ts'
+import { type Method, openMethod, refusedStep, type Step } from './batch-step.ts'
 
 /** Opens each method for one batch. An operation becomes batchable by an entry here. */
 const METHODS = {

@@ -1,5 +1,5 @@
 /** Divides the steps of a batch into parts that can run out of order, and each part into groups that run as one. Source: docs/inside/batches.md. */
-import { at } from '../util/at.ts'
+import { at } from '../util/lists.ts'
 import { METHOD_NAMES } from './batch-item.ts'
 import type { Runner, Step } from './batch-step.ts'
 

@@ -1,6 +1,6 @@
 /** The recorded inputs of the steps of a batch. Each different one is made once, because many items are usually alike. */
 import type { ParsingContext } from '../execution/context.ts'
-import { required } from '../util/at.ts'
+import { required } from '../util/lists.ts'
 import type { Runner, Step } from './batch-step.ts'
 
 /** Collects the recorded inputs of steps in order. */

@@ -3,7 +3,7 @@ import { isRefusal } from '../errors.ts'
 import type { OperationContext } from '../execution/context.ts'
 import type { Storage, StorageReads, TransactionOptions } from '../ports/storage.ts'
 import type { Batch, TurnChange, UnitOfWork } from '../unit-of-work/unit-of-work.ts'
-import { at } from '../util/at.ts'
+import { at } from '../util/lists.ts'
 import type { Step } from './batch-step.ts'
 import { clearEnded, type Ended, noteSuccess } from './run-steps.ts'
 

@@ -1,14 +1,14 @@
 /** The stored entries of a catalog: how they are read, sealed and opened. */
 import { decodeHead } from '../audit/chain-head.ts'
 import { VaultError } from '../errors.ts'
-import type { KeyRing, RootKeySet } from '../ports/keys.ts'
+import type { KeyRing, RootKeySet } from '../ports/crypto.ts'
 import type { Row, Storage } from '../ports/storage.ts'
 import type { CatalogSchema } from '../schema/catalog-schema.ts'
 import { AUDIT_CHAINS, CATALOG, MARKER } from '../schema/system-tables.ts'
 import { openEntries as openAuditEntries } from '../sealing/audit-entry.ts'
 import { openEntry, sealEntry } from '../sealing/sealed-entry.ts'
 import { ByteWriter, readUtf8 } from '../util/bytes.ts'
-import { slabItem } from '../util/slab.ts'
+import { slabItem } from '../util/memory.ts'
 
 /** Row id of the one marker. */
 export const MARKER_ID = 1

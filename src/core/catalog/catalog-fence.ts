@@ -1,5 +1,5 @@
 /** Keeps a process with an older schema from writing records that the stored schema would not allow. */
-import type { RootKeySet } from '../ports/keys.ts'
+import type { RootKeySet } from '../ports/crypto.ts'
 import type { StorageReads } from '../ports/storage.ts'
 import { findOutdatedTables, hiddenTokenIds } from '../schema/catalog-schema.ts'
 import type { SchemaDefinition } from '../schema/column.ts'

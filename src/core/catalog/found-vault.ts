@@ -1,13 +1,12 @@
 /** Founds a vault in an empty storage: its first root key, an empty schema, and the marker that there is a vault. */
 import { fault, isVaultError } from '../errors.ts'
-import type { Entropy } from '../ports/entropy.ts'
-import type { KeyProvider, KeyRingFactory, RootKey } from '../ports/keys.ts'
+import type { Entropy, KeyProvider, KeyRingFactory, RootKey } from '../ports/crypto.ts'
 import type { Storage } from '../ports/storage.ts'
 import { assignIds, EMPTY_CATALOG_SCHEMA } from '../schema/catalog-schema.ts'
 import type { SchemaDefinition } from '../schema/column.ts'
 import { layoutSchema } from '../schema/layout.ts'
 import { CATALOG, MARKER, SYSTEM_TABLES } from '../schema/system-tables.ts'
-import { at } from '../util/at.ts'
+import { at } from '../util/lists.ts'
 import { MARKER_ID, sealMarker, sealState, utf8 } from './catalog-entries.ts'
 
 /** Length of a root key in bytes. */

@@ -1,20 +1,27 @@
 /** Opens the catalog of a vault: the vault id, the root keys with their states, and the schema. Reads it again when another process changed it. */
 import type { Barrier } from '../barrier/barrier.ts'
 import { VaultError } from '../errors.ts'
-import type { Hash } from '../ports/hash.ts'
-import type { KeyRing, RootKey, RootKeySet } from '../ports/keys.ts'
+import type { Hash, KeyRing, RootKey, RootKeySet } from '../ports/crypto.ts'
 import type { Row, Storage, StorageReads } from '../ports/storage.ts'
 import type { CatalogSchema } from '../schema/catalog-schema.ts'
 import type { SchemaDefinition } from '../schema/column.ts'
 import { CATALOG, MARKER, SYSTEM_TABLES } from '../schema/system-tables.ts'
 import { digestVaultId } from '../sealing/associated-data.ts'
 import { readVersion } from '../sealing/envelope.ts'
-import { required } from '../util/at.ts'
 import { readUtf8 } from '../util/bytes.ts'
-import type { CatalogRows, CatalogState } from './catalog-entries.ts'
-import { assertNotRolledBack, damaged, MARKER_ID, openState, readCatalogRows, sealMarker, sealState } from './catalog-entries.ts'
-import type { FoundingPorts } from './found-vault.ts'
-import { foundVault, rootAssociatedData } from './found-vault.ts'
+import { required } from '../util/lists.ts'
+import {
+  assertNotRolledBack,
+  type CatalogRows,
+  type CatalogState,
+  damaged,
+  MARKER_ID,
+  openState,
+  readCatalogRows,
+  sealMarker,
+  sealState,
+} from './catalog-entries.ts'
+import { type FoundingPorts, foundVault, rootAssociatedData } from './found-vault.ts'
 
 /** The ports that opening uses. */
 export interface CatalogPorts extends FoundingPorts {

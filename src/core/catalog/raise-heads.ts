@@ -1,13 +1,12 @@
 /** Writes the generation of a changed catalog into every chain head, so that a writer that read an older one is stopped by the head it appends to. */
 import { decodeHead, encodeHead } from '../audit/chain-head.ts'
-import type { Barrier } from '../barrier/barrier.ts'
-import { CATALOG_MOVED } from '../barrier/barrier.ts'
+import { type Barrier, CATALOG_MOVED } from '../barrier/barrier.ts'
 import { eachPage } from '../maintenance/each-page.ts'
-import type { RootKeySet } from '../ports/keys.ts'
+import type { RootKeySet } from '../ports/crypto.ts'
 import type { Row, Storage } from '../ports/storage.ts'
 import { AUDIT_CHAINS } from '../schema/system-tables.ts'
 import { openEntries, sealEntries } from '../sealing/audit-entry.ts'
-import { slabItem } from '../util/slab.ts'
+import { slabItem } from '../util/memory.ts'
 
 /**
  * Raises all heads, inside the transaction that changes the catalog and as its last step, because appending waits meanwhile. A chain

@@ -1,11 +1,10 @@
 /** Bearers of service accounts: compact JWS with HS256, signed and verified with a key that never leaves core. Source: RFC 7515. */
 import { digestItems } from '../barrier/digest-values.ts'
 import type { CallerContext } from '../policy/caller-context.ts'
-import type { Hash } from '../ports/hash.ts'
-import type { KeyRing } from '../ports/keys.ts'
-import { fromBase64Url, toBase64Url } from '../util/byte-text.ts'
+import type { Hash, KeyRing } from '../ports/crypto.ts'
 import { readUtf8, toUtf8 } from '../util/bytes.ts'
-import { toSlab } from '../util/slab.ts'
+import { toSlab } from '../util/memory.ts'
+import { fromBase64Url, toBase64Url } from '../util/text.ts'
 import { hmacSha256, isSameMac } from './hmac-sha256.ts'
 
 /** What a bearer says. Times are in seconds since 1970. Clients read `exp`. */

@@ -3,8 +3,16 @@ import { isVaultError } from '../errors.ts'
 import type { NewRow, Storage, StorageReads } from '../ports/storage.ts'
 import { CREDENTIALS } from '../schema/system-tables.ts'
 import type { StoredCredential } from './credential.ts'
-import type { Entry, EntryKeys, EntryName, OpenedEntry } from './entry-rows.ts'
-import { entryPatch, findEntries, listEntries, newEntryRow } from './entry-rows.ts'
+import {
+  type Entry,
+  type EntryKeys,
+  type EntryName,
+  entryPatch,
+  findEntries,
+  listEntries,
+  newEntryRow,
+  type OpenedEntry,
+} from './entry-rows.ts'
 
 /** Maximum length of the name of an entry, such as the id of a JWT, in UTF-16 units: that of a whole credential. */
 export const MAX_ENTRY_NAME_LENGTH = 8192

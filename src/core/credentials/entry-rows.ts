@@ -1,16 +1,15 @@
 /** Rows of the table of credentials: found by the digest of their name, sealed, and compared with that name again once they are open. */
-import type { Barrier } from '../barrier/barrier.ts'
-import { UNKNOWN_KEY } from '../barrier/barrier.ts'
+import { type Barrier, UNKNOWN_KEY } from '../barrier/barrier.ts'
 import { digestItems } from '../barrier/digest-values.ts'
 import { type Fault, fault } from '../errors.ts'
-import { DIGEST_BYTES } from '../ports/keys.ts'
+import { DIGEST_BYTES } from '../ports/crypto.ts'
 import type { NewRow, Page, Patch, Row, StorageReads } from '../ports/storage.ts'
 import { CREDENTIALS } from '../schema/system-tables.ts'
 import { readVersion, writeHeader } from '../sealing/envelope.ts'
 import { openEntry, sealEntry } from '../sealing/sealed-entry.ts'
-import { at } from '../util/at.ts'
 import { keyOfBytes, readUtf8, toUtf8 } from '../util/bytes.ts'
-import { toSlab } from '../util/slab.ts'
+import { at } from '../util/lists.ts'
+import { toSlab } from '../util/memory.ts'
 
 /** What a row can be, as the plain column `kind` says it. */
 const KINDS = { credential: 1, revocation: 2, nonce: 3 } as const

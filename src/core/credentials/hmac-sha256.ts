@@ -1,7 +1,7 @@
 /** HMAC-SHA-256 over the hash port. Source: RFC 2104. */
 import { VaultError } from '../errors.ts'
-import { HASH_BYTES, type Hash } from '../ports/hash.ts'
-import { toSlab } from '../util/slab.ts'
+import { HASH_BYTES, type Hash } from '../ports/crypto.ts'
+import { toSlab } from '../util/memory.ts'
 
 /** Block length of SHA-256 in bytes. */
 const BLOCK_BYTES = 64

@@ -1,9 +1,9 @@
 /** Removes rows of the table of credentials that have expired: credentials, revocations, and what has served. */
 import type { MaintenancePass } from '../maintenance/run-pass.ts'
-import type { Clock } from '../ports/clock.ts'
 import type { Storage } from '../ports/storage.ts'
+import type { Clock } from '../ports/time.ts'
 import { CREDENTIALS } from '../schema/system-tables.ts'
-import { nowMs } from '../util/timestamp.ts'
+import { nowMs } from '../util/time.ts'
 
 /** Maximum number of rows that one slice deletes. */
 const SLICE = 500

@@ -2,7 +2,7 @@
 import { decodeRecordIds } from '../barrier/record-ids.ts'
 import type { Action } from '../policy/actions.ts'
 import type { Table } from '../schema/layout.ts'
-import { groupBy } from '../util/group-by.ts'
+import { groupBy } from '../util/lists.ts'
 import type { SessionContext } from './context.ts'
 
 /** Rows of one table. */

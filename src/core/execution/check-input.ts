@@ -1,7 +1,6 @@
 /** Checks of untrusted input that several operations share, and the errors they throw. */
 import { BYOT_MODES, type ByotMode, isByotMode } from '../barrier/supplied-tokens.ts'
-import type { Fault } from '../errors.ts'
-import { fault, MAX_DETAILS, printableName, type Sentence, say, withoutStack, words } from '../errors.ts'
+import { type Fault, fault, MAX_DETAILS, printableName, type Sentence, say, withoutStack, words } from '../errors.ts'
 import { MAX_TOKEN_LENGTH } from '../limits.ts'
 import { isRedaction, REDACTIONS, type Redaction } from '../redaction/levels.ts'
 import type { Layout, Table } from '../schema/layout.ts'

@@ -3,7 +3,7 @@ import type { NestedOutcome, ResourceType } from '../audit/event.ts'
 import { NOT_RUN, OUTCOME_UNKNOWN, type Outcome, ROLLED_BACK, SUCCESS } from '../audit/outcome.ts'
 import { onlyRowIds, toRuns } from '../audit/row-runs.ts'
 import { mayBeStoredCode, type VaultError } from '../errors.ts'
-import { at } from '../util/at.ts'
+import { at } from '../util/lists.ts'
 
 /** How many rows an operation read and wrote. */
 export interface RowCounts {

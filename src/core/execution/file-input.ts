@@ -1,6 +1,6 @@
 /** The input of operations on one file of a record. */
 import type { Table } from '../schema/layout.ts'
-import { at } from '../util/at.ts'
+import { at } from '../util/lists.ts'
 import { requireTable, toIds } from './check-input.ts'
 import type { ParsingContext } from './context.ts'
 import type { Untrusted } from './operation.ts'

@@ -4,9 +4,9 @@ import { type ErrorCode, Fault, fault } from '../errors.ts'
 import { TICKET_MINUTES } from '../limits.ts'
 import type { Caller } from '../policy/caller.ts'
 import { openEntry, sealEntry } from '../sealing/sealed-entry.ts'
-import { fromBase64Url, toBase64Url } from '../util/byte-text.ts'
 import { ByteWriter, readUtf8 } from '../util/bytes.ts'
-import { nowMs } from '../util/timestamp.ts'
+import { fromBase64Url, toBase64Url } from '../util/text.ts'
+import { nowMs } from '../util/time.ts'
 import type { OperationContext } from './context.ts'
 
 /** What a ticket allows, to whom it was issued, and until when. */

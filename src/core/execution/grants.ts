@@ -1,6 +1,5 @@
 /** Checks the names and rows of a request against the caller's grants: the few checks that operations share. */
-import type { Values } from '../barrier/parse-record.ts'
-import { unknownColumn } from '../barrier/parse-record.ts'
+import { unknownColumn, type Values } from '../barrier/parse-record.ts'
 import { openRows } from '../barrier/reveal.ts'
 import type { Action } from '../policy/actions.ts'
 import { forbidden } from '../policy/forbidden.ts'
@@ -8,7 +7,7 @@ import type { TableAccess } from '../policy/table-access.ts'
 import { evaluateAccess, evaluateValues } from '../row-access/evaluate-access.ts'
 import type { CheckedOverwrites, Overwrite } from '../row-access/overwrite.ts'
 import type { Column, Table } from '../schema/layout.ts'
-import { at } from '../util/at.ts'
+import { at } from '../util/lists.ts'
 import type { SessionContext } from './context.ts'
 
 /** The dependencies of these checks. */

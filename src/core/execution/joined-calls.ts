@@ -1,8 +1,8 @@
 /** Joins calls that come together: requests of one turn of the event loop, by callers with the same access, run as one. */
 import { type Barrier, retryingBarrier } from '../barrier/barrier.ts'
 import { isVaultError } from '../errors.ts'
-import type { Scheduler } from '../ports/scheduler.ts'
-import { at } from '../util/at.ts'
+import type { Scheduler } from '../ports/time.ts'
+import { at } from '../util/lists.ts'
 import type { EventBuilder } from './event-builder.ts'
 
 /** What joining needs of the context of a call. */
@@ -208,7 +208,7 @@ function needsOneCall(): never {
 
 /**
  * In the place of what only one call has: any use of it throws. Made once, because an object with getters for each group would keep all
- * calls of the group until a collection of the old generation (see `util/writable.ts`). It has every type, because it has no use.
+ * calls of the group until a collection of the old generation (see `util/bytes.ts`). It has every type, because it has no use.
  */
 const OF_ONE_CALL = new Proxy(
   {},

@@ -3,9 +3,8 @@ import { v4 as uuid } from 'uuid'
 import type { EventContext } from '../audit/event.ts'
 import { traceIdOf } from '../audit/trace-parent.ts'
 import type { RequestContext } from '../policy/caller.ts'
-import type { Span } from '../ports/tracing.ts'
-import { toHex } from '../util/bytes.ts'
-import type { Writable } from '../util/writable.ts'
+import type { Span } from '../ports/observability.ts'
+import { toHex, type Writable } from '../util/bytes.ts'
 import type { SessionContext } from './context.ts'
 
 /** Maximum length of an email address in an event, in UTF-16 units. No address is longer. */

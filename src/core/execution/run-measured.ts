@@ -1,7 +1,7 @@
 /** Runs an operation and reports its end to the metrics, whose errors change neither its result nor its error. */
 import { outcomeOf } from '../audit/outcome.ts'
-import type { Metrics } from '../ports/metrics.ts'
-import type { Stopwatch } from '../ports/stopwatch.ts'
+import type { Metrics } from '../ports/observability.ts'
+import type { Stopwatch } from '../ports/time.ts'
 import type { EventBuilder } from './event-builder.ts'
 
 /** Metrics that never throw, as `quietMetrics` returns them, and what durations are measured with. */

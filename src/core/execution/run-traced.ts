@@ -1,6 +1,6 @@
 /** Runs an operation in a span. Errors of the tracing change neither its result nor its error. */
 import { outcomeOf } from '../audit/outcome.ts'
-import type { Span, Tracing } from '../ports/tracing.ts'
+import type { Span, Tracing } from '../ports/observability.ts'
 
 /** Runs an operation once, in a span. Errors of the tracing change neither its result nor its error. */
 export async function runTraced<T>(tracing: Tracing, name: string, work: (span: Span | undefined) => Promise<T>): Promise<T> {

@@ -4,7 +4,7 @@ import { type IdsByRows, rowsOfEvent, toAuditEvent } from '../audit/list-event.t
 import { fromRuns } from '../audit/row-runs.ts'
 import { encodeRecordIds } from '../barrier/record-ids.ts'
 import { createYielder, type Yielder } from '../maintenance/yielder.ts'
-import { at } from '../util/at.ts'
+import { at } from '../util/lists.ts'
 import type { OperationContext } from './context.ts'
 
 /** Ids that are made together at most, and the bytes of one: a page can have a hundred events of a thousand records. */

@@ -1,6 +1,6 @@
 /** Divides the written rows of requests that ran as one between their events. */
 import type { Table } from '../schema/layout.ts'
-import { at, required } from '../util/at.ts'
+import { at, required } from '../util/lists.ts'
 import type { EventBuilder } from './event-builder.ts'
 
 /** Returns what writes take in place of an event: the row at each position is that of the request at the same position. */

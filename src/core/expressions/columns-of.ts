@@ -1,5 +1,5 @@
 /** Takes resolved conditions apart and combines them: their columns and conjuncts, and AND, OR and NOT of them. */
-import { unreachable } from '../util/unreachable.ts'
+import { unreachable } from '../util/causes.ts'
 import { type AnyColumnType, columnTypes } from '../values/column-types.ts'
 import type { ColumnRef, Condition, Truth } from './condition.ts'
 

@@ -1,5 +1,5 @@
 /** The meaning of the comparison operators. */
-import { unreachable } from '../util/unreachable.ts'
+import { unreachable } from '../util/causes.ts'
 import type { Comparator } from './ast.ts'
 
 /** The operator to use when left and right are swapped. */

@@ -1,7 +1,7 @@
 /** Converts conditions about one table to filters, so that storage evaluates as much of them as it can without opening a cell. */
 import type { Cell, Filter } from '../ports/storage.ts'
 import type { Column } from '../schema/layout.ts'
-import { unreachable } from '../util/unreachable.ts'
+import { unreachable } from '../util/causes.ts'
 import type { Comparator } from './ast.ts'
 import { columnsOf } from './columns-of.ts'
 import { MIRRORED } from './comparator.ts'

@@ -1,5 +1,5 @@
 /** Evaluates resolved conditions on the values of rows, with the three-valued logic of SQL. */
-import { unreachable } from '../util/unreachable.ts'
+import { unreachable } from '../util/causes.ts'
 import type { AnyColumnType } from '../values/column-types.ts'
 import type { Comparator } from './ast.ts'
 import { typeOf } from './columns-of.ts'

@@ -1,7 +1,7 @@
 /** Parses conditions: lexemes to syntax tree. Queries and policy statements use it. */
 import { say } from '../errors.ts'
-import { append } from '../util/append.ts'
-import { unreachable } from '../util/unreachable.ts'
+import { unreachable } from '../util/causes.ts'
+import { append } from '../util/lists.ts'
 import type { ColumnIdentifier, Expression, Literal, Operand, Placed } from './ast.ts'
 import { LanguageError } from './language-error.ts'
 import { foldName } from './lexeme.ts'

@@ -1,6 +1,6 @@
 /** Errors in queries, policy statements and conditions: what is wrong and at which offset. The holder of the text adds line and column. */
 import { type ErrorCode, print, type Sentence } from '../errors.ts'
-import { at as item } from '../util/at.ts'
+import { at as item } from '../util/lists.ts'
 
 /**
  * `syntax`: does not parse. `unsupported`: SQL outside the subset. `limit`: above a limit. `name`: unknown or ambiguous. `type`: types that

@@ -1,6 +1,6 @@
 /** Matches strings with the patterns of LIKE and ILIKE, code point by code point. */
 import { MAX_PATTERN_PIECE_LENGTH } from '../limits.ts'
-import { at as item, required } from '../util/at.ts'
+import { at as item, required } from '../util/lists.ts'
 
 /** A pattern that cannot be used for matching. */
 export class PatternError extends Error {}

@@ -1,5 +1,5 @@
 /** Replaces the literals and parameters of a condition. */
-import { unreachable } from '../util/unreachable.ts'
+import { unreachable } from '../util/causes.ts'
 import type { Expression, Literal, Operand, Parameter } from './ast.ts'
 
 /** An operand that is no column. */

@@ -1,8 +1,7 @@
 /** Resolves comparisons: which types are comparable, and how a literal is read for a column. */
 import { say, words } from '../errors.ts'
-import { unreachable } from '../util/unreachable.ts'
-import type { ColumnType } from '../values/column-type.ts'
-import { ValueError } from '../values/column-type.ts'
+import { unreachable } from '../util/causes.ts'
+import { type ColumnType, ValueError } from '../values/column-type.ts'
 import { type AnyColumnType, columnTypes } from '../values/column-types.ts'
 import { compareCodePoints } from '../values/string-type.ts'
 import type { Comparator, Literal } from './ast.ts'

@@ -1,6 +1,6 @@
 /** Resolves conditions: names become columns, literals become typed values, and parts without columns are decided. */
 import { say, words } from '../errors.ts'
-import { unreachable } from '../util/unreachable.ts'
+import { unreachable } from '../util/causes.ts'
 import { columnTypes } from '../values/column-types.ts'
 import type { Expression } from './ast.ts'
 import { allOf, anyOf, negate, truthOf, typeOf } from './columns-of.ts'

@@ -1,7 +1,6 @@
 /** The operands of an operator with resolved names: a column, or a constant from the text or the caller's context. */
-import type { Sentence } from '../errors.ts'
-import { say, words } from '../errors.ts'
-import { unreachable } from '../util/unreachable.ts'
+import { type Sentence, say, words } from '../errors.ts'
+import { unreachable } from '../util/causes.ts'
 import type { ColumnIdentifier, Literal, Operand } from './ast.ts'
 import { truthOf, typeOf } from './columns-of.ts'
 import type { ColumnRef, Condition } from './condition.ts'

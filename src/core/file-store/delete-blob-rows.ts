@@ -1,7 +1,7 @@
 /** Deletes blobs from the database, in transactions of a few pieces, and never against a write that goes on. */
 import type { Storage } from '../ports/storage.ts'
 import { BLOB_PIECES, BLOBS } from '../schema/system-tables.ts'
-import { required } from '../util/at.ts'
+import { required } from '../util/lists.ts'
 import { type BlobRow, pieceIds, toBlobRow } from './blob-rows.ts'
 
 /** Pieces and blobs of one transaction. */

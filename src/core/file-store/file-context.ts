@@ -1,10 +1,8 @@
 /** The dependencies of storing files: they are written and removed outside of the operations' own transactions. */
 import type { Barrier } from '../barrier/barrier.ts'
-import type { BlobStore } from '../ports/blobs.ts'
-import type { Clock } from '../ports/clock.ts'
-import type { ContentTypeDetector } from '../ports/content-type.ts'
-import type { Scheduler } from '../ports/scheduler.ts'
+import type { BlobStore, ContentTypeDetector } from '../ports/blobs.ts'
 import type { StorageHandle } from '../ports/storage.ts'
+import type { Clock, Scheduler } from '../ports/time.ts'
 
 /** The files of one vault. */
 export interface FileContext {

@@ -6,9 +6,9 @@ import type { Patch, Row, Storage, StorageReads } from '../ports/storage.ts'
 import type { Table } from '../schema/layout.ts'
 import { FILES } from '../schema/system-tables.ts'
 import { openEntry, sealEntry } from '../sealing/sealed-entry.ts'
-import { at } from '../util/at.ts'
 import { ByteWriter, readUtf8, toHex } from '../util/bytes.ts'
-import { nowMs } from '../util/timestamp.ts'
+import { at } from '../util/lists.ts'
+import { nowMs } from '../util/time.ts'
 import type { FileContext } from './file-context.ts'
 
 /** Milliseconds after which an upload that never ended is removed. */

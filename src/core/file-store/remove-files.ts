@@ -1,11 +1,11 @@
 /** Removes files that no record names: contents first, then rows, so that a process that ends meanwhile leaves nothing unnamed. */
 import { isVaultError } from '../errors.ts'
 import type { MaintenancePass } from '../maintenance/run-pass.ts'
-import type { Log } from '../ports/log.ts'
+import type { Log } from '../ports/observability.ts'
 import type { Row } from '../ports/storage.ts'
 import type { Table } from '../schema/layout.ts'
 import { FILES } from '../schema/system-tables.ts'
-import { nowMs } from '../util/timestamp.ts'
+import { nowMs } from '../util/time.ts'
 import type { FileContext } from './file-context.ts'
 import { type OpenedFile, tryOpenFileRow } from './file-rows.ts'
 

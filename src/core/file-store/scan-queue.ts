@@ -2,7 +2,7 @@
 import { retryDelayMs } from '../files/scan-state.ts'
 import type { Patch } from '../ports/storage.ts'
 import { FILES } from '../schema/system-tables.ts'
-import { nowMs } from '../util/timestamp.ts'
+import { nowMs } from '../util/time.ts'
 import type { FileContext } from './file-context.ts'
 import { type OpenedFile, patchOf, tryOpenFileRow } from './file-rows.ts'
 

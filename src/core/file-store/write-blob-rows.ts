@@ -2,8 +2,8 @@
 import { VaultError } from '../errors.ts'
 import type { Storage } from '../ports/storage.ts'
 import { BLOB_PIECES, BLOBS } from '../schema/system-tables.ts'
-import { at } from '../util/at.ts'
-import { toBlocks } from '../util/to-blocks.ts'
+import { at } from '../util/lists.ts'
+import { toBlocks } from '../util/memory.ts'
 import { assertPiecesFit, BLOB_PIECE_BYTES, pieceIds } from './blob-rows.ts'
 
 /** Bytes of one transaction: a short turn of the one writer of SQLite, and little memory. */

@@ -1,6 +1,7 @@
 /** Reads the rows of a table by id, a page at a time, when they may not fit into memory. */
-import type { Scheduler } from '../ports/scheduler.ts'
+
 import type { Filter, Page, Row, StorageReads } from '../ports/storage.ts'
+import type { Scheduler } from '../ports/time.ts'
 import { createPageSize, type PageSize } from './page-size.ts'
 
 /** The rows to read, their order, and the size of a page. */

@@ -1,5 +1,5 @@
 /** Runs work on a list in slices of a limited number of bytes, with a turn of the event loop between two of them. */
-import type { Scheduler } from '../ports/scheduler.ts'
+import type { Scheduler } from '../ports/time.ts'
 
 /** The length of a list, and the bytes that decide how long the work on an item takes. */
 export interface SlicedList {

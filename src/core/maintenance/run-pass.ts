@@ -1,5 +1,5 @@
 /** Runs slow work over stored rows in slices that commit one by one. The work can be stopped after a slice and run again. */
-import type { Scheduler } from '../ports/scheduler.ts'
+import type { Scheduler } from '../ports/time.ts'
 import { assertNotAborted, type Signal } from '../util/signal.ts'
 
 /** Slow work, divided into slices. */

@@ -1,6 +1,5 @@
 /** The size of slices inside one operation: as many rows at once as a few milliseconds allow, and a turn of the event loop between. */
-import type { Clock } from '../ports/clock.ts'
-import type { Scheduler } from '../ports/scheduler.ts'
+import type { Clock, Scheduler } from '../ports/time.ts'
 
 /** The number of rows of the next slice, and the end of a slice. */
 export interface Slicing {

@@ -1,6 +1,5 @@
 /** Gives the event loop its turns within long work: after a few milliseconds, or after a number of bytes where the clock is coarse. */
-import type { Clock } from '../ports/clock.ts'
-import type { Scheduler } from '../ports/scheduler.ts'
+import type { Clock, Scheduler } from '../ports/time.ts'
 
 /** Long work, which says what it has done. */
 export interface Yielder {

@@ -11,9 +11,9 @@ import type { Operation } from '../execution/operation.ts'
 import { type CallerContext, parseContext } from '../policy/caller-context.ts'
 import { CREDENTIALS } from '../schema/system-tables.ts'
 import { isIdConflict } from '../unit-of-work/id-conflict.ts'
-import { toBase64Url } from '../util/byte-text.ts'
 import { toUtf8 } from '../util/bytes.ts'
-import { nowMs } from '../util/timestamp.ts'
+import { toBase64Url } from '../util/text.ts'
+import { nowMs } from '../util/time.ts'
 
 /** Input of creating a credential. */
 export interface CreateCredentialInput {

@@ -8,7 +8,7 @@ import { discardFile } from '../file-store/discard-files.ts'
 import { removeFiles } from '../file-store/remove-files.ts'
 import { retryRecords, storeChanges } from '../records/record-store.ts'
 import { retry } from '../util/retry.ts'
-import { nowMs } from '../util/timestamp.ts'
+import { nowMs } from '../util/time.ts'
 
 /** Deletes a file. Needs UPDATE on its column. Throws `not_found` if there is no record or no file. */
 export const deleteFile: Operation<FileInput, FileRequest, { id: string; deleted: true }> = {

@@ -18,8 +18,8 @@ import type { WritingContext } from '../records/writing-context.ts'
 import { evaluateAccessInSlices } from '../row-access/evaluate-access.ts'
 import { findVisible } from '../row-access/find-visible.ts'
 import type { Table } from '../schema/layout.ts'
-import { at } from '../util/at.ts'
-import { assertOptions } from '../util/read-options.ts'
+import { at } from '../util/lists.ts'
+import { assertOptions } from '../util/options.ts'
 import { retry } from '../util/retry.ts'
 
 /** Selects every record of a table, in place of ids. */

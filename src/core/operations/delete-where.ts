@@ -11,7 +11,7 @@ import { deleteRows, retryRecords, STALE } from '../records/record-store.ts'
 import type { Table } from '../schema/layout.ts'
 import { retryInTransaction } from '../unit-of-work/retry-in-transaction.ts'
 import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
-import { assertOptions } from '../util/read-options.ts'
+import { assertOptions } from '../util/options.ts'
 
 /** Input of a deletion by the value of a column. */
 export interface DeleteWhereInput {

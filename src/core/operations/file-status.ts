@@ -11,8 +11,8 @@ import type { Operation } from '../execution/operation.ts'
 import { readFiles } from '../file-store/file-rows.ts'
 import { isAllowedType } from '../files/content-types.ts'
 import { type ScanStatus, scanStatusOf } from '../files/scan-state.ts'
-import { at } from '../util/at.ts'
-import { assertItems } from '../util/read-options.ts'
+import { at } from '../util/lists.ts'
+import { assertItems } from '../util/options.ts'
 
 /** The status of a file. Source: specification, "Files". */
 export interface FileStatus {

@@ -20,7 +20,7 @@ import type { Operation } from '../execution/operation.ts'
 import { reserveFile } from '../file-store/file-rows.ts'
 import type { TableAccess } from '../policy/table-access.ts'
 import type { Table } from '../schema/layout.ts'
-import { at } from '../util/at.ts'
+import { at } from '../util/lists.ts'
 
 /** Returns a ticket to download a file, valid for 15 minutes, and as long as the file is neither replaced nor deleted. Throws like `openFile`. */
 export const downloadURL: Operation<FileInput, FileRequest, IssuedTicket> = {

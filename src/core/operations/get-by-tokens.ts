@@ -1,8 +1,7 @@
 /** Get by tokens: returns the record of each token, or the value of its column alone, at the requested redaction. */
 
 import { encodeRecordIds } from '../barrier/record-ids.ts'
-import type { Fields } from '../barrier/reveal.ts'
-import { showValue } from '../barrier/reveal.ts'
+import { type Fields, showValue } from '../barrier/reveal.ts'
 import { type ErrorCode, fault, VaultError, words } from '../errors.ts'
 import { parseFlag, parseList, parseRedaction, parseTokenText, TOKEN_NOT_FOUND } from '../execution/check-input.ts'
 import type { OperationContext } from '../execution/context.ts'
@@ -14,8 +13,8 @@ import { REDACTIONS, type Redaction } from '../redaction/levels.ts'
 import type { RowWithAccess } from '../row-access/evaluate-access.ts'
 import { assertPlainText, loweredColumns, ON_LOWERED, type OnLowered, parseOnLowered } from '../row-access/lowered-columns.ts'
 import type { Column, Table } from '../schema/layout.ts'
-import { at } from '../util/at.ts'
-import { assertOptions } from '../util/read-options.ts'
+import { at } from '../util/lists.ts'
+import { assertOptions } from '../util/options.ts'
 
 /** The values of the option `onMissing`. */
 const ON_MISSING = ['throw'] as const

@@ -9,7 +9,7 @@ import type { OperationContext } from '../execution/context.ts'
 import type { Operation } from '../execution/operation.ts'
 import type { CallerContext } from '../policy/caller-context.ts'
 import type { Storage } from '../ports/storage.ts'
-import { nowMs } from '../util/timestamp.ts'
+import { nowMs } from '../util/time.ts'
 
 /** What a bearer is issued for. The caller has verified the assertion with the public key of the service account. */
 export interface IssueBearerInput {

@@ -7,7 +7,7 @@ import type { ParsingContext } from '../execution/context.ts'
 import { assertOwner } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
 import { DEFAULT_PAGE_SIZE } from '../limits.ts'
-import { assertOptions } from '../util/read-options.ts'
+import { assertOptions } from '../util/options.ts'
 
 /** The page to list. */
 export interface ListCredentialsOptions {

@@ -16,7 +16,7 @@ import type { Operation } from '../execution/operation.ts'
 import { showEvents } from '../execution/show-events.ts'
 import { createYielder } from '../maintenance/yielder.ts'
 import { forbidden } from '../policy/forbidden.ts'
-import { at } from '../util/at.ts'
+import { at } from '../util/lists.ts'
 
 /** Maximum number of events that one listing reads. */
 const MAX_EVENTS = 1_000_000

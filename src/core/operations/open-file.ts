@@ -11,7 +11,7 @@ import { withVerbOf } from '../execution/operation-errors.ts'
 import { readContent } from '../file-store/read-content.ts'
 import { type FileMetadata, metadataOf } from '../files/file-metadata.ts'
 import type { ByteRange } from '../ports/blobs.ts'
-import { assertOptions } from '../util/read-options.ts'
+import { assertOptions } from '../util/options.ts'
 import { assertNotAborted, parseSignal, type Signal } from '../util/signal.ts'
 
 /** Options of opening a file. */

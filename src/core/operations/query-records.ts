@@ -10,7 +10,7 @@ import { type QueryRecord, type QueryRequest, runQuery } from '../queries/run-qu
 import { ON_LOWERED, type OnLowered } from '../row-access/lowered-columns.ts'
 import { RECORD_ID_NAME } from '../schema/names.ts'
 import type { SqlQuery } from '../sql/sql.ts'
-import { assertOptions } from '../util/read-options.ts'
+import { assertOptions } from '../util/options.ts'
 import { parseSignal, type Signal } from '../util/signal.ts'
 
 /** Options of a query. */

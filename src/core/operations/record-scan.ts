@@ -5,7 +5,7 @@ import { type OpenedFile, patchOf, readFiles } from '../file-store/file-rows.ts'
 import { REMOVAL_LEASE_MS } from '../file-store/remove-files.ts'
 import { SCAN_STATES, type ScanState } from '../files/scan-state.ts'
 import { FILES } from '../schema/system-tables.ts'
-import { nowMs } from '../util/timestamp.ts'
+import { nowMs } from '../util/time.ts'
 
 /** The result of a scan. */
 export interface ScanResult {

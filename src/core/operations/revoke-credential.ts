@@ -4,7 +4,7 @@ import { fault, isVaultError } from '../errors.ts'
 import type { OperationContext } from '../execution/context.ts'
 import { assertOwner } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
-import { nowMs } from '../util/timestamp.ts'
+import { nowMs } from '../util/time.ts'
 
 /** Input of revoking: a key id, or a JWT with the time it expires, in milliseconds since 1970. */
 export type RevokeCredentialInput =

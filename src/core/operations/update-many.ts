@@ -13,12 +13,11 @@ import {
 } from '../execution/check-input.ts'
 import { assertColumnsWritable, checkOverwrites, requireAccess } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
-import type { UpdatedRecord, UpdateOptions } from '../records/change-store.ts'
-import { changeRecords, parseChanges, updatedRecords } from '../records/change-store.ts'
+import { changeRecords, parseChanges, type UpdatedRecord, type UpdateOptions, updatedRecords } from '../records/change-store.ts'
 import type { Table } from '../schema/layout.ts'
-import { at } from '../util/at.ts'
 import { readInput } from '../util/boundary.ts'
-import { assertItems, assertOptions } from '../util/read-options.ts'
+import { at } from '../util/lists.ts'
+import { assertItems, assertOptions } from '../util/options.ts'
 
 /** A record to update, and what to write over it: values and, where the caller supplies them, tokens, by column. */
 export interface RecordChange {

@@ -1,20 +1,18 @@
 /** Update: writes named columns of one record. Concurrent updates of different columns are all kept. */
 
-import type { ByotMode } from '../barrier/supplied-tokens.ts'
-import { BYOT_MODES } from '../barrier/supplied-tokens.ts'
+import { BYOT_MODES, type ByotMode } from '../barrier/supplied-tokens.ts'
 import { namedRows } from '../execution/changed-rows.ts'
 import { parseByot, parseFlag, recordsNotFound, requireTable, toIds } from '../execution/check-input.ts'
 import type { OperationContext } from '../execution/context.ts'
 import { assertColumnsWritable, checkOverwrites, requireAccess } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
 import { dividedRows } from '../execution/written-rows.ts'
-import type { UpdatedRecord, UpdateOptions } from '../records/change-store.ts'
-import { changeRecords, parseChanges, updatedRecords } from '../records/change-store.ts'
+import { changeRecords, parseChanges, type UpdatedRecord, type UpdateOptions, updatedRecords } from '../records/change-store.ts'
 import type { WritingContext } from '../records/writing-context.ts'
 import type { Table } from '../schema/layout.ts'
-import { at } from '../util/at.ts'
 import { readInput } from '../util/boundary.ts'
-import { assertOptions } from '../util/read-options.ts'
+import { at } from '../util/lists.ts'
+import { assertOptions } from '../util/options.ts'
 
 /** Options of an update of one record. */
 export interface UpdateOneOptions extends UpdateOptions {

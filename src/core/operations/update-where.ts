@@ -7,14 +7,13 @@ import { findChangeable, notChangeable, parseWhere, requireChangeAccess, type Wh
 import type { Lookup } from '../execution/find-records.ts'
 import { assertColumnsWritable, checkOverwrites } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
-import type { Change, UpdatedRecord } from '../records/change-store.ts'
-import { overwrite, parseChanges, retryUpdate, updatedRecords } from '../records/change-store.ts'
+import { type Change, overwrite, parseChanges, retryUpdate, type UpdatedRecord, updatedRecords } from '../records/change-store.ts'
 import type { Table } from '../schema/layout.ts'
 import { retryInTransaction } from '../unit-of-work/retry-in-transaction.ts'
 import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
-import { at } from '../util/at.ts'
 import { readInput } from '../util/boundary.ts'
-import { assertOptions } from '../util/read-options.ts'
+import { at } from '../util/lists.ts'
+import { assertOptions } from '../util/options.ts'
 import { createJsonBudget, takeJson } from '../values/parse-json.ts'
 
 /** The records to update, and the values to write over each. */

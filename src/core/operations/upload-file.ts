@@ -34,12 +34,12 @@ import { retryRecords, storeChanges, storeNew } from '../records/record-store.ts
 import type { Table } from '../schema/layout.ts'
 import { abortableUnit } from '../unit-of-work/abortable-unit.ts'
 import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
-import { at } from '../util/at.ts'
-import { causeOf } from '../util/bare-cause.ts'
-import { assertOptions } from '../util/read-options.ts'
+import { causeOf } from '../util/causes.ts'
+import { at } from '../util/lists.ts'
+import { assertOptions } from '../util/options.ts'
 import { retry } from '../util/retry.ts'
 import { assertNotAborted, parseSignal, type Signal, unlessAborted } from '../util/signal.ts'
-import { nowMs } from '../util/timestamp.ts'
+import { nowMs } from '../util/time.ts'
 import type { StoredFile } from '../values/file-type.ts'
 
 /** Options of an upload. */

@@ -1,6 +1,6 @@
 /** The actions that a policy allows or denies, alone and as sets. */
 
-import { required } from '../util/at.ts'
+import { required } from '../util/lists.ts'
 
 /** All actions of policy statements except ALL. Source: docs/policy.md. */
 export const ACTIONS = ['CREATE', 'READ', 'UPDATE', 'DELETE', 'TOKENIZATION', 'DETOKENIZATION', 'SEARCH', 'AUDIT'] as const

@@ -2,8 +2,7 @@
 import { VaultError } from '../errors.ts'
 import { MAX_CONTEXT_BYTES, MAX_CONTEXT_DEPTH, MAX_CONTEXT_NODES } from '../limits.ts'
 import { ByteWriter } from '../util/bytes.ts'
-import type { JsonValue } from '../values/column-type.ts'
-import { ValueError } from '../values/column-type.ts'
+import { type JsonValue, ValueError } from '../values/column-type.ts'
 import { parseBoundedJson, parseJson } from '../values/parse-json.ts'
 
 /** The attributes of a caller, by name. */

@@ -4,8 +4,7 @@ import { printableName, VaultError } from '../errors.ts'
 import { MAX_CLIENT_TRACE_LENGTH } from '../limits.ts'
 import { readInput } from '../util/boundary.ts'
 import type { BuiltInRole } from './built-in-roles.ts'
-import type { CallerContext } from './caller-context.ts'
-import { parseContext } from './caller-context.ts'
+import { type CallerContext, parseContext } from './caller-context.ts'
 
 /** A caller as the application describes it. The vault trusts the application and authenticates nothing in process. */
 export interface Caller<Role extends string = string> {

@@ -1,14 +1,12 @@
 /** Checks a policy against the schema when a vault is opened, and splits it into rules by role and table. */
 import { say, VaultError } from '../errors.ts'
 import type { Layout, Table } from '../schema/layout.ts'
-import { required } from '../util/at.ts'
-import type { ActionSet } from './actions.ts'
-import { actionSet } from './actions.ts'
+import { required } from '../util/lists.ts'
+import { type ActionSet, actionSet } from './actions.ts'
 import { BUILT_IN_ROLES } from './built-in-roles.ts'
 import { parseStatement } from './parse-statement.ts'
 import { policyError, printableRole } from './policy-error.ts'
-import type { Rule, RuleCondition } from './rule.ts'
-import { MAX_CONDITIONAL_RULES } from './rule.ts'
+import { MAX_CONDITIONAL_RULES, type Rule, type RuleCondition } from './rule.ts'
 import { ruleConditionOf } from './rule-condition.ts'
 import type { PolicyDefinition, Statement, Target } from './statement.ts'
 

@@ -1,5 +1,5 @@
 /** A caller's access to all tables, as operations use it. */
-import type { CacheReading } from '../ports/metrics.ts'
+import type { CacheReading } from '../ports/observability.ts'
 import type { Table } from '../schema/layout.ts'
 import type { Action } from './actions.ts'
 import type { Caller } from './caller.ts'

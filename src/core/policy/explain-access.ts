@@ -5,15 +5,13 @@ import { compileCondition } from '../expressions/evaluate-condition.ts'
 import type { RedactionLevel } from '../redaction/levels.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { ValueError } from '../values/column-type.ts'
-import type { Action, ActionSet } from './actions.ts'
-import { ACTIONS, actionSet, bitOf, isAction } from './actions.ts'
+import { ACTIONS, type Action, type ActionSet, actionSet, bitOf, isAction } from './actions.ts'
 import type { Caller } from './caller.ts'
 import type { Policy } from './compile-policy.ts'
 import { rulesFor } from './create-access.ts'
 import { appliesFor } from './create-table-access.ts'
 import { createRowAccess } from './row-access.ts'
-import type { Rule } from './rule.ts'
-import { appliesTo } from './rule.ts'
+import { appliesTo, type Rule } from './rule.ts'
 
 /** Options of `explain`. */
 export interface ExplainOptions {

@@ -1,8 +1,6 @@
 /** Policy errors: which statement of which role, where in its text, what is wrong and what was expected. */
-import type { Sentence } from '../errors.ts'
-import { print, VaultError } from '../errors.ts'
-import type { LanguageError } from '../expressions/language-error.ts'
-import { LANGUAGE_ERROR_CODES, lineAndColumn } from '../expressions/language-error.ts'
+import { print, type Sentence, VaultError } from '../errors.ts'
+import { LANGUAGE_ERROR_CODES, type LanguageError, lineAndColumn } from '../expressions/language-error.ts'
 import type { StatementLocation } from './statement.ts'
 
 /** The error of a statement; to be thrown. `at` is an offset in the location's text, in UTF-16 units. */

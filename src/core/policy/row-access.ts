@@ -1,11 +1,8 @@
 /** Combines rules into the grants of a row: DENY wins, the highest level applies, and what no rule allows is denied. */
-import type { Redaction, RedactionLevel } from '../redaction/levels.ts'
-import { lowerLevel } from '../redaction/levels.ts'
+import { lowerLevel, type Redaction, type RedactionLevel } from '../redaction/levels.ts'
 import type { Column, ColumnView, Table } from '../schema/layout.ts'
-import type { ActionSet } from './actions.ts'
-import { actionSet, bitOf } from './actions.ts'
-import type { Rule } from './rule.ts'
-import { appliesTo, levelBy } from './rule.ts'
+import { type ActionSet, actionSet, bitOf } from './actions.ts'
+import { appliesTo, levelBy, type Rule } from './rule.ts'
 import type { RequiredGrant, RowAccess } from './table-access.ts'
 
 const READ = actionSet(['READ'])

@@ -1,4 +1,5 @@
-/** Blobs: the sealed contents of files, as byte strings under keys. The port does not know vaults. Source: docs/files.md. */
+/** Contents of files: where they are stored, what their bytes say of their type, and what scans them. */
+import type { Signal } from '../util/signal.ts'
 
 /** A part of a blob, in bytes from 0. */
 export interface ByteRange {
@@ -39,4 +40,36 @@ export interface BlobStore {
   delete(keys: readonly string[]): Promise<void>
   /** Closes the connections and files that this handle opened. Later calls, and reads in progress, throw `unavailable`. */
   close(): Promise<void>
+}
+
+/** The result of a scan. `unscannable`: the scanner could not read all of the file, because of its size, its form or its password. */
+export type ScanVerdict = 'clean' | 'infected' | 'unscannable'
+
+/** A file to scan. */
+export interface ScannedFile {
+  /** The whole content. Its errors are rethrown unchanged. A chunk may be overwritten when the next one is asked for. */
+  readonly content: AsyncIterable<Uint8Array>
+  /** Length of the content in bytes. */
+  readonly size: number
+  /** Aborted when the vault gives up: it is closed, or the caller of `scanFiles` aborted it. */
+  readonly signal: Signal
+}
+
+/** A scanner of file contents. */
+export interface FileScanner {
+  /**
+   * Scans a whole file. Returns `clean` only if the scanner read all of it. Throws `unavailable` if the scanner cannot be reached, ends
+   * the connection, takes too long or returns nonsense, and `cancelled` after an abort. The scan can then be repeated.
+   */
+  scan(file: ScannedFile): Promise<ScanVerdict>
+}
+
+/** Detects the MIME type of a file from its content. A declared type has no effect. */
+export interface ContentTypeDetector {
+  /**
+   * Returns the MIME type, in lower case and without parameters, of a file that begins with these bytes; `application/octet-stream` if
+   * it is unknown, or if there are no bytes. `isWhole` is true if there are no more bytes. `fileName` decides only where the content leaves
+   * it open: text in an older encoding. Never throws for any content.
+   */
+  detect(beginning: Uint8Array, isWhole: boolean, fileName: string): Promise<string>
 }

@@ -1,6 +1,6 @@
 /** The storage port: physical tables of cells in a database engine. The port does not know vaults. Source: docs/storage-port.md. */
-import type { ClosedByUsing } from '../util/closed-by-using.ts'
-import type { Slab } from '../util/slab.ts'
+import type { ClosedByUsing } from '../util/causes.ts'
+import type { Slab } from '../util/memory.ts'
 
 /** Highest row id: a pointer has 48 bits for it. */
 export const MAX_ROW_ID = 2 ** 48 - 1

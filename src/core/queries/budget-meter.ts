@@ -1,7 +1,6 @@
 /** The budget of one query, and when it yields to the event loop. */
 import { fault, words } from '../errors.ts'
-import type { Clock } from '../ports/clock.ts'
-import type { Scheduler } from '../ports/scheduler.ts'
+import type { Clock, Scheduler } from '../ports/time.ts'
 import { assertNotAborted, type Signal } from '../util/signal.ts'
 
 /** Limits of one query. */

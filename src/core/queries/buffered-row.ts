@@ -2,7 +2,7 @@
 import type { ColumnRef } from '../expressions/condition.ts'
 import type { Plan, SourcePlan } from '../sql/plan.ts'
 import type { RowGrants } from '../sql/source-access.ts'
-import { required } from '../util/at.ts'
+import { required } from '../util/lists.ts'
 
 /** One row of one source. */
 export interface BufferedRow {

@@ -1,7 +1,7 @@
 /** Rows by join key, in many small maps: one map of a million keys would block the event loop whenever it grows. */
 
 import type { JoinKey } from '../sql/join-keys.ts'
-import { required } from '../util/at.ts'
+import { required } from '../util/lists.ts'
 import type { BufferedRow } from './buffered-row.ts'
 
 /** Rows by join key. */

@@ -4,8 +4,7 @@ import { compileCondition } from '../expressions/evaluate-condition.ts'
 import type { StepPlan } from '../sql/plan.ts'
 import type { BufferedRow, Tuple } from './buffered-row.ts'
 import { createNumberSet } from './join-index.ts'
-import type { JoinInput, JoinSide } from './join-side.ts'
-import { createJoinSide } from './join-side.ts'
+import { createJoinSide, type JoinInput, type JoinSide } from './join-side.ts'
 import type { ScanContext } from './scan-rows.ts'
 
 /** Approximate number of tuples yielded at a time. */

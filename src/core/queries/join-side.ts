@@ -3,15 +3,12 @@ import { lookupCells } from '../barrier/lookup.ts'
 import { decodeRecordIds } from '../barrier/record-ids.ts'
 import type { Filter } from '../ports/storage.ts'
 import type { Table } from '../schema/layout.ts'
-import type { JoinEquality } from '../sql/join-keys.ts'
-import { joinKey } from '../sql/join-keys.ts'
+import { type JoinEquality, joinKey } from '../sql/join-keys.ts'
 import type { StepPlan } from '../sql/plan.ts'
 import type { BudgetMeter } from './budget-meter.ts'
-import type { BufferedRow, ReadBuffered, Tuple } from './buffered-row.ts'
-import { sizeOf } from './buffered-row.ts'
+import { type BufferedRow, type ReadBuffered, sizeOf, type Tuple } from './buffered-row.ts'
 import { createJoinIndex, type JoinIndex } from './join-index.ts'
-import type { ScanContext } from './scan-rows.ts'
-import { scanRows } from './scan-rows.ts'
+import { type ScanContext, scanRows } from './scan-rows.ts'
 
 /** Returns the rows that can match a tuple. The join condition decides whether they do. */
 export type CandidatesOf = (tuple: Tuple) => readonly BufferedRow[]

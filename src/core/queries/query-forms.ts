@@ -1,6 +1,6 @@
 /** The forms of recent queries: what texts share that differ only in literals. Nothing of a literal is kept. */
 import type { QueryLimits } from '../limits.ts'
-import type { CacheReading } from '../ports/metrics.ts'
+import type { CacheReading } from '../ports/observability.ts'
 import type { Layout } from '../schema/layout.ts'
 import type { QueryNames } from '../sql/query-names.ts'
 import type { ResolvedNames } from '../sql/resolve-select.ts'

@@ -3,7 +3,7 @@ import { type SealedRows, sliceSealedRows, toSealedRows } from '../barrier/seale
 import { bytesOfRows, endOfSlice } from '../maintenance/row-bytes.ts'
 import type { Filter, Page, Row, StorageReads } from '../ports/storage.ts'
 import { BODY } from '../schema/layout.ts'
-import { slabStart } from '../util/slab.ts'
+import { slabStart } from '../util/memory.ts'
 
 /** Rows in the order of their ids. */
 export type ScannedRows = readonly Row[] | SealedRows

@@ -1,7 +1,7 @@
 /** Decoys: reads that make a token without a row cost what a token with a hidden, expired or foreign row costs. */
 import type { StorageReads } from '../ports/storage.ts'
 import { TRANSIENTS } from '../schema/system-tables.ts'
-import { groupBy } from '../util/group-by.ts'
+import { groupBy } from '../util/lists.ts'
 import { type CheckedCandidate, NO_ROW, NO_TOKEN, TokenCandidate } from './verify-candidates.ts'
 
 /**

@@ -1,12 +1,11 @@
 /** Compare-and-set: the versions that reads return, and changes that are made only if a record still has one of them. */
-import type { RecordIndex } from '../barrier/parse-record.ts'
-import { inRecord, recordDetail } from '../barrier/parse-record.ts'
+import { inRecord, type RecordIndex, recordDetail } from '../barrier/parse-record.ts'
 import { decodeVersions } from '../barrier/record-ids.ts'
 import { asRefusal, type Fault, fault } from '../errors.ts'
-import type { KeyRing } from '../ports/keys.ts'
+import type { KeyRing } from '../ports/crypto.ts'
 import type { Row } from '../ports/storage.ts'
 import type { Table } from '../schema/layout.ts'
-import { at } from '../util/at.ts'
+import { at } from '../util/lists.ts'
 
 /** A record of a request: its row, undefined for an id without one, and the version that it must have. */
 export interface ConditionalRecord {

@@ -1,6 +1,6 @@
 /** Work that is done a slice at a time while something else is waited for, such as a storage in another process. */
 import type { Yielder } from '../maintenance/yielder.ts'
-import type { Scheduler } from '../ports/scheduler.ts'
+import type { Scheduler } from '../ports/time.ts'
 
 /** How work gives the event loop its turns. */
 export interface TurnTaking {

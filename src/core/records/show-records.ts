@@ -1,10 +1,8 @@
 /** Shows rows as records: values at the level of each row's access, or tokens instead. */
 import { assertVersions } from '../barrier/assert-versions.ts'
-import type { MintInput, Tokens } from '../barrier/mint-tokens.ts'
-import { mintTokens } from '../barrier/mint-tokens.ts'
+import { type MintInput, mintTokens, type Tokens } from '../barrier/mint-tokens.ts'
 import { encodeVersions } from '../barrier/record-ids.ts'
-import type { Fields } from '../barrier/reveal.ts'
-import { openRows, revealRows } from '../barrier/reveal.ts'
+import { type Fields, openRows, revealRows } from '../barrier/reveal.ts'
 import { createTokenMetadata, slotOf } from '../barrier/token-metadata.ts'
 import type { FileMetadata } from '../files/file-metadata.ts'
 import { bytesOfRow } from '../maintenance/row-bytes.ts'
@@ -14,8 +12,8 @@ import type { FoundRows, RowWithAccess } from '../row-access/evaluate-access.ts'
 import { loweredColumns } from '../row-access/lowered-columns.ts'
 import type { ReadingContext } from '../row-access/reading-context.ts'
 import type { Column, ColumnView, Table } from '../schema/layout.ts'
-import { at, required } from '../util/at.ts'
-import { nowMs } from '../util/timestamp.ts'
+import { at, required } from '../util/lists.ts'
+import { nowMs } from '../util/time.ts'
 
 /** A record as a read returns it. With the option `tokenization`, `fields` and `tokens` are both the tokens. */
 export interface UntypedRecord {

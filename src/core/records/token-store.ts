@@ -1,15 +1,13 @@
 /** Stored tokens: the cell of each text, found by the digest of the text. */
 import { digestItems } from '../barrier/digest-values.ts'
 import { keyOfCell } from '../barrier/lookup.ts'
-import type { TokenMetadata } from '../barrier/token-metadata.ts'
-import { slotOf } from '../barrier/token-metadata.ts'
-import type { KeyRing } from '../ports/keys.ts'
-import { DIGEST_BYTES } from '../ports/keys.ts'
+import { slotOf, type TokenMetadata } from '../barrier/token-metadata.ts'
+import { DIGEST_BYTES, type KeyRing } from '../ports/crypto.ts'
 import type { NewRow, Storage, StorageReads } from '../ports/storage.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { TOKENS } from '../schema/system-tables.ts'
-import { required } from '../util/at.ts'
-import { textsToSlab } from '../util/slab.ts'
+import { required } from '../util/lists.ts'
+import { textsToSlab } from '../util/memory.ts'
 
 /** Scope of the digests of token texts. */
 const SCOPE = 'token'

@@ -4,7 +4,7 @@ import type { MaintenancePass } from '../maintenance/run-pass.ts'
 import type { Row, Storage, StorageReads } from '../ports/storage.ts'
 import type { ReadingContext } from '../row-access/reading-context.ts'
 import { TRANSIENTS } from '../schema/system-tables.ts'
-import { nowMs } from '../util/timestamp.ts'
+import { nowMs } from '../util/time.ts'
 import { dropTokens } from './token-store.ts'
 
 /** Maximum number of rows that one slice of the purge deletes. */

@@ -14,7 +14,7 @@ import { valuesInSlices } from '../row-access/values-in-slices.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { type ChangePart, changeTogether, PREPARED_TOO_EARLY } from '../unit-of-work/changes-together.ts'
 import type { Batch, UnitOfWork } from '../unit-of-work/unit-of-work.ts'
-import { at, required } from '../util/at.ts'
+import { at, required } from '../util/lists.ts'
 import { mintInputOf, mintInTurns, type NewRecords, STALE, storeChanges, storeNew } from './record-store.ts'
 import type { WritingContext } from './writing-context.ts'
 

@@ -8,8 +8,7 @@ import { evaluateAccess } from '../row-access/evaluate-access.ts'
 import { findVisibleByDigest } from '../row-access/find-visible-by-digest.ts'
 import type { ReadingContext } from '../row-access/reading-context.ts'
 import type { Column, Table } from '../schema/layout.ts'
-import type { Resolution } from './resolve-tokens.ts'
-import { resolveTokens } from './resolve-tokens.ts'
+import { type Resolution, resolveTokens } from './resolve-tokens.ts'
 import type { Resolved } from './verify-candidates.ts'
 
 /** The value of a token, and the caller's access to its record. A class, as candidates are. */

@@ -1,7 +1,8 @@
 /** Masks: their definitions as plain JSON, and the function that compiles them. */
-import { required } from '../util/at.ts'
-import { readOptions } from '../util/read-options.ts'
-import { unreachable } from '../util/unreachable.ts'
+
+import { unreachable } from '../util/causes.ts'
+import { required } from '../util/lists.ts'
+import { readOptions } from '../util/options.ts'
 import { compileReplacement, MaskError } from './replacement.ts'
 
 /** A mask as a schema defines it. */

@@ -1,5 +1,5 @@
 /** Applies a redaction level to the text of a value. */
-import { unreachable } from '../util/unreachable.ts'
+import { unreachable } from '../util/causes.ts'
 import type { RedactionLevel } from './levels.ts'
 
 /** The result at REDACTED, for every column type. Source: specification, "Redaction". */

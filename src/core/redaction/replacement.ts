@@ -1,6 +1,5 @@
 /** The mask that replaces the matches of an RE2 pattern. Each match takes time linear in the text. */
-import type { RE2JS as Pattern } from 're2js'
-import { RE2JS } from 're2js'
+import { type RE2JS as Pattern, RE2JS } from 're2js'
 import { REDACTED_TEXT } from './redact.ts'
 
 /** Thrown for an invalid mask definition. The message is a clause that follows the name of the column; it quotes nothing. */

@@ -9,7 +9,7 @@ import { bytesOfBody } from '../maintenance/row-bytes.ts'
 import type { RowAccess, TableAccess } from '../policy/table-access.ts'
 import type { Row } from '../ports/storage.ts'
 import type { Column } from '../schema/layout.ts'
-import { at } from '../util/at.ts'
+import { at } from '../util/lists.ts'
 import type { ReadingContext } from './reading-context.ts'
 
 type CompiledCondition = (valueIn: ValueOf) => Truth

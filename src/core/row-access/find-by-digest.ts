@@ -2,7 +2,7 @@
 import { keyOfCell } from '../barrier/lookup.ts'
 import type { Row, StorageReads } from '../ports/storage.ts'
 import type { Column, Table } from '../schema/layout.ts'
-import { required } from '../util/at.ts'
+import { required } from '../util/lists.ts'
 
 /** Number of rows read in addition to one for each digest: a few equal values then cost no second query. */
 const SPARE = 64

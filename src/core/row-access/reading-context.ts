@@ -1,7 +1,6 @@
 /** The dependencies of reading records, besides storage. */
 import type { Barrier } from '../barrier/barrier.ts'
-import type { Clock } from '../ports/clock.ts'
-import type { Scheduler } from '../ports/scheduler.ts'
+import type { Clock, Scheduler } from '../ports/time.ts'
 import type { Layout } from '../schema/layout.ts'
 
 /** The dependencies of reading records and resolving tokens. */

@@ -1,9 +1,8 @@
 /** Assigns object ids and ordinals to tables and columns, and checks whether a changed schema fits what is stored. */
 import { type Fault, fault, type Sentence, say, words } from '../errors.ts'
 import { MAX_OBJECT_IDS } from '../limits.ts'
-import { required } from '../util/at.ts'
-import type { ColumnDefinition, SchemaDefinition } from './column.ts'
-import { tokenOf } from './column.ts'
+import { required } from '../util/lists.ts'
+import { type ColumnDefinition, type SchemaDefinition, tokenOf } from './column.ts'
 
 /** One column in the catalog. */
 export interface CatalogColumn {

@@ -1,7 +1,7 @@
 /** Says in one clause what is wrong with the options of a column. */
 import type * as z from 'zod'
 import { printableName } from '../errors.ts'
-import { supportedNames } from '../util/supported-names.ts'
+import { supportedNames } from '../util/options.ts'
 
 /** Types of values in plain words. */
 const KINDS: Readonly<Record<string, string>> = {

@@ -1,10 +1,8 @@
 /** The associated data of sealed bodies: the address of each body, so that a moved body does not open. */
-import type { Hash } from '../ports/hash.ts'
-import { AAD_BYTES } from '../ports/keys.ts'
-import { required } from '../util/at.ts'
+import { AAD_BYTES, type Hash } from '../ports/crypto.ts'
 import { ByteWriter } from '../util/bytes.ts'
-import { fewBytes } from '../util/few-bytes.ts'
-import { toSlab } from '../util/slab.ts'
+import { required } from '../util/lists.ts'
+import { fewBytes, toSlab } from '../util/memory.ts'
 import { LONG_FORMAT } from './envelope.ts'
 
 /** The table that holds a body. `vault` is the 16-byte digest of the vault id. */

@@ -1,9 +1,7 @@
 /** Seals and opens lists of entries of the audit trail. Each entry is bound to its row. */
-import type { KeyRing, Opened } from '../ports/keys.ts'
-import { AAD_BYTES } from '../ports/keys.ts'
-import { required } from '../util/at.ts'
-import type { Slab } from '../util/slab.ts'
-import { slabStart, toSlab } from '../util/slab.ts'
+import { AAD_BYTES, type KeyRing, type Opened } from '../ports/crypto.ts'
+import { required } from '../util/lists.ts'
+import { type Slab, slabStart, toSlab } from '../util/memory.ts'
 import { writeAddress, writeAssociatedData } from './associated-data.ts'
 import { HEADER_BYTES, readVersion, writeHeader } from './envelope.ts'
 

@@ -1,5 +1,5 @@
 /** Lays out digests as version 8 UUIDs (RFC 9562, section 5.8), so that a stored digest equals its deterministic token. */
-import { at } from '../util/at.ts'
+import { at } from '../util/lists.ts'
 
 /** Sets the version and variant bits of a 16-byte digest in place and returns it. 122 bits of the digest are kept. */
 export function toDigestUuid(digest: Uint8Array): Uint8Array {

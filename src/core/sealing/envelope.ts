@@ -1,6 +1,6 @@
 /** The plaintext header of everything sealed: its format, and the version of the root key. */
-import { SHORT_FORM } from '../ports/keys.ts'
-import { required } from '../util/at.ts'
+import { SHORT_FORM } from '../ports/crypto.ts'
+import { required } from '../util/lists.ts'
 
 /** Length of a long header in bytes: the format, and the version in two bytes. */
 export const HEADER_BYTES = 3

@@ -1,8 +1,8 @@
 /** Seals and opens the pieces of a file. Each piece is bound to its file, its content, its position, and whether it is the last. */
-import { AAD_BYTES, type KeyRing, type Opened } from '../ports/keys.ts'
-import { required } from '../util/at.ts'
-import { fromHex } from '../util/byte-text.ts'
-import { type Slab, slabStart } from '../util/slab.ts'
+import { AAD_BYTES, type KeyRing, type Opened } from '../ports/crypto.ts'
+import { required } from '../util/lists.ts'
+import { type Slab, slabStart } from '../util/memory.ts'
+import { fromHex } from '../util/text.ts'
 import { HEADER_BYTES, readVersion, writeHeader } from './envelope.ts'
 
 /*

@@ -1,11 +1,8 @@
 /** Opens sealed bodies. Only barrier/reveal.ts imports this file. */
-import type { KeyRing, Opened } from '../ports/keys.ts'
-import { required } from '../util/at.ts'
-import { freeBytes } from '../util/free-bytes.ts'
-import type { Slab } from '../util/slab.ts'
-import { slabStart } from '../util/slab.ts'
-import type { Address } from './associated-data.ts'
-import { writeAssociatedData } from './associated-data.ts'
+import type { KeyRing, Opened } from '../ports/crypto.ts'
+import { required } from '../util/lists.ts'
+import { freeBytes, type Slab, slabStart } from '../util/memory.ts'
+import { type Address, writeAssociatedData } from './associated-data.ts'
 import { formatOf, HEADER_BYTES, readVersion } from './envelope.ts'
 import { RECORD_PURPOSE } from './seal.ts'
 

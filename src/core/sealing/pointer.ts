@@ -1,6 +1,6 @@
 /** Pointers: the object id and row of a record or cell, and a token check, before encryption. */
-import { POINTER_WORDS } from '../ports/keys.ts'
-import { required } from '../util/at.ts'
+import { POINTER_WORDS } from '../ports/crypto.ts'
+import { required } from '../util/lists.ts'
 
 /** A decoded pointer. `checkHigh` (26 bits) and `checkLow` (32 bits) are the token check of the cell in a token, the version in a version of a record, and zero in a record id. */
 export interface Pointer {

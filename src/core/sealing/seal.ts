@@ -1,9 +1,8 @@
 /** Seals a list of bodies. Each body is bound to its row. */
-import type { KeyRing } from '../ports/keys.ts'
-import { required } from '../util/at.ts'
-import type { Slab } from '../util/slab.ts'
-import type { Address } from './associated-data.ts'
-import { writeAssociatedData } from './associated-data.ts'
+import type { KeyRing } from '../ports/crypto.ts'
+import { required } from '../util/lists.ts'
+import type { Slab } from '../util/memory.ts'
+import { type Address, writeAssociatedData } from './associated-data.ts'
 import { formatOf, writeBodyHeader } from './envelope.ts'
 
 /** Purpose of the keys that seal records. */

@@ -1,6 +1,6 @@
 /** Seals and opens single entries: of the catalog, of files, of credentials, and of tickets. Each entry is bound to its kind and its row. */
-import type { KeyRing } from '../ports/keys.ts'
-import { slabItem, toSlab } from '../util/slab.ts'
+import type { KeyRing } from '../ports/crypto.ts'
+import { slabItem, toSlab } from '../util/memory.ts'
 import { writeAssociatedData } from './associated-data.ts'
 import { HEADER_BYTES, readVersion, writeHeader } from './envelope.ts'
 

@@ -5,10 +5,9 @@ import type { ColumnIdentifier, Expression, Operand } from '../expressions/ast.t
 import type { ColumnRef } from '../expressions/condition.ts'
 import { LanguageError } from '../expressions/language-error.ts'
 import type { Column } from '../schema/layout.ts'
-import { unreachable } from '../util/unreachable.ts'
+import { unreachable } from '../util/causes.ts'
 import type { Source, Use, UseKind } from './query.ts'
-import type { Scope } from './scope.ts'
-import { findColumn, unknownQueryColumn } from './scope.ts'
+import { findColumn, type Scope, unknownQueryColumn } from './scope.ts'
 import { possiblyPlainText } from './source-access.ts'
 
 /** The uses registered so far, and the scope that resolves names. */

@@ -1,5 +1,5 @@
 /** Adds doubles without rounding, so that no order of the values, and no storage, changes the sum. */
-import { required } from '../util/at.ts'
+import { required } from '../util/lists.ts'
 import { nearestDouble } from './nearest-double.ts'
 
 /** A sum of finite doubles. */

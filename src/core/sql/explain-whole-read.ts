@@ -2,7 +2,7 @@
 import type { ColumnRef, Condition, Term } from '../expressions/condition.ts'
 import type { Filter } from '../ports/storage.ts'
 import type { Table } from '../schema/layout.ts'
-import { unreachable } from '../util/unreachable.ts'
+import { unreachable } from '../util/causes.ts'
 import type { SourcePlan } from './plan.ts'
 
 /** Returns the reason in a few words; undefined if an index finds the rows. It contains names of columns and no value. */

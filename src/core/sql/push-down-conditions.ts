@@ -1,7 +1,7 @@
 /** Pushes each condition of WHERE and ON down to the earliest stage that outer joins allow. */
 import { sourcesOf, splitConjuncts } from '../expressions/columns-of.ts'
 import type { Condition } from '../expressions/condition.ts'
-import { at as itemAt } from '../util/at.ts'
+import { at as itemAt } from '../util/lists.ts'
 import type { Query } from './query.ts'
 import type { JoinKind } from './select.ts'
 

@@ -1,6 +1,5 @@
 /** Turns errors of a query's text into faults with line and column. */
-import type { Sentence } from '../errors.ts'
-import { Fault, printableName, say } from '../errors.ts'
+import { Fault, printableName, type Sentence, say } from '../errors.ts'
 import { LANGUAGE_ERROR_CODES, LanguageError, lineAndColumn } from '../expressions/language-error.ts'
 import type { FromTable } from './select.ts'
 

@@ -5,7 +5,7 @@ import { foldName } from '../expressions/lexeme.ts'
 import { lex } from '../expressions/lexer.ts'
 import type { Layout } from '../schema/layout.ts'
 import { RECORD_ID_NAME } from '../schema/names.ts'
-import { unreachable } from '../util/unreachable.ts'
+import { unreachable } from '../util/causes.ts'
 import type { FromTable, Select, SelectItem } from './select.ts'
 
 /** The names of a query, each once. What the schema does not have is *UNKNOWN*. */

@@ -11,11 +11,9 @@ import { useConditionColumns } from './column-uses.ts'
 import type { JoinStep, Outputs, Query, Source, Use } from './query.ts'
 import { unknownTableError } from './query-error.ts'
 import { resolveOutputs } from './resolve-outputs.ts'
-import type { Scope } from './scope.ts'
-import { findColumn, isKnown } from './scope.ts'
+import { findColumn, isKnown, type Scope } from './scope.ts'
 import type { FromTable, Select } from './select.ts'
-import type { SourceAccess, SourceNeeds } from './source-access.ts'
-import { SHOWS_ANYTHING } from './source-access.ts'
+import { SHOWS_ANYTHING, type SourceAccess, type SourceNeeds } from './source-access.ts'
 import { needsOf } from './source-needs.ts'
 
 /** What resolving a query needs. */

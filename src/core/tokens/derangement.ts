@@ -13,8 +13,8 @@
  * So D(x) = E(x) unless x is a fixed point or follows one. A random permutation has about two such numbers.
  */
 import { VaultError } from '../errors.ts'
-import type { Rank } from '../ports/keys.ts'
-import { at } from '../util/at.ts'
+import type { Rank } from '../ports/crypto.ts'
+import { at } from '../util/lists.ts'
 
 /** A permutation for each domain and tweak text, and its inverse: a key ring with one digest scope. */
 export interface Permutation {

@@ -1,5 +1,5 @@
 /** Deterministic format-preserving tokens: the characters of the value encrypted by FF1 with the key of the scope. Nothing is stored. */
-import { at } from '../util/at.ts'
+import { at } from '../util/lists.ts'
 import { decryptDeranged, encryptDeranged, type Permutation } from './derangement.ts'
 import type { Derivation, TokenKind } from './token-kind.ts'
 

@@ -1,7 +1,7 @@
 /** Deterministic tokens: the digest of the value as a version 8 UUID. Equal values of one scope have one token. */
-import { DIGEST_BYTES } from '../ports/keys.ts'
-import { at } from '../util/at.ts'
+import { DIGEST_BYTES } from '../ports/crypto.ts'
 import { toHex } from '../util/bytes.ts'
+import { at } from '../util/lists.ts'
 import type { TokenKind } from './token-kind.ts'
 
 const TOKEN_LENGTH = 36

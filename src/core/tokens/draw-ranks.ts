@@ -1,5 +1,5 @@
 /** Uniform random ranks below given domains. */
-import type { Entropy } from '../ports/entropy.ts'
+import type { Entropy } from '../ports/crypto.ts'
 
 /** Bytes drawn beyond those that the domain needs, so that a draw is rejected once in 2^64. */
 const SPARE_BYTES = 8

@@ -1,6 +1,5 @@
 /** Format-preserving tokens: drawn at random in a format. They are stored, because nothing can be computed from them. */
-import type { TokenKind } from './token-kind.ts'
-import { NO_DERIVATION } from './token-kind.ts'
+import { NO_DERIVATION, type TokenKind } from './token-kind.ts'
 
 export const formatPreservingKind: TokenKind = {
   name: 'formatPreserving',

@@ -1,6 +1,5 @@
 /** Random tokens: pointers to a cell. Each value has a new one, which reveals nothing about the value. */
-import type { TokenKind } from './token-kind.ts'
-import { NO_DERIVATION } from './token-kind.ts'
+import { NO_DERIVATION, type TokenKind } from './token-kind.ts'
 
 export const randomKind: TokenKind = {
   name: 'random',

@@ -1,5 +1,5 @@
 /** The contract of every token format: numbers the texts that can be the token of a value, so that a random number or a cipher selects one. */
-import type { Rank } from '../ports/keys.ts'
+import type { Rank } from '../ports/crypto.ts'
 
 /** Minimum number of possible tokens of a value: the smallest domain of FF1. Source: NIST SP 800-38G revision 1, section 5.1. */
 export const MIN_DOMAIN = 1_000_000n

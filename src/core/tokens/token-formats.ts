@@ -1,6 +1,6 @@
 /** The registry of token formats: their definitions as plain JSON, and the function that compiles them. */
 import * as z from 'zod'
-import { unreachable } from '../util/unreachable.ts'
+import { unreachable } from '../util/causes.ts'
 import { type CardOptions, cardFormat } from './formats/card-format.ts'
 import { digitsFormat, lettersFormat } from './formats/character-format.ts'
 import { dateFormat } from './formats/date-format.ts'

@@ -1,5 +1,5 @@
 /** The contract of every token kind: what a cell stores for its token, and how tokens that are not stored are derived from values. */
-import type { KeyRing } from '../ports/keys.ts'
+import type { KeyRing } from '../ports/crypto.ts'
 import type { TokenFormat } from './token-format.ts'
 
 /** Names of token kinds in a schema. */

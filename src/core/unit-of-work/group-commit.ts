@@ -1,6 +1,6 @@
 /** Group commit: gathers items of one event-loop turn and sends them as one list, so that many callers share one commit. */
-import type { Scheduler } from '../ports/scheduler.ts'
-import { createTurnSaver } from '../util/turn-saver.ts'
+import type { Scheduler } from '../ports/time.ts'
+import { createTurnSaver } from '../util/time.ts'
 import type { OnCommit } from './note-commit.ts'
 
 /** Stores a list of items, all or none. Resolves when they are stored. */

@@ -1,6 +1,5 @@
 /** Resolves in-doubt commits: if storage is lost during COMMIT, looks up the last audit event of the transaction. */
-import type { AppendedEvents, EventStore, NextEvents } from '../audit-log/event-store.ts'
-import { CHAIN_CONFLICT } from '../audit-log/event-store.ts'
+import { type AppendedEvents, CHAIN_CONFLICT, type EventStore, type NextEvents } from '../audit-log/event-store.ts'
 import { isVaultError, mayBeStored } from '../errors.ts'
 import type { Storage } from '../ports/storage.ts'
 import { AUDIT_EVENTS } from '../schema/system-tables.ts'

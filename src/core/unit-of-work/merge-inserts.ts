@@ -1,9 +1,8 @@
 /** Groups small inserts and single events of one event-loop turn into shared commits, and merges their rows. */
 import { isVaultError, mayBeStored } from '../errors.ts'
 import type { NewRow } from '../ports/storage.ts'
-import { append } from '../util/append.ts'
-import type { EventLoopTurns, Send } from './group-commit.ts'
-import { createGroupCommit } from './group-commit.ts'
+import { append } from '../util/lists.ts'
+import { createGroupCommit, type EventLoopTurns, type Send } from './group-commit.ts'
 import { isIdConflict } from './id-conflict.ts'
 import type { Batch } from './unit-of-work.ts'
 

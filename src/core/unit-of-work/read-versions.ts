@@ -2,8 +2,8 @@
 import { type Fault, fault } from '../errors.ts'
 import type { ColumnPage, Filter, Page, Patch, Row, Storage, StorageHandle } from '../ports/storage.ts'
 import type { Layout } from '../schema/layout.ts'
-import { required } from '../util/at.ts'
-import { toSlab } from '../util/slab.ts'
+import { required } from '../util/lists.ts'
+import { toSlab } from '../util/memory.ts'
 
 /** One operation inside a transaction, as storage sees it. */
 export interface OperationReads {

@@ -1,25 +1,31 @@
 /** Units of work with the audit on: a change and its event commit in one transaction, appended to a chain of the audit trail. */
 import type { EventDraft } from '../audit/event.ts'
 import { SUCCESS } from '../audit/outcome.ts'
-import type { ChainPool } from '../audit-log/chain-pool.ts'
-import { retryOnConflict, retryWhileBusy } from '../audit-log/chain-pool.ts'
+import { type ChainPool, retryOnConflict, retryWhileBusy } from '../audit-log/chain-pool.ts'
 import type { EventStore, EventsToAppend, NextEvents } from '../audit-log/event-store.ts'
 import { isVaultError, mayBeStored } from '../errors.ts'
-import type { Clock } from '../ports/clock.ts'
-import type { Log } from '../ports/log.ts'
+import type { Log } from '../ports/observability.ts'
 import type { Changes, Storage, StorageHandle, TransactionOptions } from '../ports/storage.ts'
+import type { Clock } from '../ports/time.ts'
 import type { EventLoopTurns } from './group-commit.ts'
-import type { CommitProgress } from './in-doubt-commit.ts'
-import { resolveInDoubtCommit, resolveNext } from './in-doubt-commit.ts'
-import type { GroupedInsert } from './merge-inserts.ts'
-import { groupEvents, groupInserts, mergeBatches, oldestGeneration } from './merge-inserts.ts'
+import { type CommitProgress, resolveInDoubtCommit, resolveNext } from './in-doubt-commit.ts'
+import { type GroupedInsert, groupEvents, groupInserts, mergeBatches, oldestGeneration } from './merge-inserts.ts'
 import { noted } from './note-commit.ts'
 import type { BeginReads, TrackReads } from './read-versions.ts'
 import { recordedReads } from './recorded-reads.ts'
 import { TransactionEvents } from './transaction-events.ts'
 import { createTurns, runEach, type SharedChange, type TurnEnd } from './turns.ts'
-import type { Batch, CatalogGeneration, RecordedChange, RecordingStorage, UnitFactories, UnitFactory } from './unit-of-work.ts'
-import { insertInOrder, trackingFactoryOf, unitFactoryOf } from './unit-of-work.ts'
+import {
+  type Batch,
+  type CatalogGeneration,
+  insertInOrder,
+  type RecordedChange,
+  type RecordingStorage,
+  trackingFactoryOf,
+  type UnitFactories,
+  type UnitFactory,
+  unitFactoryOf,
+} from './unit-of-work.ts'
 
 /** The dependencies of recorded units. */
 export interface RecordedPorts extends EventLoopTurns {

@@ -1,6 +1,7 @@
 /** Takes turns of the event loop outside the transactions that must end without one. Source: docs/inside/commits.md. */
-import type { Scheduler } from '../ports/scheduler.ts'
+
 import type { StorageHandle } from '../ports/storage.ts'
+import type { Scheduler } from '../ports/time.ts'
 
 /** Returns the scheduler. Inside a transaction of the storage that must not turn it takes no turn: work goes on at once. */
 export function turnsOutside({ mustNotTurn }: Pick<StorageHandle, 'mustNotTurn'>, scheduler: Scheduler): Scheduler {

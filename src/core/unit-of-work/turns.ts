@@ -1,10 +1,9 @@
 /** Turns: changes of one record run one after the other, and those that wait share the next transaction. */
 import { isRefusal, mayBeStored } from '../errors.ts'
 import { createYielder } from '../maintenance/yielder.ts'
-import type { Clock } from '../ports/clock.ts'
-import type { Scheduler } from '../ports/scheduler.ts'
 import type { Storage } from '../ports/storage.ts'
-import { at, required } from '../util/at.ts'
+import type { Clock, Scheduler } from '../ports/time.ts'
+import { at, required } from '../util/lists.ts'
 import { type TurnChange, type UnitOfWork, unitWithin } from './unit-of-work.ts'
 
 /** A change of a group, and what its transaction needs of it: its event, or its generation of the catalog. */

@@ -5,7 +5,7 @@ import type { CatalogFence } from '../catalog/catalog-fence.ts'
 import { VaultError } from '../errors.ts'
 import type { NewRow, Row, Storage, StorageReads, TransactionOptions } from '../ports/storage.ts'
 import type { Table } from '../schema/layout.ts'
-import type { Writable } from '../util/writable.ts'
+import type { Writable } from '../util/bytes.ts'
 import type { BeginReads } from './read-versions.ts'
 
 /** New rows of one table. */

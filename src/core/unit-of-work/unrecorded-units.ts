@@ -1,16 +1,23 @@
 /** Units of work with the audit off: changes are stored without events. */
 import { CATALOG_MOVED } from '../barrier/barrier.ts'
 import type { CatalogFence } from '../catalog/catalog-fence.ts'
-import type { Clock } from '../ports/clock.ts'
 import type { Storage, StorageHandle, TransactionOptions } from '../ports/storage.ts'
+import type { Clock } from '../ports/time.ts'
 import type { EventLoopTurns } from './group-commit.ts'
-import type { GroupedInsert } from './merge-inserts.ts'
-import { groupInserts, mergeBatches, oldestGeneration } from './merge-inserts.ts'
+import { type GroupedInsert, groupInserts, mergeBatches, oldestGeneration } from './merge-inserts.ts'
 import { noted, type OnCommit } from './note-commit.ts'
 import type { TrackReads } from './read-versions.ts'
 import { createTurns, runEach, type Turns } from './turns.ts'
-import type { Batch, RecordedUnit, TurnChange, UnitFactories, UnitFactory, UnitOfWork } from './unit-of-work.ts'
-import { insertInOrder, unitWithin } from './unit-of-work.ts'
+import {
+  type Batch,
+  insertInOrder,
+  type RecordedUnit,
+  type TurnChange,
+  type UnitFactories,
+  type UnitFactory,
+  type UnitOfWork,
+  unitWithin,
+} from './unit-of-work.ts'
 
 /** The dependencies of unrecorded units. */
 export interface UnrecordedPorts extends EventLoopTurns {

@@ -1,7 +1,9 @@
 /** A growing byte buffer, and functions that read numbers and UTF-8 from bytes. */
 import { VaultError } from '../errors.ts'
-import type { FewBytes } from './few-bytes.ts'
-import { readShortAscii, SHORT_ASCII_BYTES } from './short-text.ts'
+import { readShortAscii, SHORT_ASCII_BYTES } from './text.ts'
+
+/** Returns zeros of this length that no other call gets. */
+export type FewBytes = (length: number) => Uint8Array
 
 /** The encoder of the Encoding standard, which every JavaScript runtime has as a global. */
 declare const TextEncoder: new () => {
@@ -301,3 +303,9 @@ function hexDigit(value: number): number {
 function beyond(end: number, { length }: Uint8Array): VaultError {
   return new VaultError('internal', `Byte ${end - 1} of ${length} was read. This is a defect; please report it.`)
 }
+
+/**
+ * An object whose state changes has members, and no getters, if one is made for each call or slice. V8 makes a hidden class for each object
+ * literal with getters. Hidden classes live until a collection of the old generation, and so does all that the getters reach.
+ */
+export type Writable<T> = { -readonly [Member in keyof T]: T[Member] }

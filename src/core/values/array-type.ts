@@ -1,6 +1,5 @@
 /** ARRAY: a list of JSON values. */
-import type { ColumnType, JsonValue } from './column-type.ts'
-import { ValueError } from './column-type.ts'
+import { type ColumnType, type JsonValue, ValueError } from './column-type.ts'
 import { isList } from './json-canonical.ts'
 import { jsonType } from './json-type.ts'
 import { parseJson, parseJsonText } from './parse-json.ts'

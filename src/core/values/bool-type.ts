@@ -1,7 +1,6 @@
 /** BOOL: true and false. Truthy and falsy values are rejected. */
 import { numberCell } from './cells.ts'
-import type { ColumnType } from './column-type.ts'
-import { ValueError } from './column-type.ts'
+import { type ColumnType, ValueError } from './column-type.ts'
 import { foldText } from './spelling.ts'
 
 /** Trusted form: a boolean. False sorts before true. */

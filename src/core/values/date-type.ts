@@ -1,10 +1,10 @@
 /** DATE: a day of the calendar, years 0001 to 9999. */
-import { required } from '../util/at.ts'
+
 import { readUtf8 } from '../util/bytes.ts'
+import { required } from '../util/lists.ts'
 import { compareTexts, toDays } from './calendar.ts'
 import { textCell } from './cells.ts'
-import type { ColumnType } from './column-type.ts'
-import { ValueError } from './column-type.ts'
+import { type ColumnType, ValueError } from './column-type.ts'
 import { isDaySpelling } from './spelling.ts'
 
 const DATE = /^([0-9]{4})-([0-9]{2})-([0-9]{2})$/

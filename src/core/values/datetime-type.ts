@@ -1,10 +1,10 @@
 /** DATETIME: an instant with nanoseconds. Input has an offset; the stored value is in UTC. */
-import { required } from '../util/at.ts'
+
 import { readUtf8 } from '../util/bytes.ts'
+import { required } from '../util/lists.ts'
 import { compareTexts, dayText, FIRST_DAY, fractionText, LAST_DAY, secondText, toDays, toNanos, toSecond } from './calendar.ts'
 import { textCell } from './cells.ts'
-import type { ColumnType } from './column-type.ts'
-import { ValueError } from './column-type.ts'
+import { type ColumnType, ValueError } from './column-type.ts'
 import { isTimeSpelling, withAsciiDigits } from './spelling.ts'
 
 const INSTANT =

@@ -1,7 +1,6 @@
 /** FILE: a reference to a stored file, with its name, size and type. The content is stored outside the record, sealed in pieces. */
 import { readI64, readUtf8 } from '../util/bytes.ts'
-import type { ColumnType } from './column-type.ts'
-import { ValueError } from './column-type.ts'
+import { type ColumnType, ValueError } from './column-type.ts'
 
 /** The value of a FILE column. Only an upload makes one. */
 export interface StoredFile {

@@ -1,9 +1,7 @@
 /** FLOAT: finite double-precision numbers. */
-import type { ByteWriter } from '../util/bytes.ts'
-import { readU32 } from '../util/bytes.ts'
+import { type ByteWriter, readU32 } from '../util/bytes.ts'
 import { numberCell } from './cells.ts'
-import type { ColumnType } from './column-type.ts'
-import { ValueError } from './column-type.ts'
+import { type ColumnType, ValueError } from './column-type.ts'
 import { foldNumber } from './spelling.ts'
 
 /** The grammar of a JSON number: no plus, no leading zeros, no hexadecimal, no spaces. */

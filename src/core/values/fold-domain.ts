@@ -1,5 +1,5 @@
 /** The one spelling of a domain, in Unicode or in Punycode. Sources: RFC 5890 and RFC 3492. */
-import { isLabel } from '../util/email-address.ts'
+import { isLabel } from '../util/text.ts'
 import { lowerCodePoints } from './spelling.ts'
 
 /** Returns the domain of an address in Unicode and lower case: the same for every spelling, also in Punycode. */

@@ -1,8 +1,7 @@
 /** INTEGER: 64-bit signed whole numbers. */
 import { readI64 } from '../util/bytes.ts'
 import { numberCell, toSafeNumber } from './cells.ts'
-import type { ColumnType } from './column-type.ts'
-import { ValueError } from './column-type.ts'
+import { type ColumnType, ValueError } from './column-type.ts'
 import { foldNumber } from './spelling.ts'
 
 const MIN = -(2n ** 63n)

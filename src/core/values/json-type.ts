@@ -1,8 +1,7 @@
 /** JSON: any JSON value except null, which means that there is no value. */
 import { readUtf8 } from '../util/bytes.ts'
 import { textCell } from './cells.ts'
-import type { ColumnType, JsonValue } from './column-type.ts'
-import { ValueError } from './column-type.ts'
+import { type ColumnType, type JsonValue, ValueError } from './column-type.ts'
 import { jsonCanonical } from './json-canonical.ts'
 import { parseJson, parseJsonText } from './parse-json.ts'
 import { foldText } from './spelling.ts'

@@ -1,5 +1,5 @@
 /** Normalizers: they make texts that mean the same equal, for uniqueness and lookup, and never texts that mean different things. */
-import { splitEmail } from '../util/email-address.ts'
+import { splitEmail } from '../util/text.ts'
 import { foldDomain } from './fold-domain.ts'
 import { lowerCodePoints, withAsciiDigits } from './spelling.ts'
 

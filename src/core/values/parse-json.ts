@@ -1,7 +1,6 @@
 /** Parses untrusted input to plain JSON data: copies and checks it in one pass. */
 import { FULL_JSON_VALUES, MAX_JSON_DEPTH, MAX_JSON_MEMBERS } from '../limits.ts'
-import type { JsonBudget, JsonValue } from './column-type.ts'
-import { ValueError } from './column-type.ts'
+import { type JsonBudget, type JsonValue, ValueError } from './column-type.ts'
 import { isWellFormed } from './well-formed.ts'
 
 const MESSAGE = 'must be a JSON value of plain objects, lists, text, finite numbers, true, false and null'

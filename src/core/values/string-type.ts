@@ -1,9 +1,7 @@
 /** STRING: any well-formed Unicode text, including NUL and the empty text. */
-import type { ByteWriter } from '../util/bytes.ts'
-import { readUtf8 } from '../util/bytes.ts'
+import { type ByteWriter, readUtf8 } from '../util/bytes.ts'
 import { textCell } from './cells.ts'
-import type { ColumnType } from './column-type.ts'
-import { ValueError } from './column-type.ts'
+import { type ColumnType, ValueError } from './column-type.ts'
 import { foldText } from './spelling.ts'
 import { assertWellFormed } from './well-formed.ts'
 

@@ -1,10 +1,10 @@
 /** TIME: a time of day with nanoseconds, without a date and without a time zone. */
-import { required } from '../util/at.ts'
+
 import { readUtf8 } from '../util/bytes.ts'
+import { required } from '../util/lists.ts'
 import { compareTexts, fractionText, toNanos, toSecond } from './calendar.ts'
 import { textCell } from './cells.ts'
-import type { ColumnType } from './column-type.ts'
-import { ValueError } from './column-type.ts'
+import { type ColumnType, ValueError } from './column-type.ts'
 import { isTimeSpelling } from './spelling.ts'
 
 const TIME = /^([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]{1,9}))?$/

@@ -1,6 +1,5 @@
 /** The rules a column adds to its type, compiled when the layout is created. */
-import type { RE2JS as Pattern } from 're2js'
-import { RE2JS } from 're2js'
+import { type RE2JS as Pattern, RE2JS } from 're2js'
 import { MAX_UNIQUE_TEXT_LENGTH } from '../limits.ts'
 import { ValueError } from './column-type.ts'
 import type { AnyColumnType } from './column-types.ts'

@@ -1,10 +1,10 @@
 /** Transactions of a vault that lost to other writers run again, after a random pause. */
 import { fault, isVaultError } from '../errors.ts'
-import type { Entropy } from '../ports/entropy.ts'
-import type { Timer } from '../ports/timer.ts'
+import type { Entropy } from '../ports/crypto.ts'
+import type { Timer } from '../ports/time.ts'
 import { readInput } from '../util/boundary.ts'
 import { readU32 } from '../util/bytes.ts'
-import { assertOptions } from '../util/read-options.ts'
+import { assertOptions } from '../util/options.ts'
 import { jitteredMs, retry } from '../util/retry.ts'
 
 /** Options of `vault.transaction`. */

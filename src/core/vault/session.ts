@@ -3,8 +3,7 @@
 import type { EventQueryInput } from '../audit/event-query.ts'
 import type { ByotMode } from '../barrier/supplied-tokens.ts'
 import type { BatchItem } from '../batch/batch-item.ts'
-import type { OperationInput, OperationName, OperationResult } from '../batch/perform-named.ts'
-import { performNamed } from '../batch/perform-named.ts'
+import { type OperationInput, type OperationName, type OperationResult, performNamed } from '../batch/perform-named.ts'
 import type { BatchOptions } from '../batch/run-batch.ts'
 import type { ErrorCode } from '../errors.ts'
 import type { SessionContext } from '../execution/context.ts'
@@ -49,7 +48,7 @@ import type {
   UpdateFields,
 } from '../schema/infer.ts'
 import type { SqlQuery } from '../sql/sql.ts'
-import { assertMembers } from '../util/read-options.ts'
+import { assertMembers } from '../util/options.ts'
 import type { Signal } from '../util/signal.ts'
 import { toQueryInput } from './query-input.ts'
 import { type RecordPage, readPages } from './read-pages.ts'

@@ -1,6 +1,6 @@
 /** The input of an upload, as a session or a ticket's owner gives it. */
 import type { TicketUpload, UploadFileInput, UploadFileOptions } from '../operations/upload-file.ts'
-import { assertMembers } from '../util/read-options.ts'
+import { assertMembers } from '../util/options.ts'
 
 /** An upload with its options beside its other members. By ticket, it names no record. */
 export type GivenUpload = Partial<UploadFileInput> & UploadFileOptions

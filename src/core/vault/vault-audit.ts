@@ -9,7 +9,7 @@ import { withVerbOf } from '../execution/operation-errors.ts'
 import type { StorageHandle } from '../ports/storage.ts'
 import { assertOutsideTransaction } from '../unit-of-work/outside-transactions.ts'
 import { readInput } from '../util/boundary.ts'
-import { assertOptions } from '../util/read-options.ts'
+import { assertOptions } from '../util/options.ts'
 import type { OutsideCalls } from './outside-calls.ts'
 import type { Vault } from './vault.ts'
 

@@ -11,11 +11,11 @@ import { type IssueBearerInput, type IssuedBearer, issueBearer } from '../operat
 import { refusedBy } from '../operations/refuse-request.ts'
 import { type Caller, parseCaller, type RequestContext } from '../policy/caller.ts'
 import { type CallerContext, parseContext } from '../policy/caller-context.ts'
-import type { Clock } from '../ports/clock.ts'
 import type { Storage } from '../ports/storage.ts'
+import type { Clock } from '../ports/time.ts'
 import { readInput, toVaultError } from '../util/boundary.ts'
-import { assertMembers, readOptions } from '../util/read-options.ts'
-import { nowMs } from '../util/timestamp.ts'
+import { assertMembers, readOptions } from '../util/options.ts'
+import { nowMs } from '../util/time.ts'
 import { UNKNOWN_CALLER } from './system-callers.ts'
 
 /** A stored credential as it is now. */

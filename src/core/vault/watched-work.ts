@@ -2,9 +2,8 @@
 
 import { Fault } from '../errors.ts'
 import { withVerbOf } from '../execution/operation-errors.ts'
-import { type RunCallback, readInput } from '../util/boundary.ts'
-import { type OnProgress, parseOnProgress, type ReportProgress } from '../util/progress.ts'
-import { assertOptions } from '../util/read-options.ts'
+import { type OnProgress, parseOnProgress, type ReportProgress, type RunCallback, readInput } from '../util/boundary.ts'
+import { assertOptions } from '../util/options.ts'
 import { assertNotAborted, parseSignal, type Signal } from '../util/signal.ts'
 
 /** Options of long work. */

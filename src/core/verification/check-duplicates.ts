@@ -5,7 +5,7 @@ import { keyOfCell } from '../barrier/lookup.ts'
 import { isRowId } from '../maintenance/possible-rows.ts'
 import type { Cell, StorageReads } from '../ports/storage.ts'
 import type { Column, Table } from '../schema/layout.ts'
-import { required } from '../util/at.ts'
+import { required } from '../util/lists.ts'
 import { type OpenedPage, openPage } from './check-records.ts'
 import type { Suspicion } from './record-findings.ts'
 

@@ -2,15 +2,13 @@
 import { hasImpossibleVersion } from '../barrier/assert-versions.ts'
 import type { Barrier } from '../barrier/barrier.ts'
 import { digestPresent } from '../barrier/digest-values.ts'
-import type { OpenRows } from '../barrier/reveal.ts'
-import { openRows } from '../barrier/reveal.ts'
-import type { TokenMetadata } from '../barrier/token-metadata.ts'
-import { createTokenMetadata, slotOf } from '../barrier/token-metadata.ts'
+import { type OpenRows, openRows } from '../barrier/reveal.ts'
+import { createTokenMetadata, slotOf, type TokenMetadata } from '../barrier/token-metadata.ts'
 import { isVaultError } from '../errors.ts'
 import type { Cell, Row } from '../ports/storage.ts'
 import type { Column, Table } from '../schema/layout.ts'
-import { required } from '../util/at.ts'
 import { sameBytes } from '../util/bytes.ts'
+import { required } from '../util/lists.ts'
 import type { RecordFindingKind, Suspicion } from './record-findings.ts'
 
 /** Some rows of a table, opened. */

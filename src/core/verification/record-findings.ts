@@ -1,6 +1,6 @@
 /** What a verification of records finds: counted by kind, and listed up to a limit. */
 import { encodeRecordIds } from '../barrier/record-ids.ts'
-import type { KeyRing } from '../ports/keys.ts'
+import type { KeyRing } from '../ports/crypto.ts'
 import type { Row } from '../ports/storage.ts'
 import type { Column, Table } from '../schema/layout.ts'
 

@@ -1,6 +1,6 @@
 /** API keys: made by an owner of the vault, shown once, and checked as credentials of requests. */
 import { randomBytes } from 'node:crypto'
-import { assertOptions, readOptions } from '../../core/util/read-options.ts'
+import { assertOptions, readOptions } from '../../core/util/options.ts'
 import { type CreateCredentialInput, type SchemaDefinition, type Session, VaultError } from '../../index.ts'
 import {
   digestSecret,

@@ -1,6 +1,6 @@
 /** Makes service accounts: a key pair, of which the vault stores the public key and the client keeps the key file. */
 import { generateKeyPair, type KeyPairKeyObjectResult } from 'node:crypto'
-import { readOptions } from '../../core/util/read-options.ts'
+import { readOptions } from '../../core/util/options.ts'
 import type { CreateCredentialInput } from '../../index.ts'
 import type { CreatingSession } from './api-keys.ts'
 

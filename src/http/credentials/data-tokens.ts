@@ -3,7 +3,7 @@
 import { createPrivateKey } from 'node:crypto'
 import { SignJWT } from 'jose'
 import * as z from 'zod'
-import { readOptions } from '../../core/util/read-options.ts'
+import { readOptions } from '../../core/util/options.ts'
 import { type Caller, type Clock, type Vault, VaultError } from '../../index.ts'
 import { readClaimContext } from './claim-context.ts'
 import type { ServiceAccountKey } from './create-service-account.ts'

@@ -1,6 +1,6 @@
 /** Exchanges the assertion of a service account for a bearer: `POST /v1/auth/sa/oauth/token`. Source: RFC 7523. */
 import { createHash } from 'node:crypto'
-import { readOptions } from '../../core/util/read-options.ts'
+import { readOptions } from '../../core/util/options.ts'
 import { type Clock, isVaultError, type RequestContext, type Vault, VaultError } from '../../index.ts'
 import { type ClaimContext, readClaimContext } from './claim-context.ts'
 import { nowOf } from './now-of.ts'

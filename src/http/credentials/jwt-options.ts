@@ -1,7 +1,7 @@
 /** The options of JWTs: issuers, their keys, and what the host makes of their claims. */
 import * as z from 'zod'
 import { readInput } from '../../core/util/boundary.ts'
-import { readOptions } from '../../core/util/read-options.ts'
+import { readOptions } from '../../core/util/options.ts'
 import { type Clock, VaultError } from '../../index.ts'
 import { isJwtAlgorithm, isSymmetric, type JwtAlgorithm } from './jwt-algorithms.ts'
 import type { KeySource } from './key-source.ts'

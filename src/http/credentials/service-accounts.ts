@@ -1,5 +1,5 @@
 /** Bearers of service accounts, as `exchangeAssertion` gives them. */
-import { assertOptions } from '../../core/util/read-options.ts'
+import { assertOptions } from '../../core/util/options.ts'
 import type { Authenticate } from './authenticate.ts'
 import { readClaimContext } from './claim-context.ts'
 import { unverifiedClaims } from './unverified-claims.ts'

@@ -2,7 +2,7 @@
 import { cmac } from '@noble/ciphers/aes.js'
 import { expect, it } from 'vitest'
 import { createCmac } from '../../../src/adapters/keys/cmac.ts'
-import { toSlab } from '../../../src/core/util/slab.ts'
+import { toSlab } from '../../../src/core/util/memory.ts'
 import { batchedDigests } from '../../laws/batched-digests.ts'
 import { itHolds } from '../../support/laws/it-holds.ts'
 import { toHex } from './read-vectors.ts'

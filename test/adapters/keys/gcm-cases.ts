@@ -2,7 +2,7 @@
 
 import { openBatch, sealBatch } from '../../../src/adapters/keys/gcm-batch.ts'
 import { createGcmKey } from '../../../src/adapters/keys/xaes-key.ts'
-import { toSlab } from '../../../src/core/util/slab.ts'
+import { toSlab } from '../../../src/core/util/memory.ts'
 
 /** One message with all inputs of its sealing. All messages of a list have associated data of one length. */
 export interface GcmCase {

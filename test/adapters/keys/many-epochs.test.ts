@@ -2,7 +2,7 @@
 import type * as crypto from 'node:crypto'
 import { expect, it, vi } from 'vitest'
 import { keyRingFactory } from '../../../src/adapters/keys/key-ring-factory.ts'
-import { toSlab } from '../../../src/core/util/slab.ts'
+import { toSlab } from '../../../src/core/util/memory.ts'
 import { seededBytes } from './seeded-bytes.ts'
 
 const HEADER = Uint8Array.from([1, 0, 1])

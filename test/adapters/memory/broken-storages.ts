@@ -3,7 +3,7 @@
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import { isVaultError, VaultError } from '../../../src/core/errors.ts'
 import type { Cell, Filter, NewRow, Row, Storage, StorageHandle } from '../../../src/core/ports/storage.ts'
-import { copyToSlab, slabItem } from '../../../src/core/util/slab.ts'
+import { copyToSlab, slabItem } from '../../../src/core/util/memory.ts'
 
 /** Returns the faulty methods over a correct storage. */
 type Fault = (storage: Storage) => Partial<Storage>

@@ -2,7 +2,7 @@
 import { Writable } from 'node:stream'
 import { pino } from 'pino'
 import { afterEach, expect, it, vi } from 'vitest'
-import type { Log } from '../../../src/core/ports/log.ts'
+import type { Log } from '../../../src/core/ports/observability.ts'
 
 /** A call of the log as the vault makes it. */
 function speak(log: Log): void {

@@ -2,13 +2,18 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { readFileSync } from 'node:fs'
 import { setImmediate as turn } from 'node:timers/promises'
-import type { Context, ContextManager } from '@opentelemetry/api'
-import { context, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
-import type { ReadableSpan, Sampler } from '@opentelemetry/sdk-trace-base'
-import { AlwaysOffSampler, BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
+import { type Context, type ContextManager, context, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
+import {
+  AlwaysOffSampler,
+  BasicTracerProvider,
+  InMemorySpanExporter,
+  type ReadableSpan,
+  type Sampler,
+  SimpleSpanProcessor,
+} from '@opentelemetry/sdk-trace-base'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { openTelemetry } from '../../../src/adapters/opentelemetry/index.ts'
-import type { Span } from '../../../src/core/ports/tracing.ts'
+import type { Span } from '../../../src/core/ports/observability.ts'
 
 /** Registers what an SDK for Node does: an active context that follows promises. */
 function followPromises(): ContextManager {

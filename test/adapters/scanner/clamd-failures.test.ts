@@ -1,7 +1,7 @@
 /** A daemon that replies too early, fails, stalls or cuts connections: nothing but a whole scan is clean, and nothing stays open. */
 import { describe, expect, it } from 'vitest'
 import { clamdScanner } from '../../../src/adapters/scanner/index.ts'
-import type { ScannedFile } from '../../../src/core/ports/scanner.ts'
+import type { ScannedFile } from '../../../src/core/ports/blobs.ts'
 import { CANARY, codeOf, MEBIBYTE, scannerWith } from '../../support/scanner/clamd-trial.ts'
 import { startForEachTest } from '../../support/scanner/each-test.ts'
 import {

@@ -1,7 +1,7 @@
 /** The scanner against a daemon of the tests: what it sends, what replies mean, and which settings it accepts. */
 import { describe, expect, it } from 'vitest'
 import { clamdScanner } from '../../../src/adapters/scanner/index.ts'
-import type { ScannedFile } from '../../../src/core/ports/scanner.ts'
+import type { ScannedFile } from '../../../src/core/ports/blobs.ts'
 import { CANARY, codeOf, scannerWith } from '../../support/scanner/clamd-trial.ts'
 import { startForEachTest } from '../../support/scanner/each-test.ts'
 import {

@@ -1,7 +1,7 @@
 /** The SHA-256 of the system: published digests, and lists. */
 import { expect, it } from 'vitest'
 import { systemHash } from '../../../src/adapters/system/system-hash.ts'
-import { toSlab } from '../../../src/core/util/slab.ts'
+import { toSlab } from '../../../src/core/util/memory.ts'
 
 it('hashes each input separately as specified in FIPS 180-4', () => {
   const hashes = systemHash.sha256(toSlab([Buffer.from('abc'), Uint8Array.of(), Buffer.from('abc')]))

@@ -1,10 +1,8 @@
 /** The chain pool: never two transactions of a process in one chain, and no more chains than concurrent transactions. */
 import { expect, it } from 'vitest'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
-import type { ChainPool } from '../../../src/core/audit-log/chain-pool.ts'
-import { createChainPool } from '../../../src/core/audit-log/chain-pool.ts'
-import type { EventStore } from '../../../src/core/audit-log/event-store.ts'
-import { CHAIN_BUSY, CHAIN_CONFLICT } from '../../../src/core/audit-log/event-store.ts'
+import { type ChainPool, createChainPool } from '../../../src/core/audit-log/chain-pool.ts'
+import { CHAIN_BUSY, CHAIN_CONFLICT, type EventStore } from '../../../src/core/audit-log/event-store.ts'
 import { VaultError } from '../../../src/core/errors.ts'
 import type { StorageHandle } from '../../../src/core/ports/storage.ts'
 import { AUDIT_CHAINS } from '../../../src/core/schema/system-tables.ts'

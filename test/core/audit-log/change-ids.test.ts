@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { keyRingFactory } from '../../../src/adapters/keys/key-ring-factory.ts'
 import { createChangeIds } from '../../../src/core/audit-log/change-ids.ts'
 import { encodeChangeIds } from '../../../src/core/barrier/record-ids.ts'
-import type { KeyRing } from '../../../src/core/ports/keys.ts'
+import type { KeyRing } from '../../../src/core/ports/crypto.ts'
 import { MAX_ROW_ID } from '../../../src/core/ports/storage.ts'
 
 const ROOTS = [1, 2].map((version) => ({ version, key: new Uint8Array(32).fill(version) }))

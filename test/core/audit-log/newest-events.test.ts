@@ -10,7 +10,7 @@ import type { EventStore } from '../../../src/core/audit-log/event-store.ts'
 import { eachNewest, type TimeRange } from '../../../src/core/audit-log/newest-events.ts'
 import type { Storage } from '../../../src/core/ports/storage.ts'
 import { AUDIT_CHAINS, AUDIT_EVENTS } from '../../../src/core/schema/system-tables.ts'
-import { at } from '../../../src/core/util/at.ts'
+import { at } from '../../../src/core/util/lists.ts'
 import { DRAFT, START, writeChain } from '../../support/audit/sample-trails.ts'
 import { type SeededRandom, seededRandom } from '../../support/random/seeded-random.ts'
 

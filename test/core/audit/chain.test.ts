@@ -1,8 +1,7 @@
 /** The hash chain: each event gets the next position, a later time and the digest of the previous event. */
 import { createHash } from 'node:crypto'
 import { expect, it } from 'vitest'
-import type { ChainHead } from '../../../src/core/audit/chain-head.ts'
-import { decodeHead, encodeHead } from '../../../src/core/audit/chain-head.ts'
+import { type ChainHead, decodeHead, encodeHead } from '../../../src/core/audit/chain-head.ts'
 import { fromRowId, toRowId } from '../../../src/core/audit/chain-position.ts'
 import { decodeEvent, encodeEvent } from '../../../src/core/audit/encode-event.ts'
 import { ByteWriter } from '../../../src/core/util/bytes.ts'

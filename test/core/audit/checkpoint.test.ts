@@ -3,8 +3,8 @@ import { createHash, createPublicKey, verify } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { systemHash } from '../../../src/adapters/system/system-hash.ts'
 import { ChainVerifier } from '../../../src/core/audit/chain-verifier.ts'
-import type { Checkpoint } from '../../../src/core/audit/checkpoint.ts'
 import {
+  type Checkpoint,
   checkpointBytes,
   createCheckpoint,
   findDivergence,
@@ -12,8 +12,15 @@ import {
   positionsOf,
   signatureBytes,
 } from '../../../src/core/audit/checkpoint.ts'
-import type { Trail } from '../../support/audit/sample-trails.ts'
-import { SAMPLE_KEYS, SIGNING, START, signCheckpoint, treeHeadsOf, writeTrail } from '../../support/audit/sample-trails.ts'
+import {
+  SAMPLE_KEYS,
+  SIGNING,
+  START,
+  signCheckpoint,
+  type Trail,
+  treeHeadsOf,
+  writeTrail,
+} from '../../support/audit/sample-trails.ts'
 
 const EARLY = writeTrail([2, 3])
 /** The same trail later: the samples write the same events at the same positions. */

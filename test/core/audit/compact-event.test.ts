@@ -6,9 +6,9 @@ import type { ChainedEvent, EventContext, EventRows, NestedOutcome } from '../..
 import { ACCESS_TYPES, ACTION_TYPES, ACTOR_TYPES, AUTH_MODES, RESOURCE_TYPES } from '../../../src/core/audit/event-shape.ts'
 import { toNanoseconds } from '../../../src/core/audit/instant.ts'
 import { readCompactEvent } from '../../../src/core/audit/read-compact-event.ts'
-import { at } from '../../../src/core/util/at.ts'
 import { ByteWriter, readUtf8, toHex, toUtf8 } from '../../../src/core/util/bytes.ts'
-import { toTimestamp } from '../../../src/core/util/timestamp.ts'
+import { at } from '../../../src/core/util/lists.ts'
+import { toTimestamp } from '../../../src/core/util/time.ts'
 import { DRAFT, FAILED_DRAFT, FULL_DRAFT } from '../../support/audit/sample-trails.ts'
 import { type SeededRandom, seededRandom } from '../../support/random/seeded-random.ts'
 

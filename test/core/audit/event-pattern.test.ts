@@ -2,8 +2,8 @@
 import { expect, it } from 'vitest'
 import { decodeEvent, encodeEvent, parseEventText, readCanonical } from '../../../src/core/audit/encode-event.ts'
 import type { ChainedEvent, EventDraft } from '../../../src/core/audit/event.ts'
-import { at } from '../../../src/core/util/at.ts'
 import { readUtf8, sameBytes, toUtf8 } from '../../../src/core/util/bytes.ts'
+import { at } from '../../../src/core/util/lists.ts'
 import { DRAFT, FAILED_DRAFT, FULL_DRAFT, textOf, writeChain } from '../../support/audit/sample-trails.ts'
 import { type SeededRandom, seededRandom } from '../../support/random/seeded-random.ts'
 

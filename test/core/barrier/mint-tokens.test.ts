@@ -7,7 +7,7 @@ import { encodeRecordIds } from '../../../src/core/barrier/record-ids.ts'
 import { drawTokenMetadata } from '../../../src/core/barrier/token-metadata.ts'
 import { assignIds, EMPTY_CATALOG_SCHEMA } from '../../../src/core/schema/catalog-schema.ts'
 import { type Column, layoutSchema, type Table } from '../../../src/core/schema/layout.ts'
-import { required } from '../../../src/core/util/at.ts'
+import { required } from '../../../src/core/util/lists.ts'
 import { column } from '../../../src/index.ts'
 
 const RING = keyRingFactory.createRing('v1', [{ version: 1, key: new Uint8Array(32).fill(7) }])

@@ -1,7 +1,6 @@
 /** Items of a batch that mean the record of an earlier item. */
 import { expect, it } from 'vitest'
-import type { BatchItem } from '../../../src/index.ts'
-import { column } from '../../../src/index.ts'
+import { type BatchItem, column } from '../../../src/index.ts'
 import { callerOf } from '../../support/audit/audited-clients.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
 import { openLoose } from '../../support/vaults/open-untyped.ts'

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import type { MethodName } from '../../../src/core/batch/batch-item.ts'
 import { groupsOf, partsOf } from '../../../src/core/batch/group-steps.ts'
-import { at } from '../../../src/core/util/at.ts'
+import { at } from '../../../src/core/util/lists.ts'
 
 const step = (name: string, method: MethodName, group: string | undefined, record?: string | number) => ({
   ...{ name, runner: { method }, group },

@@ -3,10 +3,8 @@ import { expect, it } from 'vitest'
 import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import { checkSchema } from '../../../src/core/schema/define-schema.ts'
-import type { SchemaDefinition, Vault } from '../../../src/index.ts'
-import { column, createVault, defineSchema } from '../../../src/index.ts'
-import type { Place } from '../../support/storages/engines.ts'
-import { onEachStorage } from '../../support/storages/engines.ts'
+import { column, createVault, defineSchema, type SchemaDefinition, type Vault } from '../../../src/index.ts'
+import { onEachStorage, type Place } from '../../support/storages/engines.ts'
 import { OWNER, openPeople, TEST_SECRET } from '../../support/vaults/test-vault.ts'
 
 /** A separate handle on the same storage, so that a rejected opening does not affect the others. */

@@ -5,8 +5,17 @@ import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import { toIntegerCell } from '../../../src/adapters/sql/stored-cells.ts'
 import { verifyExport } from '../../../src/audit-verifier/index.ts'
-import type { Caller, StorageHandle, VaultOptions } from '../../../src/index.ts'
-import { column, createVault, defineSchema, isVaultError, mask, VaultError } from '../../../src/index.ts'
+import {
+  type Caller,
+  column,
+  createVault,
+  defineSchema,
+  isVaultError,
+  mask,
+  type StorageHandle,
+  VaultError,
+  type VaultOptions,
+} from '../../../src/index.ts'
 import { type Clients, clients, eventsBy, eventsOf, openClients } from '../../support/audit/audited-clients.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
 import { faultyStorage } from '../../support/storages/faulty-storage.ts'

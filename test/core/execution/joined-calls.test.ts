@@ -5,8 +5,7 @@ import { type Caller, column, mask, VaultError } from '../../../src/index.ts'
 import { eventsOf } from '../../support/audit/audited-clients.ts'
 import { type SeededRandom, seededRandom } from '../../support/random/seeded-random.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
-import type { LooseSession, LooseStored, LooseVault } from '../../support/vaults/open-untyped.ts'
-import { asLoose, openLoose } from '../../support/vaults/open-untyped.ts'
+import { asLoose, type LooseSession, type LooseStored, type LooseVault, openLoose } from '../../support/vaults/open-untyped.ts'
 import { OWNER } from '../../support/vaults/test-vault.ts'
 
 const TABLES = {

@@ -8,8 +8,7 @@ import { compileCondition } from '../../../src/core/expressions/evaluate-conditi
 import type { Filter } from '../../../src/core/ports/storage.ts'
 import type { Table } from '../../../src/core/schema/layout.ts'
 import { seededRandom } from '../../support/random/seeded-random.ts'
-import type { LooseVault } from '../../support/vaults/open-untyped.ts'
-import { openLoose } from '../../support/vaults/open-untyped.ts'
+import { type LooseVault, openLoose } from '../../support/vaults/open-untyped.ts'
 import { drawCondition, drawRow, type Input } from './random-conditions.ts'
 import { columnsKept, resolvedCondition, rowOf, tableIn } from './sample-table.ts'
 

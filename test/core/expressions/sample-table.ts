@@ -10,8 +10,7 @@ import { resolveExpression } from '../../../src/core/expressions/resolve-express
 import type { NameResolver } from '../../../src/core/expressions/resolve-operand.ts'
 import { assignIds, EMPTY_CATALOG_SCHEMA } from '../../../src/core/schema/catalog-schema.ts'
 import type { ColumnDefinition, SchemaDefinition } from '../../../src/core/schema/column.ts'
-import type { Column, Table } from '../../../src/core/schema/layout.ts'
-import { layoutSchema } from '../../../src/core/schema/layout.ts'
+import { type Column, layoutSchema, type Table } from '../../../src/core/schema/layout.ts'
 import type { ColumnTypeName } from '../../../src/core/values/column-type.ts'
 import { defineSchema } from '../../../src/index.ts'
 

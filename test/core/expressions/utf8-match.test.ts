@@ -4,8 +4,8 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createMatcher } from '../../../src/core/expressions/like.ts'
 import { createUtf8Equality, createUtf8Matcher } from '../../../src/core/expressions/utf8-match.ts'
-import { required } from '../../../src/core/util/at.ts'
 import { toUtf8 } from '../../../src/core/util/bytes.ts'
+import { required } from '../../../src/core/util/lists.ts'
 
 /** Characters of one to four bytes, some of which begin with the same bytes, and a composed one beside its parts. */
 const CHARACTERS = [

@@ -1,7 +1,7 @@
 /** Slices of a list by bytes: where they end, and that the event loop has a turn between two of them and nowhere else. */
 import { expect, it } from 'vitest'
 import { inSlices } from '../../../src/core/maintenance/in-slices.ts'
-import { at } from '../../../src/core/util/at.ts'
+import { at } from '../../../src/core/util/lists.ts'
 
 const KIB = 1024
 

@@ -1,9 +1,7 @@
 /** Every public operation records exactly one event, with caller, operation and outcome, and without values. */
 import { expect, it } from 'vitest'
-import type { Caller } from '../../../src/index.ts'
-import { isVaultError } from '../../../src/index.ts'
-import type { ClientSession } from '../../support/audit/audited-clients.ts'
-import { eventsBy, eventsOf, listedBy, openClients } from '../../support/audit/audited-clients.ts'
+import { type Caller, isVaultError } from '../../../src/index.ts'
+import { type ClientSession, eventsBy, eventsOf, listedBy, openClients } from '../../support/audit/audited-clients.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
 import { CLERK, OWNER } from '../../support/vaults/test-vault.ts'
 

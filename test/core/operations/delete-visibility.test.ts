@@ -1,12 +1,9 @@
 /** Deletion under a condition beside concurrent writes: a record that became invisible to the caller is not deleted. */
 import { expect, it } from 'vitest'
 import type { PolicyFor } from '../../../src/index.ts'
-import type { Clients } from '../../support/audit/audited-clients.ts'
-import { callerOf, openClients } from '../../support/audit/audited-clients.ts'
-import type { Engine } from '../../support/storages/engines.ts'
-import { onEachStorage } from '../../support/storages/engines.ts'
-import type { Moment } from '../../support/storages/interposed-storage.ts'
-import { interposedStorage } from '../../support/storages/interposed-storage.ts'
+import { type Clients, callerOf, openClients } from '../../support/audit/audited-clients.ts'
+import { type Engine, onEachStorage } from '../../support/storages/engines.ts'
+import { interposedStorage, type Moment } from '../../support/storages/interposed-storage.ts'
 import { OWNER } from '../../support/vaults/test-vault.ts'
 
 /** One condition that storage evaluates, and one on sealed values. */

@@ -2,8 +2,7 @@
 import { expect, it } from 'vitest'
 import { column, mask } from '../../../src/index.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
-import type { LooseVault } from '../../support/vaults/open-untyped.ts'
-import { asLoose, insertOne, openLoose } from '../../support/vaults/open-untyped.ts'
+import { asLoose, insertOne, type LooseVault, openLoose } from '../../support/vaults/open-untyped.ts'
 import { CLERK, OWNER } from '../../support/vaults/test-vault.ts'
 
 const TABLES = {

@@ -1,7 +1,6 @@
 /** Listing after the clock was set back: events with future times are listed like all others, each exactly once. */
 import { expect, it } from 'vitest'
-import type { AuditEvent, EventQueryInput, Vault } from '../../../src/index.ts'
-import { column } from '../../../src/index.ts'
+import { type AuditEvent, column, type EventQueryInput, type Vault } from '../../../src/index.ts'
 import { eventsOf } from '../../support/audit/audited-clients.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
 import { openLoose, START_MS } from '../../support/vaults/open-untyped.ts'

@@ -1,8 +1,7 @@
 /** Listing events: filters, pages beside concurrent writes, time ranges, records, and the required grant. */
 import { expect, it } from 'vitest'
 import type { AuditEvent, Caller, EventQueryInput } from '../../../src/index.ts'
-import type { ClientSession } from '../../support/audit/audited-clients.ts'
-import { callerOf, eventsOf, listedBy, openClients } from '../../support/audit/audited-clients.ts'
+import { type ClientSession, callerOf, eventsOf, listedBy, openClients } from '../../support/audit/audited-clients.ts'
 import { doOperations } from '../../support/audit/audited-work.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
 import { CLERK, OWNER } from '../../support/vaults/test-vault.ts'

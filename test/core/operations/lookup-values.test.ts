@@ -2,8 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
-import type { SessionGetOptions } from '../../../src/index.ts'
-import { column, createVault, defineSchema } from '../../../src/index.ts'
+import { column, createVault, defineSchema, type SessionGetOptions } from '../../../src/index.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
 import { OWNER, TEST_SECRET } from '../../support/vaults/test-vault.ts'
 

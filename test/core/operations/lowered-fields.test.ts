@@ -2,12 +2,10 @@
 import { expect, it } from 'vitest'
 import { mask } from '../../../src/core/redaction/masks.ts'
 import type { TableDefinition } from '../../../src/core/schema/column.ts'
-import type { Caller, StorageHandle } from '../../../src/index.ts'
-import { column, isVaultError } from '../../../src/index.ts'
+import { type Caller, column, isVaultError, type StorageHandle } from '../../../src/index.ts'
 import { eventsBy } from '../../support/audit/audited-clients.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
-import type { Cells, LooseSession } from '../../support/vaults/open-untyped.ts'
-import { asLoose, openLoose } from '../../support/vaults/open-untyped.ts'
+import { asLoose, type Cells, type LooseSession, openLoose } from '../../support/vaults/open-untyped.ts'
 import { OWNER } from '../../support/vaults/test-vault.ts'
 
 const people = {

@@ -1,9 +1,7 @@
 /** Policies through operations: what each role can do, and that hidden data looks like missing data. */
 import { expect, it } from 'vitest'
-import type { Caller, PolicyFor, StorageHandle, VaultError } from '../../../src/index.ts'
-import { isVaultError } from '../../../src/index.ts'
-import type { ClientSession, Clients } from '../../support/audit/audited-clients.ts'
-import { callerOf, openClients, PEOPLE } from '../../support/audit/audited-clients.ts'
+import { type Caller, isVaultError, type PolicyFor, type StorageHandle, type VaultError } from '../../../src/index.ts'
+import { type ClientSession, type Clients, callerOf, openClients, PEOPLE } from '../../support/audit/audited-clients.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
 import { OWNER } from '../../support/vaults/test-vault.ts'
 

@@ -1,8 +1,7 @@
 /** Tests the limits of a query: rows, time, memory, and yielding to the event loop. */
 import { describe, expect, it } from 'vitest'
 import type { QueryContext } from '../../../src/core/queries/run-query.ts'
-import type { Queries } from '../../support/queries/open-queries.ts'
-import { answer, openQueries } from '../../support/queries/open-queries.ts'
+import { answer, openQueries, type Queries } from '../../support/queries/open-queries.ts'
 import { PEOPLE, PETS, samplePeople } from '../../support/queries/sample-people.ts'
 
 describe('the budget of a query', () => {

@@ -1,7 +1,6 @@
 /** Tests queries under conditional policies: hidden rows and cells never influence a result. */
 import { describe, expect, it } from 'vitest'
-import type { Queries } from '../../support/queries/open-queries.ts'
-import { openQueries } from '../../support/queries/open-queries.ts'
+import { openQueries, type Queries } from '../../support/queries/open-queries.ts'
 import { namesIn, numbers, PEOPLE, PETS, samplePeople } from '../../support/queries/sample-people.ts'
 import { seededRandom } from '../../support/random/seeded-random.ts'
 

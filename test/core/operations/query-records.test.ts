@@ -1,7 +1,6 @@
 /** Tests queries end to end: the results, and what is read and opened for them. */
 import { describe, expect, it } from 'vitest'
-import type { Queries } from '../../support/queries/open-queries.ts'
-import { openQueries } from '../../support/queries/open-queries.ts'
+import { openQueries, type Queries } from '../../support/queries/open-queries.ts'
 import { namesIn, numbers, PEOPLE, PETS, samplePeople } from '../../support/queries/sample-people.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
 

@@ -1,11 +1,10 @@
 /** Supplied tokens that are rejected, each with its own error and before anything is stored. */
 import { describe, expect, it } from 'vitest'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
-import { POINTER_WORDS } from '../../../src/core/ports/keys.ts'
+import { POINTER_WORDS } from '../../../src/core/ports/crypto.ts'
 import { writePointer } from '../../../src/core/sealing/pointer.ts'
 import { column } from '../../../src/index.ts'
-import type { Cells } from '../../support/vaults/open-untyped.ts'
-import { insertOne, openLoose, valuesOf } from '../../support/vaults/open-untyped.ts'
+import { type Cells, insertOne, openLoose, valuesOf } from '../../support/vaults/open-untyped.ts'
 
 const PLAIN = { redaction: 'PLAIN_TEXT' } as const
 const TABLES = {

@@ -3,10 +3,8 @@ import { describe, expect, it } from 'vitest'
 import type { StringOptions } from '../../../src/core/schema/column.ts'
 import { column } from '../../../src/index.ts'
 import { callerOf } from '../../support/audit/audited-clients.ts'
-import type { Engine } from '../../support/storages/engines.ts'
-import { onEachStorage } from '../../support/storages/engines.ts'
-import type { Cells, LooseStored } from '../../support/vaults/open-untyped.ts'
-import { asLoose, insertOne, openLoose } from '../../support/vaults/open-untyped.ts'
+import { type Engine, onEachStorage } from '../../support/storages/engines.ts'
+import { asLoose, type Cells, insertOne, type LooseStored, openLoose } from '../../support/vaults/open-untyped.ts'
 
 /** A kind of token that equal values share, and two values of its column. */
 interface Shared {

@@ -2,10 +2,8 @@
 import { expect, it } from 'vitest'
 import { column } from '../../../src/index.ts'
 import { callerOf } from '../../support/audit/audited-clients.ts'
-import type { Engine } from '../../support/storages/engines.ts'
-import { onEachStorage } from '../../support/storages/engines.ts'
-import type { LooseSession } from '../../support/vaults/open-untyped.ts'
-import { asLoose, insertOne, openLoose } from '../../support/vaults/open-untyped.ts'
+import { type Engine, onEachStorage } from '../../support/storages/engines.ts'
+import { asLoose, insertOne, type LooseSession, openLoose } from '../../support/vaults/open-untyped.ts'
 
 const format = { preset: 'card', keepFirst: 4 } as const
 const TABLES = {

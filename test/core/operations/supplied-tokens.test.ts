@@ -3,8 +3,14 @@ import { expect, it } from 'vitest'
 import { TOKENS, TRANSIENTS } from '../../../src/core/schema/system-tables.ts'
 import { column } from '../../../src/index.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
-import type { Cells, LooseSession, LooseVault } from '../../support/vaults/open-untyped.ts'
-import { insertOne, openLoose, valuesOf } from '../../support/vaults/open-untyped.ts'
+import {
+  type Cells,
+  insertOne,
+  type LooseSession,
+  type LooseVault,
+  openLoose,
+  valuesOf,
+} from '../../support/vaults/open-untyped.ts'
 
 const PLAIN = { redaction: 'PLAIN_TEXT' } as const
 const TABLES = {

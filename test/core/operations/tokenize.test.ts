@@ -3,8 +3,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import { column } from '../../../src/index.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
-import type { LooseVault } from '../../support/vaults/open-untyped.ts'
-import { asLoose, insertOne, openLoose } from '../../support/vaults/open-untyped.ts'
+import { asLoose, insertOne, type LooseVault, openLoose } from '../../support/vaults/open-untyped.ts'
 import { CLERK, OWNER } from '../../support/vaults/test-vault.ts'
 
 const name = column.string({ token: 'deterministic', columnGroup: 'names', normalize: ['trim', 'lowercase'] })

@@ -3,8 +3,7 @@ import { expect, it } from 'vitest'
 import { TOKENS } from '../../../src/core/schema/system-tables.ts'
 import { column, mask } from '../../../src/index.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
-import type { LooseVault } from '../../support/vaults/open-untyped.ts'
-import { insertOne, openLoose, valuesOf } from '../../support/vaults/open-untyped.ts'
+import { insertOne, type LooseVault, openLoose, valuesOf } from '../../support/vaults/open-untyped.ts'
 
 const CALLERS = 64
 

@@ -4,8 +4,15 @@ import { TOKENS, TRANSIENTS } from '../../../src/core/schema/system-tables.ts'
 import { column, mask } from '../../../src/index.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
 import { interposedStorage } from '../../support/storages/interposed-storage.ts'
-import type { LooseSession, LooseVault } from '../../support/vaults/open-untyped.ts'
-import { asLoose, insertOne, openLoose, START_MS, valuesOf } from '../../support/vaults/open-untyped.ts'
+import {
+  asLoose,
+  insertOne,
+  type LooseSession,
+  type LooseVault,
+  openLoose,
+  START_MS,
+  valuesOf,
+} from '../../support/vaults/open-untyped.ts'
 import { OWNER } from '../../support/vaults/test-vault.ts'
 
 const MINUTE = 60_000

@@ -2,8 +2,7 @@
 import { expect, it } from 'vitest'
 import { eventsBy, openClients } from '../../support/audit/audited-clients.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
-import type { LooseSession } from '../../support/vaults/open-untyped.ts'
-import { asLoose } from '../../support/vaults/open-untyped.ts'
+import { asLoose, type LooseSession } from '../../support/vaults/open-untyped.ts'
 import { OWNER } from '../../support/vaults/test-vault.ts'
 
 /** A value in place of a name, which looks like a name. */

@@ -1,12 +1,9 @@
 /** Deletions and updates by the value of a column: the records that a read by the column returns are changed, all or none, and no others. */
 import { expect, it } from 'vitest'
 import type { PolicyFor, StorageHandle } from '../../../src/index.ts'
-import type { Clients } from '../../support/audit/audited-clients.ts'
-import { callerOf, eventsBy, openClients } from '../../support/audit/audited-clients.ts'
-import type { Engine } from '../../support/storages/engines.ts'
-import { onEachStorage } from '../../support/storages/engines.ts'
-import type { Moment } from '../../support/storages/interposed-storage.ts'
-import { interposedStorage } from '../../support/storages/interposed-storage.ts'
+import { type Clients, callerOf, eventsBy, openClients } from '../../support/audit/audited-clients.ts'
+import { type Engine, onEachStorage } from '../../support/storages/engines.ts'
+import { interposedStorage, type Moment } from '../../support/storages/interposed-storage.ts'
 import { OWNER } from '../../support/vaults/test-vault.ts'
 
 const POLICY = {

@@ -2,8 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Condition, ValueOf } from '../../../src/core/expressions/condition.ts'
 import { compileCondition } from '../../../src/core/expressions/evaluate-condition.ts'
-import type { Action } from '../../../src/core/policy/actions.ts'
-import { ACTIONS } from '../../../src/core/policy/actions.ts'
+import { ACTIONS, type Action } from '../../../src/core/policy/actions.ts'
 import { compilePolicy } from '../../../src/core/policy/compile-policy.ts'
 import { accessOf } from '../../../src/core/policy/create-access.ts'
 import { explainAccess } from '../../../src/core/policy/explain-access.ts'
@@ -12,8 +11,7 @@ import type { RequiredGrant, RowAccess, TableAccess } from '../../../src/core/po
 import { REDACTION_LEVELS } from '../../../src/core/redaction/levels.ts'
 import type { Column } from '../../../src/core/schema/layout.ts'
 import { seededRandom } from '../../support/random/seeded-random.ts'
-import type { ExampleContext, ExampleRow, Situation } from './access-oracle.ts'
-import { CONDITIONS, oracleLevel, oracleMay } from './access-oracle.ts'
+import { CONDITIONS, type ExampleContext, type ExampleRow, oracleLevel, oracleMay, type Situation } from './access-oracle.ts'
 import { LAYOUT, table } from './sample-vault.ts'
 
 const CASES = 2_000

@@ -2,8 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { isVaultError } from '../../../src/core/errors.ts'
 import { compilePolicy } from '../../../src/core/policy/compile-policy.ts'
-import type { ColumnExplanation, ExplainRequest } from '../../../src/core/policy/explain-access.ts'
-import { explainAccess } from '../../../src/core/policy/explain-access.ts'
+import { type ColumnExplanation, type ExplainRequest, explainAccess } from '../../../src/core/policy/explain-access.ts'
 import { LAYOUT, table } from './sample-vault.ts'
 
 const POLICY = compilePolicy(

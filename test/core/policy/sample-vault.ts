@@ -1,14 +1,12 @@
 /** A small layout and callers for the policy tests. */
 
 import { compilePolicy } from '../../../src/core/policy/compile-policy.ts'
-import type { Access } from '../../../src/core/policy/create-access.ts'
-import { accessOf } from '../../../src/core/policy/create-access.ts'
+import { type Access, accessOf } from '../../../src/core/policy/create-access.ts'
 import type { PolicyDefinition } from '../../../src/core/policy/statement.ts'
 import type { TableAccess } from '../../../src/core/policy/table-access.ts'
 import { assignIds, EMPTY_CATALOG_SCHEMA } from '../../../src/core/schema/catalog-schema.ts'
 import { column } from '../../../src/core/schema/column.ts'
-import type { Column, Table } from '../../../src/core/schema/layout.ts'
-import { layoutSchema } from '../../../src/core/schema/layout.ts'
+import { type Column, layoutSchema, type Table } from '../../../src/core/schema/layout.ts'
 
 /** Tables of the test policies. The table `ctx` has a name with another meaning in conditions. */
 export const LAYOUT = layoutSchema(

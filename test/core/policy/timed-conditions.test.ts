@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import type { PolicyDefinition } from '../../../src/core/policy/statement.ts'
-import type { Log } from '../../../src/core/ports/log.ts'
+import type { Log } from '../../../src/core/ports/observability.ts'
 import { column } from '../../../src/index.ts'
 import { openLoose } from '../../support/vaults/open-untyped.ts'
 

@@ -1,14 +1,13 @@
 /** Drawn tokens are unused: collisions are drawn again, nearly full formats are searched, and exhausted formats give an error. */
 import { expect, it } from 'vitest'
 import { systemEntropy } from '../../../src/adapters/system/system-entropy.ts'
-import type { Entropy } from '../../../src/core/ports/entropy.ts'
+import type { Entropy } from '../../../src/core/ports/crypto.ts'
 import { tokenRows } from '../../../src/core/records/token-store.ts'
 import type { SchemaDefinition } from '../../../src/core/schema/column.ts'
 import { TOKENS } from '../../../src/core/schema/system-tables.ts'
 import { column } from '../../../src/index.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
-import type { LooseRecord, LooseVault } from '../../support/vaults/open-untyped.ts'
-import { asLoose, insertOne, openLoose, valuesOf } from '../../support/vaults/open-untyped.ts'
+import { asLoose, insertOne, type LooseRecord, type LooseVault, openLoose, valuesOf } from '../../support/vaults/open-untyped.ts'
 import { OWNER } from '../../support/vaults/test-vault.ts'
 
 /** A format with exactly a million tokens. */

@@ -1,7 +1,7 @@
 /** Pointers and associated data: every number that fits is read back, and every part of an address changes the associated data. */
 import { expect, it } from 'vitest'
 import { MAX_OBJECT_IDS } from '../../../src/core/limits.ts'
-import { AAD_BYTES, POINTER_WORDS } from '../../../src/core/ports/keys.ts'
+import { AAD_BYTES, POINTER_WORDS } from '../../../src/core/ports/crypto.ts'
 import { MAX_ROW_ID } from '../../../src/core/ports/storage.ts'
 import { writeAssociatedData } from '../../../src/core/sealing/associated-data.ts'
 import {

@@ -5,8 +5,7 @@ import { joinEqualities, joinKey } from '../../../src/core/sql/join-keys.ts'
 import { canBeMissing, pushDownConditions } from '../../../src/core/sql/push-down-conditions.ts'
 import type { Source } from '../../../src/core/sql/query.ts'
 import type { JoinKind } from '../../../src/core/sql/select.ts'
-import type { Queries } from '../../support/queries/open-queries.ts'
-import { openQueries } from '../../support/queries/open-queries.ts'
+import { openQueries, type Queries } from '../../support/queries/open-queries.ts'
 import { seededRandom } from '../../support/random/seeded-random.ts'
 
 const KINDS: readonly JoinKind[] = ['inner', 'left', 'right', 'full']

@@ -1,8 +1,7 @@
 /** Tests the faults of queries: code by kind, line and column, and names that the audit trail masks. */
 import { describe, expect, it } from 'vitest'
 import { say, words } from '../../../src/core/errors.ts'
-import type { LanguageErrorKind } from '../../../src/core/expressions/language-error.ts'
-import { LanguageError } from '../../../src/core/expressions/language-error.ts'
+import { LanguageError, type LanguageErrorKind } from '../../../src/core/expressions/language-error.ts'
 import { toQueryError, unknownTableError, withQueryErrors } from '../../../src/core/sql/query-error.ts'
 
 const KINDS: readonly (readonly [kind: LanguageErrorKind, code: string])[] = [

@@ -1,9 +1,7 @@
 /** Tests what queries can use and who can: names, levels, types and keys, all checked before any row is read. */
 import { beforeAll, describe, expect, it } from 'vitest'
-import type { ErrorCode } from '../../../src/core/errors.ts'
-import { isVaultError } from '../../../src/core/errors.ts'
-import type { Queries } from '../../support/queries/open-queries.ts'
-import { answer, openQueries } from '../../support/queries/open-queries.ts'
+import { type ErrorCode, isVaultError } from '../../../src/core/errors.ts'
+import { answer, openQueries, type Queries } from '../../support/queries/open-queries.ts'
 
 const text = { type: 'STRING' } as const
 

@@ -1,7 +1,7 @@
 /** Derangements: tested on all small permutations, with fixed points in every arrangement. */
 import { expect, it } from 'vitest'
 import { isVaultError } from '../../../src/core/errors.ts'
-import type { Rank } from '../../../src/core/ports/keys.ts'
+import type { Rank } from '../../../src/core/ports/crypto.ts'
 import { decryptDeranged, encryptDeranged, type Permutation } from '../../../src/core/tokens/derangement.ts'
 import { seededRandom } from '../../support/random/seeded-random.ts'
 

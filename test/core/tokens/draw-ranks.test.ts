@@ -1,6 +1,6 @@
 /** Random ranks: below their domain, without bias, and redrawn in the incomplete last multiple of the domain. */
 import { expect, it } from 'vitest'
-import type { Entropy } from '../../../src/core/ports/entropy.ts'
+import type { Entropy } from '../../../src/core/ports/crypto.ts'
 import { drawRanks } from '../../../src/core/tokens/draw-ranks.ts'
 import { seededRandom } from '../../support/random/seeded-random.ts'
 

@@ -1,8 +1,7 @@
 /** The rules a column adds to its type. */
 import { describe, expect, it } from 'vitest'
 import { columnTypes } from '../../../src/core/values/column-types.ts'
-import type { RuleOptions } from '../../../src/core/values/value-rules.ts'
-import { compileRules } from '../../../src/core/values/value-rules.ts'
+import { compileRules, type RuleOptions } from '../../../src/core/values/value-rules.ts'
 import { outcomeOf } from '../../support/column-types/cases.ts'
 
 const check = (options: RuleOptions, value: unknown, type = columnTypes.STRING): unknown =>

@@ -2,8 +2,15 @@
 import pg from 'pg'
 import { describe, expect, it } from 'vitest'
 import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
-import type { Session, StorageHandle, Vault } from '../../../src/index.ts'
-import { column, createVault, defineSchema, VaultError } from '../../../src/index.ts'
+import {
+  column,
+  createVault,
+  defineSchema,
+  type Session,
+  type StorageHandle,
+  type Vault,
+  VaultError,
+} from '../../../src/index.ts'
 import { onEachStorage, postgresEngine } from '../../support/storages/engines.ts'
 import { interposedStorage } from '../../support/storages/interposed-storage.ts'
 import { OWNER, TEST_SECRET } from '../../support/vaults/test-vault.ts'

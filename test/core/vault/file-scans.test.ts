@@ -1,7 +1,7 @@
 /** Scans of files: what each verdict leads to, who may open a file meanwhile, retries, and results that come too late. */
 import { expect, it } from 'vitest'
 import { VaultError } from '../../../src/core/errors.ts'
-import type { FileScanner, ScanVerdict } from '../../../src/core/ports/scanner.ts'
+import type { FileScanner, ScanVerdict } from '../../../src/core/ports/blobs.ts'
 import { FILES } from '../../../src/core/schema/system-tables.ts'
 import { bytesOf, countedBlobs, type FileVault, openFileVault, scriptedScanner } from '../../support/files/open-file-vault.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'

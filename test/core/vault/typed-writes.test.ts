@@ -1,7 +1,14 @@
 /** The types of writes: what a result can be, which columns a look-up takes, and names that the compiler refuses. */
 import { expect, expectTypeOf, it } from 'vitest'
-import type { IgnoredRecord, LowerCaseNames, Schema, SchemaDefinition, Session } from '../../../src/index.ts'
-import { column, defineSchema } from '../../../src/index.ts'
+import {
+  column,
+  defineSchema,
+  type IgnoredRecord,
+  type LowerCaseNames,
+  type Schema,
+  type SchemaDefinition,
+  type Session,
+} from '../../../src/index.ts'
 import type { Clients } from '../../support/audit/audited-clients.ts'
 
 /** Never run: the calls only have to compile, or not. */

@@ -1,8 +1,18 @@
 /** Long work of a vault: its signal ends it at every step, and its callback receives how far it has come, and can end it. */
 import { expect, it } from 'vitest'
 import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
-import type { FileScanner, Progress, ScanVerdict, StorageHandle, Vault, WatchOptions } from '../../../src/index.ts'
-import { column, createVault, defineSchema, VaultError } from '../../../src/index.ts'
+import {
+  column,
+  createVault,
+  defineSchema,
+  type FileScanner,
+  type Progress,
+  type ScanVerdict,
+  type StorageHandle,
+  type Vault,
+  VaultError,
+  type WatchOptions,
+} from '../../../src/index.ts'
 import { openFileVault, pngOf } from '../../support/files/open-file-vault.ts'
 import { abortedEverywhere } from '../../support/signals/aborted-at.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'

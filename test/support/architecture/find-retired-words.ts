@@ -1,5 +1,5 @@
 /** Finds retired words in a text of any kind: identifiers by their parts, comments, strings and prose by whole words. */
-import { at } from '../../../src/core/util/at.ts'
+import { at } from '../../../src/core/util/lists.ts'
 import { ALLOWED_WORDS, KEPT_PHRASES, RETIRED_NAMES, RETIRED_WORDS } from './retired-words.ts'
 
 /** A retired word in a file. */

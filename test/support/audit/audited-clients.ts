@@ -2,8 +2,19 @@
 
 import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
 import type { ChainedEvent } from '../../../src/core/audit/event.ts'
-import type { AuditEvent, Caller, PolicyFor, Session, StorageHandle, Vault, VaultOptions } from '../../../src/index.ts'
-import { column, createVault, defineSchema, mask } from '../../../src/index.ts'
+import {
+  type AuditEvent,
+  type Caller,
+  column,
+  createVault,
+  defineSchema,
+  mask,
+  type PolicyFor,
+  type Session,
+  type StorageHandle,
+  type Vault,
+  type VaultOptions,
+} from '../../../src/index.ts'
 import { TEST_SECRET } from '../vaults/test-vault.ts'
 
 /** Two tables, one with random and deterministic tokens. */

@@ -1,8 +1,7 @@
 /** Ways to tamper with an exported audit trail. The careful ways make the export consistent again; the careless ways do not. */
 import { decodeEvent, encodeEvent } from '../../../src/core/audit/encode-event.ts'
 import type { EventDraft } from '../../../src/core/audit/event.ts'
-import type { Trail, WrittenRow } from './sample-trails.ts'
-import { exportLines, storedLine, writeChain, writeTrail } from './sample-trails.ts'
+import { exportLines, storedLine, type Trail, type WrittenRow, writeChain, writeTrail } from './sample-trails.ts'
 
 /** One export to tamper with: the trail, its lines, and random integers. */
 export interface Target {

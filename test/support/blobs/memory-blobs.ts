@@ -1,7 +1,7 @@
 /** A blob store in memory: the least code that conforms, and the base of the stores that are broken on purpose. */
 import { VaultError } from '../../../src/core/errors.ts'
 import type { BlobStore } from '../../../src/core/ports/blobs.ts'
-import { assertBlobKeys, assertByteRange } from '../../../src/core/util/blob-errors.ts'
+import { assertBlobKeys, assertByteRange } from '../../../src/core/util/causes.ts'
 
 /** Where blobs are: whole ones, and the chunks of unfinished writes. */
 export interface MemoryPlace {

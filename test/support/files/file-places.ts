@@ -9,8 +9,7 @@ import type { BlobStore } from '../../../src/core/ports/blobs.ts'
 import type { Row, StorageHandle } from '../../../src/core/ports/storage.ts'
 import { BLOB_PIECES, BLOBS, FILES } from '../../../src/core/schema/system-tables.ts'
 import { memoryBlobs, memoryPlace } from '../blobs/memory-blobs.ts'
-import type { Engine, Place, Places } from '../storages/places.ts'
-import { onFresh } from '../storages/places.ts'
+import { type Engine, onFresh, type Place, type Places } from '../storages/places.ts'
 
 /** The blob stores, by name. */
 export const BLOB_STORES = ['memory', 'folder', 'database'] as const

@@ -1,6 +1,6 @@
 /** A vault with files beside a model of them: what is stored under which name, what was removed when, and who still reads it. */
 import { isDeepStrictEqual } from 'node:util'
-import type { ScanVerdict } from '../../../src/core/ports/scanner.ts'
+import type { ScanVerdict } from '../../../src/core/ports/blobs.ts'
 import { isVaultError, VaultError } from '../../../src/index.ts'
 import type { SeededRandom } from '../random/seeded-random.ts'
 import { type Call, type FaultyStorage, faultyStorage } from '../storages/faulty-storage.ts'

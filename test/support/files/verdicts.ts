@@ -1,6 +1,6 @@
 /** A scanner that reads all of a file and gives the result that its content was planned with. It can be out of order, and counts. */
 import { createHash } from 'node:crypto'
-import type { FileScanner, ScanVerdict } from '../../../src/core/ports/scanner.ts'
+import type { FileScanner, ScanVerdict } from '../../../src/core/ports/blobs.ts'
 import { VaultError } from '../../../src/index.ts'
 
 /** The scanner, and what it did. */

@@ -1,6 +1,5 @@
 /** Calls of a session as requests over HTTP, by a mapping of the tests' own. */
-import type { LeakRequest } from '../leaks/known-values.ts'
-import { textOf } from '../leaks/known-values.ts'
+import { type LeakRequest, textOf } from '../leaks/known-values.ts'
 import { withDigits } from '../leaks/model.ts'
 import type { WireRequest } from './wire.ts'
 

@@ -2,12 +2,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Redaction, RedactionLevel } from '../../../src/core/redaction/levels.ts'
 import type { LeakRequest } from './known-values.ts'
-import type { Model, ModelRow } from './model.ts'
-import { spelt } from './model.ts'
-import type { Oracle } from './oracle.ts'
-import { answeredLevel } from './oracle.ts'
-import type { LeakColumn } from './schemas.ts'
-import { tokenKindOf } from './schemas.ts'
+import { type Model, type ModelRow, spelt } from './model.ts'
+import { answeredLevel, type Oracle } from './oracle.ts'
+import { type LeakColumn, tokenKindOf } from './schemas.ts'
 import { shown, shownText } from './shown-value.ts'
 
 /** The members of a record that are compared. */

@@ -4,8 +4,7 @@ import type { SeededRandom } from '../random/seeded-random.ts'
 import type { CanaryForm } from './canaries.ts'
 import { withDigits } from './model.ts'
 import type { Oracle } from './oracle.ts'
-import type { LeakColumn, LeakTable } from './schemas.ts'
-import { GRADES, REGIONS } from './schemas.ts'
+import { GRADES, type LeakColumn, type LeakTable, REGIONS } from './schemas.ts'
 import { shown } from './shown-value.ts'
 
 /** A call of a session's method, or of the vault's `explain`. */

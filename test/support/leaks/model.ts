@@ -3,10 +3,8 @@
 import type { AskedRow } from '../policies/random-policies.ts'
 import type { LooseSession } from '../vaults/open-untyped.ts'
 import type { Canaries } from './canaries.ts'
-import type { Oracle } from './oracle.ts'
-import { NO_ROW } from './oracle.ts'
-import type { LeakColumn, LeakTable } from './schemas.ts'
-import { isSealed, tokenKindOf } from './schemas.ts'
+import { NO_ROW, type Oracle } from './oracle.ts'
+import { isSealed, type LeakColumn, type LeakTable, tokenKindOf } from './schemas.ts'
 
 /** One stored record, without transient values. */
 export interface ModelRow {

@@ -3,8 +3,7 @@ import type { Action } from '../../../src/core/policy/actions.ts'
 import type { StatementDefinition } from '../../../src/core/policy/statement.ts'
 import type { Redaction, RedactionLevel } from '../../../src/core/redaction/levels.ts'
 import type { Caller } from '../../../src/index.ts'
-import type { AskedRow, RandomPolicy } from '../policies/random-policies.ts'
-import { CONDITIONS } from '../policies/random-policies.ts'
+import { type AskedRow, CONDITIONS, type RandomPolicy } from '../policies/random-policies.ts'
 import type { LeakColumn, LeakTable } from './schemas.ts'
 
 /** One caller under one policy. */

@@ -1,13 +1,10 @@
 /** Rows of two vaults that differ only in what one caller may not see, by the oracle. */
-import type { Action } from '../../../src/core/policy/actions.ts'
-import { ACTIONS } from '../../../src/core/policy/actions.ts'
+import { ACTIONS, type Action } from '../../../src/core/policy/actions.ts'
 import type { AskedRow } from '../policies/random-policies.ts'
 import type { SeededRandom } from '../random/seeded-random.ts'
 import type { CanaryForm } from './canaries.ts'
-import type { Oracle } from './oracle.ts'
-import { NO_ROW } from './oracle.ts'
-import type { LeakColumn, LeakTable } from './schemas.ts'
-import { ASKED, GRADES, isStable, REGIONS, tokenKindOf } from './schemas.ts'
+import { NO_ROW, type Oracle } from './oracle.ts'
+import { ASKED, GRADES, isStable, type LeakColumn, type LeakTable, REGIONS, tokenKindOf } from './schemas.ts'
 import { shown } from './shown-value.ts'
 
 /** Values by column. */

@@ -2,8 +2,7 @@
 
 import type { SeededRandom } from '../random/seeded-random.ts'
 import { withParameters } from '../sql/with-parameters.ts'
-import type { KnownValues, LeakRequest } from './known-values.ts'
-import { columnsFor, tableFor, textOf, valueFor } from './known-values.ts'
+import { columnsFor, type KnownValues, type LeakRequest, tableFor, textOf, valueFor } from './known-values.ts'
 import type { LeakColumn, LeakTable } from './schemas.ts'
 
 /** A query; mostly valid. */

@@ -1,13 +1,10 @@
 /** Random requests of one caller, valid and invalid, for every operation. */
-import type { Action } from '../../../src/core/policy/actions.ts'
-import { ACTIONS } from '../../../src/core/policy/actions.ts'
+import { ACTIONS, type Action } from '../../../src/core/policy/actions.ts'
 import type { SeededRandom } from '../random/seeded-random.ts'
 import { makeInvalid } from './invalid-input.ts'
-import type { KnownValues, LeakRequest } from './known-values.ts'
-import { columnsFor, tableFor, valueFor } from './known-values.ts'
+import { columnsFor, type KnownValues, type LeakRequest, tableFor, valueFor } from './known-values.ts'
 import { randomQuery } from './queries.ts'
-import type { LeakColumn, LeakTable } from './schemas.ts'
-import { tokenKindOf } from './schemas.ts'
+import { type LeakColumn, type LeakTable, tokenKindOf } from './schemas.ts'
 
 const UNKNOWN_ID = '6c0f5b52-7b5e-4d07-9f0e-4a3f6f6f9f11'
 const LEVELS = ['DEFAULT', 'PLAIN_TEXT', 'PLAIN_TEXT', 'MASKED', 'REDACTED'] as const

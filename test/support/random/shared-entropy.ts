@@ -1,5 +1,5 @@
 /** Entropy for two vaults that must draw the same bytes even when one of them draws more often in between. */
-import type { Entropy } from '../../../src/core/ports/entropy.ts'
+import type { Entropy } from '../../../src/core/ports/crypto.ts'
 import { randomFor } from './seeded-random.ts'
 
 /** Bytes that depend on the step, on their count, and on how often that count was drawn in the step. */

@@ -2,7 +2,7 @@
 import { inspect } from 'node:util'
 import { expect } from 'vitest'
 import { type ClamdOptions, clamdScanner } from '../../../src/adapters/scanner/index.ts'
-import type { FileScanner } from '../../../src/core/ports/scanner.ts'
+import type { FileScanner } from '../../../src/core/ports/blobs.ts'
 import { isVaultError } from '../../../src/index.ts'
 import type { ClamdBehavior, FakeClamd } from './fake-clamd.ts'
 import { fileOf } from './scanned-file.ts'

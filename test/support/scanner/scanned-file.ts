@@ -1,5 +1,5 @@
 /** Files to scan, with contents and signals that a test controls. */
-import type { ScannedFile } from '../../../src/core/ports/scanner.ts'
+import type { ScannedFile } from '../../../src/core/ports/blobs.ts'
 
 /** A signal of a scan that runs to its end. */
 export function neverAborted(): AbortSignal {

@@ -5,8 +5,7 @@ import type { ColumnDefinition, SchemaDefinition } from '../../../src/core/schem
 import { nameProblem } from '../../../src/core/schema/names.ts'
 import type { JsonValue } from '../../../src/core/values/column-type.ts'
 import { createVault, defineSchema } from '../../../src/index.ts'
-import type { LooseRecord, LooseSession } from '../vaults/open-untyped.ts'
-import { asLoose } from '../vaults/open-untyped.ts'
+import { asLoose, type LooseRecord, type LooseSession } from '../vaults/open-untyped.ts'
 import { OWNER, TEST_SECRET } from '../vaults/test-vault.ts'
 import type { KnownDatabase, KnownTable, KnownValue } from './vectors.ts'
 

@@ -1,8 +1,7 @@
 /** The keys and types of the outputs of a query. Source: docs/sql.md. */
-import { unreachable } from '../../../src/core/util/unreachable.ts'
+import { unreachable } from '../../../src/core/util/causes.ts'
 import type { ColumnTypeName } from '../../../src/core/values/column-type.ts'
-import type { Item, RandomQuery, Source } from './query-tree.ts'
-import { columnsOf, sourcesOf } from './query-tree.ts'
+import { columnsOf, type Item, type RandomQuery, type Source, sourcesOf } from './query-tree.ts'
 
 /** One output, after `*` is expanded. Only a vault has the id. */
 export interface Output {

@@ -2,13 +2,19 @@
 import pg from 'pg'
 import type { ColumnTypeName } from '../../../src/core/values/column-type.ts'
 import type { FixtureTable, FixtureValue } from './fixture.ts'
-import type { Output } from './output-keys.ts'
-import { outputType } from './output-keys.ts'
-import type { Dialect } from './print-query.ts'
-import { printQuery, quoted } from './print-query.ts'
+import { type Output, outputType } from './output-keys.ts'
+import { type Dialect, printQuery, quoted } from './print-query.ts'
 import type { RandomQuery } from './query-tree.ts'
-import type { Comparable, ReferenceEngine } from './reference-engine.ts'
-import { canonicalJson, isJson, PLACE, referenceItems, referenceWindow, shownOutputs } from './reference-engine.ts'
+import {
+  type Comparable,
+  canonicalJson,
+  isJson,
+  PLACE,
+  type ReferenceEngine,
+  referenceItems,
+  referenceWindow,
+  shownOutputs,
+} from './reference-engine.ts'
 
 const NATIVE: Readonly<Record<ColumnTypeName, string>> = {
   ...{ STRING: 'text collate "C"', INTEGER: 'bigint', FLOAT: 'double precision', BOOL: 'boolean', DATE: 'date' },

@@ -3,7 +3,7 @@
 import type { ColumnIdentifier, Expression, Operand } from '../../../src/core/expressions/ast.ts'
 import { PRECEDENCE } from '../../../src/core/expressions/operators.ts'
 import { RESERVED_WORDS } from '../../../src/core/schema/names.ts'
-import { unreachable } from '../../../src/core/util/unreachable.ts'
+import { unreachable } from '../../../src/core/util/causes.ts'
 
 /** Prints a condition in standard SQL with the fewest parentheses. */
 export function printExpression(expression: Expression): string {

@@ -1,9 +1,8 @@
 /** Prints a query in the language of an engine. */
-import { unreachable } from '../../../src/core/util/unreachable.ts'
+import { unreachable } from '../../../src/core/util/causes.ts'
 import type { ColumnTypeName } from '../../../src/core/values/column-type.ts'
 import type { FixtureValue } from './fixture.ts'
-import type { ColumnTerm, Predicate, RandomQuery, Source, Term } from './query-tree.ts'
-import { sourcesOf } from './query-tree.ts'
+import { type ColumnTerm, type Predicate, type RandomQuery, type Source, sourcesOf, type Term } from './query-tree.ts'
 
 /** The position of an operand, which restricts its spelling. */
 export interface Place {

@@ -1,7 +1,7 @@
 /** Prints a parsed query as text that parses to the same tree. */
 import type { Parameter } from '../../../src/core/expressions/ast.ts'
 import type { FromTable, Join, JoinKind, ParsedSelect, SelectItem } from '../../../src/core/sql/select.ts'
-import { unreachable } from '../../../src/core/util/unreachable.ts'
+import { unreachable } from '../../../src/core/util/causes.ts'
 import { printColumn, printExpression, printName, printOperand } from './print-expression.ts'
 
 /** Prints a query in standard SQL on one line. */

@@ -2,8 +2,7 @@
 import type { ColumnTypeName } from '../../../src/core/values/column-type.ts'
 import type { SeededRandom } from '../random/seeded-random.ts'
 import type { Fixture } from './fixture.ts'
-import type { ColumnTerm, Predicate, Source, Term } from './query-tree.ts'
-import { columnsOf, isCompared } from './query-tree.ts'
+import { type ColumnTerm, columnsOf, isCompared, type Predicate, type Source, type Term } from './query-tree.ts'
 
 const OPERATORS = ['=', '=', '<', '>'] as const
 const DEPTH = 3

@@ -3,8 +3,17 @@ import type { ColumnTypeName } from '../../../src/core/values/column-type.ts'
 import type { SeededRandom } from '../random/seeded-random.ts'
 import type { Fixture } from './fixture.ts'
 import { outputKeys } from './output-keys.ts'
-import type { ColumnTerm, Item, Predicate, RandomJoin, RandomQuery, Source } from './query-tree.ts'
-import { columnsOf, isCompared, sourcesOf } from './query-tree.ts'
+import {
+  type ColumnTerm,
+  columnsOf,
+  type Item,
+  isCompared,
+  type Predicate,
+  type RandomJoin,
+  type RandomQuery,
+  type Source,
+  sourcesOf,
+} from './query-tree.ts'
 import { drawPredicate } from './random-predicate.ts'
 
 /** Draws a query whose outputs have distinct keys. */

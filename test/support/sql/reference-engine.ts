@@ -2,11 +2,9 @@
 import type { ColumnTypeName, JsonValue } from '../../../src/core/values/column-type.ts'
 import { MAX_RECORDS } from './compare.ts'
 import type { Fixture } from './fixture.ts'
-import type { Output } from './output-keys.ts'
-import { outputsOf } from './output-keys.ts'
+import { type Output, outputsOf } from './output-keys.ts'
 import { quoted } from './print-query.ts'
-import type { ColumnTerm, RandomQuery } from './query-tree.ts'
-import { sourcesOf } from './query-tree.ts'
+import { type ColumnTerm, type RandomQuery, sourcesOf } from './query-tree.ts'
 
 /** A comparable form of a value: one text for equal values of a type. */
 export type Comparable = string | null

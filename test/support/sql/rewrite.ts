@@ -3,7 +3,7 @@ import type { Expression, Operand } from '../../../src/core/expressions/ast.ts'
 import { LanguageError } from '../../../src/core/expressions/language-error.ts'
 import { parseSelect } from '../../../src/core/sql/parse-select.ts'
 import type { FromTable, ParsedSelect } from '../../../src/core/sql/select.ts'
-import { unreachable } from '../../../src/core/util/unreachable.ts'
+import { unreachable } from '../../../src/core/util/causes.ts'
 import type { KnownPlace } from './known-vault.ts'
 
 /** One replacement in a text. */

@@ -1,5 +1,5 @@
 /** Turns "this condition is unknown" into a condition that is always true or false. */
-import { unreachable } from '../../../src/core/util/unreachable.ts'
+import { unreachable } from '../../../src/core/util/causes.ts'
 import type { Predicate, Term } from './query-tree.ts'
 
 const TRUE: Predicate = { kind: 'truth', truth: true }

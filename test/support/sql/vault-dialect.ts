@@ -2,8 +2,7 @@
 import type { ColumnTypeName } from '../../../src/core/values/column-type.ts'
 import type { SeededRandom } from '../random/seeded-random.ts'
 import type { FixtureValue } from './fixture.ts'
-import type { Dialect, Place } from './print-query.ts'
-import { isUnambiguous, quoted } from './print-query.ts'
+import { type Dialect, isUnambiguous, type Place, quoted } from './print-query.ts'
 import type { ColumnTerm, Item, RandomQuery, Source } from './query-tree.ts'
 
 /** The language of the vault in a random spelling. */

@@ -1,7 +1,6 @@
 /** The storage engines under test. Each opens fresh storages for one suite, and closes and removes them at its end. */
 import { afterAll, beforeAll, describe, inject } from 'vitest'
-import type { Engine, EngineName, OpenEngine } from './places.ts'
-import { memoryPlaces, postgresPlaces, sqlitePlaces } from './places.ts'
+import { type Engine, type EngineName, memoryPlaces, type OpenEngine, postgresPlaces, sqlitePlaces } from './places.ts'
 
 export type { Engine, EngineName, Place } from './places.ts'
 

@@ -8,8 +8,7 @@ import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import { postgresStorage } from '../../../src/adapters/postgres/postgres-storage.ts'
 import type { StorageHandle } from '../../../src/core/ports/storage.ts'
 import { freshDatabase } from '../postgres/fresh-database.ts'
-import type { PostgresAddress, SqliteAddress } from './open-storage.ts'
-import { openStorage } from './open-storage.ts'
+import { openStorage, type PostgresAddress, type SqliteAddress } from './open-storage.ts'
 
 /** The address of a storage of each engine; a storage in memory has none. */
 interface Addresses {

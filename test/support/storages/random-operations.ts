@@ -14,7 +14,7 @@ import type {
   Row,
   Storage,
 } from '../../../src/core/ports/storage.ts'
-import { unreachable } from '../../../src/core/util/unreachable.ts'
+import { unreachable } from '../../../src/core/util/causes.ts'
 import { wholeBytes, wholeColumn } from './whole-column.ts'
 
 export type Operation =

@@ -1,7 +1,7 @@
 /** Reads every part of a column: how long parts are differs by storage. */
 
 import type { BytesPart, Cell, ColumnCells, ColumnPage, Filter, Storage } from '../../../src/core/ports/storage.ts'
-import { slabItem } from '../../../src/core/util/slab.ts'
+import { slabItem } from '../../../src/core/util/memory.ts'
 
 interface Asked extends Pick<ColumnPage, 'column' | 'limit'> {
   readonly filter: Filter

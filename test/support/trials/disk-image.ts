@@ -1,6 +1,6 @@
 /** A disk that loses power: files as they would be found, with unsynced writes dropped, torn or reordered. */
 import { writeFileSync } from 'node:fs'
-import { at } from '../../../src/core/util/at.ts'
+import { at } from '../../../src/core/util/lists.ts'
 import type { SeededRandom } from '../random/seeded-random.ts'
 
 /** One recorded call, as capture.c writes it. */

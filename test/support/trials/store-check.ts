@@ -1,6 +1,5 @@
 /** Compares a vault with the ledgers of its writers: nothing acknowledged is lost, nothing torn, nothing twice, and every change and every read has its event. */
-import type { AccountTokens, LedgerEntry } from './ledger.ts'
-import { isInDoubt, isStored } from './ledger.ts'
+import { type AccountTokens, isInDoubt, isStored, type LedgerEntry } from './ledger.ts'
 import { type AccountState, fieldsOf, type TrialVault, trialCaller } from './trial-vault.ts'
 
 /** What is known to be stored of one account. */

@@ -1,8 +1,7 @@
 /** The vault of the fault trials: every kind of token and index, and a table of counters. */
 import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
 import type { StorageHandle } from '../../../src/core/ports/storage.ts'
-import type { Caller, Vault } from '../../../src/index.ts'
-import { column, createVault, defineSchema } from '../../../src/index.ts'
+import { type Caller, column, createVault, defineSchema, type Vault } from '../../../src/index.ts'
 import { TEST_SECRET } from '../vaults/test-vault.ts'
 
 const PLAIN = { redaction: 'PLAIN_TEXT' } as const

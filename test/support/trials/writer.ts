@@ -1,6 +1,5 @@
 /** A writer of the trials: random requests on accounts of its own, reads among them, each noted in a ledger before and after. */
-import type { Vault } from '../../../src/index.ts'
-import { isVaultError } from '../../../src/index.ts'
+import { isVaultError, type Vault } from '../../../src/index.ts'
 import type { SeededRandom } from '../random/seeded-random.ts'
 import type { AccountTokens, Acknowledged, Changes, Failed, LedgerWriter } from './ledger.ts'
 import { type AccountState, fieldsOf, type TrialTables, type TrialVault, trialCaller } from './trial-vault.ts'

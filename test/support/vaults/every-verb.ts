@@ -1,10 +1,8 @@
 /** Every verb of a vault, to be called again and again beside others: each works on records of its own, so that alone it always ends in one way. */
 
 import { createApiKey } from '../../../src/http/index.ts'
-import type { Vault } from '../../../src/index.ts'
-import { column, isVaultError, VaultError } from '../../../src/index.ts'
-import type { LooseSession } from './open-untyped.ts'
-import { asLoose } from './open-untyped.ts'
+import { column, isVaultError, type Vault, VaultError } from '../../../src/index.ts'
+import { asLoose, type LooseSession } from './open-untyped.ts'
 import { CLERK, OWNER } from './test-vault.ts'
 
 /** Two tables of the same columns: verbs meet in one table, and pass each other in two. */

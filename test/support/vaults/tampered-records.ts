@@ -1,8 +1,7 @@
 /** A vault with every kind of digest and stored token, and ways to tamper with its rows as a writer of the database can. */
 import type { Cell, NewRow, Row, StorageHandle } from '../../../src/core/ports/storage.ts'
 import { column } from '../../../src/index.ts'
-import type { LooseOptions, LooseStored, LooseVault } from './open-untyped.ts'
-import { openLoose } from './open-untyped.ts'
+import { type LooseOptions, type LooseStored, type LooseVault, openLoose } from './open-untyped.ts'
 
 /** The records' physical table, and those of what belongs to them. */
 export const RECORDS = 'records_1_people'

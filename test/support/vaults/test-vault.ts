@@ -1,8 +1,7 @@
 /** A small vault with one column of every kind, for tests that need any vault. */
 import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
 import type { StorageHandle } from '../../../src/core/ports/storage.ts'
-import type { Caller, Vault } from '../../../src/index.ts'
-import { column, createVault, defineSchema, mask } from '../../../src/index.ts'
+import { type Caller, column, createVault, defineSchema, mask, type Vault } from '../../../src/index.ts'
 
 /** The root key of every test vault. */
 export const TEST_SECRET = Buffer.alloc(32, 'test secret').toString('base64')

@@ -1,6 +1,6 @@
 /** Clause B: bytes are the caller's own on the way in and on the way out. */
 import type { BlobStore } from '../../../core/ports/blobs.ts'
-import { freeBytes } from '../../../core/util/free-bytes.ts'
+import { freeBytes } from '../../../core/util/memory.ts'
 import { assert } from '../../conformance/assert.ts'
 import { type BlobCase, blobCase } from '../blob-case.ts'
 import { assertBytes, BEYOND, inChunks, KIB, keyOf, LARGE, MIB, put, read, sampleBytes } from '../sample.ts'

@@ -1,8 +1,8 @@
 /** Clause L: a column is read in parts that together are the cells of the rows that match. */
 
 import type { Cell, Filter, NewRow, PhysicalTable, Storage } from '../../../core/ports/storage.ts'
-import { append } from '../../../core/util/append.ts'
-import { slabItem } from '../../../core/util/slab.ts'
+import { append } from '../../../core/util/lists.ts'
+import { slabItem } from '../../../core/util/memory.ts'
 import { assertEqual, assertRejects } from '../assert.ts'
 import { ALL, above, among, and, below, EVERY, equal, isNull, not, or } from '../sample.ts'
 import { type StorageCase, storageCase } from '../storage-case.ts'

@@ -1,5 +1,5 @@
 /** The preset `card`: a token keeps the punctuation and chosen digits of a card number. By default it fails the Luhn check, so it cannot be charged. */
-import { at } from '../../util/at.ts'
+import { at } from '../../util/lists.ts'
 import { type DeterministicFormat, formatCount, MIN_DOMAIN, type TokenFormat, TokenFormatError } from '../token-format.ts'
 import { luhnDigit, luhnSum } from './luhn.ts'
 import { DIGITS } from './template-format.ts'

@@ -1,5 +1,5 @@
 /** The preset `date`: any day of the calendar from year 0001 to 9999, as YYYY-MM-DD. */
-import { required } from '../../util/at.ts'
+import { required } from '../../util/lists.ts'
 import { type TokenFormat, TokenFormatError } from '../token-format.ts'
 import { deterministicTemplate, type TextTemplate } from './template-format.ts'
 import { excluding, type TokenDomain } from './token-domain.ts'

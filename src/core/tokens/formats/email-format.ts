@@ -1,6 +1,6 @@
 /** The preset `email`: the local part is random, or its characters are replaced within their classes. The domain is kept or replaced. */
 import { toUtf8 } from '../../util/bytes.ts'
-import { type EmailAddress, splitEmail } from '../../util/email-address.ts'
+import { type EmailAddress, splitEmail } from '../../util/text.ts'
 import { type TokenFormat, TokenFormatError } from '../token-format.ts'
 import { classOf, DIGITS, deterministicTemplate, LOWER, slotTemplate, type TextTemplate } from './template-format.ts'
 import { excluding, type Slot, slotDomain } from './token-domain.ts'

@@ -1,5 +1,5 @@
 /** The check digit of card numbers. Source: ISO/IEC 7812-1, annex B. */
-import { at } from '../../util/at.ts'
+import { at } from '../../util/lists.ts'
 
 /** What a doubled digit adds to the sum, by digit. */
 const DOUBLED: readonly number[] = [0, 2, 4, 6, 8, 1, 3, 5, 7, 9]

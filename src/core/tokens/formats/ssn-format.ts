@@ -1,5 +1,5 @@
 /** The preset `ssn`: tokens look like US social security numbers that were never assigned and never will be. */
-import { at } from '../../util/at.ts'
+import { at } from '../../util/lists.ts'
 import { type TokenFormat, TokenFormatError } from '../token-format.ts'
 import { DIGITS } from './template-format.ts'
 import { excluding, slotDomain, type TokenDomain } from './token-domain.ts'

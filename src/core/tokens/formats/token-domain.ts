@@ -1,6 +1,7 @@
 /** Token domains: numbered sets of texts, with the text of a number and the number of a text. */
-import { at, required } from '../../util/at.ts'
+
 import { fromUnits } from '../../util/bytes.ts'
+import { at, required } from '../../util/lists.ts'
 import type { TokenRange } from '../token-format.ts'
 
 /** A set of different texts, numbered from 0 to `size` - 1. */

@@ -1,5 +1,5 @@
-/** Keys: all keyed work of the vault. Methods take lists and return lists. No signature contains a nonce or key bytes. */
-import type { Slab } from '../util/slab.ts'
+/** The cryptography that a vault is given: the key ring, signatures of checkpoints, random bytes, and unkeyed hashes. */
+import type { Slab } from '../util/memory.ts'
 
 /** Length of the associated data of each sealed body, in bytes. */
 export const AAD_BYTES = 32
@@ -132,4 +132,35 @@ export interface KeyProvider {
   wrap(key: Uint8Array, associatedData: Uint8Array): Promise<WrappedKey>
   /** Returns the root key in an array of its own, which the vault overwrites. Throws `failed_precondition` if the provider does not have the key, or if bytes or `associatedData` differ. */
   unwrap(wrapped: WrappedKey, associatedData: Uint8Array): Promise<Uint8Array>
+}
+
+/** An Ed25519 private key in use. Source: RFC 8032. */
+export interface Signer {
+  /** Name of the key, 1 to 128 characters. A verifier selects the public key by it. */
+  readonly keyId: string
+  /** Returns the Ed25519 signature of the bytes, 64 bytes long. Rejects if the key cannot be used; the checkpoint then fails. */
+  sign(bytes: Uint8Array): Promise<Uint8Array>
+}
+
+/** An Ed25519 public key in use. */
+export interface SignatureVerifier {
+  /** Name of the key, as in `Signer.keyId`. */
+  readonly keyId: string
+  /** Returns true if `signature` (64 bytes) is the signature of `bytes` by this key. Returns false for anything else; never throws. */
+  verify(bytes: Uint8Array, signature: Uint8Array): boolean
+}
+
+/** Source of random bytes for keys, ids and tokens. */
+export interface Entropy {
+  /** Returns exactly `count` bytes of a cryptographically secure generator, in a buffer that the source does not use again. */
+  bytes(count: number): Uint8Array
+}
+
+/** Length of a SHA-256 hash in bytes. */
+export const HASH_BYTES = 32
+
+/** SHA-256. Source: FIPS 180-4. */
+export interface Hash {
+  /** Returns HASH_BYTES for each input, in order, in one array. Synchronous. */
+  sha256(inputs: Slab): Uint8Array
 }

@@ -1,4 +1,4 @@
-/** Timestamps of events and checkpoints: RFC 3339 in UTC with nine decimals. */
+/** Timestamps of events and checkpoints (RFC 3339 in UTC with nine decimals), and when a list of work is worth a turn of the event loop. */
 
 const NANOS_PER_SECOND = 1_000_000_000
 
@@ -20,4 +20,32 @@ export function toTimestamp(nanoseconds: bigint): string {
 /** Returns the current time of a clock in milliseconds since 1970. */
 export function nowMs({ clock }: { readonly clock: { now(): bigint } }): number {
   return Number(clock.now() / 1_000_000n)
+}
+
+/** Maximum number of lists between two turns, so that input, timers and other callers get theirs. */
+const MAX_WITHOUT_TURN = 8
+
+/** Counts the lists of one place that gathers work. */
+export interface TurnSaver {
+  /** True if the next list can go without a turn: the last that took one stayed alone, and few went since. Counts the list. */
+  saves(): boolean
+  /** Notes the length of a list that went. After one of several items, lists take their turns again. */
+  noteLength(length: number): void
+}
+
+/** Returns the saver of a place whose first list takes its turn. */
+export function createTurnSaver(): TurnSaver {
+  let left = 0
+  let isSaved = false
+  return {
+    saves() {
+      isSaved = left > 0
+      if (isSaved) left--
+      return isSaved
+    },
+    noteLength(length) {
+      if (length > 1) left = 0
+      else if (!isSaved) left = MAX_WITHOUT_TURN
+    },
+  }
 }

@@ -1,4 +1,24 @@
-/** Metrics of a vault: counts, durations and sizes. They receive names of operations and tables, and codes; never a value, a token or an id. */
+/** What a vault reports: spans, metrics and log lines. They receive names, codes, counts and durations; never a value, a token, an id or key material. */
+
+/** Attributes of a span, by name. */
+export type SpanAttributes = Readonly<Record<string, string | number | boolean>>
+
+/** The span of one operation. */
+export interface Span {
+  /** 32 lower-case hex digits: the id of the trace. Undefined if the span is not recorded. */
+  readonly traceId: string | undefined
+  /** Ends the span, once. `failure` is the code of the error the operation ended with, undefined on success. */
+  end(attributes: SpanAttributes, failure: string | undefined): void
+}
+
+/** Starts spans. */
+export interface Tracing {
+  /**
+   * Starts a span named `strongroom.<operation>` as a child of the active one, and runs `work` with it as the active span. Returns
+   * or rejects as `work` does. Does not end the span: `work` calls `span.end`.
+   */
+  startActiveSpan<T>(name: string, attributes: SpanAttributes, work: (span: Span) => Promise<T>): Promise<T>
+}
 
 /** How an operation ended. */
 export interface OperationEnd {
@@ -31,4 +51,11 @@ export interface Metrics {
   committed(operations: number): void
   /** Keeps `read`, to call it whenever the metrics are collected, until the returned function is called. */
   observeCaches(read: () => readonly CacheReading[]): () => void
+}
+
+/** A logger such as pino: fields first, then the message. Its methods return at once and must not throw. */
+export interface Log {
+  info(fields: object, message: string): void
+  warn(fields: object, message: string): void
+  error(fields: object, message: string): void
 }

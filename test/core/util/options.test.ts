@@ -1,6 +1,16 @@
 /** Strict shapes: what each accepts, what it does not, and that a result is a copy. */
-import { describe, expect, it } from 'vitest'
-import { integer, listOf, matching, objectOf, oneOf, pairOf, type Shape, text } from '../../../src/core/util/shape.ts'
+import { describe, expect, it, test } from 'vitest'
+import {
+  hasOwnNames,
+  integer,
+  listOf,
+  matching,
+  objectOf,
+  oneOf,
+  pairOf,
+  type Shape,
+  text,
+} from '../../../src/core/util/options.ts'
 
 const point = objectOf({ x: integer(0), y: integer(0, 9) }, { label: text })
 
@@ -66,4 +76,19 @@ it('reads each member once, and returns what it checked', () => {
   }
   expect(point(changing)).toEqual({ x: 1, y: 2 })
   expect(reads).toBe(1)
+})
+
+test('an object has the names of its own members, in their order', () => {
+  expect(hasOwnNames({ a: 1, b: undefined }, ['a', 'b'])).toBe(true)
+  expect(hasOwnNames({ b: 1, a: 1 }, ['a', 'b'])).toBe(false)
+  expect(hasOwnNames({ a: 1 }, ['a', 'b'])).toBe(false)
+  expect(hasOwnNames({ a: 1, b: 1, c: 1 }, ['a', 'b'])).toBe(false)
+  expect(hasOwnNames({}, [])).toBe(true)
+  expect(hasOwnNames(Object.defineProperty({ a: 1 }, 'b', { value: 1 }), ['a', 'b'])).toBe(false)
+})
+
+test('inherited members are not counted, wherever they are named', () => {
+  expect(hasOwnNames(Object.create({ b: 1 }, { a: { value: 1, enumerable: true } }), ['a', 'b'])).toBe(false)
+  expect(hasOwnNames(Object.create({ b: 1 }, { a: { value: 1, enumerable: true } }), ['a'])).toBe(true)
+  expect(hasOwnNames(new Proxy({ a: 1, b: 1 }, {}), ['a', 'b'])).toBe(true)
 })

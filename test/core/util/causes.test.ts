@@ -2,7 +2,7 @@
 import { runInNewContext } from 'node:vm'
 import { expect, it } from 'vitest'
 import { missingPackageError } from '../../../src/adapters/packages/missing-package.ts'
-import { errorCode, errorText } from '../../../src/core/util/error-code.ts'
+import { errorCode, errorText } from '../../../src/core/util/causes.ts'
 
 it('an error of another realm has its code', () => {
   const foreign: unknown = runInNewContext("Object.assign(new Error('no such file'), { code: 'ENOENT' })")

@@ -1,6 +1,6 @@
 /** Indexes and values that must exist. */
 import { expect, it } from 'vitest'
-import { at, required } from '../../../src/core/util/at.ts'
+import { at, present, required } from '../../../src/core/util/lists.ts'
 
 it('returns the item of an index, null and 0 included', () => {
   expect(at([1, 0, null], 1)).toBe(0)
@@ -20,4 +20,14 @@ it.each([
 
 it('names what is missing', () => {
   expect(() => required(undefined, 'The root key')).toThrow('The root key is missing. This is a defect; please report it.')
+})
+
+it('leaves out what is undefined, and nothing else', () => {
+  expect(present([undefined, 0, null, undefined, '', false])).toEqual([0, null, '', false])
+  expect(present([undefined])).toEqual([])
+})
+
+it('returns the list itself if it has no gap', () => {
+  const whole = [3, 1, 2]
+  expect(present(whole)).toBe(whole)
 })

@@ -1,6 +1,6 @@
 /** Which lists go without a turn of the event loop. */
 import { expect, it } from 'vitest'
-import { createTurnSaver } from '../../../src/core/util/turn-saver.ts'
+import { createTurnSaver } from '../../../src/core/util/time.ts'
 
 it('the first list takes its turn, and eight after one that stayed alone go without', () => {
   const turns = createTurnSaver()

@@ -1,7 +1,7 @@
 /** Bytes as text: standard forms, and strict parsing. */
 import { expect, it } from 'vitest'
-import { fromBase64, fromHex, toBase64 } from '../../../src/core/util/byte-text.ts'
 import { toHex } from '../../../src/core/util/bytes.ts'
+import { fromBase64, fromHex, toBase64 } from '../../../src/core/util/text.ts'
 
 it('returns every byte from its hex digits', () => {
   const bytes = Uint8Array.from({ length: 256 }, (_, index) => index)
