@@ -91,7 +91,8 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** Paths that may exist in `src`. */
-export const TOP_LEVEL = /^src\/(index\.ts|create-vault\.ts|public-errors\.ts|(core|adapters|audit-verifier|http)\/.+)$/
+export const TOP_LEVEL =
+  /^src\/(index\.ts|create-vault\.ts|public-errors\.ts|storage-port\.ts|blob-port\.ts|(core|adapters|audit-verifier|http)\/.+)$/
 
 /** Names of files or folders that do not say what they hold. */
 export const EMPTY_NAMES: ReadonlySet<string> = new Set([
