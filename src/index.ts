@@ -78,10 +78,10 @@ export { type SqlQuery, sql } from './core/sql/sql.ts'
 export type { Signal } from './core/util/signal.ts'
 export type { JsonInput, JsonValue } from './core/values/column-type.ts'
 export type { VaultOptions } from './core/vault/options.ts'
-export type { RecordPage } from './core/vault/read-pages.ts'
-export type { VaultTransactionOptions } from './core/vault/retried-transaction.ts'
+export type { VaultTransactionOptions } from './core/vault/outside-calls.ts'
 export type { Session } from './core/vault/session.ts'
 export type { BatchResponses, SessionBatchItem } from './core/vault/session-batch.ts'
+export type { RecordPage } from './core/vault/session-input.ts'
 export type {
   FailedToken,
   FoundRecord,

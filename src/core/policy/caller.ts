@@ -1,4 +1,4 @@
-/** The caller that an application authenticates, and the caller's request. Both are checked before any operation. */
+/** The caller that an application authenticates, and the caller's request, both checked before any operation; and the callers that none authenticates. */
 import * as z from 'zod'
 import { printableName, VaultError } from '../errors.ts'
 import { MAX_CLIENT_TRACE_LENGTH } from '../limits.ts'
@@ -128,3 +128,8 @@ function presentOnly(request: z.infer<typeof requestShape>): RequestContext {
   if (!Object.values(request).includes(undefined)) return request as RequestContext
   return Object.fromEntries(Object.entries(request).filter(([, value]) => value !== undefined)) as RequestContext
 }
+
+/** The vault itself, as its own caller: in events of scans. */
+export const VAULT_CALLER = parseCaller({ actor: 'strongroom', actorType: 'SERVICE_ACCOUNT', roles: [] })
+/** Who presents a text that is not a ticket or a credential of this vault. */
+export const UNKNOWN_CALLER = parseCaller({ actor: 'unknown', actorType: 'SERVICE_ACCOUNT', roles: [] })

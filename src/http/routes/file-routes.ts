@@ -6,7 +6,7 @@ import type { RouterOptions } from '../options.ts'
 import { invalidId } from '../router/error-texts.ts'
 import { operationRoute, type Route } from '../router/route.ts'
 import { fileUrl } from '../router/urls.ts'
-import { fileExamples } from './file-examples.ts'
+import { fileExamples } from './examples.ts'
 import { deletedShape, namedShape, VAULT_MEMBER } from './shapes.ts'
 
 /** Returns the routes. */
