@@ -15,8 +15,8 @@ export const ENTRY_POINTS: Readonly<Record<string, string>> = {
   './storage-port': 'src/storage-port.ts',
   './blob-port': 'src/blob-port.ts',
   './blobs': 'src/adapters/blobs/index.ts',
-  './blob-conformance': 'src/adapters/blob-conformance/index.ts',
-  './storage-conformance': 'src/adapters/conformance/index.ts',
+  './blob-conformance': 'src/conformance/blobs/index.ts',
+  './storage-conformance': 'src/conformance/storage/index.ts',
 }
 
 /** Returns the name of an entry point's built files: `sqlite` for `./sqlite` (`dist/sqlite.js`), and `index` for `.`. */
