@@ -1,14 +1,11 @@
-/** Resolves comparisons: which types are comparable, and how a literal is read for a column. */
+/** Resolves comparisons: which columns are comparable, and how a literal is read for a column. No digit of a number is lost. */
 import { say, words } from '../errors.ts'
 import { unreachable } from '../util/causes.ts'
-import { type ColumnType, ValueError } from '../values/column-type.ts'
+import { ValueError } from '../values/column-type.ts'
 import { type AnyColumnType, columnTypes } from '../values/column-types.ts'
 import { compareCodePoints } from '../values/string-type.ts'
 import type { Comparator, Literal } from './ast.ts'
-import { truthOf, typeOf } from './columns-of.ts'
-import { MIRRORED, satisfies } from './comparator.ts'
-import type { Condition, Term } from './condition.ts'
-import { compareDecimals, type Decimal, floorOf, isWhole, parseDecimal } from './decimal.ts'
+import { type Condition, MIRRORED, satisfies, type Term, truthOf, typeOf } from './condition.ts'
 import { LanguageError } from './language-error.ts'
 import {
   type ColumnOperand,
@@ -21,20 +18,6 @@ import {
   subjectOf,
   UNKNOWN,
 } from './resolve-operand.ts'
-
-/** Types with the same text are comparable. Types without one are not comparable, not even with themselves. */
-const FAMILIES: Readonly<Record<ColumnType<unknown>['name'], string | undefined>> = {
-  STRING: 'text',
-  INTEGER: 'number',
-  FLOAT: 'number',
-  BOOL: 'boolean',
-  DATE: 'date',
-  TIME: 'time',
-  DATETIME: 'instant',
-  JSON: undefined,
-  ARRAY: undefined,
-  FILE: undefined,
-}
 
 /** Returns the comparison of two operands. Throws `LanguageError` if they are not comparable. */
 export function resolveComparison(operator: Comparator, left: ResolvedOperand, right: ResolvedOperand): Condition {
@@ -55,8 +38,8 @@ export function termOf({ ref }: ColumnOperand): Term {
 }
 
 function familyOf({ ref, at }: ColumnOperand): string {
-  const family = FAMILIES[typeOf(ref).name]
-  if (family !== undefined) return family
+  const { comparesAs } = typeOf(ref)
+  if (comparesAs !== undefined) return comparesAs
   throw new LanguageError(
     'type',
     say`The values of ${nameOf(ref)} cannot be compared. Only IS NULL and IS NOT NULL are supported for it.`,
@@ -123,21 +106,15 @@ function compareWithText(
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
-/** Parses a quoted literal as the column's type. BOOL accepts the words of PostgreSQL, which are more than a record can contain. */
+/** Parses a quoted literal as the column's type. */
 function readText(type: AnyColumnType, text: string): unknown {
-  if (type !== columnTypes.BOOL) return type.fromText(text)
-  const word = text.trim().toLowerCase()
-  return type.fromText(TRUE_WORDS.test(word) ? 'true' : FALSE_WORDS.test(word) ? 'false' : word)
+  return type.fromLiteral === undefined ? type.fromText(text) : type.fromLiteral(text)
 }
-
-/** An unambiguous prefix is enough. */
-const TRUE_WORDS = /^(t|tr|tru|true|y|ye|yes|on|1)$/
-const FALSE_WORDS = /^(f|fa|fal|fals|false|n|no|of|off|0)$/
 
 /** For FLOAT a number is the nearest double. For INTEGER no digit is lost. */
 function compareWithNumber(cell: ColumnOperand, operator: Comparator, literal: Literal & { readonly kind: 'number' }): Condition {
   const decimal = decimalOf(literal)
-  if (typeOf(cell.ref) === columnTypes.INTEGER) return comparison(cell, operator, integerFor(operator, decimal))
+  if (typeOf(cell.ref).physical === 'integer') return comparison(cell, operator, integerFor(operator, decimal))
   const value = Number(literal.text)
   if (Number.isFinite(value)) return comparison(cell, operator, { value: value + 0, type: columnTypes.FLOAT })
   throw new LanguageError('range', say`${subjectOf(literal, 'The number')} is too large for a double.`, literal.at)
@@ -178,4 +155,59 @@ function compareConstants(operator: Comparator, left: ConstantOperand, right: Co
     return truthOf(satisfies(operator, compareDecimals(decimalOf(one), decimalOf(other))))
   }
   return mismatch(incomparable(left, right), left, right)
+}
+
+/** The number `0.digits` times ten to the power of `point`. `digits` has no leading or trailing zero; it is empty for zero. */
+interface Decimal {
+  readonly isNegative: boolean
+  readonly digits: string
+  readonly point: number
+}
+
+const SPELLING = /^(-?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d+))?$/
+
+/** Parses a number. Returns undefined if the text is not a number, or its exponent is not a safe integer. */
+function parseDecimal(text: string): Decimal | undefined {
+  const found = SPELLING.exec(text)
+  if (found === null) return undefined
+  const [, sign, whole = '', fraction = '', power = '0'] = found
+  const exponent = Number(power)
+  if (whole + fraction === '' || !Number.isSafeInteger(exponent)) return undefined
+  const all = whole + fraction
+  let from = 0
+  while (all[from] === '0') from++
+  let to = all.length
+  while (to > from && all[to - 1] === '0') to--
+  if (from === to) return { isNegative: false, digits: '', point: 0 }
+  return { isNegative: sign === '-', digits: all.slice(from, to), point: whole.length - from + exponent }
+}
+
+/** Returns a negative number, zero or a positive number. */
+function compareDecimals(left: Decimal, right: Decimal): number {
+  const sign = signOf(left)
+  if (sign !== signOf(right)) return sign - signOf(right)
+  if (left.point !== right.point) return left.point < right.point ? -sign : sign
+  // Both digit strings start directly after the decimal point, so text order is numeric order.
+  return left.digits === right.digits ? 0 : left.digits < right.digits ? -sign : sign
+}
+
+/** True if the number is an integer. */
+function isWhole({ digits, point }: Decimal): boolean {
+  return digits.length <= point || digits === ''
+}
+
+/** The largest integer that is not greater, or undefined if the number has more than 19 digits before the point. */
+function floorOf(decimal: Decimal): bigint | undefined {
+  const { isNegative, digits, point } = decimal
+  if (point > MAX_INTEGER_DIGITS) return undefined
+  const whole = point <= 0 ? 0n : BigInt(digits.slice(0, point).padEnd(point, '0'))
+  if (!isNegative) return whole
+  return isWhole(decimal) ? -whole : -whole - 1n
+}
+
+/** Digits of the longest 64-bit integers. */
+const MAX_INTEGER_DIGITS = 19
+
+function signOf({ isNegative, digits }: Decimal): number {
+  return digits === '' ? 0 : isNegative ? -1 : 1
 }

@@ -2,8 +2,7 @@
 import { type Sentence, say, words } from '../errors.ts'
 import { unreachable } from '../util/causes.ts'
 import type { ColumnIdentifier, Literal, Operand } from './ast.ts'
-import { truthOf, typeOf } from './columns-of.ts'
-import type { ColumnRef, Condition } from './condition.ts'
+import { type ColumnRef, type Condition, truthOf, typeOf } from './condition.ts'
 import { LanguageError } from './language-error.ts'
 import { withoutValue } from './parameter-values.ts'
 

@@ -1,8 +1,7 @@
 /** The names in a query, for its audit event: which tables, columns and filters it names. Never an alias, a literal or any other text of the caller. */
 import { UNKNOWN_NAME } from '../errors.ts'
 import type { ColumnIdentifier, Expression, Operand } from '../expressions/ast.ts'
-import { foldName } from '../expressions/lexeme.ts'
-import { lex } from '../expressions/lexer.ts'
+import { foldName, lex } from '../expressions/lexer.ts'
 import type { Layout } from '../schema/layout.ts'
 import { RECORD_ID_NAME } from '../schema/names.ts'
 import { unreachable } from '../util/causes.ts'

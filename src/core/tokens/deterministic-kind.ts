@@ -10,8 +10,9 @@ const DIGITS_AT = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34] as
 const DASHES_AT = [8, 13, 18, 23] as const
 const DASH = 0x2d
 
-export const deterministicKind: TokenKind = {
+export const deterministicKind: TokenKind<'deterministic'> = {
   name: 'deterministic',
+  options: {},
   keeps: 'nothing',
   isDeterministic: true,
   expires: false,
