@@ -52,17 +52,15 @@ export type TokenizedColumn<T extends TableDefinition> =
         [K in ColumnName<T>]: T[K] extends { readonly token: string | object } ? K : never
       }[ColumnName<T>]
 
-/** Token definitions of the kinds of which a member is true. */
-type TokenThat<
-  Member extends 'isDeterministic' | 'expires',
-  Name extends TokenKindName = TokenKindName,
-> = Name extends TokenKindName ? (TokenKindTypes[Name][Member] extends true ? Name | { readonly kind: Name } : never) : never
-
 /** Token definitions that give equal values one token. */
-export type DeterministicToken = TokenThat<'isDeterministic'>
+export type DeterministicToken = {
+  [Name in TokenKindName]: TokenKindTypes[Name]['isDeterministic'] extends true ? Name | { readonly kind: Name } : never
+}[TokenKindName]
 
 /** Token definitions whose values are not stored in the record, so that no read of the record returns them. */
-export type TransientToken = TokenThat<'expires'>
+export type TransientToken = {
+  [Name in TokenKindName]: TokenKindTypes[Name]['expires'] extends true ? Name | { readonly kind: Name } : never
+}[TokenKindName]
 
 /** Columns with deterministic tokens, which tokenize accepts. */
 export type DeterministicColumn<T extends TableDefinition> =

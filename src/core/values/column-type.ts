@@ -55,10 +55,7 @@ export interface JsonBudget {
 /** One column type. `Value` is the trusted form: `parse` checks it, and every other method takes it unchecked. */
 export interface ColumnType<Value> {
   readonly name: keyof ValueTypes
-  /**
-   * First byte of every digest input: 1 STRING, 2 INTEGER, 3 FLOAT, 4 BOOL, 5 DATE, 6 TIME, 7 DATETIME, 8 JSON, 9 ARRAY, 10 FILE.
-   * With it, equal bytes of two types never give equal digests. Never changes.
-   */
+  /** First byte of every digest input, another one for each type: equal bytes of two types never give equal digests. Never changes. */
   readonly tag: number
   /** Cell type of a plain column of this type. */
   readonly physical: PhysicalType
