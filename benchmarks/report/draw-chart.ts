@@ -1,7 +1,7 @@
 /** Draws a result as an SVG bar chart: one bar per entry with a target, grouped by storage. */
 import { escapeXml, originOf, STORAGE_HEADINGS, svgDocument } from './chart-parts.ts'
 import { formatTarget } from './format-table.ts'
-import { hasTarget, headroomOf, isMet, judgedRatio, type Result, storageNames, type TargetedEntry } from './result-shape.ts'
+import { hasTarget, headroomOf, isMet, type Result, storageNames, type TargetedEntry, targetedRatio } from './result-shape.ts'
 
 const ROW = 20
 const TOP = 104
@@ -75,7 +75,7 @@ function drawEntry(entry: TargetedEntry, y: number): string[] {
   const [from, to] = [LABELS, xOf(headroomOf(entry))]
   const rows = entry.rows <= 1 ? '' : `, ${entry.rows.toLocaleString('en')} rows`
   const mark = isMet(entry) ? '✓' : '✗'
-  const text = `${mark} ${judgedRatio(entry).toFixed(2)} (${formatTarget(entry)})`
+  const text = `${mark} ${targetedRatio(entry).toFixed(2)} (${formatTarget(entry)})`
   return [
     `<text x="${LABELS - 8}" y="${y + 14}" text-anchor="end">${escapeXml(`${entry.benchmark}${rows}`)}</text>`,
     `<rect class="${isMet(entry) ? 'met' : 'missed'}" x="${from}" y="${y + 3}" width="${Math.max(1, to - from)}" height="${ROW - 7}"/>`,
@@ -99,6 +99,6 @@ function xOf(headroom: number): number {
 
 function describe(entries: readonly TargetedEntry[]): string {
   return entries
-    .map((entry) => `${entry.benchmark} on ${entry.storage}: ${judgedRatio(entry).toFixed(2)}, target ${formatTarget(entry)}`)
+    .map((entry) => `${entry.benchmark} on ${entry.storage}: ${targetedRatio(entry).toFixed(2)}, target ${formatTarget(entry)}`)
     .join('; ')
 }

@@ -71,7 +71,7 @@ export function hasTarget(entry: Entry): entry is TargetedEntry {
 }
 
 /** Returns the ratio that the target is for. */
-export function judgedRatio({ by, cpu, ratio }: Entry): number {
+export function targetedRatio({ by, cpu, ratio }: Entry): number {
   return by === 'cpu' && cpu !== undefined ? cpu.ratio : ratio
 }
 
@@ -80,7 +80,7 @@ export function isMet(entry: TargetedEntry): boolean {
 }
 
 /** Returns how far an entry is past its target: 1 is exactly met, 2 is twice as good. */
-export function headroomOf(entry: TargetedEntry, ratio = judgedRatio(entry)): number {
+export function headroomOf(entry: TargetedEntry, ratio = targetedRatio(entry)): number {
   const { target, lowerIsBetter } = entry
   return lowerIsBetter === true ? target / ratio : ratio / target
 }
