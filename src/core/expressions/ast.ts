@@ -117,3 +117,36 @@ export function replaceConstants(expression: Expression, replaced: (constant: Co
       return unreachable(expression)
   }
 }
+
+/** A condition that no AND, OR or NOT joins. */
+export type Predicate = Exclude<Expression, { readonly kind: 'and' | 'or' | 'not' }>
+
+/** The predicates of a condition, in the order of its text. */
+export function predicatesIn(expression: Expression): readonly Predicate[] {
+  switch (expression.kind) {
+    case 'and':
+    case 'or':
+      return expression.operands.flatMap(predicatesIn)
+    case 'not':
+      return predicatesIn(expression.operand)
+    default:
+      return [expression]
+  }
+}
+
+/** The operands of a predicate, from left to right. */
+export function operandsOf(predicate: Predicate): readonly Operand[] {
+  switch (predicate.kind) {
+    case 'compare':
+    case 'like':
+      return [predicate.left, predicate.right]
+    case 'isNull':
+      return [predicate.operand]
+    case 'hasKey':
+      return [predicate.operand, predicate.key]
+    case 'truth':
+      return []
+    default:
+      return unreachable(predicate)
+  }
+}

@@ -1,23 +1,14 @@
-/** Resolves comparisons: which columns are comparable, and how a literal is read for a column. No digit of a number is lost. */
-import { say, words } from '../errors.ts'
+/** Resolves operands to columns and constants, and comparisons of them: which columns are comparable, and how a literal is read for a column. */
+import { type Sentence, say, words } from '../errors.ts'
 import { unreachable } from '../util/causes.ts'
 import { ValueError } from '../values/column-type.ts'
 import { type AnyColumnType, columnTypes } from '../values/column-types.ts'
 import { compareCodePoints } from '../values/string-type.ts'
-import type { Comparator, Literal } from './ast.ts'
-import { type Condition, MIRRORED, satisfies, type Term, truthOf, typeOf } from './condition.ts'
+import type { ColumnIdentifier, Comparator, Literal, Operand } from './ast.ts'
+import { type ColumnRef, type Condition, MIRRORED, satisfies, type Term, truthOf, typeOf } from './condition.ts'
+import { compareDecimals, type Decimal, floorOf, isWhole, parseDecimal } from './decimal.ts'
 import { LanguageError } from './language-error.ts'
-import {
-  type ColumnOperand,
-  type ConstantOperand,
-  capitalize,
-  describe,
-  mismatch,
-  nameOf,
-  type ResolvedOperand,
-  subjectOf,
-  UNKNOWN,
-} from './resolve-operand.ts'
+import { withoutValue } from './parameter-values.ts'
 
 /** Returns the comparison of two operands. Throws `LanguageError` if they are not comparable. */
 export function resolveComparison(operator: Comparator, left: ResolvedOperand, right: ResolvedOperand): Condition {
@@ -157,57 +148,126 @@ function compareConstants(operator: Comparator, left: ConstantOperand, right: Co
   return mismatch(incomparable(left, right), left, right)
 }
 
-/** The number `0.digits` times ten to the power of `point`. `digits` has no leading or trailing zero; it is empty for zero. */
-interface Decimal {
-  readonly isNegative: boolean
-  readonly digits: string
-  readonly point: number
+/** An attribute of a caller. */
+export type ContextValue = string | number | boolean
+
+/** An attribute that exists but that no condition can use: a list, an object, or one with two spellings. */
+export const UNUSABLE = Symbol('unusable')
+
+/** Resolves the names of a condition. */
+export interface NameResolver {
+  /** Returns the column of this name. Throws `LanguageError` if there is none. */
+  column(name: ColumnIdentifier): ColumnRef
+  /**
+   * Returns an attribute of the caller, undefined if it is absent, or UNUSABLE. If this method exists, `ctx.name` is an attribute and never a column.
+   */
+  context?(name: string): ContextValue | typeof UNUSABLE | undefined
 }
 
-const SPELLING = /^(-?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d+))?$/
-
-/** Parses a number. Returns undefined if the text is not a number, or its exponent is not a safe integer. */
-function parseDecimal(text: string): Decimal | undefined {
-  const found = SPELLING.exec(text)
-  if (found === null) return undefined
-  const [, sign, whole = '', fraction = '', power = '0'] = found
-  const exponent = Number(power)
-  if (whole + fraction === '' || !Number.isSafeInteger(exponent)) return undefined
-  const all = whole + fraction
-  let from = 0
-  while (all[from] === '0') from++
-  let to = all.length
-  while (to > from && all[to - 1] === '0') to--
-  if (from === to) return { isNegative: false, digits: '', point: 0 }
-  return { isNegative: sign === '-', digits: all.slice(from, to), point: whole.length - from + exponent }
+/** A column operand. */
+export interface ColumnOperand {
+  readonly kind: 'cell'
+  readonly ref: ColumnRef
+  readonly at: number
 }
 
-/** Returns a negative number, zero or a positive number. */
-function compareDecimals(left: Decimal, right: Decimal): number {
-  const sign = signOf(left)
-  if (sign !== signOf(right)) return sign - signOf(right)
-  if (left.point !== right.point) return left.point < right.point ? -sign : sign
-  // Both digit strings start directly after the decimal point, so text order is numeric order.
-  return left.digits === right.digits ? 0 : left.digits < right.digits ? -sign : sign
+/** A literal, or an attribute of the caller's context as the equivalent literal. */
+export interface ConstantOperand {
+  readonly kind: 'constant'
+  readonly literal: Literal
+  readonly isFromContext: boolean
+  /** True for an attribute that exists and is unusable. Its literal is NULL, and a test for null is unknown too. */
+  readonly isUnusable: boolean
+  readonly at: number
 }
 
-/** True if the number is an integer. */
-function isWhole({ digits, point }: Decimal): boolean {
-  return digits.length <= point || digits === ''
+/** One resolved operand. */
+export type ResolvedOperand = ColumnOperand | ConstantOperand
+
+/** A condition that is unknown in every row. */
+export const UNKNOWN: Condition = truthOf(undefined)
+
+/** The table name of the caller's context. */
+const CONTEXT = 'ctx'
+
+/**
+ * Resolves the name of an operand. Throws `LanguageError` for an unknown column, for a transient one, whose values are not stored in the
+ * row, and for a parameter without a value.
+ */
+export function resolveOperand(operand: Operand, resolver: NameResolver): ResolvedOperand {
+  const { at } = operand
+  if (operand.kind === 'parameter') throw withoutValue(at)
+  if (operand.kind !== 'column') return { kind: 'constant', literal: operand, isFromContext: false, isUnusable: false, at }
+  if (operand.table === CONTEXT && resolver.context !== undefined) {
+    const value = resolver.context(operand.name)
+    const isUnusable = value === UNUSABLE
+    return { kind: 'constant', literal: literalOf(isUnusable ? undefined : value, at), isFromContext: true, isUnusable, at }
+  }
+  const ref = resolver.column(operand)
+  if (ref.column?.token?.expires === true) {
+    throw new LanguageError('rule', say`${capitalize(nameOf(ref))} is transient and cannot be used in a condition.`, at)
+  }
+  return { kind: 'cell', ref, at }
 }
 
-/** The largest integer that is not greater, or undefined if the number has more than 19 digits before the point. */
-function floorOf(decimal: Decimal): bigint | undefined {
-  const { isNegative, digits, point } = decimal
-  if (point > MAX_INTEGER_DIGITS) return undefined
-  const whole = point <= 0 ? 0n : BigInt(digits.slice(0, point).padEnd(point, '0'))
-  if (!isNegative) return whole
-  return isWhole(decimal) ? -whole : -whole - 1n
+/** An absent attribute is NULL. So is a number that cannot be written as a literal. */
+function literalOf(value: ContextValue | undefined, at: number): Literal {
+  switch (typeof value) {
+    case 'string':
+      return { kind: 'text', text: value, at }
+    case 'number':
+      return Number.isFinite(value) ? { kind: 'number', text: String(value), at } : { kind: 'null', at }
+    case 'boolean':
+      return { kind: 'boolean', value, at }
+    case 'undefined':
+      return { kind: 'null', at }
+    default:
+      return unreachable(value)
+  }
 }
 
-/** Digits of the longest 64-bit integers. */
-const MAX_INTEGER_DIGITS = 19
+/**
+ * Throws the error of two operands that do not match. If one comes from the caller's context, returns UNKNOWN instead: the author of the
+ * text cannot know the attribute's type.
+ */
+export function mismatch(fault: LanguageError, ...operands: readonly ResolvedOperand[]): Condition {
+  if (operands.some((operand) => operand.kind === 'constant' && operand.isFromContext)) return UNKNOWN
+  throw fault
+}
 
-function signOf({ isNegative, digits }: Decimal): number {
-  return digits === '' ? 0 : isNegative ? -1 : 1
+/** The sentence with its first letter in upper case. */
+export function capitalize({ texts, pieces }: Sentence): Sentence {
+  const [first = '', ...others] = texts
+  const [piece, ...rest] = pieces
+  if (first === '' && typeof piece === 'object') return { texts, pieces: [capitalize(piece), ...rest] }
+  return { texts: [first.slice(0, 1).toUpperCase() + first.slice(1), ...others], pieces }
+}
+
+/** A column as a part of a sentence. */
+export function nameOf({ column }: ColumnRef): Sentence {
+  return column === undefined ? words('the record id') : say`column ${column.name}`
+}
+
+/** An operand and its type as a part of a sentence. */
+export function describe(operand: ResolvedOperand): Sentence {
+  if (operand.kind === 'constant') return describeLiteral(operand.literal)
+  return operand.ref.column === undefined
+    ? nameOf(operand.ref)
+    : say`${nameOf(operand.ref)} of type ${words(typeOf(operand.ref).name)}`
+}
+
+/** The name of the parameter whose value a literal is, at the beginning of a sentence; otherwise `written`, as in "This pattern". */
+export function subjectOf({ parameter }: Literal, written: string): Sentence {
+  return words(parameter === undefined ? written : `Parameter $${parameter}`)
+}
+
+function describeLiteral({ kind, parameter }: Literal): Sentence {
+  return words(parameter === undefined ? NOUNS[kind] : `parameter $${parameter} (${NOUNS[kind]})`)
+}
+
+const NOUNS: Readonly<Record<Literal['kind'], string>> = {
+  text: 'a string',
+  number: 'a number',
+  boolean: 'TRUE or FALSE',
+  null: 'NULL',
 }

@@ -6,16 +6,17 @@ import type { Expression } from './ast.ts'
 import { allOf, anyOf, type Condition, negate, type Term, truthOf, typeOf } from './condition.ts'
 import { LanguageError } from './language-error.ts'
 import { createMatcher, endsInLoneEscape, PatternError } from './like.ts'
-import { resolveComparison, termOf } from './resolve-comparison.ts'
 import {
   describe,
   mismatch,
   type NameResolver,
   nameOf,
   type ResolvedOperand,
+  resolveComparison,
   resolveOperand,
+  termOf,
   UNKNOWN,
-} from './resolve-operand.ts'
+} from './resolve-comparison.ts'
 
 /**
  * Returns the condition that an expression means. Throws `LanguageError`: `type` for types that do not match, `range` for a number out of

@@ -1,11 +1,11 @@
 /** The part of a checked statement that concerns one table, with its WHERE. Access is computed from these rules. */
 import { say } from '../errors.ts'
-import type { ColumnIdentifier, Expression, Operand } from '../expressions/ast.ts'
+import { type ColumnIdentifier, type Expression, type Operand, predicatesIn } from '../expressions/ast.ts'
 import type { ColumnRef, Condition } from '../expressions/condition.ts'
 import { LanguageError } from '../expressions/language-error.ts'
 import { foldName } from '../expressions/lexer.ts'
+import { type ContextValue, UNUSABLE } from '../expressions/resolve-comparison.ts'
 import { resolveExpression } from '../expressions/resolve-expression.ts'
-import { type ContextValue, UNUSABLE } from '../expressions/resolve-operand.ts'
 import type { Redaction, RedactionLevel } from '../redaction/levels.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { unreachable } from '../util/causes.ts'
@@ -145,32 +145,12 @@ function columnIn(table: Table, { table: qualifier, name, at }: ColumnIdentifier
 
 /** A pattern read from a row can be invalid. The row's access would then be undefined, so such patterns are rejected. */
 function assertOwnPatterns(expression: Expression): void {
-  switch (expression.kind) {
-    case 'and':
-    case 'or':
-      expression.operands.forEach(assertOwnPatterns)
-      break
-    case 'not':
-      assertOwnPatterns(expression.operand)
-      break
-    case 'like':
-      assertOwnPattern(expression.right)
-      break
-    case 'compare':
-    case 'isNull':
-    case 'hasKey':
-    case 'truth':
-      break
-    default:
-      unreachable(expression)
+  for (const predicate of predicatesIn(expression)) {
+    if (predicate.kind !== 'like' || predicate.right.kind !== 'column' || predicate.right.table === 'ctx') continue
+    throw new LanguageError(
+      'rule',
+      say`A LIKE pattern in a policy cannot be a column. Expected a string, or ctx.<name>.`,
+      predicate.right.at,
+    )
   }
-}
-
-function assertOwnPattern(pattern: Operand): void {
-  if (pattern.kind !== 'column' || pattern.table === 'ctx') return
-  throw new LanguageError(
-    'rule',
-    say`A LIKE pattern in a policy cannot be a column. Expected a string, or ctx.<name>.`,
-    pattern.at,
-  )
 }

@@ -6,8 +6,8 @@ import type { Table } from '../schema/layout.ts'
 import type { JoinEquality, StepPlan } from '../sql/plan.ts'
 import { required } from '../util/lists.ts'
 import type { BudgetMeter } from './budget-meter.ts'
-import { type BufferedRow, type ReadBuffered, sizeOf, type Tuple } from './buffered-row.ts'
 import { type ScanContext, scanRows } from './scan-rows.ts'
+import { type BufferedRow, type ReadBuffered, sizeOf, type Tuple } from './scanned-rows.ts'
 
 /** Returns the rows that can match a tuple. The join condition decides whether they do. */
 export type CandidatesOf = (tuple: Tuple) => readonly BufferedRow[]

@@ -10,10 +10,10 @@ import { unreachable } from '../util/causes.ts'
 import { append, at, required } from '../util/lists.ts'
 import type { JsonValue } from '../values/column-type.ts'
 import type { BudgetMeter } from './budget-meter.ts'
-import { type BufferedRow, createReader, type ReadBuffered, type Tuple } from './buffered-row.ts'
 import { joinRows } from './join-rows.ts'
 import { createResidualFilter } from './residual-filter.ts'
 import { createRowReader, createValueReader, type ScanContext, scanRows, TableScan } from './scan-rows.ts'
+import { type BufferedRow, createReader, type ReadBuffered, type Tuple } from './scanned-rows.ts'
 
 /**
  * The result of a plan: rows whose values are still to be redacted, or one value per aggregate. `values` is undefined if LIMIT or OFFSET

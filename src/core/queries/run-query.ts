@@ -11,15 +11,15 @@ import type { Table } from '../schema/layout.ts'
 import { explainPlan, type QueryPlan } from '../sql/explain-plan.ts'
 import type { Plan } from '../sql/plan.ts'
 import type { Outputs, Source, ValueOutput } from '../sql/query.ts'
-import { toQueryError } from '../sql/query-error.ts'
+import { toQueryError } from '../sql/scope.ts'
 import { at, required } from '../util/lists.ts'
 import type { Signal } from '../util/signal.ts'
 import type { JsonValue } from '../values/column-type.ts'
 import { createBudgetMeter, type QueryBudget } from './budget-meter.ts'
-import type { BufferedRow, ReadBuffered, Tuple } from './buffered-row.ts'
 import { type PlanContext, planText, type QueryText } from './query-text.ts'
 import { type PlanResult, runPlan } from './run-plan.ts'
 import type { ScanContext } from './scan-rows.ts'
+import type { BufferedRow, ReadBuffered, Tuple } from './scanned-rows.ts'
 
 /** The dependencies of running a query. A query never writes to storage. */
 export interface QueryContext extends PlanContext, ScanContext {

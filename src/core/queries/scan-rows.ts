@@ -5,9 +5,9 @@ import { LongMatch } from '../expressions/like.ts'
 import type { Filter, Page, PhysicalType, StorageReads } from '../ports/storage.ts'
 import type { SourcePlan } from '../sql/plan.ts'
 import type { BudgetMeter } from './budget-meter.ts'
-import type { BufferedRow } from './buffered-row.ts'
 import { createResidualFilter, type ResidualFilter } from './residual-filter.ts'
 import {
+  type BufferedRow,
   bytesOf,
   endOf,
   readScannedBodies,
