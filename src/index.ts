@@ -45,11 +45,11 @@ export type { UpdateOneOptions } from './core/operations/update-record.ts'
 export type { UpdateWhereInput, UpdateWhereOptions, WhereChange } from './core/operations/update-where.ts'
 export type { UploadedFile, UploadFileInput, UploadFileOptions } from './core/operations/upload-file.ts'
 export type { Caller, CallerContext, CallerIn, RequestContext } from './core/policy/caller.ts'
-export type { BuiltInRole } from './core/policy/statement.ts'
 export type { ColumnExplanation, ExplainOptions, Explanation, StatementExplanation } from './core/policy/explain-access.ts'
 export type {
   Action,
   AllowStatement,
+  BuiltInRole,
   DenyStatement,
   PolicyDefinition,
   PolicyFor,
