@@ -1,4 +1,4 @@
-/** The one spelling of a domain, in Unicode or in Punycode (RFC 5890, RFC 3492), made here and not by the runtime: digests of stored domains depend on it, and the mapping of a runtime changes with its version of Unicode. */
+/** The one spelling of a domain, in Unicode or in Punycode (RFC 5890, RFC 3492). It is deterministic on purpose: digests depend on it, and what runtimes map domains to changes with their versions of Unicode. */
 import { isLabel } from '../util/text.ts'
 import { lowerCodePoints } from './spelling.ts'
 
