@@ -44,13 +44,12 @@ export type { RecordChange, UpdateInput } from './core/operations/update-many.ts
 export type { UpdateOneOptions } from './core/operations/update-record.ts'
 export type { UpdateWhereInput, UpdateWhereOptions } from './core/operations/update-where.ts'
 export type { UploadedFile, UploadFileInput, UploadFileOptions } from './core/operations/upload-file.ts'
-export type { Action } from './core/policy/actions.ts'
-export type { BuiltInRole } from './core/policy/built-in-roles.ts'
-export type { Caller, CallerIn, RequestContext } from './core/policy/caller.ts'
-export type { CallerContext } from './core/policy/caller-context.ts'
+export type { Caller, CallerContext, CallerIn, RequestContext } from './core/policy/caller.ts'
 export type { ColumnExplanation, ExplainOptions, Explanation, StatementExplanation } from './core/policy/explain-access.ts'
 export type {
+  Action,
   AllowStatement,
+  BuiltInRole,
   DenyStatement,
   PolicyDefinition,
   PolicyFor,
@@ -102,7 +101,6 @@ export type {
   SchemaDefinition,
   StringOptions,
   TableDefinition,
-  TokenDefinition,
 } from './core/schema/column.ts'
 export { column } from './core/schema/column.ts'
 export type { LowerCaseNames, NameMustBeLowerCase, Schema } from './core/schema/define-schema.ts'
@@ -116,22 +114,16 @@ export type {
   FileColumn,
   GroupName,
   GroupValue,
-  InputTypes,
   InputValue,
   InsertFields,
   LookupColumn,
   LoweredColumn,
-  MayBeLowered,
-  NotLowered,
   OutputFields,
   OutputValue,
   PlainFields,
-  PlainText,
-  PlainTypes,
   PlainValue,
   ReadableColumn,
   RequiredColumn,
-  ShownText,
   TableName,
   TokenizedColumn,
   TokensOf,
@@ -148,13 +140,15 @@ export type { CardOptions } from './core/tokens/formats/card-format.ts'
 export type { EmailOptions } from './core/tokens/formats/email-format.ts'
 export type { PhoneOptions } from './core/tokens/formats/phone-format.ts'
 export type { PresetDefinition, TokenFormatDefinition, TokenPreset } from './core/tokens/token-formats.ts'
-export type { TokenKindName } from './core/tokens/token-kind.ts'
+export type { NoTokenOptions, TokenDefinition, TokenKindName, TokenKindTypes } from './core/tokens/token-kind.ts'
 export type { OnProgress, Progress } from './core/util/boundary.ts'
 export type { ClosedByUsing } from './core/util/causes.ts'
 export type { Slab } from './core/util/memory.ts'
 export type { Signal } from './core/util/signal.ts'
-export type { ColumnTypeName, JsonInput, JsonValue } from './core/values/column-type.ts'
+export type { ColumnTypeName, JsonInput, JsonValue, ValueTypes } from './core/values/column-type.ts'
+export { COLUMN_TYPES } from './core/values/column-types.ts'
 export type { Normalizer } from './core/values/normalizers.ts'
+export type { MayBeLowered, NotLowered, PlainText, ShownText } from './core/values/shown-text.ts'
 export type { VaultOptions } from './core/vault/options.ts'
 export type { RecordPage } from './core/vault/read-pages.ts'
 export type { VaultTransactionOptions } from './core/vault/retried-transaction.ts'

@@ -14,7 +14,7 @@ import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import { readInput } from '../util/boundary.ts'
 import { at } from '../util/lists.ts'
 import { assertOptions } from '../util/options.ts'
-import { createJsonBudget, takeJson } from '../values/parse-json.ts'
+import { createJsonBudget, takeJson } from '../values/json-types.ts'
 
 /** Options of an update by the value of a column. It takes no tokens: those of several records differ. */
 export interface UpdateWhereOptions {
