@@ -1,6 +1,6 @@
 /** Runs queries on a pool: single ones that commit by themselves, and transactions that are retried after a deadlock or serialization failure. */
 import { isVaultError } from '../../core/errors.ts'
-import { jitteredMs, type RetryPolicy, retry } from '../../core/util/retry.ts'
+import { attempt, jitteredMs, type Reason } from '../../core/util/attempt.ts'
 import { endedError, outcomeUnknownError, outerStorageError } from '../errors/storage-errors.ts'
 import { isInsideTransaction, runInside, runToEnd } from '../sql/nested-transaction.ts'
 import type { Connection, PreparedQuery, RawRow } from './driver-connection.ts'
@@ -49,20 +49,16 @@ export function createPoolExecutor(context: PoolContext): Executor {
 
 /** Retries work that lost against another transaction, and at once what met a connection without its prepared statements. */
 function retried<T>(work: () => Promise<T>): Promise<T> {
-  return retry(LOST, () => retry(FORGOTTEN, work))
+  return attempt([LOST, FORGOTTEN], work)
 }
 
-const LOST: RetryPolicy = {
-  maxAttempts: MAX_ATTEMPTS,
-  shouldRetry: (error) => retryReason(error) === 'contention',
-  between: pause,
-}
+const LOST: Reason = { is: (error) => retryReason(error) === 'contention', most: MAX_ATTEMPTS, between: pause }
 
 /** Each attempt closes such a connection, and a pool can have many. */
-const FORGOTTEN: RetryPolicy = { maxAttempts: 100, shouldRetry: (error) => retryReason(error) === 'forgotten' }
+const FORGOTTEN: Reason = { is: (error) => retryReason(error) === 'forgotten', most: 100 }
 
-async function pause(attempt: number): Promise<void> {
-  await new Promise((wake) => setTimeout(wake, jitteredMs(attempt, PAUSE, Math.random())))
+async function pause(count: number): Promise<void> {
+  await new Promise((wake) => setTimeout(wake, jitteredMs(count, PAUSE, Math.random())))
 }
 
 function ignore(): void {}

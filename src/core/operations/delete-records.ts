@@ -12,15 +12,16 @@ import { removeFilesOfDeleted } from '../file-store/remove-files.ts'
 import { createSlicing } from '../maintenance/slice-size.ts'
 import type { RequiredGrant, TableAccess } from '../policy/table-access.ts'
 import type { Row, Storage } from '../ports/storage.ts'
+import { reasonsOf, STALE } from '../records/attempt-change.ts'
 import { assertVersion, parseIfVersion, type RequiredByRow, requiredByRow } from '../records/if-version.ts'
-import { deleteEveryRow, deleteRows, retryRecords, STALE } from '../records/record-store.ts'
+import { deleteEveryRow, deleteRows } from '../records/record-store.ts'
 import type { WritingContext } from '../records/writing-context.ts'
 import { evaluateAccessInSlices } from '../row-access/evaluate-access.ts'
 import { findVisible } from '../row-access/find-visible.ts'
 import type { Table } from '../schema/layout.ts'
+import { attempt } from '../util/attempt.ts'
 import { at } from '../util/lists.ts'
 import { assertOptions } from '../util/options.ts'
-import { retry } from '../util/retry.ts'
 
 /** Selects every record of a table, in place of ids. */
 export const ALL = '*'
@@ -240,7 +241,7 @@ async function lockRows(
   const need = needOf(access.table)
   const locked: number[] = []
   let pending = rows
-  await retry(retryRecords(access.table, scheduler), async () => {
+  await attempt(reasonsOf({ table: access.table, scheduler }), async () => {
     const evaluated = await evaluateAccessInSlices({ barrier, scheduler }, access, pending)
     const visible = evaluated.flatMap((one) => (one.access.meets(need) ? [one.row] : []))
     assertVersions(barrier, access.table, visible)

@@ -23,22 +23,20 @@ import type { Operation } from '../execution/operation.ts'
 import { memberOf, upsertColumn, upsertedRows } from '../execution/upsert-column.ts'
 import { dividedRows } from '../execution/written-rows.ts'
 import type { TableAccess } from '../policy/table-access.ts'
-import type { Cell, Row, Storage, StorageReads } from '../ports/storage.ts'
+import type { Cell, Row, StorageReads } from '../ports/storage.ts'
 import { assertNewUnredacted, assertUnredacted } from '../records/assert-unredacted.ts'
+import { attemptChange } from '../records/attempt-change.ts'
 import { storeUntaken } from '../records/ignore-store.ts'
-import { retryRecords, storeNew } from '../records/record-store.ts'
-import { findExisting, storeUpserts, type UpsertRecord, type UpsertRequest, unlessLastConflict } from '../records/upsert-store.ts'
+import { storeNew } from '../records/record-store.ts'
+import { findExisting, storeUpserts, type UpsertRecord, type UpsertRequest, unlessSureConflict } from '../records/upsert-store.ts'
 import type { WritingContext } from '../records/writing-context.ts'
 import { levelsOf, type RowWithAccess } from '../row-access/evaluate-access.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { abortableUnit } from '../unit-of-work/abortable-unit.ts'
 import { PREPARED_TOO_EARLY } from '../unit-of-work/changes-together.ts'
-import { retryInTransaction } from '../unit-of-work/retry-in-transaction.ts'
-import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import { readInput } from '../util/boundary.ts'
 import { at, required } from '../util/lists.ts'
 import { assertItems, assertOptions } from '../util/options.ts'
-import { retry } from '../util/retry.ts'
 import { parseSignal, type Signal } from '../util/signal.ts'
 import { createJsonBudget } from '../values/parse-json.ts'
 
@@ -252,7 +250,8 @@ async function insertAll(context: InsertContext, parsed: ParsedRecords): Promise
   const { table } = access
   checkAllNew(context, parsed)
   const request = { table, records, supplied, indexes: [...records.keys()], tokenization }
-  const stored = await storeNew(context.unit, context, request)
+  const changing = { table, scheduler: context.scheduler }
+  const stored = await attemptChange(context.unit, changing, (unit) => storeNew(unit, context, request))
   return stored.records
 }
 
@@ -262,12 +261,10 @@ async function insertUntaken(context: InsertContext, parsed: ParsedRecords): Pro
   const { table } = access
   checkAllNew(context, parsed)
   const request = { table, records, supplied, indexes: [...records.keys()], tokenization }
-  // Most records are new, so they are looked up and sealed before the transaction begins. If that was too early, inside of it.
-  const attemptOn = (within: UnitOfWork) => storeUntaken(within, context, request)
-  const policy = retryRecords(table, context.scheduler)
-  const { positions, records: stored } = await retryInTransaction(context.unit, policy, attemptOn)
+  const changing = { table, scheduler: context.scheduler }
+  const stored = await attemptChange(context.unit, changing, (unit) => storeUntaken(unit, context, request))
   const results: InsertedRecord[] = records.map(() => ({ ignored: true }))
-  for (const [index, position] of positions.entries()) results[position] = at(stored, index)
+  for (const [index, position] of stored.positions.entries()) results[position] = at(stored.records, index)
   return results
 }
 
@@ -295,26 +292,14 @@ async function upsertAll(
   }
   if (areOfBatch && byCell.size < cells.length) throw PREPARED_TOO_EARLY
   const request = { table, access, key, tokenization, areOfBatch, records: [...byCell.values()] }
-  const { unit } = context
-  const policy = retryRecords(table, context.scheduler)
-  const attempts = () => {
-    const attempt = unlessLastConflict()
-    return async (within: UnitOfWork, isPrepared = false) => {
-      const found = await findExisting(within.storage, context, request)
-      const existing = await checkUpserts(context, within.storage, { ...request, found, allowsShownText })
-      return attempt(found, () => storeUpserts(within, context, { ...request, existing, isPrepared }))
-    }
-  }
-  const shared = (within: UnitOfWork<Storage>) => {
-    const attemptOn = attempts()
-    return retry(policy, () => within.change(attemptOn))
-  }
-  // Records are looked up and sealed before the transaction begins. If that was too early, inside of it.
-  const alone = () => retryInTransaction(unit, policy, attempts())
   const [cell, ...others] = byCell.keys()
-  const stored = await (others.length > 0
-    ? alone()
-    : unit.changeInTurn(`${table.physical.name} ${key.name} ${cell}`, { alone, shared }))
+  const turn = others.length > 0 ? undefined : `${table.physical.name} ${key.name} ${cell}`
+  const changing = { table, scheduler: context.scheduler, turn, isOfParts: true }
+  const stored = await attemptChange(context.unit, changing, async (unit, { last, isPrepared }) => {
+    const found = await findExisting(unit.storage, context, request)
+    const existing = await checkUpserts(context, unit.storage, { ...request, found, allowsShownText })
+    return unlessSureConflict(last, found, () => storeUpserts(unit, context, { ...request, existing, isPrepared }))
+  })
   const byKey = new Map([...byCell.keys()].map((cell, position) => [cell, at(stored, position)]))
   return cells.map((cell) => required(byKey.get(keyOfCell(cell)), 'An upserted record'))
 }

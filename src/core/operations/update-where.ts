@@ -7,10 +7,9 @@ import { findChangeable, notChangeable, parseWhere, requireChangeAccess, type Wh
 import type { Lookup } from '../execution/find-records.ts'
 import { assertColumnsWritable, checkOverwrites } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
-import { type Change, overwrite, parseChanges, retryUpdate, type UpdatedRecord, updatedRecords } from '../records/change-store.ts'
+import { attemptChange } from '../records/attempt-change.ts'
+import { type Change, overwrite, parseChanges, type UpdatedRecord, updatedRecords } from '../records/change-store.ts'
 import type { Table } from '../schema/layout.ts'
-import { retryInTransaction } from '../unit-of-work/retry-in-transaction.ts'
-import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import { readInput } from '../util/boundary.ts'
 import { at } from '../util/lists.ts'
 import { assertOptions } from '../util/options.ts'
@@ -77,7 +76,8 @@ export const updateWhere: Operation<UpdateWhereInput, UpdateWhereRequest, { reco
       const given = [{ fields, tokens: undefined, index: undefined }]
       return at(parseChanges(context, table, { mode: 'DISABLE', given }), 0)
     })
-    const write = async (unit: UnitOfWork) => {
+    const changing = { table, scheduler: context.scheduler, what: 'record' } as const
+    const records = await attemptChange(context.unit, changing, async (unit) => {
       const found = await findChangeable({ ...context, unit }, access, lookup)
       if (found.rows.length === 0) return []
       assertFewMembers(context, change, found.rows.length)
@@ -89,8 +89,8 @@ export const updateWhere: Operation<UpdateWhereInput, UpdateWhereRequest, { reco
         notFound: (missing) => notChangeable(access, found.ids, missing),
       })
       return updatedRecords(context, table, { ...overwritten, changes, tokenization })
-    }
-    return { records: await retryInTransaction(context.unit, retryUpdate(table, context), write) }
+    })
+    return { records }
   },
 }
 

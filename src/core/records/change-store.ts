@@ -10,15 +10,14 @@ import type { Scheduler } from '../ports/time.ts'
 import { levelsOf } from '../row-access/evaluate-access.ts'
 import type { CheckedOverwrites, Overwrite } from '../row-access/overwrite.ts'
 import type { Table } from '../schema/layout.ts'
-import { retryInTransaction } from '../unit-of-work/retry-in-transaction.ts'
 import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import { at } from '../util/lists.ts'
-import { type RetryPolicy, retry, retryStale } from '../util/retry.ts'
 import { toTimestamp } from '../util/time.ts'
 import { createJsonBudget, type JsonLimits } from '../values/parse-json.ts'
 import { assertUnredacted } from './assert-unredacted.ts'
+import { attemptChange } from './attempt-change.ts'
 import { assertVersion, parseIfVersion, type RequiredByRow, requiredByRow } from './if-version.ts'
-import { mintInputOf, mintInTurns, STALE, storeChanges, type Written } from './record-store.ts'
+import { mintInputOf, mintInTurns, storeChanges, type Written } from './record-store.ts'
 import type { WritingContext } from './writing-context.ts'
 
 /** An updated record; `updatedAt` is RFC 3339 with nine decimals. */
@@ -86,15 +85,6 @@ export function parseChanges(
     indexes: changes.map(({ index }) => index),
   })
   return changes
-}
-
-/** Returns the policy of an update: it runs again if others changed one of its records meanwhile. */
-export function retryUpdate({ name }: Table, { scheduler }: Pick<ChangingContext, 'scheduler'>): RetryPolicy {
-  return retryStale(
-    STALE,
-    scheduler,
-    () => fault('aborted', { table: name })`The record of table ${name} changed concurrently in every attempt. Retry.`,
-  )
 }
 
 /** What an update does with the grants of its caller, and with records that the caller cannot reach. */
@@ -166,21 +156,16 @@ interface IdentifiedChanges extends ChangeChecks {
 /** Writes the changes over the records of these ids, all or none, and tries again if others changed one meanwhile. */
 export function changeRecords(context: ChangingContext, { ids, changes, ...checks }: IdentifiedChanges): Promise<Overwritten> {
   const { table } = checks
-  const { unit } = context
   const rowIds = decodeRecordIds(context.barrier.ring, table, ids)
   assertDifferent(table, changes, rowIds)
   const isConditional = changes.some(({ ifVersion }) => ifVersion !== undefined)
   const versions = isConditional ? requiredVersions(context, table, { changes, rowIds }) : undefined
-  const policy = retryUpdate(table, context)
-  const write = async (inner: UnitOfWork) => {
-    const rows = await rowsOf(inner, table, rowIds)
-    return overwrite(inner, context, { ...checks, changes, rows, versions })
-  }
-  // Values are sealed before the transaction begins. If that was too early, the records are read inside of it.
-  const alone = () => retryInTransaction(unit, policy, write)
   const [row] = rowIds
-  if (row === undefined || rowIds.length > 1) return alone()
-  return unit.changeInTurn(`${table.physical.name} ${row}`, { alone, shared: (shared) => retry(policy, () => write(shared)) })
+  const turn = row === undefined || rowIds.length > 1 ? undefined : `${table.physical.name} ${row}`
+  return attemptChange(context.unit, { table, scheduler: context.scheduler, turn, what: 'record' }, async (unit) => {
+    const rows = await rowsOf(unit, table, rowIds)
+    return overwrite(unit, context, { ...checks, changes, rows, versions })
+  })
 }
 
 /** Returns the versions that the rows of changes must have. */

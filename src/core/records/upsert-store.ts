@@ -13,9 +13,11 @@ import { levelsOf, type RowWithAccess } from '../row-access/evaluate-access.ts'
 import { valuesInSlices } from '../row-access/values-in-slices.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { type ChangePart, changeTogether, PREPARED_TOO_EARLY } from '../unit-of-work/changes-together.ts'
+import { isIdConflict } from '../unit-of-work/id-conflict.ts'
 import type { Batch, UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import { at, required } from '../util/lists.ts'
-import { mintInputOf, mintInTurns, type NewRecords, STALE, storeChanges, storeNew } from './record-store.ts'
+import { Doubtful, STALE } from './attempt-change.ts'
+import { mintInputOf, mintInTurns, type NewRecords, storeChanges, storeNew } from './record-store.ts'
 import type { WritingContext } from './writing-context.ts'
 
 /** One record to write by its key. */
@@ -152,26 +154,20 @@ function staleIfInOrder(error: unknown): never {
   throw error === PREPARED_TOO_EARLY || isVaultError(error, 'tokens_exhausted') ? STALE : error
 }
 
-/** Runs one attempt of an upsert with the rows that it found. */
-export type UpsertAttempt = <T>(found: readonly (Row | undefined)[], store: () => Promise<T>) => Promise<T>
-
 /**
- * Returns what runs the attempts of one upsert. A conflict becomes STALE: what holds the other unique value can be a record of the same key,
- * which another caller inserted after it was looked up. It is thrown when the next attempt finds the same rows.
+ * Stores what an attempt of an upsert found. A conflict is doubtful: what holds the other unique value can be a record of the same key, which
+ * another caller inserted after it was looked up. It is thrown when the next attempt, after `last`, finds the same rows.
  */
-export function unlessLastConflict(): UpsertAttempt {
-  let last: { readonly error: unknown; readonly found: readonly (Row | undefined)[] } | undefined
-  return async (found, store) => {
-    const before = last
-    last = undefined
-    if (before?.found.every((row, index) => row?.id === found[index]?.id) === true) throw before.error
-    try {
-      return await store()
-    } catch (error) {
-      if (!isVaultError(error, 'conflict')) throw error
-      last = { error, found }
-      throw STALE
-    }
+export async function unlessSureConflict<T>(
+  last: unknown,
+  found: readonly (Row | undefined)[],
+  store: () => Promise<T>,
+): Promise<T> {
+  if (last instanceof Doubtful && last.found.every((row, index) => row?.id === found[index]?.id)) throw last.conflict
+  try {
+    return await store()
+  } catch (error) {
+    throw isVaultError(error, 'conflict') && !isIdConflict(error) ? new Doubtful(error, found) : error
   }
 }
 

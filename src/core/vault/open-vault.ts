@@ -36,9 +36,9 @@ import { recordedUnits } from '../unit-of-work/recorded-units.ts'
 import { turnsOutside } from '../unit-of-work/turns-outside.ts'
 import type { UnitFactories, UnitFactory } from '../unit-of-work/unit-of-work.ts'
 import { unrecordedUnits } from '../unit-of-work/unrecorded-units.ts'
+import { attempt } from '../util/attempt.ts'
 import { guard, guardAround, parseOnProgress, type RunCallback, readInput } from '../util/boundary.ts'
 import { assertOptions } from '../util/options.ts'
-import { retry } from '../util/retry.ts'
 import { assertNotAborted, parseSignal } from '../util/signal.ts'
 import { type OpenOptions, parseOptions } from './options.ts'
 import { createOutsideCalls } from './outside-calls.ts'
@@ -78,12 +78,12 @@ async function open<S extends SchemaDefinition, Role extends string>(
     report: parseOnProgress(options.onProgress, run),
   }))
   const { tables } = checkSchema(readInput(() => options.schema.tables))
-  const policy = {
-    maxAttempts: MAX_ATTEMPTS,
-    shouldRetry: (error: unknown) => error === CATALOG_MOVED,
-    exhausted: () => new VaultError('aborted', 'Cannot open the vault: other processes keep changing its schema. Retry.'),
+  const moved = {
+    is: (error: unknown) => error === CATALOG_MOVED,
+    most: MAX_ATTEMPTS,
+    lastWord: () => new VaultError('aborted', 'Cannot open the vault: other processes keep changing its schema. Retry.'),
   }
-  const opened = await retry(policy, async () => {
+  const opened = await attempt([moved], async () => {
     assertNotAborted(signal)
     const catalog = await openCatalog(options, options.id, tables)
     const layout = await applySchema(options.storage, {
