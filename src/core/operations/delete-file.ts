@@ -1,7 +1,17 @@
 /** Delete file: takes the file from its record, and removes its content. */
 import type { OperationContext } from '../execution/context.ts'
-import { fileIn, fileValues, noFile, recordRow, requireFileColumn, requireUpdatable } from '../execution/file-columns.ts'
-import { type FileInput, type FileRequest, parseFileInput, RECORDED_FILE } from '../execution/file-input.ts'
+import {
+  type FileInput,
+  type FileRequest,
+  fileIn,
+  fileValues,
+  noFile,
+  parseFileInput,
+  RECORDED_FILE,
+  recordRow,
+  requireFileColumn,
+  requireUpdatable,
+} from '../execution/file-columns.ts'
 import { requireAccess } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
 import { discardFile } from '../file-store/discard-files.ts'

@@ -20,16 +20,20 @@ import {
   requireColumn,
 } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
-import { memberOf, upsertColumn, upsertedRows } from '../execution/upsert-column.ts'
 import { dividedRows } from '../execution/written-rows.ts'
 import type { TableAccess } from '../policy/table-access.ts'
 import type { Cell, Row, StorageReads } from '../ports/storage.ts'
 import { assertNewUnredacted, assertUnredacted } from '../records/assert-unredacted.ts'
 import { attemptChange } from '../records/attempt-change.ts'
-import { storeUntaken } from '../records/ignore-store.ts'
-import { storeNew } from '../records/record-store.ts'
-import { findExisting, storeUpserts, type UpsertRecord, type UpsertRequest, unlessSureConflict } from '../records/upsert-store.ts'
-import type { WritingContext } from '../records/writing-context.ts'
+import { storeNew, type WritingContext } from '../records/record-store.ts'
+import {
+  findExisting,
+  storeUntaken,
+  storeUpserts,
+  type UpsertRecord,
+  type UpsertRequest,
+  unlessSureConflict,
+} from '../records/upsert-store.ts'
 import { levelsOf, type RowWithAccess } from '../row-access/evaluate-access.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { abortableUnit } from '../unit-of-work/abortable-unit.ts'
@@ -39,6 +43,7 @@ import { at, required } from '../util/lists.ts'
 import { assertItems, assertOptions } from '../util/options.ts'
 import { parseSignal, type Signal } from '../util/signal.ts'
 import { createJsonBudget } from '../values/parse-json.ts'
+import { memberOf, upsertColumn, upsertedRows } from './upsert-records.ts'
 
 /** A record as a caller passes it: values and, where the caller supplies them, tokens, by column. */
 export interface RecordInput {

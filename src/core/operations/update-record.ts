@@ -8,7 +8,7 @@ import { assertColumnsWritable, checkOverwrites, requireAccess } from '../execut
 import type { Operation } from '../execution/operation.ts'
 import { dividedRows } from '../execution/written-rows.ts'
 import { changeRecords, parseChanges, type UpdatedRecord, type UpdateOptions, updatedRecords } from '../records/change-store.ts'
-import type { WritingContext } from '../records/writing-context.ts'
+import type { WritingContext } from '../records/record-store.ts'
 import type { Table } from '../schema/layout.ts'
 import { readInput } from '../util/boundary.ts'
 import { at } from '../util/lists.ts'

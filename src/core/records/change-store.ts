@@ -1,14 +1,14 @@
 /** Writes the changes of existing records, all or none: what all updates share. The grants of the caller are checked by a function that they pass. */
 import type { StoredRecord } from '../barrier/mint-tokens.ts'
-import { parseFields, type RecordIndex, recordDetail, recordPath, type Values } from '../barrier/parse-record.ts'
-import { decodeRecordIds } from '../barrier/record-ids.ts'
+import { inRecord, parseFields, type RecordIndex, recordDetail, recordPath, type Values } from '../barrier/parse-record.ts'
+import { decodeRecordIds, decodeVersions } from '../barrier/record-ids.ts'
 import { assertOwnFormsUnused, type ByotMode, parseTokens } from '../barrier/supplied-tokens.ts'
-import { fault } from '../errors.ts'
+import { asRefusal, type Fault, fault } from '../errors.ts'
 import type { RowAccess, TableAccess } from '../policy/table-access.ts'
+import type { KeyRing } from '../ports/crypto.ts'
 import type { Row } from '../ports/storage.ts'
 import type { Scheduler } from '../ports/time.ts'
-import { levelsOf } from '../row-access/evaluate-access.ts'
-import type { CheckedOverwrites, Overwrite } from '../row-access/overwrite.ts'
+import { type CheckedOverwrites, levelsOf, type Overwrite } from '../row-access/evaluate-access.ts'
 import type { Table } from '../schema/layout.ts'
 import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import { at } from '../util/lists.ts'
@@ -16,9 +16,7 @@ import { toTimestamp } from '../util/time.ts'
 import { createJsonBudget, type JsonLimits } from '../values/parse-json.ts'
 import { assertUnredacted } from './assert-unredacted.ts'
 import { attemptChange } from './attempt-change.ts'
-import { assertVersion, parseIfVersion, type RequiredByRow, requiredByRow } from './if-version.ts'
-import { mintInputOf, mintInTurns, storeChanges, type Written } from './record-store.ts'
-import type { WritingContext } from './writing-context.ts'
+import { mintInputOf, mintInTurns, storeChanges, type WritingContext, type Written } from './record-store.ts'
 
 /** An updated record; `updatedAt` is RFC 3339 with nine decimals. */
 export interface UpdatedRecord extends StoredRecord {
@@ -224,4 +222,57 @@ export async function updatedRecords(
   const updatedAt = toTimestamp(context.clock.now())
   const records = await mintInTurns(context, table, written.ids, wanted)
   return records.map((stored) => ({ ...stored, updatedAt }))
+}
+
+/** A record of a request: its row, undefined for an id without one, and the version that it must have. */
+export interface ConditionalRecord {
+  readonly row: number | undefined
+  readonly ifVersion: string | undefined
+  readonly index: RecordIndex
+}
+
+/** Returns the option `ifVersion`. Throws `invalid_request` for anything but text. */
+export function parseIfVersion(given: unknown): string | undefined {
+  if (given === undefined || (typeof given === 'string' && given !== '')) return given
+  throw fault('invalid_request')`ifVersion must be the version of a record as a read returned it.`
+}
+
+/** The versions that rows must have, by row id, and the index of the record that asks for it. */
+export type RequiredByRow = ReadonlyMap<number, { readonly version: number; readonly index: RecordIndex }>
+
+/**
+ * Returns the versions that the rows of records must have. Throws `invalid_request` for a text that is no version of its record, and `aborted`
+ * for two versions of one record.
+ */
+export function requiredByRow(ring: KeyRing, table: Table, records: readonly ConditionalRecord[]): RequiredByRow {
+  const required = new Map<number, { readonly version: number; readonly index: RecordIndex }>()
+  const asked = records.filter(({ row, ifVersion }) => row !== undefined && ifVersion !== undefined)
+  if (asked.length === 0) return required
+  const texts = asked.map(({ ifVersion = '' }) => ifVersion)
+  for (const [position, found] of decodeVersions(ring, table, texts).entries()) {
+    const { row, index } = at(asked, position)
+    if (found === undefined || found.id !== row) {
+      const detail = recordDetail(table, index)
+      throw fault(
+        'invalid_request',
+        detail,
+      )`ifVersion${inRecord(index)} is no version of its record. Pass the one that a read of it returned.`
+    }
+    if (required.get(row)?.version !== found.version && required.has(row)) throw versionMoved(table, index)
+    required.set(row, { version: found.version, index })
+  }
+  return required
+}
+
+/** Throws `aborted` if a row has another version than it must have. */
+export function assertVersion(table: Table, { version }: Row, required: ReturnType<RequiredByRow['get']>): void {
+  if (required !== undefined && required.version !== version) throw versionMoved(table, required.index)
+}
+
+function versionMoved(table: Table, index: RecordIndex): Fault {
+  const moved = fault(
+    'aborted',
+    recordDetail(table, index),
+  )`The record${inRecord(index)} of table ${table.name} was changed since its version was read. Read it again.`
+  return asRefusal(moved)
 }

@@ -5,14 +5,14 @@ import type { TextOfToken, TokensByRow, UnchangedCells } from '../barrier/token-
 import { type Fault, fault, words } from '../errors.ts'
 import type { StorageReads } from '../ports/storage.ts'
 import type { Scheduler } from '../ports/time.ts'
-import type { ReadingContext } from '../row-access/reading-context.ts'
+import type { ReadingContext } from '../row-access/evaluate-access.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { drawRanks } from '../tokens/draw-ranks.ts'
 import { TokenFormatError, type TokenRange } from '../tokens/token-format.ts'
 import { at } from '../util/lists.ts'
+import type { WriteRequest } from './record-store.ts'
 import { resolveDerived } from './resolve-tokens.ts'
 import { findTokens } from './token-store.ts'
-import type { WriteRequest } from './write-request.ts'
 
 /** Maximum number of draws for a token, before its neighbors are tried in order. */
 const MAX_DRAWS = 32

@@ -1,10 +1,11 @@
-/** Writes records together with their stored tokens and transient values, all in one transaction. */
+/** Writes and deletes records together with their stored tokens and transient values: one attempt, all or nothing. */
 import { assertVersions } from '../barrier/assert-versions.ts'
 import { explainConflict } from '../barrier/explain-conflict.ts'
 import { type MintInput, mintRecords, type StoredRecord } from '../barrier/mint-tokens.ts'
-import type { Values } from '../barrier/parse-record.ts'
+import type { RecordIndex, Values } from '../barrier/parse-record.ts'
 import { type ResealedRows, resealRows, writeRows } from '../barrier/seal-rows.ts'
-import { countTransients, slotOf, type TokenMetadata, type TokenSources } from '../barrier/token-metadata.ts'
+import { countTransients, slotOf, type TokenMetadata, type TokenSources, type TokensByRow } from '../barrier/token-metadata.ts'
+import type { CatalogFence } from '../catalog/catalog-fence.ts'
 import { isVaultError } from '../errors.ts'
 import { discardFilesOf } from '../file-store/discard-files.ts'
 import { isRowId } from '../maintenance/possible-rows.ts'
@@ -12,7 +13,7 @@ import type { Slicing } from '../maintenance/slice-size.ts'
 import { createYielder } from '../maintenance/yielder.ts'
 import type { RowAccess } from '../policy/table-access.ts'
 import type { NewRow, Storage, StorageReads } from '../ports/storage.ts'
-import type { ReadingContext } from '../row-access/reading-context.ts'
+import type { ReadingContext } from '../row-access/evaluate-access.ts'
 import type { Table } from '../schema/layout.ts'
 import { TOKENS, TRANSIENTS } from '../schema/system-tables.ts'
 import { isIdConflict } from '../unit-of-work/id-conflict.ts'
@@ -21,11 +22,27 @@ import { nowMs } from '../util/time.ts'
 import { DRAWN_TOKEN_TAKEN, STALE } from './attempt-change.ts'
 import { chooseTokens, type DrawRequest, tokenTaken } from './choose-tokens.ts'
 import { meanwhile, workInTurns } from './meanwhile.ts'
-import { dropTokens, type NewToken, prepareTokens } from './token-store.ts'
-import { dropTransients, reserveTransients } from './transient-store.ts'
+import { dropTokens, dropTransients, type NewToken, prepareTokens, reserveTransients } from './token-store.ts'
 import { type ChangeRequest, findUnchanged } from './unchanged-cells.ts'
-import type { WriteRequest } from './write-request.ts'
-import type { WritingContext } from './writing-context.ts'
+
+/** The values of each record, the tokens supplied with it, and its index in the request. The three lists have one length. */
+export interface WriteRequest {
+  readonly table: Table
+  readonly records: readonly Values[]
+  readonly supplied: TokensByRow
+  readonly indexes: readonly RecordIndex[]
+  /** Returns what is thrown in place of the `conflict` of a unique value that another record holds; undefined for the conflict itself. */
+  readonly onValueTaken?: (conflict: unknown) => Error | undefined
+}
+
+/** The dependencies of reading, and the event of the operation. */
+export interface WritingContext extends ReadingContext {
+  readonly catalog: Pick<CatalogFence, 'assertWritable' | 'hiddenTokenIds' | 'holdsFiles'>
+  readonly event: {
+    /** Sets the written rows, in place of any set before: a write may have run again. */
+    setWrittenRows(table: Table, rows: readonly number[]): void
+  }
+}
 
 /** Records from which on an insert takes turns between its steps, and makes tokens while the storage writes. For fewer, a turn of the event loop costs as much as it gains. */
 const MIN_MEANWHILE = 64

@@ -2,14 +2,14 @@
 import type { Barrier } from '../barrier/barrier.ts'
 import { lookupCells } from '../barrier/lookup.ts'
 import { fault, isRefusal } from '../errors.ts'
+import type { ChangedRows } from '../execution/changed-rows.ts'
+import type { OperationContext } from '../execution/context.ts'
+import { assertRequiredWritable, requireAccess, requireColumn } from '../execution/grants.ts'
 import { forbidden } from '../policy/forbidden.ts'
 import type { TableAccess } from '../policy/table-access.ts'
 import type { StorageReads } from '../ports/storage.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { append, required } from '../util/lists.ts'
-import type { ChangedRows } from './changed-rows.ts'
-import type { OperationContext } from './context.ts'
-import { assertRequiredWritable, requireAccess, requireColumn } from './grants.ts'
 
 /** What an upsert says beside its records. */
 export interface Upserted {
