@@ -7,9 +7,9 @@ import type { TableAccess } from '../policy/table-access.ts'
 import type { StorageReads } from '../ports/storage.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { append, required } from '../util/lists.ts'
-import type { ChangedRows } from './changed-rows.ts'
 import type { OperationContext } from './context.ts'
 import { assertRequiredWritable, requireAccess, requireColumn } from './grants.ts'
+import type { ChangedRows } from './operation.ts'
 
 /** What an upsert says beside its records. */
 export interface Upserted {

@@ -19,9 +19,8 @@ import {
   requireAccess,
   requireColumn,
 } from '../execution/grants.ts'
-import type { Operation } from '../execution/operation.ts'
+import { dividedRows, type Operation } from '../execution/operation.ts'
 import { memberOf, upsertColumn, upsertedRows } from '../execution/upsert-column.ts'
-import { dividedRows } from '../execution/written-rows.ts'
 import type { TableAccess } from '../policy/table-access.ts'
 import type { Cell, Row, Storage, StorageReads } from '../ports/storage.ts'
 import { assertNewUnredacted, assertUnredacted } from '../records/assert-unredacted.ts'
@@ -31,10 +30,9 @@ import { findExisting, storeUpserts, type UpsertRecord, type UpsertRequest, unle
 import type { WritingContext } from '../records/writing-context.ts'
 import { levelsOf, type RowWithAccess } from '../row-access/evaluate-access.ts'
 import type { Column, Table } from '../schema/layout.ts'
-import { abortableUnit } from '../unit-of-work/abortable-unit.ts'
 import { PREPARED_TOO_EARLY } from '../unit-of-work/changes-together.ts'
 import { retryInTransaction } from '../unit-of-work/retry-in-transaction.ts'
-import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
+import { abortableUnit, type UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import { readInput } from '../util/boundary.ts'
 import { at, required } from '../util/lists.ts'
 import { assertItems, assertOptions } from '../util/options.ts'

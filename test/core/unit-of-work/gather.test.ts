@@ -1,7 +1,7 @@
 /** Group commit: items of one event-loop turn are committed together, in order, and only a faulty item fails. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { describe, expect, it } from 'vitest'
-import { createGroupCommit } from '../../../src/core/unit-of-work/group-commit.ts'
+import { createGroupCommit } from '../../../src/core/unit-of-work/gather.ts'
 import { seededRandom } from '../../support/random/seeded-random.ts'
 import { SYSTEM_PORTS } from '../../support/vaults/system-ports.ts'
 
