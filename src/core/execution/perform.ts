@@ -4,6 +4,7 @@ import { type Outcome, outcomeOf, SUCCESS } from '../audit/outcome.ts'
 import { type Barrier, retryingBarrier } from '../barrier/barrier.ts'
 import { type ErrorCode, Fault, isVaultError, VaultError } from '../errors.ts'
 import type { Span } from '../ports/observability.ts'
+import { resolveEnd } from '../unit-of-work/gather.ts'
 import type { BuildEvent, RecordedUnit } from '../unit-of-work/unit-of-work.ts'
 import { readInput, toVaultError } from '../util/boundary.ts'
 import { assertMembers } from '../util/options.ts'
@@ -67,13 +68,12 @@ async function run<Given extends object, Request, Result>(
         return operation.parse(given, context)
       })
       const shared = joined?.join(operation.joined, context, request)
-      const answer = shared === undefined ? undefined : await shared
       const attempt = (current: OperationContext): Promise<Result> => {
         unit.beginAttempt()
         return operation.execute(current, request)
       }
       try {
-        result = answer ?? (await attempt(context))
+        result = await (shared === undefined ? attempt(context) : resolveEnd(await shared, () => attempt(context)))
       } catch (error) {
         result = await executeAgain(context, error, attempt)
       }

@@ -1,10 +1,59 @@
-/** Gathers inserts and events of one event-loop turn, and stores them as one list, so that many callers share one commit. */
+/** What runs as one, and how each of it ends: the contract, and the commits that inserts and events of one event-loop turn share. */
 import { isVaultError, mayBeStored } from '../errors.ts'
 import type { NewRow } from '../ports/storage.ts'
 import type { Scheduler } from '../ports/time.ts'
-import { append } from '../util/lists.ts'
+import { append, required } from '../util/lists.ts'
 import { createTurnSaver } from '../util/time.ts'
 import type { Batch } from './unit-of-work.ts'
+
+/** Nothing of it is stored, and nothing is said about it: it runs by itself. */
+export const ALONE: unique symbol = Symbol('runs by itself')
+
+/** How one of several ended that ran as one: with its result, with an error that is its own, or ALONE. */
+export type End<Result> = { readonly value: Result } | { readonly error: unknown } | typeof ALONE
+
+/** How items run as one. */
+export interface AsOne<Item, Result> {
+  /** Runs items, and returns how each ended, in order. Throws a fault of the whole: nothing is stored then, unless `mayBeStored`. */
+  run(items: readonly Item[]): Promise<readonly End<Result>[]>
+  /** True if a fault of the whole is about this item. Default: of several, it is known of none. */
+  isFaultOf?(error: unknown, item: Item): boolean
+}
+
+/**
+ * Runs items as one, and returns how each ended. Never throws: a fault of the whole is the error of those that it is about, or of all if it may be
+ * stored. The others run by themselves. Nowhere else is an error handed to several.
+ */
+export async function runAsOne<Item, Result>(
+  { run, isFaultOf = neverKnown }: AsOne<Item, Result>,
+  items: readonly Item[],
+): Promise<readonly End<Result>[]> {
+  try {
+    return await run(items)
+  } catch (error) {
+    const isOfAll = items.length === 1 || mayBeStored(error)
+    return items.map((item) => (isOfAll || isFaultOf(error, item) ? { error } : ALONE))
+  }
+}
+
+/**
+ * Returns the result of an item, or throws its error. Called by its own caller: what runs by itself has the asynchronous context of that one, which
+ * engines read.
+ */
+export async function resolveEnd<Result>(end: End<Result>, alone: () => Promise<Result>): Promise<Result> {
+  if (end === ALONE) return alone()
+  if ('error' in end) throw end.error
+  return end.value
+}
+
+/** True for an item that ended with a result. */
+export function hasValue(end: End<unknown> | undefined): boolean {
+  return end !== undefined && end !== ALONE && 'value' in end
+}
+
+function neverKnown(): boolean {
+  return false
+}
 
 /** Stores a list of items, all or none. Resolves when they are stored. */
 export type Send<T> = (items: readonly T[]) => Promise<void>
@@ -23,15 +72,14 @@ export interface GroupCommitOptions<T> extends EventLoopTurns {
   weightOf(item: T): number
   /** Maximum weight of a list. */
   readonly maxWeight: number
-  /** True if an item of a failed list is to be sent alone, so that only the ones fail that the error is about. */
-  retriesAlone(error: unknown, item: T): boolean
+  /** Source: `AsOne.isFaultOf`. */
+  isFaultOf?(error: unknown, item: T): boolean
 }
 
-/** One item of a list, and the functions that settle the promise of its caller. */
+/** One item of a list, and what ends the wait of its caller. */
 interface Waiting<T> {
   readonly item: T
-  stored(): void
-  failed(error: unknown): void
+  ended(end: End<void>): void
 }
 
 /**
@@ -40,6 +88,8 @@ interface Waiting<T> {
  */
 const MAX_FURTHER_TURNS = 8
 
+const STORED = { value: undefined }
+
 /**
  * Returns a function that adds one item. A list is sent at the end of the event-loop turn that opened it, or after the turns that added
  * more items, or at once for a call that is alone, as those before it were. It never waits for the list before: that one may be blocked by
@@ -47,19 +97,25 @@ const MAX_FURTHER_TURNS = 8
  */
 export function createGroupCommit<T>(
   send: Send<T>,
-  { scheduler, isAlone, weightOf, maxWeight, retriesAlone }: GroupCommitOptions<T>,
+  { scheduler, isAlone, weightOf, maxWeight, isFaultOf }: GroupCommitOptions<T>,
 ): (item: T) => Promise<void> {
   let gathering: Waiting<T>[] = []
   let weight = 0
   const turns = createTurnSaver()
+  const asOne: AsOne<T, void> = {
+    async run(items) {
+      await send(items)
+      return items.map(() => STORED)
+    },
+    ...(isFaultOf && { isFaultOf }),
+  }
 
   async function sendList(list: readonly Waiting<T>[]): Promise<void> {
-    try {
-      await send(list.map(({ item }) => item))
-      for (const { stored } of list) stored()
-    } catch (error) {
-      for (const { item, failed } of list) failed(list.length > 1 && retriesAlone(error, item) ? RETRY_ALONE : error)
-    }
+    const ends = await runAsOne(
+      asOne,
+      list.map(({ item }) => item),
+    )
+    for (let index = 0; index < list.length; index++) list[index]?.ended(required(ends[index]))
   }
 
   function begin(): Waiting<T>[] {
@@ -85,28 +141,20 @@ export function createGroupCommit<T>(
     }
   }
 
-  function join(item: T): Promise<void> {
-    return new Promise((stored, failed) => {
+  function join(item: T): Promise<End<void>> {
+    return new Promise((ended) => {
       const own = weightOf(item)
       const list = gathering.length > 0 && weight + own <= maxWeight ? gathering : begin()
-      list.push({ item, stored, failed })
+      list.push({ item, ended })
       weight += own
     })
   }
 
-  /** Sends an item alone whose list failed. Sent here, it has the asynchronous context of its own caller, which engines can read. */
-  function joinOrRetry(item: T): Promise<void> {
-    return join(item).catch((error: unknown) => {
-      if (error !== RETRY_ALONE) throw error
-      return send([item])
-    })
+  return async (item) => {
+    const alone = () => send([item])
+    return gathering.length === 0 && isAlone() && turns.saves() ? alone() : resolveEnd(await join(item), alone)
   }
-
-  return (item) => (gathering.length === 0 && isAlone() && turns.saves() ? send([item]) : joinOrRetry(item))
 }
-
-/** Rejects an item of a failed list that must be sent alone. */
-const RETRY_ALONE = new Error('the list failed; each of its items is sent alone')
 
 /** Maximum number of rows of an insert that shares a commit. A larger one gains little. */
 const MAX_ROWS_TO_SHARE = 16
@@ -132,16 +180,15 @@ export function groupInserts<T extends GroupedInsert>(loop: EventLoopTurns, send
     ...loop,
     maxWeight: MAX_ROWS_TOGETHER,
     weightOf: ({ batches }) => countRows(batches),
-    // Inserts whose ids came too late get others, and meet again. An item without a row of their table is sent alone.
-    retriesAlone: (error, { batches }) => !mayBeStored(error) && !(isIdConflict(error) && haveRowsOf(batches, error)),
+    // Those whose ids came too late get others, and meet again.
+    isFaultOf: (error, { batches }) => isIdConflict(error) && haveRowsOf(batches, error),
   })
   return (insert) => (isSmall(insert.batches) ? grouped(insert) : send([insert]))
 }
 
 /** Returns a function that stores one event; the events of one turn share a commit. */
 export function groupEvents<T>(loop: EventLoopTurns, send: Send<T>): (event: T) => Promise<void> {
-  const retriesAlone = (error: unknown) => !mayBeStored(error)
-  return createGroupCommit(send, { ...loop, maxWeight: MAX_ROWS_TOGETHER, weightOf: () => 1, retriesAlone })
+  return createGroupCommit(send, { ...loop, maxWeight: MAX_ROWS_TOGETHER, weightOf: () => 1 })
 }
 
 /** True if there are rows of the table of a conflict. */

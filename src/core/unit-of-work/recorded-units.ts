@@ -9,10 +9,12 @@ import type { Changes, Storage, StorageHandle, TransactionOptions } from '../por
 import type { Clock } from '../ports/time.ts'
 import { bareCause } from '../util/causes.ts'
 import {
+  type End,
   type EventLoopTurns,
   type GroupedInsert,
   groupEvents,
   groupInserts,
+  hasValue,
   mergeBatches,
   noted,
   type OnCommit,
@@ -20,7 +22,7 @@ import {
 } from './gather.ts'
 import { type CommitProgress, resolveInDoubtCommit, resolveNext } from './in-doubt-commit.ts'
 import type { BeginReads, TrackReads } from './read-versions.ts'
-import { createTurns, runEach, type SharedChange, type TurnEnd } from './turns.ts'
+import { createTurns, runEach, type SharedChange } from './turns.ts'
 import {
   type Batch,
   type BuildEvent,
@@ -107,12 +109,12 @@ function recordingOutside(ports: RecordedPorts): RecordingStorage {
   )
   const record = groupEvents<EventDraft>({ scheduler, isAlone }, (drafts) => store([], { drafts, generation: undefined }))
   const turns = createTurns<RecordedChange>((changes) => {
-    let ends: readonly TurnEnd[] = []
+    let ends: readonly End<void>[] = []
     const work = async (inner: Storage) => {
       ends = await runEach(inner, changes, { clock, scheduler })
       return ends
     }
-    return within(work, () => eventsOf(changes.filter((_, index) => ends[index] === undefined)))
+    return within(work, () => eventsOf(changes.filter((_, index) => hasValue(ends[index]))))
   })
   return {
     storage,
