@@ -2,16 +2,23 @@
 import type { ResourceType } from '../audit/event.ts'
 import type { Outcome } from '../audit/outcome.ts'
 import type { VaultError } from '../errors.ts'
-import type { ChangedRows } from '../execution/changed-rows.ts'
 import type { OperationContext, ParsingContext } from '../execution/context.ts'
-import { EventBuilder } from '../execution/event-builder.ts'
-import type { Operation, Untrusted } from '../execution/operation.ts'
-import { type NamedOperation, recordedOutcome, withVerbOf } from '../execution/operation-errors.ts'
-import { recordedInput } from '../execution/recorded-content.ts'
+import { EventBuilder, recordedInput } from '../execution/event-builder.ts'
+import type { ChangedRows, Operation, Untrusted } from '../execution/operation.ts'
+import { type NamedOperation, recordedOutcome, withVerbOf } from '../execution/perform.ts'
 import { readInput } from '../util/boundary.ts'
 import { at, required } from '../util/lists.ts'
-import { type Compared, isAlike, toCompared } from './alike-items.ts'
-import { foreignMembers, type ItemMembers, type MethodMember, type MethodName, RECORDED_ITEM, referenceIn } from './batch-item.ts'
+import {
+  type Compared,
+  foreignMembers,
+  type ItemMembers,
+  isAlike,
+  type MethodMember,
+  type MethodName,
+  RECORDED_ITEM,
+  referenceIn,
+  toCompared,
+} from './batch-item.ts'
 
 /** One item. */
 export interface Step<Value> {

@@ -11,7 +11,7 @@ import type { UnitFactory, UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import type { EventBuilder } from './event-builder.ts'
 import type { JoinedCalls } from './joined-calls.ts'
 import type { Lifetime } from './lifetime.ts'
-import type { Measuring } from './run-measured.ts'
+import type { Measuring } from './measured.ts'
 
 /** Limits that the application can set. docs/reliability.md lists their ranges. */
 export interface Limits extends QueryLimits {

@@ -1,8 +1,8 @@
 /** Joins calls that come together: requests of one turn of the event loop, by callers with the same access, run as one. */
 import { type Barrier, retryingBarrier } from '../barrier/barrier.ts'
-import { isVaultError } from '../errors.ts'
 import type { Scheduler } from '../ports/time.ts'
-import { at } from '../util/lists.ts'
+import { ALONE, type End, runAsOne } from '../unit-of-work/gather.ts'
+import { at, required } from '../util/lists.ts'
 import type { EventBuilder } from './event-builder.ts'
 
 /** What joining needs of the context of a call. */
@@ -35,14 +35,14 @@ export interface JoinedCalls<Context> {
   begin(): void
   end(): void
   /**
-   * Returns the result of a call that runs as one with others of this turn. Undefined, also as the result, for a call that must run by
-   * itself, and while few others are in progress and few ran together last. Throws `unavailable` if the storage cannot be reached.
+   * Returns how a call ends that runs as one with others of this turn. Undefined for a call that is not joined: another can run by itself only, or
+   * few others are in progress and few ran together last.
    */
   join<Request, Result>(
     joined: Joined<Context, Request, Result> | undefined,
     context: Context,
     request: Request,
-  ): Promise<Result | undefined> | undefined
+  ): Promise<End<Result>> | undefined
 }
 
 /**
@@ -62,17 +62,16 @@ const MAX_TURNS_TOGETHER = 4
 /** Thrown if a group needs what only one call has: its caller, its event, many turns, or a place for what is wrong in the database. */
 const NEEDS_ONE_CALL = new Error('the calls run one by one')
 
-/** A call of a group, and the functions that resolve or reject the promise of its caller. */
+/** A call of a group, and what ends the wait of its caller. */
 interface Waiting<Context, Request, Result> {
   readonly context: Context
   readonly request: Request
-  answer(result: Result | undefined): void
-  fail(error: unknown): void
+  ended(end: End<Result>): void
 }
 
 /** Calls that run as one at the end of the turn, or as soon as there are 256. */
 interface Group<Context, Request, Result> {
-  add(context: Context, request: Request): Promise<Result | undefined>
+  add(context: Context, request: Request): Promise<End<Result>>
   run(): Promise<void>
 }
 
@@ -156,44 +155,34 @@ function createGroup<Context extends CallContext, Request, Result>(
   const calls: Waiting<Context, Request, Result>[] = []
 
   async function run(): Promise<void> {
-    try {
-      const results = calls.length === 1 ? [] : await runTogether(joined, calls)
-      for (let i = 0; i < calls.length; i++) calls[i]?.answer(results[i])
-    } catch (error) {
-      for (const { answer, fail } of calls) {
-        if (isVaultError(error, 'unavailable')) fail(error)
-        else answer(undefined)
-      }
-    }
+    const ends: readonly End<Result>[] = calls.length === 1 ? [ALONE] : await runAsOne({ run: runTogether }, calls)
+    for (let index = 0; index < calls.length; index++) calls[index]?.ended(required(ends[index]))
+  }
+
+  /** Runs calls as one. The group has no caller and no event of its own, so that nothing of one call gets into another. */
+  async function runTogether(together: typeof calls): Promise<readonly End<Result>[]> {
+    const { context } = at(together, 0)
+    const barrier = retryingBarrier(context.barrier, needsOneCall)
+    const scheduler = limitedTurns(context.scheduler)
+    const shared: Context = { ...context, barrier, scheduler, caller: OF_ONE_CALL, event: OF_ONE_CALL }
+    const results = await joined.execute(
+      shared,
+      together.map(({ request }) => request),
+      together.map((call) => call.context.event),
+    )
+    return results.map((value) => (value === undefined ? ALONE : { value }))
   }
 
   return {
     run,
     add: (context, request) =>
-      new Promise((answer, fail) => {
-        calls.push({ context, request, answer, fail })
+      new Promise((ended) => {
+        calls.push({ context, request, ended })
         if (calls.length < MAX_CALLS_TOGETHER) return
         onFull()
         void run()
       }),
   }
-}
-
-/** Runs calls as one. The group has no caller and no event of its own, so that nothing of one call gets into another. */
-function runTogether<Context extends CallContext, Request, Result>(
-  joined: Joined<Context, Request, Result>,
-  calls: readonly Waiting<Context, Request, Result>[],
-): Promise<readonly (Result | undefined)[]> {
-  const { context } = at(calls, 0)
-  const barrier = retryingBarrier(context.barrier, needsOneCall)
-  const scheduler = limitedTurns(context.scheduler)
-  const shared: Context = { ...context, barrier, scheduler, caller: OF_ONE_CALL, event: OF_ONE_CALL }
-  const requests = calls.map(({ request }) => request)
-  return joined.execute(
-    shared,
-    requests,
-    calls.map((call) => call.context.event),
-  )
 }
 
 /** Returns the scheduler, with few turns. */
@@ -206,10 +195,7 @@ function needsOneCall(): never {
   throw NEEDS_ONE_CALL
 }
 
-/**
- * In the place of what only one call has: any use of it throws. Made once, because an object with getters for each group would keep all
- * calls of the group until a collection of the old generation (see `util/bytes.ts`). It has every type, because it has no use.
- */
+/** In the place of what only one call has: any use of it throws. It has every type, because it has no use. */
 const OF_ONE_CALL = new Proxy(
   {},
   { get: needsOneCall, set: needsOneCall, has: needsOneCall, ownKeys: needsOneCall, getPrototypeOf: needsOneCall },

@@ -1,8 +1,11 @@
 /** The contract of operations. Each public operation is one value with all its properties. */
 import type { ActionType, ResourceType } from '../audit/event.ts'
 import type { Members } from '../audit/record-shape.ts'
-import type { ChangedRows } from './changed-rows.ts'
-import type { OperationContext, ParsingContext } from './context.ts'
+import { decodeRecordIds } from '../barrier/record-ids.ts'
+import type { Action } from '../policy/actions.ts'
+import type { Table } from '../schema/layout.ts'
+import { at, groupBy, required } from '../util/lists.ts'
+import type { OperationContext, ParsingContext, SessionContext } from './context.ts'
 import type { EventBuilder } from './event-builder.ts'
 import type { Joined } from './joined-calls.ts'
 
@@ -61,3 +64,31 @@ export type GivenOf<O> = O extends Operation<infer Given, infer _Request, infer 
 export type RequestOf<O> = O extends Operation<infer _Given, infer Request, infer _Result> ? Request : never
 /** The result of an operation. */
 export type ResultOf<O> = O extends Operation<infer _Given, infer _Request, infer Result> ? Result : never
+
+/** Rows of one table. */
+export interface ChangedRows {
+  readonly table: Table
+  readonly ids: readonly number[]
+}
+
+/** Returns the rows of the records that requests name, without those of tables in which the caller has no grant for the action. */
+export function namedRows(
+  { barrier, access }: Pick<SessionContext, 'barrier' | 'access'>,
+  action: Action,
+  requests: readonly { readonly table: Table; readonly id: string }[],
+): ChangedRows[] {
+  return [...groupBy(requests, ({ table }) => table)].flatMap(([table, own]) => {
+    if (!access.table(table).possiblyMeets({ action, columns: [] })) return []
+    const ids = own.map(({ id }) => id)
+    return [{ table, ids: decodeRecordIds(barrier.ring, table, ids).filter((id) => id !== undefined) }]
+  })
+}
+
+/** Returns what writes take in place of an event: the row at each position is that of the request at the same position. */
+export function dividedRows(events: readonly EventBuilder[]): Pick<EventBuilder, 'setWrittenRows'> {
+  return {
+    setWrittenRows(table: Table, rows: readonly number[]): void {
+      for (let index = 0; index < rows.length; index++) at(events, index).setWrittenRow(table, required(rows[index]))
+    },
+  }
+}

@@ -19,8 +19,7 @@ import {
   requireAccess,
   requireColumn,
 } from '../execution/grants.ts'
-import type { Operation } from '../execution/operation.ts'
-import { dividedRows } from '../execution/written-rows.ts'
+import { dividedRows, type Operation } from '../execution/operation.ts'
 import type { TableAccess } from '../policy/table-access.ts'
 import type { Cell, Row, StorageReads } from '../ports/storage.ts'
 import { assertNewUnredacted, assertUnredacted } from '../records/assert-unredacted.ts'
@@ -36,8 +35,8 @@ import {
 } from '../records/upsert-store.ts'
 import { levelsOf, type RowWithAccess } from '../row-access/evaluate-access.ts'
 import type { Column, Table } from '../schema/layout.ts'
-import { abortableUnit } from '../unit-of-work/abortable-unit.ts'
 import { PREPARED_TOO_EARLY } from '../unit-of-work/changes-together.ts'
+import { abortableUnit } from '../unit-of-work/unit-of-work.ts'
 import { readInput } from '../util/boundary.ts'
 import { at, required } from '../util/lists.ts'
 import { assertItems, assertOptions } from '../util/options.ts'

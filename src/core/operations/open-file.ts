@@ -15,7 +15,7 @@ import {
 import { invalidTicket, refusedAlike, requireTicket, type Ticket } from '../execution/file-tickets.ts'
 import { requireAccess } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
-import { withVerbOf } from '../execution/operation-errors.ts'
+import { withVerbOf } from '../execution/perform.ts'
 import { readContent } from '../file-store/read-content.ts'
 import { type FileMetadata, metadataOf } from '../files/file-metadata.ts'
 import type { ByteRange } from '../ports/blobs.ts'

@@ -1,12 +1,10 @@
 /** Update: writes named columns of one record. Concurrent updates of different columns are all kept. */
 
 import { BYOT_MODES, type ByotMode } from '../barrier/supplied-tokens.ts'
-import { namedRows } from '../execution/changed-rows.ts'
 import { parseByot, parseFlag, recordsNotFound, requireTable, toIds } from '../execution/check-input.ts'
 import type { OperationContext } from '../execution/context.ts'
 import { assertColumnsWritable, checkOverwrites, requireAccess } from '../execution/grants.ts'
-import type { Operation } from '../execution/operation.ts'
-import { dividedRows } from '../execution/written-rows.ts'
+import { dividedRows, namedRows, type Operation } from '../execution/operation.ts'
 import { changeRecords, parseChanges, type UpdatedRecord, type UpdateOptions, updatedRecords } from '../records/change-store.ts'
 import type { WritingContext } from '../records/record-store.ts'
 import type { Table } from '../schema/layout.ts'

@@ -4,7 +4,7 @@ import { fault, words } from '../errors.ts'
 import type { Storage } from '../ports/storage.ts'
 import type { Scheduler } from '../ports/time.ts'
 import type { Table } from '../schema/layout.ts'
-import { isIdConflict } from '../unit-of-work/id-conflict.ts'
+import { isIdConflict } from '../unit-of-work/gather.ts'
 import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import { attempt, type Reason, type Tries } from '../util/attempt.ts'
 

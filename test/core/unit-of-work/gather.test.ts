@@ -1,7 +1,8 @@
 /** Group commit: items of one event-loop turn are committed together, in order, and only a faulty item fails. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { describe, expect, it } from 'vitest'
-import { createGroupCommit } from '../../../src/core/unit-of-work/group-commit.ts'
+import { createGroupCommit } from '../../../src/core/unit-of-work/gather.ts'
+import { VaultError } from '../../../src/index.ts'
 import { seededRandom } from '../../support/random/seeded-random.ts'
 import { SYSTEM_PORTS } from '../../support/vaults/system-ports.ts'
 
@@ -15,7 +16,7 @@ interface Item {
 }
 
 const OWN_FAULT = new Error('one of them is at fault')
-const OUTAGE = new Error('the server is unreachable')
+const OUTAGE = new VaultError('unavailable', 'the server is unreachable')
 
 /** A sender that collects its lists, and fails those with a faulty item. */
 function recording({ most: max = 10, fault = OWN_FAULT, isAlone = (): boolean => false } = {}) {
@@ -26,7 +27,7 @@ function recording({ most: max = 10, fault = OWN_FAULT, isAlone = (): boolean =>
       await scheduler.yield()
       if (items.some(({ isBad }) => isBad)) throw fault
     },
-    { scheduler, isAlone, maxWeight: max, weightOf: ({ weight }) => weight, retriesAlone: (error) => error === OWN_FAULT },
+    { scheduler, isAlone, maxWeight: max, weightOf: ({ weight }) => weight },
   )
   return { lists, send }
 }
@@ -84,7 +85,7 @@ it('a list does not wait for the list before it', async () => {
       lists.push(item)
       if (item === 'held') await held
     },
-    { scheduler, isAlone: () => false, maxWeight: 10, weightOf: () => 1, retriesAlone: () => true },
+    { scheduler, isAlone: () => false, maxWeight: 10, weightOf: () => 1 },
   )
   const waiting = send('held')
   await scheduler.yield()
@@ -102,7 +103,7 @@ it('an item that is sent alone after its list failed has the asynchronous contex
       if (others.length > 0) throw OWN_FAULT
       sent.push([item, context.getStore()])
     },
-    { scheduler, isAlone: () => false, maxWeight: 10, weightOf: () => 1, retriesAlone: () => true },
+    { scheduler, isAlone: () => false, maxWeight: 10, weightOf: () => 1 },
   )
   await Promise.all(['a', 'b', 'c'].map((caller) => context.run(caller, () => send(caller))))
   expect(sent).toEqual([
