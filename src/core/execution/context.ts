@@ -60,10 +60,10 @@ export interface SessionFiles extends ReadingFiles {
   wakeScans(): void
 }
 
-/** One operation of a session. */
-export interface OperationContext extends SessionContext {
+/** One operation of a session, or, with the events of several, operations that run as one. */
+export interface OperationContext<Event = EventBuilder> extends SessionContext {
   readonly unit: UnitOfWork
-  readonly event: EventBuilder
+  readonly event: Event
 }
 
 /** The dependencies of parsing: neither grants nor storage. */

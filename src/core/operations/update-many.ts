@@ -89,7 +89,7 @@ export const updateMany: Operation<UpdateManyInput, UpdateManyRequest, { records
       assertColumnsWritable(context, access, { members, action: 'UPDATE' })
       return parseChanges(context, table, { mode, given })
     })
-    const overwritten = await changeRecords(context, {
+    const overwritten = await changeRecords(context.unit, context, {
       ...{ table, access, ids, changes, allowsShownText },
       check: (overwrites) => checkOverwrites(context, access, overwrites),
       notFound: (missing) => notFoundAt(table, ids, { missing, where: paths('records', missing) }),

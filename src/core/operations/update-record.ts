@@ -6,7 +6,7 @@ import type { OperationContext } from '../execution/context.ts'
 import { assertColumnsWritable, checkOverwrites, requireAccess } from '../execution/grants.ts'
 import { dividedRows, namedRows, type Operation } from '../execution/operation.ts'
 import { changeRecords, parseChanges, type UpdatedRecord, type UpdateOptions, updatedRecords } from '../records/change-store.ts'
-import type { WritingContext } from '../records/record-store.ts'
+import type { WrittenRows } from '../records/record-store.ts'
 import type { Table } from '../schema/layout.ts'
 import { readInput } from '../util/boundary.ts'
 import { at } from '../util/lists.ts'
@@ -66,11 +66,8 @@ export const update: Operation<UpdateInput, UpdateRequest, UpdatedRecord> = {
   },
 }
 
-/** The dependencies of an update: its rows can be those of several events. */
-type UpdateContext = Omit<OperationContext, 'event'> & Pick<WritingContext, 'event'>
-
 /** Updates different records of one table, all or none, and returns them in order. */
-async function updateAll(context: UpdateContext, requests: readonly UpdateRequest[]): Promise<UpdatedRecord[]> {
+async function updateAll(context: OperationContext<WrittenRows>, requests: readonly UpdateRequest[]): Promise<UpdatedRecord[]> {
   const { table, mode, tokenization, allowsShownText } = at(requests, 0)
   const access = requireAccess(context, table, 'UPDATE')
   const changes = readInput(() => {
@@ -80,7 +77,7 @@ async function updateAll(context: UpdateContext, requests: readonly UpdateReques
     return parseChanges(context, table, { mode, given })
   })
   const ids = requests.map(({ id }) => id)
-  const overwritten = await changeRecords(context, {
+  const overwritten = await changeRecords(context.unit, context, {
     ...{ table, access, ids, changes, allowsShownText },
     check: (overwrites) => checkOverwrites(context, access, overwrites),
     // The error of one change. Of several, each runs again by itself.

@@ -7,7 +7,6 @@ import { asRefusal, type Fault, fault } from '../errors.ts'
 import type { RowAccess, TableAccess } from '../policy/table-access.ts'
 import type { KeyRing } from '../ports/crypto.ts'
 import type { Row } from '../ports/storage.ts'
-import type { Scheduler } from '../ports/time.ts'
 import { type CheckedOverwrites, levelsOf, type Overwrite } from '../row-access/evaluate-access.ts'
 import type { Table } from '../schema/layout.ts'
 import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
@@ -33,12 +32,6 @@ export interface UpdateOptions {
   readonly allowShownText?: boolean
 }
 
-/** The dependencies of an update. */
-export interface ChangingContext extends WritingContext {
-  readonly unit: UnitOfWork
-  readonly scheduler: Scheduler
-}
-
 /** What a caller asks to write over one record. */
 export interface GivenChange {
   readonly fields: unknown
@@ -58,7 +51,7 @@ export interface Change {
 
 /** Returns the parsed changes. Throws for a value or token that its column does not accept. */
 export function parseChanges(
-  { barrier, layout, limits }: Pick<ChangingContext, 'barrier' | 'layout'> & { readonly limits: JsonLimits },
+  { barrier, layout, limits }: Pick<WritingContext, 'barrier' | 'layout'> & { readonly limits: JsonLimits },
   table: Table,
   { mode, given }: { readonly mode: ByotMode; readonly given: readonly GivenChange[] },
 ): Change[] {
@@ -152,7 +145,11 @@ interface IdentifiedChanges extends ChangeChecks {
 }
 
 /** Writes the changes over the records of these ids, all or none, and tries again if others changed one meanwhile. */
-export function changeRecords(context: ChangingContext, { ids, changes, ...checks }: IdentifiedChanges): Promise<Overwritten> {
+export function changeRecords(
+  unit: UnitOfWork,
+  context: WritingContext,
+  { ids, changes, ...checks }: IdentifiedChanges,
+): Promise<Overwritten> {
   const { table } = checks
   const rowIds = decodeRecordIds(context.barrier.ring, table, ids)
   assertDifferent(table, changes, rowIds)
@@ -160,15 +157,15 @@ export function changeRecords(context: ChangingContext, { ids, changes, ...check
   const versions = isConditional ? requiredVersions(context, table, { changes, rowIds }) : undefined
   const [row] = rowIds
   const turn = row === undefined || rowIds.length > 1 ? undefined : `${table.physical.name} ${row}`
-  return attemptChange(context.unit, { table, scheduler: context.scheduler, turn, what: 'record' }, async (unit) => {
-    const rows = await rowsOf(unit, table, rowIds)
-    return overwrite(unit, context, { ...checks, changes, rows, versions })
+  return attemptChange(unit, { table, scheduler: context.scheduler, turn, what: 'record' }, async (within) => {
+    const rows = await rowsOf(within, table, rowIds)
+    return overwrite(within, context, { ...checks, changes, rows, versions })
   })
 }
 
 /** Returns the versions that the rows of changes must have. */
 function requiredVersions(
-  { barrier }: Pick<ChangingContext, 'barrier'>,
+  { barrier }: Pick<WritingContext, 'barrier'>,
   table: Table,
   { changes, rowIds }: { readonly changes: readonly Change[]; readonly rowIds: readonly (number | undefined)[] },
 ): RequiredByRow {
@@ -208,7 +205,7 @@ async function rowsOf(
 
 /** Returns the updated records in order, with their tokens where they are asked for. */
 export async function updatedRecords(
-  context: Pick<ChangingContext, 'barrier' | 'clock' | 'scheduler'>,
+  context: Pick<WritingContext, 'barrier' | 'clock' | 'scheduler'>,
   table: Table,
   {
     written,

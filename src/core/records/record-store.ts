@@ -38,10 +38,13 @@ export interface WriteRequest {
 /** The dependencies of reading, and the event of the operation. */
 export interface WritingContext extends ReadingContext {
   readonly catalog: Pick<CatalogFence, 'assertWritable' | 'hiddenTokenIds' | 'holdsFiles'>
-  readonly event: {
-    /** Sets the written rows, in place of any set before: a write may have run again. */
-    setWrittenRows(table: Table, rows: readonly number[]): void
-  }
+  readonly event: WrittenRows
+}
+
+/** The event of an operation, or those of several that write as one. */
+export interface WrittenRows {
+  /** Sets the written rows, in place of any set before: a write may have run again. */
+  setWrittenRows(table: Table, rows: readonly number[]): void
 }
 
 /** Records from which on an insert takes turns between its steps, and makes tokens while the storage writes. For fewer, a turn of the event loop costs as much as it gains. */
