@@ -24,7 +24,14 @@ export type { QueryValue } from './core/expressions/parameter-values.ts'
 export type { FileMetadata } from './core/files/file-metadata.ts'
 export type { ScanStatus } from './core/files/scan-state.ts'
 export type { QueryLimits } from './core/limits.ts'
-export type { CreateCredentialInput, CreatedCredential } from './core/operations/create-credential.ts'
+export type {
+  CreateCredentialInput,
+  CreatedCredential,
+  CredentialList,
+  ListCredentialsOptions,
+  RevokeCredentialInput,
+  RevokedCredential,
+} from './core/operations/credentials.ts'
 export type { DeleteOneOptions, VersionedId } from './core/operations/delete-records.ts'
 export type { DeleteWhereInput } from './core/operations/delete-where.ts'
 export type { DetokenizedRecord, DetokenizeOptions, DetokenizeParameter } from './core/operations/detokenize-tokens.ts'
@@ -34,11 +41,9 @@ export type { GetByTokensOptions, TokenRecord } from './core/operations/get-by-t
 export type { GetOptions, ReadOptions } from './core/operations/get-records.ts'
 export type {} from './core/operations/insert-records.ts'
 export type { IssueBearerInput, IssuedBearer } from './core/operations/issue-bearer.ts'
-export type { CredentialList, ListCredentialsOptions } from './core/operations/list-credentials.ts'
 export type { EventList } from './core/operations/list-events.ts'
 export type { OpenFileOptions, OpenFileResult } from './core/operations/open-file.ts'
 export type { QueryOptions } from './core/operations/query-records.ts'
-export type { RevokeCredentialInput, RevokedCredential } from './core/operations/revoke-credential.ts'
 export type { TokenizeParameter } from './core/operations/tokenize-values.ts'
 export type { RecordChange, UpdateManyInput } from './core/operations/update-many.ts'
 export type { UpdateOneOptions } from './core/operations/update-record.ts'

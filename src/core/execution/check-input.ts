@@ -99,8 +99,9 @@ interface MissingIds {
 /** The same for ids at other places of a request. */
 export function notFoundAt(table: Table, ids: readonly string[], { missing, where }: MissingIds): Fault {
   const details = missing.map((index) => {
-    const id = ids[index]
-    return { table: table.name, index, ...(isUuid(id) ? { id } : {}) }
+    const id = ids[index] ?? ''
+    // Other text may be a value, which no error repeats.
+    return { table: table.name, index, ...(UUID.test(id) && { id }) }
   })
   const which = where === undefined ? words('this id') : say`the id at ${where}`
   return withoutStack(() => fault('not_found', details)`No record of table ${table.name} has ${which}.`)
@@ -116,7 +117,5 @@ export function paths(member: string, indexes: readonly number[]): Sentence {
   )
 }
 
-/** True for text in the form of an id. Other text is not repeated in an error, because it may be a value. */
-function isUuid(text: string | undefined): text is string {
-  return text !== undefined && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text)
-}
+/** The form of an id. */
+export const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/

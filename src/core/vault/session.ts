@@ -11,7 +11,14 @@ import type { IssuedTicket } from '../execution/file-tickets.ts'
 import type { Where } from '../execution/find-changeable.ts'
 import type { QueryValue } from '../expressions/parameter-values.ts'
 import type { FileMetadata } from '../files/file-metadata.ts'
-import type { CreateCredentialInput, CreatedCredential } from '../operations/create-credential.ts'
+import type {
+  CreateCredentialInput,
+  CreatedCredential,
+  CredentialList,
+  ListCredentialsOptions,
+  RevokeCredentialInput,
+  RevokedCredential,
+} from '../operations/credentials.ts'
 import { ALL, type DeleteOneOptions, type VersionedId } from '../operations/delete-records.ts'
 import type { DetokenizedRecord, DetokenizeOptions, DetokenizeParameter } from '../operations/detokenize-tokens.ts'
 import type { FileStatus, UploadStatusRecord, UploadStatusResult } from '../operations/file-status.ts'
@@ -19,11 +26,9 @@ import type { UploadURLInput } from '../operations/file-urls.ts'
 import type { GetByTokensOptions } from '../operations/get-by-tokens.ts'
 import type { GetOptions, ReadOptions } from '../operations/get-records.ts'
 import type { RecordInput } from '../operations/insert-records.ts'
-import type { CredentialList, ListCredentialsOptions } from '../operations/list-credentials.ts'
 import type { EventList } from '../operations/list-events.ts'
 import type { OpenFileOptions, OpenFileResult } from '../operations/open-file.ts'
 import type { QueryOptions } from '../operations/query-records.ts'
-import type { RevokeCredentialInput, RevokedCredential } from '../operations/revoke-credential.ts'
 import type { TokenizeParameter } from '../operations/tokenize-values.ts'
 import type { RecordChange } from '../operations/update-many.ts'
 import type { UpdateOneOptions } from '../operations/update-record.ts'
