@@ -2,9 +2,9 @@
 import { assertVersions } from '../barrier/assert-versions.ts'
 import { explainConflict } from '../barrier/explain-conflict.ts'
 import { type MintInput, mintRecords, type StoredRecord } from '../barrier/mint-tokens.ts'
-import type { RecordIndex, Values } from '../barrier/parse-record.ts'
+import type { Values } from '../barrier/parse-record.ts'
 import { type ResealedRows, resealRows, writeRows } from '../barrier/seal-rows.ts'
-import { countTransients, slotOf, type TokenMetadata, type TokenSources, type TokensByRow } from '../barrier/token-metadata.ts'
+import { countTransients, slotOf, type TokenMetadata, type TokenSources } from '../barrier/token-metadata.ts'
 import type { CatalogFence } from '../catalog/catalog-fence.ts'
 import { isVaultError } from '../errors.ts'
 import { discardFilesOf } from '../file-store/discard-files.ts'
@@ -20,20 +20,10 @@ import { isIdConflict } from '../unit-of-work/gather.ts'
 import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import { nowMs } from '../util/time.ts'
 import { DRAWN_TOKEN_TAKEN, STALE } from './attempt-change.ts'
-import { chooseTokens, type DrawRequest, tokenTaken } from './choose-tokens.ts'
+import { chooseTokens, type DrawRequest, tokenTaken, type WriteRequest } from './choose-tokens.ts'
 import { meanwhile, workInTurns } from './meanwhile.ts'
 import { dropTokens, dropTransients, type NewToken, prepareTokens, reserveTransients } from './token-store.ts'
 import { type ChangeRequest, findUnchanged } from './unchanged-cells.ts'
-
-/** The values of each record, the tokens supplied with it, and its index in the request. The three lists have one length. */
-export interface WriteRequest {
-  readonly table: Table
-  readonly records: readonly Values[]
-  readonly supplied: TokensByRow
-  readonly indexes: readonly RecordIndex[]
-  /** Returns what is thrown in place of the `conflict` of a unique value that another record holds; undefined for the conflict itself. */
-  readonly onValueTaken?: (conflict: unknown) => Error | undefined
-}
 
 /** The dependencies of reading, and the event of the operation. */
 export interface WritingContext extends ReadingContext {

@@ -11,7 +11,7 @@ import type { ReadingContext } from '../row-access/evaluate-access.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { groupBy, required } from '../util/lists.ts'
 import { nowMs } from '../util/time.ts'
-import type { WriteRequest } from './record-store.ts'
+import type { WriteRequest } from './choose-tokens.ts'
 import { getTransients } from './token-store.ts'
 
 /** Records to write over existing rows, one for each row. */

@@ -16,6 +16,7 @@ import { isIdConflict } from '../unit-of-work/gather.ts'
 import type { Batch, UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import { at, required } from '../util/lists.ts'
 import { Doubtful, STALE } from './attempt-change.ts'
+import type { WriteRequest } from './choose-tokens.ts'
 import {
   mintInputOf,
   mintInTurns,
@@ -23,7 +24,6 @@ import {
   type StoredNew,
   storeChanges,
   storeNew,
-  type WriteRequest,
   type WritingContext,
 } from './record-store.ts'
 
