@@ -58,12 +58,12 @@ export interface TokensToResolve {
 }
 
 /** The dependencies of resolving tokens for a caller. */
-type CallerContext = ReadingContext & { readonly access: Access }
+type Resolving = ReadingContext & { readonly access: Access }
 
 /** Returns the resolution of each text, in order, among the cells that the caller can resolve. Other cells have no effect, even with the same value. */
 export function resolveVisible(
   storage: StorageReads,
-  context: CallerContext,
+  context: Resolving,
   { texts, needsOf }: TokensToResolve,
 ): Promise<VisibleResolution[]> {
   const visibility = {
@@ -79,7 +79,7 @@ export function resolveVisible(
   return resolveTokens(storage, context, { texts, visibility })
 }
 
-function keepVisible(context: CallerContext, found: readonly Resolution[], needsOf: NeedsOf): VisibleResolution[] {
+function keepVisible(context: Resolving, found: readonly Resolution[], needsOf: NeedsOf): VisibleResolution[] {
   const accessOf = rowAccessOf(context, found)
   // Neighbors are mostly of one column, and their rows have one access: what it grants is asked once for all of them.
   let of: Column | undefined
@@ -100,7 +100,7 @@ function keepVisible(context: CallerContext, found: readonly Resolution[], needs
 }
 
 /** Returns a function for the caller's access to each resolved cell. Access is evaluated one table at a time. */
-function rowAccessOf(context: CallerContext, found: readonly Resolution[]): (resolved: Resolved) => RowAccess {
+function rowAccessOf(context: Resolving, found: readonly Resolution[]): (resolved: Resolved) => RowAccess {
   const conditional = conditionalCells(context, found)
   if (conditional.length === 0) return accessOfTables(context)
   const byRow = new Map<Row, RowAccess>()
@@ -115,7 +115,7 @@ function rowAccessOf(context: CallerContext, found: readonly Resolution[]): (res
 }
 
 /** Returns a function for the caller's access where no condition decides. The last answer is kept, because neighbors are mostly of one table. */
-function accessOfTables({ access }: CallerContext): (resolved: Resolved) => RowAccess {
+function accessOfTables({ access }: Resolving): (resolved: Resolved) => RowAccess {
   let of: Table | undefined
   let known: RowAccess | undefined
   return ({ table }) => {
@@ -128,7 +128,7 @@ function accessOfTables({ access }: CallerContext): (resolved: Resolved) => RowA
 }
 
 /** Returns the cells of tables in which conditions decide. Neighbors are mostly of one table. */
-function conditionalCells({ access }: CallerContext, found: readonly Resolution[]): Resolved[] {
+function conditionalCells({ access }: Resolving, found: readonly Resolution[]): Resolved[] {
   const cells: Resolved[] = []
   let of: Table | undefined
   let isConditional = false
@@ -177,7 +177,7 @@ function recordsByTable(found: readonly Resolution[]): Map<Table, Row[]> {
 }
 
 /** True if the caller may learn that a record failed authentication: if they could resolve tokens of its table. */
-function isErrorVisible({ layout, access }: Pick<CallerContext, 'layout' | 'access'>, error: VaultError): boolean {
+function isErrorVisible({ layout, access }: Pick<Resolving, 'layout' | 'access'>, error: VaultError): boolean {
   const name = error.details[0]?.table
   const table = name === undefined ? undefined : layout.tables.get(name)
   return table === undefined || access.table(table).possiblyMeets({ action: 'DETOKENIZATION', columns: [] })
