@@ -111,7 +111,7 @@ const IDS_AT_ONCE = 4096
 const ID_BYTES = 36
 
 /** Returns the events as listings return them, in order. As many are shown at once as have so many ids: each of their results is an object. */
-export async function showEvents(context: OperationContext, events: readonly ChainedEvent[]): Promise<AuditEvent[]> {
+async function showEvents(context: OperationContext, events: readonly ChainedEvent[]): Promise<AuditEvent[]> {
   const yielder = createYielder(context.audit)
   const shown: AuditEvent[] = []
   for (let start = 0; start < events.length; ) {

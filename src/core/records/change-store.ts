@@ -222,7 +222,7 @@ export async function updatedRecords(
 }
 
 /** A record of a request: its row, undefined for an id without one, and the version that it must have. */
-export interface ConditionalRecord {
+interface ConditionalRecord {
   readonly row: number | undefined
   readonly ifVersion: string | undefined
   readonly index: RecordIndex

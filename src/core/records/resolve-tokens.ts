@@ -273,7 +273,7 @@ function sumOf(text: string): number {
  * Returns a candidate for each of these, in the same table: one of the newest rows where the candidate had no row, and no row where it
  * had one. So each candidate and its decoy together read one row. The result of a decoy must be dropped.
  */
-export async function decoysOf(storage: StorageReads, failed: readonly CheckedCandidate[]): Promise<TokenCandidate[]> {
+async function decoysOf(storage: StorageReads, failed: readonly CheckedCandidate[]): Promise<TokenCandidate[]> {
   const decoys: TokenCandidate[] = []
   for (const [name, group] of groupBy(failed, readFrom)) {
     const newest = await storage.find(name, { kind: 'all' }, { order: 'desc', limit: group.length, columns: [] })

@@ -7,6 +7,7 @@ import type { Row, StorageReads } from '../ports/storage.ts'
 import { evaluateAccess, type ReadingContext } from '../row-access/evaluate-access.ts'
 import { findVisibleByDigest } from '../row-access/find-visible.ts'
 import type { Column, Table } from '../schema/layout.ts'
+import { groupBy, present } from '../util/lists.ts'
 import { type Resolution, resolveTokens } from './resolve-tokens.ts'
 import type { Resolved } from './verify-candidates.ts'
 
@@ -104,9 +105,9 @@ function rowAccessOf(context: Resolving, found: readonly Resolution[]): (resolve
   const conditional = conditionalCells(context, found)
   if (conditional.length === 0) return accessOfTables(context)
   const byRow = new Map<Row, RowAccess>()
-  for (const [table, rows] of recordsByTable(conditional)) {
-    const access = context.access.table(table)
-    for (const one of evaluateAccess(context.barrier, access, rows)) byRow.set(one.row, one.access)
+  for (const [table, cells] of groupBy(conditional, (cell) => cell.table)) {
+    const rows = present(cells.map(({ row }) => row))
+    for (const one of evaluateAccess(context.barrier, context.access.table(table), rows)) byRow.set(one.row, one.access)
   }
   return ({ table, row }) => {
     const known = row === undefined ? undefined : byRow.get(row)
@@ -163,17 +164,6 @@ export function addRowsOf(found: readonly VisibleResolution[], event: ResolvedRo
     rows = [row.id]
   }
   if (of !== undefined) event.addRows(of, rows)
-}
-
-function recordsByTable(found: readonly Resolution[]): Map<Table, Row[]> {
-  const tables = new Map<Table, Row[]>()
-  for (const one of found) {
-    if (one === undefined || one instanceof VaultError || one.row === undefined) continue
-    const rows = tables.get(one.table)
-    if (rows === undefined) tables.set(one.table, [one.row])
-    else rows.push(one.row)
-  }
-  return tables
 }
 
 /** True if the caller may learn that a record failed authentication: if they could resolve tokens of its table. */
