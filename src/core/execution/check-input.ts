@@ -61,6 +61,12 @@ export function parseFlag(value: unknown, name: string): boolean {
   return value
 }
 
+/** Returns true for the one word that an option can have. Default false. Throws `invalid_request` for anything else. */
+export function parseWord(value: unknown, name: string, word: string): boolean {
+  if (value !== undefined && value !== word) throw fault('invalid_request')`${words(name)} must be ${words(word)}, or absent.`
+  return value === word
+}
+
 /** Returns how a request treats supplied tokens. Default DISABLE. Throws `invalid_request`. */
 export function parseByot(value: unknown): ByotMode {
   const mode = value ?? 'DISABLE'

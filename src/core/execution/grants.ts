@@ -88,7 +88,11 @@ export function assertGranted(context: SessionContext, access: TableAccess, { ac
 }
 
 /** Checks overwrites of visible rows against the caller's grants. Throws `forbidden` for one that the grants would not cover after it is stored. */
-export function checkOverwrites(context: SessionContext, access: TableAccess, overwrites: readonly Overwrite[]): CheckedOverwrites {
+export function checkOverwrites(
+  context: SessionContext,
+  access: TableAccess,
+  overwrites: readonly Overwrite[],
+): CheckedOverwrites {
   const { table } = access
   const rows = overwrites.map(({ row }) => row)
   const existing = evaluateAccess(context.barrier, access, rows)

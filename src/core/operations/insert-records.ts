@@ -2,7 +2,7 @@
 import { parseFields, type Values } from '../barrier/parse-record.ts'
 import { assertOwnFormsUnused, BYOT_MODES, type ByotMode, parseTokens } from '../barrier/supplied-tokens.ts'
 import { fault } from '../errors.ts'
-import { assertNotEmpty, parseByot, parseFlag, parseList, requireTable } from '../execution/check-input.ts'
+import { assertNotEmpty, parseByot, parseFlag, parseList, parseWord, requireTable } from '../execution/check-input.ts'
 import type { OperationContext } from '../execution/context.ts'
 import { alwaysGranted, assertColumnsWritable, assertRequiredWritable, requireAccess } from '../execution/grants.ts'
 import { dividedRows, type Operation } from '../execution/operation.ts'
@@ -111,7 +111,7 @@ export const insert: Operation<InsertInput, InsertRequest, { records: readonly I
       records: list,
       upsert: options.upsert,
       signal: parseSignal(options.signal),
-      ignoresTaken: parseOnConflict(options.onConflict),
+      ignoresTaken: parseWord(options.onConflict, 'onConflict', 'ignore'),
     }
   },
   async execute(given, request) {
@@ -145,13 +145,6 @@ export const insert: Operation<InsertInput, InsertRequest, { records: readonly I
       return stored.map((record) => ({ records: [record] }))
     },
   },
-}
-
-/** Returns whether records whose unique values are in use are left out. Throws `invalid_request` for another word. */
-function parseOnConflict(onConflict: unknown): boolean {
-  if (onConflict === undefined) return false
-  if (onConflict !== 'ignore') throw fault('invalid_request')`onConflict must be ignore, or absent.`
-  return true
 }
 
 /** Returns the checked records, and the tokens supplied with them. */
