@@ -6,14 +6,6 @@ import { assertNotEmpty, parseByot, parseFlag, parseList, parseWord, requireTabl
 import type { OperationContext } from '../execution/context.ts'
 import { alwaysGranted, assertColumnsWritable, assertRequiredWritable, requireAccess } from '../execution/grants.ts'
 import { dividedRows, type Operation } from '../execution/operation.ts'
-import type { TableAccess } from '../policy/table-access.ts'
-import type { Table } from '../schema/layout.ts'
-import { abortableUnit } from '../unit-of-work/unit-of-work.ts'
-import { readInput } from '../util/boundary.ts'
-import { at } from '../util/lists.ts'
-import { assertItems, assertOptions } from '../util/options.ts'
-import { parseSignal, type Signal } from '../util/signal.ts'
-import { createJsonBudget } from '../values/parse-json.ts'
 import {
   type CheckedRecords,
   type InsertedRecord,
@@ -23,7 +15,15 @@ import {
   upsertAll,
   upsertColumn,
   upsertedRows,
-} from './write-records.ts'
+} from '../execution/write-records.ts'
+import type { TableAccess } from '../policy/table-access.ts'
+import type { Table } from '../schema/layout.ts'
+import { abortableUnit } from '../unit-of-work/unit-of-work.ts'
+import { readInput } from '../util/boundary.ts'
+import { at } from '../util/lists.ts'
+import { assertItems, assertOptions } from '../util/options.ts'
+import { parseSignal, type Signal } from '../util/signal.ts'
+import { createJsonBudget } from '../values/parse-json.ts'
 
 /** A record as a caller passes it: values and, where the caller supplies them, tokens, by column. */
 export interface RecordInput {

@@ -1,6 +1,7 @@
 /** The types of written and read records, from the schema and the options of the call. */
+
+import type { IgnoredRecord } from '../execution/write-records.ts'
 import type { FileMetadata } from '../files/file-metadata.ts'
-import type { IgnoredRecord } from '../operations/write-records.ts'
 import type { NoOptions, TableDefinition } from '../schema/column.ts'
 import type { FileColumn, LoweredColumn, OutputFields, PlainFields, TokensOf } from '../schema/infer.ts'
 

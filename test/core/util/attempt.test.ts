@@ -58,7 +58,7 @@ describe('attempt', () => {
     expect(reasons).toHaveBeenCalledTimes(2)
   })
 
-  it('tells work what the attempt before it threw', async () => {
+  it('gives work what the attempt before it threw', async () => {
     const before: unknown[] = []
     await attempt([busy()], async ({ last }) => {
       before.push(last)

@@ -6,17 +6,6 @@ import type { StoredRecord } from '../barrier/mint-tokens.ts'
 import { assertComplete, cellDetail, type Values } from '../barrier/parse-record.ts'
 import type { TokensByRow } from '../barrier/token-metadata.ts'
 import { fault, isRefusal } from '../errors.ts'
-import type { OperationContext } from '../execution/context.ts'
-import {
-  alwaysGranted,
-  assertGranted,
-  assertRequiredWritable,
-  checkOverwrites,
-  namedColumns,
-  requireAccess,
-  requireColumn,
-} from '../execution/grants.ts'
-import type { ChangedRows } from '../execution/operation.ts'
 import { forbidden } from '../policy/forbidden.ts'
 import type { TableAccess } from '../policy/table-access.ts'
 import type { Cell, Row, StorageReads } from '../ports/storage.ts'
@@ -35,6 +24,17 @@ import { levelsOf, type RowWithAccess } from '../row-access/evaluate-access.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { PREPARED_TOO_EARLY } from '../unit-of-work/changes-together.ts'
 import { append, at, required } from '../util/lists.ts'
+import type { OperationContext } from './context.ts'
+import {
+  alwaysGranted,
+  assertGranted,
+  assertRequiredWritable,
+  checkOverwrites,
+  namedColumns,
+  requireAccess,
+  requireColumn,
+} from './grants.ts'
+import type { ChangedRows } from './operation.ts'
 
 /** The result of a record that was left out, because another record holds one of its unique values. It does not say which. */
 export interface IgnoredRecord {
