@@ -148,9 +148,9 @@ const METHODS_WITHOUT_OPTIONS = [
   ...['credentials.find', 'credentials.isRevoked', 'credentials.spendOnce', 'credentials.verifyBearer'],
 ]
 
-const where = { columnName: 'salary', columnValues: [1] } as const
+const where = { where: { salary: 1 } } as const
 const filterOps = { accountID: 'v1' }
-const item = { method: 'GET', tableName: 'clients' } as const
+const item = { get: 'clients' } as const
 
 /** The methods of a session: their options, and the objects of a request, each called by its place. */
 const SESSION: Calls = {
@@ -159,10 +159,10 @@ const SESSION: Calls = {
   get: (o) => owner.get('clients', o),
   pages: (o) => owner.pages('clients', o).next(),
   getOne: (o) => owner.getOne('clients', id, o),
-  update: (o) => owner.update('clients', id, { fields: { name: 'Bo' } }, o),
-  'update change': (o: object) => owner.update('clients', id, { fields: { name: 'Bo' }, ...o }),
-  updateMany: (o) => owner.updateMany('clients', [{ id, fields: { name: 'Bo' } }], o),
-  'updateMany records[0]': (o: object) => owner.updateMany('clients', [{ id, fields: { name: 'Bo' }, ...o }]),
+  update: (o) => owner.updateOne('clients', id, { name: 'Bo' }, o),
+  'update change': (o: object) => owner.updateOne('clients', id, { fields: { name: 'Bo' }, ...o }),
+  updateMany: (o) => owner.update('clients', [{ id, fields: { name: 'Bo' } }], o),
+  'updateMany records[0]': (o: object) => owner.update('clients', [{ id, fields: { name: 'Bo' }, ...o }]),
   updateWhere: (o) => owner.updateWhere('clients', { ...where, fields: { name: 'Bo' } }, o),
   'updateWhere where': (o: object) => owner.updateWhere('clients', { ...where, fields: { name: 'Bo' }, ...o }),
   delete: (o) => owner.delete(...(['clients', [id], o] as never as ['clients', string[]])),
@@ -185,8 +185,8 @@ const SESSION: Calls = {
     owner.uploadFile({ table: 'clients', column: 'photo', file: new Uint8Array(1), ...o } as never),
   openFile: (o) => owner.openFile('clients', id, 'photo' as never, o),
   'openFile range': (o: object) => owner.openFile('clients', id, 'photo' as never, { range: { start: 0, ...o } }),
-  'uploadStatus records[0]': (o: object) => owner.uploadStatus([{ table: 'clients', id, fileColumns: [], ...o }]),
-  'uploadURL request': (o: object) => owner.uploadURL({ table: 'clients', columns: [], ...o }),
+  'uploadStatus records[0]': (o: object) => owner.fileStatuses([{ table: 'clients', id, fileColumns: [], ...o }]),
+  'uploadURL request': (o: object) => owner.uploadTicket({ table: 'clients', columns: [], ...o }),
   'createCredential credential': (o: object) =>
     owner.createCredential({ kind: 'API_KEY', name: 'n', roles: ['r'], verifier: '0'.repeat(64), ...o }),
   'revokeCredential credential': (o: object) => owner.revokeCredential({ keyID: 'k', ...o }),

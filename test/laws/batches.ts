@@ -148,7 +148,7 @@ function drawItems(random: SeededRandom, records: Records, known: readonly strin
 function longItems(random: SeededRandom, records: Records): ModelItem[] {
   const inserts = Array.from({ length: LONG }, (_, index): ModelItem => {
     const fields = { ...fieldsFor(random), region: 'north', email: `${random.below(1e9)}.${index}@long.example` }
-    return { method: 'POST', tableName: 'people', fields }
+    return { insert: 'people', fields }
   })
   const reached = random.sample(
     [...records].filter(([, { region }]) => region === 'north'),
@@ -157,7 +157,7 @@ function longItems(random: SeededRandom, records: Records): ModelItem[] {
   const tokenization = random.chance(0.5)
   const beside = random.chance(0.5)
     ? reached.map(([, { email }]): ModelItem => {
-        return { method: 'POST', tableName: 'people', fields: { region: 'north', email }, upsert: 'email', tokenization }
+        return { insert: 'people', fields: { region: 'north', email }, upsert: 'email', tokenization }
       })
     : reached.map(([ID, { table: tableName }]): ModelItem => {
         const method = random.pick(['PUT', 'GET', 'DELETE'] as const)
@@ -183,18 +183,18 @@ function crossingItems(random: SeededRandom, records: Records): ModelItem[] {
   const asked = () => (random.chance(0.5) ? { tokenization: true } : {})
   const fresh = `${random.below(1e9)}@new.example`
   const giving = random.pick([
-    { method: 'DELETE', tableName, ID },
-    { method: 'PUT', tableName, ID, fields: { email: fresh }, ...asked() },
+    { delete: tableName, id: ID },
+    { update: tableName, id: ID, fields: { email: fresh }, ...asked() },
   ])
   const taking = random.pick([
-    { method: 'POST', tableName, fields: { region: 'north', email } },
-    { method: 'POST', tableName, fields: { region: 'north', email }, upsert: 'email' },
-    { method: 'PUT', tableName, ID: second?.[0] ?? UNKNOWN_ID, fields: { email }, ...asked() },
+    { insert: tableName, fields: { region: 'north', email } },
+    { insert: tableName, fields: { region: 'north', email }, upsert: 'email' },
+    { update: tableName, id: second?.[0] ?? UNKNOWN_ID, fields: { email }, ...asked() },
   ])
   const beside = [
-    { method: 'POST', tableName, fields: { region: 'north', email: `${fresh}.example` } },
-    { method: 'PUT', tableName, ID: third?.[0] ?? UNKNOWN_ID, fields: { grade: 3 }, ...asked() },
-    { method: 'POST', tableName, fields: { region: 'north', email: fresh } },
+    { insert: tableName, fields: { region: 'north', email: `${fresh}.example` } },
+    { update: tableName, id: third?.[0] ?? UNKNOWN_ID, fields: { grade: 3 }, ...asked() },
+    { insert: tableName, fields: { region: 'north', email: fresh } },
   ]
   return random.shuffle([giving, taking, ...random.sample(beside, random.below(3))])
 }

@@ -100,8 +100,7 @@ const KINDS: Readonly<Record<string, (session: Untyped, parts: Parts) => Promise
   get(session, { name, value, options, flag, number, random }) {
     const members = {
       ids: () => (random.chance(0.7) ? [value(), value()] : value()),
-      columnName: () => name('email', 'country'),
-      columnValues: () => (random.chance(0.7) ? [value()] : value()),
+      where: { [() => name('email', 'country')]: () => (random.chance(0.7) ? [value()] : value()) },
       fields: () => [name('name')],
       redaction: () => value('MASKED'),
       tokenization: flag,

@@ -117,7 +117,7 @@ const WAYS: Readonly<Record<string, Way>> = {
     send: async (session, writes) => {
       const answers = []
       for (const { over, fields } of writes) {
-        const where = { columnName: 'email', columnValues: [over.email], fields }
+        const where = { where: { email: [over.email] }, fields }
         answers.push(...(await session.updateWhere('people', where, { tokenization: true })).records)
       }
       return answers
@@ -131,7 +131,7 @@ const WAYS: Readonly<Record<string, Way>> = {
       batched(
         session,
         writes.map(({ over, fields, tokens }) => ({
-          ...{ method: 'PUT', tableName: 'people', ID: over.id, tokenization: true, fields },
+          ...{ update: 'people', id: over.id, tokenization: true, fields },
           ...(Object.keys(tokens).length > 0 && { tokens }),
         })),
       ),
@@ -141,7 +141,7 @@ const WAYS: Readonly<Record<string, Way>> = {
       batched(
         session,
         writes.map((write) => ({
-          ...{ method: 'POST', tableName: 'people', upsert: 'email', tokenization: true },
+          ...{ insert: 'people', upsert: 'email', tokenization: true },
           ...keyed(write),
         })),
       ),

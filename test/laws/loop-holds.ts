@@ -91,11 +91,11 @@ const CALLS: readonly Call[] = [
   },
   ({ session, round }) => {
     const docs = fullDocs(round)
-    return () => session.batch(docs.map((fields) => ({ method: 'POST', tableName: 'docs', fields }) as const))
+    return () => session.batch(docs.map((fields) => ({ insert: 'docs', fields }) as const))
   },
   ({ session }) => {
     const values = fullDocs(0).map(({ json }) => json)
-    return () => session.get('docs', { columnName: 'json', columnValues: values })
+    return () => session.get('docs', { where: { json: values } })
   },
   ({ session }) => {
     const values = fullDocs(0).map(({ json }) => ({ table: 'docs', column: 'json', value: json }) as const)
@@ -104,7 +104,7 @@ const CALLS: readonly Call[] = [
   ({ session }) => {
     const json = fullJson(-1)
     const columnValues = fullDocs(0).map((doc) => doc.json)
-    return () => session.updateWhere('docs', { columnName: 'json', columnValues: columnValues.slice(1), fields: { json } })
+    return () => session.updateWhere('docs', { json: columnValues.slice(1) }, { json })
   },
   ({ session }) =>
     () =>
@@ -131,19 +131,19 @@ const CALLS: readonly Call[] = [
       ),
   ({ session, ids }) =>
     () =>
-      session.updateMany(
+      session.update(
         'people',
         ids.map((id) => ({ id, fields: { name: 'another' } })),
       ),
   ({ session }) =>
     () =>
-      session.updateWhere('people', { columnName: 'email', columnValues: emails, fields: { size: 3 } }),
+      session.updateWhere('people', { email: emails }, { size: 3 }),
   ({ session, ids }) =>
     () =>
       session.get('people', { ids }),
   ({ session }) =>
     () =>
-      session.get('people', { columnName: 'email', columnValues: emails, limit: ITEMS }),
+      session.get('people', { where: { email: emails }, limit: ITEMS }),
   ({ session, tokens }) =>
     () =>
       session.detokenize(tokens.map((token) => ({ token }))),
@@ -152,7 +152,7 @@ const CALLS: readonly Call[] = [
       session.getByTokens(tokens),
   ({ session }) =>
     () =>
-      session.deleteWhere('people', { columnName: 'email', columnValues: emails }),
+      session.deleteWhere('people', { email: emails }),
   ({ session, ids }) =>
     () =>
       session.delete('people', ids),

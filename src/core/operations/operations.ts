@@ -4,10 +4,11 @@ import { deleteFile } from './delete-file.ts'
 import { deleteOne, deleteRecords } from './delete-records.ts'
 import { deleteWhere } from './delete-where.ts'
 import { detokenize } from './detokenize-tokens.ts'
-import { fileStatus, uploadStatus } from './file-status.ts'
-import { downloadURL, uploadURL } from './file-urls.ts'
+import { fileStatus, fileStatuses } from './file-status.ts'
+import { downloadTicket, uploadTicket } from './file-urls.ts'
 import { getByTokens } from './get-by-tokens.ts'
 import { get, getOne } from './get-records.ts'
+import { insertOne } from './insert-one.ts'
 import { insert } from './insert-records.ts'
 import { listCredentials } from './list-credentials.ts'
 import { listEvents } from './list-events.ts'
@@ -15,18 +16,19 @@ import { openFile } from './open-file.ts'
 import { query } from './query-records.ts'
 import { revokeCredential } from './revoke-credential.ts'
 import { tokenize } from './tokenize-values.ts'
-import { updateMany } from './update-many.ts'
-import { update } from './update-record.ts'
+import { update } from './update-many.ts'
+import { updateOne } from './update-record.ts'
 import { updateWhere } from './update-where.ts'
 import { uploadFile } from './upload-file.ts'
 
 /** Every operation but the batch, by its name. */
 export const OPERATIONS = {
   insert,
+  insertOne,
   get,
   getOne,
   update,
-  updateMany,
+  updateOne,
   updateWhere,
   delete: deleteRecords,
   deleteOne,
@@ -40,9 +42,9 @@ export const OPERATIONS = {
   openFile,
   deleteFile,
   fileStatus,
-  uploadStatus,
-  uploadURL,
-  downloadURL,
+  fileStatuses,
+  uploadTicket,
+  downloadTicket,
   createCredential,
   revokeCredential,
   listCredentials,

@@ -7,7 +7,7 @@ import { onEachStorage } from '../../support/storages/engines.ts'
 import { faultyStorage } from '../../support/storages/faulty-storage.ts'
 import { OWNER } from '../../support/vaults/test-vault.ts'
 
-const post = (email: string) => ({ method: 'POST', tableName: 'clients', fields: { name: 'Ann', email } }) as const
+const post = (email: string) => ({ insert: 'clients', fields: { name: 'Ann', email } }) as const
 const addresses = (count: number) => Array.from({ length: count }, (_, index) => `p${index}@acme.example`)
 
 onEachStorage('a batch of inserts', (engine) => {

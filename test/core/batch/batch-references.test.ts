@@ -15,16 +15,14 @@ const TABLES = {
 }
 const POLICY = { keeper: ["ALLOW ALL ON people.* WITH REDACTION = PLAIN_TEXT WHERE name = 'Ann'"] }
 
-const post = (name: string, email = `${name}@acme.example`) =>
-  ({ method: 'POST', tableName: 'people', fields: { name, email } }) as const
-const read = (response: unknown) => ({ method: 'GET', tableName: 'people', ID: { response } }) as BatchItem
+const post = (name: string, email = `${name}@acme.example`) => ({ insert: 'people', fields: { name, email } }) as const
+const read = (response: unknown) => ({ get: 'people', id: { response } }) as BatchItem
 const rename = (response: number, name: string): BatchItem => ({
-  method: 'PUT',
-  tableName: 'people',
-  ID: { response },
+  update: 'people',
+  id: { response },
   fields: { name },
 })
-const remove = (response: number): BatchItem => ({ method: 'DELETE', tableName: 'people', ID: { response } })
+const remove = (response: number): BatchItem => ({ delete: 'people', id: { response } })
 
 onEachStorage('a reference inside a batch', (engine) => {
   async function open() {
@@ -64,8 +62,8 @@ onEachStorage('a reference inside a batch', (engine) => {
     const { records } = await owner.insert('people', [{ fields: { name: 'Ann', email: 'ann@acme.example' } }])
     const ID = records[0]?.id ?? ''
     const answers = await run([
-      { method: 'GET', tableName: 'people', ID },
-      { method: 'PUT', tableName: 'people', ID, fields: { name: 'Eva' } },
+      { get: 'people', id: ID },
+      { update: 'people', id: ID, fields: { name: 'Eva' } },
       read(0),
       { ...post('Eve', 'ann@acme.example'), upsert: 'email' },
       read(3),

@@ -6,10 +6,10 @@ import { onEachStorage } from '../../support/storages/engines.ts'
 import { faultyStorage } from '../../support/storages/faulty-storage.ts'
 import { OWNER } from '../../support/vaults/test-vault.ts'
 
-const post = (email: string) => ({ method: 'POST', tableName: 'clients', fields: { name: 'Ann', email } }) as const
-const read = (ID: string) => ({ method: 'GET', tableName: 'clients', ID }) as const
-const remove = (ID: string) => ({ method: 'DELETE', tableName: 'clients', ID }) as const
-const rename = (ID: string, name: string) => ({ method: 'PUT', tableName: 'clients', ID, fields: { name } }) as const
+const post = (email: string) => ({ insert: 'clients', fields: { name: 'Ann', email } }) as const
+const read = (ID: string) => ({ get: 'clients', id: ID }) as const
+const remove = (ID: string) => ({ delete: 'clients', id: ID }) as const
+const rename = (ID: string, name: string) => ({ update: 'clients', id: ID, fields: { name } }) as const
 
 const ROLLED_BACK = { code: 500, message: 'Rolled back with its transaction.' }
 const NOT_RUN = { code: 500, message: 'Not run: the batch failed before this item.' }
@@ -64,8 +64,8 @@ onEachStorage('a batch', (engine) => {
 
   test('records the input of each item as its operation does', async () => {
     const { vault, session, id } = await open()
-    const swapped = { method: 'POST', tableName: 'clients', fields: { email: 'c@acme.example', name: 'Cy' } } as const
-    const order = { method: 'POST', tableName: 'orders', fields: { memo: 'a' } } as const
+    const swapped = { insert: 'clients', fields: { email: 'c@acme.example', name: 'Cy' } } as const
+    const order = { insert: 'orders', fields: { memo: 'a' } } as const
     const items = [
       ...[post('a@acme.example'), order, swapped, post('b@acme.example'), order, read(id)],
       ...[{ ...read(id), redaction: 'MASKED' } as const, read(id), rename(id, 'Eva'), order, remove(id)],
@@ -78,7 +78,7 @@ onEachStorage('a batch', (engine) => {
     for (const item of items) {
       if (item.method === 'POST') await single.perform('insert', { table: item.tableName, records: [{ fields: item.fields }] })
       if (item.method === 'GET') await single.getOne('clients', eve.id, 'redaction' in item ? { redaction: item.redaction } : {})
-      if (item.method === 'PUT') await single.update('clients', eve.id, { fields: item.fields })
+      if (item.method === 'PUT') await single.updateOne('clients', eve.id, item.fields)
       if (item.method === 'DELETE') await single.deleteOne('clients', eve.id)
     }
     const [, ...events] = await eventsOf(other)
@@ -96,7 +96,7 @@ onEachStorage('a batch', (engine) => {
       { ...post('c@acme.example'), batchID: 'y' },
       { ...post('d@acme.example'), tokenization: true },
       { ...post('e@acme.example'), tokenization: true },
-      { method: 'POST', tableName: 'clients', fields: { email: 'f@acme.example', name: 'Bo' } },
+      { insert: 'clients', fields: { email: 'f@acme.example', name: 'Bo' } },
     ])
     const nested = (await eventsOf(vault)).find(({ action }) => action === 'BATCH')?.nested
     const stored = responses.map(({ value }) => value.records[0])
@@ -145,10 +145,10 @@ onEachStorage('a batch', (engine) => {
     const { vault, session, id } = await open()
     const items = [
       post('eve@acme.example'),
-      { method: 'GET', tableName: 'clents', ID: id },
+      { get: 'clents', id },
       post('b@acme.example'),
       remove('x'),
-      { method: 'POST', tableName: 'clients', ID: id, fields: {} },
+      { insert: 'clients', id, fields: {} },
       remove(id),
     ]
     const { answer, events } = await eventsBy(vault, () =>
@@ -178,10 +178,7 @@ onEachStorage('a batch', (engine) => {
   test('reads what it wrote before, and upserts it', async () => {
     const { session } = await open()
     const fields = { email: 'a@acme.example', country: 'SE', name: 'Anna' }
-    const { responses } = await session.batch([
-      post('a@acme.example'),
-      { method: 'POST', tableName: 'clients', fields, upsert: 'email' },
-    ])
+    const { responses } = await session.batch([post('a@acme.example'), { insert: 'clients', fields, upsert: 'email' }])
     expect(responses[1]).toEqual(responses[0])
     expect((await session.get('clients')).records).toHaveLength(2)
   })

@@ -16,7 +16,7 @@ const SCHEMA = {
 }
 const numbers = Array.from({ length: COUNT }, (_, index) => index)
 const post = (fields: Record<string, string>, more: { upsert?: string; onConflict?: 'ignore'; tokenization?: boolean } = {}) =>
-  ({ method: 'POST', tableName: 'notes', fields, ...more }) as const
+  ({ insert: 'notes', fields, ...more }) as const
 const note = (index: number, text = 'new') => ({ key: `key ${index}`, seat: `seat ${index}`, text })
 
 onEachStorage('a long batch', (engine) => {
@@ -34,8 +34,8 @@ onEachStorage('a long batch', (engine) => {
     const before = (await eventsOf(vault)).length
     const items = [
       ...numbers.map((index) => post(note(index), { tokenization: true })),
-      { method: 'PUT', tableName: 'notes', ID: id, fields: { text: 'changed' } } as const,
-      { method: 'DELETE', tableName: 'notes', ID: other } as const,
+      { update: 'notes', id, fields: { text: 'changed' } } as const,
+      { delete: 'notes', id: other } as const,
     ]
     const { responses } = await session.batch(items)
     expect(responses).toHaveLength(COUNT + 2)
@@ -157,8 +157,7 @@ onEachStorage('a long batch', (engine) => {
       'notes',
       numbers.map((index) => ({ fields: note(index) })),
     )
-    const changes = (text: string) =>
-      records.map(({ id = '' }) => ({ method: 'PUT', tableName: 'notes', ID: id, fields: { text } }) as const)
+    const changes = (text: string) => records.map(({ id = '' }) => ({ update: 'notes', id, fields: { text } }) as const)
     await Promise.all(['one', 'two', 'three'].map((text) => session.batch(changes(text))))
     const texts = new Set((await all()).slice(2).map((fields) => Reflect.get(fields ?? {}, 'text')))
     expect(texts.size).toBe(1)

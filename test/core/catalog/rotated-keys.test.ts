@@ -92,9 +92,9 @@ for (const audit of ['on', 'off'] as const) {
       expect(resolved.records.map(({ value }) => value)).toEqual(['two', 'B', 'y'])
       expect((await earlier.getOne('things', id)).fields).toMatchObject({ name: 'two', code: 'B' })
       expect((await earlier.get('things')).records.length).toBe(2)
-      const found = await earlier.get('things', { columnName: 'name', columnValues: ['one', 'two'] })
+      const found = await earlier.get('things', { where: { name: ['one', 'two'] } })
       expect(found.records.length).toBe(2)
-      await earlier.update('things', first.records[0]?.id ?? '', { fields: { code: 'C' } })
+      await earlier.updateOne('things', first.records[0]?.id ?? '', { code: 'C' })
       await earlier.insert('things', [{ fields: { name: 'three' } }])
       expect(await sealedWith(other)).toEqual([2, 2, 2])
       expect((await newer.get('things')).records.length).toBe(3)
@@ -113,7 +113,7 @@ for (const audit of ['on', 'off'] as const) {
       const { records } = await newer.insert('things', names, { tokenization: true })
       const [hot = ''] = records.map(({ id }) => id)
       const changes = Array.from({ length: 12 }, (_, n) => [
-        earlier.update('things', hot, { fields: { code: `update ${n}` } }),
+        earlier.updateOne('things', hot, { code: `update ${n}` }),
         earlier.insert('things', [{ fields: { name: 'name 1', code: `upsert ${n}` } }], { upsert: 'name' }),
       ])
       const resolved = await Promise.all(records.map(({ tokens }) => earlier.detokenize([{ token: tokens.name ?? '' }])))
@@ -183,10 +183,10 @@ for (const audit of ['on', 'off'] as const) {
         isDue: ({ method }) => method === 'begin',
         async work() {
           await changeRoots(other, ACTIVATED)
-          await session.update('things', second, { fields: { name: 'TWO' } })
+          await session.updateOne('things', second, { name: 'TWO' })
         },
       })
-      await session.update('things', first, { fields: { name: 'ONE' } })
+      await session.updateOne('things', first, { name: 'ONE' })
       expect(isDone()).toBe(true)
       expect(await sealedWith(other)).toEqual([2, 2])
     })

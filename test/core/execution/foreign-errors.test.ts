@@ -76,7 +76,7 @@ describe('an error of a storage', () => {
       () => owner.insert('clients', [{ fields: { name: 'Bo' } }]),
       () => owner.get('clients'),
       () => owner.getOne('clients', id),
-      () => owner.update('clients', id, { fields: { country: 'SE' } }),
+      () => owner.updateOne('clients', id, { country: 'SE' }),
       () => owner.deleteOne('clients', id),
       () => owner.delete('clients', '*'),
       () => owner.query("SELECT name FROM clients WHERE email = 'x'"),
@@ -348,7 +348,7 @@ onEachStorage('a stored cell that was changed in the database', (engine) => {
         expect((error as VaultError).message).toMatch(/Column "(doc|list)" has a stored cell/)
         expect(shown(error)).not.toContain(CANARY)
       }
-      await owner.update('t', id, { fields: { [name]: name === 'doc' ? { a: 2 } : [2] } })
+      await owner.updateOne('t', id, { [name]: name === 'doc' ? { a: 2 } : [2] })
     }
   })
 })

@@ -114,13 +114,13 @@ const badReads: readonly [why: string, args: unknown[], answer: { code: string; 
   ['ids and no limit', ['people', { ids: [id], limit: 0 }], { code: 'out_of_range' }],
   ['ids and an unknown order', ['people', { ids: [id], orderBy: 'UP' }], { code: 'invalid_request' }],
   ['ids and values to look up', ['people', { ids: [id], columnValues: ['x'] }], { code: 'invalid_request' }],
-  ['ids and a look-up', ['people', { ids: [id], columnName: 'email', columnValues: ['x'] }], { code: 'invalid_request' }],
+  ['ids and a look-up', ['people', { ids: [id], where: { email: 'x' } }], { code: 'invalid_request' }],
   ['ids that are no texts', ['people', { ids: [5] }], { code: 'not_found' }],
   ['a column without values', ['people', { columnName: 'email' }], { code: 'invalid_request' }],
   ['values without a column', ['people', { columnValues: ['x'] }], { code: 'invalid_request' }],
-  ['a column that cannot be looked up', ['people', { columnName: 'name', columnValues: ['x'] }], { code: 'invalid_request' }],
-  ['a value of another type', ['people', { columnName: 'born', columnValues: ['soon'] }], { code: 'unprocessable' }],
-  ['a null to look up', ['people', { columnName: 'email', columnValues: [null] }], { code: 'unprocessable' }],
+  ['a column that cannot be looked up', ['people', { where: { name: 'x' } }], { code: 'invalid_request' }],
+  ['a value of another type', ['people', { where: { born: 'soon' } }], { code: 'unprocessable' }],
+  ['a null to look up', ['people', { where: { email: [null] } }], { code: 'unprocessable' }],
   ['a limit of zero', ['people', { limit: 0 }], { code: 'out_of_range', grpcCode: 11 }],
   ['a limit past the page', ['people', { limit: 1001 }], { code: 'out_of_range', grpcCode: 11 }],
   ['a limit that is text', ['people', { limit: '5' }], { code: 'out_of_range', grpcCode: 11 }],
@@ -136,7 +136,7 @@ it.each(badReads)('get rejects %s', async (_why, args, answer) => {
 it('get treats an empty column name as absent', async () => {
   const people = await untyped()
   expect(await people.get('people', { columnName: '' })).toEqual({ records: [] })
-  expect(await people.get('people', { columnName: '', columnValues: [] })).toEqual({ records: [] })
+  expect(await people.get('people', { where: { '': [] } })).toEqual({ records: [] })
   await expect(people.insert('people', [{ fields: good }], { upsert: '' })).resolves.toBeDefined()
 })
 

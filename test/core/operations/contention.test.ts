@@ -111,7 +111,7 @@ onEachStorage('many changes of one record at once', (engine) => {
     const ways = [
       (number: number) => session.update('wide', id, { fields: fieldsOf(number) }),
       (number: number) => session.insert('wide', [{ fields: { key: 'k', ...fieldsOf(number) } }], { upsert: 'key' }),
-      (number: number) => batches.batch([{ method: 'PUT', tableName: 'wide', ID: id, fields: fieldsOf(number) }]),
+      (number: number) => batches.batch([{ update: 'wide', id, fields: fieldsOf(number) }]),
     ]
     await Promise.all(NUMBERS.map((number) => ways[number % 8 === 0 ? 2 : number % 2]?.(number)))
     expect((await session.getOne('wide', id)).fields).toMatchObject(VALUES)

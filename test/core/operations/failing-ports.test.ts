@@ -70,7 +70,7 @@ onEachStorage('a port that throws', (engine) => {
     const owner = vault.as(OWNER)
     expect((await owner.getOne('clients', id)).fields.country).toBe('SE')
     expect((await owner.query('SELECT COUNT(*) FROM clients')).records[0]?.fields).toEqual({ 'count(*)': 1 })
-    await owner.update('clients', id, { fields: { country: 'DE' } })
+    await owner.updateOne('clients', id, { country: 'DE' })
     await vault.transaction(async (inside) => void (await inside.as(OWNER).deleteOne('clients', id)))
     await expect(owner.getOne('clients', id)).rejects.toMatchObject({ code: 'not_found' })
     expect(spans()).toBe(6)
@@ -140,7 +140,7 @@ onEachStorage('a port that throws', (engine) => {
       { fields: { country: 'DE' }, tokens: lazy('name', {}) },
     ]
     for (const [index, change] of changes.entries()) {
-      const { error, events } = await eventsBy(vault, () => owner.update('clients', id, change as { fields: object }))
+      const { error, events } = await eventsBy(vault, () => owner.updateOne('clients', id, change as { fields: object }))
       expect(error, String(index)).toBeInstanceOf(Error)
       expect(events, String(index)).toMatchObject([{ action: 'UPDATE' }])
       expect(events[0]?.code, String(index)).toBeGreaterThanOrEqual(400)

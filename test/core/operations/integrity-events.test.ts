@@ -71,7 +71,7 @@ onEachStorage('a digest that does not agree with its value', (engine) => {
   it('finds no wrong record by value, token or key, and each look-up reports it', async () => {
     const { session, storage, records, run } = await open(4)
     await setDigest(storage, 'email', 2, 1)
-    const byValue = await run(() => session.get('people', { columnName: 'email', columnValues: ['canary0@acme.example'] }))
+    const byValue = await run(() => session.get('people', { where: { email: 'canary0@acme.example' } }))
     expect(byValue.answer).toEqual({ records: [] })
     expect(byValue.findings).toMatchObject([findingOf('email', 'GET', [[2, 1]])])
 
@@ -126,7 +126,7 @@ onEachStorage('a digest that does not agree with its value', (engine) => {
     const { tokens } = await session.getOne('people', id, { tokenization: true })
     const work: (() => Promise<unknown>)[] = [
       () => session.get('people', { redaction: 'PLAIN_TEXT' }),
-      () => session.get('people', { columnName: 'email', columnValues: ['CANARY1@acme.example', 'no-one@acme.example'] }),
+      () => session.get('people', { where: { email: ['CANARY1@acme.example', 'no-one@acme.example'] } }),
       () => session.detokenize(Object.values(tokens).map((token) => ({ token }))),
       () => session.getByTokens([tokens.city ?? '', tokens.card ?? '']),
       () => session.tokenize([{ value: 'canary city 1', table: 'people', column: 'city' }]),
@@ -159,9 +159,7 @@ onEachStorage('a record that does not open', (engine) => {
     await expect(session.getOne('people', id)).rejects.toMatchObject(named)
     await expect(session.get('people')).rejects.toMatchObject(named)
     await expect(session.get('people', { tokenization: true })).rejects.toMatchObject(named)
-    await expect(session.get('people', { columnName: 'email', columnValues: ['canary0@acme.example'] })).rejects.toMatchObject(
-      named,
-    )
+    await expect(session.get('people', { where: { email: 'canary0@acme.example' } })).rejects.toMatchObject(named)
     const caller = { actor: 'a', actorType: 'USER', roles: ['VAULT_OWNER'] } as const
     await expect(vault.as(caller).query('SELECT name FROM people')).rejects.toMatchObject(named)
     await expect(session.update('people', id, { fields: { name: 'x' } })).rejects.toMatchObject(named)

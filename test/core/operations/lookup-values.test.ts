@@ -43,7 +43,7 @@ onEachStorage('look-ups', (engine) => {
       values.map((j) => ({ fields: { j } })),
     )
     for (const j of values) {
-      const where = { columnName: 'j', columnValues: [j] } as const
+      const where = { where: { j: [j] } } as const
       expect((await owner.get('things', where)).records.map(({ fields }) => fields.j)).toEqual([j])
       const { records } = await owner.updateWhere('things', { ...where, fields: { number: 7 } })
       expect(records).toHaveLength(1)
@@ -51,7 +51,7 @@ onEachStorage('look-ups', (engine) => {
         (await owner.tokenize([{ value: j, table: 'things', column: 'j' }])).records[0]?.token,
       )
     }
-    expect((await owner.deleteWhere('things', { columnName: 'j', columnValues: ['1', '{"a":1}'] })).ids).toHaveLength(2)
+    expect((await owner.deleteWhere('things', { j: ['1', '{"a":1}'] })).ids).toHaveLength(2)
     const { records } = await owner.get('things')
     expect(records.map(({ fields }) => fields.j)).toEqual([1, 'true', true, '[1]', [1], { a: 1 }, '"1"'])
   })
@@ -75,7 +75,7 @@ onEachStorage('look-ups', (engine) => {
       ['born', '2000-02-29'],
     ] as const
     for (const [columnName, value] of found) {
-      const where = { columnName, columnValues: [value] }
+      const where = { where: { [columnName]: [value] } }
       expect(
         (await owner.get('things', where as SessionGetOptions<(typeof schema)['tables']['things']>)).records.map((one) => one.id),
       ).toEqual([id])
@@ -87,7 +87,7 @@ onEachStorage('look-ups', (engine) => {
       ['flag', 'true'],
       ['score', '0.5'],
     ] as const) {
-      const where = { columnName, columnValues: [value] } as never
+      const where = { where: { [columnName]: [value] } } as never
       const refused = { code: 'unprocessable' }
       await expect(owner.get('things', where)).rejects.toMatchObject(refused)
       await expect(owner.deleteWhere('things', where)).rejects.toMatchObject(refused)
@@ -106,7 +106,7 @@ onEachStorage('look-ups', (engine) => {
       ['flag', 'true'],
       ['score', '5e-1'],
     ] as const) {
-      const options = { columnName, columnValues: [text] }
+      const options = { where: { [columnName]: [text] } }
       const read = await owner.perform('get', { table: 'things', options, areTexts: true })
       expect(read.records.map(({ id }) => id)).toEqual([records[1]?.id])
       const asked = [{ value: text, table: 'things', column: columnName }]
@@ -156,16 +156,16 @@ onEachStorage('normalized columns', (engine) => {
     ]
     for (const fields of cells) {
       const refused = { code: 'unprocessable', details: [{ table: 'people', column: Object.keys(fields)[0] }] }
-      const where = { columnName: 'digits', columnValues: ['1'] } as const
+      const where = { where: { digits: '1' } } as const
       const calls = [
         () => owner.insert('people', [{ fields }]),
         () => owner.insert('people', [{ fields: { digits: '9', ...fields } }], { upsert: 'digits' }),
         () => owner.insert('people', [{ fields }], { onConflict: 'ignore' }),
-        () => owner.update('people', id, { fields }),
-        () => owner.updateMany('people', [{ id, fields }]),
+        () => owner.updateOne('people', id, fields),
+        () => owner.update('people', [{ id, fields }]),
         () => owner.updateWhere('people', { ...where, fields }),
-        () => owner.batch([{ method: 'POST', tableName: 'people', fields }]),
-        () => owner.batch([{ method: 'PUT', tableName: 'people', ID: id, fields }]),
+        () => owner.batch([{ insert: 'people', fields }]),
+        () => owner.batch([{ update: 'people', id, fields }]),
       ]
       for (const call of calls) {
         const error: unknown = await call().catch((thrown: unknown) => thrown)
@@ -188,7 +188,7 @@ onEachStorage('normalized columns', (engine) => {
       ['phone', 'none'],
       ['email', 'unknown'],
     ] as const) {
-      const where = { columnName, columnValues: [value] }
+      const where = { where: { [columnName]: [value] } }
       expect((await owner.get('people', where)).records).toEqual([])
       expect(await owner.deleteWhere('people', where)).toEqual({ ids: [] })
       expect(await owner.updateWhere('people', { ...where, fields: { name: 'X' } })).toEqual({ records: [] })
@@ -212,11 +212,11 @@ onEachStorage('normalized columns', (engine) => {
       ['phone', '+٤٦ ٧٠ ١٢٣ ٤٥ ٦٧'],
       ['email', 'Ann@XN--BCHER-KVA.Example '],
     ] as const)
-      expect((await owner.get('people', { columnName, columnValues: [value] })).records.map((one) => one.id)).toEqual([id])
+      expect((await owner.get('people', { where: { [columnName]: [value] } })).records.map((one) => one.id)).toEqual([id])
     await expect(owner.insert('people', [{ fields: { email: 'Ann@xn--bcher-kva.example' } }])).rejects.toMatchObject({
       code: 'conflict',
     })
-    expect((await owner.get('people', { columnName: 'phone', columnValues: ['070-123 45 67'] })).records).toEqual([])
+    expect((await owner.get('people', { where: { phone: '070-123 45 67' } })).records).toEqual([])
     const { records } = await owner.tokenize([{ value: '0046701234567', table: 'people', column: 'mobile' }])
     expect(records[0]?.token).toBe(tokens.mobile)
     expect(tokens.mobile).toMatch(/^\+46\d{9}$/)
@@ -240,7 +240,7 @@ onEachStorage('normalized columns', (engine) => {
     await again.as(OWNER).delete('t', [records[0]?.id ?? ''])
     await again.close()
     const grown = await createVault({ ...options, schema: define({ searchable: true }), storage: place.open() })
-    const found = await grown.as(OWNER).perform('get', { table: 't', options: { columnName: 'n', columnValues: ['#1'] } })
+    const found = await grown.as(OWNER).perform('get', { table: 't', options: { where: { n: '#1' } } })
     expect(found.records).toHaveLength(1)
     await grown.close()
   })
@@ -256,16 +256,16 @@ onEachStorage('ids and tokens in capitals', (engine) => {
     expect(ID).not.toBe(id)
     expect(await owner.getOne('people', ID)).toMatchObject({ id, fields: { name: 'Ann' } })
     expect((await owner.get('people', { ids: [ID] })).records.map((one) => one.id)).toEqual([id])
-    expect(await owner.update('people', ID, { fields: { digits: '2' } })).toMatchObject({ id })
+    expect(await owner.updateOne('people', ID, { digits: '2' })).toMatchObject({ id })
     await expect(
-      owner.updateMany('people', [
+      owner.update('people', [
         { id: ID, fields: { digits: '3' } },
         { id, fields: { digits: '4' } },
       ]),
     ).rejects.toMatchObject({
       code: 'invalid_request',
     })
-    expect((await owner.updateMany('people', [{ id: ID, fields: { digits: '3' } }])).records[0]?.id).toBe(id)
+    expect((await owner.update('people', [{ id: ID, fields: { digits: '3' } }])).records[0]?.id).toBe(id)
     for (const where of ['svc_id = $1', 'NOT NOT svc_id = $1', "svc_id = $1 OR name LIKE '%zz%'"])
       expect((await owner.query(`SELECT svc_id FROM people WHERE ${where}`, [ID])).records).toEqual([
         expect.objectContaining({ fields: { svc_id: id } }),
@@ -284,8 +284,8 @@ onEachStorage('ids and tokens in capitals', (engine) => {
       }),
     ).rejects.toMatchObject({ code: 'unprocessable' })
     const { responses } = await owner.batch([
-      { method: 'GET', tableName: 'people', ID },
-      { method: 'DELETE', tableName: 'people', ID },
+      { get: 'people', id: ID },
+      { delete: 'people', id: ID },
     ])
     expect(responses).toMatchObject([{ value: { id } }, { value: { id, deleted: true } }])
     const [other] = (await owner.insert('people', [{ fields }])).records
@@ -300,7 +300,7 @@ describe('JSON', () => {
     const j = { a: 1, gone: undefined, deep: [{ gone: undefined, b: null }] }
     const [{ id = '' } = {}] = (await owner.insert('things', [{ fields: { j } }])).records
     expect((await owner.getOne('things', id)).fields.j).toStrictEqual({ a: 1, deep: [{ b: null }] })
-    const same = await owner.get('things', { columnName: 'j', columnValues: [{ deep: [{ b: null }], a: 1 }] })
+    const same = await owner.get('things', { where: { j: [{ deep: [{ b: null }], a: 1 }] } })
     expect(same.records.map((one) => one.id)).toEqual([id])
     await expect(owner.insert('things', [{ fields: { j: [undefined as never] } }])).rejects.toMatchObject({
       code: 'unprocessable',

@@ -288,12 +288,12 @@ onEachStorage('a write of what was shown in place of a value', (engine) => {
     for (const name of LOWERED) {
       const fields = { [name]: shown[name], country: 'NO' }
       const keyed = { fields: { email: URSULA.email, ...fields } }
-      const post = { method: 'POST', tableName: 'people', upsert: 'email', fields: keyed.fields }
+      const post = { insert: 'people', upsert: 'email', fields: keyed.fields }
       for (const [way, work] of Object.entries({
         update: () => owner.update('people', id, { fields }),
         updateMany: () => owner.updateMany('people', [{ id, fields }]),
-        updateWhere: () => owner.updateWhere('people', { columnName: 'email', columnValues: [URSULA.email], fields }),
-        put: () => owner.batch([{ method: 'PUT', tableName: 'people', ID: id, fields }]),
+        updateWhere: () => owner.updateWhere('people', { where: { email: [URSULA.email] }, fields }),
+        put: () => owner.batch([{ update: 'people', id, fields }]),
         inTransaction: () => vault.transaction((inner) => asLoose(inner.as(OWNER)).update('people', id, { fields })),
         // The shown form of the key is that of another record.
         ...(name !== 'email' && {
@@ -312,8 +312,8 @@ onEachStorage('a write of what was shown in place of a value', (engine) => {
     const { as, owner, ids } = await open(engine.fresh().open())
     const [id = ''] = ids
     const allow = { allowShownText: true }
-    const put = { method: 'PUT', tableName: 'people', ID: id, ...allow }
-    const post = { method: 'POST', tableName: 'people', upsert: 'email', ...allow }
+    const put = { update: 'people', id, ...allow }
+    const post = { insert: 'people', upsert: 'email', ...allow }
     const nameAfter = async (work: Promise<unknown>) => {
       await work
       const { name, note } = (await owner.getOne('people', id, { redaction: 'PLAIN_TEXT' })).fields
@@ -329,7 +329,7 @@ onEachStorage('a write of what was shown in place of a value', (engine) => {
         expect(await nameAfter(caller.updateMany('people', [{ id, fields }], allow))).toEqual(both)
         expect(await nameAfter(caller.batch([{ ...put, fields }]))).toEqual(both)
         if (role !== 'plain') continue
-        const where = { columnName: 'email', columnValues: [URSULA.email], fields }
+        const where = { where: { email: [URSULA.email] }, fields }
         expect(await nameAfter(caller.updateWhere('people', where, allow))).toEqual(both)
         const keyed = { email: URSULA.email, ...fields }
         expect(await nameAfter(caller.insert('people', [{ fields: keyed }], { upsert: 'email', ...allow }))).toEqual(both)

@@ -46,13 +46,13 @@ onEachStorage('transient values', (engine) => {
       expect((await session.get('cards', { redaction })).records.map(({ fields }) => Object.keys(fields))).toEqual([['holder']])
     }
     expect((await session.getOne('cards', id, { fields: ['code', 'holder'] })).fields).toEqual({ holder: 'Ann' })
-    expect((await session.get('cards', { columnName: 'holder', columnValues: ['Ann'] })).records[0]?.fields).toEqual({
+    expect((await session.get('cards', { where: { holder: 'Ann' } })).records[0]?.fields).toEqual({
       holder: 'Ann',
     })
     const { records } = await session.getByTokens([tokens.holder, tokens.code], { redaction: 'PLAIN_TEXT' })
     expect(records[0]?.fields).toEqual({ holder: 'Ann' })
     expect(records[1]).toEqual({ token: tokens.code, fields: {}, lowered: [], error: 'Token Not Found', code: 'not_found' })
-    await expect(session.get('cards', { columnName: 'code', columnValues: ['123'] })).rejects.toMatchObject({
+    await expect(session.get('cards', { where: { code: '123' } })).rejects.toMatchObject({
       code: 'invalid_request',
     })
     await expect(session.tokenize([{ value: '123', table: 'cards', column: 'code' }])).rejects.toMatchObject({

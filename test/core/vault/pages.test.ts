@@ -69,8 +69,7 @@ onEachStorage('the pages of a read', (engine) => {
     const { owner } = await open()
     const options: { limit: number; columnName: 'country'; columnValues: string[] } = {
       limit: 2,
-      columnName: 'country',
-      columnValues: ['SE'],
+      where: { country: 'SE' },
     }
     let count = 0
     for await (const { records } of owner.pages('clients', options)) {

@@ -18,17 +18,17 @@ async function compiled(session: Session<Clients>, id: string): Promise<void> {
   const [ignorable] = (await session.insert('clients', [{ fields: { name: 'Ann' } }], { onConflict: 'ignore' })).records
   if (ignorable !== undefined && ignorable.ignored !== true) expectTypeOf(ignorable.id).toEqualTypeOf<string>()
   expectTypeOf<IgnoredRecord['id']>().toEqualTypeOf<undefined>()
-  await session.updateMany('clients', [{ id, fields: { salary: 5 } }])
-  const where = { columnName: 'country', columnValues: ['DE'] } as const
+  await session.update('clients', [{ id, fields: { salary: 5 } }])
+  const where = { where: { country: 'DE' } } as const
   const { records } = await session.updateWhere('clients', { ...where, fields: { salary: 6 } }, { tokenization: true })
   expectTypeOf(records[0]?.tokens.email).toEqualTypeOf<string | undefined>()
   await session.deleteWhere('clients', where)
   // @ts-expect-error a column without a look-up
-  await session.deleteWhere('clients', { columnName: 'name', columnValues: ['Ann'] })
+  await session.deleteWhere('clients', { name: 'Ann' })
   // @ts-expect-error a value that the column does not hold
-  await session.deleteWhere('clients', { columnName: 'email', columnValues: [5] })
+  await session.deleteWhere('clients', { email: 5 })
   // @ts-expect-error no such column
-  await session.updateMany('clients', [{ id, fields: { phone: '1' } }])
+  await session.update('clients', [{ id, fields: { phone: '1' } }])
   // @ts-expect-error no such column
   await session.updateWhere('clients', { ...where, fields: { phone: '1' } })
 }

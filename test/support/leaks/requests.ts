@@ -133,7 +133,7 @@ function whereIn(random: SeededRandom, known: KnownValues, table: LeakTable): { 
   const found = table.columns.filter(({ definition }) => definition.unique || definition.searchable || definition.index)
   const column = random.pick(found.length > 0 && random.chance(0.9) ? found : table.columns)
   const columnValues = Array.from({ length: 1 + random.below(2) }, () => valueFor(random, known, table, column))
-  return { columnName: column.name, columnValues }
+  return { where: { [column.name]: columnValues } }
 }
 
 function updateWhere(random: SeededRandom, known: KnownValues): LeakRequest {
@@ -213,7 +213,7 @@ function remove(random: SeededRandom, known: KnownValues): LeakRequest {
 function batch(random: SeededRandom, known: KnownValues): LeakRequest {
   const changing = [...toItems(insert(random, known)), ...toItems(upsert(random, known)), ...toItems(update(random, known))]
   const table = tableFor(random, known, 'DELETE')
-  const removal = { method: 'DELETE', tableName: table.name, ID: idFor(random, known, table) }
+  const removal = { delete: table.name, id: idFor(random, known, table) }
   const changes = random.sample([...changing, removal], random.below(4))
   const reads = Array.from({ length: random.below(4) + (changes.length === 0 ? 1 : 0) }, () => readItem(random, known))
   const options = { continueOnError: random.chance(0.8), ...(random.chance(0.2) ? { byot: 'ENABLE' } : {}) }
@@ -223,17 +223,16 @@ function batch(random: SeededRandom, known: KnownValues): LeakRequest {
 function readItem(random: SeededRandom, known: KnownValues): object {
   const table = tableFor(random, known, 'READ')
   const showing = random.chance(0.3) ? { tokenization: true } : random.chance(0.8) ? { redaction: random.pick(LEVELS) } : {}
-  return { method: 'GET', tableName: table.name, ID: idFor(random, known, table), ...showing }
+  return { get: table.name, id: idFor(random, known, table), ...showing }
 }
 
 /** An insert or an update as items of a batch. */
 function toItems({ method, args: [tableName, first, second, third] }: LeakRequest): object[] {
   const { tokenization, upsert: key } = Object(method === 'insert' ? second : third)
   const asked = tokenization === true ? { tokenization } : {}
-  if (method === 'update')
-    return [{ method: 'PUT', tableName, ID: first, fields: Reflect.get(Object(second), 'fields'), ...asked }]
+  if (method === 'update') return [{ update: tableName, id: first, fields: Reflect.get(Object(second), 'fields'), ...asked }]
   const upserting = key === undefined ? {} : { upsert: key }
-  return (Array.isArray(first) ? first : []).map((record) => ({ method: 'POST', tableName, ...record, ...asked, ...upserting }))
+  return (Array.isArray(first) ? first : []).map((record) => ({ insert: tableName, ...record, ...asked, ...upserting }))
 }
 
 function someTokens(random: SeededRandom, known: KnownValues): string[] {

@@ -34,7 +34,7 @@ const owner = vault.as(OWNER)
 const narrowed = vault.as(CLERK)
 const codes = Array.from({ length: items }, (_, index) => index)
 const records = codes.map((code) => ({ fields: { code, size: 1 } }))
-const byCode = { columnName: 'code', columnValues: codes } as const
+const byCode = { where: { code: codes } } as const
 
 const { records: inserted } = await owner.insert('people', records, { tokenization: true })
 const ids = inserted.map(({ id }) => id ?? '')
@@ -56,19 +56,19 @@ const VERBS: Readonly<Record<string, () => Promise<number>>> = {
   'insert beside others': async () => (await owner.insert('people', records, { onConflict: 'ignore' })).records.length,
   updateMany: async () =>
     (
-      await narrowed.updateMany(
+      await narrowed.update(
         'people',
         ids.map((id) => ({ id, fields: { size: 2 } })),
       )
     ).records.length,
   updateWhere: async () => (await narrowed.updateWhere('people', { ...byCode, fields: { size: 3 } })).records.length,
   async batch() {
-    const changes = ids.map((ID) => ({ method: 'PUT', tableName: 'people', ID, fields: { size: 4 } }) as const)
+    const changes = ids.map((ID) => ({ update: 'people', id: ID, fields: { size: 4 } }) as const)
     return (await owner.batch(changes)).responses.length
   },
   delete: async () => (await narrowed.delete('people', ids)).ids.length,
   'batch of inserts': async () =>
-    (await owner.batch(records.map(({ fields }) => ({ method: 'POST', tableName: 'people', fields }) as const))).responses.length,
+    (await owner.batch(records.map(({ fields }) => ({ insert: 'people', fields }) as const))).responses.length,
   deleteWhere: async () => (await narrowed.deleteWhere('people', byCode)).ids.length,
   insert: async () => (await owner.insert('people', records)).records.length,
   async 'delete all'() {

@@ -108,7 +108,7 @@ export const EVERY_VERB: Readonly<Record<string, Verb>> = {
   ),
   updateMany: onRecord((session, { id }, { table, turn }) => session.updateMany(table, [{ id, fields: { name: turn } }])),
   updateWhere: onRecord((session, _, { table, mark, turn }) =>
-    session.updateWhere(table, { columnName: 'email', columnValues: [`${mark}@acme.example`], fields: { name: turn } }),
+    session.updateWhere(table, { where: { email: [`${mark}@acme.example`] }, fields: { name: turn } }),
   ),
   delete: onTable(async (session, { table, own }) => {
     const { records } = await session.insert(table, recordsOf(own, 2))
@@ -119,12 +119,10 @@ export const EVERY_VERB: Readonly<Record<string, Verb>> = {
   }),
   deleteWhere: onTable(async (session, { table, own }) => {
     await session.insert(table, [{ fields: fieldsOf(own) }])
-    await session.deleteWhere(table, { columnName: 'team', columnValues: [own] })
+    await session.deleteWhere(table, { where: { team: [own] } })
   }),
   get: onRecord((session, { id }, { table }) => session.get(table, { ids: [id] })),
-  'get by a value': onRecord((session, _, { table, mark }) =>
-    session.get(table, { columnName: 'email', columnValues: [`${mark}@acme.example`] }),
-  ),
+  'get by a value': onRecord((session, _, { table, mark }) => session.get(table, { where: { email: [`${mark}@acme.example`] } })),
   getOne: onRecord((session, { id }, { table }) => session.getOne(table, id)),
   'getOne of none': onTable((session, { table }) =>
     refused('not_found', table, session.getOne(table, '6c0f5b52-7b5e-4d07-9f0e-4a3f6f6f9f11')),
@@ -143,20 +141,20 @@ export const EVERY_VERB: Readonly<Record<string, Verb>> = {
   ),
   batch: onRecord((session, { id }, { table, mark, turn }) =>
     session.batch([
-      { method: 'POST', tableName: table, fields: fieldsOf(`${mark}.${turn}`) },
-      { method: 'PUT', tableName: table, ID: id, fields: { name: turn } },
-      { method: 'GET', tableName: table, ID: id },
+      { insert: table, fields: fieldsOf(`${mark}.${turn}`) },
+      { update: table, id, fields: { name: turn } },
+      { get: table, id },
     ]),
   ),
   'batch of inserts': onTable((session, { table, own }) =>
-    session.batch(recordsOf(own, 3).map(({ fields }) => ({ method: 'POST', tableName: table, fields }))),
+    session.batch(recordsOf(own, 3).map(({ fields }) => ({ insert: table, fields }))),
   ),
   'batch with a failing item': onRecord((session, { id }, { table, mark, turn }) =>
     session.batch(
       [
-        { method: 'POST', tableName: table, fields: fieldsOf(mark) },
-        { method: 'POST', tableName: table, fields: fieldsOf(`${mark}.${turn}`) },
-        { method: 'DELETE', tableName: table, ID: `${id}0` },
+        { insert: table, fields: fieldsOf(mark) },
+        { insert: table, fields: fieldsOf(`${mark}.${turn}`) },
+        { delete: table, id: `${id}0` },
       ],
       { continueOnError: true },
     ),
