@@ -39,7 +39,6 @@ interface World {
 }
 
 const UNKNOWN_ID = '6c0f5b52-7b5e-4d07-9f0e-4a3f6f6f9f11'
-const PERSON = { tableName: 'people' } as const
 const indexes = Array.from({ length: ITEMS }, (_, index) => index)
 const emails = indexes.map((index) => `p${index}@acme.example`)
 const fieldsOf = (email: string) => ({ email, name: `name of ${email}`, size: 1 })
@@ -60,25 +59,25 @@ const CALLS: readonly Call[] = [
   ({ session, round }) =>
     () =>
       session.batch(
-        halfTaken(round).map((fields) => ({ ...PERSON, method: 'POST', fields }) as const),
+        halfTaken(round).map((fields) => ({ insert: 'people', fields }) as const),
         GO_ON,
       ),
   ({ session, ids }) =>
     () =>
       session.batch(
-        halfUnknown(ids).map((ID) => ({ ...PERSON, method: 'PUT', ID, fields: { size: 2 } }) as const),
+        halfUnknown(ids).map((id) => ({ update: 'people', id, fields: { size: 2 } }) as const),
         GO_ON,
       ),
   ({ session, ids }) =>
     () =>
       session.batch(
-        halfUnknown(ids).map((ID) => ({ ...PERSON, method: 'GET', ID }) as const),
+        halfUnknown(ids).map((id) => ({ get: 'people', id }) as const),
         GO_ON,
       ),
   ({ session, ids }) =>
     () =>
       session.batch(
-        halfUnknown(ids).map((ID) => ({ ...PERSON, method: 'DELETE', ID }) as const),
+        halfUnknown(ids).map((id) => ({ delete: 'people', id }) as const),
         GO_ON,
       ),
   ({ session, round }) => {
@@ -103,8 +102,8 @@ const CALLS: readonly Call[] = [
   },
   ({ session }) => {
     const json = fullJson(-1)
-    const columnValues = fullDocs(0).map((doc) => doc.json)
-    return () => session.updateWhere('docs', { json: columnValues.slice(1) }, { json })
+    const values = fullDocs(0).map((doc) => doc.json)
+    return () => session.updateWhere('docs', { json: values.slice(1) }, { json })
   },
   ({ session }) =>
     () =>

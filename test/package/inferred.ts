@@ -88,7 +88,7 @@ export async function useHelpers(ids: readonly string[]): Promise<string[]> {
   const session = await openSession()
   const { records } = await list(session, 'customers')
   holds<Same<(typeof records)[number]['fields']['visits'], number | ShownText | null | undefined>>()
-  const items: SessionBatchItem<typeof schema.tables>[] = ids.map((ID) => ({ delete: 'orders', id: ID }))
+  const items: SessionBatchItem<typeof schema.tables>[] = ids.map((id) => ({ delete: 'orders', id }))
   items.push({ insert: 'orders', fields: { total: 1 } })
   const { responses } = await session.batch(items)
   return [...records.map(({ id }) => id), ...responses.map(({ ok }) => String(ok))]
@@ -130,7 +130,7 @@ export async function batch(id: string): Promise<string> {
     { delete: 'cards', id },
   ])
   const [inserted, read, updated, removed] = responses
-  holds<Same<keyof (typeof inserted.value.records)[0]['tokens'], 'name'>>()
+  holds<Same<keyof (typeof inserted.value)['tokens'], 'name'>>()
   holds<Same<typeof read.value.fields.visits, number | ShownText | null | undefined>>()
   holds<Same<typeof updated.value.updatedAt, string>>()
   holds<Same<typeof removed.value.deleted, true>>()
@@ -146,7 +146,7 @@ export async function batch(id: string): Promise<string> {
   // @ts-expect-error no such table
   await session.batch([{ get: 'clients', id }])
   // @ts-expect-error no such method
-  await session.batch([{ method: 'PATCH', tableName: 'customers', ID: id }])
+  await session.batch([{ patch: 'customers', id }])
   // @ts-expect-error a column of another table
   await session.batch([{ update: 'orders', id, fields: { visits: 1 } }])
   // @ts-expect-error a member of another method

@@ -51,9 +51,8 @@ function isFound(
   read: (typeof READS)[number],
   record: { readonly country: string; readonly salary: number } | undefined,
 ): boolean {
-  if (record === undefined || !('columnName' in read)) return record !== undefined
-  const values: readonly unknown[] = read.columnValues
-  return values.includes(record[read.columnName])
+  if (record === undefined || !('where' in read)) return record !== undefined
+  return Object.entries(read.where).every(([name, wanted]) => [wanted].flat().includes(Reflect.get(record, name)))
 }
 
 onEachStorage('a walk by cursors', (engine) => {

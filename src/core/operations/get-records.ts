@@ -131,7 +131,7 @@ export const get: Operation<GetInput, GetRequest, GetResult> = {
   recorded: {
     ...RECORDED_SHOW,
     ids: 'value',
-    where: 'columns',
+    where: 'lookup',
     offset: 'number',
     after: 'value',
     limit: 'number',

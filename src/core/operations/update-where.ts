@@ -54,7 +54,7 @@ export const updateWhere: Operation<UpdateWhereInput, UpdateWhereRequest, { reco
   members: ['table', 'where', 'fields', 'options'],
   recorded: {
     table: 'name',
-    where: 'columns',
+    where: 'lookup',
     fields: 'columns',
     tokenization: 'flag',
     allowShownText: 'flag',

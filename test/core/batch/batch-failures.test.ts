@@ -56,9 +56,9 @@ onEachStorage('a batch', (engine) => {
     const vault = await openClients(engine.fresh().open())
     const session = vault.as(OWNER)
     const { responses } = await session.batch(addresses(1000).map(post))
-    const ids = responses.map(({ value }) => value.records[0].id)
+    const ids = responses.map(({ value }) => value.id)
     expect(new Set(ids).size).toBe(1000)
-    const read = await session.batch(ids.map((ID) => ({ get: 'clients', id: ID }) as const))
+    const read = await session.batch(ids.map((id) => ({ get: 'clients', id }) as const))
     expect(read.responses.map(({ value }) => value.fields.email)).toEqual(addresses(1000))
     const [, last] = (await eventsOf(vault)).map(({ nested }) => nested)
     expect(last).toHaveLength(1)
@@ -125,7 +125,8 @@ onEachStorage('a batch', (engine) => {
     const vault = await openClients(engine.fresh().open())
     const session = asBatching(vault.as(OWNER))
     const wrong = [
-      { method: 'PATCH', tableName: 'clients' },
+      { id: 'x' },
+      { get: 'clients', insert: 'clients', id: 'x' },
       { get: 'clients' },
       { update: 'clients', fields: {} },
       { delete: 'clients', id: '' },
@@ -169,8 +170,8 @@ onEachStorage('a batch', (engine) => {
       'clients',
       addresses(2).map((email) => ({ fields: { name: 'Ann', email } })),
     )
-    const rename = (ID: string, name: string) => ({ update: 'clients', id: ID, fields: { name } }) as const
-    const read = (ID: string) => ({ get: 'clients', id: ID }) as const
+    const rename = (id: string, name: string) => ({ update: 'clients', id, fields: { name } }) as const
+    const read = (id: string) => ({ get: 'clients', id }) as const
     const ids = records.map(({ id }) => id)
     for (let round = 0; round < 10; round++) {
       // A read after each write keeps the writes apart.

@@ -7,9 +7,9 @@ import { faultyStorage } from '../../support/storages/faulty-storage.ts'
 import { OWNER } from '../../support/vaults/test-vault.ts'
 
 const post = (email: string) => ({ insert: 'clients', fields: { name: 'Ann', email } }) as const
-const read = (ID: string) => ({ get: 'clients', id: ID }) as const
-const remove = (ID: string) => ({ delete: 'clients', id: ID }) as const
-const rename = (ID: string, name: string) => ({ update: 'clients', id: ID, fields: { name } }) as const
+const read = (id: string) => ({ get: 'clients', id }) as const
+const remove = (id: string) => ({ delete: 'clients', id }) as const
+const rename = (id: string, name: string) => ({ update: 'clients', id, fields: { name } }) as const
 
 const ROLLED_BACK = { code: 500, message: 'Rolled back with its transaction.' }
 const NOT_RUN = { code: 500, message: 'Not run: the batch failed before this item.' }
@@ -55,9 +55,9 @@ onEachStorage('a batch', (engine) => {
     const listed = (await listedBy(session)).find(({ request }) => request.actionType === 'BATCH')
     expect(listed?.response.nestedResponse).toMatchObject([
       { code: 200, message: '', identifier: `RECORD/${id}`, data: { content: expect.any(String) } },
-      { code: 200, message: '', identifier: `RECORD/${second.value.records[0].id}` },
+      { code: 200, message: '', identifier: `RECORD/${second.value.id}` },
     ])
-    const resourceIDs = [`RECORD/${second.value.records[0].id}`]
+    const resourceIDs = [`RECORD/${second.value.id}`]
     const found = await session.listEvents({ filterOps: { accountID: 'v1', resourceIDs } })
     expect(found.events).toMatchObject([{ request: { actionType: 'BATCH' } }])
   })
@@ -76,10 +76,10 @@ onEachStorage('a batch', (engine) => {
     const single = other.as(OWNER)
     const [eve = { id: '' }] = (await single.insert('clients', [{ fields: { name: 'Eve', email: 'eve@acme.example' } }])).records
     for (const item of items) {
-      if (item.method === 'POST') await single.perform('insert', { table: item.tableName, records: [{ fields: item.fields }] })
-      if (item.method === 'GET') await single.getOne('clients', eve.id, 'redaction' in item ? { redaction: item.redaction } : {})
-      if (item.method === 'PUT') await single.updateOne('clients', eve.id, item.fields)
-      if (item.method === 'DELETE') await single.deleteOne('clients', eve.id)
+      if ('insert' in item) await single.perform('insert', { table: item.insert, records: [{ fields: item.fields }] })
+      if ('get' in item) await single.getOne('clients', eve.id, 'redaction' in item ? { redaction: item.redaction } : {})
+      if ('update' in item) await single.updateOne('clients', eve.id, item.fields)
+      if ('delete' in item) await single.deleteOne('clients', eve.id)
     }
     const [, ...events] = await eventsOf(other)
     expect(nested.map(({ data }) => JSON.parse(data?.content ?? ''))).toEqual(
@@ -92,14 +92,14 @@ onEachStorage('a batch', (engine) => {
     const { vault, session } = await open()
     const { responses } = await session.batch([
       post('a@acme.example'),
-      { ...post('b@acme.example'), batchID: 'x' },
-      { ...post('c@acme.example'), batchID: 'y' },
+      post('b@acme.example'),
+      post('c@acme.example'),
       { ...post('d@acme.example'), tokenization: true },
       { ...post('e@acme.example'), tokenization: true },
       { insert: 'clients', fields: { email: 'f@acme.example', name: 'Bo' } },
     ])
     const nested = (await eventsOf(vault)).find(({ action }) => action === 'BATCH')?.nested
-    const stored = responses.map(({ value }) => value.records[0])
+    const stored = responses.map(({ value }) => value)
     const ids = stored.map(({ id }) => id)
     const { records } = await session.get('clients', { ids, redaction: 'PLAIN_TEXT' })
     expect(records.map(({ fields }) => fields.email?.slice(0, 1)).join('')).toBe('abcdef')

@@ -50,7 +50,7 @@ onEachStorage('a long batch', (engine) => {
     expect(events).toMatchObject([{ code: 200 }])
     expect((await vault.verifyAudit()).ok).toBe(true)
     const [first] = responses
-    const inserted: unknown = first?.ok === true && 'records' in first.value ? first.value.records[0] : undefined
+    const inserted: unknown = first?.ok === true ? first.value : undefined
     expect(inserted).toMatchObject({ tokens: { text: expect.any(String) } })
   })
 
@@ -65,9 +65,7 @@ onEachStorage('a long batch', (engine) => {
     const { session, all } = await open()
     const items = numbers.map((index) => post({ key: 'same', text: `text ${index}` }, { upsert: 'key' }))
     const { responses } = await session.batch(items)
-    const ids = responses.map((response) =>
-      response.ok && 'records' in response.value ? response.value.records[0]?.id : undefined,
-    )
+    const ids = responses.map((response) => (response.ok ? response.value.id : undefined))
     expect(new Set(ids).size).toBe(1)
     expect(await all()).toMatchObject([note(1000, 'old'), note(1001, 'old'), { key: 'same', text: `text ${COUNT - 1}` }])
   })
@@ -77,7 +75,7 @@ onEachStorage('a long batch', (engine) => {
     // The existing ones are neither first nor last.
     const order = [...numbers.slice(0, 20), 1000, ...numbers.slice(20, 50), 1001, ...numbers.slice(50)]
     const { responses } = await session.batch(order.map((index) => post(note(index), { upsert: 'key', tokenization: true })))
-    const records = responses.flatMap((response) => (response.ok && 'records' in response.value ? response.value.records : []))
+    const records = responses.flatMap((response) => (response.ok ? [response.value] : []))
     expect(records).toHaveLength(order.length)
     const ids = records.map(({ id = '' }) => id)
     const read = await session.get('notes', { ids })

@@ -228,8 +228,8 @@ describe('an object of a caller that throws', () => {
       'insert, fields': () => loose.insert('clients', [{ fields: throwing }]),
       'insert, tokens': () => loose.insert('clients', [{ fields: { name: 'x' }, tokens: throwing }]),
       'insert, options': () => loose.insert('clients', [{ fields: { name: 'x' } }], throwing),
-      'update, change': () => loose.update('clients', id, throwing),
-      'update, fields': () => loose.update('clients', id, { fields: throwing }),
+      'update, options': () => loose.updateOne('clients', id, {}, throwing),
+      'update, fields': () => loose.updateOne('clients', id, throwing),
       'get, options': () => loose.get('clients', throwing),
       'get, a getter': () =>
         loose.get('clients', {

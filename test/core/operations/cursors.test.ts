@@ -63,7 +63,7 @@ onEachStorage('a cursor', (engine) => {
     const lookUp = { where: { country: ['SE', 'FR'] } } as const
     expect(await walk(owner, lookUp)).toBe('AC|EG')
     const [, after] = await page(owner, lookUp)
-    expect(await page(owner, { ...lookUp, columnValues: ['FR', 'SE', 'SE'], after: after ?? '' })).toEqual(['EG', undefined])
+    expect(await page(owner, { where: { country: ['FR', 'SE', 'SE'] }, after: after ?? '' })).toEqual(['EG', undefined])
     const sealed = { where: { salary: 200 } } as const
     expect(await walk(owner, { ...sealed, orderBy: 'DESCENDING' })).toBe('GE|CA')
   })
@@ -119,7 +119,7 @@ onEachStorage('a cursor', (engine) => {
       'of the other order, back': [(await page(owner, { orderBy: 'DESCENDING' }))[1], {}],
       'of every record': [after, byCountry],
       'of a look-up': [(await page(owner, byCountry))[1], {}],
-      'of other values': [(await page(owner, byCountry))[1], { ...byCountry, columnValues: ['SE', 'DE'] }],
+      'of other values': [(await page(owner, byCountry))[1], { where: { country: ['SE', 'DE'] } }],
       'of another column': [(await page(owner, byCountry))[1], { where: { salary: 200 } }],
       'of another vault': [(await page(other.owner, {}))[1], {}],
       truncated: [after.slice(0, -1), {}],
@@ -141,7 +141,7 @@ onEachStorage('a cursor', (engine) => {
       expect(error, name).toMatchObject({
         code: 'invalid_request',
         message:
-          'Get failed. after is not a cursor of this read. Pass the next of a page with the same table, columnName, columnValues and orderBy.',
+          'Get failed. after is not a cursor of this read. Pass the next of a page with the same table, where and orderBy.',
         details: [],
       })
     }

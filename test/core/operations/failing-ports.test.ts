@@ -134,13 +134,12 @@ onEachStorage('a port that throws', (engine) => {
     const lazy = (member: string, rest: object): object =>
       Object.defineProperty({ ...rest }, member, { enumerable: true, get: line })
     const changes = [
-      lazy('fields', {}),
-      lazy('tokens', { fields: { country: 'DE' } }),
-      { fields: lazy('country', {}) },
-      { fields: { country: 'DE' }, tokens: lazy('name', {}) },
-    ]
-    for (const [index, change] of changes.entries()) {
-      const { error, events } = await eventsBy(vault, () => owner.updateOne('clients', id, change as { fields: object }))
+      [lazy('country', {})],
+      [{ country: 'DE' }, lazy('tokens', {})],
+      [{ country: 'DE' }, { tokens: lazy('name', {}) }],
+    ] as const
+    for (const [index, [fields, options]] of changes.entries()) {
+      const { error, events } = await eventsBy(vault, () => owner.updateOne('clients', id, fields, options))
       expect(error, String(index)).toBeInstanceOf(Error)
       expect(events, String(index)).toMatchObject([{ action: 'UPDATE' }])
       expect(events[0]?.code, String(index)).toBeGreaterThanOrEqual(400)

@@ -257,10 +257,10 @@ onEachStorage('files', (engine) => {
     const id = await vault.person()
     const session = asLoose(vault.session)
     await vault.session.uploadFile({ table: 'people', id, column: 'paper', file: text(10) })
-    await session.update('people', id, { fields: { name: 'Bo' } })
+    await session.updateOne('people', id, { name: 'Bo' })
     expect(await content(vault, id)).toHaveLength(10)
     for (const paper of [null, 'x', { file: 1, size: 1, name: 'x', contentType: 'text/plain' }]) {
-      await expect(session.update('people', id, { fields: { paper } })).rejects.toMatchObject({ code: 'unprocessable' })
+      await expect(session.updateOne('people', id, { paper })).rejects.toMatchObject({ code: 'unprocessable' })
       await expect(session.insert('people', [{ fields: { paper } }])).rejects.toMatchObject({ code: 'unprocessable' })
     }
   })

@@ -81,7 +81,7 @@ onEachStorage('versions', (engine) => {
     expect(versions.size).toBe(4)
   })
 
-  it('are compared by update, updateMany, delete, deleteOne and the items of a batch', async () => {
+  it('are compared by updateOne, update, delete, deleteOne and the items of a batch', async () => {
     const vault = await openCarts(engine.fresh().open())
     const carts = vault.as(OWNER)
     for (const session of [carts, vault.as(PICKER)]) {
@@ -201,10 +201,11 @@ onEachStorage('versions', (engine) => {
 /** Every change that takes a version. */
 const CHANGES: Readonly<Record<string, (session: Session<Carts>, named: { id: string; ifVersion: string }) => Promise<unknown>>> =
   {
-    update: (session, { id, ifVersion }) => session.updateOne('carts', id, { items: ['own'] }, { ifVersion }),
-    updateMany: (session, named) => session.update('carts', [{ ...named, fields: { items: ['own'] } }]),
+    updateOne: (session, { id, ifVersion }) => session.updateOne('carts', id, { items: ['own'] }, { ifVersion }),
+    update: (session, named) => session.update('carts', [{ ...named, fields: { items: ['own'] } }]),
     delete: (session, named) => session.delete('carts', [named]),
     deleteOne: (session, { id, ifVersion }) => session.deleteOne('carts', id, { ifVersion }),
-    PUT: (session, { id: ID, ifVersion }) => session.batch([{ update: 'carts', id: ID, ifVersion, fields: { items: ['own'] } }]),
-    'DELETE item (delete)': (session, { id: ID, ifVersion }) => session.batch([{ delete: 'carts', id: ID, ifVersion }]),
+    'update item': (session, { id, ifVersion }) =>
+      session.batch([{ update: 'carts', id, ifVersion, fields: { items: ['own'] } }]),
+    'delete item': (session, { id, ifVersion }) => session.batch([{ delete: 'carts', id, ifVersion }]),
   }

@@ -62,8 +62,8 @@ describe('members of JSON and ARRAY values', () => {
       'docs',
       Array.from({ length: 20 }, (_, index) => ({ fields: { json: index % 2 } })),
     )
-    const where = (members: number, ...columnValues: number[]) =>
-      session.updateWhere('docs', { json: columnValues }, { array: nested(members) })
+    const where = (members: number, ...values: number[]) =>
+      session.updateWhere('docs', { json: values }, { array: nested(members) })
     expect((await where(10, 1)).records).toHaveLength(10)
     expect((await where(5, 0, 1)).records).toHaveLength(20)
     expect(await refusalOf(where(6, 0, 1))).toMatch(TOO_MANY_IN_ALL)
@@ -75,23 +75,23 @@ describe('members of JSON and ARRAY values', () => {
     const fits = { fields: { json: nested(10) } }
     const { records } = await session.insert('docs', [fits])
     const id = records[0]?.id ?? ''
-    const where = { where: { json: [nested(10)] } } as const
+    const where = { json: [nested(10)] } as const
     const refused: readonly (() => Promise<unknown>)[] = [
       () => session.insert('docs', [{ fields: { json: long } }]),
       () => session.insert('docs', [{ fields: { array: long } }], { onConflict: 'ignore' }),
       () => session.updateOne('docs', id, { json: long }),
       () => session.update('docs', [{ id, fields: { array: long } }]),
-      () => session.updateWhere('docs', { ...where, fields: { json: long } }),
-      () => session.updateWhere('docs', { ...where, columnValues: [long], fields: { array: [] } }),
-      () => session.deleteWhere('docs', { ...where, columnValues: [long] }),
-      () => session.get('docs', { ...where, columnValues: [long] }),
+      () => session.updateWhere('docs', where, { json: long }),
+      () => session.updateWhere('docs', { json: [long] }, { array: [] }),
+      () => session.deleteWhere('docs', { json: long }),
+      () => session.get('docs', { where: { json: [long] } }),
       () => session.tokenize([{ table: 'docs', column: 'json', value: long }]),
       () => session.batch([{ insert: 'docs', fields: { json: long } }]),
       () => session.batch([{ update: 'docs', id, fields: { json: long } }]),
     ]
     for (const [index, call] of refused.entries())
       expect([index, await refusalOf(call())]).toEqual([index, expect.stringMatching(TOO_MANY)])
-    expect((await session.get('docs', where)).records).toHaveLength(1)
+    expect((await session.get('docs', { where })).records).toHaveLength(1)
   })
 
   it('are limited for the look-ups and tokens of a request together', async () => {

@@ -143,10 +143,7 @@ onEachStorage('lists of long values', (engine) => {
     expect(upserted.records.map(({ id }) => id)).toEqual(ids)
     expect(await shown()).toEqual(all(third))
 
-    const found = await session.updateWhere('pages', {
-      ...{ where: { shelf: ['shelf 1', 'shelf 2'] } },
-      fields: { draft: 'x'.repeat(50_000) },
-    })
+    const found = await session.updateWhere('pages', { shelf: ['shelf 1', 'shelf 2'] }, { draft: 'x'.repeat(50_000) })
     expect(found.records).toHaveLength(16)
     const fourth = third.map((fields, index) => (index % 3 === 0 ? fields : { ...fields, draft: 'x'.repeat(50_000) }))
     expect(await shown()).toEqual(all(fourth))

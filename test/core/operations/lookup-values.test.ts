@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
-import { column, createVault, defineSchema, type SessionGetOptions } from '../../../src/index.ts'
+import { column, createVault, defineSchema } from '../../../src/index.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
 import { OWNER, TEST_SECRET } from '../../support/vaults/test-vault.ts'
 
@@ -43,9 +43,9 @@ onEachStorage('look-ups', (engine) => {
       values.map((j) => ({ fields: { j } })),
     )
     for (const j of values) {
-      const where = { where: { j: [j] } } as const
-      expect((await owner.get('things', where)).records.map(({ fields }) => fields.j)).toEqual([j])
-      const { records } = await owner.updateWhere('things', { ...where, fields: { number: 7 } })
+      const where = { j: [j] }
+      expect((await owner.get('things', { where })).records.map(({ fields }) => fields.j)).toEqual([j])
+      const { records } = await owner.updateWhere('things', where, { number: 7 })
       expect(records).toHaveLength(1)
       expect((await owner.getOne('things', records[0]?.id ?? '', { tokenization: true })).tokens.j).toBe(
         (await owner.tokenize([{ value: j, table: 'things', column: 'j' }])).records[0]?.token,
@@ -74,42 +74,38 @@ onEachStorage('look-ups', (engine) => {
       ['seen', '2027-01-15T09:00:00+01:00'],
       ['born', '2000-02-29'],
     ] as const
-    for (const [columnName, value] of found) {
-      const where = { where: { [columnName]: [value] } }
-      expect(
-        (await owner.get('things', where as SessionGetOptions<(typeof schema)['tables']['things']>)).records.map((one) => one.id),
-      ).toEqual([id])
-      if (columnName !== 'born')
-        expect((await owner.tokenize([{ value, table: 'things', column: columnName } as never])).records).toHaveLength(1)
+    for (const [name, value] of found) {
+      const where = { [name]: [value] }
+      expect((await owner.get('things', { where: where as never })).records.map((one) => one.id)).toEqual([id])
+      if (name !== 'born')
+        expect((await owner.tokenize([{ value, table: 'things', column: name } as never])).records).toHaveLength(1)
     }
-    for (const [columnName, value] of [
+    for (const [name, value] of [
       ['list', '[1]'],
       ['flag', 'true'],
       ['score', '0.5'],
     ] as const) {
-      const where = { where: { [columnName]: [value] } } as never
+      const where = { [name]: [value] } as never
       const refused = { code: 'unprocessable' }
-      await expect(owner.get('things', where)).rejects.toMatchObject(refused)
+      await expect(owner.get('things', { where })).rejects.toMatchObject(refused)
       await expect(owner.deleteWhere('things', where)).rejects.toMatchObject(refused)
-      await expect(owner.updateWhere('things', { ...(where as object), fields: { number: 1 } } as never)).rejects.toMatchObject(
-        refused,
-      )
-      await expect(owner.tokenize([{ value, table: 'things', column: columnName } as never])).rejects.toMatchObject(refused)
+      await expect(owner.updateWhere('things', where, { number: 1 })).rejects.toMatchObject(refused)
+      await expect(owner.tokenize([{ value, table: 'things', column: name } as never])).rejects.toMatchObject(refused)
     }
   })
 
   it('read texts of values for a wire, on request', async () => {
     const { owner } = await open()
     const { records } = await owner.insert('things', [{ fields: { j: '1' } }, { fields: { j: 1, flag: true, score: 0.5 } }])
-    for (const [columnName, text] of [
+    for (const [name, text] of [
       ['j', '1'],
       ['flag', 'true'],
       ['score', '5e-1'],
     ] as const) {
-      const options = { where: { [columnName]: [text] } }
+      const options = { where: { [name]: [text] } }
       const read = await owner.perform('get', { table: 'things', options, areTexts: true })
       expect(read.records.map(({ id }) => id)).toEqual([records[1]?.id])
-      const asked = [{ value: text, table: 'things', column: columnName }]
+      const asked = [{ value: text, table: 'things', column: name }]
       expect((await owner.perform('tokenize', { records: asked, areTexts: true })).records).toHaveLength(1)
     }
   })
@@ -156,14 +152,14 @@ onEachStorage('normalized columns', (engine) => {
     ]
     for (const fields of cells) {
       const refused = { code: 'unprocessable', details: [{ table: 'people', column: Object.keys(fields)[0] }] }
-      const where = { where: { digits: '1' } } as const
+      const where = { digits: '1' } as const
       const calls = [
         () => owner.insert('people', [{ fields }]),
         () => owner.insert('people', [{ fields: { digits: '9', ...fields } }], { upsert: 'digits' }),
         () => owner.insert('people', [{ fields }], { onConflict: 'ignore' }),
         () => owner.updateOne('people', id, fields),
         () => owner.update('people', [{ id, fields }]),
-        () => owner.updateWhere('people', { ...where, fields }),
+        () => owner.updateWhere('people', where, fields),
         () => owner.batch([{ insert: 'people', fields }]),
         () => owner.batch([{ update: 'people', id, fields }]),
       ]
@@ -183,19 +179,17 @@ onEachStorage('normalized columns', (engine) => {
       { fields: { digits: '', phone: '' } },
       { fields: { digits: '1', phone: '+46 1', email: 'a@b' } },
     ])
-    for (const [columnName, value] of [
+    for (const [name, value] of [
       ['digits', 'unknown'],
       ['phone', 'none'],
       ['email', 'unknown'],
     ] as const) {
-      const where = { where: { [columnName]: [value] } }
-      expect((await owner.get('people', where)).records).toEqual([])
+      const where = { [name]: value } as never
+      expect((await owner.get('people', { where })).records).toEqual([])
       expect(await owner.deleteWhere('people', where)).toEqual({ ids: [] })
-      expect(await owner.updateWhere('people', { ...where, fields: { name: 'X' } })).toEqual({ records: [] })
-      expect((await owner.query(`SELECT name FROM people WHERE ${columnName} = $1`, [value])).records).toEqual([])
-      expect(
-        (await owner.query(`SELECT name FROM people WHERE ${columnName} = 'none' OR ${columnName} = $1`, [value])).records,
-      ).toEqual([])
+      expect(await owner.updateWhere('people', where, { name: 'X' })).toEqual({ records: [] })
+      expect((await owner.query(`SELECT name FROM people WHERE ${name} = $1`, [value])).records).toEqual([])
+      expect((await owner.query(`SELECT name FROM people WHERE ${name} = 'none' OR ${name} = $1`, [value])).records).toEqual([])
     }
     for (const one of ['phone', 'mobile'] as const)
       await expect(owner.tokenize([{ value: 'private line', table: 'people', column: one }])).rejects.toMatchObject({
@@ -207,12 +201,12 @@ onEachStorage('normalized columns', (engine) => {
     const { owner } = await open()
     const fields = { phone: '+46 70-123 45 67', email: 'Ann@bücher.example', mobile: '+46 70-123 45 67' }
     const [{ id = '', tokens = {} } = {}] = (await owner.insert('people', [{ fields }], { tokenization: true })).records
-    for (const [columnName, value] of [
+    for (const [name, value] of [
       ['phone', ' 0046 70 1234567'],
       ['phone', '+٤٦ ٧٠ ١٢٣ ٤٥ ٦٧'],
       ['email', 'Ann@XN--BCHER-KVA.Example '],
     ] as const)
-      expect((await owner.get('people', { where: { [columnName]: [value] } })).records.map((one) => one.id)).toEqual([id])
+      expect((await owner.get('people', { where: { [name]: [value] } as never })).records.map((one) => one.id)).toEqual([id])
     await expect(owner.insert('people', [{ fields: { email: 'Ann@xn--bcher-kva.example' } }])).rejects.toMatchObject({
       code: 'conflict',
     })

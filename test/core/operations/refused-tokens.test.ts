@@ -154,7 +154,8 @@ describe('supplied tokens are rejected', () => {
     await expect(refused).rejects.toMatchObject({ name: 'VaultError', code, message: expect.stringContaining(says), ...details })
     expect((await session.get('people')).records).toEqual([])
     const { id } = await insertOne(session, 'people', {})
-    const change = session.update('people', id, record as never, options)
+    const { fields, tokens } = record as { fields: Readonly<Record<string, unknown>>; tokens: object }
+    const change = session.updateOne('people', id, fields, { ...options, tokens })
     await expect(change).rejects.toMatchObject({ name: 'VaultError', code, message: expect.stringContaining(says) })
   })
 

@@ -27,8 +27,8 @@ const NAMINGS: Readonly<Record<string, Naming>> = {
   'a token to insert': ({ session }) =>
     session.insert('clients', [{ fields: { name: 'n' }, tokens: { [STRANGE]: 'x' } }], { byot: 'ENABLE' }),
   'a column to upsert by': ({ session }) => session.insert('clients', [{ fields: { name: 'n' } }], { upsert: STRANGE }),
-  'a table to update': ({ session, id }) => session.update(STRANGE, id, { fields: { name: 'n' } }),
-  'a column to update': ({ session, id }) => session.update('clients', id, { fields: { [STRANGE]: 'x' } }),
+  'a table to update': ({ session, id }) => session.updateOne(STRANGE, id, { name: 'n' }),
+  'a column to update': ({ session, id }) => session.updateOne('clients', id, { [STRANGE]: 'x' }),
   'a table to delete from': ({ session, id }) => session.delete(STRANGE, [id]),
   'a table to empty': ({ session }) => session.delete(STRANGE, '*'),
   'a column to tokenize': ({ session }) => session.tokenize([{ table: 'clients', column: STRANGE, value: 'x' }]),

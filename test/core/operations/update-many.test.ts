@@ -27,7 +27,7 @@ async function open(storage: StorageHandle) {
   return { vault, owner, ids, salaries }
 }
 
-onEachStorage('updateMany', (engine) => {
+onEachStorage('update', (engine) => {
   it('writes to each record its own columns, and returns them in order with one event', async () => {
     const { vault, owner, ids } = await open(engine.fresh().open())
     const [anna = '', bert = '', cilla = ''] = ids

@@ -90,8 +90,8 @@ const READS: Readonly<Record<string, (session: Session<Accounts>, account: Accou
 
 /** Every kind of change of a record. */
 const CHANGES: Readonly<Record<string, (session: Session<Accounts>, account: Account) => Promise<unknown>>> = {
-  update: (session, { id }) => session.updateOne('accounts', id, { balance: 6 }),
-  updateMany: (session, { id }) => session.update('accounts', [{ id, fields: { balance: 6 } }]),
+  updateOne: (session, { id }) => session.updateOne('accounts', id, { balance: 6 }),
+  update: (session, { id }) => session.update('accounts', [{ id, fields: { balance: 6 } }]),
   updateWhere: (session) => session.updateWhere('accounts', { owner: 'ann' }, { balance: 6 }),
   upsert: (session) => session.insert('accounts', [{ fields: { owner: 'ann', balance: 6 } }], { upsert: 'owner' }),
   batch: (session, { id }) => session.batch([{ update: 'accounts', id, fields: { balance: 6 } }], { continueOnError: true }),

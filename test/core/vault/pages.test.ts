@@ -67,7 +67,7 @@ onEachStorage('the pages of a read', (engine) => {
 
   it('do not change with the options that were passed', async () => {
     const { owner } = await open()
-    const options: { limit: number; columnName: 'country'; columnValues: string[] } = {
+    const options: { limit: number; where: { country: string } } = {
       limit: 2,
       where: { country: 'SE' },
     }

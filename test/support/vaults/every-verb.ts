@@ -90,6 +90,7 @@ export const EVERY_VERB: Readonly<Record<string, Verb>> = {
   'insert of transient values': onTable((session, { table, own }) =>
     session.insert(table, [{ fields: { ...fieldsOf(own), pin: own } }], { tokenization: true }),
   ),
+  insertOne: onTable((session, { table, own }) => session.insertOne(table, fieldsOf(own))),
   'insert of 40': onTable((session, { table, own }) => session.insert(table, recordsOf(own, 40))),
   'insert of a taken value': onRecord((session, _, { table, mark }) =>
     refused('conflict', table, session.insert(table, [{ fields: fieldsOf(mark) }])),
@@ -102,13 +103,13 @@ export const EVERY_VERB: Readonly<Record<string, Verb>> = {
       upsert: 'email',
     }),
   ),
-  update: onRecord((session, { id }, { table, turn }) => session.update(table, id, { fields: { name: turn } })),
-  'update of none': onTable((session, { table, mark }) =>
-    refused('not_found', table, session.update(table, '6c0f5b52-7b5e-4d07-9f0e-4a3f6f6f9f11', { fields: { name: mark } })),
+  updateOne: onRecord((session, { id }, { table, turn }) => session.updateOne(table, id, { name: turn })),
+  'updateOne of none': onTable((session, { table, mark }) =>
+    refused('not_found', table, session.updateOne(table, '6c0f5b52-7b5e-4d07-9f0e-4a3f6f6f9f11', { name: mark })),
   ),
-  updateMany: onRecord((session, { id }, { table, turn }) => session.updateMany(table, [{ id, fields: { name: turn } }])),
+  update: onRecord((session, { id }, { table, turn }) => session.update(table, [{ id, fields: { name: turn } }])),
   updateWhere: onRecord((session, _, { table, mark, turn }) =>
-    session.updateWhere(table, { where: { email: [`${mark}@acme.example`] }, fields: { name: turn } }),
+    session.updateWhere(table, { email: [`${mark}@acme.example`] }, { name: turn }),
   ),
   delete: onTable(async (session, { table, own }) => {
     const { records } = await session.insert(table, recordsOf(own, 2))
@@ -119,7 +120,7 @@ export const EVERY_VERB: Readonly<Record<string, Verb>> = {
   }),
   deleteWhere: onTable(async (session, { table, own }) => {
     await session.insert(table, [{ fields: fieldsOf(own) }])
-    await session.deleteWhere(table, { where: { team: [own] } })
+    await session.deleteWhere(table, { team: [own] })
   }),
   get: onRecord((session, { id }, { table }) => session.get(table, { ids: [id] })),
   'get by a value': onRecord((session, _, { table, mark }) => session.get(table, { where: { email: [`${mark}@acme.example`] } })),
@@ -206,7 +207,7 @@ export const EVERY_VERB: Readonly<Record<string, Verb>> = {
       vault.transaction(async (inner) => {
         const session = sessionOf(inner)
         const { records } = await session.insert(table, [{ fields: fieldsOf(`${mark}.${turn}`) }])
-        await session.update(table, records[0]?.id ?? '', { fields: { name: turn } })
+        await session.updateOne(table, records[0]?.id ?? '', { name: turn })
       }),
   'transaction that rolls back':
     async ({ vault, table, mark }) =>
