@@ -103,7 +103,7 @@ const trail = await send('GET', '/v1/audit/events?filterOps.accountID=quickstart
 line(`The change that support was refused is the first: ${textAt(trail, 'event', 0, 'response', 'message')}`)
 const { events } = await owner.listEvents({ filterOps: { accountID: 'quickstart' }, sortOps: { orderBy: 'ASCENDING' } })
 for (const { context, request, response } of events) {
-  const name = { [billing.keyID]: 'billing', [support.keyID]: 'support' }[context.actor] ?? context.actor
+  const name = { [billing.keyId]: 'billing', [support.keyId]: 'support' }[context.actor] ?? context.actor
   line(`${name.padEnd(16)}  ${request.actionType.padEnd(18)}  ${response.code}`)
 }
 

@@ -140,7 +140,7 @@ const METHODS: Calls = {
 }
 
 function bearer(o: object = {}) {
-  return { keyID: 'k', assertion: { text: 't', expiresAt: 1, ...o } }
+  return { keyId: 'k', assertion: { text: 't', expiresAt: 1, ...o } }
 }
 
 const METHODS_WITHOUT_OPTIONS = [
@@ -187,7 +187,7 @@ const SESSION: Calls = {
   'uploadTicket request': (o: object) => owner.uploadTicket({ table: 'clients', columns: [], ...o }),
   'createCredential credential': (o: object) =>
     owner.createCredential({ kind: 'API_KEY', name: 'n', roles: ['r'], verifier: '0'.repeat(64), ...o }),
-  'revokeCredential credential': (o: object) => owner.revokeCredential({ keyID: 'k', ...o }),
+  'revokeCredential credential': (o: object) => owner.revokeCredential({ keyId: 'k', ...o }),
   listCredentials: (o) => owner.listCredentials(o),
 }
 

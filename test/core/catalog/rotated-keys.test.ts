@@ -137,12 +137,12 @@ for (const audit of ['on', 'off'] as const) {
       await changeRoots(other, ACTIVATED)
       const newer = await open(place.open(), audit)
       const verifier = 'a'.repeat(64)
-      const { keyID } = await newer.as(OWNER).createCredential({ kind: 'API_KEY', name: 'new', roles: ['reader'], verifier })
-      expect(await earlier.credentials.find(keyID)).toMatchObject({ name: 'new' })
+      const { keyId } = await newer.as(OWNER).createCredential({ kind: 'API_KEY', name: 'new', roles: ['reader'], verifier })
+      expect(await earlier.credentials.find(keyId)).toMatchObject({ name: 'new' })
       const third = await open(place.open(), audit)
       expect((await earlier.as(OWNER).listCredentials()).credentials).toHaveLength(1)
-      await earlier.as(OWNER).revokeCredential({ keyID })
-      expect(await third.credentials.find(keyID)).toMatchObject({ revokedAt: expect.any(Number) })
+      await earlier.as(OWNER).revokeCredential({ keyId })
+      expect(await third.credentials.find(keyId)).toMatchObject({ revokedAt: expect.any(Number) })
     })
 
     it('are found by a verification of records', async () => {

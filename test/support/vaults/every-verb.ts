@@ -186,9 +186,9 @@ export const EVERY_VERB: Readonly<Record<string, Verb>> = {
   revokeCredential: async ({ vault, mark }) => {
     const session = vault.as(OWNER)
     return async (turn) => {
-      const { keyID } = await createApiKey(session, { name: `${mark} ${turn}`, roles: ['VAULT_VIEWER'] })
-      await session.revokeCredential({ keyID })
-      if ((await vault.credentials.find(keyID))?.isValid !== false) throw new Error('a revoked credential is valid')
+      const { keyId } = await createApiKey(session, { name: `${mark} ${turn}`, roles: ['VAULT_VIEWER'] })
+      await session.revokeCredential({ keyId })
+      if ((await vault.credentials.find(keyId))?.isValid !== false) throw new Error('a revoked credential is valid')
     }
   },
   listCredentials: onTable((session) => session.listCredentials()),
