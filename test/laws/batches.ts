@@ -182,26 +182,26 @@ function withReference(random: SeededRandom, item: ModelItem, targets: readonly 
 
 /** A few items in random order that want the value of one record: it is deleted, or gets another value, before or after. */
 function crossingItems(random: SeededRandom, records: Records): ModelItem[] {
-  const tableName = random.pick(['people', 'friends'])
-  const own = [...records].filter(([, { table, region }]) => table === tableName && region === 'north')
+  const table = random.pick(['people', 'friends'])
+  const own = [...records].filter(([, record]) => record.table === table && record.region === 'north')
   const [wanted, second, third] = random.sample(own, 3)
-  const ID = wanted?.[0] ?? UNKNOWN_ID
+  const id = wanted?.[0] ?? UNKNOWN_ID
   const email = wanted?.[1].email ?? 'none@acme.example'
   const asked = () => (random.chance(0.5) ? { tokenization: true } : {})
   const fresh = `${random.below(1e9)}@new.example`
   const giving = random.pick([
-    { delete: tableName, id: ID },
-    { update: tableName, id: ID, fields: { email: fresh }, ...asked() },
+    { delete: table, id },
+    { update: table, id, fields: { email: fresh }, ...asked() },
   ])
   const taking = random.pick([
-    { insert: tableName, fields: { region: 'north', email } },
-    { insert: tableName, fields: { region: 'north', email }, upsert: 'email' },
-    { update: tableName, id: second?.[0] ?? UNKNOWN_ID, fields: { email }, ...asked() },
+    { insert: table, fields: { region: 'north', email } },
+    { insert: table, fields: { region: 'north', email }, upsert: 'email' },
+    { update: table, id: second?.[0] ?? UNKNOWN_ID, fields: { email }, ...asked() },
   ])
   const beside = [
-    { insert: tableName, fields: { region: 'north', email: `${fresh}.example` } },
-    { update: tableName, id: third?.[0] ?? UNKNOWN_ID, fields: { grade: 3 }, ...asked() },
-    { insert: tableName, fields: { region: 'north', email: fresh } },
+    { insert: table, fields: { region: 'north', email: `${fresh}.example` } },
+    { update: table, id: third?.[0] ?? UNKNOWN_ID, fields: { grade: 3 }, ...asked() },
+    { insert: table, fields: { region: 'north', email: fresh } },
   ]
   return random.shuffle([giving, taking, ...random.sample(beside, random.below(3))])
 }

@@ -186,11 +186,11 @@ const OPERATIONS: readonly (readonly [string, (world: World) => Promise<() => Pr
     'a batch of all methods',
     async ({ session }) => {
       const ids = await stored(session, 'old')
-      const items = ids.map((ID, index) => {
+      const items = ids.map((id, index) => {
         const tableName = 'people'
-        if (index % 4 === 0) return { update: tableName, id: ID, fields: fields(index, 'changed', 'Oslo') } as const
-        if (index % 4 === 1) return { delete: tableName, id: ID } as const
-        if (index % 4 === 2) return { get: tableName, id: ID } as const
+        if (index % 4 === 0) return { update: tableName, id, fields: fields(index, 'changed', 'Oslo') } as const
+        if (index % 4 === 1) return { delete: tableName, id } as const
+        if (index % 4 === 2) return { get: tableName, id } as const
         return { insert: tableName, fields: fields(index + COUNT, 'new', 'Oslo') } as const
       })
       return () => session.batch(items, { continueOnError: true })

@@ -74,7 +74,7 @@ onEachStorage('a batch', (engine) => {
     const vault = await openClients(engine.fresh().open())
     const session = asBatching(vault.as(OWNER))
     for (const [name, input] of hostileInputs()) {
-      for (const item of [input, { ...post('x@acme.example'), fields: input }, { method: input }, { method: 'GET', ID: input }]) {
+      for (const item of [input, { ...post('x@acme.example'), fields: input }, { get: input }, { get: 'clients', id: input }]) {
         const { responses } = await session.batch([item, { get: 'clients', id: 'none' }], {
           continueOnError: true,
         })
@@ -115,7 +115,7 @@ onEachStorage('a batch', (engine) => {
     const vault = await openClients(engine.fresh().open())
     const holes = new Array(3)
     holes[1] = post('a@acme.example')
-    const polluted = JSON.parse('{"method":"POST","tableName":"clients","fields":{"name":"Ann"},"__proto__":{"upsert":"email"}}')
+    const polluted = JSON.parse('{"insert":"clients","fields":{"name":"Ann"},"__proto__":{"upsert":"email"}}')
     const { responses } = await asBatching(vault.as(OWNER)).batch([...holes, polluted], { continueOnError: true })
     expect(responses.map(({ ok }) => ok)).toEqual([false, true, false, false])
     await expect(asBatching(vault.as(OWNER)).batch([], {})).rejects.toMatchObject({ code: 'invalid_request' })
@@ -134,8 +134,8 @@ onEachStorage('a batch', (engine) => {
       { insert: 'clients', id: 'x', fields: {} },
       { update: 'clients', id: 'x', fields: {}, upsert: 'email' },
       { get: 'clients', id: 'x', downloadTickets: 'yes' },
-      { get: 'clients', id: 'x' },
       { get: 'clients', id: 'x', other: 1 },
+      { get: 7, id: 'x' },
     ]
     for (const item of wrong) {
       await expect(session.batch([post('a@acme.example'), item], {})).rejects.toMatchObject({

@@ -32,7 +32,7 @@ onEachStorage('a batch', (engine) => {
     expect(answer).toEqual({
       responses: [
         { ok: true, value: single },
-        { ok: true, value: { records: [{ id: UUID, tokens: { name: UUID, email: UUID } }] } },
+        { ok: true, value: { id: UUID, tokens: { name: UUID, email: UUID } } },
         { ok: true, value: { id, updatedAt: expect.stringMatching(/Z$/) } },
         { ok: true, value: { id, deleted: true } },
       ],
@@ -133,7 +133,7 @@ onEachStorage('a batch', (engine) => {
 
   test.each([
     ['a number', 7, 'Batch failed. Item 1: An item must be an object.'],
-    ['an item without a method', { tableName: 'clients' }, 'Batch failed. Item 1: method must be POST, PUT, GET or DELETE.'],
+    ['an item without a method', { id: 'x' }, 'Batch failed. Item 1: An item must have one of insert, update, get and delete'],
     ['an item with a member of another method', { ...read('x'), fields: {} }, 'Batch failed. Item 1: Get failed. fields cannot'],
   ])('names the batch once, and the item, for %s', async (_name, item, message) => {
     const { session, id } = await open()
@@ -162,7 +162,7 @@ onEachStorage('a batch', (engine) => {
         { ok: false, error: { code: 'not_found', message: expect.stringContaining('Get failed. Table "clents"') } },
         { ok: true },
         { ok: false, error: { code: 'not_found' } },
-        { ok: false, error: { code: 'invalid_request', message: 'Insert failed. ID cannot be combined with method POST.' } },
+        { ok: false, error: { code: 'invalid_request', message: 'Insert failed. id cannot be combined with insert.' } },
         { ok: true },
       ],
     })

@@ -329,8 +329,7 @@ onEachStorage('a write of what was shown in place of a value', (engine) => {
         expect(await nameAfter(caller.update('people', [{ id, fields }], allow))).toEqual(both)
         expect(await nameAfter(caller.batch([{ ...put, fields }]))).toEqual(both)
         if (role !== 'plain') continue
-        const where = { where: { email: [URSULA.email] }, fields }
-        expect(await nameAfter(caller.updateWhere('people', where, allow))).toEqual(both)
+        expect(await nameAfter(caller.updateWhere('people', { email: URSULA.email }, fields, allow))).toEqual(both)
         const keyed = { email: URSULA.email, ...fields }
         expect(await nameAfter(caller.insert('people', [{ fields: keyed }], { upsert: 'email', ...allow }))).toEqual(both)
         expect(await nameAfter(caller.batch([{ ...post, fields: keyed }]))).toEqual(both)

@@ -256,7 +256,7 @@ onEachStorage('credentials of a vault', (engine) => {
       [401, keyId, actor],
       [401, keyId, actor],
     ])
-    const context = { authMode: 'SERVICE_ACCOUNT_JWT', keyId }
+    const context = { authMode: 'SERVICE_ACCOUNT_JWT', keyID: keyId }
     for (const event of trail) expect(event.context).toMatchObject(context)
     expect(trail.map((event) => event.context.ipAddress).sort()).toEqual(['', '', '', '192.0.2.7'])
     await vault.as(OWNER).revokeCredential({ jti: payload.jti, expiresAt })

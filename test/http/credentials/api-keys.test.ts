@@ -15,7 +15,7 @@ onMemoryAndSqlite('API keys', (engine) => {
     const { keyId, apiKey } = await createApiKey(vault.as(OWNER), { ...KEY, context: { country: 'SE' } })
     expect(await ask(apiKeys(), apiKey, vault)).toEqual({
       caller: { actor: keyId, actorType: 'SERVICE_ACCOUNT', roles: ['reader'], context: { country: 'SE' } },
-      credential: { authMode: 'API_KEY', keyId },
+      credential: { authMode: 'API_KEY', keyID: keyId },
     })
     const other = await createApiKey(vault.as(OWNER), KEY)
     expect(other.apiKey).not.toBe(apiKey)
@@ -73,7 +73,7 @@ onMemoryAndSqlite('API keys', (engine) => {
     expect(keyId).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
     expect(await ask(apiKeys(), apiKey, vault)).toEqual({
       caller: { actor: keyId, actorType: 'SERVICE_ACCOUNT', roles: ['reader'] },
-      credential: { authMode: 'API_KEY', keyId },
+      credential: { authMode: 'API_KEY', keyID: keyId },
     })
     const secret = apiKey.slice(-32)
     const lines: string[] = [JSON.stringify(await vault.as(OWNER).listCredentials())]

@@ -38,7 +38,7 @@ onMemoryAndSqlite('requests over HTTP', (engine) => {
     const { answer, events } = await eventsBy(vault, () => ask(apiKey))
     expect(answer).toMatchObject({ status: 200 })
     expect(events).toMatchObject([
-      { action: 'GET', code: 200, context: { actor: keyId, actorType: 'SERVICE_ACCOUNT', authMode: 'API_KEY', keyId } },
+      { action: 'GET', code: 200, context: { actor: keyId, actorType: 'SERVICE_ACCOUNT', authMode: 'API_KEY', keyID: keyId } },
     ])
   })
 
@@ -48,7 +48,7 @@ onMemoryAndSqlite('requests over HTTP', (engine) => {
     const { answer, events } = await eventsBy(vault, () => ask(accessToken))
     expect(answer).toMatchObject({ status: 200 })
     const { key: keyId, jti: jwtID } = JSON.parse(Buffer.from(accessToken.split('.')[1] ?? '', 'base64url').toString())
-    const context = { actor: key.clientID, authMode: 'SERVICE_ACCOUNT_JWT', keyId, jwtID, bearerTokenContextID: 'c-7' }
+    const context = { actor: key.clientID, authMode: 'SERVICE_ACCOUNT_JWT', keyID: keyId, jwtID, bearerTokenContextID: 'c-7' }
     expect(events).toMatchObject([{ action: 'GET', code: 200, context: { ...context, subject: key.clientID } }])
   })
 
