@@ -36,19 +36,19 @@ export type {
 export type { DeleteOneOptions, VersionedId } from './core/operations/delete-records.ts'
 export type { DeleteWhereInput } from './core/operations/delete-where.ts'
 export type { DetokenizedRecord, DetokenizeOptions, DetokenizeParameter } from './core/operations/detokenize-tokens.ts'
-export type { FileStatus, UploadedFileStatus, UploadStatusRecord, UploadStatusResult } from './core/operations/file-status.ts'
-export type { UploadURLInput } from './core/operations/file-urls.ts'
+export type { FileStatus, FileStatusRecord, FileStatusResult, UploadedFileStatus } from './core/operations/file-status.ts'
+export type { UploadTicketInput } from './core/operations/file-urls.ts'
 export type { GetByTokensOptions, TokenRecord } from './core/operations/get-by-tokens.ts'
 export type { GetOptions, ReadOptions } from './core/operations/get-records.ts'
-export type {} from './core/operations/insert-records.ts'
+export type { InsertOneOptions } from './core/operations/insert-one.ts'
 export type { IssueBearerInput, IssuedBearer } from './core/operations/issue-bearer.ts'
 export type { EventList } from './core/operations/list-events.ts'
 export type { OpenFileOptions, OpenFileResult } from './core/operations/open-file.ts'
-export type { QueryOptions } from './core/operations/query-records.ts'
+export type { QueryOptions, QueryOutcome } from './core/operations/query-records.ts'
 export type { TokenizeParameter } from './core/operations/tokenize-values.ts'
-export type { RecordChange, UpdateManyInput } from './core/operations/update-many.ts'
+export type { RecordChange, UpdateInput } from './core/operations/update-many.ts'
 export type { UpdateOneOptions } from './core/operations/update-record.ts'
-export type { UpdateWhereInput, UpdateWhereOptions, WhereChange } from './core/operations/update-where.ts'
+export type { UpdateWhereInput, UpdateWhereOptions } from './core/operations/update-where.ts'
 export type { UploadedFile, UploadFileInput, UploadFileOptions } from './core/operations/upload-file.ts'
 export type { Action } from './core/policy/actions.ts'
 export type { BuiltInRole } from './core/policy/built-in-roles.ts'
@@ -171,25 +171,26 @@ export type {
   FoundRecord,
   Session,
   SessionGetOptions,
+  SessionInsertOneOptions,
   SessionInsertOptions,
   SessionPagesOptions,
   SessionReadOptions,
   SessionStatusRecord,
+  SessionUpdateOneOptions,
   SessionUpload,
   SessionWhere,
   TokenizeValue,
   UploadContent,
 } from './core/vault/session.ts'
 export type {
-  AnyItem,
   BatchResponses,
   DeleteItem,
   GetItem,
+  InsertItem,
   ItemFor,
   ItemOutline,
-  PostItem,
-  PutItem,
   SessionBatchItem,
+  UpdateItem,
 } from './core/vault/session-batch.ts'
 export type { InsertedRecordOf, ReadRecord, ShownVersion, WrittenRecord } from './core/vault/session-records.ts'
 export type { Vault, VaultInTransaction } from './core/vault/vault.ts'

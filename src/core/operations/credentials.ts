@@ -49,12 +49,12 @@ export interface CreateCredentialInput {
    */
   readonly verifier: string
   /** Key id of an API key, for texts that have no room for one: a UUID in lower case that no credential has. Default: a random one. */
-  readonly keyID?: string
+  readonly keyId?: string
 }
 
 /** A created credential. */
 export interface CreatedCredential {
-  readonly keyID: string
+  readonly keyId: string
   /** The actor in events of its requests: the client id of a service account, the key id of an API key. */
   readonly actor: string
   /** Milliseconds since 1970. */
@@ -73,7 +73,7 @@ const shape = z.object({
   context: z.record(z.string(), z.unknown()).optional(),
   expiresAt: z.int().min(1).optional(),
   verifier: z.string().max(MAX_PUBLIC_KEY_LENGTH),
-  keyID: z.string().regex(UUID).optional(),
+  keyId: z.string().regex(UUID).optional(),
 })
 
 /** The shape of a public RSA key. Another member may be a part of the private key. */
@@ -88,7 +88,7 @@ export const createCredential: Operation<CreateCredentialInput, CreateCredential
   action: 'CREATE_CREDENTIAL',
   resourceType: 'CREDENTIAL',
   verb: 'Create credential',
-  members: ['kind', 'name', 'roles', 'context', 'expiresAt', 'verifier', 'keyID'],
+  members: ['kind', 'name', 'roles', 'context', 'expiresAt', 'verifier', 'keyId'],
   recorded: {
     kind: CREDENTIAL_KINDS,
     name: 'value',
@@ -96,19 +96,19 @@ export const createCredential: Operation<CreateCredentialInput, CreateCredential
     context: 'value',
     expiresAt: 'number',
     verifier: 'omitted',
-    keyID: 'value',
+    keyId: 'value',
   },
   parse(given) {
     const parsed = shape.safeParse(given)
     if (!parsed.success) throw invalid(parsed.error.issues[0])
-    const { context, expiresAt, keyID, ...required } = parsed.data
-    if (keyID !== undefined && required.kind !== 'API_KEY') throw invalid({ path: ['keyID'] })
+    const { context, expiresAt, keyId, ...required } = parsed.data
+    if (keyId !== undefined && required.kind !== 'API_KEY') throw invalid({ path: ['keyId'] })
     assertVerifier(required)
     return {
       ...required,
       ...(context === undefined ? {} : { context: contextOf(context) }),
       ...(expiresAt === undefined ? {} : { expiresAt }),
-      ...(keyID === undefined ? {} : { keyID }),
+      ...(keyId === undefined ? {} : { keyId }),
     }
   },
   async execute(context, request) {
@@ -118,16 +118,16 @@ export const createCredential: Operation<CreateCredentialInput, CreateCredential
       throw fault('out_of_range')`expiresAt must be in the future, in milliseconds since 1970.`
     const credential = newCredential(context, request, createdAt)
     const row = await newCredentialRow(context.unit.storage, context.barrier, credential)
-    context.event.setCredential(credential.keyID)
+    context.event.setCredential(credential.keyId)
     await context.unit.insert([{ table: CREDENTIALS.name, rows: [row] }]).catch((error: unknown) => {
       throw isVaultError(error, 'conflict') && !isIdConflict(error) ? keyExists() : error
     })
-    return { keyID: credential.keyID, actor: credential.actor, createdAt }
+    return { keyId: credential.keyId, actor: credential.actor, createdAt }
   },
 }
 
 function keyExists(): Fault {
-  return fault('conflict')`A credential has this keyID. Choose another one.`
+  return fault('conflict')`A credential has this keyId. Choose another one.`
 }
 
 /** Returns the checked context of a credential, as that of a caller. */
@@ -143,9 +143,9 @@ function newCredential(
   createdAt: number,
 ): StoredCredential {
   const isApiKey = request.kind === 'API_KEY'
-  const keyID = isApiKey ? (request.keyID ?? newId(barrier)) : `${newId(barrier)}.${toBase64Url(toUtf8(audit.vaultID))}`
-  const actor = isApiKey ? keyID : newId(barrier)
-  return { ...request, keyID, actor, actorType: 'SERVICE_ACCOUNT', createdAt }
+  const keyId = isApiKey ? (request.keyId ?? newId(barrier)) : `${newId(barrier)}.${toBase64Url(toUtf8(audit.vaultID))}`
+  const actor = isApiKey ? keyId : newId(barrier)
+  return { ...request, keyId, actor, actorType: 'SERVICE_ACCOUNT', createdAt }
 }
 
 function newId({ entropy }: Barrier): string {
@@ -179,7 +179,7 @@ function invalid(issue: Pick<z.core.$ZodIssue, 'path'> | undefined): Fault {
   if (typeof member !== 'string')
     return fault(
       'invalid_request',
-    )`A credential has the members kind, name, roles, verifier, and optionally context, expiresAt and keyID, and no others.`
+    )`A credential has the members kind, name, roles, verifier, and optionally context, expiresAt and keyId, and no others.`
   return fault('invalid_request')`The member ${words(member)} of the credential is missing or invalid.`
 }
 
@@ -225,8 +225,8 @@ export const listCredentials: Operation<ListCredentialsInput, Required<ListCrede
 
 /** Input of revoking: a key id, or a JWT with the time it expires, in milliseconds since 1970. */
 export type RevokeCredentialInput =
-  | { readonly keyID: string; readonly jti?: undefined; readonly expiresAt?: undefined }
-  | { readonly jti: string; readonly expiresAt: number; readonly keyID?: undefined }
+  | { readonly keyId: string; readonly jti?: undefined; readonly expiresAt?: undefined }
+  | { readonly jti: string; readonly expiresAt: number; readonly keyId?: undefined }
 
 /** A revoked credential. */
 export interface RevokedCredential {
@@ -234,29 +234,29 @@ export interface RevokedCredential {
 }
 
 /** All members that an input can have. */
-type AnyInput = { readonly [Member in 'keyID' | 'jti' | 'expiresAt']?: unknown }
+type AnyInput = { readonly [Member in 'keyId' | 'jti' | 'expiresAt']?: unknown }
 
 /** Revokes. Needs ALL ON * in plain text. Throws `invalid_request`, and `not_found` for an unknown key id. Again does nothing more. */
 export const revokeCredential: Operation<RevokeCredentialInput, RevokeCredentialInput, RevokedCredential> = {
   action: 'REVOKE_CREDENTIAL',
   resourceType: 'CREDENTIAL',
   verb: 'Revoke credential',
-  members: ['keyID', 'jti', 'expiresAt'],
-  recorded: { keyID: 'value', jti: 'value', expiresAt: 'number' },
-  parse({ keyID, jti, expiresAt }: AnyInput) {
-    if (isName(keyID) && jti === undefined && expiresAt === undefined) {
+  members: ['keyId', 'jti', 'expiresAt'],
+  recorded: { keyId: 'value', jti: 'value', expiresAt: 'number' },
+  parse({ keyId, jti, expiresAt }: AnyInput) {
+    if (isName(keyId) && jti === undefined && expiresAt === undefined) {
       // The key id of an API key can be given in capitals. That of a service account also names the vault, letter for letter.
-      const lower = keyID.toLowerCase()
-      return { keyID: UUID.test(lower) ? lower : keyID }
+      const lower = keyId.toLowerCase()
+      return { keyId: UUID.test(lower) ? lower : keyId }
     }
-    if (isName(jti) && keyID === undefined && typeof expiresAt === 'number' && Number.isSafeInteger(expiresAt))
+    if (isName(jti) && keyId === undefined && typeof expiresAt === 'number' && Number.isSafeInteger(expiresAt))
       return { jti, expiresAt }
-    throw fault('invalid_request')`Specify keyID, or jti with expiresAt in milliseconds since 1970.`
+    throw fault('invalid_request')`Specify keyId, or jti with expiresAt in milliseconds since 1970.`
   },
   async execute(context, request) {
     assertOwner(context)
-    if (request.keyID === undefined) await revokeJwt(context, request)
-    else await revokeKey(context, request.keyID)
+    if (request.keyId === undefined) await revokeJwt(context, request)
+    else await revokeKey(context, request.keyId)
     return { revoked: true }
   },
 }
@@ -265,11 +265,11 @@ function isName(given: unknown): given is string {
   return typeof given === 'string' && given !== '' && given.length <= MAX_ENTRY_NAME_LENGTH
 }
 
-async function revokeKey({ unit, barrier, clock, event }: OperationContext, keyID: string): Promise<void> {
+async function revokeKey({ unit, barrier, clock, event }: OperationContext, keyId: string): Promise<void> {
   await unit.change(async ({ storage }) => {
-    const found = await findCredential(storage, barrier, { keyID, newest: true })
+    const found = await findCredential(storage, barrier, { keyId, newest: true })
     if (found === undefined) throw fault('not_found')`No credential has this key id.`
-    event.setCredential(keyID)
+    event.setCredential(keyId)
     if (found.credential.revokedAt !== undefined) return
     const credential = { ...found.credential, revokedAt: nowMs({ clock }) }
     if (!(await storeRevoked(storage, barrier, { ...found, credential })))

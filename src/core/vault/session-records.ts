@@ -26,7 +26,7 @@ export type InsertedRecordOf<T extends TableDefinition, O> = O extends { readonl
  */
 export type ReadRecord<T extends TableDefinition, O = NoOptions> = O extends
   | { readonly returnFileMetadata: true }
-  | { readonly downloadURL: true }
+  | { readonly downloadTickets: true }
   | { readonly version: boolean }
   ? RecordAsAsked<T, O> & ShownFiles<T, O> & ShownVersion<O>
   : RecordAsAsked<T, O>
@@ -53,4 +53,6 @@ export type RecordAsAsked<T extends TableDefinition, O> = O extends { readonly t
 export type ShownFiles<T extends TableDefinition, O> = (O extends { readonly returnFileMetadata: true }
   ? { readonly fileMetadata: { readonly [C in FileColumn<T>]?: FileMetadata } }
   : unknown) &
-  (O extends { readonly downloadURL: true } ? { readonly downloadTickets: { readonly [C in FileColumn<T>]?: string } } : unknown)
+  (O extends { readonly downloadTickets: true }
+    ? { readonly downloadTickets: { readonly [C in FileColumn<T>]?: string } }
+    : unknown)
