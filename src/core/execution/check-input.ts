@@ -74,6 +74,33 @@ export function parseByot(value: unknown): ByotMode {
   throw fault('invalid_request')`byot must be ${words(orList(BYOT_MODES))}.`
 }
 
+/** How the records of a write are treated. */
+export interface WriteModes {
+  /** True if their tokens are returned. */
+  readonly tokenization: boolean
+  /** Whether they can, or must, have tokens supplied by the caller. */
+  readonly mode: ByotMode
+  /** True if a value can be a text that is shown in place of the stored one. */
+  readonly allowsShownText: boolean
+}
+
+/** Returns how the options of a write say that its records are treated. Throws `invalid_request`. */
+export function parseWriteModes({
+  tokenization,
+  byot,
+  allowShownText,
+}: {
+  readonly tokenization?: unknown
+  readonly byot?: unknown
+  readonly allowShownText?: unknown
+}): WriteModes {
+  return {
+    tokenization: parseFlag(tokenization, 'tokenization'),
+    mode: parseByot(byot),
+    allowsShownText: parseFlag(allowShownText, 'allowShownText'),
+  }
+}
+
 /** Returns a redaction. Default DEFAULT. `index` is the position of its item in a list. Throws `invalid_request`. */
 export function parseRedaction(value: unknown, index?: number): Redaction {
   const asked = value === undefined ? 'DEFAULT' : value

@@ -24,6 +24,7 @@ import { levelsOf, type RowWithAccess } from '../row-access/evaluate-access.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { PREPARED_TOO_EARLY } from '../unit-of-work/changes-together.ts'
 import { append, at, required } from '../util/lists.ts'
+import type { WriteModes } from './check-input.ts'
 import type { OperationContext } from './context.ts'
 import {
   alwaysGranted,
@@ -47,16 +48,14 @@ export interface IgnoredRecord {
 export type InsertedRecord = (StoredRecord & { readonly ignored?: undefined }) | IgnoredRecord
 
 /** Records of a request whose values and tokens are parsed. */
-export interface CheckedRecords {
+export interface CheckedRecords extends Pick<WriteModes, 'tokenization' | 'allowsShownText'> {
   readonly access: TableAccess
   readonly values: readonly Values[]
   readonly supplied: TokensByRow
-  readonly tokenization: boolean
-  readonly allowsShownText: boolean
 }
 
 /** A record to insert. `isGranted`: no record of its table needs a check of its columns. */
-interface NewRecord extends Pick<UpsertRecord, 'values' | 'index'>, Pick<CheckedRecords, 'allowsShownText'> {
+interface NewRecord extends Pick<UpsertRecord, 'values' | 'index'>, Pick<WriteModes, 'allowsShownText'> {
   readonly isGranted?: boolean
 }
 
@@ -140,7 +139,7 @@ export async function upsertAll(
 /** Records to upsert, and the row of each; undefined for a new one. */
 interface UpsertsToCheck
   extends Pick<UpsertRequest, 'table' | 'access' | 'key' | 'records'>,
-    Pick<CheckedRecords, 'allowsShownText'> {
+    Pick<WriteModes, 'allowsShownText'> {
   readonly found: readonly (Row | undefined)[]
 }
 

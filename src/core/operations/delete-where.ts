@@ -2,8 +2,14 @@
 import { assertVersions } from '../barrier/assert-versions.ts'
 import { requireTable } from '../execution/check-input.ts'
 import type { OperationContext } from '../execution/context.ts'
-import { assertChangeable, findChangeable, parseWhere, requireChangeAccess, type Where } from '../execution/find-changeable.ts'
-import type { Lookup } from '../execution/find-records.ts'
+import {
+  assertChangeable,
+  findChangeable,
+  type Lookup,
+  parseWhere,
+  requireChangeAccess,
+  type Where,
+} from '../execution/find-records.ts'
 import type { Operation } from '../execution/operation.ts'
 import { removeFilesOfDeleted } from '../file-store/remove-files.ts'
 import type { Row, Storage } from '../ports/storage.ts'

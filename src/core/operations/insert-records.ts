@@ -1,8 +1,16 @@
-/** Insert: records of one table, all or none; returns ids and tokens. */
+/** Insert: records of one table, all or none, or a single one; returns ids and tokens. */
 import { parseFields, type Values } from '../barrier/parse-record.ts'
 import { assertOwnFormsUnused, BYOT_MODES, type ByotMode, parseTokens } from '../barrier/supplied-tokens.ts'
 import { fault } from '../errors.ts'
-import { assertNotEmpty, parseByot, parseFlag, parseList, parseWord, requireTable } from '../execution/check-input.ts'
+import {
+  assertNotEmpty,
+  parseFlag,
+  parseList,
+  parseWord,
+  parseWriteModes,
+  requireTable,
+  type WriteModes,
+} from '../execution/check-input.ts'
 import type { OperationContext } from '../execution/context.ts'
 import { alwaysGranted, assertColumnsWritable, assertRequiredWritable, requireAccess } from '../execution/grants.ts'
 import { dividedRows, type Operation } from '../execution/operation.ts'
@@ -60,22 +68,19 @@ export interface InsertInput {
 }
 
 /** A parsed request. Its records are parsed later, because the caller's grants determine which columns they can name. */
-export interface InsertRequest {
+export interface InsertRequest extends WriteModes {
   readonly table: Table
   readonly records: readonly unknown[]
-  readonly tokenization: boolean
   readonly homogeneous: boolean
-  readonly mode: ByotMode
   readonly upsert: string | undefined
   readonly signal: Signal | undefined
   readonly ignoresTaken: boolean
-  readonly allowsShownText: boolean
 }
 
 const OPTION_NAMES = ['tokenization', 'upsert', 'onConflict', 'homogeneous', 'byot', 'allowShownText', 'signal'] as const
 
 /** The words of `onConflict`, as events record them. */
-export const ON_CONFLICT: readonly string[] = ['ignore'] satisfies InsertOptions['onConflict'][]
+const ON_CONFLICT: readonly string[] = ['ignore'] satisfies InsertOptions['onConflict'][]
 
 /** Returns the stored records in order. Throws `invalid_request`, `unprocessable`, `conflict`, `forbidden` or `tokens_exhausted`; nothing is stored then. */
 export const insert: Operation<InsertInput, InsertRequest, { records: readonly InsertedRecord[] }> = {
@@ -104,10 +109,8 @@ export const insert: Operation<InsertInput, InsertRequest, { records: readonly I
     assertItems(list, ['fields', 'tokens'], 'records')
     return {
       table,
-      tokenization: parseFlag(options.tokenization, 'tokenization'),
+      ...parseWriteModes(options),
       homogeneous: parseFlag(options.homogeneous, 'homogeneous'),
-      mode: parseByot(options.byot),
-      allowsShownText: parseFlag(options.allowShownText, 'allowShownText'),
       records: list,
       upsert: options.upsert,
       signal: parseSignal(options.signal),
@@ -182,4 +185,40 @@ function assertHomogeneous(table: Table, records: readonly Values[]): void {
   if (index < 0) return
   const detail = { table: table.name, index }
   throw fault('unprocessable', detail)`records[${index}] has other columns than records[0]; homogeneous requires the same.`
+}
+
+/** Options of an insert of one record. */
+export interface InsertOneOptions extends Omit<InsertOptions, 'homogeneous'> {
+  /** Tokens by column, where the caller supplies them: `byot` says whether it may. */
+  readonly tokens?: unknown
+}
+
+/** Input of an insert of one record. */
+export interface InsertOneInput {
+  readonly table: string
+  /** Values by column. */
+  readonly fields: unknown
+  readonly options?: InsertOneOptions
+}
+
+const OPTION_NAMES_OF_ONE = ['tokens', 'tokenization', 'upsert', 'onConflict', 'byot', 'allowShownText', 'signal'] as const
+
+/** Returns the stored record. Throws like `insert`. */
+export const insertOne: Operation<InsertOneInput, InsertRequest, InsertedRecord> = {
+  action: 'INSERT',
+  resourceType: 'RECORD',
+  verb: 'Insert',
+  members: ['table', 'fields', 'options'],
+  notFoundStatus: 400,
+  recorded: {
+    ...{ table: 'name', fields: 'columns', tokens: 'columns', tokenization: 'flag', upsert: 'name' },
+    ...{ onConflict: ON_CONFLICT, byot: BYOT_MODES, allowShownText: 'flag', signal: 'omitted' },
+  },
+  parse({ table, fields, options = {} }, context) {
+    assertOptions<InsertOneOptions>(options, OPTION_NAMES_OF_ONE)
+    const { tokens, ...others } = options
+    return insert.parse({ table, records: [{ fields, tokens }], options: others }, context)
+  },
+  execute: async (context, request) => at((await insert.execute(context, request)).records, 0),
+  changedRows: upsertedRows,
 }
