@@ -59,9 +59,11 @@ export const update: Operation<UpdateInput, UpdateRequest, UpdatedRecord> = {
     return { table, id: at(toIds([id]), 0), fields, tokens, ifVersion, tokenization, mode: parseByot(byot), allowsShownText }
   },
   execute: async (context, request) => at(await updateAll(context, [request]), 0),
-  changedRows: async (context, requests) => namedRows(context, 'UPDATE', requests),
-  together: {
-    groupOf: ({ table, mode, tokenization, allowsShownText }) => `${table.name} ${mode} ${tokenization} ${allowsShownText}`,
+  asOne: {
+    keys: {
+      batch: ({ table, mode, tokenization, allowsShownText }) => `${table.name} ${mode} ${tokenization} ${allowsShownText}`,
+    },
+    changes: async (context, requests) => namedRows(context, 'UPDATE', requests),
     execute: (context, requests, events) => updateAll({ ...context, event: dividedRows(events) }, requests),
   },
 }
