@@ -14,7 +14,7 @@ import { parseSignal, type Signal } from '../util/signal.ts'
 import { type BatchItem, type MethodName, RECORDED_ITEM } from './batch-item.ts'
 import { type BatchSteps, beginSteps, type MethodValue } from './batch-methods.ts'
 import type { Runner, Step } from './batch-step.ts'
-import { areInsertsOfOneKind, runInserts, runPrepared } from './run-prepared.ts'
+import { areInsertsOfOneKind, runPrepared } from './run-prepared.ts'
 import { clearEnded, type Ended, type ItemResponse, type Running, runSteps, TOO_MANY_REFUSED } from './run-steps.ts'
 
 /** Options of a batch. */
@@ -69,18 +69,15 @@ export const batch: Operation<BatchInput, BatchRequest, { responses: ItemRespons
     const unit = abortableUnit(context.unit, signal)
     // In a transaction of others it would save nothing, and what is read would be outside the savepoint of the batch.
     const isOutside = !context.files.isInTransaction
-    const areInserts = isOutside && areInsertsOfOneKind(steps)
     const running = {
       context: inside,
-      isRefused: areInserts,
+      isRefused: isOutside && areInsertsOfOneKind(steps),
       continueOnError,
       maxRefused: Number.POSITIVE_INFINITY,
       signal,
       ended,
     }
-    const isStored = areInserts
-      ? await runInserts({ ...inside, unit }, ended, steps)
-      : isOutside && (await runPrepared(running, unit, steps))
+    const isStored = isOutside && (await runPrepared(running, unit, steps))
     if (!isStored) {
       // In a transaction of others this is a savepoint, and turns are theirs to take.
       const isOver = await runWithin(unit, running, { steps, takesTurns: !isOutside })

@@ -11,7 +11,7 @@ import { type Batch, savepointUnit } from '../unit-of-work/unit-of-work.ts'
 import { at, groupBy, required } from '../util/lists.ts'
 import { assertNotAborted, type Signal } from '../util/signal.ts'
 import { METHOD_NAMES } from './batch-item.ts'
-import type { Runner, Step } from './batch-step.ts'
+import { RUNS_ALONE, type Runner, type Step } from './batch-step.ts'
 
 /** The response to one item: the result of its operation, or the error that its operation throws. */
 export type ItemResponse<Value> =
@@ -128,7 +128,7 @@ async function tryGroups<Value>(
       return values
     })
   } catch (error) {
-    if (!isRefusal(error)) throw error
+    if (error !== RUNS_ALONE && !isRefusal(error)) throw error
     return undefined
   }
 }
@@ -249,7 +249,7 @@ export async function lockRowsOf<Value>(
   const byTable = new Map<string, Set<number>>()
   const within = { ...context, unit: savepointUnit(storage) }
   for (const [runner, own] of groupBy(steps.filter(changesRow), (step) => step.runner)) {
-    for (const { table, ids } of await runner.changedRows(within, own)) {
+    for (const { table, ids } of await runner.changes(within, own)) {
       const { name } = table.physical
       const locked = byTable.get(name) ?? new Set<number>()
       byTable.set(name, locked)

@@ -14,19 +14,14 @@ interface CallContext {
   readonly event: EventBuilder
 }
 
-/** Runs calls of one turn as one, by callers with the same access. Source: docs/inside/commits.md. */
-export interface Joined<Context, Request, Result> {
-  /** Returns the same text for requests that can run as one, for example with the table; undefined for one that runs by itself, such as a long one. */
-  groupOf(request: Request): string | undefined
-  /**
-   * Returns the result of each request, as `execute` would return it; undefined for one that must run by itself, because it would fail. The
-   * context has neither caller nor event, and few turns: if more is needed, all run by themselves. `events` has the event of each.
-   */
+/** What joining needs of an operation. Source: `Operation.asOne`. */
+export interface Joinable<Context, Request, Result> {
+  readonly keys: { readonly turn?: (request: Request) => string | undefined }
   execute(
     context: Context,
     requests: readonly Request[],
     events: readonly EventBuilder[],
-  ): Promise<readonly (Result | undefined)[]>
+  ): Promise<readonly (Result | typeof ALONE)[]>
 }
 
 /** The calls of a vault outside transactions. */
@@ -39,7 +34,7 @@ export interface JoinedCalls<Context> {
    * few others are in progress and few ran together last.
    */
   join<Request, Result>(
-    joined: Joined<Context, Request, Result> | undefined,
+    asOne: Joinable<Context, Request, Result> | undefined,
     context: Context,
     request: Request,
   ): Promise<End<Result>> | undefined
@@ -77,7 +72,7 @@ interface Group<Context, Request, Result> {
 
 /** The group of one operation, access and kind. */
 interface Latest<Context> {
-  readonly joined: object
+  readonly asOne: object
   readonly access: object
   readonly kind: string
   readonly group: Group<Context, never, unknown>
@@ -104,10 +99,10 @@ export function createJoinedCalls<Context extends CallContext>(scheduler: Schedu
     for (const group of groups.values()) void group.run()
   }
 
-  function begin<Request, Result>(key: string, joined: Joined<Context, Request, Result>): Group<Context, Request, Result> {
+  function begin<Request, Result>(key: string, asOne: Joinable<Context, Request, Result>): Group<Context, Request, Result> {
     // The groups run even if the scheduler fails, because their callers wait for them.
     if (gathering.size === 0) void scheduler.yield().then(runAll, runAll)
-    const group = createGroup(joined, () => {
+    const group = createGroup(asOne, () => {
       latest = undefined
       gathering.delete(key)
     })
@@ -117,12 +112,12 @@ export function createJoinedCalls<Context extends CallContext>(scheduler: Schedu
 
   /** Returns the group of calls of one operation, access and kind in this turn. */
   function groupOf<Request, Result>(
-    joined: Joined<Context, Request, Result>,
+    asOne: Joinable<Context, Request, Result>,
     access: object,
     kind: string,
   ): Group<Context, never, unknown> {
-    const key = `${numberOf(joined)} ${numberOf(access)} ${kind}`
-    return gathering.get(key) ?? begin(key, joined)
+    const key = `${numberOf(asOne)} ${numberOf(access)} ${kind}`
+    return gathering.get(key) ?? begin(key, asOne)
   }
 
   return {
@@ -132,14 +127,14 @@ export function createJoinedCalls<Context extends CallContext>(scheduler: Schedu
     end() {
       inProgress--
     },
-    join<Request, Result>(joined: Joined<Context, Request, Result> | undefined, context: Context, request: Request) {
+    join<Request, Result>(asOne: Joinable<Context, Request, Result> | undefined, context: Context, request: Request) {
       const isWorthIt = Math.max(inProgress, joinedLast) >= MIN_CALLS_TO_JOIN
-      const kind = isWorthIt ? joined?.groupOf(request) : undefined
-      if (joined === undefined || kind === undefined) return undefined
+      const kind = isWorthIt ? asOne?.keys.turn?.(request) : undefined
+      if (asOne === undefined || kind === undefined) return undefined
       joinedNow++
       const { access } = context
-      const isLikeLatest = latest?.joined === joined && latest.access === access && latest.kind === kind
-      if (!isLikeLatest) latest = { joined, access, kind, group: groupOf(joined, access, kind) }
+      const isLikeLatest = latest?.asOne === asOne && latest.access === access && latest.kind === kind
+      if (!isLikeLatest) latest = { asOne, access, kind, group: groupOf(asOne, access, kind) }
       // The operation is the same, so all calls of a group have its types.
       const group = latest?.group as Group<Context, Request, Result>
       return group.add(context, request)
@@ -149,7 +144,7 @@ export function createJoinedCalls<Context extends CallContext>(scheduler: Schedu
 
 /** Returns an empty group. `onFull` is called when it takes no more calls and runs before the end of the turn. */
 function createGroup<Context extends CallContext, Request, Result>(
-  joined: Joined<Context, Request, Result>,
+  asOne: Joinable<Context, Request, Result>,
   onFull: () => void,
 ): Group<Context, Request, Result> {
   const calls: Waiting<Context, Request, Result>[] = []
@@ -165,12 +160,12 @@ function createGroup<Context extends CallContext, Request, Result>(
     const barrier = retryingBarrier(context.barrier, needsOneCall)
     const scheduler = limitedTurns(context.scheduler)
     const shared: Context = { ...context, barrier, scheduler, caller: OF_ONE_CALL, event: OF_ONE_CALL }
-    const results = await joined.execute(
+    const results = await asOne.execute(
       shared,
       together.map(({ request }) => request),
       together.map((call) => call.context.event),
     )
-    return results.map((value) => (value === undefined ? ALONE : { value }))
+    return results.map((value) => (value === ALONE ? ALONE : { value }))
   }
 
   return {

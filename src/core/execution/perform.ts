@@ -54,7 +54,7 @@ async function run<Given extends object, Request, Result>(
   { given, span, noteEvent }: Started<Given>,
 ): Promise<Result> {
   const { lifetime, units } = session
-  const joined = operation.joined === undefined ? undefined : session.joined
+  const joined = operation.asOne?.keys.turn === undefined ? undefined : session.joined
   const event = new EventBuilder()
   noteEvent?.(event)
   const running = new Running(session, operation, span)
@@ -70,7 +70,7 @@ async function run<Given extends object, Request, Result>(
         assertMembers(given, operation.members)
         return operation.parse(given, context)
       })
-      const shared = joined?.join(operation.joined, context, request)
+      const shared = joined?.join(operation.asOne, context, request)
       const attempt = (current: OperationContext): Promise<Result> => {
         unit.beginAttempt()
         return operation.execute(current, request)

@@ -135,9 +135,9 @@ export const deleteOne: Operation<DeleteOneInput, DeleteOneRequest, { id: string
     await removeFilesOfDeleted(context, [table])
     return { id, deleted: true }
   },
-  changedRows: async (context, requests) => namedRows(context, 'DELETE', requests),
-  together: {
-    groupOf: ({ table }) => table.name,
+  asOne: {
+    keys: { batch: ({ table }) => table.name },
+    changes: async (context, requests) => namedRows(context, 'DELETE', requests),
     async execute(context, requests, events) {
       const { table } = at(requests, 0)
       const named = { ids: requests.map(({ id }) => id), ifVersions: requests.map(({ ifVersion }) => ifVersion) }

@@ -125,17 +125,17 @@ export const insert: Operation<InsertInput, InsertRequest, { records: readonly I
     if (key !== undefined) return { records: await upsertAll(context, { key, areOfBatch: false }, parsed) }
     return { records: await (request.ignoresTaken ? insertUntaken : insertAll)(context, parsed) }
   },
-  changedRows: upsertedRows,
-  together: {
-    groupOf: ({ table, records, upsert, ignoresTaken, homogeneous, mode, tokenization, allowsShownText }) =>
-      records.length === 1 && !homogeneous && !ignoresTaken && (upsert === undefined || upsert === '')
-        ? `${table.name} ${mode} ${tokenization} ${allowsShownText}`
-        : undefined,
-    // A token that is supplied can be one that another of them frees.
-    preparedGroupOf: ({ table, records, upsert, ignoresTaken, homogeneous, mode, tokenization, allowsShownText }) =>
-      records.length === 1 && !homogeneous && !ignoresTaken && typeof upsert === 'string' && mode === 'DISABLE'
-        ? `${table.name} ${upsert} ${tokenization} ${allowsShownText}`
-        : undefined,
+  asOne: {
+    keys: {
+      batch: (request) =>
+        isSimple(request) && (request.upsert === undefined || request.upsert === '') ? kindOf(request) : undefined,
+      // A token that is supplied can be one that another of them frees.
+      prepared: (request) =>
+        isSimple(request) && typeof request.upsert === 'string' && request.mode === 'DISABLE'
+          ? `${request.upsert} ${kindOf(request)}`
+          : undefined,
+    },
+    changes: upsertedRows,
     async execute(given, requests, events) {
       const context = { ...given, event: dividedRows(events) }
       const request = { ...at(requests, 0), records: requests.flatMap(({ records }) => records) }
@@ -148,6 +148,16 @@ export const insert: Operation<InsertInput, InsertRequest, { records: readonly I
       return stored.map((record) => ({ records: [record] }))
     },
   },
+}
+
+/** True for one record that is inserted or upserted in any case. */
+function isSimple({ records, ignoresTaken, homogeneous }: InsertRequest): boolean {
+  return records.length === 1 && !homogeneous && !ignoresTaken
+}
+
+/** Returns the same text for inserts into one table with the same options. */
+function kindOf({ table, mode, tokenization, allowsShownText }: InsertRequest): string {
+  return `${table.name} ${mode} ${tokenization} ${allowsShownText}`
 }
 
 /** Returns the checked records, and the tokens supplied with them. */
@@ -220,5 +230,4 @@ export const insertOne: Operation<InsertOneInput, InsertRequest, InsertedRecord>
     return insert.parse({ table, records: [{ fields, tokens }], options: others }, context)
   },
   execute: async (context, request) => at((await insert.execute(context, request)).records, 0),
-  changedRows: upsertedRows,
 }

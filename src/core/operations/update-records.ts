@@ -126,14 +126,16 @@ export const updateOne: Operation<UpdateOneInput, UpdateRequest, UpdatedRecord> 
     return { table, ids: toIds([id]), given: [{ fields, tokens, ifVersion, index: undefined }], ...parseWriteModes(options) }
   },
   execute: async (context, request) => at(await updateDifferent(context, [request]), 0),
-  changedRows: async (context, requests) =>
-    namedRows(
-      context,
-      'UPDATE',
-      requests.map(({ table, ids }) => ({ table, id: at(ids, 0) })),
-    ),
-  together: {
-    groupOf: ({ table, mode, tokenization, allowsShownText }) => `${table.name} ${mode} ${tokenization} ${allowsShownText}`,
+  asOne: {
+    keys: {
+      batch: ({ table, mode, tokenization, allowsShownText }) => `${table.name} ${mode} ${tokenization} ${allowsShownText}`,
+    },
+    changes: async (context, requests) =>
+      namedRows(
+        context,
+        'UPDATE',
+        requests.map(({ table, ids }) => ({ table, id: at(ids, 0) })),
+      ),
     execute: (context, requests, events) => updateDifferent({ ...context, event: dividedRows(events) }, requests),
   },
 }

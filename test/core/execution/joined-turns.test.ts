@@ -12,7 +12,7 @@ it.each([
   const calls = createJoinedCalls<OperationContext>(systemScheduler)
   const context = { barrier: {}, access: {}, scheduler: systemScheduler } as OperationContext // A group uses no other part.
   const joined = {
-    groupOf: () => 'all',
+    keys: { turn: () => 'all' },
     async execute({ scheduler }: OperationContext, requests: readonly number[]) {
       for (let turn = 0; turn < turns; turn++) await scheduler.yield()
       return requests.map(() => 'as one')
