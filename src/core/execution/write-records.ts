@@ -25,7 +25,7 @@ import type { Column, Table } from '../schema/layout.ts'
 import { PREPARED_TOO_EARLY } from '../unit-of-work/changes-together.ts'
 import { append, at, required } from '../util/lists.ts'
 import type { WriteModes } from './check-input.ts'
-import type { OperationContext } from './context.ts'
+import type { OperationContext, SessionContext } from './context.ts'
 import {
   alwaysGranted,
   assertGranted,
@@ -60,7 +60,7 @@ interface NewRecord extends Pick<UpsertRecord, 'values' | 'index'>, Pick<WriteMo
 }
 
 /** Throws for a new record that lacks a required column, that the caller's grants do not cover, or that holds the text of a redacted value. */
-function checkNew(context: OperationContext<WrittenRows>, access: TableAccess, record: NewRecord): void {
+function checkNew(context: SessionContext, access: TableAccess, record: NewRecord): void {
   assertComplete(access.table, record.values, record.index)
   if (record.isGranted !== true) assertGranted(context, access, { action: 'CREATE', values: record.values })
   if (!record.allowsShownText) assertNewUnredacted(access, record)
@@ -68,7 +68,7 @@ function checkNew(context: OperationContext<WrittenRows>, access: TableAccess, r
 
 /** Returns the records as new ones. Throws like `checkNew`. */
 function newRecords(
-  context: OperationContext<WrittenRows>,
+  context: SessionContext,
   { access, values: records, supplied, tokenization, allowsShownText }: CheckedRecords,
 ): NewRecords {
   const isGranted = alwaysGranted(access, 'CREATE')
@@ -83,7 +83,7 @@ export async function insertAll(
   parsed: CheckedRecords,
 ): Promise<readonly StoredRecord[]> {
   const request = newRecords(context, parsed)
-  const stored = await attemptChange(context.unit, { ...request, scheduler: context.scheduler }, (unit) =>
+  const stored = await attemptChange(context.unit, { table: request.table, scheduler: context.scheduler }, (unit) =>
     storeNew(unit, context, request),
   )
   return stored.records
@@ -92,7 +92,7 @@ export async function insertAll(
 /** Inserts the records whose unique values no other record holds, and returns the result of each in order. */
 export async function insertUntaken(context: OperationContext<WrittenRows>, parsed: CheckedRecords): Promise<InsertedRecord[]> {
   const request = newRecords(context, parsed)
-  const stored = await attemptChange(context.unit, { ...request, scheduler: context.scheduler }, (unit) =>
+  const stored = await attemptChange(context.unit, { table: request.table, scheduler: context.scheduler }, (unit) =>
     storeUntaken(unit, context, request),
   )
   const results: InsertedRecord[] = request.records.map(() => ({ ignored: true }))
@@ -175,11 +175,7 @@ async function checkUpserts(
 }
 
 /** Returns the stored cell of each record's key, in order. Throws `unprocessable` for a record without a key. */
-function keyCells(
-  { barrier }: OperationContext<WrittenRows>,
-  key: Column,
-  { access, values }: CheckedRecords,
-): Exclude<Cell, null>[] {
+function keyCells({ barrier }: SessionContext, key: Column, { access, values }: CheckedRecords): Exclude<Cell, null>[] {
   const { table } = access
   const keys = values.map((record) => record[key.position])
   const index = keys.findIndex((value) => value === undefined || value === null)
