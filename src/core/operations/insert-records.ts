@@ -109,7 +109,7 @@ interface ParsedRecords extends Pick<InsertRequest, 'tokenization' | 'allowsShow
 const OPTION_NAMES = ['tokenization', 'upsert', 'onConflict', 'homogeneous', 'byot', 'allowShownText', 'signal'] as const
 
 /** The words of `onConflict`, as events record them. */
-export const ON_CONFLICT: readonly string[] = ['ignore'] satisfies InsertOptions['onConflict'][]
+const ON_CONFLICT: readonly string[] = ['ignore'] satisfies InsertOptions['onConflict'][]
 
 /** Returns the stored records in order. Throws `invalid_request`, `unprocessable`, `conflict`, `forbidden` or `tokens_exhausted`; nothing is stored then. */
 export const insert: Operation<InsertInput, InsertRequest, { records: readonly InsertedRecord[] }> = {

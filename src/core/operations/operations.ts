@@ -8,7 +8,6 @@ import { fileStatus, fileStatuses } from './file-status.ts'
 import { downloadTicket, uploadTicket } from './file-urls.ts'
 import { getByTokens } from './get-by-tokens.ts'
 import { get, getOne } from './get-records.ts'
-import { insertOne } from './insert-one.ts'
 import { insert } from './insert-records.ts'
 import { listCredentials } from './list-credentials.ts'
 import { listEvents } from './list-events.ts'
@@ -24,7 +23,6 @@ import { uploadFile } from './upload-file.ts'
 /** Every operation but the batch, by its name. */
 export const OPERATIONS = {
   insert,
-  insertOne,
   get,
   getOne,
   update,
