@@ -40,7 +40,6 @@ export type { FileStatus, FileStatusRecord, FileStatusResult, UploadedFileStatus
 export type { UploadTicketInput } from './core/operations/file-urls.ts'
 export type { GetByTokensOptions, TokenRecord } from './core/operations/get-by-tokens.ts'
 export type { GetOptions, ReadOptions } from './core/operations/get-records.ts'
-export type { InsertOneOptions } from './core/operations/insert-records.ts'
 export type { IssueBearerInput, IssuedBearer } from './core/operations/issue-bearer.ts'
 export type { EventList } from './core/operations/list-events.ts'
 export type { OpenFileOptions, OpenFileResult } from './core/operations/open-file.ts'
@@ -164,23 +163,7 @@ export type { VaultOptions } from './core/vault/options.ts'
 export type { RecordPage } from './core/vault/read-pages.ts'
 export type { VaultTransactionOptions } from './core/vault/retried-transaction.ts'
 export type { OnInfected } from './core/vault/scan-worker.ts'
-export type {
-  FailedToken,
-  FoundFields,
-  FoundRecord,
-  Session,
-  SessionGetOptions,
-  SessionInsertOneOptions,
-  SessionInsertOptions,
-  SessionPagesOptions,
-  SessionReadOptions,
-  SessionStatusRecord,
-  SessionUpdateOneOptions,
-  SessionUpload,
-  SessionWhere,
-  TokenizeValue,
-  UploadContent,
-} from './core/vault/session.ts'
+export type { Session } from './core/vault/session.ts'
 export type {
   BatchResponses,
   DeleteItem,
@@ -191,7 +174,26 @@ export type {
   SessionBatchItem,
   UpdateItem,
 } from './core/vault/session-batch.ts'
-export type { InsertedRecordOf, ReadRecord, ShownVersion, WrittenRecord } from './core/vault/session-records.ts'
+export type {
+  FailedToken,
+  FoundFields,
+  FoundRecord,
+  InsertedRecordOf,
+  ReadRecord,
+  SessionGetOptions,
+  SessionInsertOneOptions,
+  SessionInsertOptions,
+  SessionPagesOptions,
+  SessionReadOptions,
+  SessionStatusRecord,
+  SessionUpdateOneOptions,
+  SessionUpload,
+  SessionWhere,
+  ShownVersion,
+  TokenizeValue,
+  UploadContent,
+  WrittenRecord,
+} from './core/vault/session-records.ts'
 export type { Vault, VaultInTransaction } from './core/vault/vault.ts'
 export type { BearerRequest, FoundCredential, Refusal, VaultCredentials, VerifiedBearer } from './core/vault/vault-credentials.ts'
 export type { UploadByTicket } from './core/vault/vault-files.ts'

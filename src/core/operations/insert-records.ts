@@ -1,4 +1,4 @@
-/** Insert: records of one table, all or none, or a single one; returns ids and tokens. */
+/** Insert: records of one table, all or none; returns ids and tokens. */
 import { parseFields, type Values } from '../barrier/parse-record.ts'
 import { assertOwnFormsUnused, BYOT_MODES, type ByotMode, parseTokens } from '../barrier/supplied-tokens.ts'
 import { fault } from '../errors.ts'
@@ -195,39 +195,4 @@ function assertHomogeneous(table: Table, records: readonly Values[]): void {
   if (index < 0) return
   const detail = { table: table.name, index }
   throw fault('unprocessable', detail)`records[${index}] has other columns than records[0]; homogeneous requires the same.`
-}
-
-/** Options of an insert of one record. */
-export interface InsertOneOptions extends Omit<InsertOptions, 'homogeneous'> {
-  /** Tokens by column, where the caller supplies them: `byot` says whether it may. */
-  readonly tokens?: unknown
-}
-
-/** Input of an insert of one record. */
-export interface InsertOneInput {
-  readonly table: string
-  /** Values by column. */
-  readonly fields: unknown
-  readonly options?: InsertOneOptions
-}
-
-const OPTION_NAMES_OF_ONE = ['tokens', 'tokenization', 'upsert', 'onConflict', 'byot', 'allowShownText', 'signal'] as const
-
-/** Returns the stored record. Throws like `insert`. */
-export const insertOne: Operation<InsertOneInput, InsertRequest, InsertedRecord> = {
-  action: 'INSERT',
-  resourceType: 'RECORD',
-  verb: 'Insert',
-  members: ['table', 'fields', 'options'],
-  notFoundStatus: 400,
-  recorded: {
-    ...{ table: 'name', fields: 'columns', tokens: 'columns', tokenization: 'flag', upsert: 'name' },
-    ...{ onConflict: ON_CONFLICT, byot: BYOT_MODES, allowShownText: 'flag', signal: 'omitted' },
-  },
-  parse({ table, fields, options = {} }, context) {
-    assertOptions<InsertOneOptions>(options, OPTION_NAMES_OF_ONE)
-    const { tokens, ...others } = options
-    return insert.parse({ table, records: [{ fields, tokens }], options: others }, context)
-  },
-  execute: async (context, request) => at((await insert.execute(context, request)).records, 0),
 }

@@ -8,7 +8,7 @@ import { fileStatus, fileStatuses } from './file-status.ts'
 import { downloadTicket, uploadTicket } from './file-urls.ts'
 import { getByTokens } from './get-by-tokens.ts'
 import { get, getOne } from './get-records.ts'
-import { insert, insertOne } from './insert-records.ts'
+import { insert } from './insert-records.ts'
 import { listEvents } from './list-events.ts'
 import { openFile } from './open-file.ts'
 import { query } from './query-records.ts'
@@ -20,7 +20,6 @@ import { uploadFile } from './upload-file.ts'
 /** Every operation but the batch, by its name. */
 export const OPERATIONS = {
   insert,
-  insertOne,
   get,
   getOne,
   update,

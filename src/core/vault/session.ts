@@ -1,11 +1,9 @@
 /** The session of one caller, typed by the schema: each method passes its input to one operation. */
 
 import type { EventQueryInput } from '../audit/event-query.ts'
-import type { ByotMode } from '../barrier/supplied-tokens.ts'
 import type { BatchItem } from '../batch/batch-item.ts'
 import { type OperationInput, type OperationName, type OperationResult, performNamed } from '../batch/perform-named.ts'
 import { type BatchOptions, batch } from '../batch/run-batch.ts'
-import type { ErrorCode } from '../errors.ts'
 import type { SessionContext } from '../execution/context.ts'
 import type { IssuedTicket } from '../execution/file-tickets.ts'
 import type { Where } from '../execution/find-records.ts'
@@ -41,159 +39,41 @@ import {
 } from '../operations/file-status.ts'
 import { downloadTicket, type UploadTicketInput, uploadTicket } from '../operations/file-urls.ts'
 import { type GetByTokensOptions, getByTokens } from '../operations/get-by-tokens.ts'
-import { type GetOptions, get, getOne, type ReadOptions } from '../operations/get-records.ts'
-import { insert, insertOne, type RecordInput } from '../operations/insert-records.ts'
+import { get, getOne } from '../operations/get-records.ts'
+import { insert, type RecordInput } from '../operations/insert-records.ts'
 import { type EventList, listEvents } from '../operations/list-events.ts'
 import { type OpenFileOptions, type OpenFileResult, openFile } from '../operations/open-file.ts'
 import { type QueryOptions, type QueryOutcome, query } from '../operations/query-records.ts'
 import { type TokenizeParameter, tokenize } from '../operations/tokenize-values.ts'
-import { type RecordChange, type UpdateOneOptions, update, updateOne } from '../operations/update-records.ts'
+import { type RecordChange, update, updateOne } from '../operations/update-records.ts'
 import { type UpdateWhereOptions, updateWhere } from '../operations/update-where.ts'
 import { uploadFile } from '../operations/upload-file.ts'
 import type { QueryRecordFields } from '../queries/run-query.ts'
 import type { UpdateOptions } from '../records/change-store.ts'
-import type { NoOptions, SchemaDefinition, TableDefinition } from '../schema/column.ts'
-import type {
-  ColumnName,
-  DeterministicColumn,
-  FileColumn,
-  GroupName,
-  GroupValue,
-  InputValue,
-  InsertFields,
-  LookupColumn,
-  OutputValue,
-  PlainValue,
-  TableName,
-  TokensOf,
-  UniqueColumn,
-  UpdateFields,
-} from '../schema/infer.ts'
+import type { NoOptions, SchemaDefinition } from '../schema/column.ts'
+import type { FileColumn, InsertFields, TableName, TokensOf, UpdateFields } from '../schema/infer.ts'
 import type { SqlQuery } from '../sql/sql.ts'
-import type { Signal } from '../util/signal.ts'
-import { toQueryInput } from './query-input.ts'
+import { at } from '../util/lists.ts'
+import { toInsertInput, toQueryInput } from './query-input.ts'
 import { type RecordPage, readPages } from './read-pages.ts'
 import type { BatchResponses, CheckedItems, ItemOutline } from './session-batch.ts'
-import type { InsertedRecordOf, ReadRecord, ShownVersion, WrittenRecord } from './session-records.ts'
+import type {
+  FoundRecord,
+  InsertedRecordOf,
+  ReadRecord,
+  SessionGetOptions,
+  SessionInsertOneOptions,
+  SessionInsertOptions,
+  SessionPagesOptions,
+  SessionReadOptions,
+  SessionStatusRecord,
+  SessionUpdateOneOptions,
+  SessionUpload,
+  SessionWhere,
+  TokenizeValue,
+  WrittenRecord,
+} from './session-records.ts'
 import { type GivenUpload, toUploadInput } from './upload-input.ts'
-
-/** Options of an insert, with column names checked by the compiler. */
-export interface SessionInsertOptions<T extends TableDefinition> {
-  readonly tokenization?: boolean
-  readonly upsert?: UniqueColumn<T>
-  readonly onConflict?: 'ignore'
-  readonly homogeneous?: boolean
-  readonly byot?: ByotMode
-  readonly allowShownText?: boolean
-  readonly signal?: Signal
-}
-
-/** Options of an insert of one record. `tokens` are those that the caller supplies, by column. */
-export interface SessionInsertOneOptions<T extends TableDefinition> extends Omit<SessionInsertOptions<T>, 'homogeneous'> {
-  readonly tokens?: TokensOf<T>
-}
-
-/** Options of an update of one record. `tokens` are those that the caller supplies, by column. */
-export interface SessionUpdateOneOptions<T extends TableDefinition> extends Omit<UpdateOneOptions, 'tokens'> {
-  readonly tokens?: TokensOf<T>
-}
-
-/** Options of a read of one record, with column names checked by the compiler. */
-export interface SessionReadOptions<T extends TableDefinition> extends Omit<ReadOptions, 'fields'> {
-  readonly fields?: readonly ColumnName<T>[]
-}
-
-/** Options of a read of several, with column names and look-up values checked by the compiler. */
-export interface SessionGetOptions<T extends TableDefinition> extends Omit<GetOptions, 'fields' | 'where'> {
-  readonly fields?: readonly ColumnName<T>[]
-  readonly where?: SessionWhere<T>
-}
-
-/** Options of a read page by page. `after` is where it begins. */
-export type SessionPagesOptions<T extends TableDefinition> = Omit<SessionGetOptions<T>, 'ids' | 'offset'>
-
-/** The records with a value, or with one of a list, in one look-up column: its name and values are checked by the compiler. */
-export type SessionWhere<T extends TableDefinition> =
-  string extends ColumnName<T>
-    ? Where
-    : {
-        [K in LookupColumn<T>]: { readonly [Name in K]: InputValue<T[K]> | readonly InputValue<T[K]>[] } & {
-          readonly [Name in Exclude<ColumnName<T>, K>]?: never
-        }
-      }[LookupColumn<T>]
-
-/** A value to tokenize: in a column with deterministic tokens, or in a column group. */
-export type TokenizeValue<S extends SchemaDefinition> =
-  string extends TableName<S>
-    ? TokenizeParameter
-    :
-        | {
-            [T in TableName<S>]: {
-              [C in DeterministicColumn<S[T]>]: { readonly value: InputValue<S[T][C]>; readonly table: T; readonly column: C }
-            }[DeterministicColumn<S[T]>]
-          }[TableName<S>]
-        | { [G in GroupName<S>]: { readonly value: GroupValue<S, G>; readonly columnGroup: G } }[GroupName<S>]
-
-/** A token without a record, and the error of it. */
-export interface FailedToken {
-  readonly token: string
-  readonly id?: undefined
-  readonly table?: undefined
-  readonly column?: undefined
-  readonly fields: Readonly<Record<never, never>>
-  readonly lowered: readonly never[]
-  readonly version?: undefined
-  readonly error: string
-  readonly code: ErrorCode
-}
-
-/** A record found by a token. `table` determines the type of its fields. With `columnOnly`, a transient value has no id. */
-export type FoundRecord<S extends SchemaDefinition, T extends TableName<S>, O = NoOptions> =
-  T extends TableName<S>
-    ?
-        | ({
-            readonly token: string
-            readonly id: O extends { readonly columnOnly: false }
-              ? string
-              : O extends { readonly columnOnly: boolean }
-                ? string | undefined
-                : string
-            readonly table: T
-            readonly column: ColumnName<S[T]>
-            readonly fields: FoundFields<S[T], O>
-            readonly lowered: O extends { readonly onLowered: 'throw' } ? readonly never[] : readonly ColumnName<S[T]>[]
-            readonly error?: undefined
-            readonly code?: undefined
-          } & (O extends { readonly columnOnly: true } ? Partial<ShownVersion<O>> : ShownVersion<O>))
-        | FailedToken
-    : never
-
-/** The fields of a record found by a token, any of which can be absent. */
-export type FoundFields<T extends TableDefinition, O> = O extends { readonly onLowered: 'throw' }
-  ? { readonly [K in ColumnName<T>]?: PlainValue<T[K]> }
-  : { readonly [K in ColumnName<T>]?: OutputValue<T[K]> }
-
-/** An upload, with table and column checked by the compiler. */
-export type SessionUpload<S extends SchemaDefinition, T extends TableName<S>> = {
-  readonly table: T
-  readonly column: FileColumn<S[T]>
-  /** Id of the record. Default: a new record that has only the file. */
-  readonly id?: string
-  /** The content: bytes, a Blob, a web stream, a Node stream, or another async iterable of bytes. */
-  readonly file: UploadContent
-  /** Default: the name of a `File`, else "file". */
-  readonly fileName?: string
-  /** An `AbortSignal`. Aborted before the commit begins, the upload throws `cancelled`, and nothing is stored; later it has no effect. */
-  readonly signal?: Signal
-}
-
-/** What an upload reads its content from. */
-export type UploadContent = Uint8Array | ArrayBuffer | AsyncIterable<Uint8Array> | { stream(): unknown }
-
-/** A record whose files are asked for. */
-export type SessionStatusRecord<S extends SchemaDefinition> = {
-  [T in TableName<S>]: { readonly table: T; readonly id: string; readonly fileColumns: readonly FileColumn<S[T]>[] }
-}[TableName<S>]
 
 /** The methods of one caller. Each checks its input at run time too. Errors are `VaultError`s that name positions, never values. */
 export interface Session<S extends SchemaDefinition> {
@@ -372,7 +252,8 @@ export function createSession<S extends SchemaDefinition>(context: SessionContex
   const session = {
     insert: (table: string, records: readonly RecordInput[], options = {}) =>
       perform(context, insert, { table, records, options }),
-    insertOne: (table: string, fields: object, options = {}) => perform(context, insertOne, { table, fields, options }),
+    insertOne: async (table: string, fields: unknown, options = {}) =>
+      at((await perform(context, insert, toInsertInput(table, fields, options))).records, 0),
     get: (table: string, options = {}) => perform(context, get, { table, options }),
     pages: (table: string, options = {}) => readPages(context, table, options),
     getOne: (table: string, id: string, options = {}) => perform(context, getOne, { table, id, options }),

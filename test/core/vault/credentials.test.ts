@@ -116,7 +116,7 @@ onEachStorage('credentials of a vault', (engine) => {
       code: 'conflict',
       message: 'Create credential failed. A credential has this keyId. Choose another one.',
     })
-    for (const vault of vaults) expect(await vault.credentials.find(CHOSEN)).toMatchObject({ keyID: CHOSEN, actor: CHOSEN })
+    for (const vault of vaults) expect(await vault.credentials.find(CHOSEN)).toMatchObject({ keyId: CHOSEN, actor: CHOSEN })
   })
 
   it('are refused with a member that is invalid, which the error names without its content', async () => {
@@ -135,7 +135,7 @@ onEachStorage('credentials of a vault', (engine) => {
       { ...API_KEY, context: 'x' },
       { ...API_KEY, context: { long: 'x'.repeat(5000) } },
       { ...API_KEY, keyID: 'chosen' },
-      { ...ACCOUNT, keyID: CHOSEN },
+      { ...ACCOUNT, keyId: CHOSEN },
       { ...API_KEY, secret: 'test secret in plain text' },
     ]
     for (const given of invalid) {

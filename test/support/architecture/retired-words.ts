@@ -56,7 +56,6 @@ export const RETIRED_WORDS: readonly RetiredRow[] = [
   // Public words
   { words: 'batch id', use: 'nothing: items run in order', in: /^src\/core\// },
   { words: 'column values', use: 'where', in: /^(src\/core\/(operations|vault)\/|docs\/(reading|writing)\.md)/ },
-  { words: 'update many', use: 'update, of a list', in: /^(docs\/|README|examples\/)/ },
   // Prose
   { words: 'he|him|his|himself|she|her|hers', use: 'the caller, or they' },
   {
