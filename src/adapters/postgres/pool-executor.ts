@@ -22,7 +22,7 @@ const MAX_ATTEMPTS = 32
 const PAUSE = { firstMs: 8, maxMs: 256 }
 
 /** The pool, and what its transactions share. */
-interface PoolContext extends ClientSource {
+interface SharedPool extends ClientSource {
   /** The statements that set the limits of a transaction, where its session has none of ours. */
   readonly limits: string | undefined
   /** What identifies the storage handle. */
@@ -34,7 +34,7 @@ interface PoolContext extends ClientSource {
 /** The text that begins a transaction. Defaults of the role or the database apply to neither its isolation nor its access. */
 const BEGIN = 'begin isolation level read committed read write'
 
-export function createPoolExecutor(context: PoolContext): Executor {
+export function createPoolExecutor(context: SharedPool): Executor {
   return {
     inTransaction: false,
     isShared: false,
@@ -67,7 +67,7 @@ function ignore(): void {}
  * Runs one statement that commits by itself; in a transaction where the session's default refuses to write, or is stricter than ours and the
  * statement lost against another for that. `mapLoss` returns what to throw if the connection is lost before the statement is answered.
  */
-async function runAlone(context: PoolContext, query: PreparedQuery, mapLoss = asIs): Promise<readonly RawRow[]> {
+async function runAlone(context: SharedPool, query: PreparedQuery, mapLoss = asIs): Promise<readonly RawRow[]> {
   const held = await takeClient(context)
   try {
     const { rows } = await held.connection.send(query)
@@ -90,7 +90,7 @@ function outcomeUnknown(error: unknown): unknown {
   return outcomeUnknownError('The connection was lost', postgresCause(error))
 }
 
-async function runTransaction<T>(context: PoolContext, work: (executor: Executor) => Promise<T>): Promise<T> {
+async function runTransaction<T>(context: SharedPool, work: (executor: Executor) => Promise<T>): Promise<T> {
   const transaction = createPoolTransaction(context)
   const executor = createTransactionExecutor(transaction.connection, context.owner)
   let result: T
@@ -131,7 +131,7 @@ interface Beginning {
  * BEGIN can fail: it is cancelled, it takes longer than `statement_timeout`, or the server is a standby. Then there is no transaction, and each query would
  * commit by itself. So only queries that store nothing are sent with it. From the first other one on, all wait for its answer.
  */
-function createPoolTransaction(context: PoolContext): PoolTransaction {
+function createPoolTransaction(context: SharedPool): PoolTransaction {
   let missingLimits = context.limits
   let beginning: Beginning | undefined
   let open: Connection | undefined
