@@ -17,7 +17,7 @@ export interface AsOne<Item, Result> {
   /** Runs items, and returns how each ended, in order. Throws a fault of the whole: nothing is stored then, unless `mayBeStored`. */
   run(items: readonly Item[]): Promise<readonly End<Result>[]>
   /** True if a fault of the whole is about this item. Default: of several, it is known of none. */
-  isFaultOf?(error: unknown, item: Item): boolean
+  readonly isFaultOf?: ((error: unknown, item: Item) => boolean) | undefined
 }
 
 /**
@@ -73,7 +73,7 @@ export interface GroupCommitOptions<T> extends EventLoopTurns {
   /** Maximum weight of a list. */
   readonly maxWeight: number
   /** Source: `AsOne.isFaultOf`. */
-  isFaultOf?(error: unknown, item: T): boolean
+  readonly isFaultOf?: AsOne<T, void>['isFaultOf']
 }
 
 /** One item of a list, and what ends the wait of its caller. */
@@ -103,18 +103,16 @@ export function createGroupCommit<T>(
   let weight = 0
   const turns = createTurnSaver()
   const asOne: AsOne<T, void> = {
+    isFaultOf,
     async run(items) {
       await send(items)
       return items.map(() => STORED)
     },
-    ...(isFaultOf && { isFaultOf }),
   }
 
   async function sendList(list: readonly Waiting<T>[]): Promise<void> {
-    const ends = await runAsOne(
-      asOne,
-      list.map(({ item }) => item),
-    )
+    const items = list.map(({ item }) => item)
+    const ends = await runAsOne(asOne, items)
     for (let index = 0; index < list.length; index++) list[index]?.ended(required(ends[index]))
   }
 
