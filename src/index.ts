@@ -19,12 +19,20 @@ export type { ErrorCode, ErrorDetail, ErrorDetails, Status, VaultErrorOptions } 
 export { isVaultError, STATUSES, statusOf, VaultError } from './core/errors.ts'
 export type { Limits } from './core/execution/context.ts'
 export type { IssuedTicket } from './core/execution/file-tickets.ts'
-export type { Where } from './core/execution/find-changeable.ts'
+export type { Where } from './core/execution/find-records.ts'
+export type { IgnoredRecord, InsertedRecord } from './core/execution/write-records.ts'
 export type { QueryValue } from './core/expressions/parameter-values.ts'
 export type { FileMetadata } from './core/files/file-metadata.ts'
 export type { ScanStatus } from './core/files/scan-state.ts'
 export type { QueryLimits } from './core/limits.ts'
-export type { CreateCredentialInput, CreatedCredential } from './core/operations/create-credential.ts'
+export type {
+  CreateCredentialInput,
+  CreatedCredential,
+  CredentialList,
+  ListCredentialsOptions,
+  RevokeCredentialInput,
+  RevokedCredential,
+} from './core/operations/credentials.ts'
 export type { DeleteOneOptions, VersionedId } from './core/operations/delete-records.ts'
 export type { DeleteWhereInput } from './core/operations/delete-where.ts'
 export type { DetokenizedRecord, DetokenizeOptions, DetokenizeParameter } from './core/operations/detokenize-tokens.ts'
@@ -32,16 +40,12 @@ export type { FileStatus, FileStatusRecord, FileStatusResult, UploadedFileStatus
 export type { UploadTicketInput } from './core/operations/file-urls.ts'
 export type { GetByTokensOptions, TokenRecord } from './core/operations/get-by-tokens.ts'
 export type { GetOptions, ReadOptions } from './core/operations/get-records.ts'
-export type { IgnoredRecord, InsertedRecord } from './core/operations/insert-records.ts'
 export type { IssueBearerInput, IssuedBearer } from './core/operations/issue-bearer.ts'
-export type { CredentialList, ListCredentialsOptions } from './core/operations/list-credentials.ts'
 export type { EventList } from './core/operations/list-events.ts'
 export type { OpenFileOptions, OpenFileResult } from './core/operations/open-file.ts'
 export type { QueryOptions, QueryOutcome } from './core/operations/query-records.ts'
-export type { RevokeCredentialInput, RevokedCredential } from './core/operations/revoke-credential.ts'
 export type { TokenizeParameter } from './core/operations/tokenize-values.ts'
-export type { RecordChange, UpdateInput } from './core/operations/update-many.ts'
-export type { UpdateOneOptions } from './core/operations/update-record.ts'
+export type { RecordChange, UpdateInput, UpdateOneOptions } from './core/operations/update-records.ts'
 export type { UpdateWhereInput, UpdateWhereOptions } from './core/operations/update-where.ts'
 export type { UploadedFile, UploadFileInput, UploadFileOptions } from './core/operations/upload-file.ts'
 export type { Caller, CallerContext, CallerIn, RequestContext } from './core/policy/caller.ts'

@@ -1,6 +1,6 @@
 /** Retries work that another connection's lock on the file refused, without ever blocking the event loop. */
 import { setTimeout as pause } from 'node:timers/promises'
-import { jitteredMs, retry } from '../../core/util/retry.ts'
+import { attempt, jitteredMs, type Reason } from '../../core/util/attempt.ts'
 import { isBusyError } from './sqlite-errors.ts'
 
 /** How long another process may hold the file before waiting callers fail with `unavailable`. */
@@ -36,16 +36,15 @@ export function createRetryWhileBusy({ now, pause }: Waiting = SYSTEM): RetryWhi
     return at - heldSince < BUSY_TIMEOUT_MS
   }
 
+  const busy: Reason = {
+    is: (error) => isBusyError(error) && mayRetry(),
+    // Time is the bound: another process may hold the file through any number of attempts.
+    most: Number.POSITIVE_INFINITY,
+    between: async (count) => void (await pause(jitteredMs(count, PAUSE, 0.5 + Math.random() / 2))),
+  }
+
   return async (work) => {
-    const result = await retry(
-      {
-        // Time is the bound: another process may hold the file through any number of attempts.
-        maxAttempts: Number.POSITIVE_INFINITY,
-        shouldRetry: (error) => isBusyError(error) && mayRetry(),
-        between: async (attempt) => void (await pause(jitteredMs(attempt, PAUSE, 0.5 + Math.random() / 2))),
-      },
-      async () => work(),
-    )
+    const result = await attempt([busy], async () => work())
     refusedAt = Number.NEGATIVE_INFINITY
     return result
   }

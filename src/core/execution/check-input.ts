@@ -63,11 +63,44 @@ export function parseFlag(value: unknown, name: string): boolean {
   return value
 }
 
+/** Returns true for the one word that an option can have. Default false. Throws `invalid_request` for anything else. */
+export function parseWord(value: unknown, name: string, word: string): boolean {
+  if (value !== undefined && value !== word) throw fault('invalid_request')`${words(name)} must be ${words(word)}, or absent.`
+  return value === word
+}
+
 /** Returns how a request treats supplied tokens. Default DISABLE. Throws `invalid_request`. */
 export function parseByot(value: unknown): ByotMode {
   const mode = value ?? 'DISABLE'
   if (isByotMode(mode)) return mode
   throw fault('invalid_request')`byot must be ${words(inWords(BYOT_MODES))}.`
+}
+
+/** How the records of a write are treated. */
+export interface WriteModes {
+  /** True if their tokens are returned. */
+  readonly tokenization: boolean
+  /** Whether they can, or must, have tokens supplied by the caller. */
+  readonly mode: ByotMode
+  /** True if a value can be a text that is shown in place of the stored one. */
+  readonly allowsShownText: boolean
+}
+
+/** Returns how the options of a write say that its records are treated. Throws `invalid_request`. */
+export function parseWriteModes({
+  tokenization,
+  byot,
+  allowShownText,
+}: {
+  readonly tokenization?: unknown
+  readonly byot?: unknown
+  readonly allowShownText?: unknown
+}): WriteModes {
+  return {
+    tokenization: parseFlag(tokenization, 'tokenization'),
+    mode: parseByot(byot),
+    allowsShownText: parseFlag(allowShownText, 'allowShownText'),
+  }
 }
 
 /** Returns a redaction. Default DEFAULT. `index` is the position of its item in a list. Throws `invalid_request`. */
@@ -97,8 +130,9 @@ interface MissingIds {
 /** The same for ids at other places of a request. */
 export function notFoundAt(table: Table, ids: readonly string[], { missing, where }: MissingIds): Fault {
   const details = missing.map((index) => {
-    const id = ids[index]
-    return { table: table.name, index, ...(isUuid(id) ? { id } : {}) }
+    const id = ids[index] ?? ''
+    // Other text may be a value, which no error repeats.
+    return { table: table.name, index, ...(UUID.test(id) && { id }) }
   })
   const which = where === undefined ? words('this id') : say`the id at ${where}`
   return withoutStack(() => fault('not_found', details)`No record of table ${table.name} has ${which}.`)
@@ -114,7 +148,5 @@ export function paths(member: string, indexes: readonly number[]): Sentence {
   )
 }
 
-/** True for text in the form of an id. Other text is not repeated in an error, because it may be a value. */
-function isUuid(text: string | undefined): text is string {
-  return text !== undefined && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text)
-}
+/** The form of an id. */
+export const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/

@@ -1,6 +1,6 @@
-/** Runs an operation and reports its end to the metrics, whose errors change neither its result nor its error. */
+/** Runs an operation in a span, and reports its end to the metrics. Their errors change neither its result nor its error. */
 import { outcomeOf } from '../audit/outcome.ts'
-import type { Metrics } from '../ports/observability.ts'
+import type { Metrics, Span, Tracing } from '../ports/observability.ts'
 import type { Stopwatch } from '../ports/time.ts'
 import type { EventBuilder } from './event-builder.ts'
 
@@ -58,5 +58,46 @@ export function quietMetrics(metrics: Metrics): Metrics {
       const stop = quietly(() => metrics.observeCaches(read))
       return () => void (typeof stop === 'function' && quietly(stop))
     },
+  }
+}
+
+/** Runs an operation once, in a span. Errors of the tracing change neither its result nor its error. */
+export async function runTraced<T>(tracing: Tracing, name: string, work: (span: Span | undefined) => Promise<T>): Promise<T> {
+  let result: Promise<T> | undefined
+  const begin = (span: Span | undefined): Promise<T> => {
+    result ??= work(span)
+    return result
+  }
+  try {
+    await tracing.startActiveSpan(name, {}, (span) => {
+      const ended = endAfter(span, begin(span))
+      ended.catch(() => {}) // The tracing may drop it. The error is thrown below.
+      return ended
+    })
+  } catch {
+    // The error of the operation, which is thrown below, or one of the tracing.
+  }
+  return begin(undefined)
+}
+
+/** Returns the result of an operation, after its span has ended. */
+async function endAfter<T>(span: Span, result: Promise<T>): Promise<T> {
+  let failure: string | undefined
+  try {
+    return await result
+  } catch (error) {
+    failure = outcomeOf(error).failure
+    throw error
+  } finally {
+    endQuietly(span, failure)
+  }
+}
+
+/** Ends a span. Ignores its errors, because the operation has ended. */
+function endQuietly(span: Span, failure: string | undefined): void {
+  try {
+    span.end({}, failure)
+  } catch {
+    // The result of the operation matters more than its span.
   }
 }

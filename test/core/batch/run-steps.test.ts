@@ -1,7 +1,7 @@
 /** Which steps of a batch can run out of order, and in which groups. */
 import { describe, expect, it } from 'vitest'
 import type { MethodName } from '../../../src/core/batch/batch-item.ts'
-import { groupsOf, partsOf } from '../../../src/core/batch/group-steps.ts'
+import { groupsOf, partsOf } from '../../../src/core/batch/run-steps.ts'
 import { at } from '../../../src/core/util/lists.ts'
 
 const step = (name: string, method: MethodName, group: string | undefined, record?: string | number) => ({

@@ -1,17 +1,34 @@
-/** Create credential: stores an API key or a service account, with its roles and what verifies it. */
+/** Credentials: creates, lists and revokes what callers show. Each needs ALL ON * in plain text. */
+
 import { v4 as uuid } from 'uuid'
 import * as z from 'zod'
 import type { Barrier } from '../barrier/barrier.ts'
-import { CREDENTIAL_KINDS, type CredentialKind, type StoredCredential } from '../credentials/credential.ts'
-import { newCredentialRow } from '../credentials/credential-store.ts'
+import {
+  CREDENTIAL_KINDS,
+  type CredentialKind,
+  type ListedCredential,
+  type StoredCredential,
+  withoutVerifier,
+} from '../credentials/credential.ts'
+import {
+  findCredential,
+  listCredentialRows,
+  MAX_ENTRY_NAME_LENGTH,
+  newCredentialRow,
+  storeRevoked,
+  storeRevokedJwt,
+} from '../credentials/credential-store.ts'
 import { type Fault, fault, isVaultError, words } from '../errors.ts'
-import type { OperationContext } from '../execution/context.ts'
+import { UUID } from '../execution/check-input.ts'
+import type { OperationContext, ParsingContext } from '../execution/context.ts'
 import { assertOwner } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
+import { DEFAULT_PAGE_SIZE } from '../limits.ts'
 import { type CallerContext, parseContext } from '../policy/caller.ts'
 import { CREDENTIALS } from '../schema/system-tables.ts'
-import { isIdConflict } from '../unit-of-work/id-conflict.ts'
+import { isIdConflict } from '../unit-of-work/gather.ts'
 import { toUtf8 } from '../util/bytes.ts'
+import { assertOptions } from '../util/options.ts'
 import { toBase64Url } from '../util/text.ts'
 import { nowMs } from '../util/time.ts'
 
@@ -56,10 +73,7 @@ const shape = z.object({
   context: z.record(z.string(), z.unknown()).optional(),
   expiresAt: z.int().min(1).optional(),
   verifier: z.string().max(MAX_PUBLIC_KEY_LENGTH),
-  keyId: z
-    .string()
-    .regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)
-    .optional(),
+  keyId: z.string().regex(UUID).optional(),
 })
 
 /** The shape of a public RSA key. Another member may be a part of the private key. */
@@ -167,4 +181,112 @@ function invalid(issue: Pick<z.core.$ZodIssue, 'path'> | undefined): Fault {
       'invalid_request',
     )`A credential has the members kind, name, roles, verifier, and optionally context, expiresAt and keyId, and no others.`
   return fault('invalid_request')`The member ${words(member)} of the credential is missing or invalid.`
+}
+
+/** The page to list. */
+export interface ListCredentialsOptions {
+  /** Number of credentials to skip. Default 0. */
+  readonly offset?: number
+  /** Maximum number of credentials: 1 to `limits.maxPageSize`. Default 25. */
+  readonly limit?: number
+}
+
+/** Input of listing. */
+export interface ListCredentialsInput {
+  readonly options?: ListCredentialsOptions
+}
+
+/** A page of credentials, in the order they were created. */
+export interface CredentialList {
+  readonly credentials: readonly ListedCredential[]
+}
+
+/** Lists credentials, also revoked ones, and expired ones until they are purged. Needs ALL ON * in plain text. Throws `out_of_range`. */
+export const listCredentials: Operation<ListCredentialsInput, Required<ListCredentialsOptions>, CredentialList> = {
+  action: 'LIST_CREDENTIALS',
+  resourceType: 'CREDENTIAL',
+  verb: 'List credentials',
+  members: ['options'],
+  recorded: { offset: 'number', limit: 'number' },
+  parse({ options = {} }, { limits }: ParsingContext) {
+    assertOptions<ListCredentialsOptions>(options, ['offset', 'limit'])
+    const { offset = 0, limit = Math.min(DEFAULT_PAGE_SIZE, limits.maxPageSize) } = options
+    if (!Number.isSafeInteger(offset) || offset < 0) throw fault('out_of_range')`offset must be an integer of at least 0.`
+    if (!Number.isSafeInteger(limit) || limit < 1 || limit > limits.maxPageSize)
+      throw fault('out_of_range')`limit must be an integer from 1 to ${limits.maxPageSize}.`
+    return { offset, limit }
+  },
+  async execute(context, page) {
+    assertOwner(context)
+    const stored = await listCredentialRows(context.unit.storage, context.barrier, page)
+    return { credentials: stored.map(withoutVerifier) }
+  },
+}
+
+/** Input of revoking: a key id, or a JWT with the time it expires, in milliseconds since 1970. */
+export type RevokeCredentialInput =
+  | { readonly keyId: string; readonly jti?: undefined; readonly expiresAt?: undefined }
+  | { readonly jti: string; readonly expiresAt: number; readonly keyId?: undefined }
+
+/** A revoked credential. */
+export interface RevokedCredential {
+  readonly revoked: true
+}
+
+/** All members that an input can have. */
+type AnyInput = { readonly [Member in 'keyId' | 'jti' | 'expiresAt']?: unknown }
+
+/** Revokes. Needs ALL ON * in plain text. Throws `invalid_request`, and `not_found` for an unknown key id. Again does nothing more. */
+export const revokeCredential: Operation<RevokeCredentialInput, RevokeCredentialInput, RevokedCredential> = {
+  action: 'REVOKE_CREDENTIAL',
+  resourceType: 'CREDENTIAL',
+  verb: 'Revoke credential',
+  members: ['keyId', 'jti', 'expiresAt'],
+  recorded: { keyId: 'value', jti: 'value', expiresAt: 'number' },
+  parse({ keyId, jti, expiresAt }: AnyInput) {
+    if (isName(keyId) && jti === undefined && expiresAt === undefined) {
+      // The key id of an API key can be given in capitals. That of a service account also names the vault, letter for letter.
+      const lower = keyId.toLowerCase()
+      return { keyId: UUID.test(lower) ? lower : keyId }
+    }
+    if (isName(jti) && keyId === undefined && typeof expiresAt === 'number' && Number.isSafeInteger(expiresAt))
+      return { jti, expiresAt }
+    throw fault('invalid_request')`Specify keyId, or jti with expiresAt in milliseconds since 1970.`
+  },
+  async execute(context, request) {
+    assertOwner(context)
+    if (request.keyId === undefined) await revokeJwt(context, request)
+    else await revokeKey(context, request.keyId)
+    return { revoked: true }
+  },
+}
+
+function isName(given: unknown): given is string {
+  return typeof given === 'string' && given !== '' && given.length <= MAX_ENTRY_NAME_LENGTH
+}
+
+async function revokeKey({ unit, barrier, clock, event }: OperationContext, keyId: string): Promise<void> {
+  await unit.change(async ({ storage }) => {
+    const found = await findCredential(storage, barrier, { keyId, newest: true })
+    if (found === undefined) throw fault('not_found')`No credential has this key id.`
+    event.setCredential(keyId)
+    if (found.credential.revokedAt !== undefined) return
+    const credential = { ...found.credential, revokedAt: nowMs({ clock }) }
+    if (!(await storeRevoked(storage, barrier, { ...found, credential })))
+      throw fault('aborted')`The credential was changed at the same time. Retry.`
+  })
+}
+
+async function revokeJwt(
+  { unit, barrier }: OperationContext,
+  jwt: { readonly jti: string; readonly expiresAt: number },
+): Promise<void> {
+  const revoke = () => unit.change(({ storage }) => storeRevokedJwt(storage, barrier, jwt))
+  try {
+    await revoke()
+  } catch (error) {
+    // Another caller revoked it at the same time. The second attempt finds that.
+    if (!isVaultError(error, 'conflict')) throw error
+    await revoke()
+  }
 }

@@ -1,7 +1,9 @@
 /** Group commit: items of one event-loop turn are committed together, in order, and only a faulty item fails. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { describe, expect, it } from 'vitest'
-import { createGroupCommit } from '../../../src/core/unit-of-work/group-commit.ts'
+import { outOfOrderError } from '../../../src/adapters/errors/storage-errors.ts'
+import { ALONE, createGroupCommit, type GroupedInsert, groupInserts, runAsOne } from '../../../src/core/unit-of-work/gather.ts'
+import { VaultError } from '../../../src/index.ts'
 import { seededRandom } from '../../support/random/seeded-random.ts'
 import { SYSTEM_PORTS } from '../../support/vaults/system-ports.ts'
 
@@ -15,7 +17,7 @@ interface Item {
 }
 
 const OWN_FAULT = new Error('one of them is at fault')
-const OUTAGE = new Error('the server is unreachable')
+const OUTAGE = new VaultError('unavailable', 'the server is unreachable')
 
 /** A sender that collects its lists, and fails those with a faulty item. */
 function recording({ most: max = 10, fault = OWN_FAULT, isAlone = (): boolean => false } = {}) {
@@ -26,7 +28,7 @@ function recording({ most: max = 10, fault = OWN_FAULT, isAlone = (): boolean =>
       await scheduler.yield()
       if (items.some(({ isBad }) => isBad)) throw fault
     },
-    { scheduler, isAlone, maxWeight: max, weightOf: ({ weight }) => weight, retriesAlone: (error) => error === OWN_FAULT },
+    { scheduler, isAlone, maxWeight: max, weightOf: ({ weight }) => weight },
   )
   return { lists, send }
 }
@@ -84,7 +86,7 @@ it('a list does not wait for the list before it', async () => {
       lists.push(item)
       if (item === 'held') await held
     },
-    { scheduler, isAlone: () => false, maxWeight: 10, weightOf: () => 1, retriesAlone: () => true },
+    { scheduler, isAlone: () => false, maxWeight: 10, weightOf: () => 1 },
   )
   const waiting = send('held')
   await scheduler.yield()
@@ -102,7 +104,7 @@ it('an item that is sent alone after its list failed has the asynchronous contex
       if (others.length > 0) throw OWN_FAULT
       sent.push([item, context.getStore()])
     },
-    { scheduler, isAlone: () => false, maxWeight: 10, weightOf: () => 1, retriesAlone: () => true },
+    { scheduler, isAlone: () => false, maxWeight: 10, weightOf: () => 1 },
   )
   await Promise.all(['a', 'b', 'c'].map((caller) => context.run(caller, () => send(caller))))
   expect(sent).toEqual([
@@ -195,4 +197,30 @@ it('calls that are not alone share a list, also after one that was', async () =>
   inProgress = 3
   await Promise.all([5, 6, 7].map((name) => commit.send({ name, weight: 1 })))
   expect(commit.lists).toEqual([[0], [1], [5, 6, 7]])
+})
+
+it('ids that came too late fail the inserts of their table, and no other of the same commit', async () => {
+  const insertOf = (table: string, id: number): GroupedInsert => ({ batches: [{ table, rows: [{ id }] }], generation: 1 })
+  const lists: string[] = []
+  const insert = groupInserts<GroupedInsert>({ scheduler, isAlone: () => false }, async (inserts) => {
+    const tables = inserts.flatMap(({ batches }) => batches.map(({ table }) => table))
+    lists.push(tables.join(' '))
+    if (tables.includes('ordered')) throw outOfOrderError('ordered')
+  })
+  const ends = await Promise.allSettled([
+    insert(insertOf('ordered', 1)),
+    insert(insertOf('keys', 1)),
+    insert(insertOf('ordered', 2)),
+  ])
+  expect(ends.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'rejected'])
+  expect(lists).toEqual(['ordered keys ordered', 'keys'])
+})
+
+it('a fault of several is the error of those that it is about, of all if it may be stored, and of none otherwise', async () => {
+  const endsOf = (error: unknown, items: readonly string[], isFaultOf?: (error: unknown, item: string) => boolean) =>
+    runAsOne<string, void>({ run: () => Promise.reject(error), isFaultOf }, items)
+  expect(await endsOf(OWN_FAULT, ['a', 'b'])).toEqual([ALONE, ALONE])
+  expect(await endsOf(OWN_FAULT, ['a', 'b'], (_, item) => item === 'b')).toEqual([ALONE, { error: OWN_FAULT }])
+  expect(await endsOf(OUTAGE, ['a', 'b'])).toEqual([{ error: OUTAGE }, { error: OUTAGE }])
+  expect(await endsOf(OWN_FAULT, ['a'])).toEqual([{ error: OWN_FAULT }])
 })
