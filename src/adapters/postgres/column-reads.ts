@@ -1,6 +1,6 @@
 /** Reads a part of one column as one text of its cells, without the ids and versions of rows. */
 import type { BytesPart, Cell, ColumnCells, ColumnPage, Filter } from '../../core/ports/storage.ts'
-import { bytesOfRows, columnOfRows, rowsOfColumn } from '../sql/column-of-rows.ts'
+import { bytesOfRows, columnOfRows, rowsOfColumn } from '../sql/stored-cells.ts'
 import { assertBytes, columnType, type TableShape } from '../sql/table-shapes.ts'
 import { findRows } from './read-rows.ts'
 import { guarded, type QueryBuilders } from './row-work.ts'

@@ -1,6 +1,6 @@
 /** The `commit` and `getAndCommit` of the storage port: one statement that commits by itself, where the changes fit into one. */
 import type { Changes, Row, Storage } from '../../core/ports/storage.ts'
-import { commitInTransaction } from '../sql/commit-in-transaction.ts'
+import { commitInTransaction } from '../sql/nested-transaction.ts'
 import type { TableShapes } from '../sql/table-shapes.ts'
 import { isDivisionByZero, mapPostgresError, tableOf } from './postgres-errors.ts'
 import { toRow } from './read-rows.ts'

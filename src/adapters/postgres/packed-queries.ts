@@ -1,9 +1,9 @@
 /** Queries that return many rows as few base64 texts: by themselves, rows and fields cost the server and the driver more than packing them. */
 import { type Compilable, type RawBuilder, sql } from 'kysely'
 import type { ColumnPage, Filter, Page, PhysicalType } from '../../core/ports/storage.ts'
-import { rowsOfColumn } from '../sql/column-of-rows.ts'
 import type { SqlDialect } from '../sql/sql-dialect.ts'
 import { aliased, createSqlStatements, type SqlStatement } from '../sql/sql-statements.ts'
+import { rowsOfColumn } from '../sql/stored-cells.ts'
 import { columnType, projectedShape, type TableShape } from '../sql/table-shapes.ts'
 import type { PreparedQuery } from './driver-connection.ts'
 import type { RowQueries } from './row-queries.ts'
