@@ -214,17 +214,17 @@ function compileInOrder(build: (slots: Slots) => Compilable): string {
 }
 
 /** Filters that differ only in values have equal keys; `values` are in the order in which the expression binds them. */
-export interface FilterForm {
+interface FilterForm {
   readonly key: string
   readonly values: readonly unknown[]
 }
 
 /** Returns positions 0, 1, 2 … as parameters; statements are compiled over positions, not values. */
-export interface Slots {
+interface Slots {
   next(): number
 }
 
-export function createSlots(): Slots {
+function createSlots(): Slots {
   let used = 0
   return { next: () => used++ }
 }

@@ -1,4 +1,7 @@
-/** Row ids in blocks from a counter table: no id is given out twice, by one process or by several. And the order of ids: in a table that asks for it, a row is inserted only above every row that was committed before. */
+/**
+ * Row ids in blocks from a counter table: none is given out twice, by one process or by several, and in a table that asks for it, a row is inserted
+ * only above every row that was committed before. Source: docs/decisions/0048.
+ */
 import { sql } from 'kysely'
 import { MAX_ROW_ID, type NewRow } from '../../core/ports/storage.ts'
 import { append, at } from '../../core/util/lists.ts'
@@ -42,7 +45,7 @@ export interface IdBlocks {
 }
 
 /** Ids that are wanted, in a transaction. */
-export interface IdRequest {
+interface IdRequest {
   readonly count: number
   /** Ids to take from the counter at once; 0 for those only that are needed. */
   readonly blockSize: number

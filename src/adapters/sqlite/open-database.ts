@@ -23,7 +23,7 @@ const CACHE_KIBIBYTES = 65_536
 /** Scans pass over pages once: a cache that stays in the cache of the processor is quicker than a larger one. The inner pages of a table fit into it. */
 const SCANNER_CACHE_KIBIBYTES = 1024
 
-export interface OpenDatabase {
+interface OpenDatabase {
   readonly filename: string
   readonly guard: FileGuard
   readonly writer: DriverDatabase
@@ -47,7 +47,7 @@ const DRIVERS: Readonly<Record<DriverName, () => OpenConnection>> = {
 }
 
 /** How a database is opened. */
-export interface OpeningOptions {
+interface OpeningOptions {
   readonly filename: string
   readonly synchronous: Synchronous
   readonly driver: DriverName

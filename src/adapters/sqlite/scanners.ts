@@ -16,7 +16,7 @@ export interface Scanners {
 type Scan<T> = (run: OnSnapshot) => Promise<T>
 
 /** The connections of a handle that are not the pool's. */
-export interface OtherConnections {
+interface OtherConnections {
   /** Keeps its pages across its own commits, where every other connection reads them again. */
   readonly writing: DriverConnection
   /** Never commits, so that it notices every commit. */

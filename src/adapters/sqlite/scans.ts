@@ -28,7 +28,7 @@ export const EVERY: Filter = { kind: 'all' }
 const NONE: Filter = { kind: 'or', filters: [] }
 
 /** What a scan works with, and its table and filter. */
-export interface SlicedScan {
+interface SlicedScan {
   readonly run: OnSnapshot
   readonly shape: TableShape
   readonly filter: Filter

@@ -66,7 +66,7 @@ interface Waiting {
 }
 
 /** Called after every commit, before its writers resolve. Throws where the commit is not as durable as promised. */
-export type AfterCommit = () => void
+type AfterCommit = () => void
 
 export function createWriteQueue(connection: DriverConnection, committed: BlocksByTable, afterCommit: AfterCommit): WriteQueue {
   const waiting: Waiting[] = []
@@ -283,7 +283,7 @@ const SAME_HOLD_MS = 1000
 const PAUSE = { firstMs: 1, maxMs: 16 }
 
 /** Milliseconds that rise, and a pause in milliseconds. */
-export interface BusyClock {
+interface BusyClock {
   now(): number
   pause(ms: number): Promise<unknown>
 }
@@ -291,7 +291,7 @@ export interface BusyClock {
 const SYSTEM: BusyClock = { now: () => performance.now(), pause: (ms) => pause(ms) }
 
 /** Runs work until the file is free, with growing, jittered pauses: SQLite's own wait would block the event loop. */
-export type RetryWhileBusy = <T>(work: () => T | Promise<T>) => Promise<T>
+type RetryWhileBusy = <T>(work: () => T | Promise<T>) => Promise<T>
 
 /**
  * Waits for at most 10 seconds from the first refusal of any caller. Work that comes while the file is still held after that,
