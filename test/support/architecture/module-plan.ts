@@ -119,7 +119,6 @@ export const BOUNDED_SPREADS: Readonly<Record<string, Readonly<Record<string, st
   'src/core/util/bytes.ts': { 'String.fromCharCode(...units)': 'at most 4,096 units, and 32 of a short text' },
   'src/adapters/sqlite/connection.ts': { 'statement.get(...step.parameters)': 'SQLite has at most 32,766 parameters' },
   'src/adapters/sqlite/drivers.ts': {
-    'statement.get(...parameters)': 'SQLite has at most 32,766 parameters',
     'statement.run(...bound(parameters))': 'SQLite has at most 32,766 parameters',
     'statement.all(...bound(parameters))': 'SQLite has at most 32,766 parameters',
     'statement.get(...bound(parameters))': 'SQLite has at most 32,766 parameters',
