@@ -1,8 +1,7 @@
 /** Nested transactions, for both SQL engines: each level is a savepoint in the level above, which calls may run when, and a `commit` as a transaction. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Changes, Storage } from '../../core/ports/storage.ts'
-import { assertApplied, falseIfMissed } from '../errors/missed-patch.ts'
-import { endedError, outerStorageError } from '../errors/storage-errors.ts'
+import { assertApplied, endedError, falseIfMissed, outerStorageError } from '../errors/storage-errors.ts'
 
 /** What a level must know of the connection its transaction runs on. */
 export interface LevelConnection {

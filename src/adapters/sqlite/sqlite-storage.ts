@@ -1,8 +1,7 @@
 /** Storage in one SQLite file: a writing connection behind a queue of shared commits, others that read snapshots, and transactions as savepoints. */
 import type { DisposableStorage, Storage } from '../../core/ports/storage.ts'
 import { readOptions } from '../../core/util/options.ts'
-import { assertApplied, falseIfMissed } from '../errors/missed-patch.ts'
-import { closedError, outerStorageError } from '../errors/storage-errors.ts'
+import { assertApplied, closedError, falseIfMissed, outerStorageError } from '../errors/storage-errors.ts'
 import {
   commitInTransaction,
   createLevel,
