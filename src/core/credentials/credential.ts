@@ -1,5 +1,5 @@
 /** Stored credentials: API keys and service accounts, as authenticators read them. */
-import type { CallerContext } from '../policy/caller-context.ts'
+import type { CallerContext } from '../policy/caller.ts'
 
 /** All kinds of stored credentials. */
 export const CREDENTIAL_KINDS = ['API_KEY', 'SERVICE_ACCOUNT'] as const
@@ -13,7 +13,7 @@ export interface ListedCredential {
    * Id of the key. It is not secret: a UUID and, of a service account, a dot and the vault id as base64url, so that a host of many vaults
    * finds the vault of a token request.
    */
-  readonly keyID: string
+  readonly keyId: string
   readonly kind: CredentialKind
   /** What its creator called it. */
   readonly name: string

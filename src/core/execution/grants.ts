@@ -1,8 +1,8 @@
 /** Checks the names and rows of a request against the caller's grants: the few checks that operations share. */
 import { unknownColumn, type Values } from '../barrier/parse-record.ts'
 import { openRows } from '../barrier/reveal.ts'
-import type { Action } from '../policy/actions.ts'
-import { forbidden } from '../policy/forbidden.ts'
+import { forbidden } from '../policy/create-access.ts'
+import type { Action } from '../policy/statement.ts'
 import type { TableAccess } from '../policy/table-access.ts'
 import { evaluateAccess, evaluateValues } from '../row-access/evaluate-access.ts'
 import type { CheckedOverwrites, Overwrite } from '../row-access/overwrite.ts'
