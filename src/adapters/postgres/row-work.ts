@@ -1,7 +1,7 @@
 /** The port's methods that write and aggregate rows: which queries run, one for a whole commit where it fits into one, and what their rows become. */
 import type { Aggregate, Cell, Changes, DeleteTarget, Filter, NewRow, Patch, Row, Storage } from '../../core/ports/storage.ts'
 import { at } from '../../core/util/lists.ts'
-import { commitInTransaction } from '../sql/commit-in-transaction.ts'
+import { commitInTransaction } from '../sql/nested-transaction.ts'
 import type { SqlStatements } from '../sql/sql-statements.ts'
 import { columnType, type TableShape, type TableShapes } from '../sql/table-shapes.ts'
 import type { PreparedQuery, RawRow } from './driver-connection.ts'

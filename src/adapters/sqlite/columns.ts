@@ -1,20 +1,64 @@
-/** Reads a column of bytes, a range of ids after the other, as one row: a list of ids, one of lengths, and all cells end to end. */
+/** Reads one column, a range of ids after the other, without rows: as a list of cells, and of bytes as lists of ids and lengths and all cells end to end. */
 import { sql } from 'kysely'
-import type { BytesPart, ColumnPage, Filter } from '../../core/ports/storage.ts'
+import type { BytesPart, Cell, ColumnCells, ColumnPage, Filter } from '../../core/ports/storage.ts'
 import { required } from '../../core/util/lists.ts'
 import { freeBytes, type Slab } from '../../core/util/memory.ts'
-import { filterExpression, filterForm } from '../sql/filter-expression.ts'
-import { aliased, createSqlStatements } from '../sql/sql-statements.ts'
-import type { TableShape } from '../sql/table-shapes.ts'
-import { alongPath, BY_ID } from './access-path.ts'
-import { expandLists } from './expand-lists.ts'
-import { DAMAGED_ID, nextRange } from './next-range.ts'
-import { MAX_CELL_BYTES } from './packed-rows.ts'
-import type { OnSnapshot } from './sliced-scans.ts'
+import { damagedIdError } from '../errors/storage-errors.ts'
+import { aliased, createSqlStatements, filterExpression, filterForm } from '../sql/sql-statements.ts'
+import { columnType, type TableShape } from '../sql/table-shapes.ts'
+import { alongPath, BY_ID, expandLists } from './access-path.ts'
+import { onlyStep, type TableWork } from './connection.ts'
+import type { RawRow } from './drivers.ts'
+import { MAX_CELL_BYTES, toCell } from './read-rows.ts'
+import { DAMAGED_ID, nextRange, type OnSnapshot, sliceOf } from './scans.ts'
 import { sqliteSqlDialect } from './sqlite-sql-dialect.ts'
-import { onlyStep, type RawRow, type TableWork } from './table-work.ts'
 
 const statements = createSqlStatements(sqliteSqlDialect)
+
+/** `Storage.readColumn` of any other filter: the cells in the next `limit` ids. */
+export async function readColumnSlice(
+  read: OnSnapshot,
+  { shape, filter }: { readonly shape: TableShape; readonly filter: Filter },
+  page: ColumnPage,
+): Promise<ColumnCells> {
+  const range = await nextRange(read, { shape, filter }, { order: 'asc', after: page.after, size: page.limit })
+  if (range === undefined) return { cells: [], next: undefined }
+  if (range === DAMAGED_ID) throw damagedIdError(shape.name)
+  const cells = await read(columnCells(shape, sliceOf(filter)(range), page.column))
+  return { cells, next: range.high }
+}
+
+/** The cells of a column in the rows that match, by id. */
+function columnCells(shape: TableShape, given: Filter, column: string): TableWork<readonly Cell[]> {
+  const filter = expandLists(shape, given)
+  const type = columnType(shape, column)
+  const form = filterForm(sqliteSqlDialect, shape, filter)
+  const statement = statements.once(`column ${shape.key} "${column}" ${form.key}`, (slots) =>
+    sqliteSqlDialect.compiler
+      .selectFrom(aliased(sqliteSqlDialect, shape))
+      .select(sql`${sqliteSqlDialect.readColumn(sql.id(column), type)}`.as('cell'))
+      .where(filterExpression(sqliteSqlDialect, shape, filter, slots))
+      .orderBy('id', 'asc'),
+  )
+  const step = {
+    kind: 'column',
+    statement: alongPath(shape, statement, BY_ID),
+    parameters: form.values,
+    columns: ['cell'],
+  } as const
+  return onlyStep(shape, step, ({ rows: [cells = []] }) =>
+    type === 'real' ? realCells(cells) : cells.map((cell) => toCell(type, cell)),
+  )
+}
+
+/** Cells of doubles are as the driver returns them, so they are checked and not copied. */
+function realCells(cells: readonly unknown[]): readonly Cell[] {
+  return cells.every(isRealCell) ? cells : cells.map((cell) => toCell('real', cell))
+}
+
+function isRealCell(cell: unknown): cell is number | null {
+  return typeof cell === 'number' || cell === null
+}
 
 /** Names of the cells of the one row, in order. */
 const NAMES = ['letter', 'ids', 'lengths', 'bytes'] as const
@@ -25,11 +69,11 @@ export async function readBytesRange(
   { shape, filter }: { readonly shape: TableShape; readonly filter: Filter },
   page: ColumnPage,
 ): Promise<BytesPart | undefined> {
-  const range = await nextRange(read, { shape, filter }, page)
+  const range = await nextRange(read, { shape, filter }, { order: 'asc', after: page.after, size: page.limit })
   if (range === undefined) return { ids: [], cells: NO_CELLS, next: undefined }
   // Read as a row, its body does not open, and the error names the record.
   if (range === DAMAGED_ID) return undefined
-  const part = await read(joinedCells(shape, range.filter, page.column))
+  const part = await read(joinedCells(shape, sliceOf(filter)(range), page.column))
   return part && { ...part, next: range.high, free: () => freeBytes(part.cells.bytes) }
 }
 

@@ -1,13 +1,13 @@
-/** The queue in front of the writing connection: all writers that wait when it becomes free share the next commit. */
+/** The one writer of a file: a queue whose writers share commits, the wait while another process writes, and what was written since the log was moved. */
+import { setTimeout as pause } from 'node:timers/promises'
 import { isVaultError } from '../../core/errors.ts'
+import type { Cell } from '../../core/ports/storage.ts'
+import { jitteredMs, retry } from '../../core/util/retry.ts'
 import { createTurnSaver } from '../../core/util/time.ts'
 import { outcomeUnknownError } from '../errors/storage-errors.ts'
-import type { DriverConnection } from './driver-connection.ts'
-import { type BlocksByTable, returnBlocks } from './id-blocks.ts'
-import type { LatestIds } from './latest-ids.ts'
-import { createRetryWhileBusy, type RetryWhileBusy } from './retry-while-busy.ts'
+import { command, type DriverConnection, OPEN_SAVEPOINT, RELEASE_SAVEPOINT, ROLLBACK_TO_SAVEPOINT } from './connection.ts'
+import { type BlocksByTable, type LatestIds, returnBlocks } from './ids.ts'
 import { isBusyError, isSyncError, rolledBackError } from './sqlite-errors.ts'
-import { command, OPEN_SAVEPOINT, RELEASE_SAVEPOINT, ROLLBACK_TO_SAVEPOINT } from './table-work.ts'
 
 /** Something that wants to write. */
 export interface Writer<T> {
@@ -66,7 +66,7 @@ interface Waiting {
 }
 
 /** Called after every commit, before its writers resolve. Throws where the commit is not as durable as promised. */
-export type AfterCommit = () => void
+type AfterCommit = () => void
 
 export function createWriteQueue(connection: DriverConnection, committed: BlocksByTable, afterCommit: AfterCommit): WriteQueue {
   const waiting: Waiting[] = []
@@ -272,5 +272,87 @@ function rollBackQuietly(connection: DriverConnection): void {
     connection.run(ROLLBACK)
   } catch {
     // SQLite had rolled it back already; the error being reported says why.
+  }
+}
+
+/** How long another process may hold the file before waiting callers fail with `unavailable`. */
+export const BUSY_TIMEOUT_MS = 10_000
+/** A refusal this long after the one before is the beginning of another wait: in between, the file may have been free. */
+const SAME_HOLD_MS = 1000
+/** The first pause lasts up to 1 ms. */
+const PAUSE = { firstMs: 1, maxMs: 16 }
+
+/** Milliseconds that rise, and a pause in milliseconds. */
+interface BusyClock {
+  now(): number
+  pause(ms: number): Promise<unknown>
+}
+
+const SYSTEM: BusyClock = { now: () => performance.now(), pause: (ms) => pause(ms) }
+
+/** Runs work until the file is free, with growing, jittered pauses: SQLite's own wait would block the event loop. */
+type RetryWhileBusy = <T>(work: () => T | Promise<T>) => Promise<T>
+
+/**
+ * Waits for at most 10 seconds from the first refusal of any caller. Work that comes while the file is still held after that,
+ * such as recording that other work failed, is tried once: a caller waits once, not once for each step.
+ */
+export function createRetryWhileBusy({ now, pause }: BusyClock = SYSTEM): RetryWhileBusy {
+  let heldSince = Number.NEGATIVE_INFINITY
+  let refusedAt = Number.NEGATIVE_INFINITY
+
+  function mayRetry(): boolean {
+    const at = now()
+    if (at - refusedAt > SAME_HOLD_MS) heldSince = at
+    refusedAt = at
+    return at - heldSince < BUSY_TIMEOUT_MS
+  }
+
+  return async (work) => {
+    const result = await retry(
+      {
+        // Time is the bound: another process may hold the file through any number of attempts.
+        maxAttempts: Number.POSITIVE_INFINITY,
+        shouldRetry: (error) => isBusyError(error) && mayRetry(),
+        between: async (attempt) => void (await pause(jitteredMs(attempt, PAUSE, 0.5 + Math.random() / 2))),
+      },
+      async () => work(),
+    )
+    refusedAt = Number.NEGATIVE_INFINITY
+    return result
+  }
+}
+
+/** Bytes of long rows that were written since the log was last moved into the file: often, because moving many megabytes at once holds the event loop. */
+export interface LongWrites {
+  /** Adds rows like this one. */
+  note(row: Readonly<Record<string, Cell>>, count: number): void
+  /** True if it is time to move them; counts from zero then. */
+  areDue(): boolean
+}
+
+/**
+ * A cell from this length on has pages of its own. They are written once, so rare moves would not combine their writes. A text counts its
+ * characters: its bytes are not fewer.
+ */
+const LONG_CELL_BYTES = 4096
+/** Bytes that are moved in a few milliseconds. */
+const MAX_BYTES = 5 * 1024 * 1024
+
+export function createLongWrites(): LongWrites {
+  let bytes = 0
+  return {
+    note(row, count) {
+      for (const column in row) {
+        const cell = row[column]
+        const length = cell instanceof Uint8Array || typeof cell === 'string' ? cell.length : 0
+        if (length >= LONG_CELL_BYTES) bytes += length * count
+      }
+    },
+    areDue() {
+      if (bytes < MAX_BYTES) return false
+      bytes = 0
+      return true
+    },
   }
 }

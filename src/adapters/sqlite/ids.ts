@@ -1,14 +1,18 @@
-/** Row ids in blocks from a counter table: no id is given out twice, by one process or by several. */
+/**
+ * Row ids in blocks from a counter table: none is given out twice, by one process or by several, and in a table that asks for it, a row is inserted
+ * only above every row that was committed before. Source: docs/decisions/0048.
+ */
 import { sql } from 'kysely'
-import { MAX_ROW_ID } from '../../core/ports/storage.ts'
+import { MAX_ROW_ID, type NewRow } from '../../core/ports/storage.ts'
 import { append, at } from '../../core/util/lists.ts'
-import { damagedCounterError, idsExhaustedError } from '../errors/storage-errors.ts'
+import { damagedCounterError, idsExhaustedError, outOfOrderError } from '../errors/storage-errors.ts'
+import { addIds, countIds, dropIdsUpTo, type IdRange, type IdRanges, takeIds } from '../sql/id-ranges.ts'
 import type { SqlStatement } from '../sql/sql-statements.ts'
 import type { TableShape } from '../sql/table-shapes.ts'
-import { type LatestIds, latestId } from './latest-ids.ts'
+import { change, rows, type Steps } from './connection.ts'
+import type { RawRow } from './drivers.ts'
 import { ID_COUNTERS } from './prepare-tables.ts'
 import { sqliteSqlDialect } from './sqlite-sql-dialect.ts'
-import { change, type RawRow, rows, type Steps } from './table-work.ts'
 
 /** Ids a process takes from the counter at once. What is left of a block when the process ends is a gap. */
 export const BLOCK_SIZE = 1000
@@ -22,17 +26,11 @@ const CONTENDED_BLOCK_SIZE = 32
 /** Batches of the requested size a new block covers: taking a block costs a commit of its own. */
 const BATCHES_AHEAD = 16
 
-/** Ids from `next` up to, but without, `end`. */
-export interface IdBlock {
-  readonly next: number
-  readonly end: number
-}
-
 /**
- * Blocks by table. A block belongs to the savepoint, transaction or process whose counter change it came from: rolled
+ * What is left of blocks, by table. A block belongs to the savepoint, transaction or process whose counter change it came from: rolled
  * back with it, or moved to its owner once it is released or committed. Only a committed block reaches the process, so two processes never own one.
  */
-export type BlocksByTable = Map<string, IdBlock>
+export type BlocksByTable = Map<string, IdRanges>
 
 /** Blocks from the process down to the innermost savepoint. */
 export type BlockStack = readonly BlocksByTable[]
@@ -47,7 +45,7 @@ export interface IdBlocks {
 }
 
 /** Ids that are wanted, in a transaction. */
-export interface IdRequest {
+interface IdRequest {
   readonly count: number
   /** Ids to take from the counter at once; 0 for those only that are needed. */
   readonly blockSize: number
@@ -69,8 +67,8 @@ export function createIdBlocks(): IdBlocks {
   return {
     committed,
     available(table, count) {
-      const block = committed.get(table)
-      return block !== undefined && block.end - block.next >= count ? remember(table, take(table, count, [committed])) : undefined
+      const ranges = committed.get(table)
+      return ranges !== undefined && countIds(ranges) >= count ? remember(table, takeIds(ranges, count)) : undefined
     },
     *reserve(shape, { count, blockSize, latest }, stack) {
       const isContended = shape.table.isOrdered === true && dropUpTo(shape.name, yield* latestId(shape, latest), stack)
@@ -83,9 +81,9 @@ export function createIdBlocks(): IdBlocks {
           missing,
           size: blockSizeFor(missing, blockSize, isContended),
         })
-        const last = at(stack, stack.length - 1)
-        last.set(shape.name, block)
-        append(ids, take(shape.name, missing, [last]))
+        const own = at(stack, stack.length - 1)
+        addIds(rangesOf(own, shape.name), [block])
+        append(ids, take(shape.name, missing, [own]))
       }
       return remember(shape.name, ids)
     },
@@ -100,33 +98,26 @@ function blockSizeFor(missing: number, blockSize: number, isContended: boolean):
 /** Drops the ids up to this one out of the blocks of a stack. Returns whether there were any. */
 function dropUpTo(table: string, last: number, stack: BlockStack): boolean {
   let hasDropped = false
-  for (const blocks of stack) {
-    const block = blocks.get(table)
-    if (block === undefined || block.next > last) continue
-    hasDropped = true
-    if (block.end > last + 1) blocks.set(table, { next: last + 1, end: block.end })
-    else blocks.delete(table)
-  }
+  for (const blocks of stack) if (dropIdsUpTo(blocks.get(table) ?? [], last)) hasDropped = true
   return hasDropped
 }
 
 /** Takes up to `count` ids out of the blocks of a stack. Returns them in rising order. */
 function take(table: string, count: number, stack: BlockStack): number[] {
   const ids: number[] = []
-  for (const blocks of stack) {
-    const block = blocks.get(table)
-    if (block === undefined) continue
-    const end = Math.min(block.end, block.next + count - ids.length)
-    for (let id = block.next; id < end; id++) ids.push(id)
-    if (end === block.end) blocks.delete(table)
-    else blocks.set(table, { next: end, end: block.end })
-  }
+  for (const blocks of stack) append(ids, takeIds(blocks.get(table) ?? [], count - ids.length))
   return ids.sort((left, right) => left - right)
 }
 
-/** Moves the blocks of a released savepoint or a committed transaction to its owner. Where both have one, the newer stays. */
+function rangesOf(blocks: BlocksByTable, table: string): IdRanges {
+  const ranges = blocks.get(table) ?? []
+  blocks.set(table, ranges)
+  return ranges
+}
+
+/** Moves the blocks of a released savepoint or a committed transaction to its owner. */
 export function returnBlocks(from: BlocksByTable, to: BlocksByTable): void {
-  for (const [table, block] of from) to.set(table, block)
+  for (const [table, ranges] of from) addIds(rangesOf(to, table), ranges)
   from.clear()
 }
 
@@ -140,7 +131,7 @@ const KIND: SqlStatement = { text: `select typeof("next") as "kind" from "${ID_C
 function* advance(
   shape: TableShape,
   wanted: { readonly floor: number; readonly missing: number; readonly size: number },
-): Steps<IdBlock> {
+): Steps<IdRange> {
   for (const size of [wanted.size, wanted.size, wanted.missing]) {
     const { floor } = wanted
     const [row] = yield* rows(ADVANCE, [floor, size, shape.name, floor, size], ['next'])
@@ -151,9 +142,9 @@ function* advance(
   throw counter?.[0] === 'integer' ? idsExhaustedError(shape.name) : damagedCounterError(shape.name, ID_COUNTERS)
 }
 
-function toBlock(row: RawRow, size: number): IdBlock {
-  const end = Number(row[0])
-  return { next: end - size, end }
+function toBlock(row: RawRow, size: number): IdRange {
+  const next = Number(row[0])
+  return { from: next - size, to: next - 1 }
 }
 
 const beginStatements = new Map<string, SqlStatement>()
@@ -167,5 +158,57 @@ function beginStatement(shape: TableShape): SqlStatement {
     from (values (${sql.val(0)})) where true on conflict ("name") do nothing`
   const statement = { text: text.compile(sqliteSqlDialect.compiler).sql }
   beginStatements.set(shape.name, statement)
+  return statement
+}
+
+/** The highest committed id by table, as one transaction found it. While it is open no other writer commits, so it looks once. */
+export type LatestIds = Map<string, number>
+
+/** The highest id of the rows committed before this transaction; 0 without any. */
+function* latestId(shape: TableShape, known: LatestIds): Steps<number> {
+  const found = known.get(shape.name)
+  if (found !== undefined) return found
+  const [row] = yield* rows(latestStatement(shape), [shape.name], ['latest'])
+  const latest = Number(row?.[0] ?? 0)
+  known.set(shape.name, latest)
+  return latest
+}
+
+/** Throws `conflict` on `id` if one of the rows is not above all that were committed before. Nothing is stored then. */
+export function* assertInOrder(shape: TableShape, newRows: readonly NewRow[], known: LatestIds): Steps<void> {
+  const lowest = newRows.reduce((least, { id }) => Math.min(least, id), Number.POSITIVE_INFINITY)
+  if (!known.has(shape.name)) {
+    // Looking at all ids is quicker, and nearly always enough.
+    const [row] = yield* rows(highestStatement(shape), [], ['highest'])
+    const highest = Number(row?.[0] ?? Number.NEGATIVE_INFINITY)
+    if (highest < lowest) {
+      known.set(shape.name, highest)
+      return
+    }
+  }
+  if (lowest <= (yield* latestId(shape, known))) throw outOfOrderError(shape.name)
+}
+
+const highestStatements = new WeakMap<TableShape, SqlStatement>()
+
+function highestStatement(shape: TableShape): SqlStatement {
+  const found = highestStatements.get(shape)
+  if (found !== undefined) return found
+  const text = sql`select max("id") as "highest" from ${sql.id(shape.name)}`
+  const statement = { text: text.compile(sqliteSqlDialect.compiler).sql }
+  highestStatements.set(shape, statement)
+  return statement
+}
+
+const latestStatements = new WeakMap<TableShape, SqlStatement>()
+
+/** Ids that were never reserved do not count: one that was changed in the database would keep every later row out. */
+function latestStatement(shape: TableShape): SqlStatement {
+  const found = latestStatements.get(shape)
+  if (found !== undefined) return found
+  const text = sql`select max("id") as "latest" from ${sql.id(shape.name)}
+    where "id" < (select "next" from ${sql.id(ID_COUNTERS)} where "name" = ${sql.val(0)})`
+  const statement = { text: text.compile(sqliteSqlDialect.compiler).sql }
+  latestStatements.set(shape, statement)
   return statement
 }

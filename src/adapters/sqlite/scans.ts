@@ -1,20 +1,25 @@
-/** Long scans in slices of ids, so that a table of any size never blocks the event loop. */
+/** Long scans in slices of ids, and the turns between them, so that a table of any size never blocks the event loop. */
 import type { Aggregate, Cell, Filter, Page, Row } from '../../core/ports/storage.ts'
 import { damagedIdError } from '../errors/storage-errors.ts'
 import type { TableShape } from '../sql/table-shapes.ts'
-import { type AccessPath, BY_ID, conjuncts, type IndexedPart, indexedPart, isIdBound } from './access-path.ts'
-import { expandLists } from './expand-lists.ts'
-import { mergeAggregates } from './merge-aggregates.ts'
-import { rowsAtOnce } from './read-rows.ts'
-import type { RowWork } from './row-work.ts'
-import type { TableWork } from './table-work.ts'
-import type { Yielder } from './yielder.ts'
+import {
+  type AccessPath,
+  BY_ID,
+  conjuncts,
+  expandLists,
+  FIRST_SLICE,
+  type IndexedPart,
+  indexedPart,
+  isIdBound,
+} from './access-path.ts'
+import { aggregateRows, countUpTo, idsUpTo, mergeAggregates } from './aggregates.ts'
+import type { TableWork } from './connection.ts'
+import { findRows, getRows, rowsAtOnce } from './read-rows.ts'
 
 /** Runs work on the one snapshot of a scan, or in its transaction. Returns a promise only if the connection is asynchronous. */
 export type OnSnapshot = <T>(work: TableWork<T>) => T | Promise<T>
 
-/** Ids of the first slice; later ones are as wide as their time allows. */
-export const FIRST_SLICE = 4096
+/** Slices after the first are as wide as their time allows. */
 const MIN_SLICE_ROWS = 256
 const SHORT_SLICE_MS = 2
 const LONG_SLICE_MS = 5
@@ -23,8 +28,7 @@ export const EVERY: Filter = { kind: 'all' }
 const NONE: Filter = { kind: 'or', filters: [] }
 
 /** What a scan works with, and its table and filter. */
-export interface SlicedScan {
-  readonly rows: RowWork
+interface SlicedScan {
   readonly run: OnSnapshot
   readonly shape: TableShape
   readonly filter: Filter
@@ -39,7 +43,7 @@ const ENTRIES_AT_ONCE = 50_000
 
 /** `Storage.get`, slice after slice. */
 export async function getInSlices(
-  { rows, run, shape, yielder }: SlicedScan,
+  { run, shape, yielder }: SlicedScan,
   ids: readonly number[],
   columns?: readonly string[],
 ): Promise<readonly (Row | undefined)[]> {
@@ -48,7 +52,7 @@ export async function getInSlices(
   for (let start = 0; start < ids.length; start += size) {
     if (yielder.isDue()) await yielder.ownTurn()
     size = longer(size, rowsAtOnce(shape, columns))
-    for (const row of await run(rows.get(shape.name, ids.slice(start, start + size), columns))) found.push(row)
+    for (const row of await run(getRows(shape, ids.slice(start, start + size), columns))) found.push(row)
   }
   return found
 }
@@ -60,7 +64,7 @@ function longer(size: number, atOnce: number): number {
 
 /** `Storage.find`: by an index if it finds few rows, else slice after slice. */
 export async function findInSlices(scan: SlicedScan, page: Page): Promise<readonly Row[]> {
-  const { rows, run, shape, yielder } = scan
+  const { run, shape, yielder } = scan
   // A list of many values is looked up for milliseconds before the first slice, and callers look up several.
   if (yielder.isDue()) await yielder.ownTurn()
   const { filter, path, isWhole, ids } = await route(scan, ROWS_AT_ONCE, isCovered(scan, []))
@@ -72,7 +76,7 @@ export async function findInSlices(scan: SlicedScan, page: Page): Promise<readon
   let atOnce = 0
   await eachSlice({ ...scan, filter }, page, async (within, size) => {
     if (offset > 0) {
-      const [matches] = await run(rows.aggregate(shape.name, within, [{ kind: 'count' }], path))
+      const [matches] = await run(aggregateRows({ shape, filter: within, path }, [{ kind: 'count' }]))
       if (Number(matches) <= offset) {
         offset -= Number(matches)
         return {}
@@ -81,7 +85,7 @@ export async function findInSlices(scan: SlicedScan, page: Page): Promise<readon
     atOnce = longer(atOnce, rowsAtOnce(shape, page.columns))
     // A slice has no more rows than ids, and a read that knows its bound can be made for it.
     const limit = Math.min(page.limit - found.length, size, atOnce)
-    const some = await run(rows.find(shape.name, within, { order: page.order, limit, offset, ...shown }, path))
+    const some = await run(findRows(shape, within, { order: page.order, limit, offset, ...shown }, path))
     for (const row of some) found.push(row)
     offset = 0
     // More rows of this slice may be left.
@@ -92,9 +96,9 @@ export async function findInSlices(scan: SlicedScan, page: Page): Promise<readon
 
 /** Finds ids first, which are short, and then their rows by length. */
 async function findByIndex(scan: SlicedScan, page: Page, path: AccessPath): Promise<readonly Row[]> {
-  const { rows, run, shape, filter } = scan
-  if (page.limit <= rowsAtOnce(shape, page.columns)) return run(rows.find(shape.name, filter, page, path))
-  const ids = (await run(rows.find(shape.name, filter, { ...page, columns: [] }, path))).map(({ id }) => id)
+  const { run, shape, filter } = scan
+  if (page.limit <= rowsAtOnce(shape, page.columns)) return run(findRows(shape, filter, page, path))
+  const ids = (await run(findRows(shape, filter, { ...page, columns: [] }, path))).map(({ id }) => id)
   return existing(await getInSlices(scan, ids, page.columns))
 }
 
@@ -111,12 +115,12 @@ function existing(rows: readonly (Row | undefined)[]): readonly Row[] {
 
 /** `Storage.aggregate`: by an index if it finds few rows, else slice after slice; sums of reals may differ from one long sum in the last bit. */
 export async function aggregateInSlices(scan: SlicedScan, aggregates: readonly Aggregate[]): Promise<readonly Cell[]> {
-  const { rows, run, shape } = scan
+  const { run, shape } = scan
   const { filter, path, isWhole } = await route(scan, isCovered(scan, aggregates) ? ENTRIES_AT_ONCE : ROWS_AT_ONCE)
-  if (isWhole) return run(rows.aggregate(shape.name, filter, aggregates, path))
-  let cells = await run(rows.aggregate(shape.name, NONE, aggregates, BY_ID))
+  if (isWhole) return run(aggregateRows({ shape, filter, path }, aggregates))
+  let cells = await run(aggregateRows({ shape, filter: NONE, path: BY_ID }, aggregates))
   await eachSlice({ ...scan, filter }, { order: 'asc' }, async (within) => {
-    cells = mergeAggregates(aggregates, cells, await run(rows.aggregate(shape.name, within, aggregates, path)))
+    cells = mergeAggregates(aggregates, cells, await run(aggregateRows({ shape, filter: within, path }, aggregates)))
     return {}
   })
   return cells
@@ -137,7 +141,7 @@ interface Route {
  * `listsIds`, which only an index that holds all that the filter reads allows, their ids are listed: in place of counted if the filter is nothing but
  * bounds of the index, else after that, because few of the many rows of a range may match.
  */
-async function route({ rows, run, shape, filter }: SlicedScan, atOnce: number, listsIds = false): Promise<Route> {
+async function route({ run, shape, filter }: SlicedScan, atOnce: number, listsIds = false): Promise<Route> {
   const expanded = expandLists(shape, filter)
   const indexed = indexedPart(shape, expanded)
   if (indexed === undefined) return { filter, path: BY_ID, isWhole: false }
@@ -146,11 +150,11 @@ async function route({ rows, run, shape, filter }: SlicedScan, atOnce: number, l
   // Listing ends at its limit only where each entry that is read is a match.
   const isAllBounds = conjuncts(expanded).length === conjuncts(bounds).length
   if (!(listsIds && isAllBounds) && (maxRows === undefined || maxRows > atOnce)) {
-    const matches = await run(rows.countUpTo(shape.name, bounds, atOnce + 1, path))
+    const matches = await run(countUpTo({ shape, filter: bounds, path }, atOnce + 1))
     if (matches > atOnce) return { filter, path: BY_ID, isWhole: false }
   }
   if (!listsIds) return { filter, path, isWhole: true }
-  const ids = await run(rows.idsUpTo(shape.name, expanded, atOnce + 1, path))
+  const ids = await run(idsUpTo({ shape, filter: expanded, path }, atOnce + 1))
   if (ids.length > atOnce) return { filter, path: BY_ID, isWhole: false }
   // An id that was changed in the database to one that no row can have is read with its row.
   return ids.every(Number.isSafeInteger) ? { filter, path, isWhole: true, ids } : { filter, path, isWhole: true }
@@ -174,7 +178,7 @@ interface Visited {
 
 /** Visits slices in order until a visit says that it is enough or the filter ends the ids, and lets the event loop turn in between. Gaps in the ids are skipped. */
 async function eachSlice(
-  { rows, run, shape, filter, yielder }: SlicedScan,
+  { run, shape, filter, yielder }: SlicedScan,
   { order, after }: Pick<Page, 'order' | 'after'>,
   visit: (within: Filter, size: number) => Promise<Visited>,
 ): Promise<void> {
@@ -185,22 +189,42 @@ async function eachSlice(
   let cursor = after
   for (;;) {
     if (yielder.isDue()) await yielder.ownTurn()
-    const first = { order, limit: 1, columns: [] }
-    const [next] = await run(rows.find(shape.name, EVERY, cursor === undefined ? first : { ...first, after: cursor }))
-    if (next === undefined || endsBefore(filter, order, next.id)) return
-    const low = order === 'asc' ? next.id : next.id - size + 1
-    const high = low + size - 1
-    if (!Number.isSafeInteger(low - 1) || !Number.isSafeInteger(high + 1)) throw damagedIdError(shape.name)
+    const range = await nextRange(run, { shape, filter }, { order, after: cursor, size })
+    if (range === undefined) return
+    if (range === DAMAGED_ID) throw damagedIdError(shape.name)
     const began = performance.now()
-    const { isEnough, upTo } = await visit(within(low, high), size)
+    const { isEnough, upTo } = await visit(within(range), size)
     size = Math.max(least, nextSize(size, performance.now() - began))
-    cursor = upTo ?? (order === 'asc' ? high : low)
+    cursor = upTo ?? (order === 'asc' ? range.high : range.low)
     if (isEnough === true) return
   }
 }
 
+/** A range of ids, both ends included. */
+export interface IdRange {
+  readonly low: number
+  readonly high: number
+}
+
+/** In place of a range: the next id is one that no row can have, because it was changed in the database. */
+export const DAMAGED_ID = 'damaged id'
+
+/** The next `size` ids in an order, from the first that a row has: gaps are skipped. Undefined if no row that the filter allows follows. */
+export async function nextRange(
+  run: OnSnapshot,
+  { shape, filter }: Pick<SlicedScan, 'shape' | 'filter'>,
+  { order, after, size }: Pick<Page, 'order'> & { readonly after: number | undefined; readonly size: number },
+): Promise<IdRange | typeof DAMAGED_ID | undefined> {
+  const first = { order, limit: 1, columns: [] }
+  const [next] = await run(findRows(shape, EVERY, after === undefined ? first : { ...first, after }))
+  if (next === undefined || endsBefore(filter, order, next.id)) return undefined
+  const low = order === 'asc' ? next.id : next.id - size + 1
+  const high = low + size - 1
+  return Number.isSafeInteger(low - 1) && Number.isSafeInteger(high + 1) ? { low, high } : DAMAGED_ID
+}
+
 /** True if the filter allows no row from this id on. */
-export function endsBefore(filter: Filter, order: Page['order'], id: number): boolean {
+function endsBefore(filter: Filter, order: Page['order'], id: number): boolean {
   return conjuncts(filter).some((part) => {
     if (!isIdBound(part)) return false
     if (order === 'asc') return part.operator === '<' && id >= Number(part.value)
@@ -228,21 +252,21 @@ function listedValues(filter: Filter): number {
 }
 
 /** Returns the filter of each slice. Of a list of ids it has those of the slice only, because SQLite looks up every id of a list. */
-export function sliceOf(filter: Filter): (low: number, high: number) => Filter {
+export function sliceOf(filter: Filter): (range: IdRange) => Filter {
   const parts = conjuncts(filter).map((part) => {
     if (part.kind !== 'in' || part.column !== 'id') return () => part
     const ids = part.values.map(Number).sort((left, right) => left - right)
-    return (low: number, high: number): Filter => ({
+    return ({ low, high }: IdRange): Filter => ({
       ...part,
       values: ids.slice(firstFrom(ids, low), firstFrom(ids, high + 1)),
     })
   })
-  return (low, high) => ({
+  return (range) => ({
     kind: 'and',
     filters: [
-      { kind: 'compare', column: 'id', operator: '>', value: low - 1 },
-      { kind: 'compare', column: 'id', operator: '<', value: high + 1 },
-      ...parts.map((part) => part(low, high)),
+      { kind: 'compare', column: 'id', operator: '>', value: range.low - 1 },
+      { kind: 'compare', column: 'id', operator: '<', value: range.high + 1 },
+      ...parts.map((part) => part(range)),
     ],
   })
 }
@@ -257,4 +281,61 @@ function firstFrom(ids: readonly number[], wanted: number): number {
     else high = middle
   }
   return low
+}
+
+/** Knows how long the event loop has not turned. All reads of a handle share one. */
+export interface Yielder {
+  /** True when the event loop has been held for so long that it must turn. */
+  isDue(): boolean
+  /** Waits for the next turn. */
+  yield(): Promise<void>
+  /** Waits for a turn that no other caller of this gets: work that goes on for as long as it may must not follow other such work. */
+  ownTurn(): Promise<void>
+}
+
+/** How long reads may follow each other before the yielder looks whether the event loop turns by itself, and then until it must. */
+const MAX_HOLD_MS = 4
+
+export function createYielder(): Yielder {
+  let turned = performance.now()
+  /** When the look began; undefined if none is under way. */
+  let lookedSince: number | undefined
+  /** Ends with the last turn that was promised to one caller. */
+  let lastOwn: Promise<void> = Promise.resolve()
+
+  async function nextTurn(): Promise<void> {
+    await new Promise((resolve) => setImmediate(resolve))
+    noteTurn()
+  }
+
+  function noteTurn(): void {
+    turned = performance.now()
+    lookedSince = undefined
+  }
+
+  return {
+    isDue() {
+      const now = performance.now()
+      if (now - turned < MAX_HOLD_MS) return false
+      // The event loop may have turned while nothing was read: a read that comes alone must not wait for a turn.
+      if (lookedSince === undefined) {
+        lookedSince = now
+        setImmediate(noteTurn)
+        return false
+      }
+      return now - lookedSince >= MAX_HOLD_MS
+    },
+    yield: nextTurn,
+    ownTurn() {
+      lastOwn = lastOwn.then(nextTurn)
+      return lastOwn
+    },
+  }
+}
+
+/** Of a transaction in which the event loop must not turn. */
+export const NO_TURNS: Yielder = {
+  isDue: () => false,
+  yield: () => Promise.resolve(),
+  ownTurn: () => Promise.resolve(),
 }

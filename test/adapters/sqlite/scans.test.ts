@@ -1,13 +1,13 @@
-/** Scans in slices return what one statement returns, on one snapshot, and yield to the event loop. */
+/** Scans in slices return what one statement returns, on one snapshot, and yield to the event loop; and the turns that they take. */
 import Database from 'better-sqlite3'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createTableShapes } from '../../../src/adapters/sql/table-shapes.ts'
-import { betterSqliteDatabase } from '../../../src/adapters/sqlite/better-sqlite-driver.ts'
-import { createDriverConnection } from '../../../src/adapters/sqlite/driver-connection.ts'
+import { toTableShape } from '../../../src/adapters/sql/table-shapes.ts'
+import { aggregateRows } from '../../../src/adapters/sqlite/aggregates.ts'
+import { createDriverConnection, type TableWork } from '../../../src/adapters/sqlite/connection.ts'
+import { betterSqliteDatabase } from '../../../src/adapters/sqlite/drivers.ts'
 import { sqliteStorage } from '../../../src/adapters/sqlite/index.ts'
-import { createLongWrites } from '../../../src/adapters/sqlite/long-writes.ts'
-import { createRowWork, type RowWork } from '../../../src/adapters/sqlite/row-work.ts'
-import type { TableWork } from '../../../src/adapters/sqlite/table-work.ts'
+import { findRows } from '../../../src/adapters/sqlite/read-rows.ts'
+import { createYielder } from '../../../src/adapters/sqlite/scans.ts'
 import type { Aggregate, Filter, PhysicalTable, Row, StorageHandle } from '../../../src/core/ports/storage.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
@@ -53,11 +53,10 @@ describe('scans in slices', () => {
   let plain: Database.Database
 
   /** What the bare driver returns. */
-  function oneStatement<T>(work: (rows: RowWork) => TableWork<T>): T {
-    const shapes = createTableShapes()
-    shapes.add([READINGS])
-    return createDriverConnection(betterSqliteDatabase(plain), 'reading').run(work(createRowWork(shapes, createLongWrites())))
+  function oneStatement<T>(work: TableWork<T>): T {
+    return createDriverConnection(betterSqliteDatabase(plain), 'reading').run(work)
   }
+  const shape = toTableShape(READINGS)
 
   beforeAll(async () => {
     storage = sqliteStorage({ filename, synchronous: 'normal' })
@@ -138,7 +137,7 @@ describe('scans in slices', () => {
     for (const filter of filters) {
       for (const page of pages) {
         const sliced = await storage.find('readings', filter, page)
-        expect(sliced).toEqual(oneStatement((rows) => rows.find('readings', filter, page)))
+        expect(sliced).toEqual(oneStatement(findRows(shape, filter, page)))
         expect(await storage.transaction((inner) => inner.find('readings', filter, page))).toEqual(sliced)
         rows += sliced.length
       }
@@ -154,7 +153,7 @@ describe('scans in slices', () => {
       ...(['amount', 'id'] as const).map((column) => ({ kind: 'sum' as const, column })),
     ] satisfies Aggregate[]
     for (const filter of filters) {
-      const whole = oneStatement((rows) => rows.aggregate('readings', filter, aggregates))
+      const whole = oneStatement(aggregateRows({ shape, filter }, aggregates))
       expect(await storage.aggregate('readings', filter, aggregates)).toEqual(whole)
       expect(await storage.transaction((inner) => inner.aggregate('readings', filter, aggregates))).toEqual(whole)
     }
@@ -199,5 +198,34 @@ describe('scans in slices', () => {
     const closing = other.close()
     expect(await Promise.all(scans)).toEqual(Array.from({ length: 12 }, () => [0]))
     await closing
+  })
+})
+
+describe('createYielder', () => {
+  it('gives each caller of ownTurn another turn, in which others run in between', async () => {
+    const yielder = createYielder()
+    const order: string[] = []
+    const own = ['first', 'second', 'third'].map((name) => yielder.ownTurn().then(() => order.push(name)))
+    const pushOther = (): void => {
+      order.push('other')
+      if (order.length < 6) setImmediate(pushOther)
+    }
+    setImmediate(pushOther)
+    await Promise.all(own)
+    expect(order).toEqual(['other', 'first', 'other', 'second', 'other', 'third'])
+  })
+
+  it('lets all callers of yield go on in one turn', async () => {
+    const yielder = createYielder()
+    const order: string[] = []
+    const both = ['first', 'second'].map((name) => yielder.yield().then(() => order.push(name)))
+    const last = new Promise<void>((resolve) =>
+      setImmediate(() => {
+        order.push('other')
+        resolve()
+      }),
+    )
+    await Promise.all([...both, last])
+    expect(order).toEqual(['first', 'second', 'other'])
   })
 })

@@ -1,24 +1,21 @@
 /** The reads of the storage port: one statement where that is short, else slices between which the event loop turns. */
 import type { Filter, Page, Row, Storage } from '../../core/ports/storage.ts'
-import { bytesOfRows, columnOfRows, rowsOfColumn } from '../sql/column-of-rows.ts'
-import { assertBytes, type TableShape } from '../sql/table-shapes.ts'
-import { tightened } from './access-path.ts'
-import { readBytesRange } from './bytes-reads.ts'
-import { isReadByRows, readColumnSlice } from './column-reads.ts'
-import { rowsAtOnce } from './read-rows.ts'
-import { isCountedAtOnce, isShortAggregate, isShortFind, isWholeCount, MAX_SHORT_PAGE } from './short-reads.ts'
+import { bytesOfRows, columnOfRows, rowsOfColumn } from '../sql/stored-cells.ts'
+import { assertBytes, type TableShape, type TableShapes } from '../sql/table-shapes.ts'
 import {
-  aggregateInSlices,
-  EVERY,
-  findInSlices,
-  getInSlices,
-  type OnSnapshot,
-  ROWS_AT_ONCE,
-  type SlicedScan,
-} from './sliced-scans.ts'
-import type { HandleState } from './storage-port.ts'
-import type { TableWork } from './table-work.ts'
-import type { Yielder } from './yielder.ts'
+  isCountedAtOnce,
+  isReadByRows,
+  isShortAggregate,
+  isShortFind,
+  isWholeCount,
+  MAX_SHORT_PAGE,
+  tightened,
+} from './access-path.ts'
+import { aggregateRows } from './aggregates.ts'
+import { readBytesRange, readColumnSlice } from './columns.ts'
+import type { TableWork } from './connection.ts'
+import { findRows, getRows, rowsAtOnce } from './read-rows.ts'
+import { aggregateInSlices, EVERY, findInSlices, getInSlices, type OnSnapshot, ROWS_AT_ONCE, type Yielder } from './scans.ts'
 
 /** Rows that are read in one statement however long they are: slices of one row each would cost more than they help. */
 const FEW_ROWS = 1
@@ -46,37 +43,35 @@ export interface Reader {
   scanCache<T>(slices: (run: OnSnapshot) => Promise<T>): Promise<T>
 }
 
-export function createSlicedReads(
-  { shapes, rows }: HandleState,
+export function createReads(
+  shapes: TableShapes,
   { yielder, read, scan, scanCache }: Reader,
 ): Pick<Storage, 'get' | 'find' | 'readColumn' | 'readBytes' | 'aggregate'> {
-  async function lastRow(table: string): Promise<Row | undefined> {
-    return (await read(rows.find(table, EVERY, { order: 'desc', limit: 1, columns: [] })))[0]
+  async function lastRow(shape: TableShape): Promise<Row | undefined> {
+    return (await read(findRows(shape, EVERY, { order: 'desc', limit: 1, columns: [] })))[0]
   }
 
-  const scanned = (table: string, filter = EVERY): Omit<SlicedScan, 'run'> => ({ rows, shape: shapes.of(table), filter, yielder })
-
-  function rowsOnPage(table: string, given: Filter, page: Page): readonly Row[] | Promise<readonly Row[]> {
+  function rowsOnPage(shape: TableShape, given: Filter, page: Page): readonly Row[] | Promise<readonly Row[]> {
     const filter = tightened(given)
-    const isFew = page.limit <= FEW_ROWS || page.limit <= rowsAtOnce(shapes.of(table), page.columns)
-    if (isFew && isShortFind(shapes.of(table), filter, page)) return read(rows.find(table, filter, page))
-    const slices = (run: OnSnapshot) => findInSlices({ ...scanned(table, filter), run }, page)
-    return isReadByRows(shapes.of(table), filter) ? scanCache(slices) : scan(slices)
+    const isFew = page.limit <= FEW_ROWS || page.limit <= rowsAtOnce(shape, page.columns)
+    if (isFew && isShortFind(shape, filter, page)) return read(findRows(shape, filter, page))
+    const slices = (run: OnSnapshot) => findInSlices({ shape, filter, yielder, run }, page)
+    return isReadByRows(shape, filter) ? scanCache(slices) : scan(slices)
   }
 
   return {
-    find: async (table, filter, page) => rowsOnPage(table, filter, page),
+    find: async (table, filter, page) => rowsOnPage(shapes.of(table), filter, page),
     async get(table, ids) {
-      if (ids.length <= FEW_ROWS || ids.length <= Math.min(ROWS_AT_ONCE, rowsAtOnce(shapes.of(table))))
-        return read(rows.get(table, ids))
-      return scan((run) => getInSlices({ ...scanned(table), run }, ids))
+      const shape = shapes.of(table)
+      if (ids.length <= FEW_ROWS || ids.length <= Math.min(ROWS_AT_ONCE, rowsAtOnce(shape))) return read(getRows(shape, ids))
+      return scan((run) => getInSlices({ shape, filter: EVERY, yielder, run }, ids))
     },
     async readColumn(table, filter, page) {
       const shape = shapes.of(table)
       if (!isReadByRows(shape, filter)) return readColumnSlice(read, { shape, filter }, page)
       // A longer page of few rows would be looked for in slices, too.
       const short = { ...page, limit: Math.min(page.limit, MAX_SHORT_PAGE) }
-      return columnOfRows(await rowsOnPage(table, filter, rowsOfColumn(short)), short)
+      return columnOfRows(await rowsOnPage(shape, filter, rowsOfColumn(short)), short)
     },
     async readBytes(table, filter, page) {
       const shape = shapes.of(table)
@@ -85,15 +80,16 @@ export function createSlicedReads(
       const part = isJoined ? await scan((run) => readBytesRange(run, { shape, filter }, page)) : undefined
       if (part !== undefined) return part
       if (isJoined) byRows.set(shape, READS_BY_ROWS)
-      const found = rowsOnPage(table, filter, rowsOfColumn(page))
+      const found = rowsOnPage(shape, filter, rowsOfColumn(page))
       return bytesOfRows(found instanceof Promise ? await found : found, page)
     },
     async aggregate(table, given, aggregates) {
+      const shape = shapes.of(table)
       const filter = tightened(given)
-      if (isShortAggregate(shapes.of(table), filter, aggregates)) return read(rows.aggregate(table, filter, aggregates))
-      if (isWholeCount(filter, aggregates) && isCountedAtOnce(await lastRow(table)))
-        return read(rows.aggregate(table, filter, aggregates))
-      return scanCache((run) => aggregateInSlices({ ...scanned(table, filter), run }, aggregates))
+      const isAtOnce =
+        isShortAggregate(shape, filter, aggregates) || (isWholeCount(filter, aggregates) && isCountedAtOnce(await lastRow(shape)))
+      if (isAtOnce) return read(aggregateRows({ shape, filter }, aggregates))
+      return scanCache((run) => aggregateInSlices({ shape, filter, yielder, run }, aggregates))
     },
   }
 }

@@ -1,7 +1,7 @@
-/** Lists expanded to comparisons find the same rows, and only lists that become faster are expanded. */
+/** Filters as they are sent: lists that SQLite runs faster or more exactly as comparisons, and one bound at each side of a column. */
 import { describe, expect, it } from 'vitest'
 import { toTableShape } from '../../../src/adapters/sql/table-shapes.ts'
-import { expandLists } from '../../../src/adapters/sqlite/expand-lists.ts'
+import { expandLists, tightened } from '../../../src/adapters/sqlite/access-path.ts'
 import { sqliteStorage } from '../../../src/adapters/sqlite/index.ts'
 import type { Cell, Filter, PhysicalTable } from '../../../src/core/ports/storage.ts'
 import { temporaryFolder } from './temporary-folder.ts'
@@ -66,5 +66,51 @@ describe('lists', () => {
     expect(await idsOf(among('b', ...Array.from({ length: 256 }, (_, byte) => new Uint8Array([byte]))))).toEqual([15])
     await expect(idsOf(among('b', new Uint8Array(1), 'text'))).rejects.toMatchObject({ code: 'internal' })
     await storage.close()
+  })
+})
+
+const compare = (column: string, operator: '=' | '<>' | '<' | '>', value: number | string): Filter => ({
+  kind: 'compare',
+  column,
+  operator,
+  value,
+})
+const and = (...filters: readonly Filter[]): Filter => ({ kind: 'and', filters })
+const list = (column: string, values: readonly (number | string)[]): Filter => ({ kind: 'in', column, values })
+
+describe('a tightened filter', () => {
+  it('keeps the closest bound of each side of each column', () => {
+    const given = and(
+      compare('a', '>', 3),
+      and(compare('a', '>', 7), compare('b', '<', 1)),
+      compare('a', '<', 9),
+      compare('b', '<', 4),
+    )
+    expect(tightened(given)).toEqual(and(compare('a', '>', 7), compare('b', '<', 1), compare('a', '<', 9)))
+  })
+
+  it('keeps one of equal bounds', () => {
+    const filter = tightened(and(compare('a', '>', 3), compare('a', '>', 3)))
+    expect(filter).toEqual(and(compare('a', '>', 3)))
+  })
+
+  it('lists only what the bounds of the column allow', () => {
+    const bounds = [compare('a', '>', 3), compare('a', '<', 9)]
+    expect(tightened(and(list('a', [3, 4, 8, 9]), list('b', [1]), ...bounds))).toEqual(
+      and(list('a', [4, 8]), list('b', [1]), ...bounds),
+    )
+    expect(tightened(and(list('a', [1]), ...bounds))).toEqual(and(list('a', []), ...bounds))
+  })
+
+  it('is the given one where it has no bounds of numbers, or is no conjunction', () => {
+    for (const filter of [
+      { kind: 'all' },
+      compare('a', '>', 1),
+      and(compare('a', '>', 'x'), compare('a', '>', 'y')),
+      and(compare('a', '=', 1), compare('a', '<>', 2)),
+      { kind: 'or', filters: [compare('a', '>', 1), compare('a', '>', 2)] },
+      { kind: 'not', filter: and(compare('a', '>', 1), compare('a', '>', 2)) },
+    ] satisfies Filter[])
+      expect(tightened(filter)).toBe(filter)
   })
 })
