@@ -12,22 +12,19 @@ export type { ErrorCode, ErrorDetail } from './core/errors.ts'
 export { isVaultError, STATUSES, statusOf, VaultError } from './core/errors.ts'
 export type { Limits } from './core/execution/context.ts'
 export type { IssuedTicket } from './core/execution/file-tickets.ts'
+export type { IgnoredRecord } from './core/execution/write-records.ts'
 export type { QueryValue } from './core/expressions/parameter-values.ts'
 export type { FileMetadata } from './core/files/file-metadata.ts'
-export type { CreateCredentialInput, CreatedCredential } from './core/operations/create-credential.ts'
+export type { CreateCredentialInput, CreatedCredential, CredentialList } from './core/operations/credentials.ts'
 export type { DetokenizedRecord, DetokenizeOptions } from './core/operations/detokenize-tokens.ts'
 export type { FileStatus, FileStatusResult } from './core/operations/file-status.ts'
 export type { GetByTokensOptions } from './core/operations/get-by-tokens.ts'
-export type { IgnoredRecord } from './core/operations/insert-records.ts'
-export type { CredentialList } from './core/operations/list-credentials.ts'
 export type { EventList } from './core/operations/list-events.ts'
 export type { OpenFileOptions, OpenFileResult } from './core/operations/open-file.ts'
 export type { QueryOptions, QueryOutcome } from './core/operations/query-records.ts'
-export type { Action } from './core/policy/actions.ts'
-export type { BuiltInRole } from './core/policy/built-in-roles.ts'
 export type { Caller, RequestContext } from './core/policy/caller.ts'
 export type { Explanation } from './core/policy/explain-access.ts'
-export type { PolicyDefinition, PolicyFor, StatementDefinition } from './core/policy/statement.ts'
+export type { Action, BuiltInRole, PolicyDefinition, PolicyFor, StatementDefinition } from './core/policy/statement.ts'
 export type { Entropy, KeyProvider, Signer } from './core/ports/crypto.ts'
 export type { Log, Metrics, Tracing } from './core/ports/observability.ts'
 export type { Clock } from './core/ports/time.ts'
@@ -38,14 +35,7 @@ export type { Redaction } from './core/redaction/levels.ts'
 export type { MaskDefinition } from './core/redaction/masks.ts'
 export { mask } from './core/redaction/masks.ts'
 export type { OnLowered } from './core/row-access/lowered-columns.ts'
-export type {
-  ColumnDefinition,
-  ColumnOf,
-  NoOptions,
-  SchemaDefinition,
-  TableDefinition,
-  TokenDefinition,
-} from './core/schema/column.ts'
+export type { ColumnDefinition, ColumnOf, NoOptions, SchemaDefinition, TableDefinition } from './core/schema/column.ts'
 export { column } from './core/schema/column.ts'
 export type { LowerCaseNames, Schema } from './core/schema/define-schema.ts'
 export { defineSchema } from './core/schema/define-schema.ts'
@@ -61,11 +51,9 @@ export type {
   OutputFields,
   OutputValue,
   PlainFields,
-  PlainText,
   PlainValue,
   ReadableColumn,
   RequiredColumn,
-  ShownText,
   TableName,
   TokenizedColumn,
   TokensOf,
@@ -75,8 +63,11 @@ export type {
 } from './core/schema/infer.ts'
 export type { QueryPlan } from './core/sql/explain-plan.ts'
 export { type SqlQuery, sql } from './core/sql/sql.ts'
+export type { TokenDefinition } from './core/tokens/token-kind.ts'
 export type { Signal } from './core/util/signal.ts'
 export type { JsonInput, JsonValue } from './core/values/column-type.ts'
+export { COLUMN_TYPES } from './core/values/column-types.ts'
+export type { PlainText, ShownText } from './core/values/shown-text.ts'
 export type { VaultOptions } from './core/vault/options.ts'
 export type { VaultTransactionOptions } from './core/vault/outside-calls.ts'
 export type { Session } from './core/vault/session.ts'

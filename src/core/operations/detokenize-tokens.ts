@@ -6,13 +6,14 @@ import { parseFlag, parseList, parseRedaction, parseTokenText, paths, TOKEN_NOT_
 import type { Operation } from '../execution/operation.ts'
 import { inSlices } from '../maintenance/in-slices.ts'
 import { bytesOfBody } from '../maintenance/row-bytes.ts'
-import { forbidden } from '../policy/forbidden.ts'
+import { forbidden } from '../policy/create-access.ts'
 import { addRowsOf, needsOfTokens, resolveVisible, type VisibleResolution } from '../records/visible-tokens.ts'
 import { REDACTIONS, type Redaction } from '../redaction/levels.ts'
 import { assertPlainText, ON_LOWERED, type OnLowered, parseOnLowered } from '../row-access/lowered-columns.ts'
+import { ALONE } from '../unit-of-work/gather.ts'
 import { at, cutList } from '../util/lists.ts'
 import { assertItems, assertOptions } from '../util/options.ts'
-import type { ColumnTypeName } from '../values/column-type.ts'
+import type { ValueTypes } from '../values/column-type.ts'
 
 /** One token to resolve. */
 export interface DetokenizeParameter {
@@ -35,7 +36,7 @@ export interface DetokenizeOptions {
  */
 export interface DetokenizedRecord {
   readonly token: string
-  readonly valueType: ColumnTypeName | 'FILE' | 'NONE'
+  readonly valueType: keyof ValueTypes | 'NONE'
   readonly value: string
   /** The column of the token, and its table; absent with an error. */
   readonly table?: string
@@ -110,18 +111,20 @@ export const detokenize: Operation<DetokenizeInput, DetokenizeRequest, { records
       throw tokensNotFound(missing, continueOnError)
     return { records }
   },
-  joined: {
-    groupOf: ({ parameters, refusesLowered }) =>
-      refusesLowered || parameters.length > MAX_TOKENS_TO_JOIN ? undefined : 'detokenize',
+  asOne: {
+    keys: {
+      turn: ({ parameters, refusesLowered }) =>
+        refusesLowered || parameters.length > MAX_TOKENS_TO_JOIN ? undefined : 'detokenize',
+    },
     async execute(context, requests, events) {
-      if (!context.access.possiblyAllowsAnywhere('DETOKENIZATION')) return requests.map(() => undefined)
+      if (!context.access.possiblyAllowsAnywhere('DETOKENIZATION')) return requests.map(() => ALONE)
       const texts = requests.flatMap(({ parameters }) => parameters.map(({ token }) => token))
       const found = await resolveVisible(context.unit.storage, context, { texts, needsOf })
       const lengths = requests.map(({ parameters }) => parameters.length)
       return cutList(found, lengths).map((own, index) => {
         const { parameters } = at(requests, index)
         // The errors of tokens have positions, so a request with one of them runs by itself.
-        if (own.some((one) => one === undefined || one instanceof VaultError)) return undefined
+        if (own.some((one) => one === undefined || one instanceof VaultError)) return ALONE
         addRowsOf(own, at(events, index))
         return { records: own.map((one, position) => toRecord(at(parameters, position), one)) }
       })

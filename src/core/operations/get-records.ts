@@ -5,8 +5,15 @@ import { fault, words } from '../errors.ts'
 import { parseFlag, parseList, parseRedaction, requireTable, toIds } from '../execution/check-input.ts'
 import type { OperationContext, ParsingContext } from '../execution/context.ts'
 import type { EventBuilder } from '../execution/event-builder.ts'
-import { parseWhere, type Where } from '../execution/find-changeable.ts'
-import { allOf, findRecords, type ListedIds, type ListedPage, type Which } from '../execution/find-records.ts'
+import {
+  allOf,
+  findRecords,
+  type ListedIds,
+  type ListedPage,
+  parseWhere,
+  type Where,
+  type Which,
+} from '../execution/find-records.ts'
 import { requireAccess } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
 import { type FilesToShow, withFiles } from '../execution/show-files.ts'
@@ -17,6 +24,7 @@ import { showRecords, type UntypedRecord, withVersions } from '../records/show-r
 import { REDACTIONS, type Redaction } from '../redaction/levels.ts'
 import { assertPlainText, ON_LOWERED, type OnLowered, parseOnLowered } from '../row-access/lowered-columns.ts'
 import type { Column, Table } from '../schema/layout.ts'
+import { ALONE } from '../unit-of-work/gather.ts'
 import { readInput } from '../util/boundary.ts'
 import { append, at, required } from '../util/lists.ts'
 import { assertOptions } from '../util/options.ts'
@@ -145,11 +153,11 @@ export const get: Operation<GetInput, GetRequest, GetResult> = {
     return { ...parseShow(table, options, context), which: parseWhich(options, context, parseFlag(areTexts, 'areTexts')) }
   },
   execute: (context, request) => readRecords(context, request),
-  joined: {
-    groupOf: groupOfFew,
+  asOne: {
+    keys: { turn: keyOfFew },
     async execute(context, requests, events) {
       const found = await readTogether(context, requests, events)
-      return found.map((records) => (records === undefined ? undefined : { records }))
+      return found.map((records) => (records === undefined ? ALONE : { records }))
     },
   },
 }
@@ -166,24 +174,11 @@ export const getOne: Operation<GetOneInput, GetRequest, UntypedRecord> = {
     return { ...parseShow(table, options, context), which: allOf(toIds([id])) }
   },
   execute: async (context, request) => required((await readRecords(context, request)).records[0], 'A record that was read'),
-  together: {
-    groupOf: ({ table, redaction, asTokens, refusesLowered, files, hasVersion, fields }) =>
-      fields === undefined
-        ? [table.name, redaction, asTokens, refusesLowered, files.downloadTickets, files.returnFileMetadata, hasVersion].join(' ')
-        : undefined,
-    async execute(context, requests, events) {
-      const ids = requests.flatMap(({ which }) => ('ids' in which ? which.ids : []))
-      const { records } = await readRecords(context, { ...at(requests, 0), which: allOf(ids) }, (table, rows) => {
-        for (const [index, row] of rows.entries()) at(events, index).addRows(table, [row])
-      })
-      return records
-    },
-  },
-  joined: {
-    groupOf: groupOfFew,
+  asOne: {
+    keys: { turn: keyOfFew, batch: (request) => (request.fields === undefined ? keyOf(request) : undefined) },
     async execute(context, requests, events) {
       const found = await readTogether(context, requests, events)
-      return found.map((records) => records?.[0])
+      return found.map((records) => records?.[0] ?? ALONE)
     },
   },
 }
@@ -191,21 +186,16 @@ export const getOne: Operation<GetOneInput, GetRequest, UntypedRecord> = {
 /** Maximum number of records of a read that is joined with others. */
 const MAX_IDS_TO_JOIN = 16
 
-/** Returns the group of a read of few records by their ids. A read with tickets runs by itself, because they contain the caller. */
-function groupOfFew({
-  table,
-  redaction,
-  asTokens,
-  refusesLowered,
-  files,
-  hasVersion,
-  fields,
-  which,
-}: GetRequest): string | undefined {
+/** Returns the key of a read of few records by their ids. A read with tickets runs by itself, because they contain the caller. */
+function keyOfFew(request: GetRequest): string | undefined {
+  const { refusesLowered, files, fields, which } = request
   const isSimple = fields === undefined && !refusesLowered && !files.downloadTickets && 'ids' in which && isWhole(which)
-  return isSimple && which.ids.length <= MAX_IDS_TO_JOIN
-    ? `${table.name} ${redaction} ${asTokens} ${files.returnFileMetadata} ${hasVersion}`
-    : undefined
+  return isSimple && which.ids.length <= MAX_IDS_TO_JOIN ? keyOf(request) : undefined
+}
+
+/** Returns the same text for reads of one table with the same options. */
+function keyOf({ table, redaction, asTokens, refusesLowered, files, hasVersion }: GetRequest): string {
+  return `${table.name} ${redaction} ${asTokens} ${refusesLowered} ${files.downloadTickets} ${files.returnFileMetadata} ${hasVersion}`
 }
 
 /** True for a read of every record, in the order of the ids. */

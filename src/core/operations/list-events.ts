@@ -1,21 +1,22 @@
 /** List events: returns a page of audit events that match a filter, by default the newest first. */
 import { hasTimestamp } from '../audit/encode-event.ts'
-import type { AuditEvent, ChainedEvent } from '../audit/event.ts'
+import type { AuditEvent, ChainedEvent, EventRows } from '../audit/event.ts'
 import type { AuditAfterOptions, EventQuery, EventQueryInput } from '../audit/event-query.ts'
 import { createEventTest, type RecordRow, type RecordRows } from '../audit/filter-events.ts'
 import { toNanoseconds } from '../audit/instant.ts'
+import { type IdsByRows, rowsOfEvent, toAuditEvent } from '../audit/list-event.ts'
 import { EventPager } from '../audit/page-events.ts'
 import { parseEventQuery, RECORDED_EVENT_QUERY } from '../audit/parse-event-query.ts'
+import { fromRuns } from '../audit/row-runs.ts'
 import type { AuditContext } from '../audit-log/audit-context.ts'
 import { type DatedEvent, eventsAt } from '../audit-log/dated-events.ts'
 import { eachNewest } from '../audit-log/newest-events.ts'
-import { decodeChangeIds, decodeRecordIds } from '../barrier/record-ids.ts'
+import { decodeChangeIds, decodeRecordIds, encodeRecordIds } from '../barrier/record-ids.ts'
 import { fault } from '../errors.ts'
 import type { OperationContext } from '../execution/context.ts'
 import type { Operation } from '../execution/operation.ts'
-import { showEvents } from '../execution/show-events.ts'
-import { createYielder } from '../maintenance/yielder.ts'
-import { forbidden } from '../policy/forbidden.ts'
+import { createYielder, type Yielder } from '../maintenance/yielder.ts'
+import { forbidden } from '../policy/create-access.ts'
 import { at } from '../util/lists.ts'
 
 /** Maximum number of events that one listing reads. */
@@ -103,4 +104,59 @@ function recordRows({ barrier, layout }: OperationContext, { filter }: EventQuer
     ),
   )
   return new Map(rows)
+}
+
+/** Ids that are made together at most, and the bytes of one: a page can have a hundred events of a thousand records. */
+const IDS_AT_ONCE = 4096
+const ID_BYTES = 36
+
+/** Returns the events as listings return them, in order. As many are shown at once as have so many ids: each of their results is an object. */
+async function showEvents(context: OperationContext, events: readonly ChainedEvent[]): Promise<AuditEvent[]> {
+  const yielder = createYielder(context.audit)
+  const shown: AuditEvent[] = []
+  for (let start = 0; start < events.length; ) {
+    const groups: EventRows[] = []
+    let end = start
+    for (let rows = 0; end < events.length && rows < IDS_AT_ONCE; end++) {
+      for (const group of rowsOfEvent(at(events, end))) {
+        groups.push(group)
+        rows += countOf(group)
+      }
+    }
+    const ids = await idsOfRows(context, groups, yielder)
+    for (; start < end; start++) shown.push(toAuditEvent(at(events, start), ids))
+    await yielder.worked()
+  }
+  return shown
+}
+
+function countOf({ runs }: EventRows): number {
+  return runs.reduce((sum, [, count]) => sum + count, 0)
+}
+
+/** Returns the record ids of each group of rows. */
+async function idsOfRows(
+  { barrier, layout }: OperationContext,
+  groups: readonly EventRows[],
+  yielder: Yielder,
+): Promise<IdsByRows> {
+  const found = new Map<EventRows, string[]>()
+  for (const name of new Set(groups.map(({ table }) => table))) {
+    const table = layout.tables.get(name)
+    if (table === undefined) continue
+    const own = groups.filter((group) => group.table === name).map((group) => ({ group, rows: fromRuns(group.runs) }))
+    const rows = own.flatMap((one) => one.rows)
+    const ids: string[] = []
+    while (ids.length < rows.length) {
+      const slice = encodeRecordIds(barrier.ring, table, rows.slice(ids.length, ids.length + IDS_AT_ONCE))
+      for (const id of slice) ids.push(id)
+      await yielder.worked(slice.length * ID_BYTES)
+    }
+    let start = 0
+    for (const one of own) {
+      found.set(one.group, ids.slice(start, start + one.rows.length))
+      start += one.rows.length
+    }
+  }
+  return found
 }

@@ -1,7 +1,7 @@
 /** Several changes as one: each prepares what it stores before the transaction begins, and all store in it. Source: docs/inside/commits.md. */
 import type { Yielder } from '../maintenance/yielder.ts'
 import type { Storage } from '../ports/storage.ts'
-import { mergeBatches } from './merge-inserts.ts'
+import { mergeBatches } from './gather.ts'
 import type { Batch, UnitOfWork } from './unit-of-work.ts'
 
 /** A part of a change: it reads, seals and then changes the unit that it is given, once. */

@@ -5,11 +5,12 @@
 
 import { Fault, fault, isVaultError } from '../errors.ts'
 import type { VaultLifetime } from '../execution/lifetime.ts'
-import { withVerbOf } from '../execution/operation-errors.ts'
+import { withVerbOf } from '../execution/perform.ts'
 import type { Entropy } from '../ports/crypto.ts'
 import type { StorageHandle } from '../ports/storage.ts'
 import type { Timer } from '../ports/time.ts'
-import { assertOutsideTransaction } from '../unit-of-work/outside-transactions.ts'
+import { assertOutsideTransaction } from '../unit-of-work/unit-of-work.ts'
+import { attempt, jitteredMs } from '../util/attempt.ts'
 import {
   guardAround,
   type OnProgress,
@@ -20,7 +21,6 @@ import {
 } from '../util/boundary.ts'
 import { readU32 } from '../util/bytes.ts'
 import { assertOptions } from '../util/options.ts'
-import { jitteredMs, retry } from '../util/retry.ts'
 import { assertNotAborted, parseSignal, type Signal } from '../util/signal.ts'
 
 export interface OutsideCalls {
@@ -122,13 +122,13 @@ export function retryAborted<T>(
   { timer, entropy }: { readonly timer: Timer; readonly entropy: Entropy },
   transact: () => Promise<T>,
 ): Promise<T> {
-  const policy = {
-    maxAttempts: retries + 1,
-    shouldRetry: (error: unknown) => isVaultError(error, 'aborted'),
-    between: (attempt: number) =>
+  const aborted = {
+    is: (error: unknown) => isVaultError(error, 'aborted'),
+    most: retries + 1,
+    between: (count: number) =>
       new Promise<void>((wake) => {
-        timer.after(jitteredMs(attempt, PAUSE, readU32(entropy.bytes(4), 0) / 2 ** 32), wake, true)
+        timer.after(jitteredMs(count, PAUSE, readU32(entropy.bytes(4), 0) / 2 ** 32), wake, true)
       }),
   }
-  return retry(policy, transact)
+  return attempt([aborted], transact)
 }

@@ -8,9 +8,15 @@ import { type Fault, fault, VaultError, words } from '../errors.ts'
 import type { SessionContext } from '../execution/context.ts'
 import { perform } from '../execution/perform.ts'
 import { type IssueBearerInput, type IssuedBearer, issueBearer } from '../operations/issue-bearer.ts'
-import { refusedBy } from '../operations/refuse-request.ts'
-import { type Caller, parseCaller, type RequestContext, UNKNOWN_CALLER } from '../policy/caller.ts'
-import { type CallerContext, parseContext } from '../policy/caller-context.ts'
+import { refusedBy } from '../operations/record-scan.ts'
+import {
+  type Caller,
+  type CallerContext,
+  parseCaller,
+  parseContext,
+  type RequestContext,
+  UNKNOWN_CALLER,
+} from '../policy/caller.ts'
 import type { Storage } from '../ports/storage.ts'
 import type { Clock } from '../ports/time.ts'
 import { readInput, toVaultError } from '../util/boundary.ts'

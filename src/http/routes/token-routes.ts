@@ -1,6 +1,6 @@
 /** Routes of tokens. Source: specification, "Records by token", "Tokens", "Legacy token routes". */
 import * as z from 'zod'
-import { type OperationInput, type OperationResult, STATUSES, VaultError } from '../../index.ts'
+import { COLUMN_TYPES, type OperationInput, type OperationResult, STATUSES, VaultError } from '../../index.ts'
 import { isSignedToken, resolveSignedToken } from '../credentials/data-tokens.ts'
 import type { RouterOptions } from '../options.ts'
 import { nextTurn } from '../router/next-turn.ts'
@@ -15,7 +15,7 @@ import {
 } from './examples.ts'
 import { flagMember, REDACTION_MEMBER, REDACTION_QUERY, SHOWN_BY_COLUMN, VAULT_MEMBER } from './shapes.ts'
 
-const VALUE_TYPES = ['STRING', 'INTEGER', 'FLOAT', 'BOOL', 'DATETIME', 'JSON', 'ARRAY', 'DATE', 'TIME', 'NONE'] as const
+const VALUE_TYPES = [...COLUMN_TYPES, 'NONE'] as const
 
 type ValueType = (typeof VALUE_TYPES)[number]
 
