@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { readCheckpoint } from '../../src/audit-verifier/read-checkpoint.ts'
 import { verifyExport } from '../../src/audit-verifier/verify-export.ts'
-import { decodeEvent } from '../../src/core/audit/encode-event.ts'
+import { decodeEvent } from '../../src/core/audit/event-bytes.ts'
 import { checkpointLine, headerLine } from '../../src/core/audit/export-lines.ts'
 import { jsonCanonical } from '../../src/core/values/json-canonical.ts'
 import {

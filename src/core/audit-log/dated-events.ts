@@ -1,5 +1,5 @@
 /** Opens events with their own times, which are sealed with them. The time of a row is not: a writer of the database can change it. */
-import { decodeEvent } from '../audit/encode-event.ts'
+import { decodeEvent } from '../audit/event-bytes.ts'
 import type { ChainedEvent } from '../audit/event.ts'
 import type { Yielder } from '../maintenance/yielder.ts'
 import type { Row } from '../ports/storage.ts'

@@ -1,7 +1,7 @@
 /** Stores and opens audit events. Events are sealed into rows of their chain, and the head of the chain moves in the same transaction. */
 import { chainEvents } from '../audit/chain.ts'
 import { type ChainHead, decodeHead, writeHead } from '../audit/chain-head.ts'
-import { writeLeaf } from '../audit/encode-event.ts'
+import { writeLeaf } from '../audit/event-bytes.ts'
 import type { EventDraft } from '../audit/event.ts'
 import { hashPrefixed } from '../audit/merkle.ts'
 import { type Barrier, CATALOG_MOVED } from '../barrier/barrier.ts'

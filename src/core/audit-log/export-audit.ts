@@ -1,7 +1,7 @@
 /** Exports the audit trail as lines, to store and verify it elsewhere: each chain up to its head at the start of the export. */
 import { fromRowId } from '../audit/chain-position.ts'
 import type { SignedCheckpoint } from '../audit/checkpoint.ts'
-import { writeLeaf } from '../audit/encode-event.ts'
+import { writeLeaf } from '../audit/event-bytes.ts'
 import { checkpointLine, endLine, eventLine, headerLine, headLine } from '../audit/export-lines.ts'
 import { VaultError } from '../errors.ts'
 import { readInput } from '../util/boundary.ts'

@@ -5,10 +5,9 @@ import { at } from '../util/lists.ts'
 import { toTimestamp } from '../util/time.ts'
 import type { ChainHead } from './chain-head.ts'
 import { toRowId } from './chain-position.ts'
-import { writeCompactEvent } from './compact-event.ts'
 import type { EventDraft } from './event.ts'
+import { writeEvent } from './event-bytes.ts'
 import { beginLeaf, hashPrefixed, MerkleBuilder } from './merkle.ts'
-import { writeEvent } from './write-event.ts'
 
 /** The chain to append to, and what events contain besides their drafts. */
 export interface ChainInput {
@@ -22,7 +21,7 @@ export interface ChainInput {
   readonly hash: Hash
   /** Root keys and generation of the catalog for the new head. */
   readonly keys: RootKeySet
-  /** Where the events are written side by side, each in its compact form. */
+  /** Where the bytes of the events are written side by side. */
   readonly out: ByteWriter
   /** Where the leaf of one event at a time is written: its canonical text, which is hashed. */
   readonly leaf: ByteWriter
@@ -55,18 +54,9 @@ export function chainEvents(drafts: readonly EventDraft[], input: ChainInput): C
   const rows = drafts.map((draft, index) => {
     time = now > time ? now : time + 1n
     const position = { chain, sequence: before + 1 + index, previous }
-    const place = {
-      v: 1,
-      position,
-      changeID: at(changeIDs, index),
-      timestamp: toTimestamp(time),
-      at: time,
-      vaultID,
-      accountID,
-    } as const
+    const place = { position, changeID: at(changeIDs, index), timestamp: toTimestamp(time), at: time, vaultID, accountID }
     beginLeaf(leaf)
-    writeEvent(leaf, draft, place)
-    writeCompactEvent(out, draft, place)
+    writeEvent(leaf, out, { ...draft, ...place })
     const digest = hashPrefixed(hash, leaf)
     tree.append(digest)
     previous = digest

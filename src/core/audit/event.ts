@@ -1,7 +1,45 @@
 /** Audit events: as an operation describes them, as they are chained and sealed, and as they are listed. Source: specification, "Audit event". */
 
+/** The kinds of operations. Lists of words only grow at their ends: a stored event has their indexes. */
+export const ACTION_TYPES = [
+  'INSERT',
+  'GET',
+  'UPDATE',
+  'DELETE',
+  'DETOKENIZE',
+  'TOKENIZE',
+  'GET_BY_TOKENS',
+  'QUERY',
+  'BATCH',
+  'LIST_EVENTS',
+  'UPLOAD_FILE',
+  'DELETE_FILE',
+  'FILE_STATUS',
+  'OPEN_FILE',
+  'UPLOAD_URL',
+  'DOWNLOAD_URL',
+  'SCAN_FILE',
+  'CREATE_CREDENTIAL',
+  'REVOKE_CREDENTIAL',
+  'LIST_CREDENTIALS',
+  'ISSUE_BEARER',
+  'REQUEST',
+] as const
+/** The kinds of resources, as in `<resourceType>/<resourceID>`. */
+export const RESOURCE_TYPES = ['RECORD', 'TABLE', 'TOKEN', 'VAULT', 'FILE', 'CREDENTIAL'] as const
+/** The kinds of callers, of ways in, and of authentication. */
+export const ACTOR_TYPES = ['USER', 'SERVICE_ACCOUNT'] as const
+export const ACCESS_TYPES = ['API', 'SQL'] as const
+export const AUTH_MODES = ['IDP_JWT', 'SERVICE_ACCOUNT_JWT', 'PAT_JWT', 'API_KEY', 'STS'] as const
+
+/** The kind of an operation. */
+export type ActionType = (typeof ACTION_TYPES)[number]
+
+/** The kind of a resource. */
+export type ResourceType = (typeof RESOURCE_TYPES)[number]
+
 /** Authentication mode of the caller. Default `STS`: authenticated by the embedding application. */
-export type AuthMode = 'IDP_JWT' | 'SERVICE_ACCOUNT_JWT' | 'PAT_JWT' | 'API_KEY' | 'STS'
+export type AuthMode = (typeof AUTH_MODES)[number]
 
 /** The caller, the origin and the credential of a request. All events of one request have the same context. */
 export interface EventContext {
@@ -9,8 +47,8 @@ export interface EventContext {
   readonly traceID: string
   readonly sessionID?: string
   readonly actor: string
-  readonly actorType: 'USER' | 'SERVICE_ACCOUNT'
-  readonly accessType: 'API' | 'SQL'
+  readonly actorType: (typeof ACTOR_TYPES)[number]
+  readonly accessType: (typeof ACCESS_TYPES)[number]
   readonly ipAddress: string
   readonly origin?: string
   readonly authMode: AuthMode
@@ -22,34 +60,6 @@ export interface EventContext {
   /** Email address of the end user for whom the caller acts. */
   readonly userEmail?: string
 }
-
-/** The kind of an operation. */
-export type ActionType =
-  | 'INSERT'
-  | 'GET'
-  | 'UPDATE'
-  | 'DELETE'
-  | 'DETOKENIZE'
-  | 'TOKENIZE'
-  | 'GET_BY_TOKENS'
-  | 'QUERY'
-  | 'BATCH'
-  | 'LIST_EVENTS'
-  | 'UPLOAD_FILE'
-  | 'DELETE_FILE'
-  | 'FILE_STATUS'
-  | 'OPEN_FILE'
-  | 'UPLOAD_URL'
-  | 'DOWNLOAD_URL'
-  | 'SCAN_FILE'
-  | 'CREATE_CREDENTIAL'
-  | 'REVOKE_CREDENTIAL'
-  | 'LIST_CREDENTIALS'
-  | 'ISSUE_BEARER'
-  | 'REQUEST'
-
-/** The kind of a resource, as in `<resourceType>/<resourceID>`. */
-export type ResourceType = 'RECORD' | 'TABLE' | 'TOKEN' | 'VAULT' | 'FILE' | 'CREDENTIAL'
 
 /** Rows of one table, as runs of neighbors: `[first row, count]`. They are listed as record ids. */
 export interface EventRows {

@@ -1,8 +1,8 @@
 /** Tests single events against a filter, so that events can be streamed. */
 import { unreachable } from '../util/causes.ts'
+import { toNanoseconds } from '../util/time.ts'
 import type { ChainedEvent, EventRows } from './event.ts'
 import type { ContextMember, EventFilter, ResourceFilter } from './event-query.ts'
-import { toNanoseconds } from './instant.ts'
 import { rowsOfEvent } from './list-event.ts'
 
 /** The row of a record. */

@@ -1,19 +1,17 @@
 /** Parses the query of `listEvents`. Errors name the member and quote no value. */
 import * as z from 'zod'
 import { type ErrorCode, type Fault, fault, words } from '../errors.ts'
-import { DEFAULT_PAGE_SIZE, MAX_CLIENT_TRACE_LENGTH } from '../limits.ts'
+import { DEFAULT_PAGE_SIZE, MAX_CLIENT_TRACE_LENGTH, MAX_EVENT_PAGE_SIZE } from '../limits.ts'
 import { assertOptions } from '../util/options.ts'
-import { toTimestamp } from '../util/time.ts'
+import { toNanoseconds, toTimestamp } from '../util/time.ts'
+import { datetimeType } from '../values/datetime-type.ts'
 import type { ActionType, ResourceType } from './event.ts'
+import { ACTION_TYPES, RESOURCE_TYPES } from './event.ts'
 import type { ActionWord, AuditAfterOptions, EventFilter, EventQuery, ResourceFilter } from './event-query.ts'
-import { ACTION_TYPES, RESOURCE_TYPES } from './event-shape.ts'
-import { parseInstant } from './instant.ts'
 import type { RecordedShape } from './record-shape.ts'
 
 /** Maximum offset: all skipped events are in memory. Later pages need `afterOps`. */
 const MAX_OFFSET = 10_000
-/** Maximum number of events of a page. */
-const MAX_PAGE_SIZE = 100
 /** Maximum length of any text of a query, in UTF-16 units. */
 const MAX_TEXT_LENGTH = 1000
 /** Maximum length of resources as one text, in UTF-16 units. */
@@ -127,7 +125,7 @@ export function parseEventQuery(input: unknown): EventQuery {
     filter: filterOf(filterOps),
     ...(sort === undefined ? {} : { sort }),
     ...(after === undefined ? {} : { after }),
-    limit: integer('limit', limit ?? DEFAULT_PAGE_SIZE, [1, MAX_PAGE_SIZE]),
+    limit: integer('limit', limit ?? DEFAULT_PAGE_SIZE, [1, MAX_EVENT_PAGE_SIZE]),
     offset: integer('offset', offset ?? 0, [0, MAX_OFFSET]),
   }
 }
@@ -202,6 +200,15 @@ function instantOf(member: string, given: string | undefined): bigint | undefine
   if (at === undefined)
     throw invalid(member, 'must be a time such as 2026-01-31T23:59:59+01:00 (RFC 3339), or 2026-01-31 23:59:59 in UTC')
   return at
+}
+
+/** Returns the nanoseconds since 1970 of RFC 3339 text with an offset; undefined for other text. */
+function parseInstant(text: string): bigint | undefined {
+  try {
+    return toNanoseconds(datetimeType.fromText(text))
+  } catch {
+    return undefined
+  }
 }
 
 /** Returns the order of a query. A direction without a member means the time. */

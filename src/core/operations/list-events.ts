@@ -1,9 +1,7 @@
 /** List events: returns a page of audit events that match a filter, by default the newest first. */
-import { hasTimestamp } from '../audit/encode-event.ts'
 import type { AuditEvent, ChainedEvent } from '../audit/event.ts'
 import type { AuditAfterOptions, EventQuery, EventQueryInput } from '../audit/event-query.ts'
 import { createEventTest, type RecordRow, type RecordRows } from '../audit/filter-events.ts'
-import { toNanoseconds } from '../audit/instant.ts'
 import { EventPager } from '../audit/page-events.ts'
 import { parseEventQuery, RECORDED_EVENT_QUERY } from '../audit/parse-event-query.ts'
 import type { AuditContext } from '../audit-log/audit-context.ts'
@@ -17,6 +15,7 @@ import { showEvents } from '../execution/show-events.ts'
 import { createYielder } from '../maintenance/yielder.ts'
 import { forbidden } from '../policy/forbidden.ts'
 import { at } from '../util/lists.ts'
+import { toNanoseconds, toTimestamp } from '../util/time.ts'
 
 /** Maximum number of events that one listing reads. */
 const MAX_EVENTS = 1_000_000
@@ -85,7 +84,7 @@ async function* candidates(audit: AuditContext, { filter, after }: EventQuery): 
 /** Returns the events that are authentic and stored under their own time. The others are logged, and `verifyAudit` reports them. */
 function readableEvents({ log }: OperationContext, found: readonly DatedEvent[]): ChainedEvent[] {
   return found.flatMap(({ id, at, event }) => {
-    if (event !== undefined && hasTimestamp(event, at)) return [event]
+    if (event !== undefined && event.timestamp === toTimestamp(at)) return [event]
     log?.error(
       { row: id },
       event === undefined ? 'an audit event failed authentication' : 'the stored time of an audit event was changed',

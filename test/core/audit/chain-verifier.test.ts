@@ -3,8 +3,9 @@ import { describe, expect, it } from 'vitest'
 import { systemHash } from '../../../src/adapters/system/system-hash.ts'
 import { toRowId } from '../../../src/core/audit/chain-position.ts'
 import { ChainVerifier, treeHeadOf, type VerificationResult, type VerifierInput } from '../../../src/core/audit/chain-verifier.ts'
-import { decodeEvent, encodeEvent } from '../../../src/core/audit/encode-event.ts'
-import { toHex } from '../../../src/core/util/bytes.ts'
+import { decodeEvent, writeEvent } from '../../../src/core/audit/event-bytes.ts'
+import { ByteWriter, toHex } from '../../../src/core/util/bytes.ts'
+import { toNanoseconds } from '../../../src/core/util/time.ts'
 import { DRAFT, START, treeHeadsOf, type WrittenRow, writeChain, writeTrail } from '../../support/audit/sample-trails.ts'
 
 const TRAIL = writeTrail([5, 3, 4])
@@ -30,7 +31,10 @@ function changed(chain: number, sequence: number, change: (row: WrittenRow) => S
 
 /** Returns a row with changed members of its event. Digests stay as they are. */
 function edited(row: WrittenRow, edit: object): Stored {
-  return { ...row, bytes: encodeEvent({ ...decodeEvent(row.bytes), ...edit }) }
+  const out = new ByteWriter()
+  const event = { ...decodeEvent(row.bytes), ...edit }
+  writeEvent(new ByteWriter(), out, { ...event, at: toNanoseconds(event.timestamp) })
+  return { ...row, bytes: out.written() }
 }
 
 describe('the verification of an intact trail', () => {

@@ -1,7 +1,7 @@
 /** Listing of events: filters, order, pages, and the form of the result. */
 import { describe, expect, it } from 'vitest'
-import { decodeEvent } from '../../../src/core/audit/encode-event.ts'
 import type { ChainedEvent } from '../../../src/core/audit/event.ts'
+import { decodeEvent } from '../../../src/core/audit/event-bytes.ts'
 import type { EventFilter, EventQueryInput } from '../../../src/core/audit/event-query.ts'
 import { createEventTest, type RecordRow, type RecordRows } from '../../../src/core/audit/filter-events.ts'
 import { type IdsByRows, rowsOfEvent, toAuditEvent } from '../../../src/core/audit/list-event.ts'

@@ -1,5 +1,5 @@
 /** Ways to tamper with an exported audit trail. The careful ways make the export consistent again; the careless ways do not. */
-import { decodeEvent, encodeEvent } from '../../../src/core/audit/encode-event.ts'
+import { decodeEvent, encodeEvent } from '../../../src/core/audit/event-bytes.ts'
 import type { EventDraft } from '../../../src/core/audit/event.ts'
 import { exportLines, storedLine, type Trail, type WrittenRow, writeChain, writeTrail } from './sample-trails.ts'
 
