@@ -1,6 +1,6 @@
 /** The offline verifier: its inputs, its results and the positions of failures. */
 import { describe, expect, it } from 'vitest'
-import { readCheckpoint } from '../../src/audit-verifier/read-checkpoint.ts'
+import { readCheckpoint } from '../../src/audit-verifier/checkpoints.ts'
 import { verifyExport } from '../../src/audit-verifier/verify-export.ts'
 import { decodeEvent } from '../../src/core/audit/event-bytes.ts'
 import { checkpointLine, headerLine } from '../../src/core/audit/export-lines.ts'

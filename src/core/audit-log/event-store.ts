@@ -1,8 +1,7 @@
 /** Stores and opens audit events. Events are sealed into rows of their chain, and the head of the chain moves in the same transaction. */
-import { chainEvents } from '../audit/chain.ts'
-import { type ChainHead, decodeHead, writeHead } from '../audit/chain-head.ts'
-import { writeLeaf } from '../audit/event-bytes.ts'
+import { type ChainHead, chainEvents, decodeHead, writeHead } from '../audit/chain.ts'
 import type { EventDraft } from '../audit/event.ts'
+import { writeLeaf } from '../audit/event-bytes.ts'
 import { hashPrefixed } from '../audit/merkle.ts'
 import { type Barrier, CATALOG_MOVED } from '../barrier/barrier.ts'
 import { isVaultError, VaultError } from '../errors.ts'
@@ -17,8 +16,7 @@ import { readVersion } from '../sealing/envelope.ts'
 import { ByteWriter, toHex } from '../util/bytes.ts'
 import { at } from '../util/lists.ts'
 import { copyFew, fewNumbers, slabItem } from '../util/memory.ts'
-import { createChangeIds } from './change-ids.ts'
-import { createKnownHeads } from './known-heads.ts'
+import { createChangeIds, createKnownHeads } from './known-chains.ts'
 
 /**
  * Thrown inside a transaction to roll it back if a chain cannot be appended to: another process moved its head meanwhile, or it was

@@ -400,13 +400,17 @@ function readVault(from: CompactReader, { accountID }: Links): string {
 
 function readObject(from: CompactReader, object: ObjectKind, links: Links): Record<string, unknown> {
   const flags = readFlags(from, object)
-  const { own, shared } = object
-  if (shared.length === 0) return readMembers(from, own, flags, links, {})
-  if (!read.skip(from, flags)) {
-    const start = from.at
-    read.keep(from, start, flags, readMembers(from, shared, flags, links, {}))
-  }
-  return readMembers(from, own, flags, links, { ...read.made })
+  return readMembers(from, object.own, flags, links, readShared(from, object, flags, links))
+}
+
+/** Returns an object with the shared members. */
+function readShared(from: CompactReader, { shared }: ObjectKind, flags: number, links: Links): Record<string, unknown> {
+  if (shared.length === 0) return {}
+  if (read.skip(from, flags)) return { ...read.made }
+  const start = from.at
+  const made = readMembers(from, shared, flags, links, {})
+  read.keep(from, start, flags, { ...made })
+  return made
 }
 
 function readMembers(

@@ -1,4 +1,6 @@
-/** Audit events: as an operation describes them, as they are chained and sealed, and as they are listed. Source: specification, "Audit event". */
+/** Audit events: as an operation describes them, as they are chained, and as they are listed. Source: specification, "Audit event". */
+import { type ErrorCode, VaultError } from '../errors.ts'
+import { MAX_ROW_ID } from '../ports/storage.ts'
 
 /** The kinds of operations. Lists of words only grow at their ends: a stored event has their indexes. */
 export const ACTION_TYPES = [
@@ -148,4 +150,71 @@ export interface AuditEvent {
       readonly data?: { readonly content: string }
     }[]
   }
+}
+
+/** HTTP status and message of an outcome. The message is empty on success. */
+export interface Outcome {
+  readonly code: number
+  readonly message: string
+  /** The code of a failure. Events do not record it. */
+  readonly failure?: ErrorCode
+}
+
+/** The operation succeeded. */
+export const SUCCESS: Outcome = { code: 200, message: '' }
+
+/** The outcome of an error. Only the message of a `VaultError` is kept: it holds no value, while an engine may have quoted one. */
+export function outcomeOf(error: unknown): Outcome & { readonly failure: ErrorCode } {
+  if (VaultError.isGenuine(error)) return { code: error.httpStatus, message: error.message, failure: error.code }
+  return { code: 500, message: 'Something unexpected went wrong.', failure: 'internal' }
+}
+
+/** A change that was made and then rolled back with its transaction. */
+export const ROLLED_BACK: Outcome = { code: 500, message: 'Rolled back with its transaction.' }
+
+/** A change whose transaction lost the storage during COMMIT. */
+export const OUTCOME_UNKNOWN: Outcome = { code: 500, message: 'Outcome unknown: storage was lost during commit.' }
+
+/** An item of a batch that did not run, because the batch had failed before. */
+export const NOT_RUN: Outcome = { code: 500, message: 'Not run: the batch failed before this item.' }
+
+/** True for the outcome of a change that ran, even if it rolled back: its event contains the rows. A refused change has none. */
+export function isOfChange(outcome: Outcome): boolean {
+  return outcome === SUCCESS || outcome === ROLLED_BACK || outcome === OUTCOME_UNKNOWN
+}
+
+/**
+ * Returns `[first row, count]` for each run, in the order given. Leaves out numbers that are no row ids: a row whose id was changed in
+ * the database is no record, and must not make the event of its read unreadable.
+ */
+export function toRuns(rows: readonly number[]): (readonly [first: number, count: number])[] {
+  const only = rows.length === 1 ? rows[0] : undefined
+  if (only !== undefined) return isRowId(only) ? [[only, 1]] : []
+  const runs: [number, number][] = []
+  for (const row of rows) {
+    if (!isRowId(row)) continue
+    const last = runs.at(-1)
+    if (last !== undefined && last[0] + last[1] === row) last[1]++
+    else runs.push([row, 1])
+  }
+  return runs
+}
+
+/** Returns the rows without numbers that are no row ids: the list itself, if there are none. */
+export function onlyRowIds(rows: readonly number[]): readonly number[] {
+  for (const row of rows) if (!isRowId(row)) return rows.filter(isRowId)
+  return rows
+}
+
+function isRowId(row: number): boolean {
+  return row >= 1 && row <= MAX_ROW_ID
+}
+
+/** Returns the rows of these runs, in order. */
+export function fromRuns(runs: readonly (readonly [first: number, count: number])[]): number[] {
+  const rows: number[] = []
+  for (const [first, count] of runs) {
+    for (let row = first; row < first + count; row++) rows.push(row)
+  }
+  return rows
 }

@@ -1,7 +1,5 @@
 /** Collects the table and rows of an operation for its event, and what it finds wrong in the database. */
-import type { EventDraft, EventRows, ResourceType } from '../audit/event.ts'
-import { isOfChange, type Outcome, SUCCESS } from '../audit/outcome.ts'
-import { toRuns } from '../audit/row-runs.ts'
+import { type EventDraft, type EventRows, isOfChange, type Outcome, type ResourceType, SUCCESS, toRuns } from '../audit/event.ts'
 import type { DigestMismatch } from '../barrier/barrier.ts'
 import { UNKNOWN_NAME } from '../errors.ts'
 import type { Column, Table } from '../schema/layout.ts'

@@ -1,5 +1,5 @@
 /** The error of an operation: with its verb before the message, for the caller and for the event. */
-import { type Outcome, outcomeOf } from '../audit/outcome.ts'
+import { type Outcome, outcomeOf } from '../audit/event.ts'
 import { Fault, VaultError } from '../errors.ts'
 import { toVaultError } from '../util/boundary.ts'
 import type { SessionContext } from './context.ts'

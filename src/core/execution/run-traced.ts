@@ -1,5 +1,5 @@
 /** Runs an operation in a span. Errors of the tracing change neither its result nor its error. */
-import { outcomeOf } from '../audit/outcome.ts'
+import { outcomeOf } from '../audit/event.ts'
 import type { Span, Tracing } from '../ports/observability.ts'
 
 /** Runs an operation once, in a span. Errors of the tracing change neither its result nor its error. */

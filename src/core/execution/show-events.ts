@@ -1,7 +1,6 @@
 /** Shows stored events as listings return them, with record ids in place of rows. Ids of a page are made together, because each alone costs many times as much. */
-import type { AuditEvent, ChainedEvent, EventRows } from '../audit/event.ts'
-import { type IdsByRows, rowsOfEvent, toAuditEvent } from '../audit/list-event.ts'
-import { fromRuns } from '../audit/row-runs.ts'
+import { type AuditEvent, type ChainedEvent, type EventRows, fromRuns } from '../audit/event.ts'
+import { type IdsByRows, rowsOfEvent, toAuditEvent } from '../audit/listed-events.ts'
 import { encodeRecordIds } from '../barrier/record-ids.ts'
 import { createYielder, type Yielder } from '../maintenance/yielder.ts'
 import { at } from '../util/lists.ts'

@@ -1,12 +1,17 @@
 /** List events: returns a page of audit events that match a filter, by default the newest first. */
 import type { AuditEvent, ChainedEvent } from '../audit/event.ts'
-import type { AuditAfterOptions, EventQuery, EventQueryInput } from '../audit/event-query.ts'
-import { createEventTest, type RecordRow, type RecordRows } from '../audit/filter-events.ts'
+import {
+  type AuditAfterOptions,
+  type EventQuery,
+  type EventQueryInput,
+  parseEventQuery,
+  RECORDED_EVENT_QUERY,
+} from '../audit/event-query.ts'
+import { createEventTest, type RecordRow, type RecordRows } from '../audit/listed-events.ts'
 import { EventPager } from '../audit/page-events.ts'
-import { parseEventQuery, RECORDED_EVENT_QUERY } from '../audit/parse-event-query.ts'
-import type { AuditContext } from '../audit-log/audit-context.ts'
-import { type DatedEvent, eventsAt } from '../audit-log/dated-events.ts'
+import type { AuditTrail } from '../audit-log/audit-trail.ts'
 import { eachNewest } from '../audit-log/newest-events.ts'
+import { type DatedEvent, eventsAt } from '../audit-log/read-trail.ts'
 import { decodeChangeIds, decodeRecordIds } from '../barrier/record-ids.ts'
 import { fault } from '../errors.ts'
 import type { OperationContext } from '../execution/context.ts'
@@ -68,7 +73,7 @@ async function findPage(context: OperationContext, query: EventQuery): Promise<R
 }
 
 /** Yields events that can match: the one with a change id, or those of a range of time, newest first. */
-async function* candidates(audit: AuditContext, { filter, after }: EventQuery): AsyncGenerator<readonly DatedEvent[]> {
+async function* candidates(audit: AuditTrail, { filter, after }: EventQuery): AsyncGenerator<readonly DatedEvent[]> {
   const { changeID } = filter.context
   if (changeID !== undefined) {
     const [row] = decodeChangeIds(audit.barrier.ring, [changeID])

@@ -1,6 +1,5 @@
 /** The events recorded inside an open transaction, so that they can be recorded again outside if it fails. */
-import type { EventDraft } from '../audit/event.ts'
-import { OUTCOME_UNKNOWN, type Outcome, ROLLED_BACK } from '../audit/outcome.ts'
+import { type EventDraft, OUTCOME_UNKNOWN, type Outcome, ROLLED_BACK } from '../audit/event.ts'
 import type { BuildEvent } from './unit-of-work.ts'
 
 /** A list of events in order. An event that is recorded again in another chain counts once. */

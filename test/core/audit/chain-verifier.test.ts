@@ -1,7 +1,7 @@
 /** Chain verification: intact chains pass, and for others the first failure is reported. */
 import { describe, expect, it } from 'vitest'
 import { systemHash } from '../../../src/adapters/system/system-hash.ts'
-import { toRowId } from '../../../src/core/audit/chain-position.ts'
+import { toRowId } from '../../../src/core/audit/chain.ts'
 import { ChainVerifier, treeHeadOf, type VerificationResult, type VerifierInput } from '../../../src/core/audit/chain-verifier.ts'
 import { decodeEvent, writeEvent } from '../../../src/core/audit/event-bytes.ts'
 import { ByteWriter, toHex } from '../../../src/core/util/bytes.ts'

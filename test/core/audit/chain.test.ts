@@ -1,8 +1,7 @@
 /** The hash chain: each event gets the next position, a later time and the digest of the previous event. */
 import { createHash } from 'node:crypto'
 import { expect, it } from 'vitest'
-import { type ChainHead, decodeHead, encodeHead } from '../../../src/core/audit/chain-head.ts'
-import { fromRowId, toRowId } from '../../../src/core/audit/chain-position.ts'
+import { type ChainHead, decodeHead, encodeHead, fromRowId, toRowId } from '../../../src/core/audit/chain.ts'
 import { decodeEvent, encodeEvent } from '../../../src/core/audit/event-bytes.ts'
 import { ByteWriter } from '../../../src/core/util/bytes.ts'
 import { DRAFT, FAILED_DRAFT, FULL_DRAFT, START, textOf, writeChain } from '../../support/audit/sample-trails.ts'

@@ -259,6 +259,8 @@ it('events that follow one another are each written and read by their own member
     { ...SHORT, content: '{}' },
     { ...FULL_DRAFT, ...CHAINED },
     { ...FAILED_DRAFT, ...CHAINED },
+    { ...SHORT, context: { ...SHORT.context, actor: 'long'.repeat(500) } },
+    { ...SHORT, context: { ...SHORT.context, sessionID: 's', actor: 'long'.repeat(500) } },
   ]
   for (const event of [...events, ...events.toReversed(), ...events]) {
     const bytes = bytesOf(event)
