@@ -1,4 +1,4 @@
-/** Writes and reads events: their canonical text, which is digested and exported, and their bytes, which are sealed. Source: RFC 8785, JSON Canonicalization Scheme. */
+/** Writes and reads events: their canonical text (RFC 8785), which is digested and exported, and their bytes, which are sealed. */
 import { type Fault, fault } from '../errors.ts'
 import { HASH_BYTES } from '../ports/crypto.ts'
 import { ByteWriter, readI64 } from '../util/bytes.ts'
@@ -13,7 +13,7 @@ import { beginLeaf } from './merkle.ts'
 /*
  * Bytes: VERSION 1 | the event. Members come in the order of the canonical text, without names; texts and numbers are those of
  * `compact-text.ts`.
- * - An object with members that can be absent: a number with the flags of those that exist, and the members.
+ * - An object with members that can be absent: a byte with the flags of those that exist, and the members.
  * - A list: the number of its items, and each. Runs: their number, and two numbers each.
  * - A word: its index in the list of its words, 1. A digest: 0, or 1 and its 32 bytes. A time: nanoseconds since 1970, 8.
  * - The vault: 0 if its id is that of the account, else 1 and its text. The version of the event has no bytes.
@@ -60,11 +60,11 @@ export function writeLeaf(out: ByteWriter, bytes: Uint8Array): void {
   if (copyText(out, bytes) === undefined) throw unknownFormat()
 }
 
-/** Writes the canonical text of stored bytes, without an object in between, and returns what the event is chained by; undefined if they are no event. */
+/** Writes the canonical text of stored bytes, without an object in between. Returns what the event is chained by; undefined for other bytes. */
 export function copyText(out: ByteWriter, bytes: Uint8Array): ChainLinks | undefined {
-  const found = readAll(bytes, (from, event, links) => {
-    copyObject(out, from, event, links)
-    return links
+  const found = readAll(bytes, (reading, event) => {
+    copyObject(out, reading, event)
+    return reading
   })
   if (found === undefined) return undefined
   const { chain, sequence, previous, timestamp, vaultID } = found
@@ -121,10 +121,7 @@ function writeMembers(text: ByteWriter, bytes: ByteWriter, members: readonly Mem
     if (value === undefined) continue
     flags |= flag
     text.raw(before)
-    if (kind.op === 'text') {
-      text.json(value as string)
-      writeText(bytes, value as string)
-    } else writeValue(text, bytes, kind, value)
+    writeValue(text, bytes, kind, value)
   }
   return flags
 }
@@ -223,22 +220,28 @@ function writeVault(text: ByteWriter, bytes: ByteWriter, { accountID, vaultID }:
   if (vaultID !== accountID) writeText(bytes, vaultID)
 }
 
-/** What is read of an event besides its members: what verifications compare, and the account, whose id the vault can have. */
-class Links {
+/** The bytes of one event, and what was read of it so far: what verifications compare, and the account, whose id the vault can have. */
+class Reading {
+  readonly from: CompactReader
   accountID = ''
   chain = 0
   sequence = 0
   previous: Uint8Array = NO_BYTES
   timestamp = ''
   vaultID = ''
+
+  constructor(bytes: Uint8Array) {
+    this.from = new CompactReader(bytes)
+  }
 }
 
 /** Returns what `read` reads of stored bytes; undefined if they are damaged, or longer. */
-function readAll<T>(bytes: Uint8Array, read: (from: CompactReader, event: ObjectKind, links: Links) => T): T | undefined {
-  const from = new CompactReader(bytes)
+function readAll<T>(bytes: Uint8Array, read: (reading: Reading, event: ObjectKind) => T): T | undefined {
+  const reading = new Reading(bytes)
+  const { from } = reading
   try {
     if (from.u8() !== VERSION) return undefined
-    const all = read(from, EVENT, new Links())
+    const all = read(reading, EVENT)
     return from.at === bytes.length ? all : undefined
   } catch (error) {
     if (error === DAMAGED) return undefined
@@ -246,9 +249,9 @@ function readAll<T>(bytes: Uint8Array, read: (from: CompactReader, event: Object
   }
 }
 
-/** Reads the flags of the members that exist. */
-function readFlags(from: CompactReader, { flags, optional }: ObjectKind): number {
-  return optional.length === 0 ? 0 : from.flags(from.u8(), flags)
+/** Reads the flags of the members that exist, if some of them can be absent. */
+function readFlags(from: CompactReader, known: number): number {
+  return known === 0 ? 0 : from.flags(from.u8(), known)
 }
 
 /** Shared members as they were read last, the flags in front of them, and what was made of them. */
@@ -282,30 +285,31 @@ class Kept<Made> {
 const copied = new Kept<Uint8Array>(NO_BYTES)
 const read = new Kept<Readonly<Record<string, unknown>>>({})
 
-function copyObject(out: ByteWriter, from: CompactReader, object: ObjectKind, links: Links): void {
-  const flags = readFlags(from, object)
-  const { shared } = object
+function copyObject(out: ByteWriter, reading: Reading, { flags: known, own, shared }: ObjectKind): void {
+  const { from } = reading
+  const flags = readFlags(from, known)
   if (shared.length > 0) {
     if (copied.skip(from, flags)) out.raw(copied.made)
     else {
       const [start, outStart] = [from.at, out.length]
-      copyMembers(out, from, shared, flags, links)
+      copyMembers(out, reading, shared, flags)
       copied.keep(from, start, flags, out.bytes.slice(outStart, out.length))
     }
   }
-  copyMembers(out, from, object.own, flags, links)
+  copyMembers(out, reading, own, flags)
   out.u8(CLOSE_OBJECT)
 }
 
-function copyMembers(out: ByteWriter, from: CompactReader, members: readonly Member[], flags: number, links: Links): void {
+function copyMembers(out: ByteWriter, reading: Reading, members: readonly Member[], flags: number): void {
   for (const member of members) {
     if (member.flag !== 0 && (flags & member.flag) === 0) continue
     out.raw(member.before)
-    copyValue(out, from, member.kind, links)
+    copyValue(out, reading, member.kind)
   }
 }
 
-function copyValue(out: ByteWriter, from: CompactReader, kind: Kind, links: Links): void {
+function copyValue(out: ByteWriter, reading: Reading, kind: Kind): void {
+  const { from } = reading
   switch (kind.op) {
     case 'text':
       from.json(out)
@@ -315,7 +319,7 @@ function copyValue(out: ByteWriter, from: CompactReader, kind: Kind, links: Link
       return
     case 'number': {
       const value = from.number(kind.min, kind.max)
-      if (kind.link !== undefined) links[kind.link] = value
+      if (kind.link !== undefined) reading[kind.link] = value
       out.decimal(value)
       return
     }
@@ -323,26 +327,26 @@ function copyValue(out: ByteWriter, from: CompactReader, kind: Kind, links: Link
       copyRuns(out, from)
       return
     case 'list':
-      copyList(out, from, kind, links)
+      copyList(out, reading, kind)
       return
     case 'object':
-      copyObject(out, from, kind, links)
+      copyObject(out, reading, kind)
       return
     case 'digest':
-      links.previous = readDigest(from)
-      writeHex(out, links.previous)
+      reading.previous = readDigest(from)
+      writeHex(out, reading.previous)
       return
     case 'time':
-      links.timestamp = readTime(from)
-      out.json(links.timestamp)
+      reading.timestamp = readTime(from)
+      out.json(reading.timestamp)
       return
     case 'account':
-      links.accountID = from.text()
-      out.json(links.accountID)
+      reading.accountID = from.text()
+      out.json(reading.accountID)
       return
     case 'vault':
-      links.vaultID = readVault(from, links)
-      out.json(links.vaultID)
+      reading.vaultID = readVault(reading)
+      out.json(reading.vaultID)
       return
     case 'version':
       out.u8(ONE)
@@ -352,12 +356,12 @@ function copyValue(out: ByteWriter, from: CompactReader, kind: Kind, links: Link
   }
 }
 
-function copyList(out: ByteWriter, from: CompactReader, { item }: ListKind, links: Links): void {
-  const count = from.count(1)
+function copyList(out: ByteWriter, reading: Reading, { item }: ListKind): void {
+  const count = reading.from.count(1)
   out.u8(OPEN_LIST)
   for (let i = 0; i < count; i++) {
     if (i > 0) out.u8(COMMA)
-    copyValue(out, from, item, links)
+    copyValue(out, reading, item)
   }
   out.u8(CLOSE_LIST)
 }
@@ -392,41 +396,42 @@ function readTime(from: CompactReader): string {
   return toTimestamp(time)
 }
 
-function readVault(from: CompactReader, { accountID }: Links): string {
+function readVault({ accountID, from }: Reading): string {
   const vaultID = isThere(from) ? from.text() : undefined
   if (vaultID === accountID) throw DAMAGED
   return vaultID ?? accountID
 }
 
-function readObject(from: CompactReader, object: ObjectKind, links: Links): Record<string, unknown> {
-  const flags = readFlags(from, object)
-  return readMembers(from, object.own, flags, links, readShared(from, object, flags, links))
+function readObject(reading: Reading, { flags: known, own, shared }: ObjectKind): Record<string, unknown> {
+  const flags = readFlags(reading.from, known)
+  return readMembers(reading, own, flags, shared.length === 0 ? {} : readShared(reading, shared, flags))
 }
 
 /** Returns an object with the shared members. */
-function readShared(from: CompactReader, { shared }: ObjectKind, flags: number, links: Links): Record<string, unknown> {
-  if (shared.length === 0) return {}
+function readShared(reading: Reading, shared: readonly Member[], flags: number): Record<string, unknown> {
+  const { from } = reading
   if (read.skip(from, flags)) return { ...read.made }
   const start = from.at
-  const made = readMembers(from, shared, flags, links, {})
+  const made = readMembers(reading, shared, flags, {})
   read.keep(from, start, flags, { ...made })
   return made
 }
 
+/** Adds the members that exist to an object. */
 function readMembers(
-  from: CompactReader,
+  reading: Reading,
   members: readonly Member[],
   flags: number,
-  links: Links,
-  into: Record<string, unknown>,
+  object: Record<string, unknown>,
 ): Record<string, unknown> {
   for (const { flag, kind, name } of members) {
-    if (flag === 0 || (flags & flag) !== 0) into[name] = readValue(from, kind, links)
+    if (flag === 0 || (flags & flag) !== 0) object[name] = readValue(reading, kind)
   }
-  return into
+  return object
 }
 
-function readValue(from: CompactReader, kind: Kind, links: Links): unknown {
+function readValue(reading: Reading, kind: Kind): unknown {
+  const { from } = reading
   switch (kind.op) {
     case 'text':
       return from.text()
@@ -437,20 +442,20 @@ function readValue(from: CompactReader, kind: Kind, links: Links): unknown {
     case 'runs':
       return readList(from, 2, () => [readRow(from), readRow(from)])
     case 'list':
-      return readList(from, 1, () => readValue(from, kind.item, links))
+      return readList(from, 1, () => readValue(reading, kind.item))
     case 'object':
-      return readObject(from, kind, links)
+      return readObject(reading, kind)
     case 'digest':
       return isThere(from) ? from.hex(HASH_BYTES) : ''
     case 'time':
       return readTime(from)
     case 'account':
-      links.accountID = from.text()
-      return links.accountID
+      reading.accountID = from.text()
+      return reading.accountID
     case 'vault':
-      return readVault(from, links)
+      return readVault(reading)
     case 'version':
-      return VERSION
+      return 1
     default:
       return unreachable(kind)
   }

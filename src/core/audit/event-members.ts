@@ -43,8 +43,7 @@ interface KindOf<Op extends string> {
   /** Members that most objects share with the one before, and all others, in canonical order. */
   readonly shared: readonly Member[]
   readonly own: readonly Member[]
-  /** Those that can be absent, and their flags together. */
-  readonly optional: readonly Member[]
+  /** The flags of those that can be absent. */
   readonly flags: number
 }
 
@@ -77,7 +76,7 @@ function kind<const Op extends string, Own extends Partial<KindOf<Op>>>(
   pattern: string,
   own?: Own,
 ) {
-  const unused = { words: [], min: 0, max: 0, link: undefined, item: undefined, shared: [], own: [], optional: [], flags: 0 }
+  const unused = { words: [], min: 0, max: 0, link: undefined, item: undefined, shared: [], own: [], flags: 0 }
   return { op, shape, pattern, ...unused, ...own }
 }
 
@@ -165,7 +164,6 @@ function object<T, Source = T>(members: MembersOf<T, Source>, lastShared?: keyof
   return kind('object', shapes.objectOf(shapesOf(false), shapesOf(true)), String.raw`\{${patterns.join('')}\}`, {
     shared: all.slice(0, shared),
     own: all.slice(shared),
-    optional: all.filter((one) => one.flag > 0),
     flags: flag - 1,
   })
 }
