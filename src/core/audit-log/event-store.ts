@@ -13,7 +13,7 @@ import type { Clock } from '../ports/time.ts'
 import { AUDIT_CHAINS, AUDIT_EVENTS } from '../schema/system-tables.ts'
 import { type AuditEntryKind, openEntries, sealAppended } from '../sealing/audit-entry.ts'
 import { readVersion } from '../sealing/envelope.ts'
-import { ByteWriter, toHex } from '../util/bytes.ts'
+import { ByteWriter, sameBytes } from '../util/bytes.ts'
 import { at } from '../util/lists.ts'
 import { copyFew, fewNumbers, slabItem } from '../util/memory.ts'
 import { createChangeIds, createKnownHeads } from './known-chains.ts'
@@ -73,8 +73,8 @@ export interface AppendedEvents {
   /** Its sequence number in its chain, and its row id. */
   readonly sequence: number
   readonly row: number
-  /** Its digest, 64 hex digits. */
-  readonly digest: string
+  /** Its digest. */
+  readonly digest: Uint8Array
 }
 
 /** Changes that append events, if the stored head of their chain is still the one that this process sealed last. */
@@ -268,7 +268,7 @@ export function createEventStore(ports: EventStorePorts): EventStore {
       )
       if (entry?.bytes === undefined) return false
       writeLeaf(leaf, entry.bytes)
-      return toHex(hashPrefixed(hash, leaf)) === digest
+      return sameBytes(hashPrefixed(hash, leaf), digest)
     },
     async unheld(storage) {
       if (lookedAt !== undefined && clock.now() - lookedAt < QUIET_NS) return []

@@ -3,7 +3,7 @@ import type { Hash } from '../ports/crypto.ts'
 import { ByteWriter, readUtf8, sameBytes, toHex } from '../util/bytes.ts'
 import { fromHex } from '../util/text.ts'
 import { toTimestamp } from '../util/time.ts'
-import { type ChainHead, type ChainPosition, fromRowId } from './chain.ts'
+import { type ChainHead, type ChainPosition, fromRowId, NO_DIGEST } from './chain.ts'
 import { type ChainLinks, copyText, decodeEvent } from './event-bytes.ts'
 import { copyCanonical, parseEventText } from './event-text.ts'
 import { beginLeaf, hashPrefixed, MerkleBuilder } from './merkle.ts'
@@ -43,9 +43,6 @@ export interface VerifierInput {
   readonly watchedPositions?: ReadonlyMap<number, ReadonlySet<number>>
 }
 
-/** The digest before the first event of a chain. */
-const NO_DIGEST = new Uint8Array(0)
-
 /** The last event of a chain. */
 type LastEvent = Omit<TreeHead, 'root'>
 
@@ -61,7 +58,7 @@ interface Entry {
 
 /** Returns the tree head of a chain head. */
 export function treeHeadOf(hash: Hash, { chain, sequence, digest, tree }: ChainHead): TreeHead {
-  return { chain, sequence, digest, root: toHex(new MerkleBuilder(hash, tree).root()) }
+  return { chain, sequence, digest: toHex(digest), root: toHex(new MerkleBuilder(hash, tree).root()) }
 }
 
 /** Verifies events in the order of rows, one at a time, and returns the result at the end. */

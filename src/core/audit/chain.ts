@@ -2,9 +2,8 @@
 import { type Fault, fault } from '../errors.ts'
 import { MAX_CHAINS } from '../limits.ts'
 import { HASH_BYTES, type Hash, type RootKeySet, type RootKeyState } from '../ports/crypto.ts'
-import { ByteWriter, readI64, readU32, toHex } from '../util/bytes.ts'
+import { ByteWriter, readI64, readU32 } from '../util/bytes.ts'
 import { at, required } from '../util/lists.ts'
-import { fromHex } from '../util/text.ts'
 import { toTimestamp } from '../util/time.ts'
 import type { EventDraft } from './event.ts'
 import { writeEvent } from './event-bytes.ts'
@@ -81,6 +80,9 @@ export interface ChainOutput {
   readonly head: ChainHead
 }
 
+/** The digest before the first event of a chain. */
+export const NO_DIGEST = new Uint8Array(0)
+
 /** Appends a list of at least one event: each gets a position, a later time than the event before, and the digest of that event. Throws `storage_full` if the chain has no position left. */
 export function chainEvents(drafts: readonly EventDraft[], input: ChainInput): ChainOutput {
   const { chain, head, vaultID, accountID, hash, keys, now, out, leaf } = input
@@ -88,21 +90,20 @@ export function chainEvents(drafts: readonly EventDraft[], input: ChainInput): C
   const ids = drafts.map((_, index) => toRowId({ chain, sequence: before + 1 + index }))
   const changeIDs = input.changeIDsOf(ids)
   const tree = new MerkleBuilder(hash, head?.tree)
-  let previous: string | Uint8Array = head?.digest ?? ''
+  let previous = head?.digest ?? NO_DIGEST
   let time = head?.at ?? 0n
   const rows = drafts.map((draft, index) => {
     time = now > time ? now : time + 1n
     const position = { chain, sequence: before + 1 + index, previous }
-    const place = { position, changeID: at(changeIDs, index), timestamp: toTimestamp(time), at: time, vaultID, accountID }
+    const [changeID, timestamp] = [at(changeIDs, index), toTimestamp(time)]
     beginLeaf(leaf)
-    writeEvent(leaf, out, { ...draft, ...place })
+    writeEvent(leaf, out, { ...draft, position, changeID, timestamp, at: time, vaultID, accountID })
     const digest = hashPrefixed(hash, leaf)
     tree.append(digest)
     previous = digest
     return { id: at(ids, index), at: time, end: out.length }
   })
-  const digest = typeof previous === 'string' ? previous : toHex(previous)
-  return { rows, head: { chain, sequence: before + drafts.length, digest, at: time, tree: tree.tree(), keys } }
+  return { rows, head: { chain, sequence: before + drafts.length, digest: previous, at: time, tree: tree.tree(), keys } }
 }
 
 /** The head of a chain: its last event, and the Merkle tree of all its events. */
@@ -110,8 +111,8 @@ export interface ChainHead {
   readonly chain: number
   /** Number of events in the chain, which is the sequence number of the last. */
   readonly sequence: number
-  /** Digest of the last event, 64 hex digits. */
-  readonly digest: string
+  /** Digest of the last event. */
+  readonly digest: Uint8Array
   /** Time of the last event, in nanoseconds since 1970. */
   readonly at: bigint
   /** Merkle tree of the digests of all events, so that a checkpoint does not read them. */
@@ -148,7 +149,7 @@ export function writeHead(out: ByteWriter, { chain, sequence, digest, at, tree, 
   out.u32(chain)
   out.u32(sequence)
   out.i64(at)
-  out.raw(fromHex(digest))
+  out.raw(digest)
   out.u32(keys.generation)
   writeU16(out, keys.lookupVersion)
   writeU16(out, keys.roots.length)
@@ -168,7 +169,7 @@ export function decodeHead(bytes: Uint8Array): ChainHead {
   return {
     chain: readU32(bytes, 1),
     sequence,
-    digest: toHex(bytes.subarray(DIGEST_START, KEYS_START)),
+    digest: bytes.slice(DIGEST_START, KEYS_START),
     at: BigInt(readI64(bytes, 9)),
     tree: { size: sequence, peaks: bytes.slice(peaksStart) },
     keys: {

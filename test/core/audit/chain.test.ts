@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { expect, it } from 'vitest'
 import { type ChainHead, decodeHead, encodeHead, fromRowId, toRowId } from '../../../src/core/audit/chain.ts'
 import { decodeEvent, encodeEvent } from '../../../src/core/audit/event-bytes.ts'
-import { ByteWriter } from '../../../src/core/util/bytes.ts'
+import { ByteWriter, toHex } from '../../../src/core/util/bytes.ts'
 import { DRAFT, FAILED_DRAFT, FULL_DRAFT, START, textOf, writeChain } from '../../support/audit/sample-trails.ts'
 import { seededRandom } from '../../support/random/seeded-random.ts'
 
@@ -21,7 +21,7 @@ it('stores the digest of the previous event in each event, and that of the last 
     { chain: 2, sequence: 2, previous: digests[0] },
     { chain: 2, sequence: 3, previous: digests[1] },
   ])
-  expect(head).toMatchObject({ chain: 2, sequence: 3, digest: digests[2], at: START + 2n })
+  expect({ ...head, digest: toHex(head.digest) }).toMatchObject({ chain: 2, sequence: 3, digest: digests[2], at: START + 2n })
   expect(rows.map(({ id }) => id)).toEqual([1, 2, 3].map((sequence) => toRowId({ chain: 2, sequence })))
 })
 
