@@ -26,11 +26,7 @@ const NO_BYTES = new Uint8Array(0)
 const MAX_KEPT_BYTES = 1024
 
 /** What a verification compares of an event. */
-export interface ChainLinks {
-  readonly position: { readonly chain: number; readonly sequence: number; readonly previous: string | Uint8Array }
-  readonly timestamp: string
-  readonly vaultID: string
-}
+export type ChainLinks = Pick<ChainedEvent, 'position' | 'timestamp' | 'vaultID'>
 
 /** Writes the canonical text of an event, and its bytes. */
 export function writeEvent(text: ByteWriter, bytes: ByteWriter, event: WrittenEvent): void {
@@ -446,7 +442,8 @@ function readValue(reading: Reading, kind: Kind): unknown {
     case 'object':
       return readObject(reading, kind)
     case 'digest':
-      return isThere(from) ? from.hex(HASH_BYTES) : ''
+      // A copy, because an event of a listing is kept longer than the bytes it is read from.
+      return readDigest(from).slice()
     case 'time':
       return readTime(from)
     case 'account':

@@ -18,12 +18,8 @@ import {
   RESOURCE_TYPES,
 } from './event.ts'
 
-/** A position as it is written: the digest of the previous event is text, or its bytes. */
-export type WrittenPosition = Omit<EventPosition, 'previous'> & { readonly previous: string | Uint8Array }
-
 /** An event as it is written. `at` is its time in nanoseconds since 1970. */
-export interface WrittenEvent extends EventDraft, Omit<EventPlace, 'v' | 'position'> {
-  readonly position: WrittenPosition
+export interface WrittenEvent extends EventDraft, Omit<EventPlace, 'v'> {
   readonly at: bigint
 }
 
@@ -204,7 +200,7 @@ const NESTED = object<NestedOutcome>({
   rows: optional(ROWS, (outcome) => outcome.rows),
 })
 
-const POSITION = object<EventPosition, WrittenPosition>({
+const POSITION = object<EventPosition>({
   chain: needed(number(1, MAX_CHAINS, String.raw`[1-9]\d{0,4}`, 'chain'), (position) => position.chain),
   previous: needed(DIGEST, (position) => position.previous),
   sequence: needed(number(1, 0xffff_ffff, String.raw`[1-9]\d{0,9}`, 'sequence'), (position) => position.sequence),

@@ -106,11 +106,11 @@ export interface EventDraft {
   readonly nested?: readonly NestedOutcome[] | undefined
 }
 
-/** The position of an event: chain and sequence number, both from 1, and the digest of the previous event (64 hex digits; empty for the first). */
+/** The position of an event: chain and sequence number, both from 1, and the digest of the previous event, as 64 hex digits or bytes; empty for the first. */
 export interface EventPosition {
   readonly chain: number
   readonly sequence: number
-  readonly previous: string
+  readonly previous: string | Uint8Array
 }
 
 /** What an event has besides its draft. `timestamp` is RFC 3339 in UTC with nine decimals, and rises within a chain. */

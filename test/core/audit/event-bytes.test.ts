@@ -66,8 +66,10 @@ function copiedText(bytes: Uint8Array): string | undefined {
   return copyText(out, bytes) === undefined ? undefined : readUtf8(out.bytes, 0, out.length)
 }
 
+/** An event that was read, without members that are undefined, and with the digest as text. */
 function lacksUndefined(event: ChainedEvent): unknown {
-  return JSON.parse(JSON.stringify(event))
+  const previous = Buffer.from(event.position.previous).toString('hex')
+  return JSON.parse(JSON.stringify({ ...event, position: { ...event.position, previous } }))
 }
 
 /** Texts of every kind: ids, texts that are nearly ids, any script, escapes, and lone surrogates. */
