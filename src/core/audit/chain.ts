@@ -5,6 +5,7 @@ import { HASH_BYTES, type Hash, type RootKeySet, type RootKeyState } from '../po
 import { ByteWriter, readI64, readU32 } from '../util/bytes.ts'
 import { at, required } from '../util/lists.ts'
 import { toTimestamp } from '../util/time.ts'
+import { writeU16 } from './compact-text.ts'
 import type { EventDraft } from './event.ts'
 import { writeEvent } from './event-bytes.ts'
 import { beginLeaf, hashPrefixed, MerkleBuilder, type MerkleTree, peakBytes } from './merkle.ts'
@@ -187,11 +188,6 @@ export function decodeHead(bytes: Uint8Array): ChainHead {
 
 function unknownFormat(): Fault {
   return fault('data_loss')`The head of an audit chain has an unknown format. Run vault.verifyAudit().`
-}
-
-function writeU16(out: ByteWriter, value: number): void {
-  out.u8(value >>> 8)
-  out.u8(value & 0xff)
 }
 
 function readU16(bytes: Uint8Array, start: number): number {

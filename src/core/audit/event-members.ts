@@ -82,6 +82,9 @@ const PLAIN_TEXT = String.raw`"${PLAIN}(?:\\["\\]${PLAIN})*"`
 /** Numbers of up to 14 digits. */
 const COUNT = String.raw`[1-9]\d{0,13}`
 
+/** A time as `toTimestamp` writes it. */
+export const timestampShape = shapes.matching(/^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{9}Z$/)
+
 const TEXT: Typed<string> = kind('text', shapes.text, PLAIN_TEXT)
 const ACCOUNT: Typed<string> = kind('account', shapes.text, PLAIN_TEXT)
 const VAULT: Typed<{ readonly accountID: string; readonly vaultID: string }> = kind('vault', shapes.text, `"(${PLAIN})"`)
@@ -90,7 +93,7 @@ const CODE = number(100, 599, String.raw`[1-5]\d\d`)
 const DIGEST: Typed<string | Uint8Array> = kind('digest', shapes.matching(/^([0-9a-f]{64})?$/), '"((?:[0-9a-f]{64})?)"')
 const TIME: Typed<{ readonly timestamp: string; readonly at: bigint }> = kind(
   'time',
-  shapes.matching(/^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{9}Z$/),
+  timestampShape,
   String.raw`"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z)"`,
 )
 const RUNS: Typed<EventRows['runs']> = kind(

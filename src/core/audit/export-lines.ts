@@ -4,11 +4,11 @@ import { MAX_CHAINS } from '../limits.ts'
 import type { Hash } from '../ports/crypto.ts'
 import { ByteWriter, readUtf8, toHex } from '../util/bytes.ts'
 import { required } from '../util/lists.ts'
-import { text as anyText, integer, matching, objectOf, oneOf } from '../util/options.ts'
+import { text as anyText, integer, objectOf, oneOf } from '../util/options.ts'
 import type { JsonValue } from '../values/column-type.ts'
 import { jsonCanonical } from '../values/json-canonical.ts'
 import type { TreeHead } from './chain-verifier.ts'
-import { checkpointJson, parseCheckpoint, type SignedCheckpoint } from './checkpoint.ts'
+import { checkpointJson, hexDigest, parseCheckpoint, type SignedCheckpoint } from './checkpoint.ts'
 import { hashPrefixed } from './merkle.ts'
 
 /** Name of the format in the header. */
@@ -62,12 +62,11 @@ export type ExportLine =
 /** The line of an event: its digest, then its text. The chain verification checks that the text is canonical. */
 const EVENT_LINE = /^\{"digest":"([0-9a-f]{64})","event":(\{.*\})\}$/s
 
-const hex = matching(/^[0-9a-f]{64}$/)
 const count = integer(0)
 
 const headerShape = objectOf({ strongroom: oneOf([EXPORT_FORMAT]), v: oneOf([1]), vaultID: anyText })
 const headShape = objectOf({
-  head: objectOf({ chain: integer(1, MAX_CHAINS), sequence: integer(1), digest: hex, root: hex }),
+  head: objectOf({ chain: integer(1, MAX_CHAINS), sequence: integer(1), digest: hexDigest, root: hexDigest }),
 })
 const checkpointShape = objectOf({ checkpoint: (value: unknown) => value })
 const endShape = objectOf({ end: oneOf([true]), heads: count, checkpoints: count, events: count })

@@ -3,10 +3,9 @@ import { describe, expect, it } from 'vitest'
 import { systemHash } from '../../../src/adapters/system/system-hash.ts'
 import { toRowId } from '../../../src/core/audit/chain.ts'
 import { ChainVerifier, treeHeadOf, type VerificationResult, type VerifierInput } from '../../../src/core/audit/chain-verifier.ts'
-import { decodeEvent, writeEvent } from '../../../src/core/audit/event-bytes.ts'
-import { ByteWriter, toHex } from '../../../src/core/util/bytes.ts'
-import { toNanoseconds } from '../../../src/core/util/time.ts'
-import { DRAFT, START, treeHeadsOf, type WrittenRow, writeChain, writeTrail } from '../../support/audit/sample-trails.ts'
+import { decodeEvent } from '../../../src/core/audit/event-bytes.ts'
+import { toHex } from '../../../src/core/util/bytes.ts'
+import { bytesOf, DRAFT, START, treeHeadsOf, type WrittenRow, writeChain, writeTrail } from '../../support/audit/sample-trails.ts'
 
 const TRAIL = writeTrail([5, 3, 4])
 const HEADS = treeHeadsOf(TRAIL)
@@ -31,10 +30,7 @@ function changed(chain: number, sequence: number, change: (row: WrittenRow) => S
 
 /** Returns a row with changed members of its event. Digests stay as they are. */
 function edited(row: WrittenRow, edit: object): Stored {
-  const out = new ByteWriter()
-  const event = { ...decodeEvent(row.bytes), ...edit }
-  writeEvent(new ByteWriter(), out, { ...event, at: toNanoseconds(event.timestamp) })
-  return { ...row, bytes: out.written() }
+  return { ...row, bytes: bytesOf({ ...decodeEvent(row.bytes), ...edit }) }
 }
 
 describe('the verification of an intact trail', () => {

@@ -11,13 +11,13 @@ import {
   type NestedOutcome,
   RESOURCE_TYPES,
 } from '../../../src/core/audit/event.ts'
-import { copyText, decodeEvent, encodeEvent, writeEvent } from '../../../src/core/audit/event-bytes.ts'
+import { copyText, decodeEvent, encodeEvent } from '../../../src/core/audit/event-bytes.ts'
 import { EVENT, type Kind, type Member } from '../../../src/core/audit/event-members.ts'
 import { parseEventText } from '../../../src/core/audit/event-text.ts'
 import { ByteWriter, readUtf8, toHex, toUtf8 } from '../../../src/core/util/bytes.ts'
-import { toNanoseconds, toTimestamp } from '../../../src/core/util/time.ts'
+import { toTimestamp } from '../../../src/core/util/time.ts'
 import { jsonCanonical } from '../../../src/core/values/json-canonical.ts'
-import { DRAFT, FAILED_DRAFT, FULL_DRAFT } from '../../support/audit/sample-trails.ts'
+import { bytesOf, DRAFT, FAILED_DRAFT, FULL_DRAFT } from '../../support/audit/sample-trails.ts'
 import { type SeededRandom, seededRandom } from '../../support/random/seeded-random.ts'
 
 const DAMAGED = { code: 'data_loss', message: 'An audit event has an unknown format. Run vault.verifyAudit().' }
@@ -42,13 +42,6 @@ const SHORT: ChainedEvent = {
 }
 
 const EVENTS: ChainedEvent[] = [DRAFT, FULL_DRAFT, FAILED_DRAFT].map((draft) => ({ ...draft, ...CHAINED }))
-
-/** The bytes of an event. */
-function bytesOf(event: ChainedEvent): Uint8Array {
-  const out = new ByteWriter()
-  writeEvent(new ByteWriter(), out, { ...event, at: toNanoseconds(event.timestamp) })
-  return out.written().slice()
-}
 
 /** The canonical text of an event, as it is written. */
 function textOf(event: ChainedEvent): string {
