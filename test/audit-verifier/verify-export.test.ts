@@ -2,8 +2,9 @@
 import { describe, expect, it } from 'vitest'
 import { readCheckpoint } from '../../src/audit-verifier/checkpoints.ts'
 import { verifyExport } from '../../src/audit-verifier/verify-export.ts'
-import { decodeEvent, encodeEvent } from '../../src/core/audit/event-bytes.ts'
 import { checkpointLine, headerLine } from '../../src/core/audit/export-lines.ts'
+import { decodeEvent } from '../../src/core/audit/read-event.ts'
+import { encodeEvent } from '../../src/core/audit/write-event.ts'
 import { jsonCanonical } from '../../src/core/values/json-canonical.ts'
 import {
   createSigning,

@@ -10,8 +10,8 @@ import {
   type SignedCheckpoint,
   signedCheckpoint,
 } from '../audit/checkpoint.ts'
-import { writeLeaf } from '../audit/event-bytes.ts'
 import { checkpointLine, endLine, eventLine, headerLine, headLine } from '../audit/export-lines.ts'
+import { writeLeaf } from '../audit/read-event.ts'
 import type { Barrier } from '../barrier/barrier.ts'
 import { fault, VaultError } from '../errors.ts'
 import type { Hash, Signer } from '../ports/crypto.ts'

@@ -1,8 +1,8 @@
 /** Stores and opens audit events. Events are sealed into rows of their chain, and the head of the chain moves in the same transaction. */
 import { type ChainHead, chainEvents, decodeHead, writeHead } from '../audit/chain.ts'
 import type { EventDraft } from '../audit/event.ts'
-import { writeLeaf } from '../audit/event-bytes.ts'
 import { hashPrefixed } from '../audit/merkle.ts'
+import { writeLeaf } from '../audit/read-event.ts'
 import { type Barrier, CATALOG_MOVED } from '../barrier/barrier.ts'
 import { isVaultError, VaultError } from '../errors.ts'
 import { MAX_CHAINS } from '../limits.ts'

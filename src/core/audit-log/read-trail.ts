@@ -2,7 +2,7 @@
 import { decodeHead } from '../audit/chain.ts'
 import { type TreeHead, treeHeadOf } from '../audit/chain-verifier.ts'
 import type { ChainedEvent } from '../audit/event.ts'
-import { decodeEvent } from '../audit/event-bytes.ts'
+import { decodeEvent } from '../audit/read-event.ts'
 import { createPageSize } from '../maintenance/page-size.ts'
 import { eachPossiblePage, findImpossibleRows } from '../maintenance/possible-rows.ts'
 import { bytesOfRows, endOfSlice } from '../maintenance/row-bytes.ts'

@@ -7,8 +7,8 @@ import { at, required } from '../util/lists.ts'
 import { toTimestamp } from '../util/time.ts'
 import { writeU16 } from './compact-text.ts'
 import type { EventDraft } from './event.ts'
-import { writeEvent } from './event-bytes.ts'
 import { beginLeaf, hashPrefixed, MerkleBuilder, type MerkleTree, peakBytes } from './merkle.ts'
+import { writeEvent } from './write-event.ts'
 
 /** Number of positions of a chain: 32 of the 48 bits of a row id, so that order by id is the order of the chains. */
 const CHAIN_SIZE = 0x1_0000_0000

@@ -3,8 +3,9 @@ import { MAX_CHAINS } from '../limits.ts'
 import { type ByteWriter, readUtf8, sameBytes } from '../util/bytes.ts'
 import { isAscii } from '../util/text.ts'
 import type { ChainedEvent } from './event.ts'
-import { type ChainLinks, encodeEvent } from './event-bytes.ts'
 import { EVENT } from './event-members.ts'
+import type { ChainLinks } from './read-event.ts'
+import { encodeEvent } from './write-event.ts'
 
 /** Longer text is parsed: a pattern needs memory for each escape and each item in it. */
 const MAX_MATCHED = 1_000_000

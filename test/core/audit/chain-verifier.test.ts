@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { systemHash } from '../../../src/adapters/system/system-hash.ts'
 import { toRowId } from '../../../src/core/audit/chain.ts'
 import { ChainVerifier, treeHeadOf, type VerificationResult, type VerifierInput } from '../../../src/core/audit/chain-verifier.ts'
-import { decodeEvent } from '../../../src/core/audit/event-bytes.ts'
+import { decodeEvent } from '../../../src/core/audit/read-event.ts'
 import { toHex } from '../../../src/core/util/bytes.ts'
 import { bytesOf, DRAFT, START, treeHeadsOf, type WrittenRow, writeChain, writeTrail } from '../../support/audit/sample-trails.ts'
 

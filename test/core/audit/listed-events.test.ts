@@ -1,7 +1,6 @@
 /** Listing of events: filters, order, pages, and the form of the result. */
 import { describe, expect, it } from 'vitest'
 import { type ChainedEvent, fromRuns } from '../../../src/core/audit/event.ts'
-import { decodeEvent } from '../../../src/core/audit/event-bytes.ts'
 import { type EventFilter, type EventQueryInput, parseEventQuery } from '../../../src/core/audit/event-query.ts'
 import {
   createEventTest,
@@ -12,6 +11,7 @@ import {
   toAuditEvent,
 } from '../../../src/core/audit/listed-events.ts'
 import { EventPager } from '../../../src/core/audit/page-events.ts'
+import { decodeEvent } from '../../../src/core/audit/read-event.ts'
 import { DRAFT, FAILED_DRAFT, FULL_DRAFT, START, writeChain, writeTrail } from '../../support/audit/sample-trails.ts'
 import { seededRandom } from '../../support/random/seeded-random.ts'
 

@@ -1,7 +1,7 @@
 /** Ways to tamper with an exported audit trail. The careful ways make the export consistent again; the careless ways do not. */
 
 import type { EventDraft } from '../../../src/core/audit/event.ts'
-import { decodeEvent } from '../../../src/core/audit/event-bytes.ts'
+import { decodeEvent } from '../../../src/core/audit/read-event.ts'
 import { bytesOf, exportLines, storedLine, type Trail, type WrittenRow, writeChain, writeTrail } from './sample-trails.ts'
 
 /** One export to tamper with: the trail, its lines, and random integers. */

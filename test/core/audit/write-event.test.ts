@@ -11,9 +11,10 @@ import {
   type NestedOutcome,
   RESOURCE_TYPES,
 } from '../../../src/core/audit/event.ts'
-import { copyText, decodeEvent, encodeEvent } from '../../../src/core/audit/event-bytes.ts'
 import { EVENT, type Kind, type Member } from '../../../src/core/audit/event-members.ts'
 import { parseEventText } from '../../../src/core/audit/event-text.ts'
+import { copyText, decodeEvent } from '../../../src/core/audit/read-event.ts'
+import { encodeEvent } from '../../../src/core/audit/write-event.ts'
 import { ByteWriter, readUtf8, toHex, toUtf8 } from '../../../src/core/util/bytes.ts'
 import { toTimestamp } from '../../../src/core/util/time.ts'
 import { jsonCanonical } from '../../../src/core/values/json-canonical.ts'
