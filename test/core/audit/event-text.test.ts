@@ -1,10 +1,13 @@
 /** What a verification reads off the text of an event is what parsing it gives, and text that is not canonical is not accepted. */
+import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
-import { decodeEvent, encodeEvent, parseEventText, readCanonical } from '../../../src/core/audit/encode-event.ts'
+import { verifyExport } from '../../../src/audit-verifier/index.ts'
 import type { ChainedEvent, EventDraft } from '../../../src/core/audit/event.ts'
+import { matchEvent, parseEventText, readCanonical } from '../../../src/core/audit/event-text.ts'
+import { encodeEvent } from '../../../src/core/audit/write-event.ts'
 import { readUtf8, sameBytes, toUtf8 } from '../../../src/core/util/bytes.ts'
-import { at } from '../../../src/core/util/lists.ts'
-import { DRAFT, FAILED_DRAFT, FULL_DRAFT, textOf, writeChain } from '../../support/audit/sample-trails.ts'
+import { at, required } from '../../../src/core/util/lists.ts'
+import { bytesOf, DRAFT, FAILED_DRAFT, FULL_DRAFT, textOf, writeChain } from '../../support/audit/sample-trails.ts'
 import { type SeededRandom, seededRandom } from '../../support/random/seeded-random.ts'
 
 /** The slow way: parse the text, write the event again, and compare the bytes. */
@@ -16,14 +19,9 @@ function parsed(bytes: Uint8Array): ChainedEvent | undefined {
 /** Fails if both ways differ. Returns whether the bytes were accepted. */
 function isAccepted(bytes: Uint8Array): boolean {
   const [links, event] = [readCanonical(bytes), parsed(bytes)]
-  const { position, changeID, timestamp, vaultID } = event ?? {}
-  const { position: ownPosition, changeID: ownID, timestamp: ownTime, vaultID: ownVault } = links ?? {}
-  expect([ownPosition, ownID, ownTime, ownVault], readUtf8(bytes, 0, bytes.length)).toEqual([
-    position,
-    changeID,
-    timestamp,
-    vaultID,
-  ])
+  const { position, timestamp, vaultID } = event ?? {}
+  const { position: ownPosition, timestamp: ownTime, vaultID: ownVault } = links ?? {}
+  expect([ownPosition, ownTime, ownVault], readUtf8(bytes, 0, bytes.length)).toEqual([position, timestamp, vaultID])
   return links !== undefined
 }
 
@@ -50,9 +48,31 @@ const DRAFTS = [DRAFT, FULL_DRAFT, FAILED_DRAFT, BATCH_DRAFT]
 const EVENTS = writeChain(3, DRAFTS).rows.map(({ bytes }) => textOf(bytes))
 const TEXT = readUtf8(at(EVENTS, 3), 0, at(EVENTS, 3).length)
 
+/** The lines that an earlier build exported. */
+const EXPORTED: readonly string[] = JSON.parse(readFileSync(new URL('../../vectors/audit-export.json', import.meta.url), 'utf8'))
+
+it('an export of an earlier build is verified, and its events still have the same texts and digests', async () => {
+  expect(await verifyExport(EXPORTED)).toEqual({ ok: true, eventCount: 6, checkpoints: 0 })
+  const events = EXPORTED.flatMap((line) => /^\{"digest":"[0-9a-f]*","event":(.*)\}$/.exec(line)?.[1] ?? [])
+  expect(events.length).toBe(6)
+  for (const text of events) {
+    const event = required(parseEventText(text))
+    const stored = textOf(bytesOf(event))
+    const copied = readUtf8(stored, 0, stored.length)
+    expect([readUtf8(encodeEvent(event), 0, text.length), copied]).toEqual([text, text])
+    expect(matchEvent(text)).toBeDefined()
+  }
+})
+
 it('an event of each kind is accepted with its links', () => {
   expect(EVENTS.map(isAccepted)).toEqual([true, true, true, true])
-  for (const bytes of EVENTS) expect(decodeEvent(bytes)).toEqual(parsed(bytes))
+})
+
+it('a text without rare characters is matched, and so is not parsed', () => {
+  const plain = EVENTS.map((bytes) => readUtf8(bytes, 0, bytes.length)).map((text) =>
+    text.replace(/[^\x20-\x7f]|\\u....|(?<="items":)\d{15,}/g, '9'),
+  )
+  expect(plain.map((text) => matchEvent(text) !== undefined)).toEqual([true, true, true, true])
 })
 
 it.each<readonly [string, (text: string) => string]>([
@@ -127,4 +147,16 @@ it('20,000 random edits are accepted if and only if parsing accepts them', () =>
   let accepted = 0
   for (let round = 0; round < 20_000; round++) if (isAccepted(edited(random.pick(EVENTS), random))) accepted++
   expect(accepted).toBeGreaterThan(100)
+})
+
+it.each([
+  ['invalid UTF-8', '\u00ff'],
+  ['invalid JSON', '{'],
+  ['a JSON array', '[]'],
+  ['another version', TEXT.replace('"v":1', '"v":2')],
+  ['an unknown member', TEXT.replace('"v":1', '"u":1,"v":1')],
+  ['a missing member', TEXT.replace('"code":200,', '')],
+])('bytes with %s are no event', (_what, text) => {
+  expect(parseEventText(text)).toBeUndefined()
+  expect(readCanonical(Uint8Array.from(Buffer.from(text, 'latin1')))).toBeUndefined()
 })

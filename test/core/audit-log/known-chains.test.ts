@@ -1,7 +1,7 @@
 /** Ids of events that are encrypted ahead are those that each would have by itself. */
 import { expect, it } from 'vitest'
 import { keyRingFactory } from '../../../src/adapters/keys/key-ring-factory.ts'
-import { createChangeIds } from '../../../src/core/audit-log/change-ids.ts'
+import { createChangeIds } from '../../../src/core/audit-log/known-chains.ts'
 import { encodeChangeIds } from '../../../src/core/barrier/record-ids.ts'
 import type { KeyRing } from '../../../src/core/ports/crypto.ts'
 import { MAX_ROW_ID } from '../../../src/core/ports/storage.ts'

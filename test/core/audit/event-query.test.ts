@@ -1,6 +1,6 @@
 /** Parsing of audit queries: accepted inputs, and errors that name the member. */
 import { describe, expect, it } from 'vitest'
-import { parseEventQuery } from '../../../src/core/audit/parse-event-query.ts'
+import { parseEventQuery } from '../../../src/core/audit/event-query.ts'
 import { type ErrorCode, isVaultError, type VaultError } from '../../../src/core/errors.ts'
 
 const filterOps = { accountID: 'acme' }

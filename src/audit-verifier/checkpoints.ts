@@ -1,6 +1,6 @@
-/** Verifies the signatures of checkpoints with public keys. */
+/** Reads stored checkpoints, and verifies their signatures with public keys. */
 import { createPublicKey, type KeyObject, verify } from 'node:crypto'
-import { checkpointBytes, type SignedCheckpoint, signatureBytes } from '../core/audit/checkpoint.ts'
+import { checkpointBytes, parseCheckpoint, type SignedCheckpoint, signatureBytes } from '../core/audit/checkpoint.ts'
 import { VaultError } from '../core/errors.ts'
 import type { SignatureVerifier } from '../core/ports/crypto.ts'
 import { assertOptions } from '../core/util/options.ts'
@@ -39,6 +39,23 @@ export function isSigned(signed: SignedCheckpoint, verifiers: readonly Signature
 function parsePem(pem: unknown): KeyObject | undefined {
   try {
     return typeof pem === 'string' ? createPublicKey(pem) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Returns the checkpoint of its JSON text. Throws `invalid_request` for other text. Does not check the signature: `verifyExport` does. */
+export function readCheckpoint(text: string): SignedCheckpoint {
+  const checkpoint = parseCheckpoint(parsed(text))
+  if (checkpoint === undefined) {
+    throw new VaultError('invalid_request', 'Not an audit checkpoint. Pass the complete stored text.')
+  }
+  return checkpoint
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
   } catch {
     return undefined
   }

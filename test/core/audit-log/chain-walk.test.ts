@@ -1,7 +1,6 @@
 /** Which chains a listing reads: the latest, most rows of the very latest, and no chain that only has events before those that wait. */
 import { expect, it } from 'vitest'
-import type { ChainWalk } from '../../../src/core/audit-log/chain-walk.ts'
-import { firstWalks, nextWalks } from '../../../src/core/audit-log/choose-walks.ts'
+import { type ChainWalk, firstWalks, nextWalks } from '../../../src/core/audit-log/chain-walk.ts'
 
 /** Chains 1, 2, 3 … that can have events before these times. */
 const walksOf = (...times: readonly string[]): ChainWalk[] =>

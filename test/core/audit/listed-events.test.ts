@@ -1,13 +1,17 @@
 /** Listing of events: filters, order, pages, and the form of the result. */
 import { describe, expect, it } from 'vitest'
-import { decodeEvent } from '../../../src/core/audit/encode-event.ts'
-import type { ChainedEvent } from '../../../src/core/audit/event.ts'
-import type { EventFilter, EventQueryInput } from '../../../src/core/audit/event-query.ts'
-import { createEventTest, type RecordRow, type RecordRows } from '../../../src/core/audit/filter-events.ts'
-import { type IdsByRows, rowsOfEvent, toAuditEvent } from '../../../src/core/audit/list-event.ts'
+import { type ChainedEvent, fromRuns } from '../../../src/core/audit/event.ts'
+import { type EventFilter, type EventQueryInput, parseEventQuery } from '../../../src/core/audit/event-query.ts'
+import {
+  createEventTest,
+  type IdsByRows,
+  type RecordRow,
+  type RecordRows,
+  rowsOfEvent,
+  toAuditEvent,
+} from '../../../src/core/audit/listed-events.ts'
 import { EventPager } from '../../../src/core/audit/page-events.ts'
-import { parseEventQuery } from '../../../src/core/audit/parse-event-query.ts'
-import { fromRuns } from '../../../src/core/audit/row-runs.ts'
+import { decodeEvent } from '../../../src/core/audit/read-event.ts'
 import { DRAFT, FAILED_DRAFT, FULL_DRAFT, START, writeChain, writeTrail } from '../../support/audit/sample-trails.ts'
 import { seededRandom } from '../../support/random/seeded-random.ts'
 

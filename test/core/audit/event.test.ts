@@ -1,6 +1,7 @@
 /** Rows as runs of neighbors, and back. */
 import { expect, it } from 'vitest'
-import { fromRuns, onlyRowIds, toRuns } from '../../../src/core/audit/row-runs.ts'
+import { fromRuns, onlyRowIds, outcomeOf, toRuns } from '../../../src/core/audit/event.ts'
+import { VaultError } from '../../../src/core/errors.ts'
 import { seededRandom } from '../../support/random/seeded-random.ts'
 
 it('makes one run of a thousand neighbors', () => {
@@ -24,4 +25,15 @@ it('leaves out numbers that are no row ids, and keeps a list that has none', () 
   const rows = [3, 1, 2 ** 48 - 1]
   expect(onlyRowIds(rows)).toBe(rows)
   expect(onlyRowIds([0, 3, -1, Number.NaN, 1, 2 ** 48])).toEqual([3, 1])
+})
+
+it('returns status and message of a VaultError', () => {
+  const error = new VaultError('not_found', 'Get failed. No record has this id.')
+  expect(outcomeOf(error)).toEqual({ code: 404, message: 'Get failed. No record has this id.', failure: 'not_found' })
+})
+
+it('returns a constant message for any other error', () => {
+  for (const error of [new Error('secret'), 'secret', undefined, { message: 'secret' }]) {
+    expect(outcomeOf(error)).toEqual({ code: 500, message: 'Something unexpected went wrong.', failure: 'internal' })
+  }
 })

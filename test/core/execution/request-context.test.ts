@@ -1,6 +1,6 @@
 /** Trace ids of untrusted headers. */
 import { expect, it } from 'vitest'
-import { traceIdOf } from '../../../src/core/audit/trace-parent.ts'
+import { traceIdOf } from '../../../src/core/execution/event-builder.ts'
 
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736'
 
