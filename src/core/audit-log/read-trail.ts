@@ -9,7 +9,7 @@ import type { Hash } from '../ports/crypto.ts'
 import type { Row, Storage } from '../ports/storage.ts'
 import type { Clock, Scheduler } from '../ports/time.ts'
 import { AUDIT_CHAINS, AUDIT_EVENTS } from '../schema/system-tables.ts'
-import type { AuditEntryKind } from '../sealing/audit-entry.ts'
+import type { AuditEntryKind } from '../sealing/entries.ts'
 import { type EventStore, type OpenedEntry, unreadableHead } from './event-store.ts'
 
 /** The dependencies of reading the audit trail. */

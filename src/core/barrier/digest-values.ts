@@ -2,7 +2,7 @@
 import { VaultError } from '../errors.ts'
 import { DIGEST_BYTES, type KeyRing } from '../ports/crypto.ts'
 import type { Column } from '../schema/layout.ts'
-import { toDigestUuid } from '../sealing/digest-uuid.ts'
+import { toDigestUuid } from '../sealing/pointer.ts'
 import { ByteWriter, sameBytes } from '../util/bytes.ts'
 import { required } from '../util/lists.ts'
 import { fewNumbers, plaintextBytes, type Slab } from '../util/memory.ts'

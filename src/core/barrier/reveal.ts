@@ -5,19 +5,21 @@ import type { Row } from '../ports/storage.ts'
 import { redact } from '../redaction/redact.ts'
 import { BODY, type Column, type ColumnView, type Table } from '../schema/layout.ts'
 import { plainValue } from '../schema/plain-value.ts'
-import { copyContent } from '../sealing/body-writer.ts'
-import { TOKEN_CHECK_BYTES, TRANSIENT_REF_BYTES } from '../sealing/cell-layout.ts'
-import { bitsOf, mapCells, unknownCells } from '../sealing/cell-map.ts'
 import {
+  bitsOf,
   type CellMap,
   checkStart,
   createCellMap,
+  mapCells,
   textEnd,
   textStart,
   type UnknownCells,
+  unknownCells,
   valueEnd,
   valueStart,
-} from '../sealing/cell-offsets.ts'
+} from '../sealing/body-reader.ts'
+import { copyContent } from '../sealing/body-writer.ts'
+import { TOKEN_CHECK_BYTES, TRANSIENT_REF_BYTES } from '../sealing/cell-layout.ts'
 import { readVersion } from '../sealing/envelope.ts'
 import { openBodies } from '../sealing/open.ts'
 import { type ByteWriter, isUtf8, readI64, readU32, readUtf8 } from '../util/bytes.ts'

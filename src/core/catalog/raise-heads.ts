@@ -5,7 +5,7 @@ import { eachPage } from '../maintenance/each-page.ts'
 import type { RootKeySet } from '../ports/crypto.ts'
 import type { Row, Storage } from '../ports/storage.ts'
 import { AUDIT_CHAINS } from '../schema/system-tables.ts'
-import { openEntries, sealEntries } from '../sealing/audit-entry.ts'
+import { openEntries, sealEntries } from '../sealing/entries.ts'
 import { slabItem } from '../util/memory.ts'
 
 /**

@@ -1,11 +1,11 @@
 /** Sealed entries of the audit trail: each opens only in its own row, kind and vault. */
 import { expect, it } from 'vitest'
 import { keyRingFactory } from '../../../src/adapters/keys/key-ring-factory.ts'
-import { type AuditAddress, openEntries, sealEntries } from '../../../src/core/sealing/audit-entry.ts'
+import { type EntriesAddress, openEntries, sealEntries } from '../../../src/core/sealing/entries.ts'
 import { slabItem } from '../../../src/core/util/memory.ts'
 
 const RING = keyRingFactory.createRing('v1', [{ version: 1, key: new Uint8Array(32).fill(9) }])
-const EVENTS: AuditAddress = { ring: RING, vault: new Uint8Array(16).fill(1), kind: 'event' }
+const EVENTS: EntriesAddress = { ring: RING, vault: new Uint8Array(16).fill(1), kind: 'event' }
 const IDS = [2 ** 32 + 1, 2 ** 32 + 2, 2 ** 48 - 1]
 const PLAIN = IDS.map((_, index) => new Uint8Array(index * 700).fill(index))
 
