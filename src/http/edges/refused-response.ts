@@ -1,10 +1,9 @@
 /** The responses to requests that do not reach the router. */
 import { randomUUID } from 'node:crypto'
 import { type ErrorCode, VaultError } from '../../index.ts'
-import { errorResponse, toFailure } from '../router/error-response.ts'
-import { ALL_STATUSES } from '../router/error-status.ts'
+import { ALL_STATUSES, errorResponse, toFailure } from '../router/error-response.ts'
 import type { HttpResponse } from '../router/http-message.ts'
-import { sealed } from '../router/security-headers.ts'
+import { sealed } from '../router/json-response.ts'
 
 /** Returns the envelope of a refusal, with an id of its own. */
 export function refusedResponse(code: ErrorCode, sentence: string): HttpResponse {

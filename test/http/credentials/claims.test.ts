@@ -1,7 +1,7 @@
 /** What a ctx claim means. */
 import { expect, it } from 'vitest'
 import { memoryStorage } from '../../../src/adapters/memory/index.ts'
-import { readClaimContext } from '../../../src/http/credentials/claim-context.ts'
+import { readClaimContext } from '../../../src/http/credentials/claims.ts'
 import { OWNER, openPeople } from '../../support/vaults/test-vault.ts'
 
 const nested = (levels: number) => `{"a":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`

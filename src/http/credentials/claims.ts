@@ -1,6 +1,5 @@
-/** The `ctx` claim: the attributes that a policy reads, and the id of the context that events record. */
+/** What claims say: the attributes of a `ctx` claim, which a policy reads, and text that events record. */
 import type { Caller } from '../../index.ts'
-import { isEventText } from './event-text.ts'
 
 /** What a `ctx` claim says. */
 export interface ClaimContext {
@@ -40,4 +39,11 @@ function isExact(value: unknown, depth: number, counter: { values: number }): bo
   return (
     depth <= MAX_DEPTH && Object.entries(value).every(([name, one]) => name !== '__proto__' && isExact(one, depth + 1, counter))
   )
+}
+
+const MAX_LENGTH = 1000
+
+/** Returns true for text of 1 to 1,000 UTF-16 units, without control characters and lone surrogates. */
+export function isEventText(value: unknown): value is string {
+  return typeof value === 'string' && value !== '' && value.length <= MAX_LENGTH && !/[\p{Cc}\p{Cs}]/u.test(value)
 }

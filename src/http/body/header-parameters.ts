@@ -1,7 +1,41 @@
-/** Reads the header of one part of a multipart body, its key and the name of its file, and that name in the header of a request. */
+/** Parses headers that have parameters: Content-Type, and the Content-Disposition of a part or of a request. */
 import { VaultError } from '../../index.ts'
-import { decodeUtf8 } from './decode-utf8.ts'
-import { parseParameters } from './parse-parameters.ts'
+import { decodeUtf8 } from './body-bytes.ts'
+
+/** Such a value. */
+export interface ParameterizedValue {
+  /** What comes before the parameters, in lower case. */
+  readonly value: string
+  /** By name in lower case. */
+  readonly parameters: ReadonlyMap<string, string>
+}
+
+/**
+ * A parameter with the semicolon behind it, or none between two semicolons. What follows a closing quote is ignored up to the next semicolon:
+ * some clients do not escape quotes. A quote behind a backslash closes if no other one can: some send the path of a folder of Windows. No two parts
+ * can match the same characters, so that a header of any length is read in one pass.
+ */
+const PARAMETER = /(?:([^\s=;"]+)[ \t]*=[ \t]*(?:"((?:[^"\\]|\\[\s\S])*|[^"]*\\)"[^;]*|([^ \t";][^";]*)?))?(?:;[ \t]*|$)/y
+
+/** Returns the value and its parameters. Returns undefined if a parameter is malformed or comes twice. */
+export function parseParameters(header: string): ParameterizedValue | undefined {
+  const start = header.indexOf(';')
+  const value = (start < 0 ? header : header.slice(0, start)).trim().toLowerCase()
+  const parameters = new Map<string, string>()
+  const text = start < 0 ? '' : header.slice(start + 1).trimStart()
+  for (let position = 0; position < text.length; position = PARAMETER.lastIndex) {
+    PARAMETER.lastIndex = position
+    const match = PARAMETER.exec(text)
+    if (match === null) return undefined
+    const [, written, quoted, plain] = match
+    if (written === undefined) continue // Two semicolons, or one at the end.
+    const name = written.toLowerCase()
+    if (parameters.has(name)) return undefined
+    // A backslash escapes only a quote and itself: some clients send paths of Windows as they are.
+    parameters.set(name, quoted?.replace(/\\(["\\])/g, '$1') ?? plain?.trim() ?? '')
+  }
+  return { value, parameters }
+}
 
 /** Maximum length of the header of a part, in bytes. */
 export const MAX_PART_HEADER_BYTES = 16_384

@@ -1,7 +1,7 @@
 /** Keys from a JWKS address: a real server that rotates its keys, fails, and hangs. */
 import type { ServerResponse } from 'node:http'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { createRemoteKeys } from '../../../src/http/credentials/remote-keys.ts'
+import { createRemoteKeys } from '../../../src/http/credentials/issuer-keys.ts'
 import { accepted, authenticator, refusal, requestOf } from '../../support/credentials/ask.ts'
 import { claims, EC, jwkOf, NOW, OTHER_RSA, RSA, signed, TEST_SECRET } from '../../support/credentials/issuer.ts'
 import { type JwksServer, startJwksServer } from '../../support/credentials/jwks-server.ts'

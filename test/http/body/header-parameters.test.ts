@@ -1,6 +1,6 @@
 /** Parameters of headers: read as clients write them, and in one pass whatever a header holds. */
 import { expect, it } from 'vitest'
-import { parseParameters } from '../../../src/http/body/parse-parameters.ts'
+import { parseParameters } from '../../../src/http/body/header-parameters.ts'
 
 /** What the header says; undefined if it is malformed. */
 function read(header: string): unknown {

@@ -1,7 +1,7 @@
 /** JSON of long bodies: it is the text that `JSON.stringify` writes, in slices of any number of items, and short bodies make no promise. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { jsonBody } from '../../../src/http/router/json-body.ts'
+import { jsonBody } from '../../../src/http/router/json-response.ts'
 
 const SEED = 11
 const KIB = 1024
