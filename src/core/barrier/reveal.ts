@@ -29,7 +29,6 @@ import type { JsonValue } from '../values/column-type.ts'
 import { type Barrier, UNKNOWN_KEY } from './barrier.ts'
 import { isUnchanged } from './digest-values.ts'
 import { encodeRecordIds } from './record-ids.ts'
-import type { SealedRows } from './sealed-rows.ts'
 import { setTokenCheck, type TokenMetadata } from './token-metadata.ts'
 
 /** Redacted values by column name. */
@@ -39,6 +38,13 @@ export type Fields = { [column: string]: JsonValue }
 interface RowsToOpen {
   readonly ids: readonly number[]
   readonly rows: readonly Row[] | undefined
+}
+
+/** Ids and bodies of rows side by side: a scan of sealed columns needs no object for each row. */
+export interface RowBodies {
+  readonly length: number
+  readonly ids: readonly number[]
+  readonly bodies: Slab
 }
 
 /** A cursor over opened rows. `to` selects the row that the other methods read. */
@@ -216,7 +222,7 @@ export function openRows(barrier: Barrier, table: Table, rows: readonly Row[]): 
 }
 
 /** The same for rows of which only the bodies were read. The cursor has no plain columns. */
-export function openSealedRows(barrier: Barrier, table: Table, { ids, bodies }: SealedRows): OpenRows {
+export function openSealedRows(barrier: Barrier, table: Table, { ids, bodies }: RowBodies): OpenRows {
   return new OpenRows(barrier, table, { ids, rows: undefined }, openSlab(barrier, table.objectId, ids, bodies))
 }
 

@@ -2,7 +2,7 @@
  * The order in which batches lock what they change, where transactions run beside each other. Two that locked the same rows or unique values in different
  * orders would wait for each other. Source: docs/inside/batches.md.
  */
-import { keyOfCell } from '../barrier/lookup.ts'
+import { keyOfCell } from '../barrier/digest-values.ts'
 import type { OperationContext } from '../execution/context.ts'
 import type { Storage } from '../ports/storage.ts'
 import type { Layout } from '../schema/layout.ts'

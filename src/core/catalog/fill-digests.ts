@@ -1,7 +1,8 @@
 /** Fills the digests of a column that was made unique or searchable, page by page, inside the transaction that changes the catalog. */
-import { assertVersions } from '../barrier/assert-versions.ts'
+
 import type { Barrier } from '../barrier/barrier.ts'
 import { digestPresent } from '../barrier/digest-values.ts'
+import { assertVersions } from '../barrier/record-errors.ts'
 import { columnValues } from '../barrier/reveal.ts'
 import { isVaultError, VaultError } from '../errors.ts'
 import { eachPage } from '../maintenance/each-page.ts'

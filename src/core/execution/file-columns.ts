@@ -1,5 +1,7 @@
 /** What the operations on files share: the column, the record, and the file that a caller may open. */
-import { cellDetail, unknownColumn, type Values } from '../barrier/parse-record.ts'
+
+import type { Values } from '../barrier/parse-record.ts'
+import { cellDetail, unknownColumn } from '../barrier/record-errors.ts'
 import { decodeRecordIds } from '../barrier/record-ids.ts'
 import { openColumns } from '../barrier/reveal.ts'
 import { type Fault, fault } from '../errors.ts'

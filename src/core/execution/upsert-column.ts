@@ -1,6 +1,6 @@
 /** The column that an upsert looks its records up by, and the rows that have the keys of upserts. */
 import type { Barrier } from '../barrier/barrier.ts'
-import { lookupCells } from '../barrier/lookup.ts'
+import { lookupCells } from '../barrier/digest-values.ts'
 import { fault, isRefusal } from '../errors.ts'
 import { forbidden } from '../policy/forbidden.ts'
 import type { TableAccess } from '../policy/table-access.ts'

@@ -1,5 +1,5 @@
 /** Delete: the named records, all or none, or every record of a table that the caller can delete. */
-import { assertVersions } from '../barrier/assert-versions.ts'
+import { assertVersions } from '../barrier/record-errors.ts'
 import { decodeRecordIds } from '../barrier/record-ids.ts'
 import { fault } from '../errors.ts'
 import { namedRows } from '../execution/changed-rows.ts'

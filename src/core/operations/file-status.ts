@@ -1,6 +1,6 @@
 /** File status: whether a record has a file, and the state of its malware scan; for one file, or for many at once. */
 
-import { unknownColumn } from '../barrier/parse-record.ts'
+import { unknownColumn } from '../barrier/record-errors.ts'
 import { Fault, fault } from '../errors.ts'
 import { parseList, requireTable, toIds } from '../execution/check-input.ts'
 import type { OperationContext } from '../execution/context.ts'

@@ -1,9 +1,9 @@
 /** Insert: new records, all or none, without those whose unique values are in use, or an upsert by a unique column; returns ids and tokens. */
 
-import { valueTaken } from '../barrier/explain-conflict.ts'
-import { keyOfCell, lookupCells } from '../barrier/lookup.ts'
+import { keyOfCell, lookupCells } from '../barrier/digest-values.ts'
 import type { StoredRecord } from '../barrier/mint-tokens.ts'
-import { assertComplete, cellDetail, parseFields, type Values } from '../barrier/parse-record.ts'
+import { assertComplete, parseFields, type Values } from '../barrier/parse-record.ts'
+import { cellDetail, valueTaken } from '../barrier/record-errors.ts'
 import { assertOwnFormsUnused, BYOT_MODES, type ByotMode, parseTokens } from '../barrier/supplied-tokens.ts'
 import type { TokensByRow } from '../barrier/token-metadata.ts'
 import { fault } from '../errors.ts'

@@ -1,7 +1,8 @@
 /** Refuses to write what is shown in place of a value: a masked record that is written back would destroy its values. */
 
 import { isUnchanged } from '../barrier/digest-values.ts'
-import { cellDetail, inRecord, type RecordIndex, type Values } from '../barrier/parse-record.ts'
+import type { Values } from '../barrier/parse-record.ts'
+import { cellDetail, inRecord, type RecordIndex } from '../barrier/record-errors.ts'
 import { type OpenRows, openColumns } from '../barrier/reveal.ts'
 import type { LevelOf } from '../barrier/token-metadata.ts'
 import { type Fault, fault } from '../errors.ts'

@@ -1,5 +1,5 @@
 /** Compare-and-set: the versions that reads return, and changes that are made only if a record still has one of them. */
-import { inRecord, type RecordIndex, recordDetail } from '../barrier/parse-record.ts'
+import { inRecord, type RecordIndex, recordDetail } from '../barrier/record-errors.ts'
 import { decodeVersions } from '../barrier/record-ids.ts'
 import { asRefusal, type Fault, fault } from '../errors.ts'
 import type { KeyRing } from '../ports/crypto.ts'

@@ -1,5 +1,5 @@
 /** Writes new records and leaves out those whose unique value another record holds, or an earlier one of the request. */
-import { keyOfCell, lookupCells } from '../barrier/lookup.ts'
+import { keyOfCell, lookupCells } from '../barrier/digest-values.ts'
 import type { Values } from '../barrier/parse-record.ts'
 import type { Cell, StorageReads } from '../ports/storage.ts'
 import type { Column, Table } from '../schema/layout.ts'

@@ -1,8 +1,8 @@
 /** Writes records together with their stored tokens and transient values, all in one transaction. */
-import { assertVersions } from '../barrier/assert-versions.ts'
-import { explainConflict } from '../barrier/explain-conflict.ts'
+
 import { type MintInput, mintRecords, type StoredRecord } from '../barrier/mint-tokens.ts'
 import type { Values } from '../barrier/parse-record.ts'
+import { assertVersions, explainConflict } from '../barrier/record-errors.ts'
 import { type ResealedRows, resealRows, writeRows } from '../barrier/seal-rows.ts'
 import { countTransients, slotOf, type TokenMetadata, type TokenSources } from '../barrier/token-metadata.ts'
 import { fault, isVaultError } from '../errors.ts'

@@ -1,6 +1,7 @@
 /** Shows rows as records: values at the level of each row's access, or tokens instead. */
-import { assertVersions } from '../barrier/assert-versions.ts'
+
 import { type MintInput, mintTokens, type Tokens } from '../barrier/mint-tokens.ts'
+import { assertVersions } from '../barrier/record-errors.ts'
 import { encodeVersions } from '../barrier/record-ids.ts'
 import { type Fields, openRows, revealRows } from '../barrier/reveal.ts'
 import { createTokenMetadata, slotOf } from '../barrier/token-metadata.ts'

@@ -1,6 +1,5 @@
 /** Stored tokens: the cell of each text, found by the digest of the text. */
-import { digestItems } from '../barrier/digest-values.ts'
-import { keyOfCell } from '../barrier/lookup.ts'
+import { digestItems, keyOfCell } from '../barrier/digest-values.ts'
 import { slotOf, type TokenMetadata } from '../barrier/token-metadata.ts'
 import { DIGEST_BYTES, type KeyRing } from '../ports/crypto.ts'
 import type { NewRow, Storage, StorageReads } from '../ports/storage.ts'

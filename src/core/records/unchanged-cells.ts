@@ -1,6 +1,7 @@
 /** Compares the cells of existing rows with the values that a write names: those that it does not change keep their tokens. */
-import { hasImpossibleVersion } from '../barrier/assert-versions.ts'
+
 import { isUnchanged } from '../barrier/digest-values.ts'
+import { hasImpossibleVersion } from '../barrier/record-errors.ts'
 import { type OpenRows, openRows } from '../barrier/reveal.ts'
 import { createTokenMetadata, type LevelOf, slotOf, type UnchangedCells } from '../barrier/token-metadata.ts'
 import { type FoundTransient, revealTransients } from '../barrier/transients.ts'

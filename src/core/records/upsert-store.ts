@@ -1,9 +1,9 @@
 /** Writes records by a unique column, all or none: changes existing ones and inserts the others. */
 import type { Barrier } from '../barrier/barrier.ts'
-import { isSameValue } from '../barrier/digest-values.ts'
-import { keyOfCell } from '../barrier/lookup.ts'
+import { isSameValue, keyOfCell } from '../barrier/digest-values.ts'
 import type { StoredRecord } from '../barrier/mint-tokens.ts'
-import type { RecordIndex, Values } from '../barrier/parse-record.ts'
+import type { Values } from '../barrier/parse-record.ts'
+import type { RecordIndex } from '../barrier/record-errors.ts'
 import { encodeRecordIds } from '../barrier/record-ids.ts'
 import { type Fault, fault, isVaultError, words } from '../errors.ts'
 import { createYielder } from '../maintenance/yielder.ts'

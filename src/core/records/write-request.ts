@@ -1,5 +1,7 @@
 /** Records to write, as the functions of this module expect them. */
-import type { RecordIndex, Values } from '../barrier/parse-record.ts'
+
+import type { Values } from '../barrier/parse-record.ts'
+import type { RecordIndex } from '../barrier/record-errors.ts'
 import type { TokensByRow } from '../barrier/token-metadata.ts'
 import type { Table } from '../schema/layout.ts'
 

@@ -1,5 +1,5 @@
 /** Finds the first record with each of some digests, however many records share one. */
-import { keyOfCell } from '../barrier/lookup.ts'
+import { keyOfCell } from '../barrier/digest-values.ts'
 import type { Row, StorageReads } from '../ports/storage.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { required } from '../util/lists.ts'

@@ -1,5 +1,5 @@
 /** Finds the first record with each of some digests among those visible to a caller. */
-import { keyOfCell } from '../barrier/lookup.ts'
+import { keyOfCell } from '../barrier/digest-values.ts'
 import type { RequiredGrant, TableAccess } from '../policy/table-access.ts'
 import type { Row, StorageReads } from '../ports/storage.ts'
 import type { Column } from '../schema/layout.ts'

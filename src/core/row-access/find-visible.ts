@@ -1,7 +1,6 @@
 /** Finds rows that are visible to a caller. Storage filters what it can, the rest is evaluated row by row, and pages are cut last. */
 import type { Barrier } from '../barrier/barrier.ts'
-import { digestPresent, digestValues } from '../barrier/digest-values.ts'
-import { keyOfCell } from '../barrier/lookup.ts'
+import { digestPresent, digestValues, keyOfCell } from '../barrier/digest-values.ts'
 import { decodeRecordIds } from '../barrier/record-ids.ts'
 import { columnValues } from '../barrier/reveal.ts'
 import { type FilterCells, toFilter } from '../expressions/condition-filter.ts'

@@ -1,5 +1,7 @@
 /** Rows to be overwritten, and what the caller's grants say about each. */
-import type { RecordIndex, Values } from '../barrier/parse-record.ts'
+
+import type { Values } from '../barrier/parse-record.ts'
+import type { RecordIndex } from '../barrier/record-errors.ts'
 import type { Row } from '../ports/storage.ts'
 import type { RowWithAccess } from './evaluate-access.ts'
 

@@ -1,7 +1,8 @@
 /** Checks rows by themselves: whether they open, and whether their digests agree with the opened values. */
-import { hasImpossibleVersion } from '../barrier/assert-versions.ts'
+
 import type { Barrier } from '../barrier/barrier.ts'
 import { digestPresent } from '../barrier/digest-values.ts'
+import { hasImpossibleVersion } from '../barrier/record-errors.ts'
 import { type OpenRows, openRows } from '../barrier/reveal.ts'
 import { createTokenMetadata, slotOf, type TokenMetadata } from '../barrier/token-metadata.ts'
 import { isVaultError } from '../errors.ts'

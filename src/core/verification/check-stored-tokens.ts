@@ -1,5 +1,5 @@
 /** Checks what rows have in other tables: their stored tokens and their transient values. */
-import { keyOfCell } from '../barrier/lookup.ts'
+import { keyOfCell } from '../barrier/digest-values.ts'
 import { slotOf, type TransientRef } from '../barrier/token-metadata.ts'
 import { type FoundTransient, revealTransients } from '../barrier/transients.ts'
 import { eachPossiblePage } from '../maintenance/possible-rows.ts'
