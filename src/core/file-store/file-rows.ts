@@ -2,14 +2,15 @@
 import type { Barrier } from '../barrier/barrier.ts'
 import { type Fault, fault, isVaultError } from '../errors.ts'
 import { SCAN_STATES, type ScanState } from '../files/scan-state.ts'
-import type { Patch, Row, Storage, StorageReads } from '../ports/storage.ts'
+import type { BlobStore, ContentTypeDetector } from '../ports/blobs.ts'
+import type { Patch, Row, Storage, StorageHandle, StorageReads } from '../ports/storage.ts'
+import type { Clock, Scheduler } from '../ports/time.ts'
 import type { Table } from '../schema/layout.ts'
 import { FILES } from '../schema/system-tables.ts'
 import { openEntry, sealEntry } from '../sealing/entries.ts'
 import { ByteWriter, readUtf8, toHex } from '../util/bytes.ts'
 import { at } from '../util/lists.ts'
 import { nowMs } from '../util/time.ts'
-import type { FileContext } from './file-context.ts'
 
 /** Milliseconds after which an upload that never ended is removed. */
 const UPLOAD_LEASE_MS = 24 * 60 * 60_000
@@ -152,4 +153,15 @@ function toEntry(plaintext: Uint8Array): FileEntry | undefined {
 
 function numberOf(cell: unknown): number | null {
   return typeof cell === 'number' ? cell : null
+}
+
+/** The files of one vault. */
+export interface FileContext {
+  readonly barrier: Barrier
+  readonly clock: Clock
+  readonly scheduler: Scheduler
+  /** The storage outside any transaction. */
+  readonly storage: StorageHandle
+  readonly blobs: BlobStore
+  readonly contentTypes: ContentTypeDetector
 }

@@ -6,8 +6,7 @@ import type { ByteRange } from '../ports/blobs.ts'
 import { readVersion } from '../sealing/envelope.ts'
 import { openPieces, type PiecesAddress, pieceCount, piecesOf, SEALED_PIECE_BYTES } from '../sealing/file-pieces.ts'
 import { freeBytes, slabItem, toSlab, withOwnMemory } from '../util/memory.ts'
-import type { FileContext } from './file-context.ts'
-import { readFiles } from './file-rows.ts'
+import { type FileContext, readFiles } from './file-rows.ts'
 
 /** Number of pieces between two turns of the event loop. */
 const PIECES_PER_TURN = 4

@@ -2,8 +2,12 @@
 import { v4 as uuid } from 'uuid'
 import * as z from 'zod'
 import type { Barrier } from '../barrier/barrier.ts'
-import { CREDENTIAL_KINDS, type CredentialKind, type StoredCredential } from '../credentials/credential.ts'
-import { newCredentialRow } from '../credentials/credential-store.ts'
+import {
+  CREDENTIAL_KINDS,
+  type CredentialKind,
+  newCredentialRow,
+  type StoredCredential,
+} from '../credentials/credential-store.ts'
 import { type Fault, fault, isVaultError, words } from '../errors.ts'
 import type { OperationContext } from '../execution/context.ts'
 import { assertOwner } from '../execution/grants.ts'

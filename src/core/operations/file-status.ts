@@ -9,7 +9,7 @@ import { type FileInput, type FileRequest, parseFileInput, RECORDED_FILE } from 
 import { requireAccess } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
 import { readFiles } from '../file-store/file-rows.ts'
-import { isAllowedType } from '../files/content-types.ts'
+import { isAllowedType } from '../files/file-metadata.ts'
 import { type ScanStatus, scanStatusOf } from '../files/scan-state.ts'
 import { at } from '../util/lists.ts'
 import { assertItems } from '../util/options.ts'

@@ -1,7 +1,6 @@
 /** List credentials: a page of them, without what verifies them. */
 
-import { type ListedCredential, withoutVerifier } from '../credentials/credential.ts'
-import { listCredentialRows } from '../credentials/credential-store.ts'
+import { type ListedCredential, listCredentialRows, withoutVerifier } from '../credentials/credential-store.ts'
 import { fault } from '../errors.ts'
 import type { ParsingContext } from '../execution/context.ts'
 import { assertOwner } from '../execution/grants.ts'

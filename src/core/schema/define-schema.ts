@@ -1,7 +1,7 @@
 /** Checks the definition of a schema, from builders or from plain JSON, and freezes it. */
 import * as z from 'zod'
 import { type Fault, fault, printableName, type Sentence, say, words } from '../errors.ts'
-import { CONTENT_TYPE_PATTERN } from '../files/content-types.ts'
+import { CONTENT_TYPE_PATTERN } from '../files/file-metadata.ts'
 import { MAX_FILE_BYTES, MAX_TTL_MINUTES } from '../limits.ts'
 import { compileMask } from '../redaction/masks.ts'
 import { MaskError } from '../redaction/replacement.ts'

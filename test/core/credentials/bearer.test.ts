@@ -2,7 +2,7 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import { expect, it } from 'vitest'
 import { systemHash } from '../../../src/adapters/system/system-hash.ts'
-import { hmacSha256, isSameMac } from '../../../src/core/credentials/hmac-sha256.ts'
+import { hmacSha256, isSameMac } from '../../../src/core/credentials/bearer.ts'
 
 it('equals that of the platform', () => {
   for (const keyLength of [0, 1, 32, 63, 64])

@@ -1,6 +1,6 @@
 /** Names of files: what is left of hostile ones. */
 import { expect, it } from 'vitest'
-import { toFileName } from '../../../src/core/files/file-name.ts'
+import { toFileName } from '../../../src/core/files/file-metadata.ts'
 
 it.each([
   ['../../etc/passwd', 'passwd'],
