@@ -17,7 +17,13 @@ import { sequentialCalls } from './sequential-calls.ts'
 export type Reading =
   | { readonly kind: 'list'; readonly length: number; readonly audit: 'on' | 'off'; readonly target?: number }
   | { readonly kind: 'durable'; readonly length: number; readonly target?: number }
-  | { readonly kind: 'singles'; readonly callers: number; readonly against: 'commits' | 'audit off'; readonly target?: number }
+  | {
+      readonly kind: 'singles'
+      readonly callers: number
+      readonly against: 'commits' | 'audit off'
+      readonly target?: number
+      readonly by?: 'cpu'
+    }
 
 /** What is read, from a vault and from plaintext, at positions of the stored records. */
 export interface ReadVerb {
@@ -39,7 +45,8 @@ export async function measureReads(config: RunConfig, readers: FilledReaders, { 
     const subject = { benchmark: `${verb.name} ${describeReading(reading)}`, storage: readers.storage, rows: config.scale.rows }
     const pair = pairFor(config, readers, { verb, reading })
     const { target } = reading
-    entries.push(await measurePair(target === undefined ? subject : { ...subject, target }, pair, config.scale.callTiming))
+    const by = reading.kind === 'singles' && reading.by !== undefined ? { by: reading.by } : {}
+    entries.push(await measurePair(target === undefined ? subject : { ...subject, target, ...by }, pair, config.scale.callTiming))
   }
   await readers.close()
   return entries

@@ -1,7 +1,7 @@
 /** Draws a result as an SVG bar chart: one bar per entry with a target, grouped by storage. */
 import { escapeXml, originOf, STORAGE_HEADINGS, svgDocument } from './chart-parts.ts'
 import { formatTarget } from './format-table.ts'
-import { hasTarget, headroomOf, isMet, type Result, storageNames, type TargetedEntry } from './result-shape.ts'
+import { hasTarget, headroomOf, isMet, type Result, storageNames, type TargetedEntry, targetedRatio } from './result-shape.ts'
 
 const ROW = 20
 const TOP = 104
@@ -28,7 +28,7 @@ export function drawChart(result: Result): string {
       description: describe(entries),
       heading: 'How far each figure is past its target',
       notes: [
-        'Bars: by the clock. Dots: by CPU, except on PostgreSQL. Past the target line is better. Every step of the scale is twice the ratio.',
+        'Bars: by the clock, or by CPU where the target says so. Dots: by CPU, except on PostgreSQL. Past the target line is better. A step is twice the ratio.',
         originOf(result),
       ],
     },
@@ -75,7 +75,7 @@ function drawEntry(entry: TargetedEntry, y: number): string[] {
   const [from, to] = [LABELS, xOf(headroomOf(entry))]
   const rows = entry.rows <= 1 ? '' : `, ${entry.rows.toLocaleString('en')} rows`
   const mark = isMet(entry) ? '✓' : '✗'
-  const text = `${mark} ${entry.ratio.toFixed(2)} (${formatTarget(entry)})`
+  const text = `${mark} ${targetedRatio(entry).toFixed(2)} (${formatTarget(entry)})`
   return [
     `<text x="${LABELS - 8}" y="${y + 14}" text-anchor="end">${escapeXml(`${entry.benchmark}${rows}`)}</text>`,
     `<rect class="${isMet(entry) ? 'met' : 'missed'}" x="${from}" y="${y + 3}" width="${Math.max(1, to - from)}" height="${ROW - 7}"/>`,
@@ -87,7 +87,7 @@ function drawEntry(entry: TargetedEntry, y: number): string[] {
 /** Draws no dot on PostgreSQL, which spends most of the CPU of both sides in another process. */
 function drawCpu(entry: TargetedEntry, y: number): string[] {
   if (entry.cpu === undefined || entry.storage === 'postgres') return []
-  const x = xOf(headroomOf({ ...entry, ratio: entry.cpu.ratio }))
+  const x = xOf(headroomOf(entry, entry.cpu.ratio))
   return [`<circle class="cpu" cx="${x}" cy="${y + ROW / 2 - 0.5}" r="4"/>`]
 }
 
@@ -99,6 +99,6 @@ function xOf(headroom: number): number {
 
 function describe(entries: readonly TargetedEntry[]): string {
   return entries
-    .map((entry) => `${entry.benchmark} on ${entry.storage}: ${entry.ratio.toFixed(2)}, target ${formatTarget(entry)}`)
+    .map((entry) => `${entry.benchmark} on ${entry.storage}: ${targetedRatio(entry).toFixed(2)}, target ${formatTarget(entry)}`)
     .join('; ')
 }

@@ -38,9 +38,9 @@ export function formatFigure(figure: number, unit: Entry['unit']): string {
   return figure >= 1e3 ? `${(figure / 1e3).toFixed(1)}k/s` : `${figure.toFixed(0)}/s`
 }
 
-/** Returns `≥ 0.35` or `≤ 1.60`. */
-export function formatTarget({ target, lowerIsBetter }: TargetedEntry): string {
-  return `${lowerIsBetter === true ? '≤' : '≥'} ${target.toFixed(2)}`
+/** Returns `≥ 0.35` or `≤ 1.60`, with `CPU` behind it for a target of the CPU ratio. */
+export function formatTarget({ target, lowerIsBetter, by }: TargetedEntry): string {
+  return `${lowerIsBetter === true ? '≤' : '≥'} ${target.toFixed(2)}${by === 'cpu' ? ' CPU' : ''}`
 }
 
 function cellsOf(entry: Entry): readonly string[] {

@@ -16,7 +16,7 @@ import type { Benchmark, RunConfig } from '../runner/run-config.ts'
 /** Microseconds of CPU above those of the driver reading one row and committing one. */
 const MAX_OWN_CPU = 15
 /** Pages in the write-ahead log. */
-const MAX_PAGES = 2
+const MAX_PAGES = 3
 /** Rows in the table: few enough that no checkpoint starts the log again. */
 const ROWS = 1000
 /** Maximum reads in one timed run. */
@@ -64,7 +64,7 @@ async function measureOwnCpu(config: RunConfig, { audited, stored }: FilledVault
   return compareWithLimit(
     { benchmark: 'CPU around an audited read', storage: 'sqlite', rows: ROWS },
     {
-      ...{ figure: Math.max(MIN_FIGURE, own), limit: MAX_OWN_CPU, unit: 'us' },
+      ...{ figure: Math.max(MIN_FIGURE, own), limit: MAX_OWN_CPU, unit: 'us', isReported: true },
       note: `; ${median(whole).toFixed(0)} in all, the driver's ${median(least).toFixed(0)}`,
     },
   )

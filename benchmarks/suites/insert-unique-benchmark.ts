@@ -13,7 +13,7 @@ const onPostgres: Measurement = (config) => measureOn(config, { storage: 'postgr
 export const insertUniqueBenchmark: Benchmark = {
   names: ['insert-unique'],
   storages: {
-    sqlite: (config) => measureOn(config, { storage: 'sqlite', target: 1.5, fillPair: fillSqlite }),
+    sqlite: (config) => measureOn(config, { storage: 'sqlite', target: 1.2, fillPair: fillSqlite }),
     postgres: onPostgres,
   },
   quick: { postgres: onPostgres },

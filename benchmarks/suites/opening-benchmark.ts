@@ -65,7 +65,7 @@ function measureImport({ scale: { timing } }: RunConfig): Entry {
   return compareWithLimit(
     { benchmark: 'importing the built package, SQLite and keys', storage: 'none', rows: 0 },
     {
-      ...{ figure: median(costs.map(({ wall }) => wall)), limit: MAX_IMPORT_MS, unit: 'ms' },
+      ...{ figure: median(costs.map(({ wall }) => wall)), limit: MAX_IMPORT_MS, unit: 'ms', isReported: true },
       cpu: { figure: median(costs.map(({ cpu }) => cpu)), limit: MAX_IMPORT_MS * 1000 },
     },
   )

@@ -9,7 +9,7 @@ import type { Entry } from '../report/result-shape.ts'
 import type { RunConfig } from '../runner/run-config.ts'
 
 /** Minimum rate at the largest size divided by the rate at the smallest. */
-const GROWTH_TARGET = 0.8
+const GROWTH_TARGET = 0.7
 
 /** Returns one entry per store, smallest first, and one for growth if there are several. Audit is off: the baseline records nothing. */
 export async function measureEqual(

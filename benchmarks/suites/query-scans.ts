@@ -68,7 +68,7 @@ export function measureSealedTotals(config: RunConfig, store: FilledCustomers): 
 }
 
 /** Minimum rows per second of a sum, divided by those of matching text. */
-const SUM_TARGET = 1.2
+const SUM_TARGET = 0.8
 
 /** A sum of a sealed column against a pattern on another one, both by the vault: a number is cheaper to read than text is to match. */
 export async function measureSealedSum({ scale }: RunConfig, { vaults, rows, storage }: FilledCustomers): Promise<Entry> {

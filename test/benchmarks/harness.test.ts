@@ -204,9 +204,10 @@ describe('comparing', () => {
       ...{ target: 1, figure: 40, baseline: '80 ms, quiet', baselineFigure: 80, ratio: 0.5, unit: 'ms', lowerIsBetter: true },
       cpu: { figure: 60_000, baselineFigure: 80_000, ratio: 0.75 },
     })
+    expect(compareWithLimit(place, { figure: 40, limit: 80, unit: 'ms', isReported: true })).not.toHaveProperty('target')
     expect(compareWithRate(place, measuredOf('ours', [1000], [250]), 2000)).toEqual({
       ...place,
-      ...{ target: 1, figure: 1000, baseline: '2,000 per second', baselineFigure: 2000, ratio: 0.5, unit: 'calls/s' },
+      ...{ figure: 1000, baseline: '2,000 per second', baselineFigure: 2000, ratio: 0.5, unit: 'calls/s' },
       cpu: { figure: 250, baselineFigure: 500, ratio: 2 },
     })
   })
@@ -228,7 +229,6 @@ describe('comparing', () => {
         figure: 40,
         baseline: '20 ms: verify, sqlite',
         ratio: 2,
-        target: 1,
         lowerIsBetter: true,
         cpu: { figure: 30_000, ratio: 1.5 },
       },

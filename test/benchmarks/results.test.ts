@@ -73,8 +73,10 @@ describe('the result', () => {
     expect([FAST, HEAVY].map(isMet)).toEqual([true, false])
     expect(isMet({ ...FAST, ratio: 0.349 })).toBe(false)
     expect(isMet({ ...HEAVY, ratio: 1.6 })).toBe(true)
-    expect([FAST, HEAVY].map(headroomOf)).toEqual([0.5 / 0.35, 0.8])
+    expect([FAST, HEAVY].map((entry) => headroomOf(entry))).toEqual([0.5 / 0.35, 0.8])
     expect([FAST, UNTARGETED].map(hasTarget)).toEqual([true, false])
+    const byCpu = { ...FAST, by: 'cpu', cpu: { figure: 5, baselineFigure: 1, ratio: 0.2 } } as const
+    expect([isMet(FAST), isMet(byCpu)]).toEqual([true, false])
   })
 })
 
