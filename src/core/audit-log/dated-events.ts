@@ -1,7 +1,7 @@
 /** Opens events with their own times, which are sealed with them. The time of a row is not: a writer of the database can change it. */
 import { decodeEvent } from '../audit/encode-event.ts'
 import type { ChainedEvent } from '../audit/event.ts'
-import type { Yielder } from '../maintenance/yielder.ts'
+import type { Pace } from '../pace/pace.ts'
 import type { Row } from '../ports/storage.ts'
 import { AUDIT_EVENTS } from '../schema/system-tables.ts'
 import type { OpenedEntry } from './event-store.ts'
@@ -14,7 +14,7 @@ export interface DatedEvent extends Pick<OpenedEntry, 'id' | 'at'> {
 
 /** A reader that gives the event loop its turns. */
 export interface PacedReader extends AuditReader {
-  readonly yielder: Yielder
+  readonly pace: Pace
 }
 
 /** Returns the events of the rows with these ids, in order, without rows that do not exist. Throws `data_loss` for an event in an unknown format. */
@@ -26,7 +26,7 @@ export async function eventsAt(reader: PacedReader, ids: readonly number[]): Pro
 /** Returns the events of these rows, in order. Throws `data_loss` for an event in an unknown format. */
 export async function openDated(reader: PacedReader, rows: readonly Row[]): Promise<DatedEvent[]> {
   const events: DatedEvent[] = []
-  for await (const entries of openInSlices(reader, { kind: 'event', rows, yielder: reader.yielder })) {
+  for await (const entries of openInSlices(reader, { kind: 'event', rows, pace: reader.pace })) {
     for (const { id, at, bytes } of entries) events.push({ id, at, event: bytes === undefined ? undefined : decodeEvent(bytes) })
   }
   return events

@@ -1,10 +1,8 @@
 /** Reads the audit trail in the order of its rows, chain by chain, in slices that hold the event loop for a few milliseconds. */
 import { decodeHead } from '../audit/chain-head.ts'
 import { type TreeHead, treeHeadOf } from '../audit/chain-verifier.ts'
-import { createPageSize } from '../maintenance/page-size.ts'
-import { eachPossiblePage, findImpossibleRows } from '../maintenance/possible-rows.ts'
-import { bytesOfRows, endOfSlice } from '../maintenance/row-bytes.ts'
-import { createYielder, type Yielder } from '../maintenance/yielder.ts'
+import { createPace, type Pace } from '../pace/pace.ts'
+import { bytesOfRows, createPageSize, eachPossiblePage, endOfSlice, findImpossibleRows } from '../pace/pages.ts'
 import type { Hash } from '../ports/crypto.ts'
 import type { Row, Storage } from '../ports/storage.ts'
 import type { Clock, Scheduler } from '../ports/time.ts'
@@ -33,11 +31,11 @@ function eachHead(reader: AuditReader): AsyncGenerator<readonly OpenedEntry[]> {
 /** Yields all entries. Of those with an id that no row can have, which was changed in the database, yields at most two, unread: the first and the last. */
 async function* eachEntry(reader: AuditReader, table: string, kind: AuditEntryKind): AsyncGenerator<readonly OpenedEntry[]> {
   const { storage } = reader
-  const yielder = createYielder(reader)
+  const pace = createPace(reader)
   const { lowest, highest } = await findImpossibleRows(storage, table)
   if (lowest !== undefined) yield [{ id: lowest.id, at: 0n, bytes: undefined }]
   for await (const rows of eachPossiblePage(storage, table, { size: createPageSize() })) {
-    yield* openInSlices(reader, { kind, rows, yielder })
+    yield* openInSlices(reader, { kind, rows, pace })
   }
   if (highest !== undefined) yield [{ id: highest.id, at: 0n, bytes: undefined }]
 }
@@ -49,19 +47,19 @@ const SLICE = { size: 256, maxBytes: 64 * 1024 } as const
 interface RowsToOpen {
   readonly kind: AuditEntryKind
   readonly rows: readonly Row[]
-  readonly yielder: Yielder
+  readonly pace: Pace
 }
 
 /** Yields the entries of rows, in order, in slices. */
 export async function* openInSlices(
   { storage, events }: AuditReader,
-  { kind, rows, yielder }: RowsToOpen,
+  { kind, rows, pace }: RowsToOpen,
 ): AsyncGenerator<readonly OpenedEntry[]> {
   for (let start = 0; start < rows.length; ) {
     const end = endOfSlice(rows, start, SLICE)
     const slice = rows.slice(start, end)
     yield await events.open(storage, kind, slice)
-    await yielder.worked(bytesOfRows(slice))
+    await pace.worked(bytesOfRows(slice))
     start = end
   }
 }

@@ -1,6 +1,6 @@
 /** Runs a long batch with its groups prepared before the transaction begins, so that only storing is left to it. Source: docs/inside/batches.md. */
 import { isRefusal } from '../errors.ts'
-import { createYielder } from '../maintenance/yielder.ts'
+import { createPace } from '../pace/pace.ts'
 import { type ChangingUnit, changeTogether, PREPARED_TOO_EARLY } from '../unit-of-work/changes-together.ts'
 import { insertBatches, savepointUnit, type UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import { at } from '../util/lists.ts'
@@ -36,9 +36,9 @@ export async function runPrepared<Value>(
       return result
     },
   }
-  const yielder = createYielder(context)
+  const pace = createPace(context)
   const parts = groups.map((positions) => async (on: UnitOfWork): Promise<readonly Value[]> => {
-    await yielder.worked()
+    await pace.worked()
     assertNotAborted(signal)
     const group = positions.map((position) => at(steps, position))
     const first = at(group, 0)
@@ -49,7 +49,7 @@ export async function runPrepared<Value>(
   })
   try {
     const values = await changeTogether(watched, parts, {
-      yielder,
+      pace,
       async insert({ storage }, batches) {
         if (storage.lockRows === undefined) return insertBatches(storage, batches)
         if (!lockTogether(steps)) await lockRowsOf(context, storage, steps)

@@ -2,7 +2,7 @@
 import { type ChainHead, decodeHead, encodeHead } from '../audit/chain-head.ts'
 import { type Barrier, CATALOG_MOVED } from '../barrier/barrier.ts'
 import { VaultError } from '../errors.ts'
-import { eachPage } from '../maintenance/each-page.ts'
+import { eachPage } from '../pace/pages.ts'
 import type { KeyRing, RootKeySet } from '../ports/crypto.ts'
 import type { Patch, Row, Storage } from '../ports/storage.ts'
 import type { CatalogSchema } from '../schema/catalog-schema.ts'

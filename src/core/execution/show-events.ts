@@ -3,7 +3,7 @@ import type { AuditEvent, ChainedEvent, EventRows } from '../audit/event.ts'
 import { type IdsByRows, rowsOfEvent, toAuditEvent } from '../audit/list-event.ts'
 import { fromRuns } from '../audit/row-runs.ts'
 import { encodeRecordIds } from '../barrier/record-ids.ts'
-import { createYielder, type Yielder } from '../maintenance/yielder.ts'
+import { createPace, type Pace } from '../pace/pace.ts'
 import { at } from '../util/lists.ts'
 import type { OperationContext } from './context.ts'
 
@@ -13,7 +13,7 @@ const ID_BYTES = 36
 
 /** Returns the events as listings return them, in order. As many are shown at once as have so many ids: each of their results is an object. */
 export async function showEvents(context: OperationContext, events: readonly ChainedEvent[]): Promise<AuditEvent[]> {
-  const yielder = createYielder(context.audit)
+  const pace = createPace(context.audit)
   const shown: AuditEvent[] = []
   for (let start = 0; start < events.length; ) {
     const groups: EventRows[] = []
@@ -24,9 +24,9 @@ export async function showEvents(context: OperationContext, events: readonly Cha
         rows += countOf(group)
       }
     }
-    const ids = await idsOfRows(context, groups, yielder)
+    const ids = await idsOfRows(context, groups, pace)
     for (; start < end; start++) shown.push(toAuditEvent(at(events, start), ids))
-    await yielder.worked()
+    await pace.worked()
   }
   return shown
 }
@@ -36,11 +36,7 @@ function countOf({ runs }: EventRows): number {
 }
 
 /** Returns the record ids of each group of rows. */
-async function idsOfRows(
-  { barrier, layout }: OperationContext,
-  groups: readonly EventRows[],
-  yielder: Yielder,
-): Promise<IdsByRows> {
+async function idsOfRows({ barrier, layout }: OperationContext, groups: readonly EventRows[], pace: Pace): Promise<IdsByRows> {
   const found = new Map<EventRows, string[]>()
   for (const name of new Set(groups.map(({ table }) => table))) {
     const table = layout.tables.get(name)
@@ -51,7 +47,7 @@ async function idsOfRows(
     while (ids.length < rows.length) {
       const slice = encodeRecordIds(barrier.ring, table, rows.slice(ids.length, ids.length + IDS_AT_ONCE))
       for (const id of slice) ids.push(id)
-      await yielder.worked(slice.length * ID_BYTES)
+      await pace.worked(slice.length * ID_BYTES)
     }
     let start = 0
     for (const one of own) {

@@ -2,14 +2,12 @@
 import { type Fault, fault, isVaultError } from '../errors.ts'
 import type { ScanState } from '../files/scan-state.ts'
 import { PIECE_BYTES } from '../limits.ts'
+import { createPace } from '../pace/pace.ts'
 import type { ByteRange } from '../ports/blobs.ts'
 import { readVersion } from '../sealing/envelope.ts'
 import { openPieces, type PiecesAddress, pieceCount, piecesOf, SEALED_PIECE_BYTES } from '../sealing/file-pieces.ts'
 import { freeBytes, slabItem, toSlab, withOwnMemory } from '../util/memory.ts'
 import { type FileContext, readFiles } from './file-rows.ts'
-
-/** Number of pieces between two turns of the event loop. */
-const PIECES_PER_TURN = 4
 
 /** A stored file whose content is read. */
 export interface ContentToRead {
@@ -45,6 +43,7 @@ export function lostStateOf(error: unknown): LostState | undefined {
 export async function* readContent(context: ReadingFiles, content: ContentToRead): AsyncGenerator<Uint8Array> {
   const { file, key, size, range } = content
   const { first, skip } = piecesOf(size, range)
+  const pace = createPace(context)
   let left = range.end - range.start
   let position = first
   for await (const sealed of sealedPieces(context, content)) {
@@ -58,7 +57,7 @@ export async function* readContent(context: ReadingFiles, content: ContentToRead
     // A reader can transfer a chunk, for example to a stream of bytes.
     yield withOwnMemory(part)
     // Other work gets a turn, also when neither the store nor the reader waits for anything.
-    if (position % PIECES_PER_TURN === 0) await context.scheduler.yield()
+    await pace.worked(piece.length)
   }
   if (left > 0) throw unauthentic()
 }

@@ -9,7 +9,7 @@ import { requireAccess } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
 import { dividedRows } from '../execution/written-rows.ts'
 import { removeFilesOfDeleted } from '../file-store/remove-files.ts'
-import { createSlicing } from '../maintenance/slice-size.ts'
+import { createPace } from '../pace/pace.ts'
 import type { RequiredGrant, TableAccess } from '../policy/table-access.ts'
 import type { Row, Storage } from '../ports/storage.ts'
 import { assertVersion, parseIfVersion, type RequiredByRow, requiredByRow } from '../records/if-version.ts'
@@ -158,7 +158,7 @@ async function deleteWhole(context: OperationContext, table: Table): Promise<voi
   const takesTurns = await hasManyRows(context, table)
   await context.unit.change(
     async ({ storage }) => {
-      if (access.alwaysMeets(needOf(table))) await deleteEveryRow(storage, context, { table, slicing: createSlicing(context) })
+      if (access.alwaysMeets(needOf(table))) await deleteEveryRow(storage, context, { table, pace: createPace(context) })
       else await deleteVisible(storage, context, access)
       context.event.setWrittenRows(table, [])
     },
@@ -195,16 +195,16 @@ async function deleteByIds(context: DeleteContext, { table, ids, ifVersions }: N
 async function deleteVisible(storage: Storage, context: OperationContext, access: TableAccess): Promise<void> {
   const { table } = access
   const needs = [needOf(table)]
-  const slicing = createSlicing(context)
+  const pace = createPace(context)
   for (let after = 0; ; ) {
-    const limit = slicing.size()
+    const limit = pace.size()
     const page = { order: 'asc', after, limit } as const
     const found = await findVisible(storage, context, { access, needs, filter: { kind: 'all' }, page })
     const rows = found.map(({ row }) => row)
     await deleteRows(storage, context, { table, rows: await lockRows(storage, context, { access, rows, versions: NONE }) })
     const last = rows.at(-1)
     if (last === undefined || rows.length < limit) return
-    await slicing.endSlice()
+    await pace.turn()
     after = last.id
   }
 }

@@ -14,7 +14,7 @@ import { fault } from '../errors.ts'
 import type { OperationContext } from '../execution/context.ts'
 import type { Operation } from '../execution/operation.ts'
 import { showEvents } from '../execution/show-events.ts'
-import { createYielder } from '../maintenance/yielder.ts'
+import { createPace } from '../pace/pace.ts'
 import { forbidden } from '../policy/forbidden.ts'
 import { at } from '../util/lists.ts'
 
@@ -73,7 +73,7 @@ async function* candidates(audit: AuditContext, { filter, after }: EventQuery): 
   const { changeID } = filter.context
   if (changeID !== undefined) {
     const [row] = decodeChangeIds(audit.barrier.ring, [changeID])
-    if (row !== undefined) yield (await eventsAt({ ...audit, yielder: createYielder(audit) }, [row])).events
+    if (row !== undefined) yield (await eventsAt({ ...audit, pace: createPace(audit) }, [row])).events
     return
   }
   // Events of the time of the last page's last event can follow it.

@@ -1,6 +1,6 @@
 /** What a scan reads at once: whole rows, or only ids and bodies. */
 import type { RowBodies } from '../barrier/reveal.ts'
-import { bytesOfRows, endOfSlice } from '../maintenance/row-bytes.ts'
+import { bytesOfRows, endOfSlice } from '../pace/pages.ts'
 import type { Filter, Page, Row, StorageReads } from '../ports/storage.ts'
 import { BODY } from '../schema/layout.ts'
 import { type Slab, slabStart, sliceSlab } from '../util/memory.ts'

@@ -1,6 +1,6 @@
 /** Transient values, in rows of their own: stored, read, dropped, and purged after they expire. */
 import type { TokenMetadata } from '../barrier/token-metadata.ts'
-import type { MaintenancePass } from '../maintenance/run-pass.ts'
+import type { MaintenancePass } from '../pace/pass.ts'
 import type { Row, Storage, StorageReads } from '../ports/storage.ts'
 import type { ReadingContext } from '../row-access/reading-context.ts'
 import { TRANSIENTS } from '../schema/system-tables.ts'

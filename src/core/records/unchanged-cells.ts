@@ -5,8 +5,8 @@ import { hasImpossibleVersion } from '../barrier/record-errors.ts'
 import { type OpenRows, openRows } from '../barrier/reveal.ts'
 import { createTokenMetadata, type LevelOf, slotOf, type UnchangedCells } from '../barrier/token-metadata.ts'
 import { type FoundTransient, revealTransients } from '../barrier/transients.ts'
-import { inSlices } from '../maintenance/in-slices.ts'
-import { bytesOfBody } from '../maintenance/row-bytes.ts'
+import { inSlices } from '../pace/pace.ts'
+import { byBodies } from '../pace/pages.ts'
 import type { Row, StorageReads } from '../ports/storage.ts'
 import type { ReadingContext } from '../row-access/reading-context.ts'
 import type { Column, Table } from '../schema/layout.ts'
@@ -42,8 +42,7 @@ export async function findUnchanged(
       (token?.keeps === 'text' || token?.expires === true) && records.some((values) => (values[position] ?? null) !== null),
   )
   if (columns.length === 0) return { levelOf, keepsText, transients: new Map() }
-  const list = { count: rows.length, bytesAt: (index: number) => bytesOfBody(rows[index]) }
-  const named = await inSlices(list, context.scheduler, (start, end) =>
+  const named = await inSlices(byBodies(rows), context.scheduler, (start, end) =>
     compareRows(context, { ...request, levelOf }, { columns, keepsText, start, end }),
   )
   return { levelOf, keepsText, transients: await unchangedTransients(storage, context, named) }

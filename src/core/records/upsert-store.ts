@@ -6,11 +6,10 @@ import type { Values } from '../barrier/parse-record.ts'
 import type { RecordIndex } from '../barrier/record-errors.ts'
 import { encodeRecordIds } from '../barrier/record-ids.ts'
 import { type Fault, fault, isVaultError, words } from '../errors.ts'
-import { createYielder } from '../maintenance/yielder.ts'
+import { createPace } from '../pace/pace.ts'
 import type { TableAccess } from '../policy/table-access.ts'
 import type { Cell, Row, StorageReads } from '../ports/storage.ts'
-import { levelsOf, type RowWithAccess } from '../row-access/evaluate-access.ts'
-import { valuesInSlices } from '../row-access/values-in-slices.ts'
+import { levelsOf, type RowWithAccess, valuesInSlices } from '../row-access/evaluate-access.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { type ChangePart, changeTogether, PREPARED_TOO_EARLY } from '../unit-of-work/changes-together.ts'
 import type { Batch, UnitOfWork } from '../unit-of-work/unit-of-work.ts'
@@ -121,7 +120,7 @@ export async function storeUpserts(
   const chosen = [changed, fresh]
   const parts = [changes, inserts].map((part, index) => (on: UnitOfWork) => part(on, noting(index)))
   const end = (): void => context.event.setWrittenRows(table, areOfBatch ? byPosition(chosen, written) : written.flat())
-  const together = { yielder: createYielder(context), ...(areOfBatch && { insert: insertFirst }), end }
+  const together = { pace: createPace(context), ...(areOfBatch && { insert: insertFirst }), end }
   const lists = await (isPrepared ? changeTogether(unit, parts, together).catch(staleIfInOrder) : inOrder(unit, parts, end))
   return byPosition(chosen, lists)
 }

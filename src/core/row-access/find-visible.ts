@@ -4,9 +4,8 @@ import { digestPresent, digestValues, keyOfCell } from '../barrier/digest-values
 import { decodeRecordIds } from '../barrier/record-ids.ts'
 import { columnValues } from '../barrier/reveal.ts'
 import { type FilterCells, toFilter } from '../expressions/condition-filter.ts'
-import { eachPage } from '../maintenance/each-page.ts'
-import { inSlices } from '../maintenance/in-slices.ts'
-import { bytesOfBody } from '../maintenance/row-bytes.ts'
+import { inSlices } from '../pace/pace.ts'
+import { byBodies, eachPage } from '../pace/pages.ts'
 import type { RequiredGrant, TableAccess } from '../policy/table-access.ts'
 import type { Filter, Page, Row, StorageReads } from '../ports/storage.ts'
 import type { Column, Table } from '../schema/layout.ts'
@@ -67,8 +66,7 @@ function areHeldInSlices(
   table: Table,
   { rows, ...held }: HeldValues & { readonly rows: readonly Row[] },
 ): boolean[] | Promise<boolean[]> {
-  const list = { count: rows.length, bytesAt: (index: number) => bytesOfBody(rows[index]) }
-  return inSlices(list, scheduler, (start, end) => areHeld(barrier, table, { ...held, rows: rows.slice(start, end) }))
+  return inSlices(byBodies(rows), scheduler, (start, end) => areHeld(barrier, table, { ...held, rows: rows.slice(start, end) }))
 }
 
 /** Returns whether each row has one of the values, in order. Reports a row that was found by a digest and has none of them. */

@@ -1,6 +1,6 @@
 /** Turns: changes of one record run one after the other, and those that wait share the next transaction. */
 import { isRefusal, mayBeStored } from '../errors.ts'
-import { createYielder } from '../maintenance/yielder.ts'
+import { createPace } from '../pace/pace.ts'
 import type { Storage } from '../ports/storage.ts'
 import type { Clock, Scheduler } from '../ports/time.ts'
 import { at, required } from '../util/lists.ts'
@@ -114,12 +114,12 @@ export async function endOf(work: () => Promise<void>): Promise<TurnEnd> {
 export async function runEach(
   storage: Storage,
   changes: readonly SharedChange<unknown>[],
-  pace: { readonly clock: Clock; readonly scheduler: Scheduler },
+  times: { readonly clock: Clock; readonly scheduler: Scheduler },
 ): Promise<readonly TurnEnd[]> {
   const ends: TurnEnd[] = []
-  const yielder = createYielder(pace)
+  const pace = createPace(times)
   for (const change of changes) {
-    await yielder.worked()
+    await pace.worked()
     const end = await endOf(() => change.run(unitWithin(storage)))
     if (end !== undefined && !isRefusal(end.error)) throw end.error
     ends.push(end)

@@ -2,7 +2,7 @@
 import { keyOfCell } from '../barrier/digest-values.ts'
 import { slotOf, type TransientRef } from '../barrier/token-metadata.ts'
 import { type FoundTransient, revealTransients } from '../barrier/transients.ts'
-import { eachPossiblePage } from '../maintenance/possible-rows.ts'
+import { eachPossiblePage } from '../pace/pages.ts'
 import type { Row, StorageReads } from '../ports/storage.ts'
 import { digestTokenTexts } from '../records/token-store.ts'
 import { getTransients } from '../records/transient-store.ts'

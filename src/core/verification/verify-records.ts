@@ -1,8 +1,7 @@
 /** Verifies stored records: that each opens, and agrees with its digests, its stored tokens and its transient values. */
 import { UNKNOWN_KEY } from '../barrier/barrier.ts'
 import type { CatalogFence } from '../catalog/catalog-fence.ts'
-import { createPageSize } from '../maintenance/page-size.ts'
-import { eachPossiblePage, findImpossibleRows, isRowId } from '../maintenance/possible-rows.ts'
+import { createPageSize, eachPossiblePage, findImpossibleRows, isRowId } from '../pace/pages.ts'
 import type { Row, StorageReads } from '../ports/storage.ts'
 import type { ReadingContext } from '../row-access/reading-context.ts'
 import type { Column, Table } from '../schema/layout.ts'

@@ -1,6 +1,6 @@
 /** Maintenance passes: slices until the last, progress, and pauses in between. */
 import { expect, it } from 'vitest'
-import { runPass } from '../../../src/core/maintenance/run-pass.ts'
+import { runPass } from '../../../src/core/pace/pass.ts'
 
 /** A pass over slices of these sizes. */
 function passOf(...sizes: number[]) {
