@@ -20,7 +20,7 @@ import {
 } from '../sealing/body-reader.ts'
 import { copyContent } from '../sealing/body-writer.ts'
 import { TOKEN_CHECK_BYTES, TRANSIENT_REF_BYTES } from '../sealing/cell-layout.ts'
-import { readVersion } from '../sealing/envelope.ts'
+import { namesUnknownKey } from '../sealing/envelope.ts'
 import { openBodies } from '../sealing/open.ts'
 import { type ByteWriter, isUtf8, readI64, readU32, readUtf8 } from '../util/bytes.ts'
 import { required } from '../util/lists.ts'
@@ -246,8 +246,7 @@ function openSlab(barrier: Barrier, objectId: number, ids: readonly number[], bo
 /** Throws UNKNOWN_KEY if a body names a key that this process does not know. */
 function assertKnownKeys({ ring }: Barrier, bodies: Slab): void {
   for (let i = 0; i < bodies.count; i++) {
-    const version = readVersion(bodies.bytes, slabStart(bodies, i), slabStart(bodies, i + 1))
-    if (version !== 0 && !ring.hasVersion(version)) throw UNKNOWN_KEY
+    if (namesUnknownKey(ring, bodies.bytes, slabStart(bodies, i), slabStart(bodies, i + 1))) throw UNKNOWN_KEY
   }
 }
 

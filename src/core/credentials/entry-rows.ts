@@ -8,7 +8,7 @@ import type { NewRow, Page, Patch, Row, Storage, StorageReads } from '../ports/s
 import type { Clock } from '../ports/time.ts'
 import { CREDENTIALS } from '../schema/system-tables.ts'
 import { openEntry, sealEntry } from '../sealing/entries.ts'
-import { readVersion, writeHeader } from '../sealing/envelope.ts'
+import { namesUnknownKey, writeHeader } from '../sealing/envelope.ts'
 import { keyOfBytes, readUtf8, toUtf8 } from '../util/bytes.ts'
 import { at } from '../util/lists.ts'
 import { toSlab } from '../util/memory.ts'
@@ -118,8 +118,7 @@ function openRow(keys: EntryKeys, { id, version, body }: Row): OpenedEntry {
 
 /** Returns a body opened; undefined if it fails authentication. Throws UNKNOWN_KEY if its key may be in the catalog. */
 function openBody({ ring, vault, signalsUnknownKeys }: EntryKeys, id: number, body: Uint8Array): Uint8Array | undefined {
-  const version = readVersion(body, 0, body.length)
-  if (signalsUnknownKeys === true && version !== 0 && !ring.hasVersion(version)) throw UNKNOWN_KEY
+  if (signalsUnknownKeys === true && namesUnknownKey(ring, body)) throw UNKNOWN_KEY
   return openEntry({ ring, vault, kind: 'credential', id }, body)
 }
 

@@ -4,7 +4,7 @@ import type { ScanState } from '../files/scan-state.ts'
 import { PIECE_BYTES } from '../limits.ts'
 import { createPace } from '../pace/pace.ts'
 import type { ByteRange } from '../ports/blobs.ts'
-import { readVersion } from '../sealing/envelope.ts'
+import { namesUnknownKey } from '../sealing/envelope.ts'
 import { openPieces, type PiecesAddress, pieceCount, piecesOf, SEALED_PIECE_BYTES } from '../sealing/file-pieces.ts'
 import { freeBytes, slabItem, toSlab, withOwnMemory } from '../util/memory.ts'
 import { type FileContext, readFiles } from './file-rows.ts'
@@ -96,10 +96,8 @@ async function* sealedPieces(context: ReadingFiles, { file, key, size, range }: 
 
 /** Returns a piece opened. A key that another process added is read first. */
 async function open(context: ReadingFiles, position: Omit<PiecesAddress, 'ring'>, sealed: Uint8Array): Promise<Uint8Array> {
-  const { ring } = context.barrier
-  const version = readVersion(sealed, 0, sealed.length)
-  if (version !== 0 && !ring.hasVersion(version)) await context.reloadKeys()
-  const { plaintexts, opened } = openPieces({ ring, ...position }, toSlab([sealed]))
+  if (namesUnknownKey(context.barrier.ring, sealed)) await context.reloadKeys()
+  const { plaintexts, opened } = openPieces({ ring: context.barrier.ring, ...position }, toSlab([sealed]))
   if (opened[0] !== 1) throw unauthentic()
   return slabItem(plaintexts, 0)
 }

@@ -32,6 +32,12 @@ export function readVersion(bytes: Uint8Array, start: number, end: number): numb
   return (required(bytes[start + 1]) << 8) | required(bytes[start + 2])
 }
 
+/** True if a body names a root key that this process does not know, because another process may have added it. */
+export function namesUnknownKey(ring: KeyRing, bytes: Uint8Array, start = 0, end = bytes.length): boolean {
+  const version = readVersion(bytes, start, end)
+  return version !== 0 && !ring.hasVersion(version)
+}
+
 /** Returns the root key version of each body, as `readVersion`. */
 export function readVersions(bodies: Slab): Uint16Array {
   const versions = new Uint16Array(bodies.count)

@@ -1,9 +1,9 @@
 /** The edge to web-standard servers: a `Request` becomes a `Response`. For Hono, Next.js, Bun, Deno. */
 
 import { bodyAlreadyRead, bodyTooLong, clientGone, collectBody } from '../body/body-bytes.ts'
+import { refusedCoding } from '../router/error-response.ts'
 import { type HttpBody, type HttpRequest, type HttpResponse, targetOf } from '../router/http-message.ts'
 import type { Router } from '../router/router.ts'
-import { refusedCoding } from './refused-response.ts'
 
 /** Handles a web request. Never rejects. The second argument is a `ConnectionInfo`, or what a framework passes there. */
 export type FetchHandler = (request: Request, info?: unknown) => Promise<Response>

@@ -1,9 +1,9 @@
 /** The edge to node:http, and to the servers on top of it: Express, Fastify, Koa. */
 import type { ServerResponse } from 'node:http'
+import { refusedCoding, refusedResponse } from '../router/error-response.ts'
 import { type HttpRequest, type HttpResponse, targetOf } from '../router/http-message.ts'
 import type { Router } from '../router/router.ts'
 import { headerOf, type NodeRequest, nodeBody } from './node-request.ts'
-import { refusedCoding, refusedResponse } from './refused-response.ts'
 
 /** Handles a request of node:http. The promise resolves when the response is sent, and never rejects. */
 export type NodeHandler = (request: NodeRequest, response: ServerResponse) => Promise<void>

@@ -1,8 +1,10 @@
 /** The envelope of errors, its statuses, and its texts as existing clients know them. Source: specification, "Error envelope", "Errors". */
+
+import { randomUUID } from 'node:crypto'
 import { type ErrorCode, type ErrorDetail, isVaultError, statusOf, VaultError } from '../../index.ts'
 import type { Names } from '../names.ts'
 import type { HttpResponse } from './http-message.ts'
-import { jsonResponse } from './json-response.ts'
+import { jsonResponse, sealed } from './json-response.ts'
 
 /** What the router answers with in place of a response: a `VaultError`, and the status that its route documents. */
 export interface Failure {
@@ -137,4 +139,19 @@ function rename(sentence: string, member: RegExp, renamed: Readonly<Record<strin
 
 function wordOf(renamed: Readonly<Record<string, string>>, word: string): string {
   return Object.hasOwn(renamed, word) ? (renamed[word] ?? word) : word
+}
+
+/** Returns the envelope of a refusal, with an id of its own. */
+export function refusedResponse(code: ErrorCode, sentence: string): HttpResponse {
+  const refused = new VaultError(code, `Request failed. ${sentence}`)
+  return sealed(errorResponse(toFailure(refused, ALL_STATUSES)), randomUUID())
+}
+
+/**
+ * Returns the refusal of a body whose transfer encoding no one here decodes; undefined for all others. Node reports one that does not end in
+ * "chunked" as an error of the client, and would cut a response that has begun.
+ */
+export function refusedCoding(coding: string | null | undefined): HttpResponse | undefined {
+  if (!coding || !/,\s*chunked\s*$/i.test(coding)) return undefined
+  return refusedResponse('unsupported', 'The transfer encoding is not "chunked". Send the body without another one.')
 }
