@@ -13,7 +13,7 @@ export interface Names {
 }
 
 /** The names of the specification. */
-export const DEFAULT_NAMES: Names = { id: 'svc_id', ids: 'svc_ids', fileId: 'svcID' }
+const DEFAULT_NAMES: Names = { id: 'svc_id', ids: 'svc_ids', fileId: 'svcID' }
 
 /** Names that mean something else where an id is read or written. */
 const TAKEN: ReadonlySet<string> = new Set(

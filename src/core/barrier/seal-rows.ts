@@ -221,9 +221,8 @@ function resealBodies(barrier: Barrier, table: Table, resealing: Resealing): Sla
     ends.push(out.length)
   }
   const ids = old.slice(0, ends.length).map((row) => row.id)
-  return sealBodies(barrier.ring, addressOf(barrier, table), ids, {
-    ...{ bytes: out.written(), ends: Uint32Array.from(ends), count: ends.length },
-  })
+  const plaintexts = { bytes: out.written(), ends: Uint32Array.from(ends), count: ends.length }
+  return sealBodies(barrier.ring, addressOf(barrier, table), ids, plaintexts)
 }
 
 /** One cell that is overwritten, in the row at an index. */

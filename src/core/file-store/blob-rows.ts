@@ -32,7 +32,7 @@ function isCount(cell: unknown): cell is number {
 }
 
 /** Throws `storage_full` if a blob of this row id cannot have so many pieces. */
-export function assertPiecesFit(blobId: number, pieces: number): void {
+function assertPiecesFit(blobId: number, pieces: number): void {
   if (pieces > MAX_PIECES)
     throw new VaultError('storage_full', 'A blob in the database can have at most 16 GiB. Use a folder or an object store.')
   if (blobId > Math.floor(MAX_ROW_ID / MAX_PIECES) - 1)

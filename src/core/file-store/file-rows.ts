@@ -116,7 +116,7 @@ function sealFile({ ring, vault }: Keys, id: number, entry: FileEntry): Uint8Arr
 }
 
 /** Returns a row opened. Throws `data_loss` if it fails authentication. */
-export function openFileRow({ ring, vault }: Keys, row: Row): OpenedFile {
+function openFileRow({ ring, vault }: Keys, row: Row): OpenedFile {
   const { id, version, body } = row
   const plaintext = body instanceof Uint8Array ? openEntry({ ring, vault, kind: 'file', id }, body) : undefined
   const entry = plaintext === undefined ? undefined : toEntry(plaintext)

@@ -204,7 +204,7 @@ export interface LayoutRuns {
 }
 
 /** Looks at the layout that begins at `start`. Fills and returns `runs`. */
-export function findRuns(bytes: Uint8Array, start: number, { end, ordinals, groupMarks }: CellMap, runs: LayoutRuns): LayoutRuns {
+function findRuns(bytes: Uint8Array, start: number, { end, ordinals, groupMarks }: CellMap, runs: LayoutRuns): LayoutRuns {
   runs.end = 0
   runs.hasShared = false
   runs.hash = 0
@@ -234,7 +234,7 @@ export function findRuns(bytes: Uint8Array, start: number, { end, ordinals, grou
 }
 
 /** Maps the contents of a body with this layout. Returns false if they do not fit. */
-export function mapRuns(bytes: Uint8Array, start: number, map: CellMap, { end, hasShared }: LayoutRuns): boolean {
+function mapRuns(bytes: Uint8Array, start: number, map: CellMap, { end, hasShared }: LayoutRuns): boolean {
   let next = end
   if (hasShared) {
     map.recordCheck = next
@@ -259,12 +259,7 @@ export function mapRuns(bytes: Uint8Array, start: number, map: CellMap, { end, h
 }
 
 /** Maps the content of one cell of a known column. Returns the offset after it, -1 if the length of its value differs. */
-export function mapContent(
-  bytes: Uint8Array,
-  from: number,
-  { ordinals, offsets, sizes, recordCheck }: CellMap,
-  cell: number,
-): number {
+function mapContent(bytes: Uint8Array, from: number, { ordinals, offsets, sizes, recordCheck }: CellMap, cell: number): number {
   const ordinal = cell >>> CELL_BITS
   const placement = cell & (HAS_CHECK | IS_SHARED)
   let next = from
@@ -299,7 +294,7 @@ const MAX_ORDINALS = 0x1_0000
  * Returns the layout that begins at `start`; undefined if these bytes are not a layout, if a mark differs from that of its columns, or if a
  * group has cells of known and of unknown columns.
  */
-export function readLayout(bytes: Uint8Array, start: number, end: number, specs: CellSpecs): BodyLayout | undefined {
+function readLayout(bytes: Uint8Array, start: number, end: number, specs: CellSpecs): BodyLayout | undefined {
   const cells: number[] = []
   const unknown: UnknownGroup[] = []
   let ordinal = 0

@@ -11,7 +11,7 @@ export const LONG_FORMAT = 1
 /** The format of new bodies: the header is one byte, and of the nonce only the random bytes are stored. 2 begins the associated data of pieces of files. */
 export const SHORT_FORMAT = 3
 /** The highest root key version that fits into a short header. */
-export const SHORT_VERSIONS = 0x7f
+const SHORT_VERSIONS = 0x7f
 
 /** Returns the long header of what is sealed under a root key version from 1 to 65535. */
 export function writeHeader(version: number): Uint8Array {

@@ -19,7 +19,7 @@ const PURPOSE = 'file'
 /** First byte of the associated data. Bodies of records and entries have another one. */
 const PIECE_FORMAT = 2
 /** Number of bytes that sealing adds to a piece: the header, the nonce and the tag. */
-export const SEALED_PIECE_OVERHEAD = HEADER_BYTES + 24 + 16
+const SEALED_PIECE_OVERHEAD = HEADER_BYTES + 24 + 16
 
 /** The keys, the file and the content of some neighboring pieces. The keys are those of one vault alone. */
 export interface PiecesAddress {
@@ -83,7 +83,7 @@ export function pieceCount(size: number): number {
 }
 
 /** Returns the length of the sealed content of a file of `size` bytes. */
-export function sealedSize(size: number): number {
+function sealedSize(size: number): number {
   return size + pieceCount(size) * SEALED_PIECE_OVERHEAD
 }
 

@@ -26,7 +26,6 @@ export function bodyAlreadyRead(): VaultError {
 
 /** Bytes collected in memory. */
 export interface CollectedBytes {
-  readonly length: number
   /** Throws the error of the limit for a piece with which the bytes are more. */
   add(piece: Uint8Array): void
   /** Returns all bytes, and is empty then. */
@@ -43,9 +42,6 @@ export function collectBytes(maxBytes: number, tooMany: () => VaultError): Colle
   let collected = EMPTY
   let length = 0
   return {
-    get length() {
-      return length
-    },
     add(piece) {
       const end = length + piece.length
       if (end > maxBytes) throw tooMany()

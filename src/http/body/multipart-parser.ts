@@ -39,7 +39,7 @@ interface OpenPart {
 }
 
 /** Returns a parser for the parts between these boundaries. */
-export function createMultipartParser(boundary: string): MultipartParser {
+function createMultipartParser(boundary: string): MultipartParser {
   const open: OpenPart[] = []
   let parts = 0
   let idleBytes = 0

@@ -98,12 +98,12 @@ export function checkJsonValue(
 }
 
 /** The error for too many values in a body. */
-export function tooManyValues(maxValues: number): VaultError {
+function tooManyValues(maxValues: number): VaultError {
   return new VaultError('limit_exceeded', `The body holds more than ${maxValues} JSON values. Send several requests.`)
 }
 
 /** The error for too deep nesting in a body. */
-export function tooDeep(): VaultError {
+function tooDeep(): VaultError {
   return new VaultError('limit_exceeded', `The body is nested deeper than ${MAX_JSON_DEPTH} lists and objects.`)
 }
 

@@ -89,7 +89,7 @@ function isListOrObject(text: string): boolean {
 }
 
 /** The length that the request announces. Undefined if it announces none. */
-export function announcedLength(request: HttpRequest): number | undefined {
+function announcedLength(request: HttpRequest): number | undefined {
   const header = request.header('content-length')?.trim()
   return header !== undefined && /^\d{1,15}$/.test(header) ? Number(header) : undefined
 }

@@ -134,7 +134,8 @@ function isIncomplete({ shape: { required = [] }, fields }: Reading): boolean {
 
 async function* contentOf(reading: Reading, held: Held): AsyncGenerator<Uint8Array> {
   try {
-    if (held.bytes.length > 0) yield held.bytes.take()
+    const start = held.bytes.take()
+    if (start.length > 0) yield start
     if (!held.isWhole) yield* dataOf(reading)
     await readFields(reading)
   } finally {

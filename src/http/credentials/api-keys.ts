@@ -80,7 +80,7 @@ export function apiKeys(options: Readonly<Record<string, never>> = {}): Authenti
 /** Length of a secret in bytes: 256 bits. */
 export const SECRET_BYTES = 32
 /** Length of the secret of a key with a prefix, in bytes: 128 bits. */
-export const SHORT_SECRET_BYTES = 16
+const SHORT_SECRET_BYTES = 16
 
 /** Length of the checksum, in characters of base64url. */
 const CHECKSUM_LENGTH = 6
@@ -99,7 +99,7 @@ export interface ApiKeyParts {
 }
 
 /** True for text that begins as an API key does, or is one with a prefix. */
-export function isLikeApiKey(text: string): boolean {
+function isLikeApiKey(text: string): boolean {
   return text.startsWith('sr_') || parsePrefixed(text) !== undefined
 }
 
@@ -139,7 +139,7 @@ export function parseApiKey(text: string): ApiKeyParts | undefined {
 }
 
 /** Returns the SHA-256 of a secret in hex digits, as the vault stores it. */
-export function digestSecret(secret: string): string {
+function digestSecret(secret: string): string {
   return createHash('sha256').update(secret).digest('hex')
 }
 

@@ -140,7 +140,7 @@ const shape = z.object({
  * Returns the request in a body: an object that was JSON, or text that is JSON or a form. Other members are ignored. Throws
  * `invalid_request`, which names the member.
  */
-export function parseTokenRequest(body: unknown): TokenRequest {
+function parseTokenRequest(body: unknown): TokenRequest {
   const parsed = shape.safeParse(typeof body === 'string' ? membersOf(body) : body)
   if (!parsed.success) throw invalid(parsed.error.issues[0]?.path[0])
   const { assertion, scope } = parsed.data

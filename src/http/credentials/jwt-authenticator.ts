@@ -52,7 +52,7 @@ export interface TokenUse {
 }
 
 /** Returns the caller, or why the token does not make one for this vault. */
-export function callerOfClaims(
+function callerOfClaims(
   { token: { claims, kid }, issuer, vaultID }: TokenUse,
   { roles, actor }: Pick<JwtOptions, 'roles' | 'actor'>,
 ): Authenticated | Refused {

@@ -60,7 +60,7 @@ function pathParameters({ path, parameters = {}, example }: RouteDescription): O
 }
 
 /** The vault of all examples. */
-export const EXAMPLE_VAULT = 'acme'
+const EXAMPLE_VAULT = 'acme'
 
 function queryParameters({ query = {}, example }: RouteDescription, components: Components): OpenApiParameter[] {
   return Object.entries(query).map(([name, { description, schema: shape, isRequired = false }]) => {

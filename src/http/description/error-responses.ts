@@ -15,7 +15,7 @@ const ERROR_DETAIL = z
   .meta({ title: 'ErrorDetail', description: 'Where the error is: names and positions, never a value or a token.' })
 
 /** The body of every error. */
-export const ERROR_ENVELOPE = z
+const ERROR_ENVELOPE = z
   .object({
     error: z
       .object({

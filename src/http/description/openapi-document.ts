@@ -76,7 +76,7 @@ function introductionOf(limits: readonly StatedLimit[]): string {
 }
 
 /** Returns the limits of a handler with these options. */
-export function statedLimits({ limits }: RouterOptions): StatedLimit[] {
+function statedLimits({ limits }: RouterOptions): StatedLimit[] {
   return [
     limit('Records per SQL query result', limits.maxQueryRecords, 'records', 'Query'),
     limit('Default page size', 25, 'records', 'bulk get'),

@@ -59,7 +59,7 @@ function toStream(body: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
 }
 
 /** Returns the body; undefined if the request has none. */
-export function fetchBody(request: Request): HttpBody | undefined {
+function fetchBody(request: Request): HttpBody | undefined {
   const { body } = request
   if (body === null) return undefined
   return {

@@ -136,11 +136,11 @@ function waiterOf(response: ServerResponse): () => Promise<void> {
 }
 
 /** Bytes and time for which a client may go on sending after it was answered. */
-export const MAX_DRAIN_BYTES = 64 * 1024 * 1024
-export const MAX_DRAIN_MS = 5000
+const MAX_DRAIN_BYTES = 64 * 1024 * 1024
+const MAX_DRAIN_MS = 5000
 
 /** Drops what the client still sends. Resolves at the end of the body, when the client ends the connection, or after 64 MiB or 5 seconds. */
-export function drainRequest(request: NodeRequest): Promise<void> {
+function drainRequest(request: NodeRequest): Promise<void> {
   return new Promise((resolve) => {
     let length = 0
     const timer = setTimeout(() => end(), MAX_DRAIN_MS)

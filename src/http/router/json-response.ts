@@ -14,7 +14,7 @@ export function jsonResponse(status: number, body: unknown): HttpResponse {
 }
 
 /** The headers of such a response. */
-export const JSON_HEADERS = { 'content-type': 'application/json; charset=utf-8' } as const
+const JSON_HEADERS = { 'content-type': 'application/json; charset=utf-8' } as const
 
 /** Length of the text that is written in one turn, approximately. An item of a list is written in one turn, however long it is. */
 const MAX_LENGTH = 256 * 1024

@@ -79,7 +79,7 @@ export function createScope({ vaults, pace }: ScopeParts, context: Scope['contex
 }
 
 /** Returns the chunks. Release is called once: at their end, at an error, or when the reader ends them, also before the first one. The error is passed on. */
-export function releasing(
+function releasing(
   chunks: AsyncIterable<Uint8Array>,
   release: () => void,
   onError: (error: unknown) => void,

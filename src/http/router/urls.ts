@@ -32,6 +32,6 @@ export function assertHost(request: Pick<HttpRequest, 'header'>): void {
 }
 
 /** Returns the host of a request; `localhost` if it names none. */
-export function hostOf(request: Pick<HttpRequest, 'header'>): string {
+function hostOf(request: Pick<HttpRequest, 'header'>): string {
   return request.header('host') || 'localhost'
 }
