@@ -17,6 +17,17 @@ const UPLOAD_LEASE_MS = 24 * 60 * 60_000
 /** Length of a key of the blob store, in bytes. */
 const KEY_BYTES = 16
 
+/** The files of one vault. */
+export interface FileContext {
+  readonly barrier: Barrier
+  readonly clock: Clock
+  readonly scheduler: Scheduler
+  /** The storage outside any transaction. */
+  readonly storage: StorageHandle
+  readonly blobs: BlobStore
+  readonly contentTypes: ContentTypeDetector
+}
+
 /** What the sealed body of a file's row says. */
 export interface FileEntry {
   /** Key of the content in the blob store: 32 hex digits. */
@@ -153,15 +164,4 @@ function toEntry(plaintext: Uint8Array): FileEntry | undefined {
 
 function numberOf(cell: unknown): number | null {
   return typeof cell === 'number' ? cell : null
-}
-
-/** The files of one vault. */
-export interface FileContext {
-  readonly barrier: Barrier
-  readonly clock: Clock
-  readonly scheduler: Scheduler
-  /** The storage outside any transaction. */
-  readonly storage: StorageHandle
-  readonly blobs: BlobStore
-  readonly contentTypes: ContentTypeDetector
 }

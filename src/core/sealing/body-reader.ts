@@ -21,6 +21,42 @@ import {
   usesRecordCheck,
 } from './cell-layout.ts'
 
+/** The offsets of the cells of one body, by ordinal; -1 if there is nothing. One map is reused for many bodies of one buffer. */
+export interface CellMap extends CellSpecs {
+  /** The bounds of the body. Offsets beyond them are left over from other bodies: clearing so many numbers would cost more than checking those that are read. */
+  start: number
+  end: number
+  /** Five lists of `ordinals` offsets, one after the other: start and end of the value, the token check, start and end of the text of the token. */
+  readonly offsets: number[]
+  /** Offset of the token check of the record. */
+  recordCheck: number
+  /** The layout of the body; undefined if it is empty, or was mapped by its runs. */
+  layout: BodyLayout | undefined
+}
+
+/** Returns an empty map for bodies with these cells. */
+export function createCellMap({ ordinals, groupMarks, groupEnds, sizes, noOffsets, last }: CellSpecs): CellMap {
+  return {
+    ordinals,
+    groupMarks,
+    groupEnds,
+    sizes,
+    noOffsets,
+    last,
+    start: 0,
+    end: 0,
+    offsets: noOffsets.slice(),
+    recordCheck: NOTHING,
+    layout: undefined,
+  }
+}
+
+/** Cells of columns that this process does not know, with their contents, one after the other. */
+export interface UnknownCells {
+  readonly group: UnknownGroup
+  readonly content: Uint8Array
+}
+
 /**
  * Fills the map from `bytes[start .. end)`. Skips ordinals above the map. Returns false if the bytes are not the cells of a body, or if a
  * mark or the length of a value differs from its spec.
@@ -125,36 +161,6 @@ export function unknownCells(bytes: Uint8Array, map: CellMap): readonly UnknownC
   })
 }
 
-/** The offsets of the cells of one body, by ordinal; -1 if there is nothing. One map is reused for many bodies of one buffer. */
-export interface CellMap extends CellSpecs {
-  /** The bounds of the body. Offsets beyond them are left over from other bodies: clearing so many numbers would cost more than checking those that are read. */
-  start: number
-  end: number
-  /** Five lists of `ordinals` offsets, one after the other: start and end of the value, the token check, start and end of the text of the token. */
-  readonly offsets: number[]
-  /** Offset of the token check of the record. */
-  recordCheck: number
-  /** The layout of the body; undefined if it is empty, or was mapped by its runs. */
-  layout: BodyLayout | undefined
-}
-
-/** Returns an empty map for bodies with these cells. */
-export function createCellMap({ ordinals, groupMarks, groupEnds, sizes, noOffsets, last }: CellSpecs): CellMap {
-  return {
-    ordinals,
-    groupMarks,
-    groupEnds,
-    sizes,
-    noOffsets,
-    last,
-    start: 0,
-    end: 0,
-    offsets: noOffsets.slice(),
-    recordCheck: NOTHING,
-    layout: undefined,
-  }
-}
-
 /** The offset in one of the lists; -1 if the body has nothing there. What a cell has is after a head, and so never at the start of a body. */
 function offsetAt({ offsets, start, end }: CellMap, index: number): number {
   const offset = offsets[index] ?? NOTHING
@@ -185,12 +191,6 @@ export function textStart(map: CellMap, ordinal: number): number {
 /** Returns the offset after the text of the token of a column, -1 if it has none. */
 export function textEnd(map: CellMap, ordinal: number): number {
   return offsetAt(map, 4 * map.ordinals + ordinal)
-}
-
-/** Cells of columns that this process does not know, with their contents, one after the other. */
-export interface UnknownCells {
-  readonly group: UnknownGroup
-  readonly content: Uint8Array
 }
 
 /** What is known of a layout after one look at it. */

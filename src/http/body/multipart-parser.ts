@@ -1,4 +1,4 @@
-/** Parses multipart bodies piece by piece, without streams in between: what a piece holds is returned before the next one is asked for. */
+/** Reads the parts of a multipart request as they arrive, piece by piece, without streams in between: what a piece holds is yielded before the next one is asked for. */
 import { Dicer } from '@fastify/busboy'
 import { VaultError } from '../../index.ts'
 import type { HttpRequest } from '../router/http-message.ts'
@@ -16,6 +16,33 @@ export type PartEvent =
   | { readonly kind: 'part'; readonly header: PartHeader }
   | { readonly kind: 'data'; readonly data: Uint8Array }
   | { readonly kind: 'end' }
+
+/** What RFC 2046 allows. */
+const BOUNDARY = /^[ -~]{1,70}$/
+
+/** Some servers pass on megabytes at once. The parser gets them in pieces, so that what it makes of one stays small. */
+const MAX_PIECE = 65_536
+
+/**
+ * Yields what the parts hold. Nothing is read ahead: a slow reader slows the client down. When the reader leaves, the rest of the body is left
+ * to the server. Throws `invalid_request` for a body that is not multipart or not whole, `limit_exceeded`, and `cancelled` if the client goes
+ * away.
+ */
+export async function* readParts(request: HttpRequest): AsyncGenerator<PartEvent> {
+  const type = parseParameters(request.header('content-type') ?? '')
+  if (request.body === undefined || type?.value !== 'multipart/form-data') {
+    throw new VaultError('invalid_request', 'The body is not multipart. Send multipart/form-data.')
+  }
+  const boundary = type.parameters.get('boundary') ?? ''
+  if (!BOUNDARY.test(boundary))
+    throw new VaultError('invalid_request', 'The content type multipart/form-data has no valid boundary.')
+  assertNotEncoded(request)
+  const parser = createMultipartParser(boundary)
+  for await (const chunk of request.body.chunks()) {
+    for (let start = 0; start < chunk.length; start += MAX_PIECE) yield* parser.write(chunk.subarray(start, start + MAX_PIECE))
+  }
+  yield* await parser.end()
+}
 
 /** A parser of one body. It holds no more than the header of one part and a beginning of a delimiter. */
 export interface MultipartParser {
@@ -150,31 +177,4 @@ function hasLoneDash(bytes: Buffer, delimiter: Buffer): boolean {
     if (next !== undefined && next !== DASH) return true
   }
   return false
-}
-
-/** What RFC 2046 allows. */
-const BOUNDARY = /^[ -~]{1,70}$/
-
-/** Some servers pass on megabytes at once. The parser gets them in pieces, so that what it makes of one stays small. */
-const MAX_PIECE = 65_536
-
-/**
- * Yields what the parts hold. Nothing is read ahead: a slow reader slows the client down. When the reader leaves, the rest of the body is left
- * to the server. Throws `invalid_request` for a body that is not multipart or not whole, `limit_exceeded`, and `cancelled` if the client goes
- * away.
- */
-export async function* readParts(request: HttpRequest): AsyncGenerator<PartEvent> {
-  const type = parseParameters(request.header('content-type') ?? '')
-  if (request.body === undefined || type?.value !== 'multipart/form-data') {
-    throw new VaultError('invalid_request', 'The body is not multipart. Send multipart/form-data.')
-  }
-  const boundary = type.parameters.get('boundary') ?? ''
-  if (!BOUNDARY.test(boundary))
-    throw new VaultError('invalid_request', 'The content type multipart/form-data has no valid boundary.')
-  assertNotEncoded(request)
-  const parser = createMultipartParser(boundary)
-  for await (const chunk of request.body.chunks()) {
-    for (let start = 0; start < chunk.length; start += MAX_PIECE) yield* parser.write(chunk.subarray(start, start + MAX_PIECE))
-  }
-  yield* await parser.end()
 }

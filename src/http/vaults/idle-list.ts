@@ -4,6 +4,9 @@ const DEFAULT_IDLE_MS = 600_000
 /** Beyond it, what is idle for longest is closed at once. */
 const MAX_IDLE = 100
 
+/** Calls back after a time in milliseconds. Returns a function that prevents the call. */
+export type After = (milliseconds: number, callback: () => void) => () => void
+
 /** When something idle is closed. */
 export interface IdleOptions {
   /** In milliseconds. Default: 10 minutes. */
@@ -49,9 +52,6 @@ export function createIdleList<Item>(options: Partial<IdleOptions>, onIdle: (ite
     },
   }
 }
-
-/** Calls back after a time in milliseconds. Returns a function that prevents the call. */
-export type After = (milliseconds: number, callback: () => void) => () => void
 
 /** The timer of the system. It does not keep the process alive. */
 export const afterTime: After = (milliseconds, callback) => {
