@@ -38,7 +38,8 @@ function fieldsOf(row: number, from: number): Cells {
     email: `e${text}`,
     ssn: `${String(100 + (row % 500))}-45-${String(1000 + from + row)}`,
     account: text,
-    card: text,
+    // Of other lengths than the accounts: one drawn token in a hundred lists would else be one of another column too.
+    card: `${text}07`,
     spare: `${text}7`,
     code: text,
   }
