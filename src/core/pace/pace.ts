@@ -24,12 +24,15 @@ const LONG_NS = 8_000_000n
 const FIRST_SIZE = 16
 const MAX_SIZE = 1000
 
-/** Creates the pace of work that begins now. */
-export function createPace({ clock, scheduler }: { readonly clock: Clock; readonly scheduler: Scheduler }): Pace {
+/** Creates the pace of work that begins now. A turn is due after `maxHeldNs` nanoseconds. */
+export function createPace(
+  { clock, scheduler }: { readonly clock: Clock; readonly scheduler: Scheduler },
+  maxHeldNs = MAX_HELD_NS,
+): Pace {
   let began = clock.now()
   let done = 0
   let size = FIRST_SIZE
-  const isDue = (): boolean => clock.now() - began >= MAX_HELD_NS
+  const isDue = (): boolean => clock.now() - began >= maxHeldNs
   const turn = async (): Promise<void> => {
     size = nextSize(size, clock.now() - began)
     await scheduler.yield()
