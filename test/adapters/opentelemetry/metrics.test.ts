@@ -10,7 +10,7 @@ import {
 } from '@opentelemetry/sdk-metrics'
 import { afterEach, expect, it } from 'vitest'
 import { openTelemetryMetrics } from '../../../src/adapters/opentelemetry/index.ts'
-import { VERSION } from '../../../src/adapters/opentelemetry/instrumentation-scope.ts'
+import { VERSION } from '../../../src/adapters/opentelemetry/open-telemetry.ts'
 import type { Metrics, VaultOptions } from '../../../src/index.ts'
 import { type Clients, callerOf, openClients } from '../../support/audit/audited-clients.ts'
 import { memoryEngine, onEachStorage } from '../../support/storages/engines.ts'

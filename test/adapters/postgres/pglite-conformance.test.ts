@@ -1,7 +1,7 @@
 /** The PostgreSQL storage passes the conformance suite on PGlite, as a pool of one, but for the cases that need two connections. */
 import { afterAll, describe, expect, it } from 'vitest'
-import { storageCases } from '../../../src/adapters/conformance/index.ts'
 import { postgresStorage } from '../../../src/adapters/postgres/index.ts'
+import { storageCases } from '../../../src/conformance/storage/index.ts'
 import { openPGlite } from '../../support/postgres/pglite-pool.ts'
 import { OWNER, openPeople } from '../../support/vaults/test-vault.ts'
 
