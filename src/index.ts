@@ -27,8 +27,8 @@ export type { CreateCredentialInput, CreatedCredential } from './core/operations
 export type { DeleteOneOptions, VersionedId } from './core/operations/delete-records.ts'
 export type { DeleteWhereInput } from './core/operations/delete-where.ts'
 export type { DetokenizedRecord, DetokenizeOptions, DetokenizeParameter } from './core/operations/detokenize-tokens.ts'
-export type { FileStatus, UploadedFileStatus, UploadStatusRecord, UploadStatusResult } from './core/operations/file-status.ts'
-export type { UploadURLInput } from './core/operations/file-urls.ts'
+export type { FileStatus, FileStatusRecord, FileStatusResult, UploadedFileStatus } from './core/operations/file-status.ts'
+export type { UploadTicketInput } from './core/operations/file-urls.ts'
 export type { GetByTokensOptions, TokenRecord } from './core/operations/get-by-tokens.ts'
 export type { GetOptions, ReadOptions } from './core/operations/get-records.ts'
 export type { IgnoredRecord, InsertedRecord } from './core/operations/insert-records.ts'
@@ -36,20 +36,19 @@ export type { IssueBearerInput, IssuedBearer } from './core/operations/issue-bea
 export type { CredentialList, ListCredentialsOptions } from './core/operations/list-credentials.ts'
 export type { EventList } from './core/operations/list-events.ts'
 export type { OpenFileOptions, OpenFileResult } from './core/operations/open-file.ts'
-export type { QueryOptions } from './core/operations/query-records.ts'
+export type { QueryOptions, QueryOutcome } from './core/operations/query-records.ts'
 export type { RevokeCredentialInput, RevokedCredential } from './core/operations/revoke-credential.ts'
 export type { TokenizeParameter } from './core/operations/tokenize-values.ts'
-export type { RecordChange, UpdateManyInput } from './core/operations/update-many.ts'
+export type { RecordChange, UpdateInput } from './core/operations/update-many.ts'
 export type { UpdateOneOptions } from './core/operations/update-record.ts'
-export type { UpdateWhereInput, UpdateWhereOptions, WhereChange } from './core/operations/update-where.ts'
+export type { UpdateWhereInput, UpdateWhereOptions } from './core/operations/update-where.ts'
 export type { UploadedFile, UploadFileInput, UploadFileOptions } from './core/operations/upload-file.ts'
-export type { Action } from './core/policy/actions.ts'
-export type { BuiltInRole } from './core/policy/built-in-roles.ts'
-export type { Caller, CallerIn, RequestContext } from './core/policy/caller.ts'
-export type { CallerContext } from './core/policy/caller-context.ts'
+export type { Caller, CallerContext, CallerIn, RequestContext } from './core/policy/caller.ts'
 export type { ColumnExplanation, ExplainOptions, Explanation, StatementExplanation } from './core/policy/explain-access.ts'
 export type {
+  Action,
   AllowStatement,
+  BuiltInRole,
   DenyStatement,
   PolicyDefinition,
   PolicyFor,
@@ -101,7 +100,6 @@ export type {
   SchemaDefinition,
   StringOptions,
   TableDefinition,
-  TokenDefinition,
 } from './core/schema/column.ts'
 export { column } from './core/schema/column.ts'
 export type { LowerCaseNames, NameMustBeLowerCase, Schema } from './core/schema/define-schema.ts'
@@ -115,22 +113,16 @@ export type {
   FileColumn,
   GroupName,
   GroupValue,
-  InputTypes,
   InputValue,
   InsertFields,
   LookupColumn,
   LoweredColumn,
-  MayBeLowered,
-  NotLowered,
   OutputFields,
   OutputValue,
   PlainFields,
-  PlainText,
-  PlainTypes,
   PlainValue,
   ReadableColumn,
   RequiredColumn,
-  ShownText,
   TableName,
   TokenizedColumn,
   TokensOf,
@@ -147,44 +139,50 @@ export type { CardOptions } from './core/tokens/formats/card-format.ts'
 export type { EmailOptions } from './core/tokens/formats/email-format.ts'
 export type { PhoneOptions } from './core/tokens/formats/phone-format.ts'
 export type { PresetDefinition, TokenFormatDefinition, TokenPreset } from './core/tokens/token-formats.ts'
-export type { TokenKindName } from './core/tokens/token-kind.ts'
+export type { NoTokenOptions, TokenDefinition, TokenKindName, TokenKindTypes } from './core/tokens/token-kind.ts'
 export type { OnProgress, Progress } from './core/util/boundary.ts'
 export type { ClosedByUsing } from './core/util/causes.ts'
 export type { Slab } from './core/util/memory.ts'
 export type { Signal } from './core/util/signal.ts'
-export type { ColumnTypeName, JsonInput, JsonValue } from './core/values/column-type.ts'
+export type { ColumnTypeName, JsonInput, JsonValue, ValueTypes } from './core/values/column-type.ts'
+export { COLUMN_TYPES } from './core/values/column-types.ts'
 export type { Normalizer } from './core/values/normalizers.ts'
+export type { MayBeLowered, NotLowered, PlainText, ShownText } from './core/values/shown-text.ts'
 export type { VaultOptions } from './core/vault/options.ts'
 export type { RecordPage } from './core/vault/read-pages.ts'
 export type { VaultTransactionOptions } from './core/vault/retried-transaction.ts'
 export type { OnInfected } from './core/vault/scan-worker.ts'
+export type { Session } from './core/vault/session.ts'
+export type {
+  BatchResponses,
+  DeleteItem,
+  GetItem,
+  InsertItem,
+  ItemFor,
+  ItemOutline,
+  SessionBatchItem,
+  UpdateItem,
+} from './core/vault/session-batch.ts'
 export type {
   FailedToken,
   FoundFields,
   FoundRecord,
-  Session,
+  InsertedRecordOf,
+  ReadRecord,
   SessionGetOptions,
+  SessionInsertOneOptions,
   SessionInsertOptions,
   SessionPagesOptions,
   SessionReadOptions,
   SessionStatusRecord,
+  SessionUpdateOneOptions,
   SessionUpload,
   SessionWhere,
+  ShownVersion,
   TokenizeValue,
   UploadContent,
-} from './core/vault/session.ts'
-export type {
-  AnyItem,
-  BatchResponses,
-  DeleteItem,
-  GetItem,
-  ItemFor,
-  ItemOutline,
-  PostItem,
-  PutItem,
-  SessionBatchItem,
-} from './core/vault/session-batch.ts'
-export type { InsertedRecordOf, ReadRecord, ShownVersion, WrittenRecord } from './core/vault/session-records.ts'
+  WrittenRecord,
+} from './core/vault/session-records.ts'
 export type { Vault, VaultInTransaction } from './core/vault/vault.ts'
 export type { BearerRequest, FoundCredential, Refusal, VaultCredentials, VerifiedBearer } from './core/vault/vault-credentials.ts'
 export type { UploadByTicket } from './core/vault/vault-files.ts'

@@ -6,7 +6,7 @@ import { MAX_CHAINS } from '../core/limits.ts'
 import { ByteWriter } from '../core/util/bytes.ts'
 import { required } from '../core/util/lists.ts'
 import { text as anyText, integer, matching, objectOf, oneOf } from '../core/util/options.ts'
-import { jsonCanonical } from '../core/values/json-canonical.ts'
+import { jsonCanonical } from '../core/values/json-types.ts'
 
 /** One parsed line. `problem` is why a line is invalid, as a clause. */
 export type ExportLine =

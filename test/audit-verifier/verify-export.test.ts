@@ -4,7 +4,7 @@ import { readCheckpoint } from '../../src/audit-verifier/read-checkpoint.ts'
 import { verifyExport } from '../../src/audit-verifier/verify-export.ts'
 import { decodeEvent } from '../../src/core/audit/encode-event.ts'
 import { checkpointLine, headerLine } from '../../src/core/audit/export-lines.ts'
-import { jsonCanonical } from '../../src/core/values/json-canonical.ts'
+import { jsonCanonical } from '../../src/core/values/json-types.ts'
 import {
   createSigning,
   exportLines,

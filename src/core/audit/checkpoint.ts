@@ -7,7 +7,7 @@ import { integer, listOf, matching, objectOf, oneOf, type Shape, text } from '..
 import { fromBase64, fromHex, toBase64 } from '../util/text.ts'
 import { toTimestamp } from '../util/time.ts'
 import type { JsonValue } from '../values/column-type.ts'
-import { jsonCanonical } from '../values/json-canonical.ts'
+import { jsonCanonical } from '../values/json-types.ts'
 import type { TreeHead, VerificationFailure } from './chain-verifier.ts'
 import { hashLeaf, MerkleBuilder } from './merkle.ts'
 

@@ -2,7 +2,7 @@
 import type { Hash } from '../ports/crypto.ts'
 import { type ByteWriter, readUtf8, toHex } from '../util/bytes.ts'
 import type { JsonValue } from '../values/column-type.ts'
-import { jsonCanonical } from '../values/json-canonical.ts'
+import { jsonCanonical } from '../values/json-types.ts'
 import type { TreeHead } from './chain-verifier.ts'
 import { checkpointJson, type SignedCheckpoint } from './checkpoint.ts'
 import { hashPrefixed } from './merkle.ts'

@@ -1,5 +1,5 @@
 /** Converts the times of events and of queries for events to nanoseconds. */
-import { datetimeType } from '../values/datetime-type.ts'
+import { datetimeType } from '../values/calendar-types.ts'
 
 const NANOS_PER_MILLI = 1_000_000n
 

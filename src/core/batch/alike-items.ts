@@ -17,18 +17,17 @@ export function toCompared(members: ItemMembers): Compared {
 /** True for an item of the same method with the same options, and the same columns in the same order. */
 export function isAlike({ members: left, fields, tokens }: Compared, right: ItemMembers): boolean {
   return (
-    left.tableName === right.tableName &&
+    left.table === right.table &&
     left.tokenization === right.tokenization &&
     left.allowShownText === right.allowShownText &&
     left.upsert === right.upsert &&
     left.onConflict === right.onConflict &&
     left.redaction === right.redaction &&
-    left.downloadURL === right.downloadURL &&
+    left.downloadTickets === right.downloadTickets &&
     left.returnFileMetadata === right.returnFileMetadata &&
     left.version === right.version &&
+    // It is not recorded, and neither is the id, which every item of a method has, or none.
     (left.ifVersion === undefined) === (right.ifVersion === undefined) &&
-    // Neither is recorded, and of the id every item of a method has one, or none has.
-    (left.batchID === undefined) === (right.batchID === undefined) &&
     (left.fields === right.fields || hasNames(right.fields, fields)) &&
     (left.tokens === right.tokens || hasNames(right.tokens, tokens))
   )

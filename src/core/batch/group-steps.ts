@@ -29,7 +29,7 @@ export function* partsOf<S extends GroupedStep>(
     }
     const step = reference === undefined ? given : bind(given)
     const { runner, group, record } = step
-    const isReading = runner.method === 'GET'
+    const isReading = runner.method === 'get'
     const isDependent = record !== undefined && (written.has(record) || (!isReading && read.has(record)))
     if (part.length > 0 && (isDependent || group === undefined || part[0]?.group === undefined)) {
       yield part
@@ -61,7 +61,7 @@ export function groupsOf(part: readonly GroupedStep[]): readonly (readonly numbe
       const { runner, group: text } = at(part, position)
       if (runner.method !== method) continue
       if (last?.text !== text || last === undefined) {
-        const known = method === 'PUT' ? undefined : byText.get(text)
+        const known = method === 'update' ? undefined : byText.get(text)
         last = { text, positions: known ?? [] }
         byText.set(text, last.positions)
         if (known === undefined) groups.push(last.positions)

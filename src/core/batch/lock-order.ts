@@ -42,7 +42,7 @@ export async function lockRowsOf<Value>(
 
 /** True for a step that can change a row that exists: one that names a record, or an upsert. */
 function changesRow({ runner, group, record }: Step<unknown>): boolean {
-  return runner.method === 'POST' ? group === undefined : runner.method !== 'GET' && record !== undefined
+  return runner.method === 'insert' ? group === undefined : runner.method !== 'get' && record !== undefined
 }
 
 /** True if the storage locks the rows of all steps at once as they are stored, because they run as one group. */

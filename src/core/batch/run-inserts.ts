@@ -10,7 +10,7 @@ import { clearEnded, type Ended, noteSuccess } from './run-steps.ts'
 /** True for inserts that run as one. They name no record, so none depends on another. */
 export function areInsertsOfOneKind(steps: readonly Step<unknown>[]): boolean {
   const { runner, group } = at(steps, 0)
-  if (runner.method !== 'POST' || group === undefined) return false
+  if (runner.method !== 'insert' || group === undefined) return false
   for (const step of steps) if (step.runner !== runner || step.group !== group) return false
   return true
 }

@@ -44,7 +44,7 @@ export async function runPrepared<Value>(
     const first = at(group, 0)
     const { runner } = first
     if (first.group === undefined && group.length === 1) return [await runner.run({ ...context, unit: on }, first)]
-    if (runner.method !== 'GET') return runner.runAll({ ...context, unit: on }, group)
+    if (runner.method !== 'get') return runner.runAll({ ...context, unit: on }, group)
     return on.change(({ storage }) => runner.runAll({ ...context, unit: savepointUnit(storage) }, group))
   })
   try {
@@ -69,7 +69,7 @@ export async function runPrepared<Value>(
 /** Returns the positions of the steps in groups, in the order in which they run; undefined if they are few, or if one can depend on another. */
 function groupsOfWhole(steps: readonly Step<unknown>[]): readonly (readonly number[])[] | undefined {
   if (steps.length < MIN_STEPS || steps.some(({ reference }) => reference !== undefined)) return undefined
-  if (steps.every(({ runner }) => runner.method === 'POST')) return groupsOfPosts(steps)
+  if (steps.every(({ runner }) => runner.method === 'insert')) return groupsOfInserts(steps)
   const [first] = partsOf(steps)
   return first?.length === steps.length ? groupsOf(steps) : undefined
 }
@@ -78,7 +78,7 @@ function groupsOfWhole(steps: readonly Step<unknown>[]): readonly (readonly numb
  * Those that insert go first, as in any part. Upserts, and inserts that can be left out, keep their order: one that meets a record that was written
  * after it was looked up is not stored, also if that is a record of the same batch. Neighbors of one prepared group run as one.
  */
-function groupsOfPosts(steps: readonly Step<unknown>[]): readonly (readonly number[])[] {
+function groupsOfInserts(steps: readonly Step<unknown>[]): readonly (readonly number[])[] {
   const inserting: number[] = []
   const others: number[][] = []
   let before: string | undefined

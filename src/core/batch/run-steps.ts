@@ -80,7 +80,7 @@ export async function runSteps<Value>(running: Running<Value>, storage: Storage,
 function recordOf<Value>({ runner }: Step<Value>, response: ItemResponse<Value>, position: number): string | VaultError {
   const id = response.ok ? runner.recordOf(response.value) : undefined
   return (
-    id ?? fault('not_found')`ID refers to the record of item ${position}, which ${words(response.ok ? 'was ignored' : 'failed')}.`
+    id ?? fault('not_found')`id refers to the record of item ${position}, which ${words(response.ok ? 'was ignored' : 'failed')}.`
   )
 }
 

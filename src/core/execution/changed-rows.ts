@@ -1,6 +1,6 @@
 /** The rows that requests of a batch will change. Source: docs/inside/batches.md. */
 import { decodeRecordIds } from '../barrier/record-ids.ts'
-import type { Action } from '../policy/actions.ts'
+import type { Action } from '../policy/statement.ts'
 import type { Table } from '../schema/layout.ts'
 import { groupBy } from '../util/lists.ts'
 import type { SessionContext } from './context.ts'

@@ -1,9 +1,11 @@
 /** Checks of untrusted input that several operations share, and the errors they throw. */
+
 import { BYOT_MODES, type ByotMode, isByotMode } from '../barrier/supplied-tokens.ts'
 import { type Fault, fault, MAX_DETAILS, printableName, type Sentence, say, withoutStack, words } from '../errors.ts'
 import { MAX_TOKEN_LENGTH } from '../limits.ts'
 import { isRedaction, REDACTIONS, type Redaction } from '../redaction/levels.ts'
 import type { Layout, Table } from '../schema/layout.ts'
+import { inWords } from '../util/lists.ts'
 import type { Limits } from './context.ts'
 
 /** Returns the table with this name. Throws `not_found`. */
@@ -65,7 +67,7 @@ export function parseFlag(value: unknown, name: string): boolean {
 export function parseByot(value: unknown): ByotMode {
   const mode = value ?? 'DISABLE'
   if (isByotMode(mode)) return mode
-  throw fault('invalid_request')`byot must be ${words(orList(BYOT_MODES))}.`
+  throw fault('invalid_request')`byot must be ${words(inWords(BYOT_MODES))}.`
 }
 
 /** Returns a redaction. Default DEFAULT. `index` is the position of its item in a list. Throws `invalid_request`. */
@@ -73,16 +75,12 @@ export function parseRedaction(value: unknown, index?: number): Redaction {
   const asked = value === undefined ? 'DEFAULT' : value
   if (isRedaction(asked)) return asked
   const detail = index === undefined ? {} : { index }
-  throw fault('invalid_request', detail)`${memberPath('redaction', index)} must be ${words(orList(REDACTIONS))}.`
+  throw fault('invalid_request', detail)`${memberPath('redaction', index)} must be ${words(inWords(REDACTIONS))}.`
 }
 
 /** Returns the path of a member in a message: `tokens[3].redaction`, or `redaction`. */
 function memberPath(member: string, index: number | undefined): Sentence {
   return index === undefined ? words(member) : say`tokens[${index}].${words(member)}`
-}
-
-function orList(choices: readonly string[]): string {
-  return `${choices.slice(0, -1).join(', ')} or ${choices.at(-1)}`
 }
 
 /** Returns the error for ids without a record. It is the same for unknown ids, deleted records and ids of another table. */

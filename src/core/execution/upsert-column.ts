@@ -2,7 +2,7 @@
 import type { Barrier } from '../barrier/barrier.ts'
 import { lookupCells } from '../barrier/digest-values.ts'
 import { fault, isRefusal } from '../errors.ts'
-import { forbidden } from '../policy/forbidden.ts'
+import { forbidden } from '../policy/create-access.ts'
 import type { TableAccess } from '../policy/table-access.ts'
 import type { StorageReads } from '../ports/storage.ts'
 import type { Column, Table } from '../schema/layout.ts'

@@ -6,13 +6,13 @@ import { parseFlag, parseList, parseRedaction, parseTokenText, paths, TOKEN_NOT_
 import type { Operation } from '../execution/operation.ts'
 import { inSlices } from '../pace/pace.ts'
 import { bytesOfBody } from '../pace/pages.ts'
-import { forbidden } from '../policy/forbidden.ts'
+import { forbidden } from '../policy/create-access.ts'
 import { addRowsOf, needsOfTokens, resolveVisible, type VisibleResolution } from '../records/visible-tokens.ts'
 import { REDACTIONS, type Redaction } from '../redaction/levels.ts'
 import { assertPlainText, ON_LOWERED, type OnLowered, parseOnLowered } from '../row-access/lowered-columns.ts'
 import { at, cutList } from '../util/lists.ts'
 import { assertItems, assertOptions } from '../util/options.ts'
-import type { ColumnTypeName } from '../values/column-type.ts'
+import type { ValueTypes } from '../values/column-type.ts'
 
 /** One token to resolve. */
 export interface DetokenizeParameter {
@@ -27,8 +27,6 @@ export interface DetokenizeOptions {
   readonly continueOnError?: boolean
   /** `throw`: throw `forbidden` rather than return a masked or redacted value, also with `continueOnError`. */
   readonly onLowered?: OnLowered
-  /** Accepted, and changes nothing: columns that hold files have no tokens. Default false. */
-  readonly downloadURL?: boolean
 }
 
 /**
@@ -37,7 +35,7 @@ export interface DetokenizeOptions {
  */
 export interface DetokenizedRecord {
   readonly token: string
-  readonly valueType: ColumnTypeName | 'FILE' | 'NONE'
+  readonly valueType: keyof ValueTypes | 'NONE'
   readonly value: string
   /** The column of the token, and its table; absent with an error. */
   readonly table?: string
@@ -83,12 +81,10 @@ export const detokenize: Operation<DetokenizeInput, DetokenizeRequest, { records
     records: { token: 'value', redaction: REDACTIONS },
     continueOnError: 'flag',
     onLowered: ON_LOWERED,
-    downloadURL: 'flag',
   },
   parse({ records, options = {} }, context) {
-    assertOptions<DetokenizeOptions>(options, ['continueOnError', 'onLowered', 'downloadURL'])
+    assertOptions<DetokenizeOptions>(options, ['continueOnError', 'onLowered'])
     const continueOnError = parseFlag(options.continueOnError, 'continueOnError')
-    parseFlag(options.downloadURL, 'downloadURL')
     const list = parseList(context, records, 'tokens')
     assertItems(list, ['token', 'redaction'], 'tokens')
     const parameters = list.map(parseParameter)

@@ -40,7 +40,7 @@ import { at, required } from '../util/lists.ts'
 import { assertItems, assertOptions } from '../util/options.ts'
 import { retry } from '../util/retry.ts'
 import { parseSignal, type Signal } from '../util/signal.ts'
-import { createJsonBudget } from '../values/parse-json.ts'
+import { createJsonBudget } from '../values/json-types.ts'
 
 /** A record as a caller passes it: values and, where the caller supplies them, tokens, by column. */
 export interface RecordInput {

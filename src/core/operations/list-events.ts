@@ -15,7 +15,7 @@ import type { OperationContext } from '../execution/context.ts'
 import type { Operation } from '../execution/operation.ts'
 import { showEvents } from '../execution/show-events.ts'
 import { createPace } from '../pace/pace.ts'
-import { forbidden } from '../policy/forbidden.ts'
+import { forbidden } from '../policy/create-access.ts'
 import { at } from '../util/lists.ts'
 
 /** Maximum number of events that one listing reads. */

@@ -9,7 +9,7 @@ import type { OperationContext, ParsingContext } from '../execution/context.ts'
 import { requireAccess, requireColumn } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
 import { inSlices } from '../pace/pace.ts'
-import { forbidden } from '../policy/forbidden.ts'
+import { forbidden } from '../policy/create-access.ts'
 import type { TableAccess } from '../policy/table-access.ts'
 import { valuesInSlices } from '../row-access/evaluate-access.ts'
 import { findVisibleByDigest } from '../row-access/find-visible-by-digest.ts'
@@ -17,7 +17,7 @@ import type { Column, Table } from '../schema/layout.ts'
 import { at, cutList, required } from '../util/lists.ts'
 import { assertItems } from '../util/options.ts'
 import type { JsonBudget } from '../values/column-type.ts'
-import { createJsonBudget } from '../values/parse-json.ts'
+import { createJsonBudget } from '../values/json-types.ts'
 
 /** A value, and the column or column group to search: `table.column` for a column without a group. A blank name counts as absent. */
 export type TokenizeParameter =

@@ -25,7 +25,7 @@ import { discardFile, discardUpload, removeDueQuietly, removeFiles } from '../fi
 import { storeContent } from '../file-store/store-content.ts'
 import { type FileMetadata, metadataOf, toFileName } from '../files/file-metadata.ts'
 import { TICKET_MINUTES } from '../limits.ts'
-import type { Action } from '../policy/actions.ts'
+import type { Action } from '../policy/statement.ts'
 import type { TableAccess } from '../policy/table-access.ts'
 import type { Storage } from '../ports/storage.ts'
 import { retryRecords, storeChanges, storeNew } from '../records/record-store.ts'

@@ -197,10 +197,9 @@ async function derivedCandidates(
 ): Promise<TokenCandidate[]> {
   const candidates: TokenCandidate[] = []
   const texts = open.map(({ text }) => text)
-  const uuids = toUuidTexts(texts)
   for (const { table, column } of context.layout.tokenColumns.values()) {
     if (column.token?.keeps !== 'nothing') continue
-    const recovered = recoverDigests(context, column, column.format === undefined ? uuids : texts)
+    const recovered = recoverDigests(context, column, texts)
     const possible = open.flatMap(({ index }, k) => (recovered[k] === undefined ? [] : [{ index, digest: recovered[k] }]))
     const digests = possible.map(({ digest }) => digest)
     const rows = digests.length === 0 ? [] : await findRows(table, column, digests)

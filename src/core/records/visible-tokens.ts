@@ -1,7 +1,7 @@
 /** Resolves tokens for one caller. A token that the caller cannot resolve gives the same result as an unknown one. */
 import { VaultError } from '../errors.ts'
-import type { Action } from '../policy/actions.ts'
 import type { Access } from '../policy/create-access.ts'
+import type { Action } from '../policy/statement.ts'
 import type { RequiredGrant, RowAccess } from '../policy/table-access.ts'
 import type { Row, StorageReads } from '../ports/storage.ts'
 import { evaluateAccess } from '../row-access/evaluate-access.ts'

@@ -21,7 +21,7 @@ export interface ApiKeyOptions extends Pick<CreateCredentialInput, 'name' | 'rol
 
 /** A new API key. */
 export interface ApiKey {
-  readonly keyID: string
+  readonly keyId: string
   /** The text to send after "Bearer ". It is not stored, and cannot be shown again. */
   readonly apiKey: string
 }
@@ -35,8 +35,8 @@ export async function createApiKey(session: CreatingSession, options: ApiKeyOpti
   const { format, ...others } = readOptions(options, known, { of: 'createApiKey' })
   if (format !== undefined) return createPrefixed(session, format, others)
   const secret = randomBytes(SECRET_BYTES).toString('base64url')
-  const { keyID } = await session.createCredential({ ...others, kind: 'API_KEY', verifier: digestSecret(secret) })
-  return { keyID, apiKey: printApiKey({ keyID, secret }) }
+  const { keyId } = await session.createCredential({ ...others, kind: 'API_KEY', verifier: digestSecret(secret) })
+  return { keyId, apiKey: printApiKey({ keyId, secret }) }
 }
 
 async function createPrefixed(
@@ -48,8 +48,8 @@ async function createPrefixed(
   if (!isPrefix(prefix)) throw new VaultError('invalid_request', 'Option "format.prefix" must be 1 to 32 letters from a to z.')
   const secret = randomBytes(SHORT_SECRET_BYTES).toString('hex')
   const verifier = digestSecret(secret)
-  const { keyID } = await session.createCredential({ ...options, kind: 'API_KEY', verifier, keyID: keyIdOf(secret) })
-  return { keyID, apiKey: printPrefixed(prefix, secret) }
+  const { keyId } = await session.createCredential({ ...options, kind: 'API_KEY', verifier, keyId: keyIdOf(secret) })
+  return { keyId, apiKey: printPrefixed(prefix, secret) }
 }
 
 /** Returns the authenticator of API keys. Text that does not begin as one is of another kind. */
@@ -59,15 +59,15 @@ export function apiKeys(options: Readonly<Record<string, never>> = {}): Authenti
     if (!isLikeApiKey(credential)) return undefined
     const parts = parseApiKey(credential)
     if (parts === undefined) return { refused: 'malformed API key' }
-    const found = await vault?.credentials.find(parts.keyID)
+    const found = await vault?.credentials.find(parts.keyId)
     const isApiKey = found?.kind === 'API_KEY'
     const hasSecret = hasDigest(parts.secret, isApiKey ? found.verifier : DECOY)
     if (!isApiKey || !hasSecret) return { refused: 'unknown API key' }
     if (!found.isValid) return { refused: 'API key that is revoked or expired' }
-    const { actor, actorType, roles, context, keyID } = found
+    const { actor, actorType, roles, context, keyId } = found
     return {
       caller: { actor, actorType, roles, ...(context === undefined ? {} : { context }) },
-      credential: { authMode: 'API_KEY', keyID },
+      credential: { authMode: 'API_KEY', keyID: keyId },
     }
   }
 }
@@ -93,7 +93,7 @@ const PREFIXED_FORM = /^([a-z]{1,32})-([0-9A-Za-z]{5})-([0-9a-f]{32})$/
 
 /** The parts of an API key. */
 export interface ApiKeyParts {
-  readonly keyID: string
+  readonly keyId: string
   /** The secret as base64url, or as hex digits in a key with a prefix. */
   readonly secret: string
 }
@@ -109,8 +109,8 @@ export function isPrefix(text: unknown): text is string {
 }
 
 /** Returns the text of an API key. */
-export function printApiKey({ keyID, secret }: ApiKeyParts): string {
-  const unchecked = `sr_${keyID}_${secret}`
+export function printApiKey({ keyId, secret }: ApiKeyParts): string {
+  const unchecked = `sr_${keyId}_${secret}`
   return unchecked + checksumOf(unchecked)
 }
 
@@ -133,9 +133,9 @@ export function keyIdOf(secret: string): string {
 export function parseApiKey(text: string): ApiKeyParts | undefined {
   const prefixed = parsePrefixed(text)
   if (prefixed !== undefined) return prefixed
-  const [, unchecked, keyID, secret, checksum] = FORM.exec(text) ?? []
-  if (unchecked === undefined || keyID === undefined || secret === undefined) return undefined
-  return checksum === checksumOf(unchecked) ? { keyID, secret } : undefined
+  const [, unchecked, keyId, secret, checksum] = FORM.exec(text) ?? []
+  if (unchecked === undefined || keyId === undefined || secret === undefined) return undefined
+  return checksum === checksumOf(unchecked) ? { keyId, secret } : undefined
 }
 
 /** Returns the SHA-256 of a secret in hex digits, as the vault stores it. */
@@ -151,7 +151,7 @@ export function hasDigest(secret: string, digest: string): boolean {
 
 function parsePrefixed(text: string): ApiKeyParts | undefined {
   const [, prefix = '', checksum, secret = ''] = PREFIXED_FORM.exec(text) ?? []
-  return checksum === shortChecksumOf(prefix, secret) ? { keyID: keyIdOf(secret), secret } : undefined
+  return checksum === shortChecksumOf(prefix, secret) ? { keyId: keyIdOf(secret), secret } : undefined
 }
 
 function shortChecksumOf(prefix: string, secret: string): string {

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest'
 import { decodeEvent, encodeEvent } from '../../../src/core/audit/encode-event.ts'
 import type { ChainedEvent } from '../../../src/core/audit/event.ts'
-import { jsonCanonical } from '../../../src/core/values/json-canonical.ts'
+import { jsonCanonical } from '../../../src/core/values/json-types.ts'
 import { DRAFT, FAILED_DRAFT, FULL_DRAFT } from '../../support/audit/sample-trails.ts'
 
 const CHAINED = {

@@ -1,6 +1,6 @@
 /** Tests that a `forbidden` fault names the kind of caller, the action and the table, and nothing else. */
 import { expect, it } from 'vitest'
-import { forbidden } from '../../../src/core/policy/forbidden.ts'
+import { forbidden } from '../../../src/core/policy/create-access.ts'
 import { table } from './sample-vault.ts'
 
 it('names the kind of caller and the action, and the table in its details', () => {

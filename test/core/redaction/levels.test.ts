@@ -1,7 +1,13 @@
 /** Redaction levels and their results. */
 import { describe, expect, it } from 'vitest'
-import { isRedaction, isRedactionLevel, lowerLevel, REDACTION_LEVELS } from '../../../src/core/redaction/levels.ts'
-import { REDACTED_TEXT, redact } from '../../../src/core/redaction/redact.ts'
+import {
+  isRedaction,
+  isRedactionLevel,
+  lowerLevel,
+  REDACTED_TEXT,
+  REDACTION_LEVELS,
+  redact,
+} from '../../../src/core/redaction/levels.ts'
 
 it('returns the level that reveals less, in either order', () => {
   REDACTION_LEVELS.forEach((one, i) => {

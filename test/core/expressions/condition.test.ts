@@ -1,7 +1,16 @@
 /** Tests that taking conditions apart and combining them keeps their meaning. */
 import { expect, it } from 'vitest'
-import { allOf, anyOf, columnsOf, negate, sourcesOf, splitConjuncts, truthOf } from '../../../src/core/expressions/columns-of.ts'
-import type { Condition, Truth } from '../../../src/core/expressions/condition.ts'
+import {
+  allOf,
+  anyOf,
+  type Condition,
+  columnsOf,
+  negate,
+  sourcesOf,
+  splitConjuncts,
+  type Truth,
+  truthOf,
+} from '../../../src/core/expressions/condition.ts'
 import { compileCondition } from '../../../src/core/expressions/evaluate-condition.ts'
 import { columnsKept, resolvedCondition, rowOf, tableIn } from './sample-table.ts'
 

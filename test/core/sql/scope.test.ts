@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { say, words } from '../../../src/core/errors.ts'
 import { LanguageError, type LanguageErrorKind } from '../../../src/core/expressions/language-error.ts'
-import { toQueryError, unknownTableError, withQueryErrors } from '../../../src/core/sql/query-error.ts'
+import { toQueryError, unknownTableError, withQueryErrors } from '../../../src/core/sql/scope.ts'
 
 const KINDS: readonly (readonly [kind: LanguageErrorKind, code: string])[] = [
   ['syntax', 'invalid_request'],

@@ -1,12 +1,102 @@
-/** Parses untrusted input to plain JSON data: copies and checks it in one pass. */
+/** JSON and ARRAY: plain data, copied and checked in one pass, and its canonical text (RFC 8785). Null means that there is no value. */
 import { FULL_JSON_VALUES, MAX_JSON_DEPTH, MAX_JSON_MEMBERS } from '../limits.ts'
-import { type JsonBudget, type JsonValue, ValueError } from './column-type.ts'
-import { isWellFormed } from './well-formed.ts'
+import { readUtf8 } from '../util/bytes.ts'
+import { type ColumnType, type JsonBudget, type JsonValue, textCell, ValueError } from './column-type.ts'
+import { foldText } from './spelling.ts'
+import { isWellFormed } from './string-type.ts'
+
+/** Trusted form: copied, plain data. JSON values cannot be ordered. The order of members and the Unicode form
+ * of texts do not matter for equality. */
+export const jsonType: ColumnType<JsonValue> = {
+  name: 'JSON',
+  tag: 8,
+  physical: 'text',
+  size: undefined,
+  comparesAs: undefined,
+  isOrdered: false,
+  isSummable: false,
+  hasKeys: true,
+  parse: (input, json) => present(parseJson(input, json)),
+  fromText: (text, json) => present(parseJsonText(text, json)),
+  write(value, out) {
+    out.utf8(JSON.stringify(value))
+  },
+  read: (bytes, start, end) => readTrusted(readUtf8(bytes, start, end)),
+  canonical(value, out) {
+    const text = jsonCanonical(value)
+    out.utf8(ASCII.test(text) ? text : jsonCanonical(value, toNfc))
+  },
+  compare: () => undefined,
+  toCell: (value) => JSON.stringify(value),
+  fromCell: (cell) => readTrusted(textCell(cell)),
+  toText: (value) => jsonCanonical(value),
+  isSpelledBy(value, text) {
+    const read = readUntrusted(text)
+    return read === undefined
+      ? foldText(jsonCanonical(value)) === foldText(text)
+      : jsonCanonical(value, foldText) === jsonCanonical(read, foldText)
+  },
+  toJson: (value) => value,
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: The first ASCII characters are control characters.
+const ASCII = /^[\x00-\x7f]*$/
+
+function toNfc(text: string): string {
+  return text.normalize('NFC')
+}
+
+/** Returns the value of JSON text; undefined for other text. */
+function readUntrusted(text: string): JsonValue | undefined {
+  try {
+    return parseJsonText(text.trim())
+  } catch (error) {
+    if (error instanceof ValueError) return undefined
+    throw error
+  }
+}
+
+function present(value: JsonValue): JsonValue {
+  if (value === null) throw new ValueError('must be a JSON value other than null')
+  return value
+}
+
+/** Returns the value of JSON text that this file wrote. */
+function readTrusted(text: string): JsonValue {
+  return JSON.parse(text)
+}
+
+/** Trusted form: a copied, plain list. Lists cannot be ordered. */
+export const arrayType: ColumnType<readonly JsonValue[]> = {
+  name: 'ARRAY',
+  tag: 9,
+  physical: 'text',
+  size: undefined,
+  comparesAs: undefined,
+  isOrdered: false,
+  isSummable: false,
+  parse: (input, json) => list(parseJson(input, json)),
+  fromText: (text, json) => list(parseJsonText(text, json)),
+  write: jsonType.write,
+  read: (bytes, start, end) => list(jsonType.read(bytes, start, end)),
+  canonical: jsonType.canonical,
+  compare: () => undefined,
+  toCell: jsonType.toCell,
+  fromCell: (cell) => list(jsonType.fromCell(cell)),
+  toText: jsonType.toText,
+  isSpelledBy: jsonType.isSpelledBy,
+  toJson: (value) => value,
+}
+
+function list(value: JsonValue): readonly JsonValue[] {
+  if (!isList(value)) throw new ValueError('must be a list')
+  return value
+}
 
 const MESSAGE = 'must be a JSON value of plain objects, lists, text, finite numbers, true, false and null'
 
 /** The bounds of a value that is no value of a column. */
-export interface JsonBounds {
+interface JsonBounds {
   readonly maxDepth: number
   readonly maxNodes: number
 }
@@ -85,7 +175,7 @@ function parseWithin(input: unknown, counter: Counter): JsonValue {
 }
 
 /** The same for JSON text. */
-export function parseJsonText(text: string, budget?: JsonBudget): JsonValue {
+function parseJsonText(text: string, budget?: JsonBudget): JsonValue {
   let read: unknown
   try {
     read = JSON.parse(text)
@@ -144,4 +234,36 @@ function isPlain(input: object): boolean {
 function checkedText(text: string): string {
   if (!isWellFormed(text)) throw new ValueError('must hold well-formed Unicode text, without lone surrogates')
   return text
+}
+
+/**
+ * Returns the canonical text of plain JSON data without lone surrogates: members in the order of their UTF-16 units, no white space.
+ * `spell` replaces each text and each name of a member; members whose names become equal keep an order of their own.
+ */
+export function jsonCanonical(value: JsonValue, spell: (text: string) => string = asIs): string {
+  if (typeof value === 'string') return JSON.stringify(spell(value))
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  if (isList(value)) return `[${value.map((item) => jsonCanonical(item, spell)).join(',')}]`
+  // The default order of a sort is that of UTF-16 units.
+  if (spell === asIs) {
+    const texts = Object.keys(value).sort()
+    return `{${texts.map((name) => `${JSON.stringify(name)}:${jsonCanonical(value[name] ?? null)}`).join(',')}}`
+  }
+  const members = Object.entries(value).map(([name, member]) => [spell(name), jsonCanonical(member, spell)] as const)
+  members.sort(([one, text], [other, otherText]) => compareUnits(one, other) || compareUnits(text, otherText))
+  return `{${members.map(([name, text]) => `${JSON.stringify(name)}:${text}`).join(',')}}`
+}
+
+function asIs(text: string): string {
+  return text
+}
+
+function compareUnits(left: string, right: string): number {
+  if (left === right) return 0
+  return left < right ? -1 : 1
+}
+
+/** `Array.isArray` for a readonly list. */
+function isList(value: JsonValue): value is readonly JsonValue[] {
+  return Array.isArray(value)
 }
