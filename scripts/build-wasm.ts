@@ -4,8 +4,8 @@ import { pathToFileURL } from 'node:url'
 import asc from 'assemblyscript/asc'
 
 const SOURCE = new URL('../src/adapters/keys/wasm/', import.meta.url)
-const TARGET = new URL('../src/adapters/keys/wasm-bytes.ts', import.meta.url)
-/** Pages of 64 KiB the module's memory has, all of its life. `src/adapters/keys/wasm.ts` divides it. */
+const TARGET = new URL('../src/adapters/keys/wasm/wasm-bytes.ts', import.meta.url)
+/** Pages of 64 KiB the module's memory has, all of its life. `src/adapters/keys/wasm/wasm.ts` divides it. */
 const PAGES = 40
 
 /** The compiled module, and the same as text. */

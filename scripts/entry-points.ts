@@ -13,8 +13,8 @@ export const ENTRY_POINTS: Readonly<Record<string, string>> = {
   './errors': 'src/public-errors.ts',
   './audit-verifier': 'src/audit-verifier/index.ts',
   './blobs': 'src/adapters/blobs/index.ts',
-  './blob-conformance': 'src/adapters/blob-conformance/index.ts',
-  './storage-conformance': 'src/adapters/conformance/index.ts',
+  './blob-conformance': 'src/conformance/blobs/index.ts',
+  './storage-conformance': 'src/conformance/storage/index.ts',
 }
 
 /** Returns the name of an entry point's built files: `sqlite` for `./sqlite` (`dist/sqlite.js`), and `index` for `.`. */

@@ -28,8 +28,8 @@ export type { CreateCredentialInput, CreatedCredential } from './core/operations
 export type { DeleteOneOptions, VersionedId } from './core/operations/delete-records.ts'
 export type { DeleteWhereInput } from './core/operations/delete-where.ts'
 export type { DetokenizedRecord, DetokenizeOptions, DetokenizeParameter } from './core/operations/detokenize-tokens.ts'
-export type { FileStatus, UploadedFileStatus, UploadStatusRecord, UploadStatusResult } from './core/operations/file-status.ts'
-export type { UploadURLInput } from './core/operations/file-urls.ts'
+export type { FileStatus, FileStatusRecord, FileStatusResult, UploadedFileStatus } from './core/operations/file-status.ts'
+export type { UploadTicketInput } from './core/operations/file-urls.ts'
 export type { GetByTokensOptions, TokenRecord } from './core/operations/get-by-tokens.ts'
 export type { GetOptions, ReadOptions } from './core/operations/get-records.ts'
 export type { IgnoredRecord, InsertedRecord } from './core/operations/insert-records.ts'
@@ -37,12 +37,12 @@ export type { IssueBearerInput, IssuedBearer } from './core/operations/issue-bea
 export type { CredentialList, ListCredentialsOptions } from './core/operations/list-credentials.ts'
 export type { EventList } from './core/operations/list-events.ts'
 export type { OpenFileOptions, OpenFileResult } from './core/operations/open-file.ts'
-export type { QueryOptions } from './core/operations/query-records.ts'
+export type { QueryOptions, QueryOutcome } from './core/operations/query-records.ts'
 export type { RevokeCredentialInput, RevokedCredential } from './core/operations/revoke-credential.ts'
 export type { TokenizeParameter } from './core/operations/tokenize-values.ts'
-export type { RecordChange, UpdateManyInput } from './core/operations/update-many.ts'
+export type { RecordChange, UpdateInput } from './core/operations/update-many.ts'
 export type { UpdateOneOptions } from './core/operations/update-record.ts'
-export type { UpdateWhereInput, UpdateWhereOptions, WhereChange } from './core/operations/update-where.ts'
+export type { UpdateWhereInput, UpdateWhereOptions } from './core/operations/update-where.ts'
 export type { UploadedFile, UploadFileInput, UploadFileOptions } from './core/operations/upload-file.ts'
 export type { Action } from './core/policy/actions.ts'
 export type { BuiltInRole } from './core/policy/built-in-roles.ts'
@@ -159,33 +159,37 @@ export type { VaultOptions } from './core/vault/options.ts'
 export type { RecordPage } from './core/vault/read-pages.ts'
 export type { VaultTransactionOptions } from './core/vault/retried-transaction.ts'
 export type { OnInfected } from './core/vault/scan-worker.ts'
+export type { Session } from './core/vault/session.ts'
+export type {
+  BatchResponses,
+  DeleteItem,
+  GetItem,
+  InsertItem,
+  ItemFor,
+  ItemOutline,
+  SessionBatchItem,
+  UpdateItem,
+} from './core/vault/session-batch.ts'
 export type {
   FailedToken,
   FoundFields,
   FoundRecord,
-  Session,
+  InsertedRecordOf,
+  ReadRecord,
   SessionGetOptions,
+  SessionInsertOneOptions,
   SessionInsertOptions,
   SessionPagesOptions,
   SessionReadOptions,
   SessionStatusRecord,
+  SessionUpdateOneOptions,
   SessionUpload,
   SessionWhere,
+  ShownVersion,
   TokenizeValue,
   UploadContent,
-} from './core/vault/session.ts'
-export type {
-  AnyItem,
-  BatchResponses,
-  DeleteItem,
-  GetItem,
-  ItemFor,
-  ItemOutline,
-  PostItem,
-  PutItem,
-  SessionBatchItem,
-} from './core/vault/session-batch.ts'
-export type { InsertedRecordOf, ReadRecord, ShownVersion, WrittenRecord } from './core/vault/session-records.ts'
+  WrittenRecord,
+} from './core/vault/session-records.ts'
 export type { Vault, VaultInTransaction } from './core/vault/vault.ts'
 export type { BearerRequest, FoundCredential, Refusal, VaultCredentials, VerifiedBearer } from './core/vault/vault-credentials.ts'
 export type { UploadByTicket } from './core/vault/vault-files.ts'

@@ -162,9 +162,9 @@ const VIOLATIONS: readonly Violation[] = [
   ],
   [
     'packages',
-    'src/adapters/conformance/a.ts',
+    'src/conformance/storage/a.ts',
     `/** A. */\nexport const a = () => import('node:fs')`,
-    'src/adapters/conformance/a.ts imports the package node:fs; allowed here: none',
+    'src/conformance/storage/a.ts imports the package node:fs; allowed here: none',
   ],
   [
     'packages',
@@ -237,6 +237,12 @@ const VIOLATIONS: readonly Violation[] = [
     'src/adapters/memory/a.ts',
     `/** A. */\nimport type { body } from '../sql/body.ts'`,
     'src/adapters/memory/a.ts imports src/adapters/sql/body.ts; adapters do not import each other',
+  ],
+  [
+    'conformance',
+    'src/conformance/storage/a.ts',
+    `/** A. */\nimport type { storage } from '../../adapters/memory/storage.ts'`,
+    'src/conformance/storage/a.ts imports src/adapters/memory/storage.ts; a conformance suite imports only core/ports, core/errors and core/util',
   ],
   [
     'http',

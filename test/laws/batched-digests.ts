@@ -1,6 +1,6 @@
 /** Law: the batched AES-256-CMAC gives the digests of an independent implementation. */
 import { cmac } from '@noble/ciphers/aes.js'
-import { createCmac } from '../../src/adapters/keys/cmac.ts'
+import { createCmac } from '../../src/adapters/keys/wasm/cmac.ts'
 import { slabItem, toSlab } from '../../src/core/util/memory.ts'
 import type { Law } from './law.ts'
 

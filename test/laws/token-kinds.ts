@@ -197,14 +197,14 @@ export const tokenKindProperties: Readonly<Record<string, TokenKindProperty>> = 
   'survives changes of other columns and expires with its own value': async ({ session, manifold, fresh }) => {
     const i = fresh(2)
     const { id, tokens } = await insertOne(session, 'lefts', { ...cellsOf(manifold, i), other: 'x' })
-    await session.update('lefts', id, { fields: { other: 'y' } })
+    await session.updateOne('lefts', id, { other: 'y' })
     const left = manifold.map(({ name }) => tokens[`c_${name}`])
     for (const [k, { name, valueAt, textAt }] of manifold.entries()) {
-      const changed = await session.update('lefts', id, { fields: { [`c_${name}`]: valueAt(i + 1) } }, { tokenization: true })
+      const changed = await session.updateOne('lefts', id, { [`c_${name}`]: valueAt(i + 1) }, { tokenization: true })
       const alive = manifold.map((sample, place) => (place <= k ? undefined : sample.textAt(i)))
       expect(await valuesOf(session, left)).toEqual(alive)
       expect(await valuesOf(session, [changed.tokens[`c_${name}`]])).toEqual([textAt(i + 1)])
-      await session.update('lefts', id, { fields: { [`c_${name}`]: null } })
+      await session.updateOne('lefts', id, { [`c_${name}`]: null })
       expect(await valuesOf(session, [changed.tokens[`c_${name}`]])).toEqual([undefined])
     }
     expect((await session.getOne('lefts', id, { tokenization: true })).tokens).toEqual({})

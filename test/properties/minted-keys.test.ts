@@ -70,7 +70,7 @@ async function excessOfMinted(random: SeededRandom): Promise<string[] | undefine
   await before.vault.close()
   if (minted === undefined) return undefined
   const after = await openLoose(storage, grown(schema), { policy, audit: 'off' })
-  const found = await after.vault.credentials.find(minted.keyID)
+  const found = await after.vault.credentials.find(minted.keyId)
   const grants = (caller: Caller, end: 'least' | 'most') =>
     Object.keys(grown(schema)).flatMap((table) =>
       ACTIONS.flatMap((action) => grantsOf(after.vault.explain(caller, action, table), end)),

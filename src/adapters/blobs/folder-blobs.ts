@@ -6,10 +6,18 @@ import type { BlobStore, ByteRange } from '../../core/ports/blobs.ts'
 import { assertBlobKeys, assertByteRange, errorCode, noBlobError } from '../../core/util/causes.ts'
 import { toBlocks, watchContent } from '../../core/util/memory.ts'
 import { readOptions } from '../../core/util/options.ts'
-import { assertDirectoryName, createDurableFolders, type DurableFolders, synchronizeFolder } from './durable-folders.ts'
-import { mapFileError } from './file-errors.ts'
-import { type BlobPaths, blobPaths } from './folder-paths.ts'
-import { createOpenFiles, type OpenFile, type OpenFiles } from './open-files.ts'
+import {
+  assertDirectoryName,
+  type BlobPaths,
+  blobPaths,
+  createDurableFolders,
+  createOpenFiles,
+  type DurableFolders,
+  mapFileError,
+  type OpenFile,
+  type OpenFiles,
+  synchronizeFolder,
+} from './folder-files.ts'
 
 /** Where blobs are stored. */
 export interface FolderBlobsOptions {

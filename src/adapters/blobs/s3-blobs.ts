@@ -7,8 +7,17 @@ import { assertBlobKeys, assertByteRange } from '../../core/util/causes.ts'
 import { toBlocks, watchContent } from '../../core/util/memory.ts'
 import { readOptions } from '../../core/util/options.ts'
 import { closedError, unavailableError } from '../errors/storage-errors.ts'
-import { isInvalidRange, isNoSuchUpload, mapS3Error } from './s3-errors.ts'
-import { type Bucket, deleteObjects, objectOf, type S3ClientLike, type S3Content, type S3Object } from './s3-requests.ts'
+import {
+  type Bucket,
+  deleteObjects,
+  isInvalidRange,
+  isNoSuchUpload,
+  mapS3Error,
+  objectOf,
+  type S3ClientLike,
+  type S3Content,
+  type S3Object,
+} from './s3-requests.ts'
 
 /** Where blobs are stored. */
 export interface S3BlobsOptions {

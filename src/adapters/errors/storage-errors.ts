@@ -151,3 +151,17 @@ function quoted(name: string): string {
 function columnsText(columns: readonly string[]): string {
   return `${columns.length === 1 ? 'column' : 'columns'} ${columns.map(quoted).join(', ')}`
 }
+
+/** Thrown where a patch of a `commit` does not apply. It never leaves the storage. */
+const MISSED = new Error('a patch does not apply')
+
+/** Throws if one of these patches was not applied. */
+export function assertApplied(applied: readonly boolean[]): void {
+  if (applied.includes(false)) throw MISSED
+}
+
+/** Returns false for the error of `assertApplied`. Rethrows any other. */
+export function falseIfMissed(error: unknown): false {
+  if (error !== MISSED) throw error
+  return false
+}

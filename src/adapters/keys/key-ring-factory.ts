@@ -2,16 +2,13 @@
 import { performance } from 'node:perf_hooks'
 import { VaultError } from '../../core/errors.ts'
 import type { KeyRing, KeyRingFactory, RootKey, RootKeyUse } from '../../core/ports/crypto.ts'
-import { type Cmac, createCmac } from './cmac.ts'
-import { deriveKey, type KeyUse } from './derive-key.ts'
-import { createEpochs, type Epochs } from './epoch.ts'
-import { createNonceSource, SYSTEM_GENERATORS } from './nonce-source.ts'
-import { createPointerCipher, type PointerCipher, pointerTweak } from './pointer-cipher.ts'
+import { copySecret, deriveKey, type KeyUse, wipe } from './key-bytes.ts'
 import { createRankCipher, type RankCipher } from './rank-cipher.ts'
-import { createSealer, type Sealer } from './sealer.ts'
-import { copySecret, wipe } from './secret-bytes.ts'
-import { wipeWasm } from './wasm.ts'
-import { createXaesKey, type XaesKey } from './xaes-key.ts'
+import { createNonceSource, createSealer, type Sealer, SYSTEM_GENERATORS } from './sealer.ts'
+import { type Cmac, createCmac } from './wasm/cmac.ts'
+import { createPointerCipher, type PointerCipher, pointerTweak } from './wasm/pointer-cipher.ts'
+import { wipeWasm } from './wasm/wasm.ts'
+import { createEpochs, createXaesKey, type Epochs, type XaesKey } from './wasm/xaes-key.ts'
 
 const ROOT_BYTES = 32
 const MAX_VERSION = 65_535

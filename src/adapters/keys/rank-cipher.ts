@@ -3,8 +3,8 @@ import { hash } from 'node:crypto'
 import { VaultError } from '../../core/errors.ts'
 import type { Rank } from '../../core/ports/crypto.ts'
 import { at, required } from '../../core/util/lists.ts'
-import { createInPlaceCipher, type InPlaceCipher } from './block-cipher.ts'
 import { createFf1, type Ff1 } from './ff1.ts'
+import { createInPlaceCipher, type InPlaceCipher } from './wasm/wasm.ts'
 
 /** Minimum domain size of FF1. Source: SP 800-38G revision 1, section 5.1. */
 const MIN_DOMAIN = 1_000_000n

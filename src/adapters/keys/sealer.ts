@@ -1,20 +1,19 @@
-/** Seals and opens for one purpose, by XAES-256-GCM: short items in batches in the module, long ones with the platform's cipher. */
+/** Seals and opens for one purpose, by XAES-256-GCM: short items in batches in the module, long ones with the platform's cipher; and what nonces are. */
+import { randomFillSync } from 'node:crypto'
 import { VaultError } from '../../core/errors.ts'
 import { AAD_BYTES, type Opened, SHORT_FORM } from '../../core/ports/crypto.ts'
 import { required } from '../../core/util/lists.ts'
 import { fewBytes, fewNumbers, plaintextBytes, type Slab, slabItem, slabStart } from '../../core/util/memory.ts'
-import type { Epochs } from './epoch.ts'
-import { type OpenBatch, openBatch, openSingle, sealBatch } from './gcm-batch.ts'
-import { openPlain, sealPlain } from './gcm-plain.ts'
-import type { NonceSource } from './nonce-source.ts'
-import { CAPACITY } from './wasm.ts'
-import { type GcmKey, HALF_BYTES, SHORT_HALF_BYTES, TAG_BYTES, type XaesKey } from './xaes-key.ts'
+import { fillFromKernel } from '../system/system-entropy.ts'
+import { type OpenBatch, openBatch, openPlain, openSingle, sealBatch, sealPlain } from './wasm/gcm.ts'
+import { CAPACITY } from './wasm/wasm.ts'
+import { type Epochs, type GcmKey, HALF_BYTES, SHORT_HALF_BYTES, TAG_BYTES, type XaesKey } from './wasm/xaes-key.ts'
 
 /** Maximum length of a plaintext in a batch, in bytes. For longer ones, AES and GHASH in hardware are worth a call. */
 export const MAX_BATCHED_BYTES = 1024
 
 /** The keys and random bytes of a sealer. */
-export interface SealerKeys {
+interface SealerKeys {
   /** The epochs of the newest key. */
   readonly epochs: () => Epochs
   /** Returns the key of a root key version; undefined if it is unknown. */
@@ -274,4 +273,60 @@ function associatedDataOf(associatedData: Uint8Array, item: number): Uint8Array 
 function assertAssociatedData(count: number, associatedData: Uint8Array): void {
   if (associatedData.length === count * AAD_BYTES) return
   throw new VaultError('internal', `Sealing and opening need ${AAD_BYTES} bytes of associated data for each item.`)
+}
+
+const POOL_BYTES = 6144
+
+/** A source of nonces, in halves of HALF_BYTES. */
+interface NonceSource {
+  /** Reads fresh bytes from the kernel. Called once at the start of each call that seals. */
+  renew(): void
+  /** Fills `count` bytes of `target` from `offset`, a multiple of HALF_BYTES. Each half is a random one, XOR the fresh bytes. */
+  fill(target: Uint8Array, offset: number, count: number): void
+}
+
+/** The generators of a nonce source. */
+interface NonceGenerators {
+  /** Fills `count` bytes of `target` from `offset` from the platform's generator, whose state a copy of the process shares. */
+  readonly platform: (target: Uint8Array, offset: number, count: number) => void
+  /** Fills `target` from the kernel, which is not part of a copy. */
+  readonly kernel: (target: Uint8Array) => void
+}
+
+/** The generators of this platform. */
+export const SYSTEM_GENERATORS: NonceGenerators = {
+  platform: (target, offset, count) => void randomFillSync(target, offset, count),
+  kernel: fillFromKernel,
+}
+
+/**
+ * Returns a nonce source. The platform's bytes are drawn in large pieces, because a draw costs as much as a seal, and are distinct within
+ * a process. They never serve as nonces by themselves: a copy of the process has the same ones. The kernel's, one half for each call,
+ * make those of two copies differ.
+ */
+export function createNonceSource({ platform, kernel }: NonceGenerators): NonceSource {
+  const pool = Buffer.alloc(POOL_BYTES)
+  const fresh = new Uint8Array(HALF_BYTES)
+  let used = POOL_BYTES
+  const fillPlatform = (target: Uint8Array, offset: number, count: number): void => {
+    if (count > POOL_BYTES / 2) {
+      platform(target, offset, count)
+      return
+    }
+    if (used + count > POOL_BYTES) {
+      platform(pool, 0, POOL_BYTES)
+      used = 0
+    }
+    for (let i = 0; i < count; i++) target[offset + i] = required(pool[used + i])
+    used += count
+  }
+  return {
+    renew: () => kernel(fresh),
+    fill(target, offset, count) {
+      fillPlatform(target, offset, count)
+      for (let start = offset; start < offset + count; start += HALF_BYTES) {
+        for (let i = 0; i < HALF_BYTES; i++) target[start + i] = required(target[start + i]) ^ required(fresh[i])
+      }
+    },
+  }
 }

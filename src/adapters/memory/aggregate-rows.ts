@@ -3,9 +3,8 @@
 import { VaultError } from '../../core/errors.ts'
 import type { Aggregate, Cell, PhysicalType } from '../../core/ports/storage.ts'
 import { unreachable } from '../../core/util/causes.ts'
-import { compareCells } from './compare-cells.ts'
 import { columnNamed, type MemoryTable } from './memory-table.ts'
-import { type StoredRow, smallest } from './stored-cell.ts'
+import { compareCells, type StoredRow, smallest } from './stored-cell.ts'
 
 type Present = Exclude<Cell, null>
 

@@ -3,9 +3,8 @@
 import { isVaultError, type VaultError } from '../../core/errors.ts'
 import type { Cell, NewRow, Patch } from '../../core/ports/storage.ts'
 import { conflictError, outOfOrderError } from '../errors/storage-errors.ts'
-import { compareCells } from './compare-cells.ts'
 import { columnNamed, type LatestIds, type MemoryTable, putRow, sweepOrder } from './memory-table.ts'
-import { type StoredRow, toStoredCell } from './stored-cell.ts'
+import { compareCells, type StoredRow, toStoredCell } from './stored-cell.ts'
 import type { UndoLog } from './undo-log.ts'
 
 /** Ids never given out before. They are not given out again, even if the transaction rolls back. */

@@ -2,11 +2,9 @@
 
 import type { Cell, Filter, Page } from '../../core/ports/storage.ts'
 import { required } from '../../core/util/lists.ts'
-import { type IdOrder, idsOf } from './id-order.ts'
-import { cellKey, type IndexKey, indexKey } from './index-key.ts'
 import { createMatch, toCell } from './match-filter.ts'
-import type { FilterPlan, MemoryTable, TableView } from './memory-table.ts'
-import type { StoredRow } from './stored-cell.ts'
+import { type FilterPlan, type IdOrder, idsOf, type MemoryTable, type TableView } from './memory-table.ts'
+import { cellKey, type IndexKey, indexKey, type StoredRow } from './stored-cell.ts'
 
 /** The matching rows as they are stored, in the page's order. The caller must copy them before returning them. */
 export function findRows(view: TableView, filter: Filter, page: Page): StoredRow[] {

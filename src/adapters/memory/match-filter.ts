@@ -2,10 +2,8 @@
 
 import type { Cell, Filter } from '../../core/ports/storage.ts'
 import { unreachable } from '../../core/util/causes.ts'
-import { compareCells } from './compare-cells.ts'
-import { cellKey } from './index-key.ts'
 import { columnNamed, type MemoryTable } from './memory-table.ts'
-import { type StoredRow, toStoredCell } from './stored-cell.ts'
+import { cellKey, compareCells, type StoredRow, toStoredCell } from './stored-cell.ts'
 
 /** `undefined` is SQL's unknown. */
 type Truth = boolean | undefined

@@ -1,17 +1,21 @@
 /** The memory storage: the storage port in its plainest form, and the first adapter to read. */
-
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { VaultError } from '../../core/errors.ts'
 import type { DeleteTarget, DisposableStorage, Storage } from '../../core/ports/storage.ts'
 import { copyToSlab, freeBytes } from '../../core/util/memory.ts'
 import { assertOptions } from '../../core/util/options.ts'
-import { assertApplied, falseIfMissed } from '../errors/missed-patch.ts'
-import { endedError, notBytesError, outerStorageError, unpreparedError } from '../errors/storage-errors.ts'
+import {
+  assertApplied,
+  endedError,
+  falseIfMissed,
+  notBytesError,
+  outerStorageError,
+  unpreparedError,
+} from '../errors/storage-errors.ts'
 import { aggregateRows } from './aggregate-rows.ts'
 import { deleteRows, insertRows, reserveIds, updateRows } from './change-rows.ts'
 import { findRows } from './find-rows.ts'
 import { columnNamed, currentView, type MemoryTable, type TableView } from './memory-table.ts'
-import { createMutex, type Mutex } from './mutex.ts'
 import { prepareTables } from './prepare-tables.ts'
 import { copyColumns, copyOut, createBytesCopier } from './stored-cell.ts'
 import { createUndoLog, type UndoLog } from './undo-log.ts'
@@ -220,4 +224,33 @@ function isOpen(transaction: Transaction | undefined): boolean {
 
 function assertOpen(transaction: Transaction | undefined): void {
   if (!isOpen(transaction)) throw endedError()
+}
+
+interface Mutex {
+  /**
+   * Begins work. Undefined if it can go on at once; else a promise that resolves when all work before it has ended. Each `enter` is
+   * followed by one `leave`.
+   */
+  enter(): Promise<void> | undefined
+  /** Ends work. */
+  leave(): void
+}
+
+function createMutex(): Mutex {
+  const waiting: (() => void)[] = []
+  let locked = false
+
+  return {
+    enter() {
+      if (locked) return new Promise<void>((wake) => waiting.push(wake))
+      locked = true
+      return undefined
+    },
+    leave() {
+      // The lock passes on without a gap, so that a later caller cannot overtake one that waits.
+      const next = waiting.shift()
+      if (next === undefined) locked = false
+      else next()
+    },
+  }
 }

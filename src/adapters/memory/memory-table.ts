@@ -1,10 +1,7 @@
 /** One table in memory: its rows by id, its ids in order, its indexes, and the one function that changes a row. */
-
 import type { Filter, PhysicalColumn, PhysicalTable } from '../../core/ports/storage.ts'
 import { conflictError, unknownColumnError } from '../errors/storage-errors.ts'
-import { addId, countOf, createOrder, dropId, type IdOrder, sweep } from './id-order.ts'
-import { type IndexKey, indexKey } from './index-key.ts'
-import { createBytesCopier, type StoredColumn, type StoredRow } from './stored-cell.ts'
+import { createBytesCopier, type IndexKey, indexKey, type StoredColumn, type StoredRow } from './stored-cell.ts'
 
 export interface MemoryTable {
   readonly name: string
@@ -44,7 +41,7 @@ export interface LatestIds {
 }
 
 /** Ids by key. A unique index holds one id per key; another holds one id, or several in order. */
-export interface MemoryIndex {
+interface MemoryIndex {
   readonly columns: readonly string[]
   readonly unique: boolean
   readonly ids: Map<IndexKey, number | IdOrder>
@@ -161,4 +158,44 @@ function addToIndex(index: MemoryIndex, key: IndexKey, id: number): void {
  */
 export function sweepOrder({ order }: MemoryTable): void {
   sweep(order)
+}
+
+/** Ids, of which some may be gone. */
+export interface IdOrder {
+  ids: number[]
+  readonly gone: Set<number>
+  sorted: boolean
+}
+
+function createOrder(ids: number[] = []): IdOrder {
+  return { ids, gone: new Set(), sorted: ids.length < 2 }
+}
+
+function addId(order: IdOrder, id: number): void {
+  if (order.gone.delete(id)) return
+  if (id < (order.ids.at(-1) ?? Number.NEGATIVE_INFINITY)) order.sorted = false
+  order.ids.push(id)
+}
+
+function dropId({ gone }: IdOrder, id: number): void {
+  gone.add(id)
+}
+
+/** Number of ids that are not gone. */
+export function countOf({ ids, gone }: IdOrder): number {
+  return ids.length - gone.size
+}
+
+/** Every id, rising, and some that are gone. */
+export function idsOf(order: IdOrder): readonly number[] {
+  if (!order.sorted) order.ids.sort((left, right) => left - right)
+  order.sorted = true
+  return order.ids
+}
+
+/** Drops the ids that are gone, once they are more than the others. So each id costs the same, however many there are. */
+function sweep(order: IdOrder): void {
+  if (order.gone.size <= countOf(order) + 64) return
+  order.ids = order.ids.filter((id) => !order.gone.has(id))
+  order.gone.clear()
 }

@@ -1,7 +1,7 @@
-/** Checks cells against their column and copies them in and out, so that no caller shares memory with a row. */
-
+/** Cells in memory: checked and copied in and out, so that no caller shares memory with a row; how two compare; and the key an index has for them. */
 import { VaultError } from '../../core/errors.ts'
 import type { Cell, PhysicalColumn } from '../../core/ports/storage.ts'
+import { keyOfBytes } from '../../core/util/bytes.ts'
 import { unreachable } from '../../core/util/causes.ts'
 import { copyFew } from '../../core/util/memory.ts'
 
@@ -102,4 +102,67 @@ export function createBytesCopier(rows = Number.POSITIVE_INFINITY): (bytes: Uint
     used += bytes.length
     return copy
   }
+}
+
+/** Below zero where left comes first, above where right does, zero where they are equal. */
+export function compareCells(left: Exclude<Cell, null>, right: Exclude<Cell, null>): number {
+  if (typeof left === 'string' && typeof right === 'string') return compareText(left, right)
+  if (left instanceof Uint8Array && right instanceof Uint8Array) return compareBytes(left, right)
+  // Comparing a number with a bigint is exact.
+  if (isNumeric(left) && isNumeric(right)) return left < right ? -1 : left > right ? 1 : 0
+  throw new VaultError('internal', 'Cells of different types cannot be compared. Compare a column with a value of its type.')
+}
+
+function isNumeric(cell: Exclude<Cell, null>): cell is number | bigint {
+  return typeof cell === 'number' || typeof cell === 'bigint'
+}
+
+/** JavaScript compares UTF-16 units, which puts U+E000..U+FFFF after everything beyond; code points put them before. */
+function compareText(left: string, right: string): number {
+  if (left === right) return 0
+  const shorter = Math.min(left.length, right.length)
+  for (let at = 0; at < shorter; at++) {
+    const leftUnit = left.charCodeAt(at)
+    const rightUnit = right.charCodeAt(at)
+    if (leftUnit !== rightUnit) return codePointRank(leftUnit) - codePointRank(rightUnit)
+  }
+  return left.length - right.length
+}
+
+/** Lifts surrogates, which begin code points beyond U+FFFF, above all other units. */
+function codePointRank(unit: number): number {
+  return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit
+}
+
+function compareBytes(left: Uint8Array, right: Uint8Array): number {
+  const shorter = Math.min(left.length, right.length)
+  for (let at = 0; at < shorter; at++) {
+    const difference = (left[at] ?? 0) - (right[at] ?? 0)
+    if (difference !== 0) return difference
+  }
+  return left.length - right.length
+}
+
+/** Cells of one column are of one type, so keys of two types never stand for equal cells. */
+export type IndexKey = string | number | bigint
+
+/** The key of a row, `undefined` if a column is null: such rows are in no index and conflict with none. */
+export function indexKey(columns: readonly string[], row: StoredRow): IndexKey | undefined {
+  const [first] = columns
+  if (columns.length === 1 && first !== undefined) return cellKey(row[first] ?? null)
+  let joined = ''
+  for (const column of columns) {
+    const key = cellKey(row[column] ?? null)
+    if (key === undefined) return undefined
+    // The length in front keeps ('ab', 'c') apart from ('a', 'bc').
+    const part = key === 0 ? '0' : String(key)
+    joined += `${part.length}:${part}`
+  }
+  return joined
+}
+
+/** The key of one cell, `undefined` for null. */
+export function cellKey(cell: Cell): IndexKey | undefined {
+  if (cell === null) return undefined
+  return cell instanceof Uint8Array ? keyOfBytes(cell) : cell
 }

@@ -1,10 +1,9 @@
-/** Tracing with the OpenTelemetry API. Spans go to the SDK that the application has registered. */
+/** Tracing with the OpenTelemetry API, which is loaded when it is first needed. Spans go to the SDK that the application has registered. */
 import type { Span as ApiSpan, Attributes, Tracer } from '@opentelemetry/api'
 import { VaultError } from '../../core/errors.ts'
 import type { Span, SpanAttributes, Tracing } from '../../core/ports/observability.ts'
 import { readOptions } from '../../core/util/options.ts'
-import { NAME, VERSION } from './instrumentation-scope.ts'
-import { loadApi } from './load-api.ts'
+import { requirePackage } from '../packages/require-package.ts'
 
 /** Options of `openTelemetry`. */
 export interface OpenTelemetryOptions {
@@ -57,3 +56,14 @@ function toSpan(span: ApiSpan): Span {
 function toAttributes(attributes: SpanAttributes): Attributes {
   return Object.fromEntries(Object.entries(attributes).map(([name, value]) => [`${NAME}.${name}`, value]))
 }
+
+/** Returns the API. Throws `failed_precondition` with the command that installs it. `user` needs it, and `otherwise` says what can be passed in its place. */
+export function loadApi(user: string, otherwise: string): typeof import('@opentelemetry/api') {
+  // What the package exports.
+  return requirePackage({ user, name: '@opentelemetry/api', otherwise }) as typeof import('@opentelemetry/api')
+}
+
+/** Its name, and the prefix of names of attributes and instruments. */
+export const NAME = 'strongroom'
+/** The version of this package. A test compares it with package.json. */
+export const VERSION = '0.1.0'

@@ -1,5 +1,6 @@
-/** Loads an optional package at its first use and at once: a static import would fail before this library could say what to install. */
-import { type MissingPackage, missingPackageError } from './missing-package.ts'
+/** Packages that an application installs: loaded when they are needed, or an error that names the command that installs them. */
+import { VaultError } from '../../core/errors.ts'
+import { errorCode, errorText } from '../../core/util/causes.ts'
 
 const loaded = new Map<string, unknown>()
 
@@ -36,4 +37,32 @@ function load(wanted: MissingPackage): unknown {
 /** CommonJS, also of a bundler, has the name of the file as a variable; there `import.meta` is empty. Where Node runs a text, the variable is "[eval]". */
 function ownFile(): string {
   return typeof __filename === 'string' && !/^\[.*\]$/.test(__filename) ? __filename : import.meta.url
+}
+
+/** The packages that an application installs beside this one if it uses the entry point that needs them. */
+type OptionalPackage = 'better-sqlite3' | 'pg' | '@aws-sdk/client-s3' | '@opentelemetry/api'
+
+/** What could not be loaded. */
+interface MissingPackage {
+  /** The function that needs the package. */
+  readonly user: string
+  readonly name: OptionalPackage
+  /** What else the caller can do, as a sentence. Default: nothing. */
+  readonly otherwise?: string
+}
+
+/** `failed_precondition`: a package that is optional is needed now, and cannot be loaded. */
+export function missingPackageError({ user, name, otherwise }: MissingPackage, error: unknown): VaultError {
+  const rest = otherwise === undefined ? '' : ` ${otherwise}`
+  const message = isNotFound(error, name)
+    ? `${user} needs the package ${name}, which is not installed. Run: npm install ${name}.${rest}`
+    : `${user} needs the package ${name}, which is installed and cannot be loaded. Run: npm install ${name}, and import it alone to see why.${rest}`
+  return new VaultError('failed_precondition', message)
+}
+
+/** True if the package itself was not found. One that it needs in turn has another name. */
+function isNotFound(error: unknown, name: OptionalPackage): boolean {
+  const code = errorCode(error)
+  const isMissing = code === 'MODULE_NOT_FOUND' || code === 'ERR_MODULE_NOT_FOUND'
+  return isMissing && errorText(error).includes(`'${name}'`)
 }

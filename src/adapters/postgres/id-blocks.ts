@@ -5,8 +5,8 @@ import { append } from '../../core/util/lists.ts'
 import { idsExhaustedError } from '../errors/storage-errors.ts'
 import type { RawRow } from './driver-connection.ts'
 import { sqlState } from './postgres-errors.ts'
+import { sequenceName } from './postgres-sql-dialect.ts'
 import type { RowQueries } from './row-queries.ts'
-import { sequenceName } from './stable-names.ts'
 import type { Executor } from './transaction-executor.ts'
 
 /** Ids of one `nextval`: the increment of every sequence. Changing it for an existing sequence would give ids out twice. */

@@ -22,7 +22,7 @@ const MAX_ATTEMPTS = 32
 const PAUSE = { firstMs: 8, maxMs: 256 }
 
 /** The pool, and what its transactions share. */
-export interface PoolContext extends ClientSource {
+interface PoolContext extends ClientSource {
   /** The statements that set the limits of a transaction, where its session has none of ours. */
   readonly limits: string | undefined
   /** What identifies the storage handle. */

@@ -6,29 +6,39 @@ import { closedError } from '../errors/storage-errors.ts'
 import { isInsideTransaction } from '../sql/nested-transaction.ts'
 import { createSqlStatements } from '../sql/sql-statements.ts'
 import { createTableShapes, type TableShapes } from '../sql/table-shapes.ts'
-import { readBytes, readColumn } from './column-reads.ts'
-import { commitChanges, getAndCommit } from './commit-changes.ts'
 import type { DriverPool } from './driver-connection.ts'
 import { createIdBlocks, type IdBlocks } from './id-blocks.ts'
-import { createHostExecutor } from './join-host.ts'
 import { lockTables } from './lock-tables.ts'
-import { createNetwork } from './network.ts'
-import { type OpenedPool, openPool } from './open-pool.ts'
-import { createPackedQueries } from './packed-queries.ts'
+import { addressOf, type OpenedPool, openPool, speaksOtherwiseAt } from './open-pool.ts'
+import { createPackedQueries } from './packing.ts'
+import { createNetwork } from './pool-clients.ts'
 import { createPoolExecutor } from './pool-executor.ts'
-import { poolMistake } from './pool-shape.ts'
-import { mapPostgresError, postgresCause } from './postgres-errors.ts'
+import { mapPostgresError, postgresCause, setupError, toOpeningError } from './postgres-errors.ts'
+import {
+  type PostgresTimeouts,
+  type PostgresTls,
+  parseTimeouts,
+  parseTls,
+  poolMistake,
+  settingStatements,
+  type Timeouts,
+} from './postgres-options.ts'
 import { createPostgresSqlDialect } from './postgres-sql-dialect.ts'
-import { prepareTables } from './prepare-tables.ts'
-import { addressOf, speaksOtherwiseAt } from './probe-port.ts'
-import { findRows, getRows } from './read-rows.ts'
+import { assertNeedsMet, prepareTables } from './prepare-tables.ts'
+import { findRows, getRows, readBytes, readColumn } from './read-rows.ts'
 import { createRowQueries, type SqlContext } from './row-queries.ts'
-import { aggregateRows, deleteRows, insertRows, lockRows, type QueryBuilders, tryLockRow, updateRows } from './row-work.ts'
-import { assertNeedsMet } from './server-needs.ts'
-import { setupError, toOpeningError } from './setup-errors.ts'
-import { type PostgresTimeouts, parseTimeouts, settingStatements, type Timeouts } from './timeouts.ts'
-import { type PostgresTls, parseTls } from './tls-options.ts'
-import type { Executor } from './transaction-executor.ts'
+import {
+  aggregateRows,
+  commitChanges,
+  deleteRows,
+  getAndCommit,
+  insertRows,
+  lockRows,
+  type QueryBuilders,
+  tryLockRow,
+  updateRows,
+} from './row-work.ts'
+import { createHostExecutor, type Executor } from './transaction-executor.ts'
 
 /** The database of a storage, and how to connect to it. */
 export interface PostgresOptions {

@@ -1,6 +1,6 @@
-/** Makes physical tables exist: creates the schema, tables, columns, indexes and sequences that are missing. Drops nothing but an index that it replaces, and retypes nothing. Safe in many processes at once. */
+/** Makes physical tables exist: creates the schema, tables, columns, indexes and sequences that are missing. Drops and retypes nothing. Safe in many processes at once. Names what the server lacks, and a row that would not fit. */
 import { type RawBuilder, sql } from 'kysely'
-import { VaultError } from '../../core/errors.ts'
+import { isVaultError, VaultError } from '../../core/errors.ts'
 import {
   MAX_ROW_ID,
   type PhysicalColumn,
@@ -9,22 +9,25 @@ import {
   type PhysicalType,
 } from '../../core/ports/storage.ts'
 import { append } from '../../core/util/lists.ts'
-import { duplicatesError, retypedError } from '../errors/storage-errors.ts'
+import { duplicatesError, retypedError, tooManyColumnsError } from '../errors/storage-errors.ts'
 import type { SqlDialect } from '../sql/sql-dialect.ts'
 import { toTableShape } from '../sql/table-shapes.ts'
 import type { PreparedQuery, RawRow } from './driver-connection.ts'
 import { BLOCK_SIZE } from './id-blocks.ts'
 import { patient, withPatience } from './lock-tables.ts'
-import { markRetryable, postgresCause, sqlState } from './postgres-errors.ts'
-import { assertRowFits } from './row-width.ts'
-import { needError } from './server-needs.ts'
-import { setupError } from './setup-errors.ts'
-import { formerIndexName, indexName, MAX_IDENTIFIER_BYTES, primaryKeyName, sequenceName, stableHash } from './stable-names.ts'
-import { indexedExpressions } from './text-indexes.ts'
+import { ENGINE, MAX_ROW_BYTES, markRetryable, postgresCause, setupError, sqlState } from './postgres-errors.ts'
+import {
+  indexedExpressions,
+  indexName,
+  MAX_IDENTIFIER_BYTES,
+  primaryKeyName,
+  sequenceName,
+  stableHash,
+} from './postgres-sql-dialect.ts'
 import type { Executor } from './transaction-executor.ts'
 import { TYPE_NAMES, TYPE_OIDS } from './wire-cells.ts'
 
-export interface Preparation {
+interface Preparation {
   readonly schema: string
   readonly dialect: SqlDialect
   readonly tables: readonly PhysicalTable[]
@@ -219,9 +222,6 @@ function missingSteps({ schema, dialect, tables }: Preparation, stored: StoredOb
     else append(steps, missingColumns(tableName, table, columns))
     for (const index of table.indexes) {
       if (stored.indexes.get(indexName(table, index)) !== table.name) steps.push(missingIndex(tableName, table, index))
-      const former = formerIndexName(table, index)
-      if (former !== undefined && stored.indexes.get(former) === table.name)
-        steps.push({ make: sql`drop index ${sql.id(schema, former)}`, need: 'DROP INDEX in a transaction' })
     }
     const sequence = sequenceName(table.name)
     if (stored.sequences.has(sequence)) continue
@@ -274,4 +274,83 @@ function missingIndex(tableName: RawBuilder<unknown>, table: PhysicalTable, inde
   const make = sql`create ${kind} ${sql.id(indexName(table, index))} on ${tableName} (${indexedExpressions(table, index)})`
   const need = 'CREATE INDEX in a transaction'
   return index.unique ? { make, need, uniqueIndex: { table: table.name, columns: index.columns } } : { make, need }
+}
+
+/**
+ * A server lacks a feature, does not have it in a transaction, cannot read its statement, has no such object or function, or keeps it from the role.
+ * After a SAVEPOINT that failed, the statement inside is only said to be in a transaction that has failed.
+ */
+const LACKING = ['0A000', '25001', '42601', '42704', '42883', '42501', '25P02']
+
+/** Needs of every call, and an expression that meets each. What else a vault needs is met where its tables are created. */
+const NEEDS: readonly (readonly [name: string, expression: RawBuilder<unknown>])[] = [
+  ['the function hashtextextended', sql`pg_catalog.hashtextextended('strongroom', 0)`],
+  ['advisory locks (pg_try_advisory_xact_lock)', sql`pg_catalog.pg_try_advisory_xact_lock(0)`],
+  ['COLLATE pg_catalog."C"', sql`'a' collate pg_catalog."C" < 'b'`],
+  ['arrays (unnest)', sql`pg_catalog.unnest(array[1]::pg_catalog.int8[])`],
+]
+
+/**
+ * Throws `unavailable`, which stops a vault from being opened, for a need that the server does not meet. Other failures are left to the statements that
+ * follow.
+ */
+export async function assertNeedsMet(executor: Executor, { compiler }: SqlDialect): Promise<void> {
+  async function failureOf(expressions: readonly RawBuilder<unknown>[]): Promise<unknown> {
+    const { sql: text } = sql`select ${sql.join(expressions)}`.compile(compiler)
+    return executor.run({ text, parameters: [] }).then(
+      () => undefined,
+      (error: unknown) => error,
+    )
+  }
+  if (needError(await failureOf(NEEDS.map(([, expression]) => expression)), '') === undefined) return
+  for (const [name, expression] of NEEDS) {
+    const lack = needError(await failureOf([expression]), name)
+    if (lack !== undefined) throw lack
+  }
+}
+
+/** The error for a need that a statement did not meet; undefined if it failed for another reason. */
+function needError(error: unknown, name: string): VaultError | undefined {
+  if (isVaultError(error) || !LACKING.includes(sqlState(error) ?? '')) return undefined
+  const sentence = `The server lacks ${name}, which a vault needs, or keeps it from this role. Grant it, or use a server that has it.`
+  return setupError(sentence, postgresCause(error))
+}
+
+/** Columns of a table at most. */
+const MAX_COLUMNS = 1600
+/** Bytes of a number. */
+const NUMBER_BYTES = 8
+/** Bytes that are left in the row of a text that is stored elsewhere, as happens to any that takes more than 24. */
+const POINTER_BYTES = 18
+/** Bytes of a text that never has many characters: those of a date. */
+const SHORT_TEXT_BYTES = 11
+/** Bytes of the header of a row without its bitmap of nulls. */
+const HEADER_BYTES = 23
+
+/** Throws `failed_precondition` for a table of which a row with a value in each column could not be stored. */
+function assertRowFits(table: PhysicalTable): void {
+  const { columns } = toTableShape(table)
+  if (columns.length > MAX_COLUMNS) throw tooManyColumnsError(ENGINE, table.name, { count: columns.length, max: MAX_COLUMNS })
+  let bytes = aligned(HEADER_BYTES + Math.ceil(columns.length / 8))
+  for (const column of columns) bytes += bytesOf(column)
+  if (bytes <= MAX_ROW_BYTES) return
+  const message = `A row of table "${table.name}" with a value in each column takes ${bytes} bytes, and a row of PostgreSQL has at most ${MAX_ROW_BYTES}. Plain columns and digests count, sealed ones without a digest do not. Split the table, or seal columns.`
+  throw new VaultError('failed_precondition', message, { table: table.name })
+}
+
+function aligned(bytes: number): number {
+  return Math.ceil(bytes / NUMBER_BYTES) * NUMBER_BYTES
+}
+
+/** Bytes that the server cannot move out of the row. */
+function bytesOf({ type, isShort, byteLength = POINTER_BYTES }: PhysicalColumn): number {
+  switch (type) {
+    case 'integer':
+    case 'real':
+      return NUMBER_BYTES
+    case 'text':
+      return isShort === true ? SHORT_TEXT_BYTES : POINTER_BYTES
+    case 'bytes':
+      return Math.min(POINTER_BYTES, byteLength + 1)
+  }
 }

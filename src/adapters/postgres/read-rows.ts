@@ -1,13 +1,13 @@
-/** The port's reads of rows, by id and by filter: packed where that pays, and else one by one. */
-import type { Cell, Filter, Page, Row } from '../../core/ports/storage.ts'
+/** The port's reads of rows and columns, by id and by filter: packed where that pays, and else one by one. */
+import type { BytesPart, Cell, ColumnCells, ColumnPage, Filter, Page, Row } from '../../core/ports/storage.ts'
 import { required } from '../../core/util/lists.ts'
-import { projectedShape, type TableShape } from '../sql/table-shapes.ts'
-import type { PreparedQuery, RawRow } from './driver-connection.ts'
-import { canPack, mayMatchMany } from './packed-queries.ts'
+import { bytesOfRows, columnOfRows, rowsOfColumn } from '../sql/column-of-rows.ts'
+import { assertBytes, columnType, projectedShape, type TableShape } from '../sql/table-shapes.ts'
+import type { PreparedQuery } from './driver-connection.ts'
+import { canPack, mayMatchMany, unpackColumn, unpackRows } from './packing.ts'
 import { guarded, type QueryBuilders } from './row-work.ts'
 import type { Executor } from './transaction-executor.ts'
-import { unpackRows } from './unpack-rows.ts'
-import { fromWireCell } from './wire-cells.ts'
+import { toRow } from './wire-cells.ts'
 
 /** Reads of a table that are not packed after one met a cell too long for it. */
 const UNPACKED_READS = 100
@@ -97,13 +97,31 @@ function isWorthPacking(shape: TableShape): boolean {
   return left === 0
 }
 
-/** The row of a result. `raw` can have further fields behind those of the row. */
-export function toRow(shape: TableShape, raw: RawRow): Row {
-  const row: { id: number; version: number; [column: string]: Cell } = { id: Number(raw[0]), version: Number(raw[1]) }
-  let index = 0
-  for (const { name, type } of shape.columns) {
-    if (index >= 2) row[name] = fromWireCell(type, raw[index])
-    index++
-  }
-  return row
+/** Cells of one text at most: 12 bytes each. */
+const MAX_CELLS = 16_384
+
+/** `Storage.readColumn`. Only numbers are packed, because texts and bytes can be of any length. */
+export async function readColumn(
+  builders: QueryBuilders,
+  executor: Executor,
+  shape: TableShape,
+  { filter, page }: { readonly filter: Filter; readonly page: ColumnPage },
+): Promise<ColumnCells> {
+  const type = columnType(shape, page.column)
+  const isPacked = (type === 'real' || type === 'integer') && page.limit <= MAX_CELLS
+  if (!isPacked) return columnOfRows(await findRows(builders, executor, shape, { filter, page: rowsOfColumn(page) }), page)
+  const [[last, packed] = []] = await guarded(executor, builders.packedQueries.column(shape, filter, page), { shape })
+  const cells: readonly Cell[] = typeof packed === 'string' ? unpackColumn(type, packed) : []
+  return { cells, next: cells.length < page.limit ? undefined : Number(last) }
+}
+
+/** `Storage.readBytes`: the same rows, packed where they are many. */
+export async function readBytes(
+  builders: QueryBuilders,
+  executor: Executor,
+  shape: TableShape,
+  { filter, page }: { readonly filter: Filter; readonly page: ColumnPage },
+): Promise<BytesPart> {
+  assertBytes(shape, page.column)
+  return bytesOfRows(await findRows(builders, executor, shape, { filter, page: rowsOfColumn(page) }), page)
 }

@@ -8,7 +8,7 @@ import type { SqlDialect } from '../sql/sql-dialect.ts'
 import { aliased, type SqlStatement, type SqlStatements, selectColumns } from '../sql/sql-statements.ts'
 import { columnType, type TableShape } from '../sql/table-shapes.ts'
 import type { PreparedQuery } from './driver-connection.ts'
-import { stableHash } from './stable-names.ts'
+import { stableHash } from './postgres-sql-dialect.ts'
 import { TYPE_NAMES, toWireArray, toWireCell, toWireIds } from './wire-cells.ts'
 
 /** Statements that get a name at most. A connection keeps every named statement until it closes. */

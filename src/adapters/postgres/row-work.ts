@@ -1,15 +1,16 @@
-/** The port's methods that write and aggregate rows: which queries run, and what their rows become. */
-import type { Aggregate, Cell, DeleteTarget, Filter, NewRow, Patch } from '../../core/ports/storage.ts'
+/** The port's methods that write and aggregate rows: which queries run, one for a whole commit where it fits into one, and what their rows become. */
+import type { Aggregate, Cell, Changes, DeleteTarget, Filter, NewRow, Patch, Row, Storage } from '../../core/ports/storage.ts'
 import { at } from '../../core/util/lists.ts'
+import { commitInTransaction } from '../sql/commit-in-transaction.ts'
 import type { SqlStatements } from '../sql/sql-statements.ts'
-import { columnType, type TableShape } from '../sql/table-shapes.ts'
+import { columnType, type TableShape, type TableShapes } from '../sql/table-shapes.ts'
 import type { PreparedQuery, RawRow } from './driver-connection.ts'
-import type { PackedQueries } from './packed-queries.ts'
-import { type ErrorContext, mapPostgresError } from './postgres-errors.ts'
-import { comparedColumns, patchedColumns, type RowQueries } from './row-queries.ts'
-import { indexName, primaryKeyName } from './stable-names.ts'
+import type { PackedQueries } from './packing.ts'
+import { type ErrorContext, isDivisionByZero, mapPostgresError, tableOf } from './postgres-errors.ts'
+import { indexName, primaryKeyName } from './postgres-sql-dialect.ts'
+import { type CommitParts, comparedColumns, patchedColumns, type RowQueries } from './row-queries.ts'
 import type { Executor } from './transaction-executor.ts'
-import { fromWireCell, toInteger } from './wire-cells.ts'
+import { fromWireCell, toInteger, toRow } from './wire-cells.ts'
 
 /** Rows of one INSERT at most, so that encoding them blocks the event loop for a few milliseconds only. */
 const MAX_ROWS = 10_000
@@ -58,7 +59,7 @@ interface Slice {
   readonly rows: readonly NewRow[]
 }
 
-export function toSlices(shape: TableShape, rows: readonly NewRow[]): readonly Slice[] {
+function toSlices(shape: TableShape, rows: readonly NewRow[]): readonly Slice[] {
   const long = shape.table.columns.filter(({ type }) => type === 'bytes' || type === 'text')
   const slices: Slice[] = []
   let start = 0
@@ -249,7 +250,74 @@ export async function guarded(
   }
 }
 
-export function uniqueColumnsOf({ name, table }: TableShape): ReadonlyMap<string, readonly string[]> {
+function uniqueColumnsOf({ name, table }: TableShape): ReadonlyMap<string, readonly string[]> {
   const unique = table.indexes.filter((index) => index.unique)
   return new Map([[primaryKeyName(name), ['id']], ...unique.map((index) => [indexName(table, index), index.columns] as const)])
+}
+
+/** Stores all changes or none. Returns false if a patch does not apply. `storage` is the one of the executor. */
+export async function commitChanges(
+  { builders, shapes, storage }: CommitContext,
+  executor: Executor,
+  changes: Changes,
+): Promise<boolean> {
+  const { commitAlone } = executor
+  const parts = commitAlone === undefined ? undefined : partsOf(shapes, changes)
+  if (commitAlone === undefined || parts === undefined) return commitInTransaction(storage, changes)
+  if (parts.update === undefined && parts.inserts.length === 0) return true
+  try {
+    await commitAlone(builders.queries.commit(parts))
+    return true
+  } catch (error) {
+    if (isDivisionByZero(error)) return false
+    throw mapCommitError(error, parts)
+  }
+}
+
+/** Stores all changes if a row exists, and returns it. Undefined without it, and false if a patch does not apply or the changes are too many. */
+export async function getAndCommit(
+  { builders, shapes }: Pick<CommitContext, 'builders' | 'shapes'>,
+  { commitAlone }: Executor,
+  { table, id, changes }: { readonly table: string; readonly id: number; readonly changes: Changes },
+): Promise<Row | undefined | false> {
+  const shape = shapes.of(table)
+  const parts = partsOf(shapes, changes)
+  if (commitAlone === undefined || parts === undefined) return false
+  if (!Number.isSafeInteger(id)) return undefined
+  try {
+    const [raw] = await commitAlone(builders.queries.commit({ ...parts, read: { shape, id } }))
+    return raw === undefined ? undefined : toRow(shape, raw)
+  } catch (error) {
+    if (isDivisionByZero(error)) return false
+    throw mapCommitError(error, parts)
+  }
+}
+
+/** The storage of the executor, and what its methods share. */
+interface CommitContext {
+  readonly builders: QueryBuilders
+  readonly shapes: TableShapes
+  readonly storage: Pick<Storage, 'transaction'>
+}
+
+/** Returns the changes as parts of one statement; undefined if they are too many, or too long for one message. */
+function partsOf(shapes: TableShapes, { updates, inserts }: Changes): CommitParts | undefined {
+  const patched = updates.flatMap(({ table, patches }) => patches.map((patch) => ({ shape: shapes.of(table), patch })))
+  const inserted = inserts.map(({ table, rows }) => ({ shape: shapes.of(table), rows })).filter(({ rows }) => rows.length > 0)
+  if (patched.length > 1 || inserted.some(({ shape, rows }) => toSlices(shape, rows).length > 1)) return undefined
+  return { update: patched[0], inserts: inserted }
+}
+
+/** Names the table that the error is about, and the row if the server says which. */
+function mapCommitError(error: unknown, { update, inserts }: CommitParts): unknown {
+  const shapes = [...inserts.map(({ shape }) => shape), ...(update === undefined ? [] : [update.shape])]
+  const name = tableOf(
+    error,
+    shapes.map((shape) => shape.name),
+  )
+  const inserted = inserts.find(({ shape }) => shape.name === name)
+  const shape = inserted?.shape ?? (update?.shape.name === name ? update?.shape : undefined)
+  if (shape === undefined) return mapPostgresError(error, {})
+  const written = inserted?.rows ?? (update === undefined ? [] : [update.patch.set])
+  return mapPostgresError(error, { shape, written, uniqueColumns: uniqueColumnsOf(shape) })
 }

@@ -1,7 +1,8 @@
 /** Converts cells to what PostgreSQL takes and back: escaped text, arrays in binary form, and values read as text. */
 import { VaultError } from '../../core/errors.ts'
-import type { Cell, PhysicalType } from '../../core/ports/storage.ts'
+import type { Cell, PhysicalType, Row } from '../../core/ports/storage.ts'
 import { toIntegerCell, toPlainBytes } from '../sql/stored-cells.ts'
+import type { TableShape } from '../sql/table-shapes.ts'
 
 /** PostgreSQL's own numbers for its types. */
 export const TYPE_OIDS: Readonly<Record<PhysicalType, number>> = { integer: 20, real: 701, text: 25, bytes: 17 }
@@ -18,7 +19,7 @@ export const TYPE_NAMES: Readonly<Record<PhysicalType, string>> = {
  * Text as PostgreSQL can hold it. It refuses U+0000, so U+0000 becomes U+0001 U+0001 and U+0001 becomes U+0001 U+0002:
  * reversible, and keeps the order by code point.
  */
-export function toStoredText(text: string): string {
+function toStoredText(text: string): string {
   if (!text.includes('\u0000') && !text.includes('\u0001')) return text
   return text.replaceAll('\u0001', '\u0001\u0002').replaceAll('\u0000', '\u0001\u0001')
 }
@@ -212,4 +213,15 @@ function bytesArray(cells: readonly Cell[]): Buffer {
     at += content.length
   }
   return bytes
+}
+
+/** The row of a result. `raw` can have further fields behind those of the row. */
+export function toRow(shape: TableShape, raw: readonly unknown[]): Row {
+  const row: { id: number; version: number; [column: string]: Cell } = { id: Number(raw[0]), version: Number(raw[1]) }
+  let index = 0
+  for (const { name, type } of shape.columns) {
+    if (index >= 2) row[name] = fromWireCell(type, raw[index])
+    index++
+  }
+  return row
 }

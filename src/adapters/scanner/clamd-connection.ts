@@ -1,9 +1,8 @@
-/** One connection to clamd: sends bytes no faster than it takes them, and ends with its verdict or with an error, whatever happens first. */
+/** One connection to clamd: sends bytes no faster than it takes them, and ends with its verdict or with an error that quotes nothing, whatever happens first. */
 import { connect, type NetConnectOpts, type Socket } from 'node:net'
 import { VaultError } from '../../core/errors.ts'
 import type { ScanVerdict } from '../../core/ports/blobs.ts'
-import { readVerdict } from './read-verdict.ts'
-import { earlyReplyError, lostError, malformedReplyError, stalledError, unreachableError } from './scanner-errors.ts'
+import { bareCause, errorCode } from '../../core/util/causes.ts'
 
 /** More than the longest reply, in bytes: a name of a signature and a few words. */
 const MAX_REPLY_BYTES = 4096
@@ -137,4 +136,82 @@ function readReply(socket: Socket, isAllSent: () => boolean, end: (ending: Endin
   socket.on('end', () => end(isClean ? 'clean' : lostError()))
   socket.on('error', (error) => end(isConnected ? lostError(error) : unreachableError(error)))
   socket.on('close', () => end(lostError()))
+}
+
+const FOUND = /^stream: ([\x20-\x7e]+) FOUND$/
+const ERROR = /^[\x20-\x7e]* ERROR$/
+const TOO_LONG = 'INSTREAM size limit exceeded. ERROR'
+
+/** Names that clamd gives to files that it could not read to their end: too large, nested too deeply, or encrypted. */
+const NOT_READ = /^Heuristics\.(?:Limits\.Exceeded|Encrypted)\b/
+
+/** Returns the verdict of a reply, without its final zero byte. Any reply that is not of the protocol or that reports an error is an error. */
+function readVerdict(reply: string): ScanVerdict | VaultError {
+  if (reply === 'stream: OK') return 'clean'
+  if (reply === TOO_LONG) return 'unscannable'
+  const name = FOUND.exec(reply)?.[1]
+  if (name !== undefined) return NOT_READ.test(name) ? 'unscannable' : 'infected'
+  return ERROR.test(reply) ? reportedError() : malformedReplyError()
+}
+
+/** `unavailable`: no connection. `error` is the platform's. */
+function unreachableError(error: unknown): VaultError {
+  return unavailable('clamd cannot be reached. Start it, or correct its address, then retry.', error)
+}
+
+/** `unavailable`: the connection ended before the whole reply. */
+export function lostError(error?: unknown): VaultError {
+  return unavailable('clamd ended the connection before its reply. Look at its log, then retry.', error)
+}
+
+/** `unavailable`: nothing happened for as long as `timeoutMs` says. */
+function stalledError(timeoutMs: number): VaultError {
+  return unavailable(`clamd made no progress for ${timeoutMs} ms. Look at its log and load, then retry.`)
+}
+
+/** `unavailable`: clamd called a file clean that it had not read to its end. */
+function earlyReplyError(): VaultError {
+  return unavailable('clamd replied before it had the whole file. Check that the address is that of a clamd, then retry.')
+}
+
+/** `unavailable`: a reply that is not of the protocol. */
+function malformedReplyError(): VaultError {
+  return unavailable('The reply is not one of clamd. Check that the address is that of a clamd, then retry.')
+}
+
+/** `unavailable`: clamd failed. */
+function reportedError(): VaultError {
+  return unavailable('clamd reported an error. Look at its log, then retry.')
+}
+
+/** `unavailable`: clamd calls files clean that it does not read. */
+export function settingsError(what: string, settings: string): VaultError {
+  return unavailable(`clamd calls ${what} clean. Set ${settings} in its configuration and start it again, then retry.`)
+}
+
+/** `cancelled`: the caller gave up. */
+export function cancelledError(): VaultError {
+  return new VaultError('cancelled', 'The scan was cancelled.')
+}
+
+/** `internal`: the content of a file does not have the length that was said. */
+export function lengthError(): VaultError {
+  return new VaultError(
+    'internal',
+    'The content of the scanned file does not have the length of the file. This is a defect; please report it.',
+  )
+}
+
+function unavailable(message: string, error?: unknown): VaultError {
+  return new VaultError(
+    'unavailable',
+    message,
+    {},
+    error === undefined ? {} : { cause: bareCause(`The connection failed: ${codeOf(error)}`) },
+  )
+}
+
+/** The code of an error of the platform, such as ECONNREFUSED. Its text is left out. */
+function codeOf(error: unknown): string {
+  return errorCode(error) ?? 'no code'
 }

@@ -1,6 +1,6 @@
 /** The `commit` of the storage port as a transaction, where changes do not fit into one statement or one writer. */
 import type { Changes, Storage } from '../../core/ports/storage.ts'
-import { assertApplied, falseIfMissed } from '../errors/missed-patch.ts'
+import { assertApplied, falseIfMissed } from '../errors/storage-errors.ts'
 
 /** Stores all changes or none. Returns false if a patch does not apply, or another open transaction has locked its row by `tryLock`. */
 export async function commitInTransaction(

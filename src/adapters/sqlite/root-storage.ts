@@ -1,7 +1,6 @@
 /** The storage outside any transaction: it reads what is committed and writes through the queue. */
 import type { Storage } from '../../core/ports/storage.ts'
-import { assertApplied, falseIfMissed } from '../errors/missed-patch.ts'
-import { outerStorageError } from '../errors/storage-errors.ts'
+import { assertApplied, falseIfMissed, outerStorageError } from '../errors/storage-errors.ts'
 import { createLevel, inCallersContext, isInsideTransaction, runToEnd } from '../sql/nested-transaction.ts'
 import type { DriverConnection } from './driver-connection.ts'
 import { BLOCK_SIZE } from './id-blocks.ts'

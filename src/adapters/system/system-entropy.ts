@@ -1,7 +1,8 @@
-/** The CSPRNG of the operating system. Bytes are drawn in large pieces, because each draw costs a system call. */
+/** Random bytes of the operating system: drawn in large pieces, because each draw costs a system call, or at each call from the kernel. */
 import { randomFillSync } from 'node:crypto'
+import { openSync, readSync } from 'node:fs'
+import { VaultError } from '../../core/errors.ts'
 import type { Entropy } from '../../core/ports/crypto.ts'
-import { fillFresh } from './kernel-random.ts'
 
 const POOL_BYTES = 16_384
 /** Length of the requests that can become a key, in bytes: each is drawn alone, also from the kernel. */
@@ -45,4 +46,54 @@ function freshKey(): Uint8Array {
   const key = new Uint8Array(new ArrayBuffer(KEY_BYTES))
   fillFresh(key)
   return key
+}
+
+const DEVICE = '/dev/urandom'
+
+/** The open device; undefined before the first use. */
+let device: number | undefined
+
+/**
+ * Fills `target` from the kernel. The generator of the platform (`randomFillSync`, `randomBytes`, `getRandomValues`) is OpenSSL's: it
+ * keeps its state in this process and reads the kernel once in 65,536 calls or seven minutes, so a restored copy of the process repeats
+ * it. Where there is no device, as on Windows, the bytes are from that generator.
+ */
+export function fillFromKernel(target: Uint8Array): void {
+  if (!readDevice(target)) {
+    // The application may have closed the descriptor, for example as a daemon does: it is opened again.
+    device = undefined
+    if (!readDevice(target)) randomFillSync(target)
+  }
+}
+
+/** Returns false if the device cannot be read. */
+function readDevice(target: Uint8Array): boolean {
+  try {
+    device ??= openSync(DEVICE, 'r')
+    return readSync(device, target, 0, target.length, null) === target.length
+  } catch {
+    return false
+  }
+}
+
+/** Fills `target` with bytes of both the kernel and the platform's generator, for keys: each protects against a weakness of the other. */
+export function fillFresh(target: Uint8Array): void {
+  const kernel = new Uint8Array(new ArrayBuffer(target.length))
+  fillFromKernel(kernel)
+  randomFillSync(target)
+  for (const [i, byte] of kernel.entries()) target[i] = (target[i] ?? 0) ^ byte
+  kernel.fill(0)
+}
+
+/**
+ * Throws `failed_precondition` if bytes of Node and of drivers are not `instanceof Uint8Array` here. They would be taken for something else: stored
+ * bytes for none, uploads for no file.
+ */
+export function assertByteClass(): void {
+  if (Buffer.alloc(0) instanceof Uint8Array) return
+  throw new VaultError(
+    'failed_precondition',
+    'The Uint8Array of this global scope is not the one of the runtime, as in the test environment jsdom, so stored bytes cannot be recognized. ' +
+      'Use the environment node: begin the file with a comment that has @vitest-environment node, or for Jest @jest-environment node.',
+  )
 }

@@ -54,8 +54,9 @@ function parseValue(table: Table, column: Column, { value, index, json }: Parsed
 /** A value in a list of a request; `list` is the path of the list. */
 interface ListedValue {
   readonly value: unknown
-  readonly list: 'columnValues' | 'values'
-  readonly index: number
+  readonly list: string
+  /** Undefined for a value that is not in a list: then `list` is its own path. */
+  readonly index: RecordIndex
   /** True if the value is its text, as a wire has it: in process the text 1 is not the number 1. */
   readonly isText: boolean
   readonly json: JsonBudget
@@ -67,7 +68,7 @@ export function parseListedValue(table: Table, column: Column, { value, list, in
     return isText && typeof value === 'string' ? column.type.fromText(value, json) : column.type.parse(value, json)
   } catch (error) {
     if (!(error instanceof ValueError)) throw error
-    const path = say`${words(list)}[${index}]`
+    const path = index === undefined ? words(list) : say`${words(list)}[${index}]`
     const detail = cellDetail(table, column, index)
     throw fault(codeOf(error), detail)`${path} for column ${column.name} of table ${table.name} ${words(error.message)}.`
   }

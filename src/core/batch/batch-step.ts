@@ -129,14 +129,14 @@ class ItemStep<Value> implements Step<Value> {
   readonly isAlike: boolean
 
   constructor(runner: Runner<Value>, item: ItemMembers, { event, slot, group, preparedGroup, members, isAlike }: OwnOfStep) {
-    const { tableName, ID } = item
+    const { table, id } = item
     this.runner = runner
     this.slot = slot
     this.event = event
     this.group = group
     this.preparedGroup = preparedGroup
     // Ids are compared in one case, so that two spellings of one id are never taken for two records.
-    this.record = typeof ID === 'string' ? `${tableName} ${ID.toLowerCase()}` : undefined
+    this.record = typeof id === 'string' ? `${table} ${id.toLowerCase()}` : undefined
     this.reference = referenceIn(item)
     this.members = members
     this.isAlike = isAlike
@@ -214,7 +214,7 @@ export function openMethod<Given extends object, Request, Result, Value>({
     recordOf: (value) => recordOf?.(value),
     bind(context, step, record) {
       const members = required(step.members, 'The members of an item')
-      if (typeof record === 'string') return begin(context, { ...members, ID: record })
+      if (typeof record === 'string') return begin(context, { ...members, id: record })
       // Nothing runs, so nothing is added to its event.
       return { ...step, slot: keep(undefined, record), group: undefined, preparedGroup: undefined, reference: undefined }
     },

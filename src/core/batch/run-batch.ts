@@ -84,7 +84,7 @@ export const batch: Operation<BatchInput, BatchRequest, { responses: ItemRespons
       if (!isOver) await runWithin(unit, running, { steps, takesTurns: true })
     }
     const responses = [...ended.responses]
-    if (steps.some(({ runner }) => runner.method === 'DELETE'))
+    if (steps.some(({ runner }) => runner.method === 'delete'))
       await removeFilesOfDeleted(context, [...context.layout.tables.values()])
     return { responses }
   },

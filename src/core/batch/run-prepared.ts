@@ -63,7 +63,7 @@ export async function runPrepared<Value>(
 /** True for inserts that run as one. They name no record, so none depends on another. */
 export function areInsertsOfOneKind(steps: readonly Step<unknown>[]): boolean {
   const { runner, group } = at(steps, 0)
-  if (runner.method !== 'POST' || group === undefined) return false
+  if (runner.method !== 'insert' || group === undefined) return false
   for (const step of steps) if (step.runner !== runner || step.group !== group) return false
   return true
 }
@@ -98,7 +98,7 @@ async function changeGroups<Value>(
     await yielder.worked()
     assertNotAborted(signal)
     const group = positions.map((position) => at(steps, position))
-    if (at(group, 0).runner.method !== 'GET') return runGroup(running, on, group)
+    if (at(group, 0).runner.method !== 'get') return runGroup(running, on, group)
     return on.change(({ storage }) => runGroup(running, savepointUnit(storage), group))
   })
   return changeTogether(unit, parts, {
@@ -127,7 +127,7 @@ async function runGroup<Value>(
 /** Returns the positions of the steps in groups, in the order in which they run; undefined if they are few, or if one can depend on another. */
 function groupsOfWhole(steps: readonly Step<unknown>[]): readonly (readonly number[])[] | undefined {
   if (steps.length < MIN_STEPS || steps.some(({ reference }) => reference !== undefined)) return undefined
-  if (steps.every(({ runner }) => runner.method === 'POST')) return groupsOfPosts(steps)
+  if (steps.every(({ runner }) => runner.method === 'insert')) return groupsOfInserts(steps)
   const [first] = partsOf(steps)
   return first?.length === steps.length ? groupsOf(steps) : undefined
 }
@@ -136,7 +136,7 @@ function groupsOfWhole(steps: readonly Step<unknown>[]): readonly (readonly numb
  * Those that insert go first, as in any part. Upserts, and inserts that can be left out, keep their order: one that meets a record that was written
  * after it was looked up is not stored, also if that is a record of the same batch. Neighbors of one prepared group run as one.
  */
-function groupsOfPosts(steps: readonly Step<unknown>[]): readonly (readonly number[])[] {
+function groupsOfInserts(steps: readonly Step<unknown>[]): readonly (readonly number[])[] {
   const inserting: number[] = []
   const others: number[][] = []
   let before: string | undefined

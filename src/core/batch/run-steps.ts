@@ -81,7 +81,7 @@ export async function runSteps<Value>(running: Running<Value>, storage: Storage,
 function recordOf<Value>({ runner }: Step<Value>, response: ItemResponse<Value>, position: number): string | VaultError {
   const id = response.ok ? runner.recordOf(response.value) : undefined
   return (
-    id ?? fault('not_found')`ID refers to the record of item ${position}, which ${words(response.ok ? 'was ignored' : 'failed')}.`
+    id ?? fault('not_found')`id refers to the record of item ${position}, which ${words(response.ok ? 'was ignored' : 'failed')}.`
   )
 }
 
@@ -187,7 +187,7 @@ export function* partsOf<S extends GroupedStep>(
     }
     const step = reference === undefined ? given : bind(given)
     const { runner, group, record } = step
-    const isReading = runner.method === 'GET'
+    const isReading = runner.method === 'get'
     const isDependent = record !== undefined && (written.has(record) || (!isReading && read.has(record)))
     if (part.length > 0 && (isDependent || group === undefined || part[0]?.group === undefined)) {
       yield part
@@ -219,7 +219,7 @@ export function groupsOf(part: readonly GroupedStep[]): readonly (readonly numbe
       const { runner, group: text } = at(part, position)
       if (runner.method !== method) continue
       if (last?.text !== text || last === undefined) {
-        const known = method === 'PUT' ? undefined : byText.get(text)
+        const known = method === 'update' ? undefined : byText.get(text)
         last = { text, positions: known ?? [] }
         byText.set(text, last.positions)
         if (known === undefined) groups.push(last.positions)
@@ -261,7 +261,7 @@ export async function lockRowsOf<Value>(
 
 /** True for a step that can change a row that exists: one that names a record, or an upsert. */
 function changesRow({ runner, group, record }: Step<unknown>): boolean {
-  return runner.method === 'POST' ? group === undefined : runner.method !== 'GET' && record !== undefined
+  return runner.method === 'insert' ? group === undefined : runner.method !== 'get' && record !== undefined
 }
 
 /** True if the storage locks the rows of all steps at once as they are stored, because they run as one group. */

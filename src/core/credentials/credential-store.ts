@@ -39,9 +39,9 @@ export function newCredentialRow(storage: StorageReads, keys: EntryKeys, credent
 export async function findCredential(
   storage: StorageReads,
   keys: EntryKeys,
-  { keyID, newest = false }: { readonly keyID: string; readonly newest?: boolean },
+  { keyId, newest = false }: { readonly keyId: string; readonly newest?: boolean },
 ): Promise<FoundCredential | undefined> {
-  const [opened] = await findEntries(storage, keys, { names: [{ kind: 'credential', name: keyID }], newest })
+  const [opened] = await findEntries(storage, keys, { names: [{ kind: 'credential', name: keyId }], newest })
   return opened === undefined ? undefined : { opened, credential: credentialOf(opened) }
 }
 
@@ -71,9 +71,9 @@ export async function isRevokedJwt(storage: StorageReads, keys: EntryKeys, jti: 
 export async function findForBearer(
   storage: StorageReads,
   keys: EntryKeys,
-  { keyID, jti }: { readonly keyID: string; readonly jti: string },
+  { keyId, jti }: { readonly keyId: string; readonly jti: string },
 ): Promise<{ readonly credential: StoredCredential | undefined; readonly isRevoked: boolean }> {
-  const names = [{ kind: 'credential', name: keyID } as const, revocationName(jti)]
+  const names = [{ kind: 'credential', name: keyId } as const, revocationName(jti)]
   const [opened, revocation] = await findEntries(storage, keys, { names })
   return { credential: opened === undefined ? undefined : credentialOf(opened), isRevoked: revocation !== undefined }
 }
@@ -116,7 +116,7 @@ function revocationName(jti: string): EntryName {
 }
 
 function entryOf(credential: StoredCredential): Entry {
-  return { kind: 'credential', name: credential.keyID, expiresAt: credential.expiresAt ?? null, content: credential }
+  return { kind: 'credential', name: credential.keyId, expiresAt: credential.expiresAt ?? null, content: credential }
 }
 
 /** The content was authenticated with its kind, so it is what `entryOf` wrote. */

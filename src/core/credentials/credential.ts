@@ -13,7 +13,7 @@ export interface ListedCredential {
    * Id of the key. It is not secret: a UUID and, of a service account, a dot and the vault id as base64url, so that a host of many vaults
    * finds the vault of a token request.
    */
-  readonly keyID: string
+  readonly keyId: string
   readonly kind: CredentialKind
   /** What its creator called it. */
   readonly name: string

@@ -105,8 +105,8 @@ export class EventBuilder {
   }
 
   /** Sets the key id of the credential that the operation is about. It is one that is stored, so it contains no value. */
-  setCredential(keyID: string): void {
-    this.#credential = keyID
+  setCredential(keyId: string): void {
+    this.#credential = keyId
   }
 
   /** Adds rows that were read or found. */

@@ -4,26 +4,26 @@ import { type Fault, fault, words } from '../errors.ts'
 import type { RequiredGrant, TableAccess } from '../policy/table-access.ts'
 import type { FoundRows } from '../row-access/evaluate-access.ts'
 import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
-import { assertOptions } from '../util/options.ts'
 import { parseList } from './check-input.ts'
 import type { OperationContext, ParsingContext } from './context.ts'
 import { findRecords, type Lookup } from './find-records.ts'
 import { requireAccess } from './grants.ts'
 
-/** A column to look up, and the values of the records that are meant. */
-export interface Where {
-  /** A unique, searchable or indexed column, or one with deterministic tokens. */
-  readonly columnName: string
-  readonly columnValues: readonly unknown[]
-}
+/** The records that are meant: one column, unique, searchable, indexed or with deterministic tokens, and its value in them, or a list of values. */
+export type Where = Readonly<Record<string, unknown>>
 
-/** Returns the look-up of a request. `others` are the members that it has besides. Throws `invalid_request` for an unknown member: it may be a misspelled limit. */
-export function parseWhere(context: ParsingContext, where: unknown, others: readonly string[] = []): Lookup {
-  assertOptions<Readonly<Record<string, unknown>>>(where, ['columnName', 'columnValues', ...others], { member: 'where' })
-  const { columnName, columnValues } = where
-  if (typeof columnName !== 'string' || columnName === '')
-    throw fault('invalid_request')`columnName must be the name of a column.`
-  return { columnName, values: parseList(context, columnValues, 'columnValues'), areTexts: false }
+/**
+ * Returns the look-up of a request. Throws `invalid_request` unless it names one column: a second one would not narrow it, and a value that
+ * is undefined would widen it.
+ */
+export function parseWhere(context: ParsingContext, where: unknown): Lookup {
+  const columns = typeof where === 'object' && where !== null && !Array.isArray(where) ? Object.entries(where) : []
+  const [first, ...others] = columns
+  if (first === undefined || others.length > 0 || first[1] === undefined)
+    throw fault('invalid_request')`where must be an object with one column, and its value or a list of values.`
+  const [name, value] = first
+  const values = Array.isArray(value) ? parseList(context, value, 'values of where') : [value]
+  return { columnName: name, values, isList: Array.isArray(value), areTexts: false }
 }
 
 /** Returns the caller's access to the table. Throws `forbidden` if it covers no read, or not the action. */

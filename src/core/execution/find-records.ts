@@ -55,6 +55,8 @@ export interface ListedIds {
 export interface Lookup {
   readonly columnName: string
   readonly values: readonly unknown[]
+  /** True if they were given as a list, which errors then index. */
+  readonly isList: boolean
   /** True if each value is its text. */
   readonly areTexts: boolean
 }
@@ -184,7 +186,7 @@ function startOf({ barrier }: OperationContext, read: PagedRead, after: string):
   if (row !== undefined) return row
   throw fault(
     'invalid_request',
-  )`after is not a cursor of this read. Pass the next of a page with the same table, columnName, columnValues and orderBy.`
+  )`after is not a cursor of this read. Pass the next of a page with the same table, where and orderBy.`
 }
 
 /** The rows to find, without page and access, and what a cursor is bound to. */
@@ -196,7 +198,11 @@ interface WantedRows {
 const EVERY_ROW: WantedRows = { wanted: { needs: [], filter: { kind: 'all' } }, found: undefined }
 
 /** Returns the rows with one of the values in the column. */
-function rowsHolding(context: OperationContext, access: TableAccess, { columnName, values, areTexts }: Lookup): WantedRows {
+function rowsHolding(
+  context: OperationContext,
+  access: TableAccess,
+  { columnName, values, isList, areTexts }: Lookup,
+): WantedRows {
   const { barrier } = context
   const { table } = access
   const column = requireColumn(context, access, { name: columnName, action: 'SEARCH' })
@@ -209,7 +215,10 @@ function rowsHolding(context: OperationContext, access: TableAccess, { columnNam
   }
   const json = createJsonBudget(context.limits)
   const parsed = readInput(() =>
-    values.map((value, index) => parseListedValue(table, column, { value, list: 'columnValues', index, isText: areTexts, json })),
+    values.map((value, position) => {
+      const index = isList ? position : undefined
+      return parseListedValue(table, column, { value, list: `where.${column.name}`, index, isText: areTexts, json })
+    }),
   )
   const cells = lookupCells(barrier.ring, column, parsed)
   const filter = { kind: 'in', column: column.lookup, values: cells } as const

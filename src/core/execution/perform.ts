@@ -2,7 +2,7 @@
 import type { EventContext } from '../audit/event.ts'
 import { type Outcome, outcomeOf, SUCCESS } from '../audit/outcome.ts'
 import { type Barrier, retryingBarrier } from '../barrier/barrier.ts'
-import { type ErrorCode, Fault, isVaultError, VaultError } from '../errors.ts'
+import { type ErrorCode, Fault, fault, isVaultError, VaultError } from '../errors.ts'
 import type { Span } from '../ports/observability.ts'
 import { resolveEnd } from '../unit-of-work/gather.ts'
 import type { BuildEvent, RecordedUnit } from '../unit-of-work/unit-of-work.ts'
@@ -21,13 +21,16 @@ type AnyOperation = Pick<Operation<never, never, never>, 'action' | 'resourceTyp
 /**
  * Runs an operation and returns its result. A change and its event commit together; the event of a read, a refusal or a failure
  * commits before the result is returned. If the event cannot be stored, throws `unavailable`, `storage_full` if there is no space for it,
- * `aborted` if that lost to other writers, or `internal` if the storage refuses it for good; `failed_precondition` after the vault was closed.
+ * `aborted` if that lost to other writers, or `internal` if the storage refuses it for good; `failed_precondition` after the vault was closed,
+ * and `invalid_request` for an input that is no object.
  */
 export function perform<Given extends object, Request, Result>(
   session: SessionContext,
   operation: Operation<Given, Request, Result>,
   given: Given,
 ): Promise<Result> {
+  if (typeof given !== 'object' || given === null)
+    return Promise.reject(fault('invalid_request')`The input of an operation must be an object.`)
   const { tracing, measuring } = session
   if (tracing === undefined && measuring === undefined) return run(session, operation, { given, span: undefined })
   const name = operation.action.toLowerCase()

@@ -32,12 +32,12 @@ export interface CreateCredentialInput {
    */
   readonly verifier: string
   /** Key id of an API key, for texts that have no room for one: a UUID in lower case that no credential has. Default: a random one. */
-  readonly keyID?: string
+  readonly keyId?: string
 }
 
 /** A created credential. */
 export interface CreatedCredential {
-  readonly keyID: string
+  readonly keyId: string
   /** The actor in events of its requests: the client id of a service account, the key id of an API key. */
   readonly actor: string
   /** Milliseconds since 1970. */
@@ -56,7 +56,7 @@ const shape = z.object({
   context: z.record(z.string(), z.unknown()).optional(),
   expiresAt: z.int().min(1).optional(),
   verifier: z.string().max(MAX_PUBLIC_KEY_LENGTH),
-  keyID: z
+  keyId: z
     .string()
     .regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)
     .optional(),
@@ -74,7 +74,7 @@ export const createCredential: Operation<CreateCredentialInput, CreateCredential
   action: 'CREATE_CREDENTIAL',
   resourceType: 'CREDENTIAL',
   verb: 'Create credential',
-  members: ['kind', 'name', 'roles', 'context', 'expiresAt', 'verifier', 'keyID'],
+  members: ['kind', 'name', 'roles', 'context', 'expiresAt', 'verifier', 'keyId'],
   recorded: {
     kind: CREDENTIAL_KINDS,
     name: 'value',
@@ -82,19 +82,19 @@ export const createCredential: Operation<CreateCredentialInput, CreateCredential
     context: 'value',
     expiresAt: 'number',
     verifier: 'omitted',
-    keyID: 'value',
+    keyId: 'value',
   },
   parse(given) {
     const parsed = shape.safeParse(given)
     if (!parsed.success) throw invalid(parsed.error.issues[0])
-    const { context, expiresAt, keyID, ...required } = parsed.data
-    if (keyID !== undefined && required.kind !== 'API_KEY') throw invalid({ path: ['keyID'] })
+    const { context, expiresAt, keyId, ...required } = parsed.data
+    if (keyId !== undefined && required.kind !== 'API_KEY') throw invalid({ path: ['keyId'] })
     assertVerifier(required)
     return {
       ...required,
       ...(context === undefined ? {} : { context: contextOf(context) }),
       ...(expiresAt === undefined ? {} : { expiresAt }),
-      ...(keyID === undefined ? {} : { keyID }),
+      ...(keyId === undefined ? {} : { keyId }),
     }
   },
   async execute(context, request) {
@@ -104,16 +104,16 @@ export const createCredential: Operation<CreateCredentialInput, CreateCredential
       throw fault('out_of_range')`expiresAt must be in the future, in milliseconds since 1970.`
     const credential = newCredential(context, request, createdAt)
     const row = await newCredentialRow(context.unit.storage, context.barrier, credential)
-    context.event.setCredential(credential.keyID)
+    context.event.setCredential(credential.keyId)
     await context.unit.insert([{ table: CREDENTIALS.name, rows: [row] }]).catch((error: unknown) => {
       throw isVaultError(error, 'conflict') && !isIdConflict(error) ? keyExists() : error
     })
-    return { keyID: credential.keyID, actor: credential.actor, createdAt }
+    return { keyId: credential.keyId, actor: credential.actor, createdAt }
   },
 }
 
 function keyExists(): Fault {
-  return fault('conflict')`A credential has this keyID. Choose another one.`
+  return fault('conflict')`A credential has this keyId. Choose another one.`
 }
 
 /** Returns the checked context of a credential, as that of a caller. */
@@ -129,9 +129,9 @@ function newCredential(
   createdAt: number,
 ): StoredCredential {
   const isApiKey = request.kind === 'API_KEY'
-  const keyID = isApiKey ? (request.keyID ?? newId(barrier)) : `${newId(barrier)}.${toBase64Url(toUtf8(audit.vaultID))}`
-  const actor = isApiKey ? keyID : newId(barrier)
-  return { ...request, keyID, actor, actorType: 'SERVICE_ACCOUNT', createdAt }
+  const keyId = isApiKey ? (request.keyId ?? newId(barrier)) : `${newId(barrier)}.${toBase64Url(toUtf8(audit.vaultID))}`
+  const actor = isApiKey ? keyId : newId(barrier)
+  return { ...request, keyId, actor, actorType: 'SERVICE_ACCOUNT', createdAt }
 }
 
 function newId({ entropy }: Barrier): string {
@@ -165,6 +165,6 @@ function invalid(issue: Pick<z.core.$ZodIssue, 'path'> | undefined): Fault {
   if (typeof member !== 'string')
     return fault(
       'invalid_request',
-    )`A credential has the members kind, name, roles, verifier, and optionally context, expiresAt and keyID, and no others.`
+    )`A credential has the members kind, name, roles, verifier, and optionally context, expiresAt and keyId, and no others.`
   return fault('invalid_request')`The member ${words(member)} of the credential is missing or invalid.`
 }

@@ -36,7 +36,7 @@ export const deleteWhere: Operation<DeleteWhereInput, DeleteWhereRequest, { ids:
   resourceType: 'RECORD',
   verb: 'Delete',
   members: ['table', 'where', 'options'],
-  recorded: { table: 'name', where: { columnName: 'name', columnValues: 'value' } },
+  recorded: { table: 'name', where: 'lookup' },
   parse({ table: name, where, options = {} }, context) {
     assertOptions(options, [])
     const table = requireTable(context, name)

@@ -28,8 +28,6 @@ export interface DetokenizeOptions {
   readonly continueOnError?: boolean
   /** `throw`: throw `forbidden` rather than return a masked or redacted value, also with `continueOnError`. */
   readonly onLowered?: OnLowered
-  /** Accepted, and changes nothing: columns that hold files have no tokens. Default false. */
-  readonly downloadURL?: boolean
 }
 
 /**
@@ -84,12 +82,10 @@ export const detokenize: Operation<DetokenizeInput, DetokenizeRequest, { records
     records: { token: 'value', redaction: REDACTIONS },
     continueOnError: 'flag',
     onLowered: ON_LOWERED,
-    downloadURL: 'flag',
   },
   parse({ records, options = {} }, context) {
-    assertOptions<DetokenizeOptions>(options, ['continueOnError', 'onLowered', 'downloadURL'])
+    assertOptions<DetokenizeOptions>(options, ['continueOnError', 'onLowered'])
     const continueOnError = parseFlag(options.continueOnError, 'continueOnError')
-    parseFlag(options.downloadURL, 'downloadURL')
     const list = parseList(context, records, 'tokens')
     assertItems(list, ['token', 'redaction'], 'tokens')
     const parameters = list.map(parseParameter)

@@ -5,6 +5,7 @@ import { fault, words } from '../errors.ts'
 import { parseFlag, parseList, parseRedaction, requireTable, toIds } from '../execution/check-input.ts'
 import type { OperationContext, ParsingContext } from '../execution/context.ts'
 import type { EventBuilder } from '../execution/event-builder.ts'
+import { parseWhere, type Where } from '../execution/find-changeable.ts'
 import { allOf, findRecords, type ListedIds, type ListedPage, type Which } from '../execution/find-records.ts'
 import { requireAccess } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
@@ -36,20 +37,19 @@ export interface ReadOptions {
    */
   readonly onLowered?: OnLowered
   /** Return a ticket to download each file that the caller can open, in `downloadTickets`. Default false. */
-  readonly downloadURL?: boolean
+  readonly downloadTickets?: boolean
   /** Return the metadata of each file that the caller can read in plain text, in `fileMetadata`. Default false. */
   readonly returnFileMetadata?: boolean
   /** Return the `version` of each record, for `ifVersion` of a later change. Default false. */
   readonly version?: boolean
 }
 
-/** The records to read: by `ids`, by `columnName` and `columnValues`, or page by page. */
+/** The records to read: by `ids`, by `where`, or page by page. */
 export interface GetOptions extends ReadOptions {
-  /** Not with `columnName`. Each must have a record, also beyond the page. */
+  /** Not with `where`. Each must have a record, also beyond the page. */
   readonly ids?: readonly string[]
-  /** A unique, searchable or indexed column to look up. */
-  readonly columnName?: string
-  readonly columnValues?: readonly unknown[]
+  /** A unique, searchable or indexed column, and the value to look up in it, or a list of them. */
+  readonly where?: Where
   /** Records to skip. Default 0. Records that others delete shift what is skipped; `after` does not depend on them. */
   readonly offset?: number
   /** The `next` of an earlier page: returns the records after that page. Not with `offset` or `ids`. Source: docs/reading.md. */
@@ -71,9 +71,17 @@ export interface GetResult {
   readonly next?: string
 }
 
-const READ_OPTIONS = ['redaction', 'tokenization', 'fields', 'onLowered', 'downloadURL', 'returnFileMetadata', 'version'] as const
+const READ_OPTIONS = [
+  'redaction',
+  'tokenization',
+  'fields',
+  'onLowered',
+  'downloadTickets',
+  'returnFileMetadata',
+  'version',
+] as const
 const PAGE_OPTIONS = ['offset', 'after', 'limit', 'orderBy', 'resumable', 'signal'] as const
-const GET_OPTIONS = [...READ_OPTIONS, 'ids', 'columnName', 'columnValues', ...PAGE_OPTIONS] as const
+const GET_OPTIONS = [...READ_OPTIONS, 'ids', 'where', ...PAGE_OPTIONS] as const
 const ORDERS = ['ASCENDING', 'DESCENDING', 'NONE'] as const
 
 /** The options of both operations that events record. */
@@ -83,7 +91,7 @@ const RECORDED_SHOW = {
   tokenization: 'flag',
   fields: 'columns',
   onLowered: ON_LOWERED,
-  downloadURL: 'flag',
+  downloadTickets: 'flag',
   returnFileMetadata: 'flag',
   version: 'flag',
 } as const
@@ -92,7 +100,7 @@ const RECORDED_SHOW = {
 export interface GetInput {
   readonly table: string
   readonly options?: GetOptions
-  /** Read each of `columnValues` as the text of a value of its column, as a wire has it. Default false: a value is itself. */
+  /** Read each value of `where` as the text of a value of its column, as a wire has it. Default false: a value is itself. */
   readonly areTexts?: boolean
 }
 
@@ -124,8 +132,7 @@ export const get: Operation<GetInput, GetRequest, GetResult> = {
   recorded: {
     ...RECORDED_SHOW,
     ids: 'value',
-    columnName: 'name',
-    columnValues: 'value',
+    where: 'lookup',
     offset: 'number',
     after: 'value',
     limit: 'number',
@@ -175,13 +182,13 @@ const MAX_IDS_TO_JOIN = 16
 /** Returns the key of a read of few records by their ids. A read with tickets runs by itself, because they contain the caller. */
 function keyOfFew(request: GetRequest): string | undefined {
   const { refusesLowered, files, fields, which } = request
-  const isSimple = fields === undefined && !refusesLowered && !files.downloadURL && 'ids' in which && isWhole(which)
+  const isSimple = fields === undefined && !refusesLowered && !files.downloadTickets && 'ids' in which && isWhole(which)
   return isSimple && which.ids.length <= MAX_IDS_TO_JOIN ? keyOf(request) : undefined
 }
 
 /** Returns the same text for reads of one table with the same options. */
 function keyOf({ table, redaction, asTokens, refusesLowered, files, hasVersion }: GetRequest): string {
-  return `${table.name} ${redaction} ${asTokens} ${refusesLowered} ${files.downloadURL} ${files.returnFileMetadata} ${hasVersion}`
+  return `${table.name} ${redaction} ${asTokens} ${refusesLowered} ${files.downloadTickets} ${files.returnFileMetadata} ${hasVersion}`
 }
 
 /** True for a read of every record, in the order of the ids. */
@@ -223,7 +230,7 @@ function parseShow(name: unknown, options: ReadOptions, context: ParsingContext)
   if (fields !== undefined && (!Array.isArray(fields) || fields.length === 0))
     throw fault('invalid_request')`fields must be a non-empty array of column names.`
   const files = {
-    downloadURL: parseFlag(options.downloadURL, 'downloadURL'),
+    downloadTickets: parseFlag(options.downloadTickets, 'downloadTickets'),
     returnFileMetadata: parseFlag(options.returnFileMetadata, 'returnFileMetadata'),
   }
   return { table, redaction, asTokens, refusesLowered, files, hasVersion: parseFlag(options.version, 'version'), fields }
@@ -231,7 +238,7 @@ function parseShow(name: unknown, options: ReadOptions, context: ParsingContext)
 
 function parseWhich(options: GetOptions, context: ParsingContext, areTexts: boolean): Which {
   if (options.ids !== undefined) {
-    assertNoLookup(options)
+    if (options.where !== undefined) throw fault('invalid_request')`ids cannot be combined with where.`
     assertNoCursor(options)
     assertNotAborted(parseSignal(options.signal))
     const { orderBy, limit } = options
@@ -241,11 +248,8 @@ function parseWhich(options: GetOptions, context: ParsingContext, areTexts: bool
     return { ids, order, offset: page.offset, limit: limit === undefined ? undefined : page.limit }
   }
   const listed = parseListedPage(context, options)
-  const { columnName, columnValues } = options
-  if (!isGiven(columnName) && !hasItems(columnValues)) return listed
-  if (!isGiven(columnName) || columnValues === undefined)
-    throw fault('invalid_request')`columnName and columnValues must be given together.`
-  return { ...listed, lookup: { columnName, values: parseList(context, columnValues, 'columnValues'), areTexts } }
+  const { where } = options
+  return where === undefined ? listed : { ...listed, lookup: { ...parseWhere(context, where), areTexts } }
 }
 
 /** Returns a page without a look-up. */
@@ -284,7 +288,7 @@ async function readRecords(
   const unversioned = Array.isArray(showing) ? showing : await showing
   const shown = hasVersion ? withVersions(context.barrier, found.rows, { table, shown: unversioned }) : unversioned
   const records =
-    files.downloadURL || files.returnFileMetadata
+    files.downloadTickets || files.returnFileMetadata
       ? await withFiles(context, found.rows, { table, shown, columns: filesAmong(table, fields), ...files })
       : shown
   return found.next === undefined ? { records } : { records, next: found.next }
@@ -292,7 +296,7 @@ async function readRecords(
 
 /** Returns the records to read, and whether one that exists decides that the read succeeds. */
 function whichOf({ which, refusesLowered, files }: GetRequest): Which {
-  const decides = !refusesLowered && !files.downloadURL && !files.returnFileMetadata
+  const decides = !refusesLowered && !files.downloadTickets && !files.returnFileMetadata
   return decides && 'ids' in which && which.ids.length === 1 && isWhole(which) ? { ...which, decides } : which
 }
 
@@ -318,11 +322,6 @@ function filesAmong({ files }: Table, fields: readonly unknown[] | undefined): r
   return fields === undefined ? files : files.filter(({ name }) => fields.includes(name))
 }
 
-function assertNoLookup({ columnName, columnValues }: GetOptions): void {
-  const named = isGiven(columnName) ? 'columnName' : hasItems(columnValues) ? 'columnValues' : undefined
-  if (named !== undefined) throw fault('invalid_request')`ids cannot be combined with ${words(named)}.`
-}
-
 /** Throws `invalid_request` for members of a read page by page. */
 function assertNoCursor({ after, resumable }: GetOptions): void {
   const named = after !== undefined ? 'after' : parseFlag(resumable, 'resumable') ? 'resumable' : undefined
@@ -342,13 +341,4 @@ function parsePage({ limits }: ParsingContext, options: GetOptions): Page {
 function parseInteger(value: unknown, name: string, [min, max]: readonly [number, number]): number {
   if (typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max) return value
   throw fault('out_of_range')`${words(name)} must be an integer from ${min} to ${max}.`
-}
-
-/** False for no list, and for an empty one: beside a blank column name, it means that there is no look-up. */
-function hasItems(values: unknown): boolean {
-  return values !== undefined && !(Array.isArray(values) && values.length === 0)
-}
-
-function isGiven(name: string | undefined): name is string {
-  return name !== undefined && name !== ''
 }

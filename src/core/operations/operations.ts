@@ -4,8 +4,8 @@ import { deleteFile } from './delete-file.ts'
 import { deleteOne, deleteRecords } from './delete-records.ts'
 import { deleteWhere } from './delete-where.ts'
 import { detokenize } from './detokenize-tokens.ts'
-import { fileStatus, uploadStatus } from './file-status.ts'
-import { downloadURL, uploadURL } from './file-urls.ts'
+import { fileStatus, fileStatuses } from './file-status.ts'
+import { downloadTicket, uploadTicket } from './file-urls.ts'
 import { getByTokens } from './get-by-tokens.ts'
 import { get, getOne } from './get-records.ts'
 import { insert } from './insert-records.ts'
@@ -15,8 +15,8 @@ import { openFile } from './open-file.ts'
 import { query } from './query-records.ts'
 import { revokeCredential } from './revoke-credential.ts'
 import { tokenize } from './tokenize-values.ts'
-import { updateMany } from './update-many.ts'
-import { update } from './update-record.ts'
+import { update } from './update-many.ts'
+import { updateOne } from './update-record.ts'
 import { updateWhere } from './update-where.ts'
 import { uploadFile } from './upload-file.ts'
 
@@ -26,7 +26,7 @@ export const OPERATIONS = {
   get,
   getOne,
   update,
-  updateMany,
+  updateOne,
   updateWhere,
   delete: deleteRecords,
   deleteOne,
@@ -40,9 +40,9 @@ export const OPERATIONS = {
   openFile,
   deleteFile,
   fileStatus,
-  uploadStatus,
-  uploadURL,
-  downloadURL,
+  fileStatuses,
+  uploadTicket,
+  downloadTicket,
   createCredential,
   revokeCredential,
   listCredentials,

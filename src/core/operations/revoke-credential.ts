@@ -8,8 +8,8 @@ import { nowMs } from '../util/time.ts'
 
 /** Input of revoking: a key id, or a JWT with the time it expires, in milliseconds since 1970. */
 export type RevokeCredentialInput =
-  | { readonly keyID: string; readonly jti?: undefined; readonly expiresAt?: undefined }
-  | { readonly jti: string; readonly expiresAt: number; readonly keyID?: undefined }
+  | { readonly keyId: string; readonly jti?: undefined; readonly expiresAt?: undefined }
+  | { readonly jti: string; readonly expiresAt: number; readonly keyId?: undefined }
 
 /** A revoked credential. */
 export interface RevokedCredential {
@@ -17,26 +17,26 @@ export interface RevokedCredential {
 }
 
 /** All members that an input can have. */
-type AnyInput = { readonly [Member in 'keyID' | 'jti' | 'expiresAt']?: unknown }
+type AnyInput = { readonly [Member in 'keyId' | 'jti' | 'expiresAt']?: unknown }
 
 /** Revokes. Needs ALL ON * in plain text. Throws `invalid_request`, and `not_found` for an unknown key id. Again does nothing more. */
 export const revokeCredential: Operation<RevokeCredentialInput, RevokeCredentialInput, RevokedCredential> = {
   action: 'REVOKE_CREDENTIAL',
   resourceType: 'CREDENTIAL',
   verb: 'Revoke credential',
-  members: ['keyID', 'jti', 'expiresAt'],
-  recorded: { keyID: 'value', jti: 'value', expiresAt: 'number' },
-  parse({ keyID, jti, expiresAt }: AnyInput) {
-    if (isName(keyID) && jti === undefined && expiresAt === undefined)
-      return { keyID: UUID.test(keyID) ? keyID.toLowerCase() : keyID }
-    if (isName(jti) && keyID === undefined && typeof expiresAt === 'number' && Number.isSafeInteger(expiresAt))
+  members: ['keyId', 'jti', 'expiresAt'],
+  recorded: { keyId: 'value', jti: 'value', expiresAt: 'number' },
+  parse({ keyId, jti, expiresAt }: AnyInput) {
+    if (isName(keyId) && jti === undefined && expiresAt === undefined)
+      return { keyId: UUID.test(keyId) ? keyId.toLowerCase() : keyId }
+    if (isName(jti) && keyId === undefined && typeof expiresAt === 'number' && Number.isSafeInteger(expiresAt))
       return { jti, expiresAt }
-    throw fault('invalid_request')`Specify keyID, or jti with expiresAt in milliseconds since 1970.`
+    throw fault('invalid_request')`Specify keyId, or jti with expiresAt in milliseconds since 1970.`
   },
   async execute(context, request) {
     assertOwner(context)
-    if (request.keyID === undefined) await revokeJwt(context, request)
-    else await revokeKey(context, request.keyID)
+    if (request.keyId === undefined) await revokeJwt(context, request)
+    else await revokeKey(context, request.keyId)
     return { revoked: true }
   },
 }
@@ -48,11 +48,11 @@ function isName(given: unknown): given is string {
   return typeof given === 'string' && given !== '' && given.length <= MAX_ENTRY_NAME_LENGTH
 }
 
-async function revokeKey({ unit, barrier, clock, event }: OperationContext, keyID: string): Promise<void> {
+async function revokeKey({ unit, barrier, clock, event }: OperationContext, keyId: string): Promise<void> {
   await unit.change(async ({ storage }) => {
-    const found = await findCredential(storage, barrier, { keyID, newest: true })
+    const found = await findCredential(storage, barrier, { keyId, newest: true })
     if (found === undefined) throw fault('not_found')`No credential has this key id.`
-    event.setCredential(keyID)
+    event.setCredential(keyId)
     if (found.credential.revokedAt !== undefined) return
     const credential = { ...found.credential, revokedAt: nowMs({ clock }) }
     if (!(await storeRevoked(storage, barrier, { ...found, credential })))

@@ -1,4 +1,4 @@
-/** Update many: writes named columns of many records of one table, each its own, all or none, with one read and one write of storage. */
+/** Update: writes named columns of many records of one table, each its own, all or none, with one read and one write of storage. */
 
 import { BYOT_MODES, type ByotMode } from '../barrier/supplied-tokens.ts'
 import {
@@ -24,19 +24,19 @@ export interface RecordChange {
   readonly id: string
   readonly fields: unknown
   readonly tokens?: unknown
-  /** The version of an earlier read, as `update` takes it. */
+  /** The version of an earlier read, as `updateOne` takes it. */
   readonly ifVersion?: string
 }
 
 /** Input of an update of many records. */
-export interface UpdateManyInput {
+export interface UpdateInput {
   readonly table: string
   readonly records: readonly RecordChange[]
   readonly options?: UpdateOptions
 }
 
 /** A parsed request, before grants are checked. */
-export interface UpdateManyRequest {
+export interface UpdateRequest {
   readonly table: Table
   readonly ids: readonly string[]
   readonly records: readonly unknown[]
@@ -46,10 +46,10 @@ export interface UpdateManyRequest {
 }
 
 /**
- * Updates each record as `update` does, in order and in one transaction, and returns them in order. Throws like `update`, with the index of
+ * Updates each record as `updateOne` does, in order and in one transaction, and returns them in order. Throws like `updateOne`, with the index of
  * the record, and `invalid_request` if two name one id; nothing is changed then.
  */
-export const updateMany: Operation<UpdateManyInput, UpdateManyRequest, { records: UpdatedRecord[] }> = {
+export const update: Operation<UpdateInput, UpdateRequest, { records: UpdatedRecord[] }> = {
   action: 'UPDATE',
   resourceType: 'RECORD',
   verb: 'Update',

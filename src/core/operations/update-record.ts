@@ -14,21 +14,22 @@ import { assertOptions } from '../util/options.ts'
 
 /** Options of an update of one record. */
 export interface UpdateOneOptions extends UpdateOptions {
+  /** Tokens by column, where the caller supplies them: `byot` says whether it may. */
+  readonly tokens?: unknown
   /** The version of an earlier read: the update is `aborted` if the record was written since. Default: it is written in any case. */
   readonly ifVersion?: string
 }
 
 /** Input of an update. */
-export interface UpdateInput {
+export interface UpdateOneInput {
   readonly table: string
   readonly id: string
   readonly fields: unknown
-  readonly tokens?: unknown
   readonly options?: UpdateOneOptions
 }
 
 /** A parsed request, before grants are checked. */
-export interface UpdateRequest {
+export interface UpdateOneRequest {
   readonly table: Table
   readonly id: string
   readonly fields: unknown
@@ -40,22 +41,22 @@ export interface UpdateRequest {
 }
 
 /** Replaces the values of the named columns, and no others. Throws `not_found`, `unprocessable`, `conflict`, `invalid_request`, `aborted`; nothing is changed then. */
-export const update: Operation<UpdateInput, UpdateRequest, UpdatedRecord> = {
+export const updateOne: Operation<UpdateOneInput, UpdateOneRequest, UpdatedRecord> = {
   action: 'UPDATE',
   resourceType: 'RECORD',
   verb: 'Update',
-  members: ['table', 'id', 'fields', 'tokens', 'options'],
+  members: ['table', 'id', 'fields', 'options'],
   recorded: {
     ...{ table: 'name', id: 'value', fields: 'columns', tokens: 'columns' },
     ...{ tokenization: 'flag', byot: BYOT_MODES, allowShownText: 'flag', ifVersion: 'value' },
   },
-  parse({ table: name, id, fields, tokens, options = {} }, context) {
+  parse({ table: name, id, fields, options = {} }, context) {
     const table = requireTable(context, name)
     context.event.setTable(table)
-    assertOptions<UpdateOneOptions>(options, ['tokenization', 'byot', 'allowShownText', 'ifVersion'])
+    assertOptions<UpdateOneOptions>(options, ['tokens', 'tokenization', 'byot', 'allowShownText', 'ifVersion'])
     const tokenization = parseFlag(options.tokenization, 'tokenization')
     const allowsShownText = parseFlag(options.allowShownText, 'allowShownText')
-    const { ifVersion, byot } = options
+    const { tokens, ifVersion, byot } = options
     return { table, id: at(toIds([id]), 0), fields, tokens, ifVersion, tokenization, mode: parseByot(byot), allowsShownText }
   },
   execute: async (context, request) => at(await updateAll(context, [request]), 0),
@@ -72,7 +73,7 @@ export const update: Operation<UpdateInput, UpdateRequest, UpdatedRecord> = {
 type UpdateContext = Omit<OperationContext, 'event'> & Pick<WritingContext, 'event'>
 
 /** Updates different records of one table, all or none, and returns them in order. */
-async function updateAll(context: UpdateContext, requests: readonly UpdateRequest[]): Promise<UpdatedRecord[]> {
+async function updateAll(context: UpdateContext, requests: readonly UpdateOneRequest[]): Promise<UpdatedRecord[]> {
   const { table, mode, tokenization, allowsShownText } = at(requests, 0)
   const access = requireAccess(context, table, 'UPDATE')
   const changes = readInput(() => {

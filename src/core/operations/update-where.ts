@@ -16,11 +16,6 @@ import { at } from '../util/lists.ts'
 import { assertOptions } from '../util/options.ts'
 import { createJsonBudget, takeJson } from '../values/parse-json.ts'
 
-/** The records to update, and the values to write over each. */
-export interface WhereChange extends Where {
-  readonly fields: unknown
-}
-
 /** Options of an update by the value of a column. It takes no tokens: those of several records differ. */
 export interface UpdateWhereOptions {
   /** Return the tokens of the columns that were given a value. Default false. */
@@ -32,7 +27,9 @@ export interface UpdateWhereOptions {
 /** Input of an update by the value of a column. */
 export interface UpdateWhereInput {
   readonly table: string
-  readonly where: WhereChange
+  readonly where: Where
+  /** The values to write over each record, by column. */
+  readonly fields: unknown
   readonly options?: UpdateWhereOptions
 }
 
@@ -47,26 +44,26 @@ export interface UpdateWhereRequest {
 
 /**
  * Updates the records that a read by the column returns, and returns them in the order of insertion. None is no error. Throws like that
- * read and like `update`, `limit_exceeded` for more than `limits.maxRecords` or more members of JSON values than a request can have, and `not_found` for one that the caller can read and not
+ * read and like `updateOne`, `limit_exceeded` for more than `limits.maxRecords` or more members of JSON values than a request can have, and `not_found` for one that the caller can read and not
  * update; nothing is changed then.
  */
 export const updateWhere: Operation<UpdateWhereInput, UpdateWhereRequest, { records: UpdatedRecord[] }> = {
   action: 'UPDATE',
   resourceType: 'RECORD',
   verb: 'Update',
-  members: ['table', 'where', 'options'],
+  members: ['table', 'where', 'fields', 'options'],
   recorded: {
     table: 'name',
-    where: { columnName: 'name', columnValues: 'value', fields: 'columns' },
+    where: 'lookup',
+    fields: 'columns',
     tokenization: 'flag',
     allowShownText: 'flag',
   },
-  parse({ table: name, where, options = {} }, context) {
+  parse({ table: name, where, fields, options = {} }, context) {
     const table = requireTable(context, name)
     context.event.setTable(table)
     assertOptions<UpdateWhereOptions>(options, ['tokenization', 'allowShownText'])
-    const lookup = parseWhere(context, where, ['fields'])
-    const fields = typeof where === 'object' && where !== null ? Reflect.get(where, 'fields') : undefined
+    const lookup = parseWhere(context, where)
     const tokenization = parseFlag(options.tokenization, 'tokenization')
     return { table, lookup, fields, tokenization, allowsShownText: parseFlag(options.allowShownText, 'allowShownText') }
   },

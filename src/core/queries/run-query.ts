@@ -49,6 +49,8 @@ export interface QueryRecord<Row extends object = QueryRecordFields> {
 /** The records of a query, and the rows behind them. */
 export interface QueryResult {
   readonly records: QueryRecord[]
+  /** True if there are more records, which the limit of the vault leaves out. */
+  readonly isCut: boolean
   /** Rows behind the records, by table and possibly repeated; none for aggregates. */
   readonly found: readonly { readonly table: Table; readonly rows: readonly number[] }[]
 }
@@ -63,7 +65,11 @@ export async function runQuery(context: QueryContext, request: QueryRequest): Pr
   } catch (error) {
     throw runError(request.text, error)
   }
-  return { records: show(context, plan, result, request), found: foundBy(plan, result) }
+  return {
+    records: show(context, plan, result, request),
+    found: foundBy(plan, result),
+    isCut: result.kind === 'rows' && result.isCut,
+  }
 }
 
 /** Returns the explained plan of a query: what storage filters, what is opened, and what allows each column. Reads no row and contains no value. */

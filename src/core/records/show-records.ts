@@ -26,7 +26,7 @@ export interface UntypedRecord {
   readonly version?: string
   /** Metadata of files by column, with the option `returnFileMetadata`. */
   readonly fileMetadata?: Readonly<Record<string, FileMetadata>>
-  /** Tickets to download files by column, with the option `downloadURL`. */
+  /** Tickets to download files by column, with the option `downloadTickets`. */
   readonly downloadTickets?: Readonly<Record<string, string>>
 }
 

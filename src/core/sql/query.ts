@@ -61,6 +61,8 @@ export interface Query {
   readonly outputs: Outputs
   /** At most the maximum number of records of one query. */
   readonly limit: number
+  /** True if that maximum is the limit, and not one of its text: there can be more records. */
+  readonly mayBeCut: boolean
   readonly offset: number
   readonly uses: readonly Use[]
   /** By source. */

@@ -61,6 +61,7 @@ export function resolveSelect(
     where: where === undefined ? allOf([]) : resolveCondition(where, scope),
     outputs,
     limit: Math.min(limit ?? maxQueryRecords, maxQueryRecords),
+    mayBeCut: limit === undefined || limit > maxQueryRecords,
     offset: offset ?? 0,
     uses,
     needs,

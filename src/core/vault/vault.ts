@@ -67,12 +67,12 @@ export interface Vault<S extends SchemaDefinition = SchemaDefinition, Role exten
   /** Scans the files whose scan is due, and waits for the results, also of scans in progress, which are not counted. Without a scanner, does nothing. A vault with one also scans in the background. `onProgress` counts the files it scanned. An abort ends the scan of a file, which is due again. */
   scanFiles(options?: WatchOptions): Promise<{ scanned: number }>
   /**
-   * Opens the file of a ticket that `downloadURL` gave. Throws `not_found`, always the same, if the ticket does not open it, or not any
+   * Opens the file of a ticket that `downloadTicket` gave. Throws `not_found`, always the same, if the ticket does not open it, or not any
    * more. `request` is the origin of this request, for its event: the ticket has the caller, but not where it is used.
    */
   downloadWithTicket(ticket: string, options?: OpenFileOptions, request?: RequestContext): Promise<OpenFileResult>
   /**
-   * Uploads a file by a ticket that `uploadURL` gave. Throws `not_found` for the ticket, and like `uploadFile` for what is wrong with the
+   * Uploads a file by a ticket that `uploadTicket` gave. Throws `not_found` for the ticket, and like `uploadFile` for what is wrong with the
    * content. `request` is the origin of this request, for its event.
    */
   uploadWithTicket(ticket: string, given: UploadByTicket, request?: RequestContext): Promise<UploadedFile>

@@ -20,7 +20,7 @@ const PREFIXED_FORM = /^([a-z]{1,32})-([0-9A-Za-z]{5})-([0-9a-f]{32})$/
 
 /** The parts of an API key. */
 export interface ApiKeyParts {
-  readonly keyID: string
+  readonly keyId: string
   /** The secret as base64url, or as hex digits in a key with a prefix. */
   readonly secret: string
 }
@@ -36,8 +36,8 @@ export function isPrefix(text: unknown): text is string {
 }
 
 /** Returns the text of an API key. */
-export function printApiKey({ keyID, secret }: ApiKeyParts): string {
-  const unchecked = `sr_${keyID}_${secret}`
+export function printApiKey({ keyId, secret }: ApiKeyParts): string {
+  const unchecked = `sr_${keyId}_${secret}`
   return unchecked + checksumOf(unchecked)
 }
 
@@ -60,9 +60,9 @@ export function keyIdOf(secret: string): string {
 export function parseApiKey(text: string): ApiKeyParts | undefined {
   const prefixed = parsePrefixed(text)
   if (prefixed !== undefined) return prefixed
-  const [, unchecked, keyID, secret, checksum] = FORM.exec(text) ?? []
-  if (unchecked === undefined || keyID === undefined || secret === undefined) return undefined
-  return checksum === checksumOf(unchecked) ? { keyID, secret } : undefined
+  const [, unchecked, keyId, secret, checksum] = FORM.exec(text) ?? []
+  if (unchecked === undefined || keyId === undefined || secret === undefined) return undefined
+  return checksum === checksumOf(unchecked) ? { keyId, secret } : undefined
 }
 
 /** Returns the SHA-256 of a secret in hex digits, as the vault stores it. */
@@ -78,7 +78,7 @@ export function hasDigest(secret: string, digest: string): boolean {
 
 function parsePrefixed(text: string): ApiKeyParts | undefined {
   const [, prefix = '', checksum, secret = ''] = PREFIXED_FORM.exec(text) ?? []
-  return checksum === shortChecksumOf(prefix, secret) ? { keyID: keyIdOf(secret), secret } : undefined
+  return checksum === shortChecksumOf(prefix, secret) ? { keyId: keyIdOf(secret), secret } : undefined
 }
 
 function shortChecksumOf(prefix: string, secret: string): string {

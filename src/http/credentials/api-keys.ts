@@ -33,7 +33,7 @@ export interface ApiKeyOptions extends Pick<CreateCredentialInput, 'name' | 'rol
 
 /** A new API key. */
 export interface ApiKey {
-  readonly keyID: string
+  readonly keyId: string
   /** The text to send after "Bearer ". It is not stored, and cannot be shown again. */
   readonly apiKey: string
 }
@@ -47,8 +47,8 @@ export async function createApiKey(session: CreatingSession, options: ApiKeyOpti
   const { format, ...others } = readOptions(options, known, { of: 'createApiKey' })
   if (format !== undefined) return createPrefixed(session, format, others)
   const secret = randomBytes(SECRET_BYTES).toString('base64url')
-  const { keyID } = await session.createCredential({ ...others, kind: 'API_KEY', verifier: digestSecret(secret) })
-  return { keyID, apiKey: printApiKey({ keyID, secret }) }
+  const { keyId } = await session.createCredential({ ...others, kind: 'API_KEY', verifier: digestSecret(secret) })
+  return { keyId, apiKey: printApiKey({ keyId, secret }) }
 }
 
 async function createPrefixed(
@@ -60,8 +60,8 @@ async function createPrefixed(
   if (!isPrefix(prefix)) throw new VaultError('invalid_request', 'Option "format.prefix" must be 1 to 32 letters from a to z.')
   const secret = randomBytes(SHORT_SECRET_BYTES).toString('hex')
   const verifier = digestSecret(secret)
-  const { keyID } = await session.createCredential({ ...options, kind: 'API_KEY', verifier, keyID: keyIdOf(secret) })
-  return { keyID, apiKey: printPrefixed(prefix, secret) }
+  const { keyId } = await session.createCredential({ ...options, kind: 'API_KEY', verifier, keyId: keyIdOf(secret) })
+  return { keyId, apiKey: printPrefixed(prefix, secret) }
 }
 
 /** Returns the authenticator of API keys. Text that does not begin as one is of another kind. */
@@ -71,15 +71,15 @@ export function apiKeys(options: Readonly<Record<string, never>> = {}): Authenti
     if (!isLikeApiKey(credential)) return undefined
     const parts = parseApiKey(credential)
     if (parts === undefined) return { refused: 'malformed API key' }
-    const found = await vault?.credentials.find(parts.keyID)
+    const found = await vault?.credentials.find(parts.keyId)
     const isApiKey = found?.kind === 'API_KEY'
     const hasSecret = hasDigest(parts.secret, isApiKey ? found.verifier : DECOY)
     if (!isApiKey || !hasSecret) return { refused: 'unknown API key' }
     if (!found.isValid) return { refused: 'API key that is revoked or expired' }
-    const { actor, actorType, roles, context, keyID } = found
+    const { actor, actorType, roles, context, keyId } = found
     return {
       caller: { actor, actorType, roles, ...(context === undefined ? {} : { context }) },
-      credential: { authMode: 'API_KEY', keyID },
+      credential: { authMode: 'API_KEY', keyID: keyId },
     }
   }
 }

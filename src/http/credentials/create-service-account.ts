@@ -40,7 +40,7 @@ export async function createServiceAccount(session: CreatingSession, given: Serv
   return {
     clientID: created.actor,
     clientName: options.name,
-    keyID: created.keyID,
+    keyID: created.keyId,
     tokenURI,
     keyValidAfterTime: new Date(created.createdAt).toISOString(),
     ...(options.expiresAt === undefined ? {} : { keyValidBeforeTime: new Date(options.expiresAt).toISOString() }),

@@ -92,7 +92,7 @@ async function issue(
   const { context, bearerTokenContextID } = claimed
   try {
     const { bearer } = await vault.credentials.issueBearer({
-      keyID,
+      keyId: keyID,
       ...(jti === undefined
         ? {}
         : { assertion: { text: digestOf(keyID, jti), expiresAt: Math.ceil(expiry + TOLERANCE_SECONDS) * 1000 } }),

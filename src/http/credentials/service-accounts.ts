@@ -13,7 +13,7 @@ export function serviceAccounts(options: Readonly<Record<string, never>> = {}): 
   return async ({ credential, vault }) => {
     const bearer = await vault?.credentials.verifyBearer(credential)
     if (bearer === undefined) return isLikeBearer(credential) ? { refused: 'bearer that is not valid' } : undefined
-    const { actor, actorType, roles, context, keyID, jwtID } = bearer
+    const { actor, actorType, roles, context, keyId: keyID, jwtID } = bearer
     const { bearerTokenContextID } = readClaimContext(context) ?? {}
     return {
       caller: { actor, actorType, roles, ...(context === undefined ? {} : { context }) },

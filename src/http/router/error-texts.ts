@@ -11,7 +11,24 @@ export interface Wording {
 }
 
 /** Members whose names on the wire are the same for every route. */
-const COMMON: Readonly<Record<string, string>> = { columnName: 'column_name', columnValues: 'column_values', orderBy: 'order_by' }
+const COMMON: Readonly<Record<string, string>> = { orderBy: 'order_by', downloadTickets: 'downloadURL' }
+
+/** What a vault says in words that the wire does not have: of look-ups, and of the items of a batch. */
+const SENTENCES: readonly (readonly [RegExp, string])[] = [
+  [/^where must be an object with one column, .*/, 'column_name and column_values must be given together.'],
+  [/ cannot be combined with where\./, ' cannot be combined with column_name.'],
+  [/(?<=same table, )where(?= and )/, 'column_name, column_values'],
+  [/\bvalues of where\b|\bwhere\.\w+/, 'column_values'],
+  [/An item must have one of insert, update, get and delete, .*/, 'method must be POST, PUT, GET or DELETE.'],
+  [/\b(?:insert|update|get|delete) must be the name of a table\./, 'tableName must be text.'],
+  [/(?<= cannot be combined with )insert\./, 'method POST.'],
+  [/(?<= cannot be combined with )update\./, 'method PUT.'],
+  [/(?<= cannot be combined with )get\./, 'method GET.'],
+  [/(?<= cannot be combined with )delete\./, 'method DELETE.'],
+  [/\bid refers to an item that deletes its record\./, 'ID refers to a DELETE item, which leaves no record.'],
+  [/\bid refers to /, 'ID refers to '],
+  [/Unknown member batchID of an item\..*/, 'batchID must be a string.'],
+]
 
 /** The verb with which an operation of a vault begins its errors. It is not always that of the route. */
 const OPERATION = /^[A-Z][a-z]+(?: [A-Za-z]+)* failed\. /
@@ -24,13 +41,9 @@ export function wireMessage(error: VaultError, { verb, wireNames = {} }: Wording
   if (sentence === error.message) return `${prefix}${sentence}`
   const unknown = unknownRecord(error, names)
   if (unknown !== undefined) return `${prefix}${unknown}`
-  const members = rename(sentence, MEMBER, commonNames(wireNames))
+  const reworded = SENTENCES.reduce((text, [words, wire]) => text.replace(words, wire), sentence)
+  const members = rename(reworded, MEMBER, COMMON)
   return `${prefix}${rename(members, LIST, { ids: names.ids, ...wireNames })}`
-}
-
-/** Returns the common members as a route names them: uploads have `columnName` on the wire too. */
-function commonNames(wireNames: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
-  return Object.fromEntries(Object.entries(COMMON).map(([member, name]) => [member, wireNames[member] ?? name]))
 }
 
 /** Returns the sentence that existing clients read for an id without a record; undefined for another error. */

@@ -56,10 +56,10 @@ const detokenizeRoute = operationRoute({
       )
       .describe('In the order of the request.'),
   }),
-  read({ body: { detokenizationParameters: given, downloadURL = false, continueOnError = false }, call }) {
+  read({ body: { detokenizationParameters: given, continueOnError = false }, call }) {
     const inputOf = (bare: readonly string[]): OperationInput<'detokenize'> => ({
       records: given.map(({ token, redaction = 'DEFAULT' }, index) => ({ token: bare[index] ?? token, redaction })),
-      options: { downloadURL, continueOnError },
+      options: { continueOnError },
     })
     const bare = bareTokens(
       call,

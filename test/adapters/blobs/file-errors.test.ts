@@ -1,7 +1,7 @@
 /** Errors of the file system as a blob store throws them: a code, and no path. */
 import { inspect } from 'node:util'
 import { expect, it } from 'vitest'
-import { mapFileError } from '../../../src/adapters/blobs/file-errors.ts'
+import { mapFileError } from '../../../src/adapters/blobs/folder-files.ts'
 import { VaultError } from '../../../src/core/errors.ts'
 
 /** An error as the platform throws it. */

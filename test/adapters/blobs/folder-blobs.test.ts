@@ -15,8 +15,8 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { keyOf, put, read, sampleBytes } from '../../../src/adapters/blob-conformance/sample.ts'
 import { folderBlobs } from '../../../src/adapters/blobs/index.ts'
+import { keyOf, put, read, sampleBytes } from '../../../src/conformance/blobs/sample.ts'
 import { folderUnderTest, storedInFolder } from '../../support/blobs/folder-under-test.ts'
 import { runBlobCases } from '../../support/blobs/run-blob-cases.ts'
 

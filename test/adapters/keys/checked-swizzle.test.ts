@@ -1,8 +1,8 @@
 /** The known answers and laws of the keys in a form of the module that refuses each index whose relaxed look-up is left open. */
 import { expect, it } from 'vitest'
 import { buildWasm } from '../../../scripts/build-wasm.ts'
-import { getWasm, REGION } from '../../../src/adapters/keys/wasm.ts'
-import { wasmBytes } from '../../../src/adapters/keys/wasm-bytes.ts'
+import { getWasm, REGION } from '../../../src/adapters/keys/wasm/wasm.ts'
+import { wasmBytes } from '../../../src/adapters/keys/wasm/wasm-bytes.ts'
 
 /** The part of the WebAssembly API that this test uses and replaces. */
 interface WebAssemblyApi {

@@ -1,7 +1,7 @@
 /** AES-256-CMAC of lists and of single inputs: equality with an independent implementation. */
 import { cmac } from '@noble/ciphers/aes.js'
 import { expect, it } from 'vitest'
-import { createCmac } from '../../../src/adapters/keys/cmac.ts'
+import { createCmac } from '../../../src/adapters/keys/wasm/cmac.ts'
 import { toSlab } from '../../../src/core/util/memory.ts'
 import { batchedDigests } from '../../laws/batched-digests.ts'
 import { itHolds } from '../../support/laws/it-holds.ts'

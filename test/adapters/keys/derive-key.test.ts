@@ -1,7 +1,7 @@
 /** Key derivation: HKDF as RFC 5869 defines it, with the documented labels. */
 import { createHmac } from 'node:crypto'
 import { expect, it } from 'vitest'
-import { deriveKey } from '../../../src/adapters/keys/derive-key.ts'
+import { deriveKey } from '../../../src/adapters/keys/key-bytes.ts'
 import { hex, readHkdfVectors, toHex } from './read-vectors.ts'
 
 const vectors = readHkdfVectors()

@@ -1,7 +1,7 @@
 /** The signer of checkpoints: RFC 8032 signatures, and invalid keys, which are rejected without being quoted. */
 import { createPrivateKey, generateKeyPairSync } from 'node:crypto'
 import { expect, it } from 'vitest'
-import { ed25519Signer } from '../../../src/adapters/keys/ed25519-signer.ts'
+import { ed25519Signer } from '../../../src/adapters/keys/local-keys.ts'
 
 /** PEM of an RFC 8032 secret key: the fixed head of PKCS #8, then the 32 bytes. */
 function pemOf(secret: string): string {

@@ -1,8 +1,7 @@
 /** Epochs of nonces: one first half for an hour or 2^32 seals, whichever ends first. */
 import { expect, it } from 'vitest'
-import { createEpochs } from '../../../src/adapters/keys/epoch.ts'
-import { createNonceSource, SYSTEM_GENERATORS } from '../../../src/adapters/keys/nonce-source.ts'
-import { createXaesKey } from '../../../src/adapters/keys/xaes-key.ts'
+import { createNonceSource, SYSTEM_GENERATORS } from '../../../src/adapters/keys/sealer.ts'
+import { createEpochs, createXaesKey } from '../../../src/adapters/keys/wasm/xaes-key.ts'
 
 const HOUR = 60 * 60 * 1000
 

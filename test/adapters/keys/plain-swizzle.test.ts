@@ -1,7 +1,7 @@
 /** The known answers and laws of the keys in the form of the module for runtimes without relaxed SIMD. */
 import { expect, it } from 'vitest'
-import { withoutRelaxed } from '../../../src/adapters/keys/wasm.ts'
-import { wasmBytes } from '../../../src/adapters/keys/wasm-bytes.ts'
+import { withoutRelaxed } from '../../../src/adapters/keys/wasm/wasm.ts'
+import { wasmBytes } from '../../../src/adapters/keys/wasm/wasm-bytes.ts'
 
 /** The part of the WebAssembly API that this test replaces. */
 interface WebAssemblyApi {
@@ -21,7 +21,7 @@ api.validate = (bytes) => {
 }
 
 it('the other form was refused, and this one taken', async () => {
-  const { getWasm } = await import('../../../src/adapters/keys/wasm.ts')
+  const { getWasm } = await import('../../../src/adapters/keys/wasm/wasm.ts')
   getWasm()
   expect(seen).toEqual([false, true])
   expect(withoutRelaxed(relaxed).equals(relaxed)).toBe(false)

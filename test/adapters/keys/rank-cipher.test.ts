@@ -1,6 +1,6 @@
 /** Permutations of any domain: FF1 with cycle walking, bound to scope, vault, domain and tweak text. */
 import { expect, it } from 'vitest'
-import { deriveKey } from '../../../src/adapters/keys/derive-key.ts'
+import { deriveKey } from '../../../src/adapters/keys/key-bytes.ts'
 import { keyRingFactory } from '../../../src/adapters/keys/key-ring-factory.ts'
 import { createRankCipher, rankTweak } from '../../../src/adapters/keys/rank-cipher.ts'
 import { isVaultError } from '../../../src/core/errors.ts'

@@ -1,6 +1,6 @@
 /** The derived keys of XAES-256-GCM: their cache, and what is left of them. */
 import { expect, it } from 'vitest'
-import { createXaesKey, MAX_DERIVED } from '../../../src/adapters/keys/xaes-key.ts'
+import { createXaesKey, MAX_DERIVED } from '../../../src/adapters/keys/wasm/xaes-key.ts'
 import { toHex } from './read-vectors.ts'
 import { seededBytes } from './seeded-bytes.ts'
 

@@ -1,7 +1,7 @@
 /** The negative control of the conformance suite: a storage with a fault fails the cases that test for it. */
 
 import { describe, expect, it } from 'vitest'
-import { storageCases } from '../../../src/adapters/conformance/index.ts'
+import { storageCases } from '../../../src/conformance/storage/index.ts'
 import { brokenStorage, type FaultName } from './broken-storages.ts'
 
 /** At least one case that must detect each fault. */

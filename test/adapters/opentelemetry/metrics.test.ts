@@ -10,7 +10,7 @@ import {
 } from '@opentelemetry/sdk-metrics'
 import { afterEach, expect, it } from 'vitest'
 import { openTelemetryMetrics } from '../../../src/adapters/opentelemetry/index.ts'
-import { VERSION } from '../../../src/adapters/opentelemetry/instrumentation-scope.ts'
+import { VERSION } from '../../../src/adapters/opentelemetry/open-telemetry.ts'
 import type { Metrics, VaultOptions } from '../../../src/index.ts'
 import { type Clients, callerOf, openClients } from '../../support/audit/audited-clients.ts'
 import { memoryEngine, onEachStorage } from '../../support/storages/engines.ts'
@@ -86,15 +86,15 @@ onEachStorage('metrics', (engine) => {
       .as(callerOf('clerk'))
       .get('clients')
       .catch(() => {})
-    await owner.updateMany(
+    await owner.update(
       'clients',
       records.map(({ id }) => ({ id, fields: { salary: 5 } })),
     )
     await owner.batch([
-      { method: 'POST', tableName: 'clients', fields: { name: 'Cy' } },
-      { method: 'DELETE', tableName: 'clients', ID: { response: 0 } },
+      { insert: 'clients', fields: { name: 'Cy' } },
+      { delete: 'clients', id: { response: 0 } },
     ])
-    await owner.batch([{ method: 'POST', tableName: 'clients', fields: { name: 'Cy' } }])
+    await owner.batch([{ insert: 'clients', fields: { name: 'Cy' } }])
     await Promise.all(['1', '2', '3'].map((name) => owner.insert('clients', [{ fields: { name } }])))
 
     const found = await collect()

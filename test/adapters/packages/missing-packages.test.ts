@@ -7,8 +7,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
-import { missingPackageError } from '../../../src/adapters/packages/missing-package.ts'
-import { requirePackage } from '../../../src/adapters/packages/require-package.ts'
+import { missingPackageError, requirePackage } from '../../../src/adapters/packages/require-package.ts'
 
 const run = promisify(execFile)
 const ROOT = join(import.meta.dirname, '../../..')

@@ -1,8 +1,8 @@
 /** Functions, operators and types that others created where the server looks for names, some of which fit better than its own: none is used. */
 import pg from 'pg'
 import { afterAll, describe, inject, it } from 'vitest'
-import { storageCases } from '../../../src/adapters/conformance/index.ts'
 import { postgresStorage } from '../../../src/adapters/postgres/index.ts'
+import { storageCases } from '../../../src/conformance/storage/index.ts'
 import { freshDatabase } from '../../support/postgres/fresh-database.ts'
 
 const database = await freshDatabase(inject('postgresUrl'))

@@ -1,8 +1,8 @@
 /** The PostgreSQL storage passes the conformance suite, each case in a schema of its own. */
 import pg from 'pg'
 import { afterAll, describe, inject, it } from 'vitest'
-import { storageCases } from '../../../src/adapters/conformance/index.ts'
 import { postgresStorage } from '../../../src/adapters/postgres/index.ts'
+import { storageCases } from '../../../src/conformance/storage/index.ts'
 import { freshDatabase } from '../../support/postgres/fresh-database.ts'
 import { rewritingClient } from '../../support/postgres/rewriting-client.ts'
 

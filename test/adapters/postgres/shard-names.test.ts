@@ -2,7 +2,7 @@
 import pg from 'pg'
 import { afterAll, expect, inject, it } from 'vitest'
 import { postgresStorage } from '../../../src/adapters/postgres/index.ts'
-import { indexName, knownName } from '../../../src/adapters/postgres/stable-names.ts'
+import { indexName, knownName } from '../../../src/adapters/postgres/postgres-sql-dialect.ts'
 import type { PhysicalTable, StorageHandle } from '../../../src/core/ports/storage.ts'
 import type { ColumnDefinition } from '../../../src/core/schema/column.ts'
 import { freshDatabase } from '../../support/postgres/fresh-database.ts'

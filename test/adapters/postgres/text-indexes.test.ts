@@ -3,7 +3,6 @@ import { randomBytes } from 'node:crypto'
 import { afterAll, afterEach, describe, expect, inject, it } from 'vitest'
 import { postgresStorage } from '../../../src/adapters/postgres/index.ts'
 import { createPostgresSqlDialect } from '../../../src/adapters/postgres/postgres-sql-dialect.ts'
-import { formerIndexName, indexName } from '../../../src/adapters/postgres/stable-names.ts'
 import { createSqlStatements } from '../../../src/adapters/sql/sql-statements.ts'
 import { toTableShape } from '../../../src/adapters/sql/table-shapes.ts'
 import type { Filter, PhysicalTable, StorageHandle } from '../../../src/core/ports/storage.ts'
@@ -104,29 +103,6 @@ describe('texts', () => {
       expect(plan).not.toMatch(/Seq Scan|Index Scan using cards_pkey/)
     }
     expect(await idsOf(storage, { kind: 'in', column: 'owner', values: [value, 'owner 7'] })).toEqual([8, 5000])
-  })
-
-  it('of an index that an earlier version made are indexed again, once, and stay unique', async () => {
-    const schema = `own_${schemas++}`
-    const former = formerIndexName(CARDS, { columns: ['owner'], unique: true })
-    const first = open(schema)
-    await first.prepare([{ ...CARDS, indexes: [] }])
-    await first.insert('cards', [{ id: 1, owner: 'a' }])
-    await asSuperuser(`create unique index "${former}" on ${schema}.cards (owner)`)
-    const handles = [open(schema), open(schema)]
-    await Promise.all(handles.map((handle) => handle.prepare([CARDS])))
-    const names = await asSuperuser<{ indexname: string }>(`select indexname from pg_indexes where schemaname = '${schema}'`)
-    expect(names.map(({ indexname }) => indexname)).toEqual(
-      expect.arrayContaining([indexName(CARDS, { columns: ['owner'], unique: true })]),
-    )
-    expect(names.map(({ indexname }) => indexname)).not.toContain(former)
-    for (const handle of handles) {
-      await expect(handle.insert('cards', [{ id: 2, owner: 'a' }])).rejects.toMatchObject({
-        code: 'conflict',
-        details: [{ table: 'cards', columns: ['owner'], index: 0 }],
-      })
-      await handle.insert('cards', [{ id: 3 + handles.indexOf(handle), owner: randomBytes(4000).toString('hex') }])
-    }
   })
 })
 

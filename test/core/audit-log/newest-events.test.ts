@@ -1,7 +1,7 @@
 /** Listing the trail by time equals reading all of it and sorting: for several chains, gaps, rows changed in the database, and any range. */
 import { describe, expect, it } from 'vitest'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
-import { systemScheduler } from '../../../src/adapters/system/system-scheduler.ts'
+import { systemScheduler } from '../../../src/adapters/system/system-time.ts'
 import { encodeHead } from '../../../src/core/audit/chain-head.ts'
 import { rowsOfChains } from '../../../src/core/audit/chain-position.ts'
 import { decodeEvent } from '../../../src/core/audit/encode-event.ts'

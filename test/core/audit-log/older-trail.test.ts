@@ -52,7 +52,7 @@ onEachStorage('a trail of the older form', (engine) => {
 
     const session = vault.as(OWNER)
     for (let n = 0; n < 3; n++) await session.insert('orders', [{ fields: { memo: `${n}` } }])
-    await session.batch([{ method: 'GET', tableName: 'orders', ID: 'nothing' }]).catch(() => undefined)
+    await session.batch([{ get: 'orders', id: 'nothing' }]).catch(() => undefined)
     expect(await vault.verifyAudit()).toEqual({ ok: true, eventCount: OLDER.length + 4 })
     const lines = await linesOf(vault)
     expect(lines.filter(isEvent).slice(0, OLDER.length)).toEqual(OLDER)

@@ -19,23 +19,23 @@ const groupedNames = (steps: readonly ReturnType<typeof step>[]) =>
 describe('the parts of a batch', () => {
   it('end where an item names a record that was written before', () => {
     const steps = [
-      step('read', 'GET', 'a', 'x'),
-      step('again', 'GET', 'a', 'x'),
-      step('write', 'PUT', 'a', 'x'),
-      step('other', 'PUT', 'a', 'y'),
-      step('after', 'GET', 'a', 'y'),
-      step('new', 'POST', 'a'),
+      step('read', 'get', 'a', 'x'),
+      step('again', 'get', 'a', 'x'),
+      step('write', 'update', 'a', 'x'),
+      step('other', 'update', 'a', 'y'),
+      step('after', 'get', 'a', 'y'),
+      step('new', 'insert', 'a'),
     ]
     expect(names(partsOf(steps))).toEqual(['read again', 'write other', 'after new'])
   })
 
   it('end before an item that means the record of one of them, and bind it when they have run', () => {
     const steps = [
-      step('new', 'POST', 'a'),
-      step('other', 'POST', 'a'),
-      step('read', 'GET', 'a', 0),
-      step('write', 'PUT', 'a', 1),
-      step('again', 'PUT', 'a', 0),
+      step('new', 'insert', 'a'),
+      step('other', 'insert', 'a'),
+      step('read', 'get', 'a', 0),
+      step('write', 'update', 'a', 1),
+      step('again', 'update', 'a', 0),
     ]
     const ran: string[] = []
     const bound = (one: (typeof steps)[number]) => {
@@ -51,7 +51,7 @@ describe('the parts of a batch', () => {
   })
 
   it('are single items where an item runs by itself', () => {
-    const steps = [step('one', 'POST', 'a'), step('upsert', 'POST', undefined), step('two', 'POST', 'a')]
+    const steps = [step('one', 'insert', 'a'), step('upsert', 'insert', undefined), step('two', 'insert', 'a')]
     expect(names(partsOf(steps))).toEqual(['one', 'upsert', 'two'])
   })
 
@@ -63,19 +63,19 @@ describe('the parts of a batch', () => {
 describe('the groups of a part', () => {
   it('begin with inserts and end with deletions', () => {
     const steps = [
-      step('delete', 'DELETE', 'a', 'w'),
-      step('read', 'GET', 'a', 'x'),
-      step('insert', 'POST', 'a'),
-      step('update', 'PUT', 'a', 'y'),
-      step('insert too', 'POST', 'a'),
+      step('delete', 'delete', 'a', 'w'),
+      step('read', 'get', 'a', 'x'),
+      step('insert', 'insert', 'a'),
+      step('update', 'update', 'a', 'y'),
+      step('insert too', 'insert', 'a'),
     ]
     expect(groupedNames(steps)).toEqual(['insert insert too', 'update', 'read', 'delete'])
   })
 
   it('keep the order of updates, and gather all other items of one kind', () => {
     const steps = [
-      ...[step('p1', 'POST', 'a'), step('p2', 'POST', 'b'), step('p3', 'POST', 'a')],
-      ...[step('u1', 'PUT', 'a', 'x'), step('u2', 'PUT', 'b', 'y'), step('u3', 'PUT', 'a', 'z')],
+      ...[step('p1', 'insert', 'a'), step('p2', 'insert', 'b'), step('p3', 'insert', 'a')],
+      ...[step('u1', 'update', 'a', 'x'), step('u2', 'update', 'b', 'y'), step('u3', 'update', 'a', 'z')],
     ]
     expect(groupedNames(steps)).toEqual(['p1 p3', 'p2', 'u1', 'u2', 'u3'])
   })

@@ -1,9 +1,9 @@
 /** How blobs are found among many others: by row ids and the unique key, never by a scan. */
 import pg from 'pg'
 import { expect, inject, it } from 'vitest'
-import { keyOf, put, read, sampleBytes } from '../../../src/adapters/blob-conformance/sample.ts'
 import { createTableShapes } from '../../../src/adapters/sql/table-shapes.ts'
 import { isNarrow } from '../../../src/adapters/sqlite/short-reads.ts'
+import { keyOf, put, read, sampleBytes } from '../../../src/conformance/blobs/sample.ts'
 import { databaseBlobs } from '../../../src/core/file-store/database-blobs.ts'
 import type { StorageHandle } from '../../../src/core/ports/storage.ts'
 import { BLOB_PIECES, BLOBS } from '../../../src/core/schema/system-tables.ts'

@@ -1,6 +1,6 @@
 /** Blobs in each database: the conformance suite, and what is special to rows. */
 import { describe, expect, it } from 'vitest'
-import { inChunks, keyOf, put, read, sampleBytes } from '../../../src/adapters/blob-conformance/sample.ts'
+import { inChunks, keyOf, put, read, sampleBytes } from '../../../src/conformance/blobs/sample.ts'
 import { databaseBlobs } from '../../../src/core/file-store/database-blobs.ts'
 import type { StorageHandle } from '../../../src/core/ports/storage.ts'
 import { BLOB_PIECES, BLOBS } from '../../../src/core/schema/system-tables.ts'

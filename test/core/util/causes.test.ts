@@ -1,7 +1,7 @@
 /** Codes of errors of the runtime, also of those that are made in another realm, as Jest has one for tests. */
 import { runInNewContext } from 'node:vm'
 import { expect, it } from 'vitest'
-import { missingPackageError } from '../../../src/adapters/packages/missing-package.ts'
+import { missingPackageError } from '../../../src/adapters/packages/require-package.ts'
 import { errorCode, errorText } from '../../../src/core/util/causes.ts'
 
 it('an error of another realm has its code', () => {

@@ -93,7 +93,7 @@ onMemoryAndSqlite('signed data tokens', (engine) => {
     const { vault, key, resolve, sign } = await setUp()
     const text = await sign({})
     expect(await resolve(text)).toBe(TOKEN)
-    await vault.as(OWNER).revokeCredential({ keyID: key.keyID })
+    await vault.as(OWNER).revokeCredential({ keyId: key.keyID })
     expect(await resolve(text)).toBeUndefined()
   })
 })

@@ -184,7 +184,7 @@ onMemoryAndSqlite('the token exchange', (engine) => {
   it('ends with the service account: it and its bearers are refused from then on', async () => {
     const { vault, key, exchange, assert } = await setUp()
     const { accessToken } = await exchange(await assert())
-    await vault.as(OWNER).revokeCredential({ keyID: key.keyID })
+    await vault.as(OWNER).revokeCredential({ keyId: key.keyID })
     expect(await ask(serviceAccounts(), accessToken, vault)).toEqual({ refused: 'bearer that is not valid' })
     await expect(assert({ jti: 'x' }).then(exchange)).rejects.toMatchObject({ message: REFUSAL })
   })

@@ -91,6 +91,11 @@ export const MODULE_RULES = {
     return importer !== undefined && from !== importer ? `${from} imports ${to}; only ${importer} may` : undefined
   }),
   adapters: betweenFiles(strayAdapter),
+  conformance: betweenFiles((from, to) =>
+    from.startsWith('src/conformance/') && !to.startsWith('src/conformance/') && !ADAPTERS_SEE_CORE.test(to)
+      ? `${from} imports ${to}; a conformance suite imports only core/ports, core/errors and core/util`
+      : undefined,
+  ),
   http: betweenFiles((from, to) =>
     from.startsWith('src/http/') && !to.startsWith('src/http/') && to !== MAIN_ENTRY_POINT && !isIn('util', to)
       ? `${from} imports ${to}; http imports only ${MAIN_ENTRY_POINT}, as any user does, and core/util`

@@ -42,14 +42,13 @@ export const ASYNC_MODULES: ReadonlySet<string> = new Set([
 /** The one file that lists every operation. */
 export const REGISTRY = 'src/core/operations/operations.ts'
 
-/** What an adapter may import from core. */
+/** What an adapter, or a conformance suite, may import from core. */
 export const ADAPTERS_SEE_CORE = /^src\/core\/(ports\/|util\/|errors\.ts$)/
 
 /** Adapters that an adapter may import. */
 export const ADAPTERS_SEE_ADAPTERS: Readonly<Record<string, readonly string[]>> = {
   keys: ['system'],
   blobs: ['errors', 'packages'],
-  'blob-conformance': ['conformance'],
   memory: ['errors'],
   sql: ['errors'],
   opentelemetry: ['packages'],
@@ -91,7 +90,8 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** Paths that may exist in `src`. */
-export const TOP_LEVEL = /^src\/(index\.ts|create-vault\.ts|public-errors\.ts|(core|adapters|audit-verifier|http)\/.+)$/
+export const TOP_LEVEL =
+  /^src\/(index\.ts|create-vault\.ts|public-errors\.ts|(core|adapters|audit-verifier|conformance|http)\/.+)$/
 
 /** Names of files or folders that do not say what they hold. */
 export const EMPTY_NAMES: ReadonlySet<string> = new Set([

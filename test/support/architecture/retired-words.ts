@@ -53,6 +53,9 @@ export const RETIRED_WORDS: readonly RetiredRow[] = [
     use: 'baseline and alternative',
     in: /^(benchmarks|docs\/benchmarks|test\/benchmarks)/,
   },
+  // Public words
+  { words: 'batch id', use: 'nothing: items run in order', in: /^src\/core\// },
+  { words: 'column values', use: 'where', in: /^(src\/core\/(operations|vault)\/|docs\/(reading|writing)\.md)/ },
   // Prose
   { words: 'he|him|his|himself|she|her|hers', use: 'the caller, or they' },
   {
@@ -195,7 +198,7 @@ export const ALLOWED_WORDS: readonly Allowance[] = [
     reason: 'They contain the retired words themselves, and sentences that break the rule.',
   },
   { in: /^src\/core\/expressions\/unsupported\.ts$/, words: ['analyse'], reason: 'ANALYSE is a statement of PostgreSQL.' },
-  { in: /^src\/adapters\/keys\/(gcm-batch|wasm)\.ts$/, words: ['room'], reason: 'Space in a region of memory.' },
+  { in: /^src\/adapters\/keys\/wasm\/(gcm|wasm)\.ts$/, words: ['room'], reason: 'Space in a region of memory.' },
   { in: /^(benchmarks\/|docs\/|README|CONTRIBUTING)/, words: ['bench'], reason: 'The command is npm run bench.' },
   { in: /^benchmarks\/fixtures\/people\.ts$/, words: ['harbour', 'lane'], reason: 'Names of streets.' },
   { in: /^test\/support\/postgres\/server\.ts$/, words: ['nobody'], reason: 'The account of that name in the operating system.' },

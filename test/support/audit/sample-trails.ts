@@ -1,6 +1,6 @@
 /** Audit trails to verify and to tamper with: a few chains with events of every kind, and their export. */
 import { generateKeyPairSync } from 'node:crypto'
-import { ed25519Signer } from '../../../src/adapters/keys/ed25519-signer.ts'
+import { ed25519Signer } from '../../../src/adapters/keys/local-keys.ts'
 import { systemHash } from '../../../src/adapters/system/system-hash.ts'
 import { type ChainedRow, chainEvents } from '../../../src/core/audit/chain.ts'
 import type { ChainHead } from '../../../src/core/audit/chain-head.ts'

@@ -1,5 +1,5 @@
 /** Blobs in a database for the conformance suite, and what is in its tables below the store. */
-import type { BlobsUnderTest } from '../../../src/adapters/blob-conformance/index.ts'
+import type { BlobsUnderTest } from '../../../src/conformance/blobs/index.ts'
 import { databaseBlobs } from '../../../src/core/file-store/database-blobs.ts'
 import type { StorageHandle } from '../../../src/core/ports/storage.ts'
 import { BLOB_PIECES, BLOBS } from '../../../src/core/schema/system-tables.ts'

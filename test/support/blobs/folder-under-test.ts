@@ -1,8 +1,8 @@
 /** A folder of blobs for the conformance suite, and what is in it below the store. */
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { BlobsUnderTest } from '../../../src/adapters/blob-conformance/index.ts'
 import { folderBlobs } from '../../../src/adapters/blobs/index.ts'
+import type { BlobsUnderTest } from '../../../src/conformance/blobs/index.ts'
 
 /** Bytes of the files of a key, whole or unfinished; undefined if there are none. */
 export async function storedInFolder(directory: string, key: string): Promise<number | undefined> {

@@ -1,6 +1,6 @@
 /** Runs the conformance suite of blob stores on one adapter, one test per case. */
 import { describe, it } from 'vitest'
-import { type BlobsUnderTest, blobCases } from '../../../src/adapters/blob-conformance/index.ts'
+import { type BlobsUnderTest, blobCases } from '../../../src/conformance/blobs/index.ts'
 
 /** A store under test, and how to clean up after its case. */
 export interface DisposableBlobs extends BlobsUnderTest {

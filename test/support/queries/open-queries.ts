@@ -2,7 +2,7 @@
 import { keyRingFactory } from '../../../src/adapters/keys/key-ring-factory.ts'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import { systemEntropy } from '../../../src/adapters/system/system-entropy.ts'
-import { systemScheduler } from '../../../src/adapters/system/system-scheduler.ts'
+import { systemScheduler } from '../../../src/adapters/system/system-time.ts'
 import { parseFields } from '../../../src/core/barrier/parse-record.ts'
 import { EventBuilder } from '../../../src/core/execution/event-builder.ts'
 import { MAX_JSON_MEMBERS } from '../../../src/core/limits.ts'

@@ -1,6 +1,6 @@
 /** Runs the storage conformance suite on one adapter, one test per case. */
 import { describe, it } from 'vitest'
-import { type StorageUnderTest, storageCases } from '../../../src/adapters/conformance/index.ts'
+import { type StorageUnderTest, storageCases } from '../../../src/conformance/storage/index.ts'
 
 /** An adapter under test, and how to clean up after its case. */
 export interface DisposableStorage extends StorageUnderTest {

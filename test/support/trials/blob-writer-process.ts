@@ -1,6 +1,6 @@
 /** A process with several writers of blobs, which work until it is killed. Started by blob-kill-trial.ts. */
 import { openSync, writeSync } from 'node:fs'
-import { inChunks, sampleBytes } from '../../../src/adapters/blob-conformance/sample.ts'
+import { inChunks, sampleBytes } from '../../../src/conformance/blobs/sample.ts'
 import { toHex } from '../../../src/core/util/bytes.ts'
 import { type BlobAddress, openBlobs } from '../blobs/open-blobs.ts'
 import { randomFor } from '../random/seeded-random.ts'
