@@ -125,7 +125,12 @@ onEachStorage('a reference inside a batch', (engine) => {
     const { vault, owner, run } = await open()
     const keeper = vault.as(callerOf('keeper'))
     const answers = await run([post('Ann'), rename(0, 'Bo'), read(0), remove(0)], true, keeper)
-    expect(answers).toMatchObject([{ id: expect.any(String) }, { code: 'forbidden' }, { fields: { name: 'Ann' } }, { deleted: true }])
+    expect(answers).toMatchObject([
+      { id: expect.any(String) },
+      { code: 'forbidden' },
+      { fields: { name: 'Ann' } },
+      { deleted: true },
+    ])
     expect((await owner.get('people')).records).toEqual([])
   })
 })

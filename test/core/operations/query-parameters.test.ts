@@ -120,7 +120,8 @@ it('values come behind the text, with a query of sql, or by name', async () => {
     await session.perform('query', { query, options }),
   ]
   const id = answers[0]?.records[0]?.fields.row_id
-  for (const answer of answers) expect(answer).toEqual({ records: [{ fields: { pay: 6, row_id: id }, lowered: [] }], isCut: false })
+  for (const answer of answers)
+    expect(answer).toEqual({ records: [{ fields: { pay: 6, row_id: id }, lowered: [] }], isCut: false })
   await vault.close()
 })
 
