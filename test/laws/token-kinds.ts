@@ -1,8 +1,8 @@
 /** Law: the properties that every token kind of the registry has, on every storage. */
 import { expect } from 'vitest'
 import type { StorageHandle } from '../../src/core/ports/storage.ts'
-import type { ColumnDefinition, SchemaDefinition, TokenDefinition } from '../../src/core/schema/column.ts'
-import type { TokenKind, TokenKindName } from '../../src/core/tokens/token-kind.ts'
+import type { ColumnDefinition, SchemaDefinition } from '../../src/core/schema/column.ts'
+import type { TokenDefinition, TokenKind, TokenKindName } from '../../src/core/tokens/token-kind.ts'
 import { tokenKinds } from '../../src/core/tokens/token-kinds.ts'
 import { engineInTurn, openPlaces, type Place } from '../support/storages/places.ts'
 import { type TokenSample, tokenSamples } from '../support/tokens/samples.ts'

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { expect, it } from 'vitest'
 import { memoryStorage } from '../../src/adapters/memory/memory-storage.ts'
-import { ACTIONS } from '../../src/core/policy/actions.ts'
+import { ACTIONS } from '../../src/core/policy/statement.ts'
 import { type Caller, column, type Explanation, isVaultError, type SchemaDefinition } from '../../src/index.ts'
 import { type LeakTable, randomTables, schemaOf } from '../support/leaks/schemas.ts'
 import { type RandomPolicy, randomCaller, randomPolicy } from '../support/policies/random-policies.ts'

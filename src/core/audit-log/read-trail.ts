@@ -1,6 +1,8 @@
-/** Reads the audit trail in the order of its rows, chain by chain, in slices that hold the event loop for a few milliseconds. */
-import { decodeHead } from '../audit/chain-head.ts'
+/** Reads the audit trail in slices that hold the event loop for a few milliseconds. */
+import { decodeHead } from '../audit/chain.ts'
 import { type TreeHead, treeHeadOf } from '../audit/chain-verifier.ts'
+import type { ChainedEvent } from '../audit/event.ts'
+import { decodeEvent } from '../audit/read-event.ts'
 import { createPageSize } from '../maintenance/page-size.ts'
 import { eachPossiblePage, findImpossibleRows } from '../maintenance/possible-rows.ts'
 import { bytesOfRows, endOfSlice } from '../maintenance/row-bytes.ts'
@@ -94,4 +96,24 @@ export function allReadable(allHeads: readonly ReadHead[]): TreeHead[] {
   const lost = allHeads.find(({ head }) => head === undefined)
   if (lost !== undefined) throw unreadableHead(lost.chain)
   return readable(allHeads)
+}
+
+/** An event and its own time, which is sealed with it: a writer of the database can change the time of its row. `event` is undefined if it failed authentication. */
+export interface DatedEvent extends Pick<OpenedEntry, 'id' | 'at'> {
+  readonly event: ChainedEvent | undefined
+}
+
+/** A reader that gives the event loop its turns. */
+export interface PacedReader extends AuditReader {
+  readonly yielder: Yielder
+}
+
+/** Returns the events of the rows with these ids, in order, without rows that do not exist. Throws `data_loss` for an event in an unknown format. */
+export async function eventsAt(reader: PacedReader, ids: readonly number[]): Promise<{ rows: Row[]; events: DatedEvent[] }> {
+  const rows = (await reader.storage.get(AUDIT_EVENTS.name, ids)).filter((row) => row !== undefined)
+  const events: DatedEvent[] = []
+  for await (const entries of openInSlices(reader, { kind: 'event', rows, yielder: reader.yielder })) {
+    for (const { id, at, bytes } of entries) events.push({ id, at, event: bytes === undefined ? undefined : decodeEvent(bytes) })
+  }
+  return { rows, events }
 }

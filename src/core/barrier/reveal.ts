@@ -2,9 +2,8 @@
 import { type Fault, fault, words } from '../errors.ts'
 import type { Opened } from '../ports/crypto.ts'
 import type { Row } from '../ports/storage.ts'
-import { redact } from '../redaction/redact.ts'
-import { BODY, type Column, type ColumnView, type Table } from '../schema/layout.ts'
-import { plainValue } from '../schema/plain-value.ts'
+import { redact } from '../redaction/levels.ts'
+import { BODY, type Column, type ColumnView, plainValue, type Table } from '../schema/layout.ts'
 import { copyContent } from '../sealing/body-writer.ts'
 import { TOKEN_CHECK_BYTES, TRANSIENT_REF_BYTES } from '../sealing/cell-layout.ts'
 import { bitsOf, mapCells, unknownCells } from '../sealing/cell-map.ts'
@@ -94,7 +93,7 @@ export class OpenRows {
 
   /** True if the value of a column is this one. A text is compared as it is stored, which makes no other. */
   holds(column: Column, value: unknown): boolean {
-    if (typeof value !== 'string' || column.plain !== undefined || column.type.name !== 'STRING')
+    if (typeof value !== 'string' || column.plain !== undefined || column.type.isText !== true)
       return isUnchanged(column, this.value(column), value)
     const start = valueStart(this.#map, column.ordinal)
     return start >= 0 && isUtf8(this.#bodies.bytes, start, valueEnd(this.#map, column.ordinal), value)

@@ -7,7 +7,7 @@ import { OPERATIONS } from '../operations/operations.ts'
 import { toInputError } from '../util/boundary.ts'
 import { at } from '../util/lists.ts'
 import type { JsonBudget } from '../values/column-type.ts'
-import { createJsonBudget, takeJson } from '../values/parse-json.ts'
+import { createJsonBudget, takeJson } from '../values/json-types.ts'
 import { type ItemMembers, type MethodName, type OfMethod, parseMethod, readMembers, referenceIn } from './batch-item.ts'
 import { type Method, openMethod, refusedStep, type Step } from './batch-step.ts'
 

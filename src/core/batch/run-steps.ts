@@ -1,5 +1,5 @@
 /** Runs the steps of a batch in an open transaction: in groups where that changes no result, otherwise one by one, with rows locked in one order. */
-import { type Outcome, SUCCESS } from '../audit/outcome.ts'
+import { type Outcome, SUCCESS } from '../audit/event.ts'
 import { keyOfCell } from '../barrier/lookup.ts'
 import { Fault, fault, isRefusal, say, type VaultError, words } from '../errors.ts'
 import type { OperationContext } from '../execution/context.ts'

@@ -1,5 +1,5 @@
 /** The stored entries of a catalog: how they are read, sealed and opened. */
-import { decodeHead } from '../audit/chain-head.ts'
+import { decodeHead } from '../audit/chain.ts'
 import { VaultError } from '../errors.ts'
 import type { KeyRing, RootKeySet } from '../ports/crypto.ts'
 import type { Row, Storage } from '../ports/storage.ts'

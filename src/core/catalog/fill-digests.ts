@@ -8,8 +8,8 @@ import { eachPage } from '../maintenance/each-page.ts'
 import type { Row, Storage } from '../ports/storage.ts'
 import type { Scheduler } from '../ports/time.ts'
 import type { Column, Table } from '../schema/layout.ts'
+import { attempt, type Reason } from '../util/attempt.ts'
 import { required } from '../util/lists.ts'
-import { retry, retryStale } from '../util/retry.ts'
 import { assertNotAborted, type Signal } from '../util/signal.ts'
 
 /** The column to fill, and the error for records that hold equal values of a unique one. */
@@ -22,6 +22,9 @@ export interface DigestsToFill {
   readonly report?: ((records: number) => Promise<void>) | undefined
   equalValues(): Error
 }
+
+/** Maximum number of attempts to fill a page, if other processes keep changing its rows. */
+const MAX_ATTEMPTS = 1000
 
 /** Thrown to read rows again that changed between reading and writing. */
 const CHANGED = new Error('rows changed between reading and writing them')
@@ -68,12 +71,13 @@ async function patchPage(
   { table, name, rows, digestsOf, scheduler }: PageToFill,
 ): Promise<void> {
   let pending = rows
-  const policy = retryStale(
-    CHANGED,
-    scheduler,
-    () => new VaultError('aborted', 'Cannot open the vault: other processes keep changing its records. Retry.'),
-  )
-  await retry(policy, async () => {
+  const changing: Reason = {
+    is: (error) => error === CHANGED,
+    most: MAX_ATTEMPTS,
+    between: () => scheduler.yield(),
+    lastWord: () => new VaultError('aborted', 'Cannot open the vault: other processes keep changing its records. Retry.'),
+  }
+  await attempt([changing], async () => {
     assertVersions(barrier, table, pending)
     const digests = digestsOf(pending)
     const patches = pending.map(({ id, version }, index) => ({ id, version, set: { [name]: digests[index] ?? null } }))

@@ -1,5 +1,5 @@
 /** Writes the generation of a changed catalog into every chain head, so that a writer that read an older one is stopped by the head it appends to. */
-import { decodeHead, encodeHead } from '../audit/chain-head.ts'
+import { decodeHead, encodeHead } from '../audit/chain.ts'
 import { type Barrier, CATALOG_MOVED } from '../barrier/barrier.ts'
 import { eachPage } from '../maintenance/each-page.ts'
 import type { RootKeySet } from '../ports/crypto.ts'

@@ -1,6 +1,6 @@
 /** Bearers of service accounts: compact JWS with HS256, signed and verified with a key that never leaves core. Source: RFC 7515. */
 import { digestItems } from '../barrier/digest-values.ts'
-import type { CallerContext } from '../policy/caller-context.ts'
+import type { CallerContext } from '../policy/caller.ts'
 import type { Hash, KeyRing } from '../ports/crypto.ts'
 import { readUtf8, toUtf8 } from '../util/bytes.ts'
 import { toSlab } from '../util/memory.ts'

@@ -1,5 +1,5 @@
 /** Stored credentials: API keys and service accounts, as authenticators read them. */
-import type { CallerContext } from '../policy/caller-context.ts'
+import type { CallerContext } from '../policy/caller.ts'
 
 /** All kinds of stored credentials. */
 export const CREDENTIAL_KINDS = ['API_KEY', 'SERVICE_ACCOUNT'] as const

@@ -6,7 +6,7 @@ import { at, required } from '../util/lists.ts'
 import type { EventBuilder } from './event-builder.ts'
 
 /** What joining needs of the context of a call. */
-interface CallContext {
+interface CallParts {
   readonly barrier: Barrier
   readonly scheduler: Scheduler
   readonly access: object
@@ -79,7 +79,7 @@ interface Latest<Context> {
 }
 
 /** Returns the joined calls of a vault. */
-export function createJoinedCalls<Context extends CallContext>(scheduler: Scheduler): JoinedCalls<Context> {
+export function createJoinedCalls<Context extends CallParts>(scheduler: Scheduler): JoinedCalls<Context> {
   const numberOf = numbering()
   let gathering = new Map<string, Group<Context, never, unknown>>()
   // The group that a call joined last in this turn: neighbors mostly have the same.
@@ -143,7 +143,7 @@ export function createJoinedCalls<Context extends CallContext>(scheduler: Schedu
 }
 
 /** Returns an empty group. `onFull` is called when it takes no more calls and runs before the end of the turn. */
-function createGroup<Context extends CallContext, Request, Result>(
+function createGroup<Context extends CallParts, Request, Result>(
   asOne: Joinable<Context, Request, Result>,
   onFull: () => void,
 ): Group<Context, Request, Result> {

@@ -2,7 +2,7 @@
 import type { ActionType, ResourceType } from '../audit/event.ts'
 import type { Members } from '../audit/record-shape.ts'
 import { decodeRecordIds } from '../barrier/record-ids.ts'
-import type { Action } from '../policy/actions.ts'
+import type { Action } from '../policy/statement.ts'
 import type { Table } from '../schema/layout.ts'
 import type { ALONE } from '../unit-of-work/gather.ts'
 import { at, groupBy, required } from '../util/lists.ts'

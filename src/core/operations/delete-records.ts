@@ -10,15 +10,15 @@ import { removeFilesOfDeleted } from '../file-store/remove-files.ts'
 import { createSlicing } from '../maintenance/slice-size.ts'
 import type { RequiredGrant, TableAccess } from '../policy/table-access.ts'
 import type { Row, Storage } from '../ports/storage.ts'
-import { assertVersion, parseIfVersion, type RequiredByRow, requiredByRow } from '../records/if-version.ts'
-import { deleteEveryRow, deleteRows, retryRecords, STALE } from '../records/record-store.ts'
-import type { WritingContext } from '../records/writing-context.ts'
+import { reasonsOf, STALE } from '../records/attempt-change.ts'
+import { assertVersion, parseIfVersion, type RequiredByRow, requiredByRow } from '../records/change-store.ts'
+import { deleteEveryRow, deleteRows, type WrittenRows } from '../records/record-store.ts'
 import { evaluateAccessInSlices } from '../row-access/evaluate-access.ts'
 import { findVisible } from '../row-access/find-visible.ts'
 import type { Table } from '../schema/layout.ts'
+import { attempt } from '../util/attempt.ts'
 import { at } from '../util/lists.ts'
 import { assertOptions } from '../util/options.ts'
-import { retry } from '../util/retry.ts'
 
 /** Selects every record of a table, in place of ids. */
 export const ALL = '*'
@@ -169,11 +169,11 @@ async function hasManyRows({ unit }: OperationContext, table: Table): Promise<bo
   return (await unit.storage.find(table.physical.name, { kind: 'all' }, page)).length === MANY_ROWS
 }
 
-/** The dependencies of a deletion: its rows can be those of several events. */
-type DeleteContext = Omit<OperationContext, 'event'> & Pick<WritingContext, 'event'>
-
 /** Deletes the records of these ids, all or none. */
-async function deleteByIds(context: DeleteContext, { table, ids, ifVersions }: Named & { readonly table: Table }): Promise<void> {
+async function deleteByIds(
+  context: OperationContext<WrittenRows>,
+  { table, ids, ifVersions }: Named & { readonly table: Table },
+): Promise<void> {
   const access = requireAccess(context, table, 'DELETE')
   const { ring } = context.barrier
   const decoded = decodeRecordIds(ring, table, ids)
@@ -213,7 +213,7 @@ const NONE: RequiredByRow = new Map()
 /** Returns the rows that are visible to the caller. Locks them if that, or whether they are deleted, depends on what is stored. */
 async function lockVisibleRows(
   storage: Storage,
-  context: DeleteContext,
+  context: OperationContext<WrittenRows>,
   {
     access,
     rows,
@@ -238,7 +238,7 @@ async function lockRows(
   const need = needOf(access.table)
   const locked: number[] = []
   let pending = rows
-  await retry(retryRecords(access.table, scheduler), async () => {
+  await attempt(reasonsOf({ table: access.table, scheduler }), async () => {
     const evaluated = await evaluateAccessInSlices({ barrier, scheduler }, access, pending)
     const visible = evaluated.flatMap((one) => (one.access.meets(need) ? [one.row] : []))
     assertVersions(barrier, access.table, visible)

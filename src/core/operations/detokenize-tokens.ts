@@ -6,14 +6,14 @@ import { parseFlag, parseList, parseRedaction, parseTokenText, paths, TOKEN_NOT_
 import type { Operation } from '../execution/operation.ts'
 import { inSlices } from '../maintenance/in-slices.ts'
 import { bytesOfBody } from '../maintenance/row-bytes.ts'
-import { forbidden } from '../policy/forbidden.ts'
+import { forbidden } from '../policy/create-access.ts'
 import { addRowsOf, needsOfTokens, resolveVisible, type VisibleResolution } from '../records/visible-tokens.ts'
 import { REDACTIONS, type Redaction } from '../redaction/levels.ts'
 import { assertPlainText, ON_LOWERED, type OnLowered, parseOnLowered } from '../row-access/lowered-columns.ts'
 import { ALONE } from '../unit-of-work/gather.ts'
 import { at, cutList } from '../util/lists.ts'
 import { assertItems, assertOptions } from '../util/options.ts'
-import type { ColumnTypeName } from '../values/column-type.ts'
+import type { ValueTypes } from '../values/column-type.ts'
 
 /** One token to resolve. */
 export interface DetokenizeParameter {
@@ -36,7 +36,7 @@ export interface DetokenizeOptions {
  */
 export interface DetokenizedRecord {
   readonly token: string
-  readonly valueType: ColumnTypeName | 'FILE' | 'NONE'
+  readonly valueType: keyof ValueTypes | 'NONE'
   readonly value: string
   /** The column of the token, and its table; absent with an error. */
   readonly table?: string

@@ -4,8 +4,15 @@ import { unknownColumn } from '../barrier/parse-record.ts'
 import { Fault, fault } from '../errors.ts'
 import { parseList, requireTable, toIds } from '../execution/check-input.ts'
 import type { OperationContext } from '../execution/context.ts'
-import { fileIn, requireFileColumn, requireVisibleRecord } from '../execution/file-columns.ts'
-import { type FileInput, type FileRequest, parseFileInput, RECORDED_FILE } from '../execution/file-input.ts'
+import {
+  type FileInput,
+  type FileRequest,
+  fileIn,
+  parseFileInput,
+  RECORDED_FILE,
+  requireFileColumn,
+  requireVisibleRecord,
+} from '../execution/file-columns.ts'
 import { requireAccess } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
 import { readFiles } from '../file-store/file-rows.ts'

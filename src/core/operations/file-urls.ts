@@ -6,14 +6,17 @@ import { requireTable, toIds } from '../execution/check-input.ts'
 import type { OperationContext } from '../execution/context.ts'
 import {
   type FileColumn,
+  type FileInput,
+  type FileRequest,
   fileValues,
   NEW_FILE,
+  parseFileInput,
+  RECORDED_FILE,
   recordRow,
   requireFileColumn,
   requireOpenableFile,
   requireUpdatable,
 } from '../execution/file-columns.ts'
-import { type FileInput, type FileRequest, parseFileInput, RECORDED_FILE } from '../execution/file-input.ts'
 import { type IssuedTicket, issueTicket } from '../execution/file-tickets.ts'
 import { assertRequiredWritable, requireAccess } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'

@@ -5,8 +5,15 @@ import { fault, words } from '../errors.ts'
 import { parseFlag, parseList, parseRedaction, requireTable, toIds } from '../execution/check-input.ts'
 import type { OperationContext, ParsingContext } from '../execution/context.ts'
 import type { EventBuilder } from '../execution/event-builder.ts'
-import { parseWhere, type Where } from '../execution/find-changeable.ts'
-import { allOf, findRecords, type ListedIds, type ListedPage, type Which } from '../execution/find-records.ts'
+import {
+  allOf,
+  findRecords,
+  type ListedIds,
+  type ListedPage,
+  parseWhere,
+  type Where,
+  type Which,
+} from '../execution/find-records.ts'
 import { requireAccess } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
 import { type FilesToShow, withFiles } from '../execution/show-files.ts'

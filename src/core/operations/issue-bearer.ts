@@ -7,7 +7,7 @@ import { findCredential, type Nonce, storeSpent } from '../credentials/credentia
 import { type Fault, fault, isVaultError } from '../errors.ts'
 import type { OperationContext } from '../execution/context.ts'
 import type { Operation } from '../execution/operation.ts'
-import type { CallerContext } from '../policy/caller-context.ts'
+import type { CallerContext } from '../policy/caller.ts'
 import type { Storage } from '../ports/storage.ts'
 import { nowMs } from '../util/time.ts'
 

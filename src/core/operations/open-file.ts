@@ -2,8 +2,16 @@
 
 import { type ErrorCode, type Fault, fault } from '../errors.ts'
 import type { OperationContext } from '../execution/context.ts'
-import { assertContentsReachable, type OpenableFile, requireFileColumn, requireOpenableFile } from '../execution/file-columns.ts'
-import { type FileInput, type FileRequest, parseFileInput, RECORDED_FILE } from '../execution/file-input.ts'
+import {
+  assertContentsReachable,
+  type FileInput,
+  type FileRequest,
+  type OpenableFile,
+  parseFileInput,
+  RECORDED_FILE,
+  requireFileColumn,
+  requireOpenableFile,
+} from '../execution/file-columns.ts'
 import { invalidTicket, refusedAlike, requireTicket, type Ticket } from '../execution/file-tickets.ts'
 import { requireAccess } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'

@@ -2,8 +2,7 @@
 import { VaultError } from '../errors.ts'
 import type { ColumnRef } from '../expressions/condition.ts'
 import type { ColumnPage } from '../ports/storage.ts'
-import type { Column } from '../schema/layout.ts'
-import { plainValue } from '../schema/plain-value.ts'
+import { type Column, plainValue } from '../schema/layout.ts'
 import { createAccumulator, resultsOfCells } from '../sql/aggregate.ts'
 import type { Plan, StepPlan } from '../sql/plan.ts'
 import type { AggregateOutput } from '../sql/query.ts'
@@ -11,11 +10,10 @@ import { unreachable } from '../util/causes.ts'
 import { append, at, required } from '../util/lists.ts'
 import type { JsonValue } from '../values/column-type.ts'
 import type { BudgetMeter } from './budget-meter.ts'
-import { type BufferedRow, createReader, type ReadBuffered, type Tuple } from './buffered-row.ts'
 import { joinRows } from './join-rows.ts'
 import { createResidualFilter } from './residual-filter.ts'
-import { type ScanContext, scanRows, TableScan } from './scan-rows.ts'
-import { createRowReader, createValueReader } from './slice-reader.ts'
+import { createRowReader, createValueReader, type ScanContext, scanRows, TableScan } from './scan-rows.ts'
+import { type BufferedRow, createReader, type ReadBuffered, type Tuple } from './scanned-rows.ts'
 
 /**
  * The result of a plan: rows whose values are still to be redacted, or one value per aggregate. `values` is undefined if LIMIT or OFFSET

@@ -7,12 +7,12 @@ import { type FoundTransient, revealTransients } from '../barrier/transients.ts'
 import { inSlices } from '../maintenance/in-slices.ts'
 import { bytesOfBody } from '../maintenance/row-bytes.ts'
 import type { Row, StorageReads } from '../ports/storage.ts'
-import type { ReadingContext } from '../row-access/reading-context.ts'
+import type { ReadingContext } from '../row-access/evaluate-access.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { groupBy, required } from '../util/lists.ts'
 import { nowMs } from '../util/time.ts'
-import { getTransients } from './transient-store.ts'
-import type { WriteRequest } from './write-request.ts'
+import type { WriteRequest } from './choose-tokens.ts'
+import { getTransients } from './token-store.ts'
 
 /** Records to write over existing rows, one for each row. */
 export interface ChangeRequest extends WriteRequest {

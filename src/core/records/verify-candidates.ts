@@ -7,14 +7,14 @@ import { VaultError } from '../errors.ts'
 import { inSlices } from '../maintenance/in-slices.ts'
 import { bytesOfBody } from '../maintenance/row-bytes.ts'
 import type { Row, StorageReads } from '../ports/storage.ts'
-import type { ReadingContext } from '../row-access/reading-context.ts'
+import type { ReadingContext } from '../row-access/evaluate-access.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { type Pointer, readPointer } from '../sealing/pointer.ts'
 import { sameBytes } from '../util/bytes.ts'
 import { unreachable } from '../util/causes.ts'
 import { groupBy, present, required } from '../util/lists.ts'
 import { nowMs } from '../util/time.ts'
-import { getTransients } from './transient-store.ts'
+import { getTransients } from './token-store.ts'
 
 /** The value of a token. `row` is the row of its record; undefined for a transient value, which has no record. */
 export interface Resolved {

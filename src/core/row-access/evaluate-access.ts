@@ -1,6 +1,7 @@
 /** Evaluates the conditions of a policy on rows: what a caller can do with each row. */
 import type { Barrier } from '../barrier/barrier.ts'
-import { openColumns } from '../barrier/reveal.ts'
+import type { RecordIndex, Values } from '../barrier/parse-record.ts'
+import { columnValues, openColumns } from '../barrier/reveal.ts'
 import type { LevelOf } from '../barrier/token-metadata.ts'
 import type { Condition, Truth, ValueOf } from '../expressions/condition.ts'
 import { compileCondition } from '../expressions/evaluate-condition.ts'
@@ -8,9 +9,17 @@ import { inSlices } from '../maintenance/in-slices.ts'
 import { bytesOfBody } from '../maintenance/row-bytes.ts'
 import type { RowAccess, TableAccess } from '../policy/table-access.ts'
 import type { Row } from '../ports/storage.ts'
-import type { Column } from '../schema/layout.ts'
+import type { Clock, Scheduler } from '../ports/time.ts'
+import type { Column, Layout, Table } from '../schema/layout.ts'
 import { at } from '../util/lists.ts'
-import type { ReadingContext } from './reading-context.ts'
+
+/** The dependencies of reading records and resolving tokens. */
+export interface ReadingContext {
+  readonly barrier: Barrier
+  readonly clock: Clock
+  readonly scheduler: Scheduler
+  readonly layout: Layout
+}
 
 type CompiledCondition = (valueIn: ValueOf) => Truth
 
@@ -37,6 +46,19 @@ export interface FoundRows {
   readonly ids: readonly string[]
 }
 
+/** An existing row, the values to write over it, and the index of the record in the request. */
+export interface Overwrite {
+  readonly row: Row
+  readonly values: Values
+  readonly index: RecordIndex
+}
+
+/** The caller's access to each row of some overwrites, in order, and the overwrites of rows that are invisible for this update. */
+export interface CheckedOverwrites {
+  readonly existing: readonly RowWithAccess[]
+  readonly invisible: readonly Overwrite[]
+}
+
 /** Returns each row with the caller's access to it, in order. Throws `data_loss` if a row that a condition reads fails authentication. */
 export function evaluateAccess(barrier: Barrier, access: TableAccess, rows: readonly Row[]): RowWithAccess[] {
   if (access.conditions.length === 0) {
@@ -57,8 +79,26 @@ export function evaluateAccessInSlices(
   rows: readonly Row[],
 ): RowWithAccess[] | Promise<RowWithAccess[]> {
   if (access.conditionColumns.length === 0) return evaluateAccess(barrier, access, rows)
+  return workInSlices(rows, scheduler, (slice) => evaluateAccess(barrier, access, slice))
+}
+
+/** As `columnValues`, with a turn of the event loop between two slices. No promise if it is one slice. */
+export function valuesInSlices(
+  { barrier, scheduler }: Pick<ReadingContext, 'barrier' | 'scheduler'>,
+  { table, column }: { readonly table: Table; readonly column: Column },
+  rows: readonly Row[],
+): unknown[] | Promise<unknown[]> {
+  return workInSlices(rows, scheduler, (slice) => columnValues(barrier, table, column, slice))
+}
+
+/** Works on slices of rows by the length of their bodies, which are opened as a whole, with a turn of the event loop between two of them. */
+export function workInSlices<T>(
+  rows: readonly Row[],
+  scheduler: Scheduler,
+  work: (slice: readonly Row[]) => T[],
+): T[] | Promise<T[]> {
   const list = { count: rows.length, bytesAt: (index: number) => bytesOfBody(rows[index]) }
-  return inSlices(list, scheduler, (start, end) => evaluateAccess(barrier, access, rows.slice(start, end)))
+  return inSlices(list, scheduler, (start, end) => work(rows.slice(start, end)))
 }
 
 /** Returns the highest level at which the caller is shown a value: in a row, at the index of its access, or a transient value by its token. */

@@ -33,7 +33,7 @@ export function readPointer(words: Uint32Array, index: number): Pointer {
 
 const CAPITAL = /[A-F]/
 
-/** Returns texts as ids, and tokens without a format, are made: in lower case. A UUID can be given in capitals. */
+/** Returns texts as ids and other pointers are made: in lower case. A UUID can be given in capitals. */
 export function toUuidTexts(texts: readonly string[]): readonly string[] {
   return texts.some((text) => CAPITAL.test(text)) ? texts.map((text) => text.toLowerCase()) : texts
 }

@@ -1,12 +1,12 @@
 /** The types of what the methods of a session take and return, from the schema and the options of the call. */
 import type { ByotMode } from '../barrier/supplied-tokens.ts'
 import type { ErrorCode } from '../errors.ts'
-import type { Where } from '../execution/find-changeable.ts'
+import type { Where } from '../execution/find-records.ts'
+import type { IgnoredRecord } from '../execution/write-records.ts'
 import type { FileMetadata } from '../files/file-metadata.ts'
 import type { GetOptions, ReadOptions } from '../operations/get-records.ts'
-import type { IgnoredRecord } from '../operations/insert-records.ts'
 import type { TokenizeParameter } from '../operations/tokenize-values.ts'
-import type { UpdateOneOptions } from '../operations/update-record.ts'
+import type { UpdateOneOptions } from '../operations/update-records.ts'
 import type { NoOptions, SchemaDefinition, TableDefinition } from '../schema/column.ts'
 import type {
   ColumnName,

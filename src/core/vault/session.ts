@@ -6,11 +6,21 @@ import { type OperationInput, type OperationName, type OperationResult, performN
 import { type BatchOptions, batch } from '../batch/run-batch.ts'
 import type { SessionContext } from '../execution/context.ts'
 import type { IssuedTicket } from '../execution/file-tickets.ts'
-import type { Where } from '../execution/find-changeable.ts'
+import type { Where } from '../execution/find-records.ts'
 import { perform } from '../execution/perform.ts'
 import type { QueryValue } from '../expressions/parameter-values.ts'
 import type { FileMetadata } from '../files/file-metadata.ts'
-import { type CreateCredentialInput, type CreatedCredential, createCredential } from '../operations/create-credential.ts'
+import {
+  type CreateCredentialInput,
+  type CreatedCredential,
+  type CredentialList,
+  createCredential,
+  type ListCredentialsOptions,
+  listCredentials,
+  type RevokeCredentialInput,
+  type RevokedCredential,
+  revokeCredential,
+} from '../operations/credentials.ts'
 import { deleteFile } from '../operations/delete-file.ts'
 import { ALL, type DeleteOneOptions, deleteOne, deleteRecords, type VersionedId } from '../operations/delete-records.ts'
 import { deleteWhere } from '../operations/delete-where.ts'
@@ -31,14 +41,11 @@ import { downloadTicket, type UploadTicketInput, uploadTicket } from '../operati
 import { type GetByTokensOptions, getByTokens } from '../operations/get-by-tokens.ts'
 import { get, getOne } from '../operations/get-records.ts'
 import { insert, type RecordInput } from '../operations/insert-records.ts'
-import { type CredentialList, type ListCredentialsOptions, listCredentials } from '../operations/list-credentials.ts'
 import { type EventList, listEvents } from '../operations/list-events.ts'
 import { type OpenFileOptions, type OpenFileResult, openFile } from '../operations/open-file.ts'
 import { type QueryOptions, type QueryOutcome, query } from '../operations/query-records.ts'
-import { type RevokeCredentialInput, type RevokedCredential, revokeCredential } from '../operations/revoke-credential.ts'
 import { type TokenizeParameter, tokenize } from '../operations/tokenize-values.ts'
-import { type RecordChange, update } from '../operations/update-many.ts'
-import { updateOne } from '../operations/update-record.ts'
+import { type RecordChange, update, updateOne } from '../operations/update-records.ts'
 import { type UpdateWhereOptions, updateWhere } from '../operations/update-where.ts'
 import { uploadFile } from '../operations/upload-file.ts'
 import type { QueryRecordFields } from '../queries/run-query.ts'

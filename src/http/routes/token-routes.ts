@@ -1,6 +1,6 @@
 /** Routes of tokens. Source: specification, "Records by token", "Tokens", "Legacy token routes". */
 import * as z from 'zod'
-import { type OperationInput, type OperationResult, STATUSES } from '../../index.ts'
+import { COLUMN_TYPES, type OperationInput, type OperationResult, STATUSES } from '../../index.ts'
 import type { RouterOptions } from '../options.ts'
 import { list } from '../router/query-members.ts'
 import { operationRoute, type Route } from '../router/route.ts'
@@ -14,7 +14,7 @@ import {
   TOKENIZE_EXAMPLE,
 } from './token-examples.ts'
 
-const VALUE_TYPES = ['STRING', 'INTEGER', 'FLOAT', 'BOOL', 'DATETIME', 'JSON', 'ARRAY', 'DATE', 'TIME', 'NONE'] as const
+const VALUE_TYPES = [...COLUMN_TYPES, 'NONE'] as const
 
 type ValueType = (typeof VALUE_TYPES)[number]
 

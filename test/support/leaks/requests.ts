@@ -1,5 +1,5 @@
 /** Random requests of one caller, valid and invalid, for every operation. */
-import { ACTIONS, type Action } from '../../../src/core/policy/actions.ts'
+import { ACTIONS, type Action } from '../../../src/core/policy/statement.ts'
 import type { SeededRandom } from '../random/seeded-random.ts'
 import { makeInvalid } from './invalid-input.ts'
 import { columnsFor, type KnownValues, type LeakRequest, tableFor, valueFor } from './known-values.ts'
