@@ -1,8 +1,7 @@
 /** Walks over the audit chains, which are read backward: where each begins, which of them are read next, and how many rows of each. */
 import { type ChainHead, chainOfRow, decodeHead, fromRowId, type RowRange, rowsOfChains } from '../audit/chain.ts'
 import { MAX_CHAINS } from '../limits.ts'
-import { createPageSize } from '../maintenance/page-size.ts'
-import { eachPossiblePage } from '../maintenance/possible-rows.ts'
+import { createPageSize, eachPossiblePage } from '../pace/pages.ts'
 import { AUDIT_CHAINS, AUDIT_EVENTS } from '../schema/system-tables.ts'
 import { append } from '../util/lists.ts'
 import { toTimestamp } from '../util/time.ts'
@@ -37,10 +36,10 @@ function walkOf(chain: number, head: ChainHead | undefined): ChainWalk {
 
 /** Returns the head of each chain that has one, lowest chain first; undefined if it fails authentication. */
 async function storedHeads(reader: PacedReader): Promise<Map<number, ChainHead | undefined>> {
-  const { storage, yielder } = reader
+  const { storage, pace } = reader
   const heads = new Map<number, ChainHead | undefined>()
   for await (const rows of eachPossiblePage(storage, AUDIT_CHAINS.name, { size: createPageSize() })) {
-    for await (const entries of openInSlices(reader, { kind: 'head', rows, yielder })) {
+    for await (const entries of openInSlices(reader, { kind: 'head', rows, pace })) {
       for (const entry of entries) if (entry.id <= MAX_CHAINS) heads.set(entry.id, readHead(entry))
     }
   }

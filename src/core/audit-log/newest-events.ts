@@ -1,7 +1,7 @@
 /** Reads the events of a range of time, newest first: the chains are read backward by row id, and their events merged by time. */
 import { chainOfRow, rowsOfChains } from '../audit/chain.ts'
-import { createPageSize } from '../maintenance/page-size.ts'
-import { createYielder } from '../maintenance/yielder.ts'
+import { createPace } from '../pace/pace.ts'
+import { createPageSize } from '../pace/pages.ts'
 import type { Row } from '../ports/storage.ts'
 import { toTimestamp } from '../util/time.ts'
 import {
@@ -38,7 +38,7 @@ interface PlacedEvent extends DatedEvent {
  * do not, because rows were replaced by older ones of the same chain, each event is still yielded, but it can be late.
  */
 export async function* eachNewest(reader: AuditReader, { since, until }: TimeRange): AsyncGenerator<readonly DatedEvent[]> {
-  const paced: PacedReader = { ...reader, yielder: createYielder(reader) }
+  const paced: PacedReader = { ...reader, pace: createPace(reader) }
   const range = { since: textOf(since ?? 0n), until: until === undefined ? END_OF_TIME : textOf(until) }
   if (range.since >= range.until) return
   const size = createPageSize(SIZES)

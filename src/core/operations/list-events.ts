@@ -23,7 +23,7 @@ import { decodeChangeIds, decodeRecordIds, encodeRecordIds } from '../barrier/re
 import { fault } from '../errors.ts'
 import type { OperationContext } from '../execution/context.ts'
 import type { Operation } from '../execution/operation.ts'
-import { createYielder, type Yielder } from '../maintenance/yielder.ts'
+import { createPace, type Pace } from '../pace/pace.ts'
 import { forbidden } from '../policy/create-access.ts'
 import { at } from '../util/lists.ts'
 import { toNanoseconds, toTimestamp } from '../util/time.ts'
@@ -83,7 +83,7 @@ async function* candidates(audit: AuditTrail, { filter, after }: EventQuery): As
   const { changeID } = filter.context
   if (changeID !== undefined) {
     const [row] = decodeChangeIds(audit.barrier.ring, [changeID])
-    if (row !== undefined) yield (await eventsAt({ ...audit, yielder: createYielder(audit) }, [row])).events
+    if (row !== undefined) yield (await eventsAt({ ...audit, pace: createPace(audit) }, [row])).events
     return
   }
   // Events of the time of the last page's last event can follow it.
@@ -121,7 +121,7 @@ const ID_BYTES = 36
 
 /** Returns the events as listings return them, in order. As many are shown at once as have so many ids: each of their results is an object. */
 async function showEvents(context: OperationContext, events: readonly ChainedEvent[]): Promise<AuditEvent[]> {
-  const yielder = createYielder(context.audit)
+  const pace = createPace(context.audit)
   const shown: AuditEvent[] = []
   for (let start = 0; start < events.length; ) {
     const groups: EventRows[] = []
@@ -132,9 +132,9 @@ async function showEvents(context: OperationContext, events: readonly ChainedEve
         rows += countOf(group)
       }
     }
-    const ids = await idsOfRows(context, groups, yielder)
+    const ids = await idsOfRows(context, groups, pace)
     for (; start < end; start++) shown.push(toAuditEvent(at(events, start), ids))
-    await yielder.worked()
+    await pace.worked()
   }
   return shown
 }
@@ -144,11 +144,7 @@ function countOf({ runs }: EventRows): number {
 }
 
 /** Returns the record ids of each group of rows. */
-async function idsOfRows(
-  { barrier, layout }: OperationContext,
-  groups: readonly EventRows[],
-  yielder: Yielder,
-): Promise<IdsByRows> {
+async function idsOfRows({ barrier, layout }: OperationContext, groups: readonly EventRows[], pace: Pace): Promise<IdsByRows> {
   const found = new Map<EventRows, string[]>()
   for (const name of new Set(groups.map(({ table }) => table))) {
     const table = layout.tables.get(name)
@@ -159,7 +155,7 @@ async function idsOfRows(
     while (ids.length < rows.length) {
       const slice = encodeRecordIds(barrier.ring, table, rows.slice(ids.length, ids.length + IDS_AT_ONCE))
       for (const id of slice) ids.push(id)
-      await yielder.worked(slice.length * ID_BYTES)
+      await pace.worked(slice.length * ID_BYTES)
     }
     let start = 0
     for (const one of own) {

@@ -1,9 +1,9 @@
 /** The route of audit events, of one vault or of several as one page: its query and its response. Source: specification, "Audit", "Audit event". */
 import * as z from 'zod'
 import { type EventQueryInput, isVaultError, type OperationResult, VaultError } from '../../index.ts'
-import { bearerOf } from '../router/bearer.ts'
+import { bearerOf } from '../router/enter-vault.ts'
 import { longJsonResponse } from '../router/json-response.ts'
-import { choice, integer, type QueryTexts, readQuery, text } from '../router/query-members.ts'
+import { choice, integer, type QueryTexts, readQuery, text } from '../router/request-shape.ts'
 import type { OpenCall, OpenRoute, VaultAccess } from '../router/route.ts'
 import { AUDIT_EXAMPLE } from './examples.ts'
 

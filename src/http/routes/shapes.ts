@@ -2,7 +2,7 @@
 import * as z from 'zod'
 import type { OperationResult, UntypedRecord } from '../../index.ts'
 import type { Names } from '../names.ts'
-import { choice } from '../router/query-members.ts'
+import { choice } from '../router/request-shape.ts'
 import { fileUrl, type UrlCall } from '../router/urls.ts'
 
 /** True for an object that is not a list. */

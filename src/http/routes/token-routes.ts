@@ -3,8 +3,8 @@ import * as z from 'zod'
 import { COLUMN_TYPES, type OperationInput, type OperationResult, STATUSES, VaultError } from '../../index.ts'
 import { isSignedToken, resolveSignedToken } from '../credentials/data-tokens.ts'
 import type { RouterOptions } from '../options.ts'
-import { nextTurn } from '../router/next-turn.ts'
-import { list } from '../router/query-members.ts'
+import { nextTurn } from '../router/json-response.ts'
+import { list } from '../router/request-shape.ts'
 import { operationRoute, type Route, type VaultAccess } from '../router/route.ts'
 import {
   DETOKENIZE_EXAMPLE,
