@@ -1,6 +1,6 @@
 /** Chains that were tampered with are not used further: the vault continues in another chain, logs it, and verification reports it. */
 import { describe, expect, it } from 'vitest'
-import { systemScheduler } from '../../../src/adapters/system/system-time.ts'
+import { systemScheduler } from '../../../src/adapters/system/system.ts'
 import { MAX_CHAINS } from '../../../src/core/limits.ts'
 import { MAX_ROW_ID } from '../../../src/core/ports/storage.ts'
 import { AUDIT_CHAINS } from '../../../src/core/schema/system-tables.ts'

@@ -63,7 +63,7 @@ export const COMPOSITION_SEES = /^src\/(core|adapters\/keys|adapters\/system|ada
 
 /** What the offline audit verifier may import: it runs without a vault, storage or keys. */
 export const VERIFIER_SEES =
-  /^src\/(audit-verifier|core\/(audit|ports|util|values))\/|^src\/(core\/(errors|limits)|adapters\/system\/system-hash)\.ts$/
+  /^src\/(audit-verifier|core\/(audit|ports|util|values))\/|^src\/(core\/(errors|limits)|adapters\/system\/system)\.ts$/
 
 /** Files that only one other file may import. */
 export const PRIVATE_FILES: Readonly<Record<string, string>> = {
