@@ -92,7 +92,7 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
 
 /** Paths that may exist in `src`. */
 export const TOP_LEVEL =
-  /^src\/(index\.ts|create-vault\.ts|public-errors\.ts|(core|adapters|audit-verifier|conformance|http)\/.+)$/
+  /^src\/(index\.ts|create-vault\.ts|public-errors\.ts|storage-port\.ts|blob-port\.ts|(core|adapters|audit-verifier|conformance|http)\/.+)$/
 
 /** Names of files or folders that do not say what they hold. */
 export const EMPTY_NAMES: ReadonlySet<string> = new Set([

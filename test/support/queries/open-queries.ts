@@ -18,7 +18,7 @@ import type { SchemaDefinition } from '../../../src/core/schema/column.ts'
 import { layoutSchema } from '../../../src/core/schema/layout.ts'
 import { RECORD_ID_NAME } from '../../../src/core/schema/names.ts'
 import { createJsonBudget } from '../../../src/core/values/json-types.ts'
-import { limitsShape } from '../../../src/core/vault/limits-shape.ts'
+import { limitsShape } from '../../../src/core/vault/options.ts'
 import { defineSchema } from '../../../src/index.ts'
 import { sealRecords } from '../vaults/seal-records.ts'
 
