@@ -39,7 +39,7 @@ const run = promisify(execFile)
 const OTHER_CLASS = `data:text/javascript,${encodeURIComponent("import vm from 'node:vm'; globalThis.Uint8Array = vm.runInNewContext('Uint8Array')")}`
 
 it('a vault is not opened where bytes of the runtime are no Uint8Array, and the error names the environment to use', async () => {
-  const program = join(import.meta.dirname, '../keys/opening-process.ts')
+  const program = join(import.meta.dirname, '../keys/wasm/opening-process.ts')
   const opened = async (...flags: readonly string[]): Promise<string> =>
     (await run(process.execPath, [...flags, program])).stdout.trim()
   expect(await opened()).toBe('opened')
