@@ -47,7 +47,7 @@ const brazilian = idOfFirst('Brazil')
 await refused(clerk.getOne('customers', brazilian))
 
 heading('3. What no statement allows is refused')
-await refused(clerk.update('customers', canadian, { fields: { name: 'Changed Name' } }))
+await refused(clerk.updateOne('customers', canadian, { name: 'Changed Name' }))
 await refused(clerk.listEvents({ filterOps: { accountID: 'audited' } }))
 
 heading('4. The trail records every operation, without values')

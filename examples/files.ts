@@ -70,7 +70,7 @@ const server = createServer((request, response) => void respond(request, respons
 await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
 const address = server.address()
 const base = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}/files/`
-const { ticket } = await session.downloadURL('applicants', ann, 'contract')
+const { ticket } = await session.downloadTicket('applicants', ann, 'contract')
 await show('The file', ticket)
 await show('Its first 32 bytes', ticket, { range: 'bytes=0-31' })
 await show('A changed ticket', `${ticket.slice(0, -1)}${ticket.endsWith('A') ? 'B' : 'A'}`)
@@ -103,7 +103,7 @@ await session.uploadFile({
 })
 line(`The scan says ${await scanned(bo)}. The content is kept, sealed, and never opened:`)
 await refused(session.openFile('applicants', bo, 'contract'))
-await refused(session.downloadURL('applicants', bo, 'contract'))
+await refused(session.downloadTicket('applicants', bo, 'contract'))
 
 heading('6. Delete')
 await session.deleteFile('applicants', bo, 'contract')

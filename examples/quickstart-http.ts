@@ -70,9 +70,9 @@ heading('6. Batch: one transaction, and an item that means the record of an earl
 await send('POST', '/v1/vaults/quickstart', {
   body: {
     records: [
-      { method: 'POST', tableName: 'customers', fields: { name: 'Bo Ek', email: 'bo@acme.example', country: 'DE' } },
-      { method: 'PUT', tableName: 'customers', ID: '$responses.0.records.0.svc_id', fields: { country: 'DK' } },
-      { method: 'POST', tableName: 'orders', fields: { customer: 'Bo', total: 95 } },
+      { insert: 'customers', fields: { name: 'Bo Ek', email: 'bo@acme.example', country: 'DE' } },
+      { update: 'customers', id: '$responses.0.records.0.svc_id', fields: { country: 'DK' } },
+      { insert: 'orders', fields: { customer: 'Bo', total: 95 } },
     ],
   },
 })
@@ -103,7 +103,7 @@ const trail = await send('GET', '/v1/audit/events?filterOps.accountID=quickstart
 line(`The change that support was refused is the first: ${textAt(trail, 'event', 0, 'response', 'message')}`)
 const { events } = await owner.listEvents({ filterOps: { accountID: 'quickstart' }, sortOps: { orderBy: 'ASCENDING' } })
 for (const { context, request, response } of events) {
-  const name = { [billing.keyID]: 'billing', [support.keyID]: 'support' }[context.actor] ?? context.actor
+  const name = { [billing.keyId]: 'billing', [support.keyId]: 'support' }[context.actor] ?? context.actor
   line(`${name.padEnd(16)}  ${request.actionType.padEnd(18)}  ${response.code}`)
 }
 

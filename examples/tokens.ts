@@ -64,7 +64,7 @@ const [found] = (await session.getByTokens(['crm-17'])).records
 line(`getByTokens finds its record: ${String(found?.id === own.records[0]?.id)}.`)
 
 heading('5. When tokens become invalid')
-await session.update('customers', first.id, { fields: { name: 'Ann Ek', phone: '+46 70 765 43 21' } })
+await session.updateOne('customers', first.id, { name: 'Ann Ek', phone: '+46 70 765 43 21' })
 line(
   `After an update: the token of the name resolves to ${await plain(first.tokens.name)}, the stable token of the phone to ${await plain(first.tokens.phone)}.`,
 )

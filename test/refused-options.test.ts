@@ -140,7 +140,7 @@ const METHODS: Calls = {
 }
 
 function bearer(o: object = {}) {
-  return { keyID: 'k', assertion: { text: 't', expiresAt: 1, ...o } }
+  return { keyId: 'k', assertion: { text: 't', expiresAt: 1, ...o } }
 }
 
 const METHODS_WITHOUT_OPTIONS = [
@@ -148,35 +148,33 @@ const METHODS_WITHOUT_OPTIONS = [
   ...['credentials.find', 'credentials.isRevoked', 'credentials.spendOnce', 'credentials.verifyBearer'],
 ]
 
-const where = { columnName: 'salary', columnValues: [1] } as const
+const where = { salary: 1 } as const
 const filterOps = { accountID: 'v1' }
-const item = { method: 'GET', tableName: 'clients' } as const
+const item = { get: 'clients' } as const
 
 /** The methods of a session: their options, and the objects of a request, each called by its place. */
 const SESSION: Calls = {
   insert: (o) => owner.insert('clients', [{ fields: { name: 'Bo' } }], o),
   'insert records[0]': (o: object) => owner.insert('clients', [{ fields: { name: 'Bo' }, ...o }]),
+  insertOne: (o) => owner.insertOne('clients', { name: 'Bo' }, o),
   get: (o) => owner.get('clients', o),
   pages: (o) => owner.pages('clients', o).next(),
   getOne: (o) => owner.getOne('clients', id, o),
-  update: (o) => owner.update('clients', id, { fields: { name: 'Bo' } }, o),
-  'update change': (o: object) => owner.update('clients', id, { fields: { name: 'Bo' }, ...o }),
-  updateMany: (o) => owner.updateMany('clients', [{ id, fields: { name: 'Bo' } }], o),
-  'updateMany records[0]': (o: object) => owner.updateMany('clients', [{ id, fields: { name: 'Bo' }, ...o }]),
-  updateWhere: (o) => owner.updateWhere('clients', { ...where, fields: { name: 'Bo' } }, o),
-  'updateWhere where': (o: object) => owner.updateWhere('clients', { ...where, fields: { name: 'Bo' }, ...o }),
+  updateOne: (o) => owner.updateOne('clients', id, { name: 'Bo' }, o),
+  update: (o) => owner.update('clients', [{ id, fields: { name: 'Bo' } }], o),
+  'update records[0]': (o: object) => owner.update('clients', [{ id, fields: { name: 'Bo' }, ...o }]),
+  updateWhere: (o) => owner.updateWhere('clients', where, { name: 'Bo' }, o),
   delete: (o) => owner.delete(...(['clients', [id], o] as never as ['clients', string[]])),
   deleteOne: (o) => owner.deleteOne('clients', id, o),
   deleteWhere: (o) => owner.deleteWhere(...(['clients', where, o] as never as ['clients', typeof where])),
-  'deleteWhere where': (o: object) => owner.deleteWhere('clients', { ...where, ...o }),
   detokenize: (o) => owner.detokenize([{ token: 'none' }], o),
   'detokenize tokens[0]': (o: object) => owner.detokenize([{ token: 'none', ...o }]),
   'tokenize values[0]': (o: object) => owner.tokenize([{ value: 'v', table: 'orders', column: 'memo', ...o }]),
   getByTokens: (o) => owner.getByTokens(['none'], o),
   query: (o) => owner.query('SELECT name FROM clients', o),
   'query budget': (o) => owner.query('SELECT name FROM clients', { budget: o }),
-  batch: (o) => owner.batch([{ ...item, ID: id }], o),
-  'batch items[0]': (o: object) => owner.batch([{ ...item, ID: id, ...o } as never]),
+  batch: (o) => owner.batch([{ ...item, id }], o),
+  'batch items[0]': (o: object) => owner.batch([{ ...item, id, ...o } as never]),
   'listEvents query': (o: object) => owner.listEvents({ filterOps, ...o }),
   'listEvents filterOps': (o: object) => owner.listEvents({ filterOps: { ...filterOps, ...o } }),
   'listEvents filterOps.context': (o) => owner.listEvents({ filterOps: { ...filterOps, context: o } }),
@@ -185,15 +183,15 @@ const SESSION: Calls = {
     owner.uploadFile({ table: 'clients', column: 'photo', file: new Uint8Array(1), ...o } as never),
   openFile: (o) => owner.openFile('clients', id, 'photo' as never, o),
   'openFile range': (o: object) => owner.openFile('clients', id, 'photo' as never, { range: { start: 0, ...o } }),
-  'uploadStatus records[0]': (o: object) => owner.uploadStatus([{ table: 'clients', id, fileColumns: [], ...o }]),
-  'uploadURL request': (o: object) => owner.uploadURL({ table: 'clients', columns: [], ...o }),
+  'fileStatuses records[0]': (o: object) => owner.fileStatuses([{ table: 'clients', id, fileColumns: [], ...o }]),
+  'uploadTicket request': (o: object) => owner.uploadTicket({ table: 'clients', columns: [], ...o }),
   'createCredential credential': (o: object) =>
     owner.createCredential({ kind: 'API_KEY', name: 'n', roles: ['r'], verifier: '0'.repeat(64), ...o }),
-  'revokeCredential credential': (o: object) => owner.revokeCredential({ keyID: 'k', ...o }),
+  'revokeCredential credential': (o: object) => owner.revokeCredential({ keyId: 'k', ...o }),
   listCredentials: (o) => owner.listCredentials(o),
 }
 
-const SESSION_WITHOUT_OPTIONS = ['deleteFile', 'fileStatus', 'downloadURL', 'perform']
+const SESSION_WITHOUT_OPTIONS = ['deleteFile', 'fileStatus', 'downloadTicket', 'perform']
 
 describe('every function is tried', () => {
   it('that an entry point exports', async () => {

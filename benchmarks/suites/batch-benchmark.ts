@@ -79,7 +79,7 @@ async function measureBatches(config: RunConfig, vault: PeopleVault, comparison:
 }
 
 function toInserts(batch: Batch): PersonItem[] {
-  return batch.map(({ fields }) => ({ method: 'POST', tableName: 'people', fields, tokenization: true }))
+  return batch.map(({ fields }) => ({ insert: 'people', fields, tokenization: true }))
 }
 
 /** Returns a function that runs items as one batch, and returns the records that were read. */
@@ -101,12 +101,12 @@ function toItem(item: MixedItem, ids: readonly string[]): PersonItem {
   const tableName = 'people'
   switch (item.kind) {
     case 'insert':
-      return { method: 'POST', tableName, fields: item.person }
+      return { insert: tableName, fields: item.person }
     case 'get':
-      return { method: 'GET', tableName, ID: at(ids, item.position), redaction: 'PLAIN_TEXT' }
+      return { get: tableName, id: at(ids, item.position), redaction: 'PLAIN_TEXT' }
     case 'update':
-      return { method: 'PUT', tableName, ID: at(ids, item.position), fields: { phone: item.phone } }
+      return { update: tableName, id: at(ids, item.position), fields: { phone: item.phone } }
     case 'delete':
-      return { method: 'DELETE', tableName, ID: at(ids, item.position) }
+      return { delete: tableName, id: at(ids, item.position) }
   }
 }

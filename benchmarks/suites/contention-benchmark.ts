@@ -46,7 +46,7 @@ async function measureOn({ scale }: RunConfig, name: StorageName, storage: Stora
   const prepare = (): void => {
     value = `value ${++drawn}`
   }
-  const update = (one: string): Promise<unknown> => session.update('counters', id, { fields: { [one]: value } })
+  const update = (one: string): Promise<unknown> => session.updateOne('counters', id, { [one]: value })
   const atOnce = async (): Promise<number> => (await Promise.all(COLUMNS.map(update))).length
   const inOrder = async (): Promise<number> => {
     for (const one of COLUMNS) await update(one)

@@ -57,14 +57,14 @@ export async function walksOn(storage: StorageHandle): Promise<Walks> {
     insert: () => session.insert('customers', [{ fields: fields() }], { tokenization: true }),
     upsert: () =>
       session.insert('customers', [{ fields: { name: 'Ann', email: 'ann2@acme.example', age: ++count } }], { upsert: 'email' }),
-    update: () => session.update('customers', id, { fields: { age: ++count } }),
+    update: () => session.updateOne('customers', id, { age: ++count }),
     getOne: () => session.getOne('customers', id, { redaction: 'PLAIN_TEXT' }),
     detokenize: () => session.detokenize([{ token: tokens.name ?? '', redaction: 'PLAIN_TEXT' }]),
     query: () => session.query("SELECT name, age FROM customers WHERE email = 'ann1@acme.example'"),
     batch: () =>
       session.batch([
-        { method: 'POST', tableName: 'customers', fields: fields() },
-        { method: 'GET', tableName: 'customers', ID: id },
+        { insert: 'customers', fields: fields() },
+        { get: 'customers', id },
       ]),
     uploadFile: () => session.uploadFile({ table: 'customers', column: 'photo', file: new TextEncoder().encode('hello') }),
     'HTTP get': () => ask(`/v1/vaults/v1/customers/${id}`),

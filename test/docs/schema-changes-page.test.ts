@@ -83,7 +83,7 @@ async function foundOlder() {
   ])
   const write = async () => {
     await session.insert('others', [{ fields: { text: 'x' } }])
-    await session.update('things', records[0]?.id ?? '', { fields: { token: 'g' } })
+    await session.updateOne('things', records[0]?.id ?? '', { token: 'g' })
   }
   return { storage, write }
 }

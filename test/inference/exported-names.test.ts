@@ -37,7 +37,7 @@ export const session = vault.as({ actor: 'ann', actorType: 'USER', roles: ['cler
 export const read = await session.get('people')
 export const plain = await session.getOne('people', '1', { redaction: 'PLAIN_TEXT', onLowered: 'throw', fields: ['name'] })
 export const found = await session.getByTokens(['t'])
-export const batch = await session.batch([{ method: 'GET', tableName: 'people', ID: '1' }], { continueOnError: true })
+export const batch = await session.batch([{ get: 'people', id: '1' }], { continueOnError: true })
 export const query = await session.query('SELECT name FROM people')
 export const text = column.string({ maxLength: 10 })
 export const shownName = plain.fields.name
@@ -45,6 +45,7 @@ export function list<S extends SchemaDefinition, T extends TableName<S>>(from: S
   return from.get(table)
 }
 export const update = session.update
+export const updateOne = session.updateOne
 export const memory = memoryStorage()
 export const sqlite = sqliteStorage({ filename: 'vault.db' })
 export const postgres = postgresStorage({ connectionString: 'postgres://localhost/a', ssl: true })
@@ -61,7 +62,7 @@ export const listener = toNodeHandler(handler)
 export const key = createApiKey(vault.as({ actor: 'ann', actorType: 'USER', roles: [] }), { name: 'a', roles: [] })
 export const verified = verifyExport([])
 export const suites = [storageCases, blobCases] as const
-export const change = (id: string, fields: Parameters<typeof session.update<'people'>>[2]) => session.update('people', id, fields)
+export const change = (id: string, fields: Parameters<typeof session.updateOne<'people'>>[2]) => session.updateOne('people', id, fields)
 `
 
 const program = openProgram(Object.values(ENTRY_POINTS), { [HELPERS]: helpers })

@@ -30,14 +30,14 @@ export const shownFields = records[0]?.fields
 export const plainFields = (await session.getOne('people', '1', { onLowered: 'throw', fields: ['name', 'country'] })).fields
 export const view = await session.getOne('people', '1', { tokenization: true })
 export const inserted = await session.insert('people', [{ fields: { name: 'Ann' } }], { tokenization: true })
-export const updated = await session.update('people', '1', { fields: { visits: 1 } })
+export const updated = await session.updateOne('people', '1', { visits: 1 })
 export const found = (await session.getByTokens(['t'])).records
-export const { responses } = await session.batch([{ method: 'DELETE', tableName: 'people', ID: '1' }])
+export const { responses } = await session.batch([{ delete: 'people', id: '1' }])
 export const shownName = shownFields?.name
-export const change: Parameters<typeof session.update<'people'>>[2]['fields'] = {}
+export const change: Parameters<typeof session.updateOne<'people'>>[2] = {}
 export const typo = vault.as({ actor: 'bob', actorType: 'USER', roles: ['clerc'] })
 export const misread = await session.get('people', { fields: ['nam'] })
-await session.batch([{ method: 'POST', tableName: 'peopl', fields: { name: 'Bob' } }])
+await session.batch([{ insert: 'peopl', fields: { name: 'Bob' } }])
 `
 
 const editor = openEditor(text)
@@ -101,7 +101,7 @@ describe('completions and errors', () => {
 
   it('offer the columns of the table, and the tables of a batch', () => {
     expect(editor.completions("fields: ['nam']")).toEqual(['name', 'country', 'visits', 'code'])
-    expect(editor.completions("tableName: 'peopl'")).toEqual(['people'])
+    expect(editor.completions("insert: 'peopl'")).toEqual(['people'])
   })
 
   it('name the values that are possible', () => {

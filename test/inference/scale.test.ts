@@ -49,12 +49,12 @@ ${each(
 export async function use${table}(id: string) {
   const fields = { c0: 'x', c8: 1, c10: 'y', c18: 2, c2: 'a' } as const
   const { records } = await session.insert('t${table}', [{ fields }], { tokenization: true })
-  const all = await session.get('t${table}', { columnName: 'c1', columnValues: ['x'] })
+  const all = await session.get('t${table}', { where: { c1: 'x' } })
   const one = await session.getOne('t${table}', id, { redaction: 'PLAIN_TEXT', fields: ['c0', 'c3'], onLowered: 'throw' })
-  await session.update('t${table}', id, { fields: { c3: 4, c5: null } })
+  await session.updateOne('t${table}', id, { c3: 4, c5: null })
   const { responses } = await session.batch([
-    { method: 'GET', tableName: 't${table}', ID: id },
-    { method: 'PUT', tableName: 't${table}', ID: id, fields: { c3: 1 } },
+    { get: 't${table}', id },
+    { update: 't${table}', id, fields: { c3: 1 } },
   ])
   return [records[0]?.tokens.c0, all.records[0]?.fields.c1, one.fields.c3, responses[0].value.fields.c0]
 }`,

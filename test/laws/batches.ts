@@ -10,6 +10,7 @@ import {
   type ModelItem,
   type ModelRecord,
   type ModelResult,
+  methodOf,
   type Records,
   runModel,
 } from '../support/vaults/batch-model.ts'
@@ -26,7 +27,13 @@ const LONG = 64
 const EMAILS = Array.from({ length: 14 }, (_, index) => `p${index}@acme.example`)
 const REGIONS = ['north', 'north', 'north', 'east', 'south', null] as const
 const UNKNOWN_ID = '6c0f5b52-7b5e-4d07-9f0e-4a3f6f6f9f11'
-const UNWANTED = [{ method: 'PATCH' }, { tableName: 'nowhere' }, { stray: true }, { fields: { nothing: 1 } }, { ID: undefined }]
+const UNWANTED: readonly ((item: ModelItem) => object)[] = [
+  () => ({ insert: 'people', get: 'people' }),
+  (item) => ({ [methodOf(item) ?? 'get']: 'nowhere' }),
+  () => ({ stray: true }),
+  () => ({ fields: { nothing: 1 } }),
+  () => ({ id: undefined }),
+]
 
 const tableOf = () => ({
   name: column.string({ token: 'random', redaction: 'PLAIN_TEXT' }),
@@ -129,9 +136,9 @@ function itemsFor(random: SeededRandom, ids: readonly string[]): ModelItem[] {
   const reading = random.chance(0.2)
   const items: ModelItem[] = []
   for (let rest = 1 + random.below(MAX_ITEMS); rest > 0; rest--) {
-    const item = itemFor(random, ids, reading ? 'GET' : random.pick(['POST', 'POST', 'PUT', 'GET', 'DELETE'] as const))
+    const item = itemFor(random, ids, reading ? 'get' : random.pick(['insert', 'insert', 'update', 'get', 'delete'] as const))
     const isBad = !isClean && random.chance(0.15)
-    const own = isBad ? withoutUndefined({ ...item, ...random.pick(UNWANTED) }) : item
+    const own = isBad ? withoutUndefined({ ...item, ...random.pick(UNWANTED)(item) }) : item
     items.push(random.chance(0.3) ? withReference(random, own, isClean ? items : [...items, own]) : own)
   }
   return items
@@ -148,7 +155,7 @@ function drawItems(random: SeededRandom, records: Records, known: readonly strin
 function longItems(random: SeededRandom, records: Records): ModelItem[] {
   const inserts = Array.from({ length: LONG }, (_, index): ModelItem => {
     const fields = { ...fieldsFor(random), region: 'north', email: `${random.below(1e9)}.${index}@long.example` }
-    return { method: 'POST', tableName: 'people', fields }
+    return { insert: 'people', fields }
   })
   const reached = random.sample(
     [...records].filter(([, { region }]) => region === 'north'),
@@ -157,11 +164,11 @@ function longItems(random: SeededRandom, records: Records): ModelItem[] {
   const tokenization = random.chance(0.5)
   const beside = random.chance(0.5)
     ? reached.map(([, { email }]): ModelItem => {
-        return { method: 'POST', tableName: 'people', fields: { region: 'north', email }, upsert: 'email', tokenization }
+        return { insert: 'people', fields: { region: 'north', email }, upsert: 'email', tokenization }
       })
-    : reached.map(([ID, { table: tableName }]): ModelItem => {
-        const method = random.pick(['PUT', 'GET', 'DELETE'] as const)
-        return { method, tableName, ID, ...(method === 'PUT' ? { fields: { grade: random.below(9) } } : {}) }
+    : reached.map(([id, { table }]): ModelItem => {
+        const method = random.pick(['update', 'get', 'delete'] as const)
+        return { [method]: table, id, ...(method === 'update' ? { fields: { grade: random.below(9) } } : {}) }
       })
   return random.shuffle([...inserts, ...beside])
 }
@@ -169,32 +176,32 @@ function longItems(random: SeededRandom, records: Records): ModelItem[] {
 /** The item, for the record of one of these items in place of its own: if they are not its own, of an earlier one that leaves a record. */
 function withReference(random: SeededRandom, item: ModelItem, targets: readonly ModelItem[]): ModelItem {
   const isOwn = targets.includes(item)
-  const positions = targets.flatMap((one, index) => (isOwn || one.method !== 'DELETE' ? [index] : []))
-  return typeof item.ID === 'string' && positions.length > 0 ? { ...item, ID: { response: random.pick(positions) } } : item
+  const positions = targets.flatMap((one, index) => (isOwn || one.delete === undefined ? [index] : []))
+  return typeof item.id === 'string' && positions.length > 0 ? { ...item, id: { response: random.pick(positions) } } : item
 }
 
 /** A few items in random order that want the value of one record: it is deleted, or gets another value, before or after. */
 function crossingItems(random: SeededRandom, records: Records): ModelItem[] {
-  const tableName = random.pick(['people', 'friends'])
-  const own = [...records].filter(([, { table, region }]) => table === tableName && region === 'north')
+  const table = random.pick(['people', 'friends'])
+  const own = [...records].filter(([, record]) => record.table === table && record.region === 'north')
   const [wanted, second, third] = random.sample(own, 3)
-  const ID = wanted?.[0] ?? UNKNOWN_ID
+  const id = wanted?.[0] ?? UNKNOWN_ID
   const email = wanted?.[1].email ?? 'none@acme.example'
   const asked = () => (random.chance(0.5) ? { tokenization: true } : {})
   const fresh = `${random.below(1e9)}@new.example`
   const giving = random.pick([
-    { method: 'DELETE', tableName, ID },
-    { method: 'PUT', tableName, ID, fields: { email: fresh }, ...asked() },
+    { delete: table, id },
+    { update: table, id, fields: { email: fresh }, ...asked() },
   ])
   const taking = random.pick([
-    { method: 'POST', tableName, fields: { region: 'north', email } },
-    { method: 'POST', tableName, fields: { region: 'north', email }, upsert: 'email' },
-    { method: 'PUT', tableName, ID: second?.[0] ?? UNKNOWN_ID, fields: { email }, ...asked() },
+    { insert: table, fields: { region: 'north', email } },
+    { insert: table, fields: { region: 'north', email }, upsert: 'email' },
+    { update: table, id: second?.[0] ?? UNKNOWN_ID, fields: { email }, ...asked() },
   ])
   const beside = [
-    { method: 'POST', tableName, fields: { region: 'north', email: `${fresh}.example` } },
-    { method: 'PUT', tableName, ID: third?.[0] ?? UNKNOWN_ID, fields: { grade: 3 }, ...asked() },
-    { method: 'POST', tableName, fields: { region: 'north', email: fresh } },
+    { insert: table, fields: { region: 'north', email: `${fresh}.example` } },
+    { update: table, id: third?.[0] ?? UNKNOWN_ID, fields: { grade: 3 }, ...asked() },
+    { insert: table, fields: { region: 'north', email: fresh } },
   ]
   return random.shuffle([giving, taking, ...random.sample(beside, random.below(3))])
 }
@@ -203,21 +210,20 @@ function withoutUndefined(item: ModelItem): ModelItem {
   return Object.fromEntries(Object.entries(item).filter(([, value]) => value !== undefined))
 }
 
-function itemFor(random: SeededRandom, ids: readonly string[], method: 'POST' | 'PUT' | 'GET' | 'DELETE'): ModelItem {
-  const tableName = random.pick(['people', 'people', 'friends'])
-  const item = { method, tableName, ...(random.chance(0.2) ? { batchID: random.pick(['a', 'b']) } : {}) }
+function itemFor(random: SeededRandom, ids: readonly string[], method: 'insert' | 'update' | 'get' | 'delete'): ModelItem {
+  const item = { [method]: random.pick(['people', 'people', 'friends']) }
   const fields = { ...fieldsFor(random), email: random.chance(0.7) ? `${random.below(1e9)}@new.example` : random.pick(EMAILS) }
   const isNorth = random.chance(0.85)
-  if (method === 'POST') {
+  if (method === 'insert') {
     const own = { ...item, fields: isNorth ? { ...fields, region: 'north' } : fields }
     if (random.chance(0.15)) return { ...own, upsert: 'email' }
     const isSupplied = random.chance(0.25) && fields.name !== null
     return isSupplied ? { ...own, tokens: { name: `supplied ${random.below(12)}` } } : own
   }
-  const ID = random.pick(ids)
-  if (method !== 'PUT') return { ...item, ID }
+  const id = random.pick(ids)
+  if (method !== 'update') return { ...item, id }
   const named = random.pick([{ grade: fields.grade }, { email: fields.email }, { region: isNorth ? 'north' : fields.region }])
-  return { ...item, ID, fields: named, ...(random.chance(0.2) ? { tokenization: true } : {}) }
+  return { ...item, id, fields: named, ...(random.chance(0.2) ? { tokenization: true } : {}) }
 }
 
 /** The ids of inserted records, by their position: `#3`. */
@@ -225,7 +231,7 @@ function idsOf(outcome: BatchOutcome): Map<string, string> {
   const responses = 'responses' in outcome ? outcome.responses : []
   return new Map(
     responses.flatMap((response, index): [string, string][] => {
-      const id: unknown = Reflect.get(Object(Reflect.get(Object(Reflect.get(Object(response), 'value')), 'records')?.[0]), 'id')
+      const id: unknown = Reflect.get(Object(Reflect.get(Object(response), 'value')), 'id')
       return typeof id === 'string' ? [[`#${index}`, id]] : []
     }),
   )
@@ -249,9 +255,8 @@ function assertAnswer(outcome: BatchOutcome, { ends, stopped }: ModelResult, ids
 function endOf(response: unknown): unknown {
   const { ok, value, error } = Object(response)
   if (ok === false) return isVaultError(error) ? { code: error.code } : error
-  const { id, fields, records } = Object(value)
-  if (fields !== undefined) return { id, fields }
-  return { id: Array.isArray(records) ? Reflect.get(Object(records[0]), 'id') : id }
+  const { id, fields } = Object(value)
+  return fields === undefined ? { id } : { id, fields }
 }
 
 function withId(end: ModelEnd, ids: ReadonlyMap<string, string>): ModelEnd {

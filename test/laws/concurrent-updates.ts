@@ -26,7 +26,7 @@ export const concurrentUpdates: Law = {
           const wide = vault.as(OWNER)
           const { records } = await wide.insert('wide', [{ fields: { c0: 'first' } }])
           const id = records[0]?.id ?? ''
-          await Promise.all(COLUMNS.map((name) => wide.update('wide', id, { fields: { [name]: `${name} of ${seed}` } })))
+          await Promise.all(COLUMNS.map((name) => wide.updateOne('wide', id, { [name]: `${name} of ${seed}` })))
           const { fields } = await wide.getOne('wide', id, { redaction: 'PLAIN_TEXT' })
           expect(fields).toEqual(Object.fromEntries(COLUMNS.map((name) => [name, `${name} of ${seed}`])))
         })

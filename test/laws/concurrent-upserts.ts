@@ -44,7 +44,7 @@ export const concurrentUpserts: Law = {
             )
             expect(new Set(answers.map((answer) => answer?.records[0]?.id)).size).toBe(1)
             expect(new Set(answers.map((answer) => answer?.records[0]?.tokens.email)).size).toBe(1)
-            const found = await vaults[0]?.as(OWNER).get('people', { columnName: 'email', columnValues: [email] })
+            const found = await vaults[0]?.as(OWNER).get('people', { where: { email: [email] } })
             expect(found?.records.length).toBe(1)
           }
         })

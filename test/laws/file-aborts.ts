@@ -87,7 +87,7 @@ async function abortOne(
     () => session.uploadFile({ table: 'papers', column, file }),
     () => session.uploadFile({ table: 'papers', column, id, file }),
     async () => {
-      const { tickets } = await session.uploadURL({ table: 'papers', id, columns: [column] })
+      const { tickets } = await session.uploadTicket({ table: 'papers', id, columns: [column] })
       return vault.uploadWithTicket(tickets[column].ticket, { file })
     },
   ])

@@ -18,8 +18,18 @@ const VALUES = ['QuetzalCoatl', 'quetzal coatl!']
 const IN_ANY_CASE = new RegExp(`${NAME}|quetzal ?coatl`, 'i')
 const VALUE_IN_ANY_CASE = /quetzal ?coatl/i
 
-type Method = 'insert' | 'get' | 'getOne' | 'update' | 'delete' | 'deleteOne' | 'detokenize' | 'tokenize' | 'getByTokens'
-type FileMethod = 'uploadFile' | 'openFile' | 'deleteFile' | 'fileStatus' | 'uploadStatus' | 'uploadURL' | 'downloadURL'
+type Method =
+  | 'insert'
+  | 'insertOne'
+  | 'get'
+  | 'getOne'
+  | 'updateOne'
+  | 'delete'
+  | 'deleteOne'
+  | 'detokenize'
+  | 'tokenize'
+  | 'getByTokens'
+type FileMethod = 'uploadFile' | 'openFile' | 'deleteFile' | 'fileStatus' | 'fileStatuses' | 'uploadTicket' | 'downloadTicket'
 /** A call without types, as a JavaScript caller makes it. */
 type Untyped = Record<
   Method | FileMethod | 'query' | 'listEvents' | 'perform',
@@ -100,8 +110,8 @@ const KINDS: Readonly<Record<string, (session: Untyped, parts: Parts) => Promise
   get(session, { name, value, options, flag, number, random }) {
     const members = {
       ids: () => (random.chance(0.7) ? [value(), value()] : value()),
-      columnName: () => name('email', 'country'),
-      columnValues: () => (random.chance(0.7) ? [value()] : value()),
+      where: () =>
+        random.chance(0.9) ? { [String(name('email', 'country'))]: random.chance(0.7) ? [value()] : value() } : value(),
       fields: () => [name('name')],
       redaction: () => value('MASKED'),
       tokenization: flag,
@@ -113,10 +123,20 @@ const KINDS: Readonly<Record<string, (session: Untyped, parts: Parts) => Promise
   },
   getOne: (session, { name, value, options, flag }) =>
     session.getOne(name('people'), value(), options({ redaction: () => value('MASKED'), tokenization: flag })),
-  update(session, parts) {
+  insertOne(session, parts) {
     const { name, value, options, flag, random } = parts
-    const change = random.chance(0.9) ? { fields: fieldsOf(parts) } : value()
-    return session.update(name('people'), value(), change, options({ tokenization: flag, byot: () => value('ENABLE') }))
+    const members = {
+      tokenization: flag,
+      upsert: () => name('email'),
+      tokens: () => fieldsOf(parts),
+      byot: () => value('ENABLE'),
+    }
+    return session.insertOne(name('people'), random.chance(0.9) ? fieldsOf(parts) : value(), options(members))
+  },
+  updateOne(session, parts) {
+    const { name, value, options, flag, random } = parts
+    const change = random.chance(0.9) ? fieldsOf(parts) : value()
+    return session.updateOne(name('people'), value(), change, options({ tokenization: flag, byot: () => value('ENABLE') }))
   },
   delete: (session, { name, value, random }) => session.delete(name('people'), random.chance(0.7) ? [value()] : value()),
   detokenize: (session, { value, options, flag, random }) =>
@@ -182,15 +202,15 @@ const KINDS: Readonly<Record<string, (session: Untyped, parts: Parts) => Promise
     ),
   deleteFile: (session, { name, value }) => session.deleteFile(name('papers'), value(), name('scan')),
   fileStatus: (session, { name, value }) => session.fileStatus(name('papers'), value(), name('scan')),
-  uploadStatus: (session, { name, value, random }) => {
+  fileStatuses: (session, { name, value, random }) => {
     const record = () => ({ table: name('papers'), id: value(), fileColumns: random.chance(0.8) ? [name('scan')] : name('scan') })
-    return session.uploadStatus(random.chance(0.8) ? [record(), record()] : value())
+    return session.fileStatuses(random.chance(0.8) ? [record(), record()] : value())
   },
-  uploadURL: (session, { name, value, random }) => {
+  uploadTicket: (session, { name, value, random }) => {
     const target = random.chance(0.6) ? {} : { id: value() }
-    return session.uploadURL({ table: name('papers'), columns: random.chance(0.8) ? [name('scan')] : name('scan'), ...target })
+    return session.uploadTicket({ table: name('papers'), columns: random.chance(0.8) ? [name('scan')] : name('scan'), ...target })
   },
-  downloadURL: (session, { name, value }) => session.downloadURL(name('papers'), value(), name('scan')),
+  downloadTicket: (session, { name, value }) => session.downloadTicket(name('papers'), value(), name('scan')),
   perform: (session, { name, value, options }) =>
     session.perform(
       name('get', 'query', 'listEvents'),

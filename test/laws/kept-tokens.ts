@@ -82,30 +82,26 @@ const OPTIONS = { tokenization: true, byot: 'ENABLE' }
 const keyed = ({ over, fields, tokens }: Write) => ({ fields: { email: over.email.toUpperCase(), ...fields }, tokens })
 
 /** What an item of a batch returns: a record, or a list of one. */
-function storedIn(value: unknown): LooseStored {
-  const answer = value as LooseStored & { records?: readonly LooseStored[] } // The items are those that this law sends.
-  return answer.records?.[0] ?? answer
-}
-
 async function batched(session: LooseSession, items: readonly Cells[]): Promise<LooseStored[]> {
   const { responses } = await session.batch(items, { byot: 'ENABLE' })
-  return responses.map(({ value }) => storedIn(value))
+  // The items are those that this law sends.
+  return responses.map(({ value }) => value as LooseStored)
 }
 
 const WAYS: Readonly<Record<string, Way>> = {
-  update: {
+  updateOne: {
     single: true,
     send: async (session, writes) => {
       const answers = []
       for (const { over, fields, tokens } of writes)
-        answers.push(await session.update('people', over.id, { fields, tokens }, OPTIONS))
+        answers.push(await session.updateOne('people', over.id, fields, { tokens, ...OPTIONS }))
       return answers
     },
   },
-  updateMany: {
+  update: {
     send: async (session, writes) =>
       (
-        await session.updateMany(
+        await session.update(
           'people',
           writes.map(({ over, fields, tokens }) => ({ id: over.id, fields, tokens })),
           OPTIONS,
@@ -117,8 +113,8 @@ const WAYS: Readonly<Record<string, Way>> = {
     send: async (session, writes) => {
       const answers = []
       for (const { over, fields } of writes) {
-        const where = { columnName: 'email', columnValues: [over.email], fields }
-        answers.push(...(await session.updateWhere('people', where, { tokenization: true })).records)
+        const where = { email: [over.email] }
+        answers.push(...(await session.updateWhere('people', where, fields, { tokenization: true })).records)
       }
       return answers
     },
@@ -131,7 +127,7 @@ const WAYS: Readonly<Record<string, Way>> = {
       batched(
         session,
         writes.map(({ over, fields, tokens }) => ({
-          ...{ method: 'PUT', tableName: 'people', ID: over.id, tokenization: true, fields },
+          ...{ update: 'people', id: over.id, tokenization: true, fields },
           ...(Object.keys(tokens).length > 0 && { tokens }),
         })),
       ),
@@ -141,7 +137,7 @@ const WAYS: Readonly<Record<string, Way>> = {
       batched(
         session,
         writes.map((write) => ({
-          ...{ method: 'POST', tableName: 'people', upsert: 'email', tokenization: true },
+          ...{ insert: 'people', upsert: 'email', tokenization: true },
           ...keyed(write),
         })),
       ),

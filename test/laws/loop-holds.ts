@@ -39,7 +39,6 @@ interface World {
 }
 
 const UNKNOWN_ID = '6c0f5b52-7b5e-4d07-9f0e-4a3f6f6f9f11'
-const PERSON = { tableName: 'people' } as const
 const indexes = Array.from({ length: ITEMS }, (_, index) => index)
 const emails = indexes.map((index) => `p${index}@acme.example`)
 const fieldsOf = (email: string) => ({ email, name: `name of ${email}`, size: 1 })
@@ -60,25 +59,25 @@ const CALLS: readonly Call[] = [
   ({ session, round }) =>
     () =>
       session.batch(
-        halfTaken(round).map((fields) => ({ ...PERSON, method: 'POST', fields }) as const),
+        halfTaken(round).map((fields) => ({ insert: 'people', fields }) as const),
         GO_ON,
       ),
   ({ session, ids }) =>
     () =>
       session.batch(
-        halfUnknown(ids).map((ID) => ({ ...PERSON, method: 'PUT', ID, fields: { size: 2 } }) as const),
+        halfUnknown(ids).map((id) => ({ update: 'people', id, fields: { size: 2 } }) as const),
         GO_ON,
       ),
   ({ session, ids }) =>
     () =>
       session.batch(
-        halfUnknown(ids).map((ID) => ({ ...PERSON, method: 'GET', ID }) as const),
+        halfUnknown(ids).map((id) => ({ get: 'people', id }) as const),
         GO_ON,
       ),
   ({ session, ids }) =>
     () =>
       session.batch(
-        halfUnknown(ids).map((ID) => ({ ...PERSON, method: 'DELETE', ID }) as const),
+        halfUnknown(ids).map((id) => ({ delete: 'people', id }) as const),
         GO_ON,
       ),
   ({ session, round }) => {
@@ -91,11 +90,11 @@ const CALLS: readonly Call[] = [
   },
   ({ session, round }) => {
     const docs = fullDocs(round)
-    return () => session.batch(docs.map((fields) => ({ method: 'POST', tableName: 'docs', fields }) as const))
+    return () => session.batch(docs.map((fields) => ({ insert: 'docs', fields }) as const))
   },
   ({ session }) => {
     const values = fullDocs(0).map(({ json }) => json)
-    return () => session.get('docs', { columnName: 'json', columnValues: values })
+    return () => session.get('docs', { where: { json: values } })
   },
   ({ session }) => {
     const values = fullDocs(0).map(({ json }) => ({ table: 'docs', column: 'json', value: json }) as const)
@@ -103,8 +102,8 @@ const CALLS: readonly Call[] = [
   },
   ({ session }) => {
     const json = fullJson(-1)
-    const columnValues = fullDocs(0).map((doc) => doc.json)
-    return () => session.updateWhere('docs', { columnName: 'json', columnValues: columnValues.slice(1), fields: { json } })
+    const values = fullDocs(0).map((doc) => doc.json)
+    return () => session.updateWhere('docs', { json: values.slice(1) }, { json })
   },
   ({ session }) =>
     () =>
@@ -131,19 +130,19 @@ const CALLS: readonly Call[] = [
       ),
   ({ session, ids }) =>
     () =>
-      session.updateMany(
+      session.update(
         'people',
         ids.map((id) => ({ id, fields: { name: 'another' } })),
       ),
   ({ session }) =>
     () =>
-      session.updateWhere('people', { columnName: 'email', columnValues: emails, fields: { size: 3 } }),
+      session.updateWhere('people', { email: emails }, { size: 3 }),
   ({ session, ids }) =>
     () =>
       session.get('people', { ids }),
   ({ session }) =>
     () =>
-      session.get('people', { columnName: 'email', columnValues: emails, limit: ITEMS }),
+      session.get('people', { where: { email: emails }, limit: ITEMS }),
   ({ session, tokens }) =>
     () =>
       session.detokenize(tokens.map((token) => ({ token }))),
@@ -152,7 +151,7 @@ const CALLS: readonly Call[] = [
       session.getByTokens(tokens),
   ({ session }) =>
     () =>
-      session.deleteWhere('people', { columnName: 'email', columnValues: emails }),
+      session.deleteWhere('people', { email: emails }),
   ({ session, ids }) =>
     () =>
       session.delete('people', ids),

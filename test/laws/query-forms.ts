@@ -1,8 +1,7 @@
 /** Law of known forms: a query of a form that was planned before has the plan, the names and the error that it has alone. */
 import { isDeepStrictEqual } from 'node:util'
 import type { QueryValue } from '../../src/core/expressions/parameter-values.ts'
-import type { QuerySchema } from '../../src/core/queries/query-forms.ts'
-import { type PlanContext, planText, readQuery } from '../../src/core/queries/query-text.ts'
+import { type PlanContext, planText, type QuerySchema, readQuery } from '../../src/core/queries/query-text.ts'
 import { RECORD_ID_NAME } from '../../src/core/schema/names.ts'
 import { VaultError } from '../../src/index.ts'
 import { openQueries } from '../support/queries/open-queries.ts'

@@ -137,9 +137,9 @@ export async function tamperRecords(
   const older = await rowsOf(storage, RECORDS)
   for (const [number, { id }] of records.entries()) {
     const { name, code, card } = personOf(number + 50)
-    await session.update('people', id, { fields: number % 2 === 0 ? { name, code } : { card } })
+    await session.updateOne('people', id, number % 2 === 0 ? { name, code } : { card })
   }
-  await session.update('people', records[7]?.id ?? '', { fields: { email: null, code: null, city: null, pin: null } })
+  await session.updateOne('people', records[7]?.id ?? '', { email: null, code: null, city: null, pin: null })
   const tables = [RECORDS, TOKENS, TRANSIENTS]
   const saved = new Map(await Promise.all(tables.map(async (table) => [table, await rowsOf(storage, table)] as const)))
   const turns = Array.from({ length: TURNS }, () => Object.entries(tamperings)).flat()

@@ -65,7 +65,7 @@ async function tamperWith(
   expect(resolved[0]).toMatchObject({ valueType: 'NONE', value: '', error: expect.stringContaining('failed authentication') })
   expect(resolved[1]).toMatchObject({ value: 'sibling' })
   await expect(session.detokenize(both)).rejects.toMatchObject(REFUSED)
-  await expect(session.update('lefts', victim?.id ?? '', { fields: { secret: 'new' } })).rejects.toMatchObject(REFUSED)
+  await expect(session.updateOne('lefts', victim?.id ?? '', { secret: 'new' })).rejects.toMatchObject(REFUSED)
   await putBody(storage, LEFTS, { id: 1, body })
   await moveBody(session, { storage, body, elsewhere: elsewhere.open() })
   expect((await session.getOne('lefts', victim?.id ?? '')).fields.secret).toBe(SECRET)

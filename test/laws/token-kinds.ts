@@ -1,8 +1,8 @@
 /** Law: the properties that every token kind of the registry has, on every storage. */
 import { expect } from 'vitest'
 import type { StorageHandle } from '../../src/core/ports/storage.ts'
-import type { ColumnDefinition, SchemaDefinition, TokenDefinition } from '../../src/core/schema/column.ts'
-import type { TokenKind, TokenKindName } from '../../src/core/tokens/token-kind.ts'
+import type { ColumnDefinition, SchemaDefinition } from '../../src/core/schema/column.ts'
+import type { TokenDefinition, TokenKind, TokenKindName } from '../../src/core/tokens/token-kind.ts'
 import { tokenKinds } from '../../src/core/tokens/token-kinds.ts'
 import { engineInTurn, openPlaces, type Place } from '../support/storages/places.ts'
 import { type TokenSample, tokenSamples } from '../support/tokens/samples.ts'
@@ -197,14 +197,14 @@ export const tokenKindProperties: Readonly<Record<string, TokenKindProperty>> = 
   'survives changes of other columns and expires with its own value': async ({ session, manifold, fresh }) => {
     const i = fresh(2)
     const { id, tokens } = await insertOne(session, 'lefts', { ...cellsOf(manifold, i), other: 'x' })
-    await session.update('lefts', id, { fields: { other: 'y' } })
+    await session.updateOne('lefts', id, { other: 'y' })
     const left = manifold.map(({ name }) => tokens[`c_${name}`])
     for (const [k, { name, valueAt, textAt }] of manifold.entries()) {
-      const changed = await session.update('lefts', id, { fields: { [`c_${name}`]: valueAt(i + 1) } }, { tokenization: true })
+      const changed = await session.updateOne('lefts', id, { [`c_${name}`]: valueAt(i + 1) }, { tokenization: true })
       const alive = manifold.map((sample, place) => (place <= k ? undefined : sample.textAt(i)))
       expect(await valuesOf(session, left)).toEqual(alive)
       expect(await valuesOf(session, [changed.tokens[`c_${name}`]])).toEqual([textAt(i + 1)])
-      await session.update('lefts', id, { fields: { [`c_${name}`]: null } })
+      await session.updateOne('lefts', id, { [`c_${name}`]: null })
       expect(await valuesOf(session, [changed.tokens[`c_${name}`]])).toEqual([undefined])
     }
     expect((await session.getOne('lefts', id, { tokenization: true })).tokens).toEqual({})

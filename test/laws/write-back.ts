@@ -47,11 +47,11 @@ export async function writeBackAll(random: SeededRandom, writeBack: WriteBack): 
       for (const [name, shown] of Object.entries(fields)) {
         const before = await storedValue(owner, { table, id, name })
         const change = { [name]: lowered.includes(name) && shown !== null ? writeBack(shown) : shown }
-        const isRefused = await session.update(table, id, { fields: change }).then(() => false, isWrongValue)
+        const isRefused = await session.updateOne(table, id, change).then(() => false, isWrongValue)
         if (isRefused) result.refused++
         else result.written++
         if (isDeepStrictEqual(await storedValue(owner, { table, id, name }), before)) continue
-        result.changed.push(`${requestText({ method: 'update', args: [table, id, change] })} of ${caller.roles.join()}`)
+        result.changed.push(`${requestText({ method: 'updateOne', args: [table, id, change] })} of ${caller.roles.join()}`)
       }
     }
   }

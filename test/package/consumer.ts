@@ -161,9 +161,9 @@ export async function read(id: string): Promise<string> {
   holds<Same<(typeof records)[number]['fields'], { readonly name?: ShownText; readonly visits?: number | ShownText | null }>>()
   // @ts-expect-error a column that was not asked for
   records[0]?.fields.email
-  await session.get('customers', { columnName: 'email', columnValues: ['a@b.example'] })
+  await session.get('customers', { where: { email: 'a@b.example' } })
   // @ts-expect-error this column cannot be looked up
-  await session.get('customers', { columnName: 'notes', columnValues: ['x'] })
+  await session.get('customers', { where: { notes: 'x' } })
   // @ts-expect-error no such level
   await session.get('customers', { ids: [id], redaction: 'HIDDEN' })
   const one = await session.getOne('customers', id, { redaction: 'DEFAULT' })
@@ -199,9 +199,9 @@ export async function readLowered(id: string, token: string): Promise<boolean> {
 /** Changes, deletions and tokens. */
 export async function change(id: string, token: string): Promise<string[]> {
   const session = await openSession()
-  await session.update('customers', id, { fields: { visits: 4, born: null } })
+  await session.updateOne('customers', id, { visits: 4, born: null })
   // @ts-expect-error a required column cannot become null
-  await session.update('customers', id, { fields: { name: null } })
+  await session.updateOne('customers', id, { name: null })
   const { records } = await session.detokenize([{ token, redaction: 'PLAIN_TEXT' }], { continueOnError: true })
   holds<Same<(typeof records)[number]['token'], string>>()
   await session.delete('orders', '*')
@@ -228,9 +228,9 @@ export async function tokens(id: string): Promise<string | undefined> {
   await session.insert('cards', [{ fields: { holder: 'Ann' }, tokens: { holder: 5 } }], { byot: 'ENABLE' })
   // @ts-expect-error no such mode
   await session.insert('cards', [{ fields: { holder: 'Ann' } }], { byot: 'STRICT' })
-  await session.update('cards', id, { fields: { code: '123' }, tokens: { code: 'mine' } }, { byot: 'ENABLE_STRICT' })
+  await session.updateOne('cards', id, { code: '123' }, { tokens: { code: 'mine' }, byot: 'ENABLE_STRICT' })
   // @ts-expect-error a column without tokens
-  await session.update('cards', id, { fields: { bare: 'x' }, tokens: { bare: 'mine' } }, { byot: 'ENABLE' })
+  await session.updateOne('cards', id, { bare: 'x' }, { tokens: { bare: 'mine' }, byot: 'ENABLE' })
   const asked = await session.tokenize([
     { value: 'Ann', table: 'cards', column: 'holder' },
     { value: '+46 70 123 45 67', table: 'cards', column: 'phone' },
@@ -248,9 +248,9 @@ export async function tokens(id: string): Promise<string | undefined> {
   await session.tokenize([{ value: 'x', columnGroup: 'people' }])
   // @ts-expect-error neither a column nor a group
   await session.tokenize([{ value: 'x' }])
-  await session.get('cards', { columnName: 'holder', columnValues: ['Ann'] })
+  await session.get('cards', { where: { holder: 'Ann' } })
   // @ts-expect-error this column cannot be looked up
-  await session.get('cards', { columnName: 'number', columnValues: ['x'] })
+  await session.get('cards', { where: { number: 'x' } })
   const found = await session.getByTokens<'cards' | 'orders'>(['mine'], { redaction: 'PLAIN_TEXT' })
   const [record] = found.records
   if (record === undefined || record.error !== undefined) return record?.error
@@ -316,7 +316,7 @@ export async function handOn(id: string) {
   return {
     inserted: await session.insert('customers', [{ fields: { name: 'Ann' } }], { tokenization: true }),
     read: await session.get('customers', { ids: [id], fields: ['name'] }),
-    updated: await session.update('customers', id, { fields: { visits: 4 } }),
+    updated: await session.updateOne('customers', id, { visits: 4 }),
     values: await session.detokenize([{ token: id }]),
   }
 }
@@ -351,7 +351,7 @@ export async function useFiles(vault: Vault<(typeof withFiles)['tables']>): Prom
   const size: number | undefined = uploaded.fileMetadata.paper?.fileSizeKB
   const { stream } = await session.openFile('people', id, 'paper', { range: { start: 0, end: size ?? 1 } })
   for await (const piece of stream) holds<Same<typeof piece, Uint8Array>>()
-  const read = await session.getOne('people', id, { downloadURL: true })
+  const read = await session.getOne('people', id, { downloadTickets: true })
   const ticket: string | undefined = read.downloadTickets.paper
   await vault.downloadWithTicket(ticket ?? '')
   // @ts-expect-error there are tickets only where they are asked for

@@ -57,7 +57,7 @@ export async function levels(id: string): Promise<void> {
       { readonly name: string; readonly country: 'DE' | 'FR' | null; readonly visits: number | string | null }
     >
   >()
-  await session.update('customers', id, { fields: plain.fields })
+  await session.updateOne('customers', id, plain.fields)
   const asked: readonly ('name' | 'visits')[] = ['name']
   const some = await session.getOne('customers', id, { redaction: 'PLAIN_TEXT', onLowered: 'throw', fields: asked })
   holds<Same<typeof some.fields.name, string | undefined>>()
@@ -69,12 +69,12 @@ export async function levels(id: string): Promise<void> {
   labels.get(name ?? '')
   if (name === undefined) return
   // @ts-expect-error a mask is no name
-  await session.update('customers', id, { fields: { name } })
+  await session.updateOne('customers', id, { name })
   // @ts-expect-error a mask is no name
   await session.insert('customers', [{ fields: { name } }])
   // @ts-expect-error a mask finds no record
-  await session.get('customers', { columnName: 'email', columnValues: [name] })
-  await session.update('customers', id, { fields: { name: String(name) } })
+  await session.get('customers', { where: { email: [name] } })
+  await session.updateOne('customers', id, { name: String(name) })
   const card = await session.getOne('cards', id)
   // @ts-expect-error a transient value is not read with its record
   card.fields.code
@@ -88,8 +88,8 @@ export async function useHelpers(ids: readonly string[]): Promise<string[]> {
   const session = await openSession()
   const { records } = await list(session, 'customers')
   holds<Same<(typeof records)[number]['fields']['visits'], number | ShownText | null | undefined>>()
-  const items: SessionBatchItem<typeof schema.tables>[] = ids.map((ID) => ({ method: 'DELETE', tableName: 'orders', ID }))
-  items.push({ method: 'POST', tableName: 'orders', fields: { total: 1 } })
+  const items: SessionBatchItem<typeof schema.tables>[] = ids.map((id) => ({ delete: 'orders', id }))
+  items.push({ insert: 'orders', fields: { total: 1 } })
   const { responses } = await session.batch(items)
   return [...records.map(({ id }) => id), ...responses.map(({ ok }) => String(ok))]
 }
@@ -124,36 +124,36 @@ export async function roles(claims: readonly string[], caller: Caller): Promise<
 export async function batch(id: string): Promise<string> {
   const session = await openSession()
   const { responses } = await session.batch([
-    { method: 'POST', tableName: 'customers', fields: { name: 'Ann', visits: 1 }, upsert: 'email', tokenization: true },
-    { method: 'GET', tableName: 'customers', ID: id },
-    { method: 'PUT', tableName: 'orders', ID: id, fields: { total: 2 } },
-    { method: 'DELETE', tableName: 'cards', ID: id, batchID: 'b' },
+    { insert: 'customers', fields: { name: 'Ann', visits: 1 }, upsert: 'email', tokenization: true },
+    { get: 'customers', id },
+    { update: 'orders', id, fields: { total: 2 } },
+    { delete: 'cards', id },
   ])
   const [inserted, read, updated, removed] = responses
-  holds<Same<keyof (typeof inserted.value.records)[0]['tokens'], 'name'>>()
+  holds<Same<keyof (typeof inserted.value)['tokens'], 'name'>>()
   holds<Same<typeof read.value.fields.visits, number | ShownText | null | undefined>>()
   holds<Same<typeof updated.value.updatedAt, string>>()
   holds<Same<typeof removed.value.deleted, true>>()
-  const going = await session.batch([{ method: 'DELETE', tableName: 'cards', ID: id }], { continueOnError: true })
+  const going = await session.batch([{ delete: 'cards', id }], { continueOnError: true })
   // @ts-expect-error with continueOnError an item can fail
   going.responses[0].value
   const [first] = going.responses
   if (!first.ok) holds<Same<typeof first.error, VaultError>>()
   // @ts-expect-error no such column
-  await session.batch([{ method: 'POST', tableName: 'customers', fields: { name: 'Ann', phone: '1' } }])
+  await session.batch([{ insert: 'customers', fields: { name: 'Ann', phone: '1' } }])
   // @ts-expect-error a required column
-  await session.batch([{ method: 'POST', tableName: 'customers', fields: { visits: 1 } }])
+  await session.batch([{ insert: 'customers', fields: { visits: 1 } }])
   // @ts-expect-error no such table
-  await session.batch([{ method: 'GET', tableName: 'clients', ID: id }])
+  await session.batch([{ get: 'clients', id }])
   // @ts-expect-error no such method
-  await session.batch([{ method: 'PATCH', tableName: 'customers', ID: id }])
+  await session.batch([{ patch: 'customers', id }])
   // @ts-expect-error a column of another table
-  await session.batch([{ method: 'PUT', tableName: 'orders', ID: id, fields: { visits: 1 } }])
+  await session.batch([{ update: 'orders', id, fields: { visits: 1 } }])
   // @ts-expect-error a member of another method
-  await session.batch([{ method: 'DELETE', tableName: 'orders', ID: id, fields: {} }])
+  await session.batch([{ delete: 'orders', id, fields: {} }])
   // @ts-expect-error a misspelt member
-  await session.batch([{ method: 'GET', tableName: 'orders', ID: id, tokenize: true }])
+  await session.batch([{ get: 'orders', id, tokenize: true }])
   // @ts-expect-error upsert needs a unique column
-  await session.batch([{ method: 'POST', tableName: 'customers', fields: { name: 'Ann' }, upsert: 'country' }])
+  await session.batch([{ insert: 'customers', fields: { name: 'Ann' }, upsert: 'country' }])
   return first.ok ? first.value.id : first.error.code
 }

@@ -24,7 +24,7 @@ const CONTROLS: Readonly<Record<string, RunBatch>> = {
   'one event more is recorded': async (vault, items, options) => {
     await vault
       .as(callerOf('clerk'))
-      .update('people', 'x', { fields: {} })
+      .updateOne('people', 'x', {})
       .catch(() => {})
     return vault.as(callerOf('clerk')).perform('batch', { items: items as never, options })
   },

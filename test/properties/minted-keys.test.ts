@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { expect, it } from 'vitest'
 import { memoryStorage } from '../../src/adapters/memory/memory-storage.ts'
-import { ACTIONS } from '../../src/core/policy/actions.ts'
+import { ACTIONS } from '../../src/core/policy/statement.ts'
 import { type Caller, column, type Explanation, isVaultError, type SchemaDefinition } from '../../src/index.ts'
 import { type LeakTable, randomTables, schemaOf } from '../support/leaks/schemas.ts'
 import { type RandomPolicy, randomCaller, randomPolicy } from '../support/policies/random-policies.ts'
@@ -70,7 +70,7 @@ async function excessOfMinted(random: SeededRandom): Promise<string[] | undefine
   await before.vault.close()
   if (minted === undefined) return undefined
   const after = await openLoose(storage, grown(schema), { policy, audit: 'off' })
-  const found = await after.vault.credentials.find(minted.keyID)
+  const found = await after.vault.credentials.find(minted.keyId)
   const grants = (caller: Caller, end: 'least' | 'most') =>
     Object.keys(grown(schema)).flatMap((table) =>
       ACTIONS.flatMap((action) => grantsOf(after.vault.explain(caller, action, table), end)),

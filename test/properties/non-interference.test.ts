@@ -112,7 +112,7 @@ describe('a write of a masked form', () => {
       ],
       left: [{ name: 'Ann' }],
       right: [{ name }],
-      request: ([first]) => ({ method: 'update', args: ['cards', first?.id, { fields: { name: 'A**' } }] }),
+      request: ([first]) => ({ method: 'updateOne', args: ['cards', first?.id, { name: 'A**' }] }),
     })
 
   it.each(['hidden', 'REDACTED'])('has one outcome over any value that is %s: the text alone is refused', async (level) => {
@@ -196,8 +196,8 @@ describe('earlier failures', () => {
       left: [{ number: '4111111111111111' }],
       right: [{ number: '5555555555554444' }],
       request: ([first]) => ({
-        method: 'update',
-        args: ['cards', first?.id, { fields: { number: '4012888888881881' } }, { tokenization: true }],
+        method: 'updateOne',
+        args: ['cards', first?.id, { number: '4012888888881881' }, { tokenization: true }],
       }),
     })
     expect(left).toBe(right)

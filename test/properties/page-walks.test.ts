@@ -14,8 +14,8 @@ const READS = [
   { limit: 3 },
   { limit: 1 },
   { limit: 7, orderBy: 'DESCENDING' },
-  { limit: 2, columnName: 'country', columnValues: ['SE'] },
-  { limit: 4, columnName: 'salary', columnValues: [1, 2], orderBy: 'DESCENDING' },
+  { limit: 2, where: { country: 'SE' } },
+  { limit: 4, where: { salary: [1, 2] }, orderBy: 'DESCENDING' },
 ] as const
 
 /** What is stored: the ids of records by the country and salary that they keep. */
@@ -44,16 +44,15 @@ async function change(random: SeededRandom, sessions: readonly Session<Clients>[
     for (const id of ids) stored.delete(id)
     return
   }
-  for (const id of ids) await session.update('clients', id, { fields: { name: `Bo ${random.below(1000)}` } })
+  for (const id of ids) await session.updateOne('clients', id, { name: `Bo ${random.below(1000)}` })
 }
 
 function isFound(
   read: (typeof READS)[number],
   record: { readonly country: string; readonly salary: number } | undefined,
 ): boolean {
-  if (record === undefined || !('columnName' in read)) return record !== undefined
-  const values: readonly unknown[] = read.columnValues
-  return values.includes(record[read.columnName])
+  if (record === undefined || !('where' in read)) return record !== undefined
+  return Object.entries(read.where).every(([name, wanted]) => [wanted].flat().includes(Reflect.get(record, name)))
 }
 
 onEachStorage('a walk by cursors', (engine) => {

@@ -45,8 +45,8 @@ async function exercise(storage: StorageHandle): Promise<void> {
   const id = records[0]?.id ?? ''
   await people.insert('people', [{ fields }]).catch(() => {})
   await people.insert('people', [{ fields }], { upsert: 'email' })
-  await people.get('people', { columnName: 'ssn', columnValues: [ssn] })
-  await people.update('people', id, { fields: { name: `${name} again`, ssn: phone } })
+  await people.get('people', { where: { ssn: [ssn] } })
+  await people.updateOne('people', id, { name: `${name} again`, ssn: phone })
   await people.detokenize([
     { token: (await people.getOne('people', id, { tokenization: true })).tokens.email ?? '', redaction: 'PLAIN_TEXT' },
   ])

@@ -8,7 +8,7 @@ import { type PlanContext, planText, readQuery } from '../../src/core/queries/qu
 import { RECORD_ID_NAME } from '../../src/core/schema/names.ts'
 import { bindParameters } from '../../src/core/sql/bind-parameters.ts'
 import { parseSelect } from '../../src/core/sql/parse-select.ts'
-import { replaceInSelect } from '../../src/core/sql/replace-in-select.ts'
+import { replaceInSelect } from '../../src/core/sql/select.ts'
 import { sql } from '../../src/index.ts'
 import { openQueries } from '../support/queries/open-queries.ts'
 import { type SeededRandom, seededRandom } from '../support/random/seeded-random.ts'

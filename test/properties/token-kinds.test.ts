@@ -29,7 +29,7 @@ const changingTokens =
     return {
       ...session,
       insert: async (...given) => ({ records: (await session.insert(...given)).records.map(changed) }),
-      update: async (...given) => changed(await session.update(...given)),
+      updateOne: async (...given) => changed(await session.updateOne(...given)),
     }
   }
 
@@ -46,7 +46,7 @@ const answering =
 
 /** A vault whose tokens never expire. */
 function hoarding(session: LooseSession): LooseSession {
-  return { ...session, update: async (_table, id) => ({ id, tokens: {} }), delete: async () => ({ ids: [] }) }
+  return { ...session, updateOne: async (_table, id) => ({ id, tokens: {} }), delete: async () => ({ ids: [] }) }
 }
 
 /** A property, a token kind, and a vault that breaks the property for it. */

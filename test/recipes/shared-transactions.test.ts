@@ -224,7 +224,7 @@ for (const [engine, openPlace, libraries] of [
           await storeOrder('a customer')
           const people = place.vault.withTransaction(join).as(OWNER)
           const { records } = await people.insert('people', [{ fields: { name: 'Ann', email: `${name}@acme.example` } }])
-          await people.update('people', records[0]?.id ?? '', { fields: { country: 'SE' } })
+          await people.updateOne('people', records[0]?.id ?? '', { country: 'SE' })
           await storeOrder(records[0]?.id ?? '')
           if (fails) throw CHANGED_MIND
         })

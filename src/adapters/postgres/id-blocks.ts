@@ -1,8 +1,8 @@
 /** Row ids in blocks from a sequence of each table: most reservations need no round trip. */
-import { isVaultError, VaultError } from '../../core/errors.ts'
+import { isVaultError } from '../../core/errors.ts'
 import { MAX_ROW_ID } from '../../core/ports/storage.ts'
-import { append } from '../../core/util/lists.ts'
 import { idsExhaustedError } from '../errors/storage-errors.ts'
+import { addIds, countIds, type IdRanges, takeIds } from '../sql/id-ranges.ts'
 import type { RawRow } from './driver-connection.ts'
 import { sqlState } from './postgres-errors.ts'
 import { sequenceName } from './postgres-sql-dialect.ts'
@@ -18,24 +18,15 @@ const SEQUENCE_ENDED = '2200H'
 /** The server has no functions of the log, or does not let the role call them, as some managed ones do. */
 const WITHOUT_LOG_FUNCTIONS: readonly unknown[] = ['0A000', '42501', '42883']
 
-/** Ids from `from` to `to`, both included. */
-interface Range {
-  from: number
-  readonly to: number
-}
-
-/** Ranges of ids that are not given out yet, rising. */
-type Ranges = Range[]
-
 /** What a transaction did. */
 interface Inside {
-  readonly fetched: Map<string, Ranges>
+  readonly fetched: Map<string, IdRanges>
   /** True once it has written to the log of the server, also in a savepoint that was rolled back. */
   hasInserted: boolean
 }
 
 interface Kept {
-  readonly ranges: Ranges
+  readonly ranges: IdRanges
   /** Ends with the fetch that runs on the pool now. */
   fetching: Promise<unknown> | undefined
 }
@@ -80,7 +71,7 @@ export function createIdBlocks(queries: RowQueries): IdBlocks {
     return made
   }
 
-  function fetchedOf(transaction: object, table: string): Ranges {
+  function fetchedOf(transaction: object, table: string): IdRanges {
     const { fetched } = insideOf(transaction)
     const ranges = fetched.get(table) ?? []
     fetched.set(table, ranges)
@@ -106,7 +97,7 @@ export function createIdBlocks(queries: RowQueries): IdBlocks {
     return rows
   }
 
-  async function fetch(executor: Executor, table: string, ranges: Ranges, missing: number): Promise<void> {
+  async function fetch(executor: Executor, table: string, ranges: IdRanges, missing: number): Promise<void> {
     const blocks = Math.min(MAX_BLOCKS, Math.ceil(missing / BLOCK_SIZE))
     const sequence = sequenceName(table)
     const fetching = executor.inTransaction
@@ -115,11 +106,11 @@ export function createIdBlocks(queries: RowQueries): IdBlocks {
     const rows = await fetching.catch((error: unknown) => {
       throw sqlState(error) === SEQUENCE_ENDED ? idsExhaustedError(table) : error
     })
-    for (const [first] of rows) {
-      const from = Number(first)
-      ranges.push({ from, to: Math.min(from + BLOCK_SIZE - 1, MAX_ROW_ID) })
-    }
-    ranges.sort(byFirst)
+    const first = rows.map(([id]) => Number(id))
+    addIds(
+      ranges,
+      first.map((from) => ({ from, to: Math.min(from + BLOCK_SIZE - 1, MAX_ROW_ID) })),
+    )
   }
 
   /** Never waits for a fetch on the pool: the transactions may hold all its connections. */
@@ -131,10 +122,10 @@ export function createIdBlocks(queries: RowQueries): IdBlocks {
   ): Promise<readonly number[]> {
     const fetched = fetchedOf(transaction, table)
     const { ranges } = keptOf(table)
-    if (countOf(fetched) === 0 && countOf(ranges) >= count) return take(ranges, count)
+    if (countIds(fetched) === 0 && countIds(ranges) >= count) return takeIds(ranges, count)
     for (;;) {
-      const missing = count - countOf(fetched)
-      if (missing <= 0) return take(fetched, count)
+      const missing = count - countIds(fetched)
+      if (missing <= 0) return takeIds(fetched, count)
       await fetch(executor, table, fetched, missing)
     }
   }
@@ -147,11 +138,7 @@ export function createIdBlocks(queries: RowQueries): IdBlocks {
     keepRest(transaction) {
       const inside = insides.get(transaction)
       if (inside?.hasInserted !== true) return
-      for (const [table, rest] of inside.fetched) {
-        const { ranges } = keptOf(table)
-        append(ranges, rest)
-        ranges.sort(byFirst)
-      }
+      for (const [table, rest] of inside.fetched) addIds(keptOf(table).ranges, rest)
     },
     async forgetIfTaken(executor, write) {
       try {
@@ -167,8 +154,8 @@ export function createIdBlocks(queries: RowQueries): IdBlocks {
       if (executor.root !== undefined) return reserveInside(executor, executor.root, table, count)
       const kept = keptOf(table)
       for (;;) {
-        const missing = count - countOf(kept.ranges)
-        if (missing <= 0) return take(kept.ranges, count)
+        const missing = count - countIds(kept.ranges)
+        if (missing <= 0) return takeIds(kept.ranges, count)
         if (kept.fetching !== undefined) {
           await kept.fetching
           continue
@@ -183,27 +170,4 @@ export function createIdBlocks(queries: RowQueries): IdBlocks {
       }
     },
   }
-}
-
-function byFirst(left: Range, right: Range): number {
-  return left.from - right.from
-}
-
-function countOf(ranges: readonly Range[]): number {
-  let count = 0
-  for (const { from, to } of ranges) count += to - from + 1
-  return count
-}
-
-/** Takes the lowest ids, in rising order. */
-function take(ranges: Range[], count: number): readonly number[] {
-  const ids: number[] = []
-  while (ids.length < count) {
-    const [range] = ranges
-    if (range === undefined)
-      throw new VaultError('internal', 'More ids were taken than are kept. This is a defect; please report it.')
-    while (range.from <= range.to && ids.length < count) ids.push(range.from++)
-    if (range.from > range.to) ranges.shift()
-  }
-  return ids
 }

@@ -1,9 +1,9 @@
 /** Many rows as few base64 texts, and back: by themselves, rows and fields cost the server and the driver more than packing them. */
 import { type Compilable, type RawBuilder, sql } from 'kysely'
 import type { Cell, ColumnPage, Filter, Page, PhysicalType, Row } from '../../core/ports/storage.ts'
-import { rowsOfColumn } from '../sql/column-of-rows.ts'
 import type { SqlDialect } from '../sql/sql-dialect.ts'
 import { aliased, createSqlStatements, type SqlStatement } from '../sql/sql-statements.ts'
+import { rowsOfColumn } from '../sql/stored-cells.ts'
 import { columnType, projectedShape, type TableShape } from '../sql/table-shapes.ts'
 import type { PreparedQuery, RawRow } from './driver-connection.ts'
 import type { RowQueries } from './row-queries.ts'

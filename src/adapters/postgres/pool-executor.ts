@@ -1,6 +1,6 @@
 /** Runs queries on a pool: single ones that commit by themselves, and transactions that are retried after a deadlock or serialization failure. */
 import { isVaultError } from '../../core/errors.ts'
-import { jitteredMs, type RetryPolicy, retry } from '../../core/util/retry.ts'
+import { attempt, jitteredMs, type Reason } from '../../core/util/attempt.ts'
 import { endedError, outcomeUnknownError, outerStorageError } from '../errors/storage-errors.ts'
 import { isInsideTransaction, runInside, runToEnd } from '../sql/nested-transaction.ts'
 import type { Connection, PreparedQuery, RawRow } from './driver-connection.ts'
@@ -22,7 +22,7 @@ const MAX_ATTEMPTS = 32
 const PAUSE = { firstMs: 8, maxMs: 256 }
 
 /** The pool, and what its transactions share. */
-interface PoolContext extends ClientSource {
+interface SharedPool extends ClientSource {
   /** The statements that set the limits of a transaction, where its session has none of ours. */
   readonly limits: string | undefined
   /** What identifies the storage handle. */
@@ -34,7 +34,7 @@ interface PoolContext extends ClientSource {
 /** The text that begins a transaction. Defaults of the role or the database apply to neither its isolation nor its access. */
 const BEGIN = 'begin isolation level read committed read write'
 
-export function createPoolExecutor(context: PoolContext): Executor {
+export function createPoolExecutor(context: SharedPool): Executor {
   return {
     inTransaction: false,
     isShared: false,
@@ -49,20 +49,16 @@ export function createPoolExecutor(context: PoolContext): Executor {
 
 /** Retries work that lost against another transaction, and at once what met a connection without its prepared statements. */
 function retried<T>(work: () => Promise<T>): Promise<T> {
-  return retry(LOST, () => retry(FORGOTTEN, work))
+  return attempt([LOST, FORGOTTEN], work)
 }
 
-const LOST: RetryPolicy = {
-  maxAttempts: MAX_ATTEMPTS,
-  shouldRetry: (error) => retryReason(error) === 'contention',
-  between: pause,
-}
+const LOST: Reason = { is: (error) => retryReason(error) === 'contention', most: MAX_ATTEMPTS, between: pause }
 
 /** Each attempt closes such a connection, and a pool can have many. */
-const FORGOTTEN: RetryPolicy = { maxAttempts: 100, shouldRetry: (error) => retryReason(error) === 'forgotten' }
+const FORGOTTEN: Reason = { is: (error) => retryReason(error) === 'forgotten', most: 100 }
 
-async function pause(attempt: number): Promise<void> {
-  await new Promise((wake) => setTimeout(wake, jitteredMs(attempt, PAUSE, Math.random())))
+async function pause(count: number): Promise<void> {
+  await new Promise((wake) => setTimeout(wake, jitteredMs(count, PAUSE, Math.random())))
 }
 
 function ignore(): void {}
@@ -71,7 +67,7 @@ function ignore(): void {}
  * Runs one statement that commits by itself; in a transaction where the session's default refuses to write, or is stricter than ours and the
  * statement lost against another for that. `mapLoss` returns what to throw if the connection is lost before the statement is answered.
  */
-async function runAlone(context: PoolContext, query: PreparedQuery, mapLoss = asIs): Promise<readonly RawRow[]> {
+async function runAlone(context: SharedPool, query: PreparedQuery, mapLoss = asIs): Promise<readonly RawRow[]> {
   const held = await takeClient(context)
   try {
     const { rows } = await held.connection.send(query)
@@ -94,7 +90,7 @@ function outcomeUnknown(error: unknown): unknown {
   return outcomeUnknownError('The connection was lost', postgresCause(error))
 }
 
-async function runTransaction<T>(context: PoolContext, work: (executor: Executor) => Promise<T>): Promise<T> {
+async function runTransaction<T>(context: SharedPool, work: (executor: Executor) => Promise<T>): Promise<T> {
   const transaction = createPoolTransaction(context)
   const executor = createTransactionExecutor(transaction.connection, context.owner)
   let result: T
@@ -135,7 +131,7 @@ interface Beginning {
  * BEGIN can fail: it is cancelled, it takes longer than `statement_timeout`, or the server is a standby. Then there is no transaction, and each query would
  * commit by itself. So only queries that store nothing are sent with it. From the first other one on, all wait for its answer.
  */
-function createPoolTransaction(context: PoolContext): PoolTransaction {
+function createPoolTransaction(context: SharedPool): PoolTransaction {
   let missingLimits = context.limits
   let beginning: Beginning | undefined
   let open: Connection | undefined

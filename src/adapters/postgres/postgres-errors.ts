@@ -7,7 +7,7 @@ import { knownName, printedKey } from './postgres-sql-dialect.ts'
 import { toWireCell } from './wire-cells.ts'
 
 /** What was being done, so that an error can name the table and the row. */
-export interface ErrorContext {
+export interface FailedStatement {
   readonly shape?: TableShape
   /** Columns of a unique index by the index's name, as prepared. */
   readonly uniqueColumns?: ReadonlyMap<string, readonly string[]>
@@ -88,7 +88,7 @@ export function sqlState(error: unknown): string | undefined {
 }
 
 /** The error to throw for anything a statement threw. */
-export function mapPostgresError(error: unknown, context: ErrorContext): VaultError {
+export function mapPostgresError(error: unknown, context: FailedStatement): VaultError {
   if (isVaultError(error)) return error
   const state = sqlState(error)
   const cause = postgresCause(error)
@@ -106,7 +106,7 @@ function retryableError(cause: Error): VaultError {
   return error
 }
 
-function errorOfState(state: string, context: ErrorContext, cause: Error): VaultError {
+function errorOfState(state: string, context: FailedStatement, cause: Error): VaultError {
   switch (state) {
     case '22003':
       return new VaultError('out_of_range', 'A number is beyond the range of its type.', {}, { cause })
@@ -162,7 +162,7 @@ export function tableOf(error: unknown, tables: readonly string[]): string | und
   return knownName(textOf(error, 'table') ?? '', tables)
 }
 
-function uniqueError(error: unknown, context: ErrorContext, cause: Error): VaultError {
+function uniqueError(error: unknown, context: FailedStatement, cause: Error): VaultError {
   const table = context.shape?.name ?? textOf(error, 'table') ?? '(unknown)'
   const { uniqueColumns = new Map<string, readonly string[]>() } = context
   const index = knownName(textOf(error, 'constraint') ?? '', [...uniqueColumns.keys()])
@@ -174,7 +174,7 @@ function uniqueError(error: unknown, context: ErrorContext, cause: Error): Vault
  * `unprocessable`: an entry of a B-tree has at most 2704 bytes after compression, and bytes are indexed whole; a row, the bytes of its page.
  * The statements here can reach no other limit.
  */
-function tooLongError(error: unknown, { shape, written = [], start = 0 }: ErrorContext, cause: Error): VaultError {
+function tooLongError(error: unknown, { shape, written = [], start = 0 }: FailedStatement, cause: Error): VaultError {
   const table = shape?.name ?? textOf(error, 'table')
   const detail = { ...(table === undefined ? {} : { table }), ...(written.length === 1 ? { index: start } : {}) }
   const place = table === undefined ? 'a table' : `table "${table}"`
@@ -191,7 +191,7 @@ const TOO_WIDE_ROUTINES = ['RelationGetBufferForTuple', 'raw_heap_insert']
  * The position of the row whose cells the engine's detail quotes. Where two rows of one request share the key, the later
  * one is named: it could not be stored in any case. Long texts that begin alike cannot be distinguished: no row is named then.
  */
-function positionOf(error: unknown, columns: readonly string[], context: ErrorContext): number | undefined {
+function positionOf(error: unknown, columns: readonly string[], context: FailedStatement): number | undefined {
   const { shape, written = [], start = 0 } = context
   if (written.length === 1) return start
   const detail = textOf(error, 'detail')

@@ -1,7 +1,7 @@
 /** The port's reads of rows and columns, by id and by filter: packed where that pays, and else one by one. */
 import type { BytesPart, Cell, ColumnCells, ColumnPage, Filter, Page, Row } from '../../core/ports/storage.ts'
 import { required } from '../../core/util/lists.ts'
-import { bytesOfRows, columnOfRows, rowsOfColumn } from '../sql/column-of-rows.ts'
+import { bytesOfRows, columnOfRows, rowsOfColumn } from '../sql/stored-cells.ts'
 import { assertBytes, columnType, projectedShape, type TableShape } from '../sql/table-shapes.ts'
 import type { PreparedQuery } from './driver-connection.ts'
 import { canPack, mayMatchMany, unpackColumn, unpackRows } from './packing.ts'

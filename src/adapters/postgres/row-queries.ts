@@ -3,9 +3,15 @@ import { type Compilable, type RawBuilder, sql } from 'kysely'
 import type { Cell, Filter, NewRow, Patch, PhysicalColumn } from '../../core/ports/storage.ts'
 import { append } from '../../core/util/lists.ts'
 import { unknownColumnError } from '../errors/storage-errors.ts'
-import { filterExpression, filterForm } from '../sql/filter-expression.ts'
 import type { SqlDialect } from '../sql/sql-dialect.ts'
-import { aliased, type SqlStatement, type SqlStatements, selectColumns } from '../sql/sql-statements.ts'
+import {
+  aliased,
+  filterExpression,
+  filterForm,
+  type SqlStatement,
+  type SqlStatements,
+  selectColumns,
+} from '../sql/sql-statements.ts'
 import { columnType, type TableShape } from '../sql/table-shapes.ts'
 import type { PreparedQuery } from './driver-connection.ts'
 import { stableHash } from './postgres-sql-dialect.ts'

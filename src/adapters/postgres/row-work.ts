@@ -1,12 +1,12 @@
 /** The port's methods that write and aggregate rows: which queries run, one for a whole commit where it fits into one, and what their rows become. */
 import type { Aggregate, Cell, Changes, DeleteTarget, Filter, NewRow, Patch, Row, Storage } from '../../core/ports/storage.ts'
 import { at } from '../../core/util/lists.ts'
-import { commitInTransaction } from '../sql/commit-in-transaction.ts'
+import { commitInTransaction } from '../sql/nested-transaction.ts'
 import type { SqlStatements } from '../sql/sql-statements.ts'
 import { columnType, type TableShape, type TableShapes } from '../sql/table-shapes.ts'
 import type { PreparedQuery, RawRow } from './driver-connection.ts'
 import type { PackedQueries } from './packing.ts'
-import { type ErrorContext, isDivisionByZero, mapPostgresError, tableOf } from './postgres-errors.ts'
+import { type FailedStatement, isDivisionByZero, mapPostgresError, tableOf } from './postgres-errors.ts'
 import { indexName, primaryKeyName } from './postgres-sql-dialect.ts'
 import { type CommitParts, comparedColumns, patchedColumns, type RowQueries } from './row-queries.ts'
 import type { Executor } from './transaction-executor.ts'
@@ -240,7 +240,7 @@ function toAggregate(shape: TableShape, { kind, column }: Aggregate, raw: unknow
 export async function guarded(
   executor: Executor,
   query: PreparedQuery,
-  context: ErrorContext & { readonly shape: TableShape },
+  context: FailedStatement & { readonly shape: TableShape },
   start = 0,
 ): Promise<readonly RawRow[]> {
   try {
@@ -257,7 +257,7 @@ function uniqueColumnsOf({ name, table }: TableShape): ReadonlyMap<string, reado
 
 /** Stores all changes or none. Returns false if a patch does not apply. `storage` is the one of the executor. */
 export async function commitChanges(
-  { builders, shapes, storage }: CommitContext,
+  { builders, shapes, storage }: Committing,
   executor: Executor,
   changes: Changes,
 ): Promise<boolean> {
@@ -276,7 +276,7 @@ export async function commitChanges(
 
 /** Stores all changes if a row exists, and returns it. Undefined without it, and false if a patch does not apply or the changes are too many. */
 export async function getAndCommit(
-  { builders, shapes }: Pick<CommitContext, 'builders' | 'shapes'>,
+  { builders, shapes }: Pick<Committing, 'builders' | 'shapes'>,
   { commitAlone }: Executor,
   { table, id, changes }: { readonly table: string; readonly id: number; readonly changes: Changes },
 ): Promise<Row | undefined | false> {
@@ -294,7 +294,7 @@ export async function getAndCommit(
 }
 
 /** The storage of the executor, and what its methods share. */
-interface CommitContext {
+interface Committing {
   readonly builders: QueryBuilders
   readonly shapes: TableShapes
   readonly storage: Pick<Storage, 'transaction'>

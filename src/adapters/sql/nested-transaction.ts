@@ -1,7 +1,7 @@
-/** Nested transactions, for both SQL engines: each level is a savepoint in the level above, and this file decides which calls may run when. */
+/** Nested transactions, for both SQL engines: each level is a savepoint in the level above, which calls may run when, and a `commit` as a transaction. */
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { endedError, outerStorageError } from '../errors/storage-errors.ts'
-import { createRevocable, type Revocable } from './revocable.ts'
+import type { Changes, Storage } from '../../core/ports/storage.ts'
+import { assertApplied, endedError, falseIfMissed, outerStorageError } from '../errors/storage-errors.ts'
 
 /** What a level must know of the connection its transaction runs on. */
 export interface LevelConnection {
@@ -219,3 +219,47 @@ function track(level: Level, result: Promise<unknown>): void {
 }
 
 function ignore(): void {}
+
+/** Work of a nested transaction whose parent may end first: from then on nothing waits for it, whatever it still does. */
+interface Revocable {
+  /** Makes every `run`, begun or to come, reject with `internal`. Work that has finished keeps its result. */
+  revoke(): void
+  run<T>(work: () => Promise<T>): Promise<T>
+}
+
+function createRevocable(): Revocable {
+  let revoke = (): void => {}
+  const revoked = new Promise<never>((_, reject) => {
+    revoke = () => reject(endedError())
+  })
+  // Without a listener the process would end where it was revoked and nothing ran.
+  revoked.catch(() => {})
+  return {
+    revoke: () => revoke(),
+    run: (work) => Promise.race([work(), revoked]),
+  }
+}
+
+/**
+ * `Storage.commit` where changes do not fit into one statement or one writer. Returns false if a patch does not apply, or another open transaction has
+ * locked its row by `tryLock`.
+ */
+export async function commitInTransaction(
+  storage: Pick<Storage, 'transaction'>,
+  { updates, inserts }: Changes,
+): Promise<boolean> {
+  try {
+    await storage.transaction(async (inner) => {
+      // First, because the transaction that has a lock can have inserted equal rows, for which this one would wait.
+      for (const { table, patches } of updates) {
+        for (const { id } of patches) assertApplied([await inner.tryLock(table, id)])
+      }
+      // In the order in which one statement locks the tables.
+      for (const { table, rows } of inserts) await inner.insert(table, rows)
+      for (const { table, patches } of updates) assertApplied(await inner.update(table, patches))
+    })
+    return true
+  } catch (error) {
+    return falseIfMissed(error)
+  }
+}

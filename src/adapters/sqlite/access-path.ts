@@ -1,6 +1,7 @@
-/** Which way a statement reads its table, where the engine must not choose: a slice that scans a whole index makes a scan quadratic. */
+/** Which way a read takes: one statement or slices, and by ids or by an index, where SQLite must not choose: a slice that scans a whole index makes a scan quadratic. */
 import { VaultError } from '../../core/errors.ts'
-import type { Filter, PhysicalIndex } from '../../core/ports/storage.ts'
+import type { Aggregate, Filter, Page, PhysicalIndex, Row } from '../../core/ports/storage.ts'
+import { unreachable } from '../../core/util/causes.ts'
 import type { SqlStatement } from '../sql/sql-statements.ts'
 import type { TableShape } from '../sql/table-shapes.ts'
 import { indexName } from './prepare-tables.ts'
@@ -19,21 +20,18 @@ export function alongPath(shape: TableShape, statement: SqlStatement, path: Acce
   pathed.set(statement, known)
   const found = known.get(hint)
   if (found !== undefined) return found
-  const end = sourceStart(shape, statement) + sourceOf(shape).length
+  const end = sourceEnd(shape, statement)
   const made = { text: `${statement.text.slice(0, end)} ${hint}${statement.text.slice(end)}` }
   known.set(hint, made)
   return made
 }
 
-/** Where a statement names its table, after what it selects. */
-export function sourceStart(shape: TableShape, { text }: SqlStatement): number {
-  const at = text.indexOf(sourceOf(shape))
+/** Where a statement has named its table. */
+function sourceEnd({ name }: TableShape, { text }: SqlStatement): number {
+  const source = ` from "${name}" as "t"`
+  const at = text.indexOf(source)
   if (at < 0) throw new VaultError('internal', 'A statement does not name its table. This is a defect; please report it.')
-  return at
-}
-
-function sourceOf({ name }: TableShape): string {
-  return ` from "${name}" as "t"`
+  return at + source.length
 }
 
 /** What of a filter an index can find. */
@@ -135,4 +133,105 @@ function within(list: Extract<Filter, { readonly kind: 'in' }>, bounds: Readonly
     ...list,
     values: list.values.filter((value) => typeof value !== 'number' || sides.every((side) => allows(side, value))),
   }
+}
+
+/**
+ * A list of one value becomes a comparison, which costs a third of reading the list. So does each value of a list over a
+ * real column, because SQLite sometimes reads decimal text back with the last bit wrong.
+ */
+export function expandLists(shape: TableShape, filter: Filter): Filter {
+  switch (filter.kind) {
+    case 'and':
+    case 'or':
+      return { kind: filter.kind, filters: filter.filters.map((part) => expandLists(shape, part)) }
+    case 'not':
+      return { kind: 'not', filter: expandLists(shape, filter.filter) }
+    case 'in': {
+      const { column, values } = filter
+      const [only] = values
+      if (only !== undefined && values.length === 1) return { kind: 'compare', column, operator: '=', value: only }
+      if (shape.types.get(column) !== 'real') return filter
+      return { kind: 'or', filters: values.map((value) => ({ kind: 'compare', column, operator: '=', value })) }
+    }
+    case 'all':
+    case 'compare':
+    case 'isNull':
+      return filter
+    default:
+      return unreachable(filter)
+  }
+}
+
+/** Ids of the first slice of a scan. */
+export const FIRST_SLICE = 4096
+
+/** Rows of the longest page that an index or the id finds in one statement. */
+export const MAX_SHORT_PAGE = FIRST_SLICE - 1
+
+/** True if a find touches few rows, whatever the size of the table: then one statement is quicker than slices. */
+export function isShortFind(shape: TableShape, filter: Filter, page: Page): boolean {
+  if (isNarrow(shape, filter)) return true
+  if ((page.offset ?? 0) > MAX_SHORT_PAGE || page.limit > MAX_SHORT_PAGE) return false
+  if (conjuncts(filter).every((part) => part.kind === 'all' || isIdBound(part))) return true
+  // An index keeps rows of one value by id, so the page is read off it.
+  return isOfOneValue(filter) && shape.table.indexes.some(({ columns }) => columns.length === 1 && columns[0] === filter.column)
+}
+
+function isOfOneValue(filter: Filter): filter is Extract<Filter, { readonly kind: 'compare' | 'in' }> {
+  return filter.kind === 'in' ? filter.values.length < 2 : filter.kind === 'compare' && filter.operator === '='
+}
+
+/** True if an aggregate touches few rows: the minimum and maximum of an indexed column, or of a range of it, are at the ends of its index. */
+export function isShortAggregate(shape: TableShape, filter: Filter, aggregates: readonly Aggregate[]): boolean {
+  if (isNarrow(shape, filter) || aggregates.length === 0) return true
+  const [only] = aggregates
+  if (aggregates.length > 1 || (only?.kind !== 'min' && only?.kind !== 'max')) return false
+  const { column } = only
+  // A range of the same column bounds what of the index is read, and its end is still the first entry.
+  if (
+    !conjuncts(filter).every(
+      (part) => part.kind === 'all' || (part.kind === 'compare' && part.column === column && part.operator !== '<>'),
+    )
+  )
+    return false
+  return column === 'id' || shape.table.indexes.some(({ columns }) => columns[0] === column)
+}
+
+/** Ids up to which SQLite counts a whole table in one statement: it adds up the row counts of its pages, a million rows in a few milliseconds. */
+const MAX_COUNTED_AT_ONCE = 2_000_000
+
+/** True for a count of all rows, which needs no look at them. */
+export function isWholeCount(filter: Filter, aggregates: readonly Aggregate[]): boolean {
+  return filter.kind === 'all' && aggregates.every(({ kind, column }) => kind === 'count' && column === undefined)
+}
+
+/** True if a table with this last row is counted at once. */
+export function isCountedAtOnce(last: Row | undefined): boolean {
+  return (last?.id ?? 0) <= MAX_COUNTED_AT_ONCE
+}
+
+/** True if the id or a unique index bounds the rows a filter can find by the values it names. */
+export function isNarrow(shape: TableShape, filter: Filter): boolean {
+  switch (filter.kind) {
+    case 'and':
+      return filter.filters.some((part) => isNarrow(shape, part))
+    case 'or':
+      return filter.filters.every((part) => isNarrow(shape, part))
+    case 'compare':
+      return filter.operator === '=' && isUnique(shape, filter.column)
+    case 'in':
+      return filter.values.length < FIRST_SLICE && isUnique(shape, filter.column)
+    default:
+      return false
+  }
+}
+
+function isUnique(shape: TableShape, column: string): boolean {
+  if (column === 'id') return true
+  return shape.table.indexes.some(({ unique, columns }) => unique && columns.length === 1 && columns[0] === column)
+}
+
+/** True if a filter finds its rows by their ids or by an index, or finds none: slices of ids would visit the whole table, and read an index again and again. */
+export function isReadByRows(shape: TableShape, filter: Filter): boolean {
+  return isNarrow(shape, filter) || indexedPart(shape, expandLists(shape, filter)) !== undefined
 }

@@ -2,15 +2,21 @@
 import { realpathSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 import type { Database } from 'better-sqlite3'
-import type { Transaction } from 'kysely'
+import { CompiledQuery, type Transaction } from 'kysely'
 import { VaultError } from '../../core/errors.ts'
 import type { AnyTables } from '../sql/sql-dialect.ts'
-import { betterSqliteDatabase } from './better-sqlite-driver.ts'
-import { createDriverConnection, type DriverConnection } from './driver-connection.ts'
-import { createKyselyConnection } from './kysely-connection.ts'
-import { nodeDatabase } from './node-sqlite-driver.ts'
-import type { DriverDatabase, DriverName } from './sqlite-driver.ts'
-import type { Connection } from './table-work.ts'
+import { toIntegerCell } from '../sql/stored-cells.ts'
+import {
+  type Connection,
+  createDriverConnection,
+  type DriverConnection,
+  type Step,
+  type StepOutcome,
+  type Steps,
+  type TableWork,
+} from './connection.ts'
+import { betterSqliteDatabase, type DriverDatabase, type DriverName, nodeDatabase, type RawRow } from './drivers.ts'
+import { mapSqliteError } from './sqlite-errors.ts'
 
 /** Prepared statements are kept for as long as the application keeps its connection. */
 const connections = new WeakMap<object, DriverConnection>()
@@ -88,4 +94,49 @@ function isKyselyTransaction(host: unknown): host is Transaction<AnyTables> {
 
 function has<K extends string>(value: unknown, members: readonly K[]): value is Readonly<Record<K, unknown>> {
   return typeof value === 'object' && value !== null && members.every((member) => member in value)
+}
+
+/** Runs steps inside a Kysely transaction, one awaited after the other. */
+function createKyselyConnection(transaction: Transaction<AnyTables>): Connection {
+  // Bypasses plugins, which rename and rewrite: these statements and rows are not the application's.
+  const plain = transaction.withoutPlugins()
+
+  async function perform(step: Step): Promise<StepOutcome> {
+    const query = CompiledQuery.raw(step.statement.text, [...step.parameters])
+    const { rows, numAffectedRows } = await plain.executeQuery(query)
+    const raw = rows.map((row) => toRawRow(row, step.columns))
+    return { rows: step.kind === 'column' ? [raw.map(([cell]) => cell)] : raw, changed: Number(numAffectedRows ?? 0n) }
+  }
+
+  return {
+    isPipelined: false,
+    isOpen: () => true,
+    assertOpen() {},
+    run: (work) => runAwaited(work, perform),
+  }
+}
+
+function toRawRow(row: unknown, columns: readonly string[]): RawRow {
+  // Every Kysely driver returns rows as plain objects keyed by column.
+  const cells = row as Readonly<Record<string, unknown>>
+  return columns.map((column) => {
+    const cell = cells[column]
+    return typeof cell === 'bigint' ? toIntegerCell(cell) : cell
+  })
+}
+
+async function runAwaited<T>(work: TableWork<T>, perform: (step: Step) => Promise<StepOutcome>): Promise<T> {
+  const steps: Steps<T> = work.begin()
+  let at = steps.next()
+  while (at.done !== true) {
+    let outcome: StepOutcome
+    try {
+      outcome = await perform(at.value)
+    } catch (error) {
+      at = steps.throw(mapSqliteError(error, work.shape))
+      continue
+    }
+    at = steps.next(outcome)
+  }
+  return at.value
 }

@@ -1,14 +1,11 @@
-/** Opens the two connections of one SQLite file and sets how durably they write. */
-import { realpathSync } from 'node:fs'
+/** Opens the two connections of one SQLite file, sets how durably they write, and says why a file cannot be opened. */
+import { accessSync, constants, existsSync, realpathSync, type Stats, statSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { isVaultError, VaultError } from '../../core/errors.ts'
-import { loadBetterSqlite } from './better-sqlite-driver.ts'
+import { errorCode } from '../../core/util/causes.ts'
+import { type DriverDatabase, type DriverName, loadBetterSqlite, loadNodeSqlite, type OpenConnection } from './drivers.ts'
 import { createFileGuard, type FileGuard } from './file-guard.ts'
-import { loadNodeSqlite } from './node-sqlite-driver.ts'
-import { assertSoleDriver, noteOpenFile } from './open-files.ts'
-import { assertWritableFile, placeError } from './opening-errors.ts'
-import { sqliteCodeOf } from './sqlite-codes.ts'
-import type { DriverDatabase, DriverName, OpenConnection } from './sqlite-driver.ts'
-import { isBusyError, mapSqliteError } from './sqlite-errors.ts'
+import { isBusyError, mapSqliteError, sqliteCodeOf } from './sqlite-errors.ts'
 
 /** `full`: every commit reaches the disk before it is acknowledged. `normal`: a power failure may lose the last ones. */
 export type Synchronous = 'full' | 'normal'
@@ -26,7 +23,7 @@ const CACHE_KIBIBYTES = 65_536
 /** Scans pass over pages once: a cache that stays in the cache of the processor is quicker than a larger one. The inner pages of a table fit into it. */
 const SCANNER_CACHE_KIBIBYTES = 1024
 
-export interface OpenDatabase {
+interface OpenDatabase {
   readonly filename: string
   readonly guard: FileGuard
   readonly writer: DriverDatabase
@@ -50,7 +47,7 @@ const DRIVERS: Readonly<Record<DriverName, () => OpenConnection>> = {
 }
 
 /** How a database is opened. */
-export interface OpeningOptions {
+interface OpeningOptions {
   readonly filename: string
   readonly synchronous: Synchronous
   readonly driver: DriverName
@@ -174,5 +171,122 @@ function opened(
       writer.close()
       noteClosed()
     },
+  }
+}
+
+/**
+ * The files that this process has open, by their identity, and the driver of each handle. Each driver has a SQLite of its own, and locks of one
+ * process do not hold against itself: two of them on one file write at the same time, and damage it. A file can have several names: links, and
+ * letters of either case. Source: https://sqlite.org/howtocorrupt.html, section 2.2.1.
+ */
+const openFiles = new Map<string, DriverName[]>()
+
+/**
+ * Throws `failed_precondition` if another driver has the file open. Called before a connection is made: closing one already drops the locks
+ * of the other driver, and removes the log of its commits, which the closing driver takes for its own.
+ */
+function assertSoleDriver(filename: string, driver: DriverName): void {
+  const identity = identityOf(filename)
+  const other = identity === undefined ? undefined : openFiles.get(identity)?.find((each) => each !== driver)
+  if (other === undefined) return
+  throw new VaultError(
+    'failed_precondition',
+    `This process has the SQLite file open with the driver ${other}, and ${driver} would not see its locks. Use one driver for all handles of a process.`,
+  )
+}
+
+/** Notes an existing file as open. Returns the function that notes its end. */
+function noteOpenFile(filename: string, driver: DriverName): () => void {
+  const identity = identityOf(filename) ?? filename
+  const drivers = openFiles.get(identity) ?? []
+  drivers.push(driver)
+  openFiles.set(identity, drivers)
+  return () => {
+    drivers.pop()
+    if (drivers.length === 0) openFiles.delete(identity)
+  }
+}
+
+/** Returns what all names of a file have in common; undefined if there is no such file. */
+function identityOf(filename: string): string | undefined {
+  const found = statSync(filename, { bigint: true, throwIfNoEntry: false })
+  return found === undefined ? undefined : `${found.dev}:${found.ino}`
+}
+
+const { R_OK, W_OK, X_OK } = constants
+
+/** Throws `failed_precondition` for what is there and is no file that can be read and written: SQLite opens it, and fails at the first write. */
+function assertWritableFile(filename: string): void {
+  const found = statsOf(filename)
+  if (found?.isFile() === false)
+    throw placeErrorOf(
+      found.isDirectory()
+        ? 'the name is that of a folder. Add the name of a file in it, such as vault.db.'
+        : 'the name is that of a device, a pipe or a socket. Give the name of a file.',
+    )
+  const problem = found === undefined ? undefined : problemOfFiles(filename)
+  if (problem !== undefined) throw placeErrorOf(problem)
+}
+
+/** `failed_precondition` that names what is wrong with the place of the file, as the operating system knows it; undefined if nothing is. */
+function placeError(filename: string): VaultError | undefined {
+  const code = codeOf(() => statSync(filename))
+  const isReached = code === undefined || code === 'ENOENT'
+  const problem = isReached ? problemOfRights(filename) : (PROBLEMS[code] ?? UNREACHABLE)
+  if (problem === undefined && code === 'ENOENT') return placeErrorOf(NO_FILES)
+  return problem === undefined ? undefined : placeErrorOf(problem)
+}
+
+const UNREACHABLE = 'this process may not look into the folder of the SQLite file. Give its account that right.'
+
+const NO_FILES = 'no file can be made in the folder of the SQLite file. Keep it on a file system that stores files.'
+
+/** What is wrong with a path that the system cannot follow. */
+const PROBLEMS: Readonly<Record<string, string>> = {
+  ERR_INVALID_ARG_VALUE: 'the path of the SQLite file has a NUL character. Remove it.',
+  ENOTDIR: 'a part of the path of the SQLite file is a file, not a folder. Correct the path.',
+  ENAMETOOLONG: 'the path of the SQLite file is longer than the system allows. Shorten it.',
+  ELOOP: 'the path of the SQLite file leads through symbolic links without an end. Correct them.',
+}
+
+function placeErrorOf(problem: string): VaultError {
+  return new VaultError('failed_precondition', `sqliteStorage: ${problem}`)
+}
+
+function problemOfRights(filename: string): string | undefined {
+  const folder = dirname(filename)
+  if (!existsSync(folder)) return 'the folder of the SQLite file does not exist. Create it first.'
+  const code = codeOf(() => accessSync(folder, W_OK | X_OK))
+  if (code === 'EROFS') return READ_ONLY
+  if (code === undefined) return problemOfFiles(filename)
+  return 'this process may not write in the folder of the SQLite file, where SQLite makes files beside it. Give its account that right.'
+}
+
+const READ_ONLY = 'the file system of the SQLite file is read-only. Keep the file where it can be written.'
+
+/** What is wrong with those of the files that are there. */
+function problemOfFiles(filename: string): string | undefined {
+  const files = [filename, `${filename}-wal`, `${filename}-shm`].filter((name) => existsSync(name))
+  const code = files.map((name) => codeOf(() => accessSync(name, R_OK | W_OK))).find((found) => found !== undefined)
+  if (code === 'EROFS') return READ_ONLY
+  if (code === undefined) return undefined
+  return 'this process may not read and write the SQLite file, or the files -wal and -shm beside it. Give its account that right.'
+}
+
+function statsOf(name: string): Stats | undefined {
+  try {
+    return statSync(name, { throwIfNoEntry: false })
+  } catch {
+    return undefined
+  }
+}
+
+/** Returns the code of what the work throws, or UNKNOWN; undefined if it throws nothing. */
+function codeOf(work: () => unknown): string | undefined {
+  try {
+    work()
+    return undefined
+  } catch (error) {
+    return errorCode(error) ?? 'UNKNOWN'
   }
 }

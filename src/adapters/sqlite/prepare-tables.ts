@@ -5,8 +5,8 @@ import type { PhysicalColumn, PhysicalIndex, PhysicalTable, PhysicalType } from 
 import { duplicatesError, retypedError, tooManyColumnsError } from '../errors/storage-errors.ts'
 import type { SqlStatement } from '../sql/sql-statements.ts'
 import { toTableShape } from '../sql/table-shapes.ts'
+import { atomically, change, rows, type Steps, type TableWork } from './connection.ts'
 import { sqliteSqlDialect } from './sqlite-sql-dialect.ts'
-import { atomically, change, rows, type Steps, type TableWork } from './table-work.ts'
 
 /** The table of id counters: where the next block of row ids begins. */
 export const ID_COUNTERS = 'strongroom_ids'

@@ -1,20 +1,19 @@
-/** The work of reading rows, by id and by filter: which statement runs, what is bound, and what its rows become. */
+/** Reads rows by id and by filter: which statement runs, what its rows become, and how many rows of bytes are read as one. */
 import { sql } from 'kysely'
 import type { Cell, Filter, Page, PhysicalColumn, PhysicalType, Row } from '../../core/ports/storage.ts'
 import { aliased, createSqlStatements, type SqlStatement, selectColumns } from '../sql/sql-statements.ts'
 import { toIntegerCell, toPlainBytes } from '../sql/stored-cells.ts'
 import { projectedShape, type TableShape } from '../sql/table-shapes.ts'
-import { type AccessPath, alongPath } from './access-path.ts'
-import { expandLists } from './expand-lists.ts'
-import { canPack, PACKED_COLUMNS, packedStatement, unpackRows } from './packed-rows.ts'
-import { sqliteSqlDialect } from './sqlite-sql-dialect.ts'
-import { onlyStep, type RawRow, type Step, type StepOutcome, type TableWork } from './table-work.ts'
-import { TEXT_COLUMN, textRow, textStatement } from './text-rows.ts'
+import { type AccessPath, alongPath, expandLists } from './access-path.ts'
+import { nothing, onlyStep, type Step, type TableWork } from './connection.ts'
+import type { RawRow } from './drivers.ts'
+import { endToEnd, sqliteSqlDialect } from './sqlite-sql-dialect.ts'
 
 const statements = createSqlStatements(sqliteSqlDialect)
 
-/** Rows from which packing pays: for lists of ids, which mostly exist, and for pages, which may stay nearly empty. */
+/** Rows from which packing pays: for lists of ids, which mostly exist, pages of all rows, and pages of some, which may stay nearly empty. */
 const MIN_PACKED_IDS = 5
+const MIN_PACKED_PAGE = 20
 const MIN_PACKED_LIMIT = 100
 /** Rows of one packed read at most: their cells are in memory several times over. */
 const MAX_PACKED = 16_384
@@ -22,12 +21,20 @@ const MAX_PACKED = 16_384
 const UNPACKED_READS = 100
 
 /** `Storage.get`: in the order of the ids. */
-export function getRows(shape: TableShape, ids: readonly number[]): TableWork<readonly (Row | undefined)[]> {
+export function getRows(
+  table: TableShape,
+  ids: readonly number[],
+  columns?: readonly string[],
+): TableWork<readonly (Row | undefined)[]> {
+  const shape = projectedShape(table, columns)
   const plan = readPlan(shape)
   const { names, own } = plan
   const [first] = ids
-  if (first === undefined) return { shape, begin: nothingFound }
-  if (ids.length === 1) return isText(plan) ? rowAsText(plan, first) : rowAsCells(plan, first)
+  if (first === undefined) return { shape, begin: nothing }
+  if (ids.length === 1) {
+    const step = { kind: 'row', statement: plan.point, parameters: ids, columns: names } as const
+    return onlyStep(shape, step, ({ rows: [found] }) => [found === undefined ? undefined : toRow(own, found)])
+  }
   const step = { kind: 'rows', statement: plan.list, parameters: [JSON.stringify(ids)], columns: names } as const
   const plain = onlyStep(shape, step, ({ rows }) =>
     measured(
@@ -38,103 +45,43 @@ export function getRows(shape: TableShape, ids: readonly number[]): TableWork<re
   return ids.length < MIN_PACKED_IDS || !isPacked(plan) ? plain : packedFirst(plan, step, plain, (rows) => rows)
 }
 
-function rowAsCells({ shape, names, own, point }: ReadPlan, id: number): TableWork<readonly (Row | undefined)[]> {
-  const step = { kind: 'row', statement: point, parameters: [id], columns: names } as const
-  return onlyStep(shape, step, ({ rows: [found] }) => [found === undefined ? undefined : toRow(own, found)])
-}
-
-// biome-ignore lint/correctness/useYield: work that needs no statement has no step.
-function* nothingFound() {
-  return []
-}
-
 /** `Storage.find`, by a path of the caller's choice or of SQLite's. */
 export function findRows(shape: TableShape, filter: Filter, page: Page, path?: AccessPath): TableWork<readonly Row[]> {
   const plan = readPlan(projectedShape(shape, page.columns))
   const { statement: free, parameters } = statements.find(shape, expandLists(shape, filter), page)
-  const along = (statement: SqlStatement) => (path === undefined ? statement : alongPath(shape, statement, path))
-  const step = { kind: 'rows', statement: along(free), parameters, columns: plan.names } as const
+  const statement = path === undefined ? free : alongPath(shape, free, path)
+  const step = { kind: 'rows', statement, parameters, columns: plan.names } as const
   const plain = onlyStep(shape, step, ({ rows }) =>
     measured(
       plan,
       rows.map((raw) => toRow(plan.own, raw)),
     ),
   )
-  const few = page.limit < MIN_PACKED_LIMIT || page.limit > MAX_PACKED
-  if (few)
-    return isText(plan) ? rowsAsTexts(plan, { statement: along(textStatement(plan.shape, free)), parameters }, plain) : plain
-  return isPacked(plan) ? packedFirst(plan, step, plain, (rows) => rows.filter((row) => row !== undefined)) : plain
+  const least = filter.kind === 'all' ? MIN_PACKED_PAGE : MIN_PACKED_LIMIT
+  if (page.limit < least || page.limit > MAX_PACKED || !isPacked(plan)) return plain
+  return packedFirst(plan, step, plain, (rows) => rows.filter((row) => row !== undefined))
 }
 
 function isPacked(plan: ReadPlan): boolean {
   return plan.packs && plan.unpackedReads-- <= 0
 }
 
-function isText(plan: ReadPlan): boolean {
-  return plan.packs && plan.unreadTexts-- <= 0
-}
-
-/** Reads a row as a text, and its cells where that was not possible. */
-function rowAsText(plan: ReadPlan, id: number): TableWork<readonly (Row | undefined)[]> {
-  const { shape, own, point } = plan
-  const step = { kind: 'cell', statement: textStatement(shape, point), parameters: [id], columns: TEXT_COLUMN } as const
-  return {
-    shape,
-    begin: () => rowAsCells(plan, id).begin(),
-    quick: {
-      step,
-      result({ rows: [found] }) {
-        if (found === undefined) return [undefined]
-        const row = textRow(own, found[0])
-        if (row === undefined) plan.unreadTexts = UNPACKED_READS
-        return row && [row]
-      },
-    },
-  }
-}
-
-/** Reads each row as a text by a text statement, and all by the plain work where that was not possible. */
-function rowsAsTexts(
-  plan: ReadPlan,
-  { statement, parameters }: Pick<Step, 'statement' | 'parameters'>,
-  plain: TableWork<readonly Row[]>,
-): typeof plain {
-  const { own } = plan
-  const step = { kind: 'column', statement, parameters, columns: TEXT_COLUMN } as const
-  const result = ({ rows: [texts = []] }: StepOutcome): readonly Row[] | undefined => {
-    const found: Row[] = []
-    for (const text of texts) {
-      const row = textRow(own, text)
-      if (row === undefined) {
-        plan.unreadTexts = UNPACKED_READS
-        return undefined
-      }
-      found.push(row)
-    }
-    return measured(plan, found)
-  }
-  return { ...plain, quick: { step, result } }
-}
-
 /** Reads packed, and once more unpacked where that was not possible. */
 function packedFirst<T>(
   plan: ReadPlan,
-  step: Step,
+  { statement, parameters }: Step,
   plain: TableWork<T>,
   result: (rows: readonly (Row | undefined)[]) => T,
 ): TableWork<T> {
   const { shape } = plan
-  const statement = packedStatement(shape, step.statement)
   return {
-    ...plain,
-    quick: {
-      step: { kind: 'row', statement, parameters: step.parameters, columns: PACKED_COLUMNS },
-      result({ rows: [packed] }) {
-        const unpacked = unpackRows(shape, packed)
-        if (unpacked !== undefined) return result(measured(plan, unpacked))
-        plan.unpackedReads = UNPACKED_READS
-        return undefined
-      },
+    shape,
+    *begin() {
+      const { rows } = yield { kind: 'row', statement: packedStatement(shape, statement), parameters, columns: PACKED_COLUMNS }
+      const unpacked = unpackRows(shape, rows[0])
+      if (unpacked !== undefined) return result(measured(plan, unpacked))
+      plan.unpackedReads = UNPACKED_READS
+      return yield* plain.begin()
     },
   }
 }
@@ -171,8 +118,6 @@ interface ReadPlan {
   readonly packs: boolean
   /** Number of next reads that are not packed. */
   unpackedReads: number
-  /** Number of next reads of few rows that are not by texts. */
-  unreadTexts: number
   /** Mean bytes of the rows of the last read; undefined before the first, unless none of its cells has a length. */
   rowBytes: number | undefined
   readonly names: readonly string[]
@@ -197,7 +142,6 @@ function readPlan(shape: TableShape): ReadPlan {
     shape,
     packs: canPack(shape),
     unpackedReads: 0,
-    unreadTexts: 0,
     rowBytes: long.length === 0 ? 0 : undefined,
     names,
     own,
@@ -240,3 +184,77 @@ export function toCell(type: PhysicalType, raw: unknown): Cell {
   if (type === 'integer' && typeof raw === 'string') return toIntegerCell(raw)
   return raw === null || raw === undefined ? null : (raw as Cell)
 }
+
+/** Cells longer than this are not worth the copies packing makes. */
+export const MAX_CELL_BYTES = 2048
+
+/** Names of the three cells a packed statement returns, in order. */
+const PACKED_COLUMNS = ['letter', 'numbers', 'bytes'] as const
+
+/** True for tables of nothing but bytes beside `id` and `version`. */
+export function canPack(shape: TableShape): boolean {
+  const { columns } = shape.table
+  return columns.length > 0 && columns.every((column) => column.type === 'bytes')
+}
+
+const packedStatements = new WeakMap<SqlStatement, SqlStatement>()
+
+/**
+ * The statement that reads what `statement` reads as one row: `id`, `version` and the length of each cell of every row as
+ * a list of numbers, and all cells end to end. SQLite joins bytes as text without looking at them where text is UTF-8;
+ * the length of a letter shows whether it is.
+ */
+export function packedStatement(shape: TableShape, statement: SqlStatement): SqlStatement {
+  const found = packedStatements.get(statement)
+  if (found !== undefined) return found
+  const cells = shape.table.columns.map((column) => sql.id('r', column.name))
+  const numbers = [sql.id('r', 'id'), sql.id('r', 'version'), ...cells.map((cell) => sql`length(${cell})`)]
+  const listed = numbers.map((number) => sql`coalesce(${number}, 'null')`)
+  const short = cells.map((cell) => sql`coalesce(case when length(${cell}) <= ${sql.lit(MAX_CELL_BYTES)} then ${cell} end, '')`)
+  const query = sql`select length(cast('a' as blob)) as "letter",
+    group_concat(${endToEnd(listed, ',')}) as "numbers",
+    cast(group_concat(${endToEnd(short)}, '') as blob) as "bytes"
+    from (${sql.raw(statement.text)}) as "r"`
+  const made = { text: query.compile(sqliteSqlDialect.compiler).sql }
+  packedStatements.set(statement, made)
+  return made
+}
+
+/** The rows of a packed result; undefined if they must be read unpacked: too long, in a file whose text is not UTF-8, or of other types. */
+export function unpackRows(shape: TableShape, packed: RawRow | undefined): (Row | undefined)[] | undefined {
+  const [letter, numbers, joined] = packed ?? []
+  if (letter !== 1) return undefined
+  const listed = readNumbers(numbers)
+  if (listed === undefined) return undefined
+  const bytes = joined instanceof Uint8Array ? joined : NO_BYTES
+  const { columns } = shape.table
+  const rows: (Row | undefined)[] = []
+  let end = 0
+  let at = 0
+  while (at < listed.length) {
+    const id = listed[at++]
+    const row: { id: number; version: number; [column: string]: Cell } = { ...shape.blank }
+    row.id = Number(id)
+    row.version = Number(listed[at++])
+    for (const { name } of columns) {
+      const length = listed[at++] ?? -1
+      if (length > Math.min(MAX_CELL_BYTES, bytes.length - end)) return undefined
+      row[name] = length < 0 ? null : new Uint8Array(bytes.buffer, bytes.byteOffset + end, length)
+      if (length > 0) end += length
+    }
+    rows.push(id === null ? undefined : row)
+  }
+  return end === bytes.length ? rows : undefined
+}
+
+/** Numbers and nulls, as the statement spells them, none if there is no row; undefined if a table is no longer STRICT and has other text among its numbers. */
+function readNumbers(list: unknown): readonly (number | null)[] | undefined {
+  if (typeof list !== 'string') return []
+  try {
+    return JSON.parse(`[${list}]`)
+  } catch {
+    return undefined
+  }
+}
+
+const NO_BYTES = new Uint8Array(0)

@@ -1,9 +1,8 @@
 /** A few connections for long scans: each keeps one snapshot for as long as its scan takes. */
-import { createDriverConnection, type DriverConnection } from './driver-connection.ts'
-import type { OnSnapshot } from './sliced-scans.ts'
-import type { DriverDatabase } from './sqlite-driver.ts'
+import { command, createDriverConnection, type DriverConnection, onlyStep, type TableWork } from './connection.ts'
+import type { DriverDatabase } from './drivers.ts'
+import type { OnSnapshot } from './scans.ts'
 import { mapSqliteError } from './sqlite-errors.ts'
-import { command, onlyStep, type TableWork } from './table-work.ts'
 
 export interface Scanners {
   /** Runs a scan on a snapshot taken now; waits while all connections are taken. */
@@ -17,7 +16,7 @@ export interface Scanners {
 type Scan<T> = (run: OnSnapshot) => Promise<T>
 
 /** The connections of a handle that are not the pool's. */
-export interface OtherConnections {
+interface OtherConnections {
   /** Keeps its pages across its own commits, where every other connection reads them again. */
   readonly writing: DriverConnection
   /** Never commits, so that it notices every commit. */
@@ -34,7 +33,7 @@ const END = command('commit')
 /** Returns a number that changes with each commit of another connection, and begins the snapshot of a transaction. */
 const DATA_VERSION: TableWork<unknown> = onlyStep(
   undefined,
-  { kind: 'cell', statement: { text: 'pragma data_version' }, parameters: [], columns: ['data_version'] },
+  { kind: 'row', statement: { text: 'pragma data_version' }, parameters: [], columns: ['data_version'] },
   ({ rows: [row] }) => row?.[0],
 )
 

@@ -1,10 +1,10 @@
 /** Maps what SQLite throws to `VaultError`s that carry its code and never its text, which may quote values. */
+
+import { accessSync, constants, statfsSync } from 'node:fs'
 import { isVaultError, VaultError } from '../../core/errors.ts'
 import { errorText } from '../../core/util/causes.ts'
 import { closedError, conflictError, engineError, fullError, strippedCause, unavailableError } from '../errors/storage-errors.ts'
 import type { TableShape } from '../sql/table-shapes.ts'
-import { isDiskFull } from './disk-space.ts'
-import { sqliteCodeOf } from './sqlite-codes.ts'
 
 const ENGINE = 'SQLite'
 const UNIQUE = 'UNIQUE constraint failed: '
@@ -115,4 +115,86 @@ function uniqueError(named: string, shape: TableShape | undefined, cause: Error)
   const columns = candidates.find((columns) => columns.map((column) => `${name}.${column}`).join(', ') === named)
   const spelled = named.split(', ').map((part) => (part.startsWith(`${name}.`) ? part.slice(name.length + 1) : part))
   return conflictError(name, columns ?? spelled, { cause })
+}
+
+/** The primary codes in the order of their numbers, from 1. Source: https://sqlite.org/rescode.html. */
+const PRIMARY = [
+  'ERROR',
+  'INTERNAL',
+  'PERM',
+  'ABORT',
+  'BUSY',
+  'LOCKED',
+  'NOMEM',
+  'READONLY',
+  'INTERRUPT',
+  'IOERR',
+  'CORRUPT',
+  'NOTFOUND',
+  'FULL',
+  'CANTOPEN',
+  'PROTOCOL',
+  'EMPTY',
+  'SCHEMA',
+  'TOOBIG',
+  'CONSTRAINT',
+  'MISMATCH',
+  'MISUSE',
+  'NOLFS',
+  'AUTH',
+  'FORMAT',
+  'RANGE',
+  'NOTADB',
+] as const
+
+/** The extended codes that this adapter distinguishes from the primary one. */
+const EXTENDED: ReadonlyMap<number, string> = new Map([
+  [778, 'SQLITE_IOERR_WRITE'],
+  [1034, 'SQLITE_IOERR_FSYNC'],
+  [1290, 'SQLITE_IOERR_DIR_FSYNC'],
+  [1546, 'SQLITE_IOERR_TRUNCATE'],
+  [4618, 'SQLITE_IOERR_SHMOPEN'],
+  [4874, 'SQLITE_IOERR_SHMSIZE'],
+  [5130, 'SQLITE_IOERR_SHMLOCK'],
+  [5386, 'SQLITE_IOERR_SHMMAP'],
+])
+
+/** Returns SQLite's own code of what a driver threw, which passes it on as a name or as a number; undefined if it has none. */
+export function sqliteCodeOf(error: unknown): string | undefined {
+  if (typeof error !== 'object' || error === null) return undefined
+  if ('errcode' in error && typeof error.errcode === 'number') return nameOf(error.errcode)
+  // Drivers sometimes put free text in `code`.
+  return 'code' in error && typeof error.code === 'string' && /^[A-Z0-9_]+$/.test(error.code) ? error.code : undefined
+}
+
+/** The low byte of an extended code is the primary one. */
+function nameOf(code: number): string {
+  const primary = PRIMARY[(code & 0xff) - 1]
+  return EXTENDED.get(code) ?? (primary === undefined ? `SQLITE_${code}` : `SQLITE_${primary}`)
+}
+
+/** Less than SQLite extends a file by at once: 32 KiB, for the index of its log. */
+const FULL_BELOW_BYTES = 64 * 1024
+
+/**
+ * True if the disk of a file has no space for another write: SQLite has several codes for it, and only one that says so. A file system that is
+ * read-only often has no free block either, and is not full.
+ */
+function isDiskFull(filename: string): boolean {
+  try {
+    const folder = folderOf(filename)
+    const { bavail, blocks, bsize } = statfsSync(folder)
+    // One without blocks, such as /proc, holds no files that could fill it.
+    if (blocks === 0 || bavail * bsize >= FULL_BELOW_BYTES) return false
+    accessSync(folder, constants.W_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** The folder exists also where the file could not be created. */
+function folderOf(filename: string): string {
+  const end = Math.max(filename.lastIndexOf('/'), filename.lastIndexOf('\\'))
+  return end < 0 ? '.' : filename.slice(0, end + 1)
 }

@@ -1,24 +1,57 @@
-/** Storage in one SQLite file: a writing connection behind a queue of shared commits, and others that read snapshots. */
-import type { DisposableStorage } from '../../core/ports/storage.ts'
+/** Storage in one SQLite file: a writing connection behind a queue of shared commits, others that read snapshots, and transactions as savepoints. */
+import type { DisposableStorage, Storage } from '../../core/ports/storage.ts'
 import { readOptions } from '../../core/util/options.ts'
-import { closedError } from '../errors/storage-errors.ts'
-import { createLevel, isInsideTransaction, mustNotTurn } from '../sql/nested-transaction.ts'
-import { createTableShapes } from '../sql/table-shapes.ts'
-import { createDriverConnection } from './driver-connection.ts'
-import { createIdBlocks } from './id-blocks.ts'
+import { assertApplied, closedError, falseIfMissed, outerStorageError } from '../errors/storage-errors.ts'
+import {
+  commitInTransaction,
+  createLevel,
+  inCallersContext,
+  isInsideTransaction,
+  type Level,
+  mustNotTurn,
+  runCall,
+  runNested,
+  runToEnd,
+  type Savepoint,
+} from '../sql/nested-transaction.ts'
+import { createTableShapes, type TableShapes } from '../sql/table-shapes.ts'
+import {
+  type Connection,
+  createDriverConnection,
+  type DriverConnection,
+  OPEN_SAVEPOINT,
+  RELEASE_SAVEPOINT,
+  ROLLBACK_TO_SAVEPOINT,
+  type TableWork,
+} from './connection.ts'
+import { assertNodeVersion, type DriverName } from './drivers.ts'
+import {
+  BLOCK_SIZE,
+  type BlockStack,
+  type BlocksByTable,
+  createIdBlocks,
+  type IdBlocks,
+  type LatestIds,
+  returnBlocks,
+} from './ids.ts'
 import { joinHost } from './join-host.ts'
-import { createLongWrites } from './long-writes.ts'
-import { assertNodeVersion } from './node-version.ts'
 import { openDatabase, type Synchronous } from './open-database.ts'
-import { createRetryWhileBusy } from './retry-while-busy.ts'
-import { createRootStorage } from './root-storage.ts'
-import { createRowWork } from './row-work.ts'
-import { createScanners } from './scanners.ts'
-import type { DriverName } from './sqlite-driver.ts'
-import type { HandleState } from './storage-port.ts'
-import { transactionStorage } from './transaction-storage.ts'
-import { createWriteQueue } from './write-queue.ts'
-import { createYielder } from './yielder.ts'
+import { prepareWork, tablesExistWork } from './prepare-tables.ts'
+import { createReads, type Reader } from './reads.ts'
+import { deleteRows, insertRows, updateRows } from './rows.ts'
+import { createScanners, type Scanners } from './scanners.ts'
+import { createYielder, NO_TURNS, type OnSnapshot, type Yielder } from './scans.ts'
+import { isBusyError, rolledBackWithOthers } from './sqlite-errors.ts'
+import {
+  createLongWrites,
+  createRetryWhileBusy,
+  createWriteQueue,
+  type LongWrites,
+  type WriteQueue,
+  type Writer,
+  type WriterBlocks,
+  wasInnocent,
+} from './writer.ts'
 
 // At import, before a driver can be loaded.
 assertNodeVersion(process.versions.node)
@@ -51,10 +84,8 @@ export function sqliteStorage(options: SqliteOptions): DisposableStorage {
     of: 'sqliteStorage',
   })
   const database = openDatabase({ filename, synchronous, driver })
-  const shapes = createTableShapes()
   const longWrites = createLongWrites()
-  const rows = createRowWork(shapes, longWrites)
-  const state: HandleState = { shapes, rows, ids: createIdBlocks(), yielder: createYielder() }
+  const state: HandleState = { shapes: createTableShapes(), longWrites, ids: createIdBlocks(), yielder: createYielder() }
   const writing = createDriverConnection(database.writer, 'writing')
   const reading = createDriverConnection(database.reader, 'reading')
   const assertDurableOnce = once(() => database.assertDurable('outcome_unknown'))
@@ -72,7 +103,7 @@ export function sqliteStorage(options: SqliteOptions): DisposableStorage {
   }
 
   return {
-    ...createRootStorage({ state, writing, reading, queue, scanners, retryWhileBusy: createRetryWhileBusy(), assertOpen }),
+    ...rootStorage({ state, writing, reading, queue, scanners, assertOpen }),
     transactions: 'serial',
     isInsideTransaction: () => isInsideTransaction(state),
     mustNotTurn: () => mustNotTurn(state),
@@ -100,5 +131,232 @@ function once(assert: () => void): () => void {
   return () => {
     if (!asserted) assert()
     asserted = true
+  }
+}
+
+/** What all storages of one handle share. */
+interface HandleState {
+  readonly shapes: TableShapes
+  readonly ids: IdBlocks
+  readonly longWrites: LongWrites
+  readonly yielder: Yielder
+}
+
+/** What a storage outside transactions and one inside have in common. Every method is async so that every failure, also before anything ran, is a rejection. */
+function sharedMethods(
+  { shapes, longWrites }: HandleState,
+  write: <T>(work: TableWork<T>) => T | Promise<T>,
+  reader: Reader,
+): Omit<Storage, 'prepare' | 'reserveIds' | 'insert' | 'commit' | 'transaction'> {
+  return {
+    ...createReads(shapes, reader),
+    async update(table, patches) {
+      return write(updateRows(shapes.of(table), patches, longWrites))
+    },
+    async delete(table, target) {
+      return write(deleteRows(shapes.of(table), target))
+    },
+    // One writer at a time has the whole file.
+    async lock(tables) {
+      for (const table of tables) shapes.of(table)
+    },
+    async tryLock(table) {
+      shapes.of(table)
+      return true
+    },
+  }
+}
+
+/** The connections of one handle. */
+interface Handle {
+  readonly state: HandleState
+  readonly writing: DriverConnection
+  readonly reading: DriverConnection
+  readonly queue: WriteQueue
+  readonly scanners: Scanners
+  /** Throws `unavailable` once the handle is closed or its file is gone. */
+  assertOpen(): void
+}
+
+/** The storage outside any transaction: it reads what is committed and writes through the queue. */
+function rootStorage({ state, writing, reading, queue, scanners, assertOpen }: Handle): Storage {
+  const { shapes, longWrites, ids, yielder } = state
+  /** Of reads: the queue has its own for writers. */
+  const retryWhileBusy = createRetryWhileBusy()
+
+  function assertCanWrite(): void {
+    assertOpen()
+    if (isInsideTransaction(state)) throw outerStorageError()
+  }
+
+  function push<T>(writer: Writer<T>): Promise<T> {
+    assertCanWrite()
+    return queue.push(writer)
+  }
+
+  const write = <T>(work: TableWork<T>): Promise<T> => push({ isAtomic: true, run: () => writing.run(work) })
+
+  /**
+   * On the writing connection while it is in no transaction: it keeps its pages across its own commits, where the other one reads
+   * them again (docs/inside/scans.md). Work runs without a pause, so no transaction begins inside it.
+   */
+  const readCommitted = <T>(work: TableWork<T>): T => (writing.isOpen() ? reading : writing).run(work)
+
+  function read<T>(work: TableWork<T>): T | Promise<T> {
+    assertOpen()
+    try {
+      const result = readCommitted(work)
+      return yielder.isDue() ? yielder.yield().then(() => result) : result
+    } catch (error) {
+      if (!isBusyError(error)) throw error
+      return retryWhileBusy(() => readCommitted(work))
+    }
+  }
+
+  function runTransaction<T>(
+    work: (storage: Storage) => Promise<T>,
+    { takesTurns, isAlone }: { readonly takesTurns: boolean; readonly isAlone: boolean },
+  ): Promise<T> {
+    const level = createLevel(state, writing, { takesTurns })
+    const bound = inCallersContext(level, work)
+    return push({
+      isAtomic: false,
+      runsOnce: true,
+      isAlone,
+      run({ group, own, latest }) {
+        const frame = { state, level, above: [ids.committed, group], own, blockSize: BLOCK_SIZE, latest }
+        return runToEnd(level, () => bound(transactionStorage(frame, writing)))
+      },
+    })
+  }
+
+  return {
+    ...sharedMethods(state, write, {
+      yielder,
+      read,
+      /** Scans of unknown length use a snapshot of their own, so that writers do not wait for them. */
+      async scan(slices) {
+        assertOpen()
+        return retryWhileBusy(() => scanners.use(slices))
+      },
+      async scanCache(slices) {
+        assertOpen()
+        return retryWhileBusy(() => scanners.useCache(slices))
+      },
+    }),
+    async prepare(tables) {
+      // Most files have all tables, and looking does not wait for other writers.
+      if (!(await read(tablesExistWork(tables)))) await write(prepareWork(tables))
+      shapes.add(tables)
+    },
+    async reserveIds(table, count) {
+      const shape = shapes.of(table)
+      if (count <= 0) return []
+      assertOpen()
+      const run = ({ group, own, latest }: WriterBlocks) => {
+        const request = { count, blockSize: BLOCK_SIZE, latest }
+        return writing.run({ shape, begin: () => ids.reserve(shape, request, [ids.committed, group, own]) })
+      }
+      return ids.available(table, count) ?? push({ isAtomic: true, run })
+    },
+    async insert(table, newRows) {
+      const run = ({ latest }: WriterBlocks) => writing.run(insertRows(shapes.of(table), newRows, { latest, longWrites }))
+      await push({ isAtomic: true, run })
+    },
+    async commit({ updates, inserts }) {
+      // Nothing is awaited between the statements, so this costs neither a level nor an asynchronous context.
+      const run = (latest: LatestIds): void => {
+        for (const { table, patches } of updates) assertApplied(writing.run(updateRows(shapes.of(table), patches, longWrites)))
+        for (const { table, rows } of inserts) writing.run(insertRows(shapes.of(table), rows, { latest, longWrites }))
+      }
+      assertCanWrite()
+      try {
+        if (!queue.commitAtOnce(run)) await queue.push({ isAtomic: false, run: ({ latest }) => run(latest) })
+        return true
+      } catch (error) {
+        return falseIfMissed(error)
+      }
+    },
+    async transaction(work, { takesTurns = false, runsOnce = false } = {}) {
+      return runTransaction(work, { takesTurns, isAlone: false }).catch((error: unknown) => {
+        if (!wasInnocent(error)) throw error
+        if (runsOnce) throw rolledBackWithOthers(error)
+        return runTransaction(work, { takesTurns, isAlone: true })
+      })
+    },
+  }
+}
+
+/** One transaction or savepoint, and the ids it takes. */
+interface TransactionFrame {
+  readonly state: HandleState
+  readonly level: Level
+  /** Id blocks from the process down to the frame around this one. */
+  readonly above: BlockStack
+  /** Id blocks of this frame. */
+  readonly own: BlocksByTable
+  /** Ids to take from the counter at once: a whole block where this library commits, only those needed where the application does. */
+  readonly blockSize: number
+  /** What the transaction knows of the ids that are committed. */
+  readonly latest: LatestIds
+}
+
+/** The storage inside one transaction: it ends with the transaction, and its nested transactions are savepoints. */
+function transactionStorage(frame: TransactionFrame, connection: Connection): Storage {
+  const { state, level, above, own, blockSize, latest } = frame
+  const { shapes, ids, longWrites } = state
+  const run = <T>(work: TableWork<T>): T | Promise<T> => runCall(level, () => connection.run(work))
+  const onConnection = <T>(work: TableWork<T>): T | Promise<T> => {
+    // The transaction may have ended while the event loop turned.
+    connection.assertOpen()
+    return connection.run(work)
+  }
+  // A scan is one call: later calls of this level wait for its last slice.
+  const scan = async <T>(slices: (run: OnSnapshot) => Promise<T>): Promise<T> => runCall(level, () => slices(onConnection))
+  const yielder = level.takesTurns ? state.yielder : NO_TURNS
+
+  const transaction: Storage['transaction'] = async (work) => {
+    const inner: BlocksByTable = new Map()
+    const savepoint = createSavepoint(connection, () => returnBlocks(inner, own))
+    return runNested(level, savepoint, (child) =>
+      work(transactionStorage({ ...frame, level: child, above: [...above, own], own: inner }, connection)),
+    )
+  }
+
+  return {
+    ...sharedMethods(state, run, { yielder, read: run, scan, scanCache: scan }),
+    async prepare(tables) {
+      await run(prepareWork(tables))
+      shapes.add(tables)
+    },
+    async reserveIds(table, count) {
+      const shape = shapes.of(table)
+      if (count <= 0) return []
+      return run({ shape, begin: () => ids.reserve(shape, { count, blockSize, latest }, [...above, own]) })
+    },
+    async insert(table, newRows) {
+      await run(insertRows(shapes.of(table), newRows, { latest, longWrites }))
+    },
+    commit: (changes) => commitInTransaction({ transaction }, changes),
+    transaction,
+  }
+}
+
+/** A savepoint on a connection. `onRelease` runs once its changes are kept. */
+function createSavepoint(connection: Connection, onRelease: () => void): Savepoint {
+  return {
+    open: () => connection.run(OPEN_SAVEPOINT),
+    release() {
+      const released = connection.run(RELEASE_SAVEPOINT)
+      return released instanceof Promise ? released.then(onRelease) : onRelease()
+    },
+    async rollback() {
+      if (!connection.isOpen()) return
+      try {
+        await connection.run(ROLLBACK_TO_SAVEPOINT)
+      } catch {
+        // SQLite rolled back the whole transaction by itself; the error being rethrown says why.
+      }
+    },
   }
 }

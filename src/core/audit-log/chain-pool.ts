@@ -4,8 +4,8 @@ import { MAX_CHAINS } from '../limits.ts'
 import type { Entropy } from '../ports/crypto.ts'
 import type { Storage, StorageHandle } from '../ports/storage.ts'
 import { AUDIT_CHAINS } from '../schema/system-tables.ts'
+import { attempt, type Reason } from '../util/attempt.ts'
 import { readU32 } from '../util/bytes.ts'
-import { type RetryPolicy, retry } from '../util/retry.ts'
 import { CHAIN_BUSY, CHAIN_CONFLICT, CHAIN_NUMBERS, type EventStore } from './event-store.ts'
 
 /** Maximum number of chains that a handle creates. Above it, the handle shares existing chains with other processes. */
@@ -18,21 +18,20 @@ const MAX_ABANDONED = 64
 const MAX_ATTEMPTS = 100
 
 /** Retries after a chain conflict. What was done before runs again. */
-const CONFLICTS: RetryPolicy = {
-  maxAttempts: MAX_ATTEMPTS,
-  shouldRetry: isOfChain,
-  exhausted: () =>
-    new VaultError('aborted', 'Appending to the audit trail conflicted with other writers in 100 attempts. Retry.'),
+const CONFLICTS: Reason = {
+  is: isOfChain,
+  most: MAX_ATTEMPTS,
+  lastWord: () => new VaultError('aborted', 'Appending to the audit trail conflicted with other writers in 100 attempts. Retry.'),
 }
 
 /**
  * Retries after a busy chain, before anything is written. Each open transaction of another process can have a chain that is not stored
  * yet, so all new ones can be tried.
  */
-const BUSY: RetryPolicy = {
-  maxAttempts: 2 * MAX_NEW_CHAINS,
-  shouldRetry: (error) => error === CHAIN_BUSY,
-  exhausted: () => new VaultError('aborted', 'Every audit chain is in use by an open transaction of another process. Retry.'),
+const BUSY: Reason = {
+  is: (error) => error === CHAIN_BUSY,
+  most: 2 * MAX_NEW_CHAINS,
+  lastWord: () => new VaultError('aborted', 'Every audit chain is in use by an open transaction of another process. Retry.'),
 }
 
 /** The chains of one storage handle. */
@@ -155,7 +154,7 @@ export function createChainPool(storage: StorageHandle, events: EventStore, entr
   }
 
   return {
-    withChain: (work) => retry(CONFLICTS, () => retry(BUSY, () => withOne(work))),
+    withChain: (work) => attempt([BUSY, CONFLICTS], () => withOne(work)),
     async lease(within) {
       await reclaim(within)
       const chain = await take(within)
@@ -190,7 +189,7 @@ function singleChain(storage: StorageHandle, entropy: Entropy): ChainPool {
     chain = highest < MAX_CHAINS ? highest + 1 : anyOf(entropy, MAX_CHAINS)
     return chain
   }
-  const inAnother = retryingOnConflict(async () => void (await takeAnother(storage)))
+  const inAnother = inAnotherChain(async () => void (await takeAnother(storage)))
   return {
     async lease() {
       const leased = chain
@@ -202,7 +201,7 @@ function singleChain(storage: StorageHandle, entropy: Entropy): ChainPool {
         },
       }
     },
-    withChain: (work) => retry(inAnother, () => work(chain, takeAnother)),
+    withChain: (work) => attempt([inAnother], () => work(chain, takeAnother)),
     async release() {},
   }
 }
@@ -227,14 +226,14 @@ function isOfChain(error: unknown): boolean {
 
 /** Runs work, and runs it again if another chain must be used. `changeChain` is awaited before. Throws `aborted` after 100 attempts. */
 export function retryOnConflict<T>(work: () => Promise<T>, changeChain: () => Promise<void>): Promise<T> {
-  return retry(retryingOnConflict(changeChain), work)
+  return attempt([inAnotherChain(changeChain)], work)
 }
 
 /** Appends to a chain, and to another one while the chain is busy. Nothing was written then, so what the transaction did before remains. */
 export function retryWhileBusy<T>(append: () => Promise<T>, changeChain: () => Promise<void>): Promise<T> {
-  return retry({ ...BUSY, between: changeChain }, append)
+  return attempt([{ ...BUSY, between: changeChain }], append)
 }
 
-function retryingOnConflict(changeChain: () => Promise<void>): RetryPolicy {
+function inAnotherChain(changeChain: () => Promise<void>): Reason {
   return { ...CONFLICTS, between: changeChain }
 }

@@ -5,9 +5,9 @@ import { hasOwnNames } from '../util/options.ts'
 /**
  * How a member is recorded. `value`: replaced; a list of values is counted. `name`: unchanged if the schema has the name. `columns`: the
  * member names of an object, or the items of a list, that the schema has. `flag` and `number`: unchanged. `omitted`: not recorded. A list: unchanged if it is one
- * of these words. An object: member by member, also for each item of a list.
+ * of these words. An object: member by member, also for each item of a list. `lookup`: the member names of an object, that the schema has, with their values counted.
  */
-export type RecordedShape = 'value' | 'name' | 'columns' | 'flag' | 'number' | 'omitted' | readonly string[] | Members
+export type RecordedShape = 'value' | 'lookup' | 'name' | 'columns' | 'flag' | 'number' | 'omitted' | readonly string[] | Members
 
 /** The members that are recorded. */
 export interface Members {
@@ -41,18 +41,12 @@ export function recordInput(given: Readonly<Record<string, unknown>>, shape: Mem
 
 function fold(part: unknown, shape: RecordedShape, isName: IsName): unknown {
   if (shape === 'omitted') return REPLACED
-  if (shape === 'value')
-    return isList(part)
-      ? foldList(
-          part,
-          () => always,
-          () => REPLACED,
-        )
-      : REPLACED
+  if (shape === 'value') return foldValue(part)
   if (shape === 'flag') return typeof part === 'boolean' ? part : REPLACED
   if (shape === 'number') return Number.isSafeInteger(part) ? part : REPLACED
   if (shape === 'name') return part === '' || isKnown(part, isName) ? part : REPLACED
   if (shape === 'columns') return foldColumns(part, isName)
+  if (shape === 'lookup') return foldLookup(part, isName)
   if (isWords(shape)) return typeof part === 'string' && shape.includes(part) ? part : REPLACED
   if (isList(part))
     return foldList(
@@ -61,6 +55,21 @@ function fold(part: unknown, shape: RecordedShape, isName: IsName): unknown {
       (item) => foldOne(item, shape, isName),
     )
   return foldOne(part, shape, isName)
+}
+
+/** Replaces a value; a list of values is counted. */
+function foldValue(part: unknown): unknown {
+  if (!isList(part)) return REPLACED
+  return foldList(
+    part,
+    () => always,
+    () => REPLACED,
+  )
+}
+
+/** Replaces the values of an object, and the names that the schema does not have. Lists of values are counted. */
+function foldLookup(part: unknown, isName: IsName): unknown {
+  return isPlain(part) ? foldNames(part, isName, foldValue) : REPLACED
 }
 
 function foldOne(part: unknown, shape: Members, isName: IsName): unknown {
@@ -109,14 +118,18 @@ function isKnown(name: unknown, isName: IsName): boolean {
 }
 
 /** Replaces the values of an object, and the names that the schema does not have. */
-function foldNames(part: Readonly<Record<string, unknown>>, isName: IsName): object {
+function foldNames(
+  part: Readonly<Record<string, unknown>>,
+  isName: IsName,
+  foldMember: (value: unknown) => unknown = () => REPLACED,
+): object {
   const folded: Record<string, unknown> = {}
   let count = 0
   for (const name of Object.keys(part)) {
     if (part[name] === undefined) continue
     if (++count > MAX_MEMBERS) break
     // Assigned, because the name is one of the schema or *UNKNOWN*: none is one that an object inherits.
-    folded[isName(name) ? name : UNKNOWN_NAME] = REPLACED
+    folded[isName(name) ? name : UNKNOWN_NAME] = foldMember(part[name])
   }
   return folded
 }

@@ -8,9 +8,10 @@ import type { Recovered } from '../tokens/token-kind.ts'
 import { sameBytes } from '../util/bytes.ts'
 import { at, required } from '../util/lists.ts'
 import { normalize } from '../values/normalizers.ts'
-import { isWellFormed } from '../values/well-formed.ts'
+import { isWellFormed } from '../values/string-type.ts'
 import { comparedText, digestValues } from './digest-values.ts'
-import { cellDetail, inRecord, type RecordIndex, recordDetail, recordPath, unknownColumn, type Values } from './parse-record.ts'
+import type { Values } from './parse-record.ts'
+import { cellDetail, inRecord, type RecordIndex, recordDetail, recordPath, unknownColumn } from './record-errors.ts'
 import type { TokensByRow } from './token-metadata.ts'
 
 /** Whether supplied tokens are refused, accepted, or required for every tokenized value. Source: specification, "Records". */
@@ -135,8 +136,7 @@ export function assertOwnFormsUnused(
     }),
   )
   const texts = supplied.map(({ text }) => text)
-  const uuids = toUuidTexts(texts)
-  const { words: pointers, wellFormed } = ring.decryptPointers(ring.lookupVersion, uuids)
+  const { words: pointers, wellFormed } = ring.decryptPointers(ring.lookupVersion, toUuidTexts(texts))
   for (const [k, { column, index }] of supplied.entries()) {
     const { objectId, row } = readPointer(pointers, k)
     if (wellFormed[k] !== 1 || row > MAX_PLAUSIBLE_ROW || !layout.objectIds.has(objectId)) continue
@@ -145,7 +145,7 @@ export function assertOwnFormsUnused(
   for (const { column: other } of layout.tokenColumns.values()) {
     if (other.token?.keeps !== 'nothing') continue
     const { scope, format } = other
-    const recovered = other.token.recover({ ring, scope, format }, format === undefined ? uuids : texts)
+    const recovered = other.token.recover({ ring, scope, format }, texts)
     for (const [k, one] of supplied.entries()) {
       const source = recovered[k]
       if (source === undefined || (scope === one.column.scope && isSourceOf(ring, source, one))) continue

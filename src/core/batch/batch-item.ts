@@ -1,13 +1,13 @@
-/** One item of a batch: its members, and which of them belong to its method. Source: specification, "BatchRecord". */
+/** One item of a batch: its members, which of them belong to its method, and which items are alike. Source: specification, "BatchRecord". */
 import type { RecordedShape } from '../audit/record-shape.ts'
 import type { ByotMode } from '../barrier/supplied-tokens.ts'
 import { fault, words } from '../errors.ts'
 import type { Untrusted } from '../execution/operation.ts'
 import { REDACTIONS, type Redaction } from '../redaction/levels.ts'
-import { assertMembers } from '../util/options.ts'
+import { assertMembers, hasOwnNames } from '../util/options.ts'
 
-/** The methods: insert, update, read, delete. */
-export const METHOD_NAMES = ['POST', 'PUT', 'GET', 'DELETE'] as const
+/** The methods of items, each named by the verb of the session that does the same for one record. */
+export const METHOD_NAMES = ['insert', 'update', 'get', 'delete'] as const
 
 /** The method of an item. */
 export type MethodName = (typeof METHOD_NAMES)[number]
@@ -17,77 +17,84 @@ export interface ResponseReference {
   readonly response: number
 }
 
-/** One operation of a batch. A member that does not belong to its method is refused. */
+/** One operation of a batch: one of the methods with the name of its table. A member that does not belong to the method is refused. */
 export interface BatchItem {
-  readonly method: MethodName
-  readonly tableName: string
-  /** The record: POST and PUT. */
+  /** The table of a record to insert. */
+  readonly insert?: string
+  /** The table of a record to update. */
+  readonly update?: string
+  /** The table of a record to read. */
+  readonly get?: string
+  /** The table of a record to delete. */
+  readonly delete?: string
+  /** The record id, or the item whose record is meant: to update, get and delete. */
+  readonly id?: string | ResponseReference
+  /** The values by column: to insert and update. */
   readonly fields?: unknown
-  /** Tokens supplied by the caller: POST and PUT. */
+  /** Tokens supplied by the caller: to insert and update. */
   readonly tokens?: unknown
-  /** The record id, or the item whose record is meant: PUT, GET and DELETE. */
-  readonly ID?: string | ResponseReference
-  /** Items of one batch id run in order. All items do. */
-  readonly batchID?: string
-  /** GET. Default DEFAULT. */
+  /** To get. Default DEFAULT. */
   readonly redaction?: Redaction
-  /** Return tokens: POST, PUT and GET. Default false. */
+  /** Return tokens: to insert, update and get. Default false. */
   readonly tokenization?: boolean
-  /** Accept `*REDACTED*` and masked forms as values: POST and PUT. Default false. */
+  /** Accept `*REDACTED*` and masked forms as values: to insert and update. Default false. */
   readonly allowShownText?: boolean
-  /** A unique column: POST. */
+  /** A unique column: to insert. */
   readonly upsert?: string
-  /** Leave out the record if another one holds one of its unique values: POST. */
+  /** Leave out the record if another one holds one of its unique values: to insert. */
   readonly onConflict?: 'ignore'
-  /** Return tickets to download files: GET. Default false. */
-  readonly downloadURL?: boolean
-  /** Return the metadata of files: GET. Default false. */
+  /** Return tickets to download files: to get. Default false. */
+  readonly downloadTickets?: boolean
+  /** Return the metadata of files: to get. Default false. */
   readonly returnFileMetadata?: boolean
-  /** Return the version of the record: GET. Default false. */
+  /** Return the version of the record: to get. Default false. */
   readonly version?: boolean
-  /** The version of an earlier read: PUT and DELETE. The item is `aborted` if the record was written since. */
+  /** The version of an earlier read: to update and delete. The item is `aborted` if the record was written since. */
   readonly ifVersion?: string
 }
 
 /** A member that belongs to some methods only. */
-export type MethodMember = Exclude<keyof BatchItem, 'method' | 'tableName' | 'batchID'>
+export type MethodMember = Exclude<keyof BatchItem, MethodName>
 
 const METHOD_MEMBERS: readonly MethodMember[] = [
   'fields',
   'tokens',
-  'ID',
+  'id',
   'redaction',
   'tokenization',
   'allowShownText',
   'upsert',
   'onConflict',
-  'downloadURL',
+  'downloadTickets',
   'returnFileMetadata',
   'version',
   'ifVersion',
 ]
 
 /** The members of an item, read once, and how the batch treats supplied tokens, if it says so. */
-export interface ItemMembers extends Untrusted<BatchItem> {
+export interface ItemMembers extends Untrusted<Pick<BatchItem, MethodMember>> {
+  readonly method: MethodName
+  readonly table: string
   /** Undefined for a method without it. */
-  readonly ID: unknown
+  readonly id: unknown
   readonly byot: ByotMode | undefined
 }
 
 /** What events record of an item. */
 export const RECORDED_ITEM = {
-  method: METHOD_NAMES,
-  tableName: 'name',
+  insert: 'name',
+  update: 'name',
+  get: 'name',
+  delete: 'name',
+  id: 'value',
   fields: 'columns',
   tokens: 'columns',
-  ID: 'value',
-  batchID: 'value',
   redaction: REDACTIONS,
   tokenization: 'flag',
   allowShownText: 'flag',
   upsert: 'name',
   onConflict: ['ignore'],
-  downloadURL: 'flag',
+  downloadTickets: 'flag',
   returnFileMetadata: 'flag',
   version: 'flag',
   ifVersion: 'value',
@@ -96,12 +103,18 @@ export const RECORDED_ITEM = {
 /** The names of all members. */
 const MEMBERS = Object.keys(RECORDED_ITEM)
 
-/** Returns the method of an item. Throws `invalid_request`. */
+/** Returns the method of an item. Throws `invalid_request` unless it has exactly one. */
 export function parseMethod(item: unknown): MethodName {
   if (typeof item !== 'object' || item === null) throw fault('invalid_request')`An item must be an object.`
-  const method: unknown = 'method' in item ? item.method : undefined
-  for (const name of METHOD_NAMES) if (name === method) return name
-  throw fault('invalid_request')`method must be POST, PUT, GET or DELETE.`
+  let found: MethodName | undefined
+  let count = 0
+  for (const name of METHOD_NAMES) {
+    if (Reflect.get(item, name) === undefined) continue
+    found = name
+    count++
+  }
+  if (found !== undefined && count === 1) return found
+  throw fault('invalid_request')`An item must have one of insert, update, get and delete, with the name of its table.`
 }
 
 /** Returns the members that do not belong to a method. */
@@ -122,21 +135,20 @@ export interface OfMethod extends Pick<ItemMembers, 'byot'> {
 export function readMembers(item: unknown, position: number, { method, foreign, byot }: OfMethod): ItemMembers {
   const given: Untrusted<BatchItem> = typeof item === 'object' && item !== null ? item : {}
   assertMembers(given, MEMBERS, { member: 'an item' })
-  const { tableName, fields, tokens, ID, batchID, redaction, tokenization, allowShownText, upsert, onConflict } = given
-  const { downloadURL, returnFileMetadata, version, ifVersion } = given
-  if (typeof tableName !== 'string') throw fault('invalid_request')`tableName must be text.`
+  const { [method]: table, id, fields, tokens, redaction, tokenization, allowShownText, upsert, onConflict } = given
+  const { downloadTickets, returnFileMetadata, version, ifVersion } = given
+  if (typeof table !== 'string') throw fault('invalid_request')`${words(method)} must be the name of a table.`
   const read: ItemMembers = {
     method,
-    tableName,
+    table,
     byot,
-    ID,
-    batchID,
+    id,
     redaction,
     tokenization,
     allowShownText,
     upsert,
     onConflict,
-    downloadURL,
+    downloadTickets,
     returnFileMetadata,
     version,
     ifVersion,
@@ -144,31 +156,74 @@ export function readMembers(item: unknown, position: number, { method, foreign, 
     tokens: copyColumns(tokens),
   }
   for (const name of foreign) {
-    if (read[name] !== undefined) throw fault('invalid_request')`${words(name)} cannot be combined with method ${words(method)}.`
+    if (read[name] !== undefined) throw fault('invalid_request')`${words(name)} cannot be combined with ${words(method)}.`
   }
-  const record = foreign.includes('ID') ? undefined : parseRecord(ID, position)
-  if (batchID !== undefined && typeof batchID !== 'string') throw fault('invalid_request')`batchID must be a string.`
-  return record === ID ? read : { ...read, ID: record }
+  const record = foreign.includes('id') ? undefined : parseRecord(id, position)
+  return record === id ? read : { ...read, id: record }
 }
 
 /** Returns the position of the item whose record is meant; undefined for an item that names its record itself. */
-export function referenceIn({ ID }: Pick<ItemMembers, 'ID'>): number | undefined {
-  const response: unknown = typeof ID === 'object' && ID !== null ? Reflect.get(ID, 'response') : undefined
+export function referenceIn({ id }: Pick<ItemMembers, 'id'>): number | undefined {
+  const response: unknown = typeof id === 'object' && id !== null ? Reflect.get(id, 'response') : undefined
   return typeof response === 'number' ? response : undefined
 }
 
 /** Returns the id of a record, or the item whose record is meant. Throws `invalid_request` for anything else. */
-function parseRecord(ID: unknown, position: number): string | ResponseReference {
-  if (typeof ID === 'string' && ID !== '') return ID
-  if (typeof ID !== 'object' || ID === null || Object.keys(ID).join() !== 'response')
-    throw fault('invalid_request')`ID must be the id of a record, or refer to an earlier item.`
-  const response: unknown = Reflect.get(ID, 'response')
+function parseRecord(id: unknown, position: number): string | ResponseReference {
+  if (typeof id === 'string' && id !== '') return id
+  if (typeof id !== 'object' || id === null || Object.keys(id).join() !== 'response')
+    throw fault('invalid_request')`id must be the id of a record, or refer to an earlier item.`
+  const response: unknown = Reflect.get(id, 'response')
   if (typeof response === 'number' && Number.isInteger(response) && response >= 0 && response < position) return { response }
-  throw fault('invalid_request')`ID must refer to an earlier item: its position is an integer from 0, below ${position}.`
+  throw fault('invalid_request')`id must refer to an earlier item: its position is an integer from 0, below ${position}.`
 }
 
 /** Returns a copy of values by column. Anything else is returned unchanged, and refused later. */
 function copyColumns(columns: unknown): unknown {
   if (typeof columns !== 'object' || columns === null) return columns
   return Object.prototype.toString.call(columns) === '[object Object]' ? { ...columns } : columns
+}
+
+/** The members of an item that others are compared with, and the names of its columns. */
+export interface Compared {
+  readonly members: ItemMembers
+  readonly fields: readonly string[] | undefined
+  readonly tokens: readonly string[] | undefined
+}
+
+/** Returns what items are compared with. */
+export function toCompared(members: ItemMembers): Compared {
+  return { members, fields: namesIn(members.fields), tokens: namesIn(members.tokens) }
+}
+
+/** True for an item of the same method with the same options, and the same columns in the same order. */
+export function isAlike({ members: left, fields, tokens }: Compared, right: ItemMembers): boolean {
+  return (
+    left.table === right.table &&
+    left.tokenization === right.tokenization &&
+    left.allowShownText === right.allowShownText &&
+    left.upsert === right.upsert &&
+    left.onConflict === right.onConflict &&
+    left.redaction === right.redaction &&
+    left.downloadTickets === right.downloadTickets &&
+    left.returnFileMetadata === right.returnFileMetadata &&
+    left.version === right.version &&
+    // It is not recorded, and neither is the id, which every item of a method has, or none.
+    (left.ifVersion === undefined) === (right.ifVersion === undefined) &&
+    (left.fields === right.fields || hasNames(right.fields, fields)) &&
+    (left.tokens === right.tokens || hasNames(right.tokens, tokens))
+  )
+}
+
+/** Returns the names of an object that is no list; undefined for anything else. */
+function namesIn(columns: unknown): readonly string[] | undefined {
+  return isNamed(columns) ? Object.keys(columns) : undefined
+}
+
+function hasNames(columns: unknown, names: readonly string[] | undefined): boolean {
+  return names !== undefined && isNamed(columns) && hasOwnNames(columns, names)
+}
+
+function isNamed(columns: unknown): columns is object {
+  return typeof columns === 'object' && columns !== null && !Array.isArray(columns)
 }

@@ -7,55 +7,55 @@ import { OPERATIONS } from '../operations/operations.ts'
 import { toInputError } from '../util/boundary.ts'
 import { at } from '../util/lists.ts'
 import type { JsonBudget } from '../values/column-type.ts'
-import { createJsonBudget, takeJson } from '../values/parse-json.ts'
+import { createJsonBudget, takeJson } from '../values/json-types.ts'
 import { type ItemMembers, type MethodName, type OfMethod, parseMethod, readMembers, referenceIn } from './batch-item.ts'
 import { type Method, openMethod, refusedStep, type Step } from './batch-step.ts'
 
 /** Opens each method for one batch. An operation becomes batchable by an entry here. */
 const METHODS = {
-  POST: () =>
+  insert: () =>
     openMethod({
-      name: 'POST',
+      name: 'insert',
       operation: OPERATIONS.insert,
       members: ['fields', 'tokens', 'tokenization', 'allowShownText', 'upsert', 'onConflict'],
-      inputOf: ({ tableName, fields, tokens, tokenization, allowShownText, upsert, onConflict, byot }) => ({
-        table: tableName,
+      inputOf: ({ table, fields, tokens, tokenization, allowShownText, upsert, onConflict, byot }) => ({
+        table,
         records: [{ fields, tokens }],
         options: { tokenization, allowShownText, upsert, onConflict, byot },
       }),
       requestLike: (request, records) => ({ ...request, records }),
-      toValue: (result) => result,
-      recordOf: ({ records }) => records[0]?.id,
+      toValue: ({ records }) => at(records, 0),
+      recordOf: ({ id }) => id,
     }),
-  PUT: () =>
+  update: () =>
     openMethod({
-      name: 'PUT',
-      operation: OPERATIONS.update,
-      members: ['ID', 'fields', 'tokens', 'tokenization', 'allowShownText', 'ifVersion'],
-      inputOf: ({ tableName, ID, fields, tokens, tokenization, allowShownText, byot, ifVersion }) => ({
-        ...{ table: tableName, id: ID, fields, tokens },
-        options: { tokenization, allowShownText, byot, ifVersion },
+      name: 'update',
+      operation: OPERATIONS.updateOne,
+      members: ['id', 'fields', 'tokens', 'tokenization', 'allowShownText', 'ifVersion'],
+      inputOf: ({ table, id, fields, tokens, tokenization, allowShownText, byot, ifVersion }) => ({
+        ...{ table, id, fields },
+        options: { tokens, tokenization, allowShownText, byot, ifVersion },
       }),
       toValue: (result) => result,
       recordOf: ({ id }) => id,
     }),
-  GET: () =>
+  get: () =>
     openMethod({
-      name: 'GET',
+      name: 'get',
       operation: OPERATIONS.getOne,
-      members: ['ID', 'redaction', 'tokenization', 'downloadURL', 'returnFileMetadata', 'version'],
-      inputOf({ tableName, ID, redaction, tokenization, downloadURL, returnFileMetadata, version }) {
-        return { table: tableName, id: ID, options: { redaction, tokenization, downloadURL, returnFileMetadata, version } }
+      members: ['id', 'redaction', 'tokenization', 'downloadTickets', 'returnFileMetadata', 'version'],
+      inputOf({ table, id, redaction, tokenization, downloadTickets, returnFileMetadata, version }) {
+        return { table, id, options: { redaction, tokenization, downloadTickets, returnFileMetadata, version } }
       },
       toValue: (result) => result,
       recordOf: ({ id }) => id,
     }),
-  DELETE: () =>
+  delete: () =>
     openMethod({
-      name: 'DELETE',
+      name: 'delete',
       operation: OPERATIONS.deleteOne,
-      members: ['ID', 'ifVersion'],
-      inputOf: ({ tableName, ID, ifVersion }) => ({ table: tableName, id: ID, options: { ifVersion } }),
+      members: ['id', 'ifVersion'],
+      inputOf: ({ table, id, ifVersion }) => ({ table, id, options: { ifVersion } }),
       toValue: (result) => result,
       recordOf: undefined,
     }),
@@ -131,6 +131,6 @@ function tooManyMembers({ maxMembers }: JsonBudget): Fault {
 /** Throws `invalid_request` for the record of an item that deletes it. */
 function assertNamesRecord(members: ItemMembers, earlier: readonly Step<unknown>[]): void {
   const reference = referenceIn(members)
-  if (reference === undefined || at(earlier, reference).runner.method !== 'DELETE') return
-  throw fault('invalid_request')`ID refers to a DELETE item, which leaves no record.`
+  if (reference === undefined || at(earlier, reference).runner.method !== 'delete') return
+  throw fault('invalid_request')`id refers to an item that deletes its record.`
 }

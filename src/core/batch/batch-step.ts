@@ -1,17 +1,24 @@
 /** The items of a running batch as steps: parsed, or refused already, which running them throws. */
-import type { ResourceType } from '../audit/event.ts'
-import type { Outcome } from '../audit/outcome.ts'
+import type { Outcome, ResourceType } from '../audit/event.ts'
 import type { VaultError } from '../errors.ts'
-import type { ChangedRows } from '../execution/changed-rows.ts'
 import type { OperationContext, ParsingContext } from '../execution/context.ts'
-import { EventBuilder } from '../execution/event-builder.ts'
-import type { Operation, Untrusted } from '../execution/operation.ts'
-import { type NamedOperation, recordedOutcome, withVerbOf } from '../execution/operation-errors.ts'
-import { recordedInput } from '../execution/recorded-content.ts'
+import { EventBuilder, recordedInput } from '../execution/event-builder.ts'
+import type { ChangedRows, Operation, Untrusted } from '../execution/operation.ts'
+import { type NamedOperation, recordedOutcome, withVerbOf } from '../execution/perform.ts'
+import { ALONE } from '../unit-of-work/gather.ts'
 import { readInput } from '../util/boundary.ts'
 import { at, required } from '../util/lists.ts'
-import { type Compared, isAlike, toCompared } from './alike-items.ts'
-import { foreignMembers, type ItemMembers, type MethodMember, type MethodName, RECORDED_ITEM, referenceIn } from './batch-item.ts'
+import {
+  type Compared,
+  foreignMembers,
+  type ItemMembers,
+  isAlike,
+  type MethodMember,
+  type MethodName,
+  RECORDED_ITEM,
+  referenceIn,
+  toCompared,
+} from './batch-item.ts'
 
 /** One item. */
 export interface Step<Value> {
@@ -34,6 +41,9 @@ export interface Step<Value> {
   readonly isAlike: boolean
 }
 
+/** Thrown by a group of which a step runs by itself only: nothing is stored, and smaller groups run. */
+export const RUNS_ALONE = new Error('a step of a group runs by itself')
+
 /** Runs the steps of one method in one batch. */
 export interface Runner<Value> {
   readonly method: MethodName | undefined
@@ -46,10 +56,10 @@ export interface Runner<Value> {
   recordOf(value: Value): string | undefined
   /** Runs a step, and returns its result. */
   run(context: OperationContext, step: Step<Value>): Promise<Value>
-  /** Runs steps of one group as one, and returns their results in order. */
+  /** Runs steps of one group as one, and returns their results in order. Throws RUNS_ALONE if one of them must run by itself. */
   runAll(context: OperationContext, steps: readonly Step<Value>[]): Promise<readonly Value[]>
   /** Returns the rows that steps will change, for the batch to lock them. */
-  changedRows(context: OperationContext, steps: readonly Step<Value>[]): Promise<readonly ChangedRows[]>
+  changes(context: OperationContext, steps: readonly Step<Value>[]): Promise<readonly ChangedRows[]>
   /** Returns an error as the operation throws it, and the outcome that the event records. */
   failureOf(context: ParsingContext, error: unknown): { readonly error: VaultError; readonly outcome: Outcome }
   /** Returns the recorded input of a step. */
@@ -118,14 +128,14 @@ class ItemStep<Value> implements Step<Value> {
   readonly isAlike: boolean
 
   constructor(runner: Runner<Value>, item: ItemMembers, { event, slot, group, preparedGroup, members, isAlike }: OwnOfStep) {
-    const { tableName, ID } = item
+    const { table, id } = item
     this.runner = runner
     this.slot = slot
     this.event = event
     this.group = group
     this.preparedGroup = preparedGroup
     // Ids are compared in one case, so that two spellings of one id are never taken for two records.
-    this.record = typeof ID === 'string' ? `${tableName} ${ID.toLowerCase()}` : undefined
+    this.record = typeof id === 'string' ? `${table} ${id.toLowerCase()}` : undefined
     this.reference = referenceIn(item)
     this.members = members
     this.isAlike = isAlike
@@ -151,7 +161,7 @@ export function openMethod<Given extends object, Request, Result, Value>({
   toValue,
   recordOf,
 }: MethodDefinition<Given, Request, Result, Value>): Method<Value> {
-  const { verb, resourceType, together } = operation
+  const { verb, resourceType, asOne } = operation
   const requests: (Request | AlikeItem<Request> | undefined)[] = []
   const refusals = new Map<number, unknown>()
   let newest: Newest<Value, Request> | undefined
@@ -203,19 +213,22 @@ export function openMethod<Given extends object, Request, Result, Value>({
     recordOf: (value) => recordOf?.(value),
     bind(context, step, record) {
       const members = required(step.members, 'The members of an item')
-      if (typeof record === 'string') return begin(context, { ...members, ID: record })
+      if (typeof record === 'string') return begin(context, { ...members, id: record })
       // Nothing runs, so nothing is added to its event.
       return { ...step, slot: keep(undefined, record), group: undefined, preparedGroup: undefined, reference: undefined }
     },
     run: async (context, step) => toValue(await operation.execute({ ...context, event: step.event }, requestOf(step))),
     async runAll(context, steps) {
       const events = steps.map(({ event }) => event)
-      const results = await required(together, 'How requests run as one').execute(context, requestsOf(steps), events)
-      return results.map(toValue)
+      const results = await required(asOne, 'How requests run as one').execute(context, requestsOf(steps), events)
+      return results.map((result) => {
+        if (result === ALONE) throw RUNS_ALONE
+        return toValue(result)
+      })
     },
-    changedRows: async (context, steps) => {
+    changes: async (context, steps) => {
       const sound = steps.filter(({ slot }) => !refusals.has(slot))
-      return (await operation.changedRows?.(context, requestsOf(sound))) ?? []
+      return (await asOne?.changes?.(context, requestsOf(sound))) ?? []
     },
     failureOf: (context, error) => failureOf(context, operation, error),
     content: (context, { members }) => recordedInput(context, operation, inputOf(required(members, 'The members of an item'))),
@@ -238,9 +251,9 @@ export function openMethod<Given extends object, Request, Result, Value>({
     const found = parsedBy(() => operation.parse(given, { layout: context.layout, limits: context.limits, event }))
     const request = 'request' in found ? found.request : undefined
     const slot = 'request' in found ? keep(found.request) : keep(undefined, found.refused)
-    const group = request === undefined ? undefined : sameText(together?.groupOf(request), newest?.step.group)
+    const group = request === undefined ? undefined : sameText(asOne?.keys.batch?.(request), newest?.step.group)
     const isPrepared = request !== undefined && group === undefined
-    const preparedGroup = isPrepared ? sameText(together?.preparedGroupOf?.(request), newest?.step.preparedGroup) : undefined
+    const preparedGroup = isPrepared ? sameText(asOne?.keys.prepared?.(request), newest?.step.preparedGroup) : undefined
     const step = new ItemStep(runner, members, { event, slot, group, preparedGroup, members, isAlike })
     if (!isAlike) newest = { ...toCompared(members), step, request }
     return step
@@ -280,7 +293,7 @@ export function refusedStep(context: ParsingContext, { item, verb, refused }: Re
     bind: (_, step) => step,
     run: () => Promise.reject(refused),
     runAll: () => Promise.reject(refused),
-    changedRows: async () => [],
+    changes: async () => [],
     failureOf: (within, error) => failureOf(within, { verb: verb ?? 'Batch' }, error),
     content: () => recorded,
   }

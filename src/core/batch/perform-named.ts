@@ -1,5 +1,5 @@
-/** Performs an operation by its name. Sessions, routes and command lines find every operation here. */
-import { type Fault, fault, printableName, words } from '../errors.ts'
+/** Performs an operation by its name. Routes and command lines find every operation here. */
+import { fault, printableName, words } from '../errors.ts'
 import type { SessionContext } from '../execution/context.ts'
 import type { GivenOf, Operation, RequestOf, ResultOf } from '../execution/operation.ts'
 import { perform } from '../execution/perform.ts'
@@ -31,16 +31,7 @@ export function performNamed<Name extends OperationName>(
   name: Name,
   input: OperationInput<Name>,
 ): Promise<OperationResult<Name>> {
-  const problem = inputProblem(name, input)
-  return problem === undefined ? perform(session, BY_NAME[name], input) : Promise.reject(problem)
-}
-
-/** Returns the error of a name or an input that no operation can parse; undefined if there is none. */
-function inputProblem(name: unknown, input: unknown): Fault | undefined {
-  if (typeof name !== 'string' || !Object.hasOwn(ALL_OPERATIONS, name)) {
-    const supported = words(Object.keys(ALL_OPERATIONS).join(', '))
-    return fault('invalid_request')`Operation ${printableName(name)} does not exist. Supported: ${supported}.`
-  }
-  if (typeof input === 'object' && input !== null) return undefined
-  return fault('invalid_request')`The input of an operation must be an object.`
+  if (typeof name === 'string' && Object.hasOwn(ALL_OPERATIONS, name)) return perform(session, BY_NAME[name], input)
+  const supported = words(Object.keys(ALL_OPERATIONS).join(', '))
+  return Promise.reject(fault('invalid_request')`Operation ${printableName(name)} does not exist. Supported: ${supported}.`)
 }

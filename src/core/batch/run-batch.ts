@@ -1,6 +1,5 @@
 /** Batch: runs many record operations in one transaction, and records them in one event. It is an operation whose items are operations. */
-
-import { NOT_RUN } from '../audit/outcome.ts'
+import { NOT_RUN } from '../audit/event.ts'
 import { BYOT_MODES, type ByotMode } from '../barrier/supplied-tokens.ts'
 import { parseByot, parseFlag, parseList } from '../execution/check-input.ts'
 import type { ParsingContext } from '../execution/context.ts'
@@ -8,17 +7,14 @@ import type { EventPart } from '../execution/event-parts.ts'
 import type { Operation } from '../execution/operation.ts'
 import { removeFilesOfDeleted } from '../file-store/remove-files.ts'
 import type { Storage } from '../ports/storage.ts'
-import { abortableUnit } from '../unit-of-work/abortable-unit.ts'
-import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
-import { at } from '../util/lists.ts'
+import { abortableUnit, type UnitOfWork } from '../unit-of-work/unit-of-work.ts'
+import { at, required } from '../util/lists.ts'
 import { assertOptions } from '../util/options.ts'
 import { parseSignal, type Signal } from '../util/signal.ts'
 import { type BatchItem, type MethodName, RECORDED_ITEM } from './batch-item.ts'
 import { type BatchSteps, beginSteps, type MethodValue } from './batch-methods.ts'
-import type { Step } from './batch-step.ts'
-import { RecordedContents } from './recorded-contents.ts'
-import { areInsertsOfOneKind, runInserts } from './run-inserts.ts'
-import { runPrepared } from './run-prepared.ts'
+import type { Runner, Step } from './batch-step.ts'
+import { areInsertsOfOneKind, runPrepared } from './run-prepared.ts'
 import { clearEnded, type Ended, type ItemResponse, type Running, runSteps, TOO_MANY_REFUSED } from './run-steps.ts'
 
 /** Options of a batch. */
@@ -73,25 +69,22 @@ export const batch: Operation<BatchInput, BatchRequest, { responses: ItemRespons
     const unit = abortableUnit(context.unit, signal)
     // In a transaction of others it would save nothing, and what is read would be outside the savepoint of the batch.
     const isOutside = !context.files.isInTransaction
-    const areInserts = isOutside && areInsertsOfOneKind(steps)
     const running = {
       context: inside,
-      isRefused: areInserts,
+      isRefused: isOutside && areInsertsOfOneKind(steps),
       continueOnError,
       maxRefused: Number.POSITIVE_INFINITY,
       signal,
       ended,
     }
-    const isStored = areInserts
-      ? await runInserts({ ...inside, unit }, ended, steps)
-      : isOutside && (await runPrepared(running, unit, steps))
+    const isStored = isOutside && (await runPrepared(running, unit, steps))
     if (!isStored) {
       // In a transaction of others this is a savepoint, and turns are theirs to take.
       const isOver = await runWithin(unit, running, { steps, takesTurns: !isOutside })
       if (!isOver) await runWithin(unit, running, { steps, takesTurns: true })
     }
     const responses = [...ended.responses]
-    if (steps.some(({ runner }) => runner.method === 'DELETE'))
+    if (steps.some(({ runner }) => runner.method === 'delete'))
       await removeFilesOfDeleted(context, [...context.layout.tables.values()])
     return { responses }
   },
@@ -143,5 +136,30 @@ function* partsOf(context: ParsingContext, steps: readonly Step<Value>[], ended:
       error: response?.ok === false ? response.error : undefined,
       content: contents.add(step),
     }
+  }
+}
+
+/** Collects the recorded inputs of steps in order. */
+export class RecordedContents {
+  readonly #context: ParsingContext
+  /** The position of the newest step of each runner that is recorded for itself, or of an earlier step with the same input. */
+  readonly #newest = new Map<Runner<unknown>, number>()
+  readonly #byText = new Map<string, number>()
+  #count = 0
+
+  constructor(context: ParsingContext) {
+    this.#context = context
+  }
+
+  /** Returns the recorded input of the next step, or the position of an earlier step with the same. */
+  add(step: Step<unknown>): string | number {
+    const position = this.#count++
+    if (step.isAlike) return required(this.#newest.get(step.runner), 'The step that another one is like')
+    const text = step.runner.content(this.#context, step)
+    const source = this.#byText.get(text)
+    this.#newest.set(step.runner, source ?? position)
+    if (source !== undefined) return source
+    this.#byText.set(text, position)
+    return text
   }
 }

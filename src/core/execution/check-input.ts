@@ -1,9 +1,11 @@
 /** Checks of untrusted input that several operations share, and the errors they throw. */
+
 import { BYOT_MODES, type ByotMode, isByotMode } from '../barrier/supplied-tokens.ts'
 import { type Fault, fault, MAX_DETAILS, printableName, type Sentence, say, withoutStack, words } from '../errors.ts'
 import { MAX_TOKEN_LENGTH } from '../limits.ts'
 import { isRedaction, REDACTIONS, type Redaction } from '../redaction/levels.ts'
 import type { Layout, Table } from '../schema/layout.ts'
+import { inWords } from '../util/lists.ts'
 import type { Limits } from './context.ts'
 
 /** Returns the table with this name. Throws `not_found`. */
@@ -61,11 +63,44 @@ export function parseFlag(value: unknown, name: string): boolean {
   return value
 }
 
+/** Returns true for the one word that an option can have. Default false. Throws `invalid_request` for anything else. */
+export function parseWord(value: unknown, name: string, word: string): boolean {
+  if (value !== undefined && value !== word) throw fault('invalid_request')`${words(name)} must be ${words(word)}, or absent.`
+  return value === word
+}
+
 /** Returns how a request treats supplied tokens. Default DISABLE. Throws `invalid_request`. */
 export function parseByot(value: unknown): ByotMode {
   const mode = value ?? 'DISABLE'
   if (isByotMode(mode)) return mode
-  throw fault('invalid_request')`byot must be ${words(orList(BYOT_MODES))}.`
+  throw fault('invalid_request')`byot must be ${words(inWords(BYOT_MODES))}.`
+}
+
+/** How the records of a write are treated. */
+export interface WriteModes {
+  /** True if their tokens are returned. */
+  readonly tokenization: boolean
+  /** Whether they can, or must, have tokens supplied by the caller. */
+  readonly mode: ByotMode
+  /** True if a value can be a text that is shown in place of the stored one. */
+  readonly allowsShownText: boolean
+}
+
+/** Returns how the options of a write say that its records are treated. Throws `invalid_request`. */
+export function parseWriteModes({
+  tokenization,
+  byot,
+  allowShownText,
+}: {
+  readonly tokenization?: unknown
+  readonly byot?: unknown
+  readonly allowShownText?: unknown
+}): WriteModes {
+  return {
+    tokenization: parseFlag(tokenization, 'tokenization'),
+    mode: parseByot(byot),
+    allowsShownText: parseFlag(allowShownText, 'allowShownText'),
+  }
 }
 
 /** Returns a redaction. Default DEFAULT. `index` is the position of its item in a list. Throws `invalid_request`. */
@@ -73,16 +108,12 @@ export function parseRedaction(value: unknown, index?: number): Redaction {
   const asked = value === undefined ? 'DEFAULT' : value
   if (isRedaction(asked)) return asked
   const detail = index === undefined ? {} : { index }
-  throw fault('invalid_request', detail)`${memberPath('redaction', index)} must be ${words(orList(REDACTIONS))}.`
+  throw fault('invalid_request', detail)`${memberPath('redaction', index)} must be ${words(inWords(REDACTIONS))}.`
 }
 
 /** Returns the path of a member in a message: `tokens[3].redaction`, or `redaction`. */
 function memberPath(member: string, index: number | undefined): Sentence {
   return index === undefined ? words(member) : say`tokens[${index}].${words(member)}`
-}
-
-function orList(choices: readonly string[]): string {
-  return `${choices.slice(0, -1).join(', ')} or ${choices.at(-1)}`
 }
 
 /** Returns the error for ids without a record. It is the same for unknown ids, deleted records and ids of another table. */
@@ -99,8 +130,9 @@ interface MissingIds {
 /** The same for ids at other places of a request. */
 export function notFoundAt(table: Table, ids: readonly string[], { missing, where }: MissingIds): Fault {
   const details = missing.map((index) => {
-    const id = ids[index]
-    return { table: table.name, index, ...(isUuid(id) ? { id } : {}) }
+    const id = ids[index] ?? ''
+    // Other text may be a value, which no error repeats.
+    return { table: table.name, index, ...(UUID.test(id) && { id }) }
   })
   const which = where === undefined ? words('this id') : say`the id at ${where}`
   return withoutStack(() => fault('not_found', details)`No record of table ${table.name} has ${which}.`)
@@ -116,7 +148,5 @@ export function paths(member: string, indexes: readonly number[]): Sentence {
   )
 }
 
-/** True for text in the form of an id. Other text is not repeated in an error, because it may be a value. */
-function isUuid(text: string | undefined): text is string {
-  return text !== undefined && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text)
-}
+/** The form of an id. */
+export const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/

@@ -1,17 +1,17 @@
 /** The dependencies of operations: the session of one caller, and the unit of work and event of one operation. */
-import type { AuditContext } from '../audit-log/audit-context.ts'
+import type { AuditTrail } from '../audit-log/audit-trail.ts'
 import type { CatalogFence } from '../catalog/catalog-fence.ts'
 import type { ReadingFiles } from '../file-store/read-content.ts'
 import type { QueryLimits } from '../limits.ts'
 import type { Caller } from '../policy/caller.ts'
 import type { Access } from '../policy/create-access.ts'
 import type { Log, Tracing } from '../ports/observability.ts'
-import type { ReadingContext } from '../row-access/reading-context.ts'
+import type { ReadingContext } from '../row-access/evaluate-access.ts'
 import type { UnitFactory, UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import type { EventBuilder } from './event-builder.ts'
 import type { JoinedCalls } from './joined-calls.ts'
 import type { Lifetime } from './lifetime.ts'
-import type { Measuring } from './run-measured.ts'
+import type { Measuring } from './measured.ts'
 
 /** Limits that the application can set. docs/reliability.md lists their ranges. */
 export interface Limits extends QueryLimits {
@@ -44,7 +44,7 @@ export interface SessionContext extends ReadingContext {
   readonly tracing: Tracing | undefined
   readonly measuring: Measuring | undefined
   readonly log: Log | undefined
-  readonly audit: AuditContext
+  readonly audit: AuditTrail
   readonly files: SessionFiles
   /** Undefined in a session inside a transaction, whose calls are not joined. */
   readonly joined: JoinedCalls<OperationContext> | undefined
@@ -60,10 +60,10 @@ export interface SessionFiles extends ReadingFiles {
   wakeScans(): void
 }
 
-/** One operation of a session. */
-export interface OperationContext extends SessionContext {
+/** One operation of a session, or, with the events of several, operations that run as one. */
+export interface OperationContext<Event = EventBuilder> extends SessionContext {
   readonly unit: UnitOfWork
-  readonly event: EventBuilder
+  readonly event: Event
 }
 
 /** The dependencies of parsing: neither grants nor storage. */

@@ -1,10 +1,22 @@
-/** Collects the table and rows of an operation for its event, and what it finds wrong in the database. */
-import type { EventDraft, EventRows, ResourceType } from '../audit/event.ts'
-import { isOfChange, type Outcome, SUCCESS } from '../audit/outcome.ts'
-import { toRuns } from '../audit/row-runs.ts'
-import type { DigestMismatch } from '../barrier/barrier.ts'
+/** The event of a running operation: its caller, its request, the shape of its input, and the rows that it reads and writes. */
+import { v4 as uuid } from 'uuid'
+import {
+  type EventContext,
+  type EventDraft,
+  type EventRows,
+  isOfChange,
+  type Outcome,
+  type ResourceType,
+  SUCCESS,
+  toRuns,
+} from '../audit/event.ts'
+import { type Members, recordInput } from '../audit/record-shape.ts'
+import type { Barrier, DigestMismatch } from '../barrier/barrier.ts'
 import { UNKNOWN_NAME } from '../errors.ts'
-import type { Column, Table } from '../schema/layout.ts'
+import type { Caller, RequestContext } from '../policy/caller.ts'
+import type { Span } from '../ports/observability.ts'
+import type { Column, Layout, Table } from '../schema/layout.ts'
+import { toHex, type Writable } from '../util/bytes.ts'
 import { type EventPart, nestedOutcomes, type RowCounts } from './event-parts.ts'
 
 /** Rows of one table whose digests of one column do not agree with their values. */
@@ -99,8 +111,8 @@ export class EventBuilder {
   }
 
   /** Sets the key id of the credential that the operation is about. It is one that is stored, so it contains no value. */
-  setCredential(keyID: string): void {
-    this.#credential = keyID
+  setCredential(keyId: string): void {
+    this.#credential = keyId
   }
 
   /** Adds rows that were read or found. */
@@ -230,4 +242,90 @@ export class EventBuilder {
       nested: this.#parts === undefined ? undefined : nestedOutcomes(this.#parts(), outcome),
     }
   }
+}
+
+/** Returns the input as its event records it; empty text if a getter of the input throws. */
+export function recordedInput(
+  { layout }: { readonly layout: Pick<Layout, 'names'> },
+  { recorded }: { readonly recorded: Members },
+  given: object,
+): string {
+  try {
+    // Copied, so that each getter runs once. An operation also reads options that its input inherits.
+    const members: { options?: unknown } = { ...given }
+    if (!Object.hasOwn(members, 'options') && 'options' in given) members.options = given.options
+    return recordInput(members, recorded, (text) => layout.names.has(text))
+  } catch {
+    return ''
+  }
+}
+
+/** Maximum number of columns that an event lists. Of the others, only the count is recorded. */
+const MAX_NAMES = 100
+
+/** Returns the recorded input with the names that a query reads. */
+export function withNames(content: string, names: NamesRead | undefined): string {
+  if (names === undefined) return content
+  const { tables, columns, filters } = names
+  const input: object = content === '' ? {} : JSON.parse(content)
+  return JSON.stringify({ ...input, tables, columns: atMost(columns), filters: atMost(filters) })
+}
+
+function atMost(names: readonly string[]): readonly unknown[] {
+  return names.length <= MAX_NAMES ? names : [...names.slice(0, MAX_NAMES), { more: names.length - MAX_NAMES }]
+}
+
+/** Maximum length of an email address in an event, in UTF-16 units. No address is longer. */
+const MAX_EMAIL_LENGTH = 320
+
+/** Returns the caller and request of an event. Generates required ids that the caller did not give. */
+export function requestContextOf(
+  { caller, barrier }: { readonly caller: Caller; readonly barrier: Barrier },
+  span: Span | undefined,
+): EventContext {
+  const { request = NO_REQUEST } = caller
+  const context: Writable<EventContext> = {
+    requestID: request.requestID ?? uuid({ random: barrier.entropy.bytes(16) }),
+    traceID: request.traceID ?? traceIdOf(request.traceparent) ?? traceIdOfSpan(span) ?? toHex(barrier.entropy.bytes(16)),
+    actor: caller.actor,
+    actorType: caller.actorType,
+    accessType: request.accessType ?? 'API',
+    ipAddress: request.ipAddress ?? '',
+    authMode: request.authMode ?? 'STS',
+    jwtID: request.jwtID ?? '',
+  }
+  for (const member of OPTIONAL) {
+    const given = request[member]
+    if (given !== undefined) context[member] = given
+  }
+  const email = caller.context?.email
+  if (typeof email === 'string' && email.length <= MAX_EMAIL_LENGTH) context.userEmail = email
+  return context
+}
+
+const NO_REQUEST: RequestContext = {}
+
+/** The members of a request that are recorded as they were given, or not at all. */
+const OPTIONAL = ['sessionID', 'origin', 'bearerTokenContextID', 'keyID', 'subject', 'clientTraceID'] as const
+
+/** Returns the trace id of a span; undefined for text of another form, or if the span throws. */
+function traceIdOfSpan(span: Span | undefined): string | undefined {
+  try {
+    const traceId: unknown = span?.traceId
+    return typeof traceId === 'string' && TRACE_ID.test(traceId) ? traceId : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const TRACE_ID = /^[0-9a-f]{32}$/
+
+/** Hex digits: version 2 | trace id 32 | parent id 16 | flags 2. No id is all zeros. Later versions can have more after a dash. Version ff is invalid. */
+const TRACE_PARENT = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-.*)?$/
+
+/** Returns the trace id of a header; undefined if it is absent or malformed. A malformed header never fails a request. */
+export function traceIdOf(header: string | undefined): string | undefined {
+  const found = header === undefined ? null : TRACE_PARENT.exec(header)
+  if (found === null || (found[1] === '00' && found[3] !== undefined)) return undefined
+  return found[2]
 }

@@ -1,17 +1,17 @@
 /** Runs an operation again when it met a catalog or a root key that another process changed. */
 import { CATALOG_MOVED, UNKNOWN_KEY } from '../barrier/barrier.ts'
 import { fault } from '../errors.ts'
-import { type RetryPolicy, retry } from '../util/retry.ts'
+import { attempt, type Reason } from '../util/attempt.ts'
 import type { OperationContext } from './context.ts'
 
 /** Maximum number of attempts of an operation, if other processes keep changing the catalog. */
 const MAX_ATTEMPTS = 10
 
 /** Retries work that met a catalog or a key of which this process does not know yet. */
-const RELOADING: RetryPolicy = {
-  maxAttempts: MAX_ATTEMPTS,
-  shouldRetry: isOutdated,
-  exhausted: () => fault('aborted')`Other processes kept changing the schema or the keys of the vault. Retry.`,
+const RELOADING: Reason = {
+  is: isOutdated,
+  most: MAX_ATTEMPTS,
+  lastWord: () => fault('aborted')`Other processes kept changing the schema or the keys of the vault. Retry.`,
 }
 
 function isOutdated(error: unknown): boolean {
@@ -30,7 +30,7 @@ export async function executeAgain<T>(
   if (!isOutdated(first)) throw first
   let current = context
   let failure = first
-  return retry(RELOADING, async () => {
+  return attempt([RELOADING], async () => {
     await context.catalog.reload(context.unit.storage)
     if (failure === UNKNOWN_KEY) {
       const { entropy, vault, ring, reportMismatch } = context.barrier

@@ -1,21 +1,25 @@
 /** What the operations on files share: the column, the record, and the file that a caller may open. */
-import { cellDetail, unknownColumn, type Values } from '../barrier/parse-record.ts'
+
+import type { Values } from '../barrier/parse-record.ts'
+import { cellDetail, unknownColumn } from '../barrier/record-errors.ts'
 import { decodeRecordIds } from '../barrier/record-ids.ts'
 import { openColumns } from '../barrier/reveal.ts'
 import { type Fault, fault } from '../errors.ts'
 import { type OpenedFile, readFiles } from '../file-store/file-rows.ts'
-import { UNKNOWN_CONTENT_TYPE } from '../files/content-types.ts'
+import { UNKNOWN_CONTENT_TYPE } from '../files/file-metadata.ts'
 import { mayOpen } from '../files/scan-state.ts'
-import type { Action } from '../policy/actions.ts'
-import { forbidden } from '../policy/forbidden.ts'
+import { forbidden } from '../policy/create-access.ts'
+import type { Action } from '../policy/statement.ts'
 import type { TableAccess } from '../policy/table-access.ts'
 import type { Row, StorageReads } from '../ports/storage.ts'
 import { evaluateAccess, type RowWithAccess } from '../row-access/evaluate-access.ts'
 import type { Column, FileRules, Table } from '../schema/layout.ts'
+import { at } from '../util/lists.ts'
 import type { StoredFile } from '../values/file-type.ts'
-import { recordsNotFound } from './check-input.ts'
-import type { OperationContext } from './context.ts'
+import { recordsNotFound, requireTable, toIds } from './check-input.ts'
+import type { OperationContext, ParsingContext } from './context.ts'
 import { checkOverwrites, requireColumn } from './grants.ts'
+import type { Untrusted } from './operation.ts'
 
 /** A column that holds files. */
 export type FileColumn = Column & { readonly file: FileRules }
@@ -140,4 +144,28 @@ function notOpenable(table: Table, column: Column): Fault {
 export function assertContentsReachable({ files }: Pick<OperationContext, 'files'>): void {
   if (!files.isInTransaction) return
   throw fault('failed_precondition')`Contents of files are not part of a transaction. Call this outside of it.`
+}
+
+/** The file of a record. */
+export interface FileInput {
+  readonly table: string
+  readonly id: string
+  readonly column: string
+}
+
+/** A parsed request, before grants are checked. */
+export interface FileRequest {
+  readonly table: Table
+  readonly id: string
+  readonly column: unknown
+}
+
+/** What events record of the input. */
+export const RECORDED_FILE = { table: 'name', id: 'value', column: 'name' } as const
+
+/** Returns the request. Throws `not_found` for an unknown table. */
+export function parseFileInput({ table: name, id, column }: Untrusted<FileInput>, context: ParsingContext): FileRequest {
+  const table = requireTable(context, name)
+  context.event.setTable(table)
+  return { table, id: at(toIds([id]), 0), column }
 }

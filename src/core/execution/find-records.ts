@@ -1,9 +1,9 @@
-/** Finds the records that a read names: by their ids, by the value of a column, or page by page. */
-import { decodeCursor, encodePage, type PagedRead } from '../barrier/cursors.ts'
-import { keyOfCell, lookupCells } from '../barrier/lookup.ts'
+/** Finds the records that a read names, by their ids, by the value of a column or page by page, and those that are changed by the value of a column. */
+
+import { keyOfCell, lookupCells } from '../barrier/digest-values.ts'
 import { parseListedValue } from '../barrier/parse-record.ts'
-import { decodeRecordIds } from '../barrier/record-ids.ts'
-import { fault } from '../errors.ts'
+import { decodeCursor, decodeRecordIds, encodePage, type PagedRead } from '../barrier/record-ids.ts'
+import { type Fault, fault, words } from '../errors.ts'
 import type { RequiredGrant, TableAccess } from '../policy/table-access.ts'
 import type { Page, Row } from '../ports/storage.ts'
 import { evaluateAccessInSlices, type FoundRows, type RowWithAccess } from '../row-access/evaluate-access.ts'
@@ -13,10 +13,10 @@ import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import { readInput } from '../util/boundary.ts'
 import { at, present } from '../util/lists.ts'
 import { assertNotAborted, type Signal } from '../util/signal.ts'
-import { createJsonBudget } from '../values/parse-json.ts'
-import { recordsNotFound } from './check-input.ts'
-import type { OperationContext } from './context.ts'
-import { requireColumn } from './grants.ts'
+import { createJsonBudget } from '../values/json-types.ts'
+import { parseList, recordsNotFound } from './check-input.ts'
+import type { OperationContext, ParsingContext } from './context.ts'
+import { requireAccess, requireColumn } from './grants.ts'
 
 /** The records to read: by their ids, or those of a page. */
 export type Which = ListedIds | ListedPage
@@ -55,6 +55,8 @@ export interface ListedIds {
 export interface Lookup {
   readonly columnName: string
   readonly values: readonly unknown[]
+  /** True if they were given as a list, which errors then index. */
+  readonly isList: boolean
   /** True if each value is its text. */
   readonly areTexts: boolean
 }
@@ -184,7 +186,7 @@ function startOf({ barrier }: OperationContext, read: PagedRead, after: string):
   if (row !== undefined) return row
   throw fault(
     'invalid_request',
-  )`after is not a cursor of this read. Pass the next of a page with the same table, columnName, columnValues and orderBy.`
+  )`after is not a cursor of this read. Pass the next of a page with the same table, where and orderBy.`
 }
 
 /** The rows to find, without page and access, and what a cursor is bound to. */
@@ -196,7 +198,11 @@ interface WantedRows {
 const EVERY_ROW: WantedRows = { wanted: { needs: [], filter: { kind: 'all' } }, found: undefined }
 
 /** Returns the rows with one of the values in the column. */
-function rowsHolding(context: OperationContext, access: TableAccess, { columnName, values, areTexts }: Lookup): WantedRows {
+function rowsHolding(
+  context: OperationContext,
+  access: TableAccess,
+  { columnName, values, isList, areTexts }: Lookup,
+): WantedRows {
   const { barrier } = context
   const { table } = access
   const column = requireColumn(context, access, { name: columnName, action: 'SEARCH' })
@@ -209,11 +215,81 @@ function rowsHolding(context: OperationContext, access: TableAccess, { columnNam
   }
   const json = createJsonBudget(context.limits)
   const parsed = readInput(() =>
-    values.map((value, index) => parseListedValue(table, column, { value, list: 'columnValues', index, isText: areTexts, json })),
+    values.map((value, position) => {
+      const index = isList ? position : undefined
+      return parseListedValue(table, column, { value, list: `where.${column.name}`, index, isText: areTexts, json })
+    }),
   )
   const cells = lookupCells(barrier.ring, column, parsed)
   const filter = { kind: 'in', column: column.lookup, values: cells } as const
   const needs = [{ action: 'SEARCH', columns: [column] } as const]
   const holds = column.lookup === column.digest ? { holds: { column, digests: new Set(cells.map(keyOfCell)) } } : {}
   return { wanted: { needs, filter, ...holds }, found: { column, cells } }
+}
+
+/** The records that are meant: one column, unique, searchable, indexed or with deterministic tokens, and its value in them, or a list of values. */
+export type Where = Readonly<Record<string, unknown>>
+
+/**
+ * Returns the look-up of a request. Throws `invalid_request` unless it names one column: a second one would not narrow it, and a value that
+ * is undefined would widen it.
+ */
+export function parseWhere(context: ParsingContext, where: unknown): Lookup {
+  const columns = typeof where === 'object' && where !== null && !Array.isArray(where) ? Object.entries(where) : []
+  const [first, ...others] = columns
+  if (first === undefined || others.length > 0 || first[1] === undefined)
+    throw fault('invalid_request')`where must be an object with one column, and its value or a list of values.`
+  const [name, value] = first
+  const values = Array.isArray(value) ? parseList(context, value, 'values of where') : [value]
+  return { columnName: name, values, isList: Array.isArray(value), areTexts: false }
+}
+
+/** Returns the caller's access to the table. Throws `forbidden` if it covers no read, or not the action. */
+export function requireChangeAccess(
+  context: OperationContext,
+  table: TableAccess['table'],
+  action: 'UPDATE' | 'DELETE',
+): TableAccess {
+  requireAccess(context, table, 'READ')
+  return requireAccess(context, table, action)
+}
+
+/** A read that begins at the first record, and does not go on. */
+const FIRST_PAGE = { after: undefined, isResumable: false, signal: undefined } as const
+
+/**
+ * Returns the records with one of the values that are visible to the caller, in the order of insertion. Needs what a read by the column
+ * needs. Throws `limit_exceeded` if there are more than `limits.maxRecords`, so that a wide condition changes nothing.
+ */
+export async function findChangeable(
+  { unit, ...context }: OperationContext & { readonly unit: UnitOfWork },
+  access: TableAccess,
+  lookup: Lookup,
+): Promise<FoundRows> {
+  const { maxRecords } = context.limits
+  const page = { order: 'asc', limit: maxRecords + 1 } as const
+  const found = await findRecords({ ...context, unit }, access, { ...FIRST_PAGE, page, lookup })
+  if (found.rows.length <= maxRecords) return found
+  const { name } = access.table
+  throw fault('limit_exceeded', {
+    table: name,
+  })`More than ${maxRecords} records of table ${name} have these values. Pass fewer values, or raise limits.maxRecords.`
+}
+
+/** Throws `not_found` if the caller can read a record and not change it: for the change, it does not exist. */
+export function assertChangeable(access: TableAccess, { rows, ids }: FoundRows, need: RequiredGrant): void {
+  const missing = rows.flatMap((row, index) => (row.access.meets(need) ? [] : [index]))
+  if (missing.length > 0) throw notChangeable(access, ids, missing)
+}
+
+/** The error for found records that the caller cannot change. They are visible, so their ids are named. */
+export function notChangeable({ table }: TableAccess, ids: readonly string[], missing: readonly number[]): Fault {
+  const details = missing.flatMap((index) => {
+    const id = ids[index]
+    return id === undefined ? [] : [{ table: table.name, id }]
+  })
+  return fault(
+    'not_found',
+    details,
+  )`${missing.length} of the records of table ${table.name} with these values ${words(missing.length === 1 ? 'is not one' : 'are not some')} that the caller can change. Ask the vault owner for the grant, or name the records by their ids.`
 }

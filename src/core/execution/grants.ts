@@ -1,27 +1,25 @@
 /** Checks the names and rows of a request against the caller's grants: the few checks that operations share. */
-import { unknownColumn, type Values } from '../barrier/parse-record.ts'
+
+import type { Values } from '../barrier/parse-record.ts'
+import { unknownColumn } from '../barrier/record-errors.ts'
 import { openRows } from '../barrier/reveal.ts'
-import type { Action } from '../policy/actions.ts'
-import { forbidden } from '../policy/forbidden.ts'
+import { forbidden } from '../policy/create-access.ts'
+import type { Action } from '../policy/statement.ts'
 import type { TableAccess } from '../policy/table-access.ts'
-import { evaluateAccess, evaluateValues } from '../row-access/evaluate-access.ts'
-import type { CheckedOverwrites, Overwrite } from '../row-access/overwrite.ts'
+import { type CheckedOverwrites, evaluateAccess, evaluateValues, type Overwrite } from '../row-access/evaluate-access.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { at } from '../util/lists.ts'
 import type { SessionContext } from './context.ts'
 
-/** The dependencies of these checks. */
-type GrantContext = Pick<SessionContext, 'barrier' | 'caller' | 'access'>
-
 /** Returns the caller's access to a table. Throws `forbidden` if no row can grant the action on any column. */
-export function requireAccess(context: GrantContext, table: Table, action: Action): TableAccess {
+export function requireAccess(context: SessionContext, table: Table, action: Action): TableAccess {
   const access = context.access.table(table)
   if (!access.possiblyMeets({ action, columns: [] })) throw forbidden(context.caller, action, table)
   return access
 }
 
 /** Throws `forbidden` for a caller without a statement ALL ON * in plain text: a credential can have any role, so only an owner may give it out. */
-export function assertOwner({ access, caller }: Pick<GrantContext, 'access' | 'caller'>): void {
+export function assertOwner({ access, caller }: Pick<SessionContext, 'access' | 'caller'>): void {
   if (!access.allowsEverything) throw forbidden(caller, 'ALL')
 }
 
@@ -35,7 +33,7 @@ export interface NamedColumn {
  * Returns the column with this name. Throws `invalid_request` if it does not exist or is invisible to the caller, and `forbidden` if
  * the caller can read it but has no grant for the action.
  */
-export function requireColumn(context: GrantContext, access: TableAccess, { name, action }: NamedColumn): Column {
+export function requireColumn(context: SessionContext, access: TableAccess, { name, action }: NamedColumn): Column {
   const { table } = access
   const column = typeof name === 'string' ? table.byName.get(name) : undefined
   if (column !== undefined && access.possiblyAllows(action, column)) return column
@@ -50,7 +48,7 @@ export function alwaysGranted({ table, alwaysMeets }: TableAccess, action: Actio
 
 /** Throws like `requireColumn` for a column that the caller cannot write. Reads names only, no values. */
 export function assertColumnsWritable(
-  context: GrantContext,
+  context: SessionContext,
   access: TableAccess,
   { members, action }: { readonly members: readonly unknown[]; readonly action: 'CREATE' | 'UPDATE' },
 ): void {
@@ -62,7 +60,7 @@ export function assertColumnsWritable(
 }
 
 /** Throws `forbidden` if the caller cannot write a required column. The error does not name it: the caller may not know that it exists. */
-export function assertRequiredWritable(context: GrantContext, access: TableAccess): void {
+export function assertRequiredWritable(context: SessionContext, access: TableAccess): void {
   const { table } = access
   if (table.columns.some((column) => column.required && !access.possiblyAllows('CREATE', column)))
     throw forbidden(context.caller, 'CREATE', table)
@@ -81,7 +79,7 @@ interface ResultingRecord {
 }
 
 /** Throws `forbidden` for a record that the caller's grants would not cover after it is stored. */
-export function assertGranted(context: GrantContext, access: TableAccess, { action, values, before }: ResultingRecord): void {
+export function assertGranted(context: SessionContext, access: TableAccess, { action, values, before }: ResultingRecord): void {
   const need = { action, columns: namedColumns(access.table, values) }
   if (access.alwaysMeets(need)) return
   const valueIn = (column: Column): unknown => {
@@ -92,7 +90,11 @@ export function assertGranted(context: GrantContext, access: TableAccess, { acti
 }
 
 /** Checks overwrites of visible rows against the caller's grants. Throws `forbidden` for one that the grants would not cover after it is stored. */
-export function checkOverwrites(context: GrantContext, access: TableAccess, overwrites: readonly Overwrite[]): CheckedOverwrites {
+export function checkOverwrites(
+  context: SessionContext,
+  access: TableAccess,
+  overwrites: readonly Overwrite[],
+): CheckedOverwrites {
   const { table } = access
   const rows = overwrites.map(({ row }) => row)
   const existing = evaluateAccess(context.barrier, access, rows)

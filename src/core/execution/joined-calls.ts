@@ -1,12 +1,12 @@
 /** Joins calls that come together: requests of one turn of the event loop, by callers with the same access, run as one. */
 import { type Barrier, retryingBarrier } from '../barrier/barrier.ts'
-import { isVaultError } from '../errors.ts'
 import type { Scheduler } from '../ports/time.ts'
-import { at } from '../util/lists.ts'
+import { ALONE, type End, runAsOne } from '../unit-of-work/gather.ts'
+import { at, required } from '../util/lists.ts'
 import type { EventBuilder } from './event-builder.ts'
 
 /** What joining needs of the context of a call. */
-interface CallContext {
+interface CallParts {
   readonly barrier: Barrier
   readonly scheduler: Scheduler
   readonly access: object
@@ -14,19 +14,14 @@ interface CallContext {
   readonly event: EventBuilder
 }
 
-/** Runs calls of one turn as one, by callers with the same access. Source: docs/inside/commits.md. */
-export interface Joined<Context, Request, Result> {
-  /** Returns the same text for requests that can run as one, for example with the table; undefined for one that runs by itself, such as a long one. */
-  groupOf(request: Request): string | undefined
-  /**
-   * Returns the result of each request, as `execute` would return it; undefined for one that must run by itself, because it would fail. The
-   * context has neither caller nor event, and few turns: if more is needed, all run by themselves. `events` has the event of each.
-   */
+/** What joining needs of an operation. Source: `Operation.asOne`. */
+export interface Joinable<Context, Request, Result> {
+  readonly keys: { readonly turn?: (request: Request) => string | undefined }
   execute(
     context: Context,
     requests: readonly Request[],
     events: readonly EventBuilder[],
-  ): Promise<readonly (Result | undefined)[]>
+  ): Promise<readonly (Result | typeof ALONE)[]>
 }
 
 /** The calls of a vault outside transactions. */
@@ -35,14 +30,14 @@ export interface JoinedCalls<Context> {
   begin(): void
   end(): void
   /**
-   * Returns the result of a call that runs as one with others of this turn. Undefined, also as the result, for a call that must run by
-   * itself, and while few others are in progress and few ran together last. Throws `unavailable` if the storage cannot be reached.
+   * Returns how a call ends that runs as one with others of this turn. Undefined for a call that is not joined: another can run by itself only, or
+   * few others are in progress and few ran together last.
    */
   join<Request, Result>(
-    joined: Joined<Context, Request, Result> | undefined,
+    asOne: Joinable<Context, Request, Result> | undefined,
     context: Context,
     request: Request,
-  ): Promise<Result | undefined> | undefined
+  ): Promise<End<Result>> | undefined
 }
 
 /**
@@ -62,30 +57,29 @@ const MAX_TURNS_TOGETHER = 4
 /** Thrown if a group needs what only one call has: its caller, its event, many turns, or a place for what is wrong in the database. */
 const NEEDS_ONE_CALL = new Error('the calls run one by one')
 
-/** A call of a group, and the functions that resolve or reject the promise of its caller. */
+/** A call of a group, and what ends the wait of its caller. */
 interface Waiting<Context, Request, Result> {
   readonly context: Context
   readonly request: Request
-  answer(result: Result | undefined): void
-  fail(error: unknown): void
+  ended(end: End<Result>): void
 }
 
 /** Calls that run as one at the end of the turn, or as soon as there are 256. */
 interface Group<Context, Request, Result> {
-  add(context: Context, request: Request): Promise<Result | undefined>
+  add(context: Context, request: Request): Promise<End<Result>>
   run(): Promise<void>
 }
 
 /** The group of one operation, access and kind. */
 interface Latest<Context> {
-  readonly joined: object
+  readonly asOne: object
   readonly access: object
   readonly kind: string
   readonly group: Group<Context, never, unknown>
 }
 
 /** Returns the joined calls of a vault. */
-export function createJoinedCalls<Context extends CallContext>(scheduler: Scheduler): JoinedCalls<Context> {
+export function createJoinedCalls<Context extends CallParts>(scheduler: Scheduler): JoinedCalls<Context> {
   const numberOf = numbering()
   let gathering = new Map<string, Group<Context, never, unknown>>()
   // The group that a call joined last in this turn: neighbors mostly have the same.
@@ -105,10 +99,10 @@ export function createJoinedCalls<Context extends CallContext>(scheduler: Schedu
     for (const group of groups.values()) void group.run()
   }
 
-  function begin<Request, Result>(key: string, joined: Joined<Context, Request, Result>): Group<Context, Request, Result> {
+  function begin<Request, Result>(key: string, asOne: Joinable<Context, Request, Result>): Group<Context, Request, Result> {
     // The groups run even if the scheduler fails, because their callers wait for them.
     if (gathering.size === 0) void scheduler.yield().then(runAll, runAll)
-    const group = createGroup(joined, () => {
+    const group = createGroup(asOne, () => {
       latest = undefined
       gathering.delete(key)
     })
@@ -118,12 +112,12 @@ export function createJoinedCalls<Context extends CallContext>(scheduler: Schedu
 
   /** Returns the group of calls of one operation, access and kind in this turn. */
   function groupOf<Request, Result>(
-    joined: Joined<Context, Request, Result>,
+    asOne: Joinable<Context, Request, Result>,
     access: object,
     kind: string,
   ): Group<Context, never, unknown> {
-    const key = `${numberOf(joined)} ${numberOf(access)} ${kind}`
-    return gathering.get(key) ?? begin(key, joined)
+    const key = `${numberOf(asOne)} ${numberOf(access)} ${kind}`
+    return gathering.get(key) ?? begin(key, asOne)
   }
 
   return {
@@ -133,14 +127,14 @@ export function createJoinedCalls<Context extends CallContext>(scheduler: Schedu
     end() {
       inProgress--
     },
-    join<Request, Result>(joined: Joined<Context, Request, Result> | undefined, context: Context, request: Request) {
+    join<Request, Result>(asOne: Joinable<Context, Request, Result> | undefined, context: Context, request: Request) {
       const isWorthIt = Math.max(inProgress, joinedLast) >= MIN_CALLS_TO_JOIN
-      const kind = isWorthIt ? joined?.groupOf(request) : undefined
-      if (joined === undefined || kind === undefined) return undefined
+      const kind = isWorthIt ? asOne?.keys.turn?.(request) : undefined
+      if (asOne === undefined || kind === undefined) return undefined
       joinedNow++
       const { access } = context
-      const isLikeLatest = latest?.joined === joined && latest.access === access && latest.kind === kind
-      if (!isLikeLatest) latest = { joined, access, kind, group: groupOf(joined, access, kind) }
+      const isLikeLatest = latest?.asOne === asOne && latest.access === access && latest.kind === kind
+      if (!isLikeLatest) latest = { asOne, access, kind, group: groupOf(asOne, access, kind) }
       // The operation is the same, so all calls of a group have its types.
       const group = latest?.group as Group<Context, Request, Result>
       return group.add(context, request)
@@ -149,51 +143,41 @@ export function createJoinedCalls<Context extends CallContext>(scheduler: Schedu
 }
 
 /** Returns an empty group. `onFull` is called when it takes no more calls and runs before the end of the turn. */
-function createGroup<Context extends CallContext, Request, Result>(
-  joined: Joined<Context, Request, Result>,
+function createGroup<Context extends CallParts, Request, Result>(
+  asOne: Joinable<Context, Request, Result>,
   onFull: () => void,
 ): Group<Context, Request, Result> {
   const calls: Waiting<Context, Request, Result>[] = []
 
   async function run(): Promise<void> {
-    try {
-      const results = calls.length === 1 ? [] : await runTogether(joined, calls)
-      for (let i = 0; i < calls.length; i++) calls[i]?.answer(results[i])
-    } catch (error) {
-      for (const { answer, fail } of calls) {
-        if (isVaultError(error, 'unavailable')) fail(error)
-        else answer(undefined)
-      }
-    }
+    const ends: readonly End<Result>[] = calls.length === 1 ? [ALONE] : await runAsOne({ run: runTogether }, calls)
+    for (let index = 0; index < calls.length; index++) calls[index]?.ended(required(ends[index]))
+  }
+
+  /** Runs calls as one. The group has no caller and no event of its own, so that nothing of one call gets into another. */
+  async function runTogether(together: typeof calls): Promise<readonly End<Result>[]> {
+    const { context } = at(together, 0)
+    const barrier = retryingBarrier(context.barrier, needsOneCall)
+    const scheduler = limitedTurns(context.scheduler)
+    const shared: Context = { ...context, barrier, scheduler, caller: OF_ONE_CALL, event: OF_ONE_CALL }
+    const results = await asOne.execute(
+      shared,
+      together.map(({ request }) => request),
+      together.map((call) => call.context.event),
+    )
+    return results.map((value) => (value === ALONE ? ALONE : { value }))
   }
 
   return {
     run,
     add: (context, request) =>
-      new Promise((answer, fail) => {
-        calls.push({ context, request, answer, fail })
+      new Promise((ended) => {
+        calls.push({ context, request, ended })
         if (calls.length < MAX_CALLS_TOGETHER) return
         onFull()
         void run()
       }),
   }
-}
-
-/** Runs calls as one. The group has no caller and no event of its own, so that nothing of one call gets into another. */
-function runTogether<Context extends CallContext, Request, Result>(
-  joined: Joined<Context, Request, Result>,
-  calls: readonly Waiting<Context, Request, Result>[],
-): Promise<readonly (Result | undefined)[]> {
-  const { context } = at(calls, 0)
-  const barrier = retryingBarrier(context.barrier, needsOneCall)
-  const scheduler = limitedTurns(context.scheduler)
-  const shared: Context = { ...context, barrier, scheduler, caller: OF_ONE_CALL, event: OF_ONE_CALL }
-  const requests = calls.map(({ request }) => request)
-  return joined.execute(
-    shared,
-    requests,
-    calls.map((call) => call.context.event),
-  )
 }
 
 /** Returns the scheduler, with few turns. */
@@ -206,10 +190,7 @@ function needsOneCall(): never {
   throw NEEDS_ONE_CALL
 }
 
-/**
- * In the place of what only one call has: any use of it throws. Made once, because an object with getters for each group would keep all
- * calls of the group until a collection of the old generation (see `util/bytes.ts`). It has every type, because it has no use.
- */
+/** In the place of what only one call has: any use of it throws. It has every type, because it has no use. */
 const OF_ONE_CALL = new Proxy(
   {},
   { get: needsOneCall, set: needsOneCall, has: needsOneCall, ownKeys: needsOneCall, getPrototypeOf: needsOneCall },

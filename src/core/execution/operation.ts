@@ -1,10 +1,13 @@
 /** The contract of operations. Each public operation is one value with all its properties. */
 import type { ActionType, ResourceType } from '../audit/event.ts'
 import type { Members } from '../audit/record-shape.ts'
-import type { ChangedRows } from './changed-rows.ts'
-import type { OperationContext, ParsingContext } from './context.ts'
+import { decodeRecordIds } from '../barrier/record-ids.ts'
+import type { Action } from '../policy/statement.ts'
+import type { Table } from '../schema/layout.ts'
+import type { ALONE } from '../unit-of-work/gather.ts'
+import { at, groupBy, required } from '../util/lists.ts'
+import type { OperationContext, ParsingContext, SessionContext } from './context.ts'
 import type { EventBuilder } from './event-builder.ts'
-import type { Joined } from './joined-calls.ts'
 
 /** Unchecked input: the members by name, each of unknown type. */
 export type Untrusted<Given> = { readonly [Member in keyof Given]?: unknown }
@@ -28,31 +31,41 @@ export interface Operation<Given, Request, Result> {
   parse(given: Untrusted<Given>, context: ParsingContext): Request
   /** Runs a request in a unit of work for one caller, and returns its result. */
   execute(context: OperationContext, request: Request): Promise<Result>
+  /** How requests run as one. Absent: each runs by itself. */
+  readonly asOne?: RequestsAsOne<Request, Result>
+}
+
+/** Returns the same text for requests that can run as one, for example with the table; undefined for a request that runs by itself. */
+export type KeyOf<Request> = (request: Request) => string | undefined
+
+/** Runs several requests of one operation as one. Source: docs/inside/commits.md, docs/inside/batches.md. */
+export interface RequestsAsOne<Request, Result> {
+  /** Where requests meet: which of them run as one there. Absent: none. */
+  readonly keys: {
+    /**
+     * Calls that begin in one turn of the event loop, by callers with the same access. Only for operations that change nothing. Their context has neither
+     * caller nor event, and few turns: if more is needed, each runs by itself.
+     */
+    readonly turn?: KeyOf<Request>
+    /** Items of a batch, inside its transaction. They name different records, unless they only read. */
+    readonly batch?: KeyOf<Request>
+    /** Items of a batch without a key of `batch`, where all of it is looked up before any of it is stored. */
+    readonly prepared?: KeyOf<Request>
+  }
   /**
    * Returns the rows that requests of a batch will change, as far as the storage of the unit shows, for the batch to lock them before it changes the
    * first. Throws nothing for a request that will be refused. Absent for operations that change no row that exists.
    */
-  readonly changedRows?: (context: OperationContext, requests: readonly Request[]) => Promise<readonly ChangedRows[]>
-  /** How items of a batch run as one. Absent: each runs by itself. */
-  readonly together?: Together<Request, Result>
-  /** How calls of one turn of the event loop run as one. Only for operations that change nothing. Absent: each runs by itself. */
-  readonly joined?: Joined<OperationContext, Request, Result>
-}
-
-/** Runs several requests as one. Source: docs/inside/batches.md. */
-export interface Together<Request, Result> {
-  /** Returns the same text for requests that can run as one, for example with the table; undefined for a request that runs by itself. */
-  groupOf(request: Request): string | undefined
+  readonly changes?: (context: OperationContext, requests: readonly Request[]) => Promise<readonly ChangedRows[]>
   /**
-   * The same for requests without a group that can run as one where all of a batch is looked up before any of it is stored. `execute` throws if one
-   * of them finds what another stores. Source: docs/inside/batches.md.
+   * Returns the result of each request, as `execute` would return it, or ALONE for one that would fail or that needs its own caller. Throws where
+   * it is unknown which one that is; of a batch, also if one could have another result by itself, or finds what another stores. `events` has the event of each.
    */
-  preparedGroupOf?(request: Request): string | undefined
-  /**
-   * Returns the result of each request of a group, as `execute` would return it; they name different records. Throws if one of them fails, or
-   * could have another result by itself: then smaller groups run. `events` has the event of each.
-   */
-  execute(context: OperationContext, requests: readonly Request[], events: readonly EventBuilder[]): Promise<readonly Result[]>
+  execute(
+    context: OperationContext,
+    requests: readonly Request[],
+    events: readonly EventBuilder[],
+  ): Promise<readonly (Result | typeof ALONE)[]>
 }
 
 /** The input of an operation. */
@@ -61,3 +74,31 @@ export type GivenOf<O> = O extends Operation<infer Given, infer _Request, infer 
 export type RequestOf<O> = O extends Operation<infer _Given, infer Request, infer _Result> ? Request : never
 /** The result of an operation. */
 export type ResultOf<O> = O extends Operation<infer _Given, infer _Request, infer Result> ? Result : never
+
+/** Rows of one table. */
+export interface ChangedRows {
+  readonly table: Table
+  readonly ids: readonly number[]
+}
+
+/** Returns the rows of the records that requests name, without those of tables in which the caller has no grant for the action. */
+export function namedRows(
+  { barrier, access }: Pick<SessionContext, 'barrier' | 'access'>,
+  action: Action,
+  requests: readonly { readonly table: Table; readonly id: string }[],
+): ChangedRows[] {
+  return [...groupBy(requests, ({ table }) => table)].flatMap(([table, own]) => {
+    if (!access.table(table).possiblyMeets({ action, columns: [] })) return []
+    const ids = own.map(({ id }) => id)
+    return [{ table, ids: decodeRecordIds(barrier.ring, table, ids).filter((id) => id !== undefined) }]
+  })
+}
+
+/** Returns what writes take in place of an event: the row at each position is that of the request at the same position. */
+export function dividedRows(events: readonly EventBuilder[]): Pick<EventBuilder, 'setWrittenRows'> {
+  return {
+    setWrittenRows(table: Table, rows: readonly number[]): void {
+      for (let index = 0; index < rows.length; index++) at(events, index).setWrittenRow(table, required(rows[index]))
+    },
+  }
+}

@@ -1,22 +1,18 @@
 /** Performs one operation, with its span, its unit of work, its audit event, the verb in its errors, and the log of its failures. */
-import type { EventContext } from '../audit/event.ts'
-import { outcomeOf, SUCCESS } from '../audit/outcome.ts'
+import { type EventContext, type Outcome, outcomeOf, SUCCESS } from '../audit/event.ts'
 import { type Barrier, retryingBarrier } from '../barrier/barrier.ts'
-import { type ErrorCode, isVaultError, VaultError } from '../errors.ts'
+import { type ErrorCode, Fault, fault, isVaultError, VaultError } from '../errors.ts'
 import type { Span } from '../ports/observability.ts'
+import { resolveEnd } from '../unit-of-work/gather.ts'
 import type { BuildEvent, RecordedUnit } from '../unit-of-work/unit-of-work.ts'
 import { readInput, toVaultError } from '../util/boundary.ts'
 import { assertMembers } from '../util/options.ts'
 import type { OperationContext, SessionContext } from './context.ts'
-import { EventBuilder } from './event-builder.ts'
+import { EventBuilder, recordedInput, requestContextOf, withNames } from './event-builder.ts'
 import { executeAgain } from './execute-again.ts'
+import { type NoteEvent, runMeasured, runTraced } from './measured.ts'
 import type { Operation } from './operation.ts'
-import { prefixed, recordedOutcome, withVerbOf } from './operation-errors.ts'
 import { recordMismatches } from './record-mismatches.ts'
-import { recordedInput, withNames } from './recorded-content.ts'
-import { requestContextOf } from './request-context.ts'
-import { type NoteEvent, runMeasured } from './run-measured.ts'
-import { runTraced } from './run-traced.ts'
 
 /** The members of an operation that do not depend on its types. */
 type AnyOperation = Pick<Operation<never, never, never>, 'action' | 'resourceType' | 'verb' | 'recorded' | 'notFoundStatus'>
@@ -24,13 +20,16 @@ type AnyOperation = Pick<Operation<never, never, never>, 'action' | 'resourceTyp
 /**
  * Runs an operation and returns its result. A change and its event commit together; the event of a read, a refusal or a failure
  * commits before the result is returned. If the event cannot be stored, throws `unavailable`, `storage_full` if there is no space for it,
- * `aborted` if that lost to other writers, or `internal` if the storage refuses it for good; `failed_precondition` after the vault was closed.
+ * `aborted` if that lost to other writers, or `internal` if the storage refuses it for good; `failed_precondition` after the vault was closed,
+ * and `invalid_request` for an input that is no object.
  */
 export function perform<Given extends object, Request, Result>(
   session: SessionContext,
   operation: Operation<Given, Request, Result>,
   given: Given,
 ): Promise<Result> {
+  if (typeof given !== 'object' || given === null)
+    return Promise.reject(fault('invalid_request')`The input of an operation must be an object.`)
   const { tracing, measuring } = session
   if (tracing === undefined && measuring === undefined) return run(session, operation, { given, span: undefined })
   const name = operation.action.toLowerCase()
@@ -54,7 +53,7 @@ async function run<Given extends object, Request, Result>(
   { given, span, noteEvent }: Started<Given>,
 ): Promise<Result> {
   const { lifetime, units } = session
-  const joined = operation.joined === undefined ? undefined : session.joined
+  const joined = operation.asOne?.keys.turn === undefined ? undefined : session.joined
   const event = new EventBuilder()
   noteEvent?.(event)
   const running = new Running(session, operation, span)
@@ -70,14 +69,13 @@ async function run<Given extends object, Request, Result>(
         assertMembers(given, operation.members)
         return operation.parse(given, context)
       })
-      const shared = joined?.join(operation.joined, context, request)
-      const answer = shared === undefined ? undefined : await shared
+      const shared = joined?.join(operation.asOne, context, request)
       const attempt = (current: OperationContext): Promise<Result> => {
         unit.beginAttempt()
         return operation.execute(current, request)
       }
       try {
-        result = answer ?? (await attempt(context))
+        result = await (shared === undefined ? attempt(context) : resolveEnd(await shared, () => attempt(context)))
       } catch (error) {
         result = await executeAgain(context, error, attempt)
       }
@@ -206,4 +204,45 @@ function logFailure(error: VaultError, running: Running): void {
   const fields = { operation: running.operation.action, requestID, traceID, code: failure }
   if (isServerError) log.error(fields, 'operation failed')
   else log.warn(fields, 'operation refused')
+}
+
+/** How errors name an operation, and the HTTP status of its `not_found`. */
+export type NamedOperation = Pick<Operation<never, never, never>, 'verb' | 'notFoundStatus'>
+
+/** Returns the outcome of a failure for its event, with names masked that the schema does not have. `thrown` is the error as the caller gets it. */
+export function recordedOutcome(
+  { layout }: Pick<SessionContext, 'layout'>,
+  { verb }: NamedOperation,
+  { error, thrown }: { readonly error: unknown; readonly thrown: VaultError },
+): Outcome {
+  const outcome = outcomeOf(thrown)
+  if (!Fault.isFault(error)) return outcome
+  return {
+    ...outcome,
+    message: prefixed(
+      verb,
+      error.recordedText((text) => layout.names.has(text)),
+    ),
+  }
+}
+
+/** Returns a fault with the verb before its message and the HTTP status of its operation; any other error as it may leave the vault. */
+export function withVerbOf({ verb, notFoundStatus }: NamedOperation, error: unknown): VaultError {
+  if (!Fault.isFault(error)) return toVaultError(error, `${verb} failed.`)
+  const httpStatus = error.code === 'not_found' ? notFoundStatus : undefined
+  return new VaultError(error.code, prefixed(verb, error.message), error.details, { httpStatus })
+}
+
+/** Returns a message that begins with the verb: "Insert failed. …" */
+export function prefixed(verb: string, message: string): string {
+  return `${verb} failed. ${message}`
+}
+
+/** Runs work that is not an operation, and puts a verb before the message of its faults. */
+export function withVerb<T>(verb: string, work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    throw withVerbOf({ verb }, error)
+  }
 }

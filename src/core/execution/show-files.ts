@@ -13,7 +13,7 @@ import { issueTicket } from './file-tickets.ts'
 
 /** What a read shows of files. */
 export interface FilesToShow {
-  readonly downloadURL: boolean
+  readonly downloadTickets: boolean
   readonly returnFileMetadata: boolean
 }
 
@@ -40,11 +40,11 @@ interface ReadableFile {
 export async function withFiles<R extends object>(
   context: OperationContext,
   rows: readonly RowWithAccess[],
-  { table, shown, columns, downloadURL, returnFileMetadata }: Shown<R>,
+  { table, shown, columns, downloadTickets, returnFileMetadata }: Shown<R>,
 ): Promise<(R & ShownFiles)[]> {
-  if (!downloadURL && !returnFileMetadata) return shown
+  if (!downloadTickets && !returnFileMetadata) return shown
   const readable = readableFiles(context, table, { rows, columns })
-  const openable = downloadURL ? await openableFiles(context, readable.flat()) : new Set<number>()
+  const openable = downloadTickets ? await openableFiles(context, readable.flat()) : new Set<number>()
   const ids = encodeRecordIds(
     context.barrier.ring,
     table,
@@ -63,7 +63,7 @@ export async function withFiles<R extends object>(
     return {
       ...record,
       ...(returnFileMetadata ? { fileMetadata: byColumn(files, ({ stored }) => metadataOf(stored)) } : {}),
-      ...(downloadURL
+      ...(downloadTickets
         ? {
             downloadTickets: byColumn(
               files.filter(({ stored }) => openable.has(stored.file)),

@@ -1,4 +1,5 @@
-/** The syntax tree of a condition, with the offset of every node. Policies and queries share it. */
+/** The syntax tree of a condition, with the offset of every node, and its operators as data. Policies and queries share it. */
+import { unreachable } from '../util/causes.ts'
 
 /** A node with the offset of its first character, in UTF-16 units from 0. The offset becomes line and column when an error is printed. */
 export interface Placed {
@@ -51,3 +52,101 @@ export type Expression =
   | ({ readonly kind: 'hasKey'; readonly operand: Operand; readonly key: Operand } & Placed)
   /** TRUE, FALSE or NULL as a whole condition; `undefined` is unknown. */
   | ({ readonly kind: 'truth'; readonly truth: boolean | undefined } & Placed)
+
+/** The words that join conditions, lowest precedence first. NOT has a higher precedence than both, a predicate the highest. */
+export const CONNECTIVES = ['or', 'and'] as const
+
+/** Precedence of each kind of condition. A condition inside one of higher precedence needs parentheses. */
+export const PRECEDENCE: Readonly<Record<Expression['kind'], number>> = {
+  or: 1,
+  and: 2,
+  not: 3,
+  compare: 4,
+  like: 4,
+  isNull: 4,
+  hasKey: 4,
+  truth: 4,
+}
+
+/** The operator of a predicate. It has a left operand and, except for `isNull`, a right operand. */
+export type Relation =
+  | { readonly kind: 'compare'; readonly operator: Comparator }
+  | { readonly kind: 'like'; readonly ignoresCase: boolean; readonly isNegated: boolean }
+  | { readonly kind: 'isNull'; readonly isNegated: boolean }
+  | { readonly kind: 'hasKey' }
+
+/** Relations written as a symbol. */
+export const SIGN_RELATIONS: ReadonlyMap<string, Relation> = new Map<string, Relation>([
+  ['=', { kind: 'compare', operator: '=' }],
+  ['<', { kind: 'compare', operator: '<' }],
+  ['>', { kind: 'compare', operator: '>' }],
+  ['?', { kind: 'hasKey' }],
+])
+
+/** Relations written as a word. */
+export const WORD_RELATIONS: ReadonlyMap<string, Relation> = new Map<string, Relation>([
+  ['like', { kind: 'like', ignoresCase: false, isNegated: false }],
+  ['ilike', { kind: 'like', ignoresCase: true, isNegated: false }],
+  ['isnull', { kind: 'isNull', isNegated: false }],
+  ['notnull', { kind: 'isNull', isNegated: true }],
+])
+
+/** An operand that is no column. */
+export type Constant = Literal | Parameter
+
+/** Returns the condition with each literal and parameter replaced. All else is the same. */
+export function replaceConstants(expression: Expression, replaced: (constant: Constant) => Constant): Expression {
+  const inside = (operand: Expression): Expression => replaceConstants(operand, replaced)
+  const operandOf = (operand: Operand): Operand => (operand.kind === 'column' ? operand : replaced(operand))
+  switch (expression.kind) {
+    case 'and':
+    case 'or':
+      return { ...expression, operands: expression.operands.map(inside) }
+    case 'not':
+      return { ...expression, operand: inside(expression.operand) }
+    case 'compare':
+    case 'like':
+      return { ...expression, left: operandOf(expression.left), right: operandOf(expression.right) }
+    case 'isNull':
+      return { ...expression, operand: operandOf(expression.operand) }
+    case 'hasKey':
+      return { ...expression, operand: operandOf(expression.operand), key: operandOf(expression.key) }
+    case 'truth':
+      return expression
+    default:
+      return unreachable(expression)
+  }
+}
+
+/** A condition that no AND, OR or NOT joins. */
+export type Predicate = Exclude<Expression, { readonly kind: 'and' | 'or' | 'not' }>
+
+/** The predicates of a condition, in the order of its text. */
+export function predicatesIn(expression: Expression): readonly Predicate[] {
+  switch (expression.kind) {
+    case 'and':
+    case 'or':
+      return expression.operands.flatMap(predicatesIn)
+    case 'not':
+      return predicatesIn(expression.operand)
+    default:
+      return [expression]
+  }
+}
+
+/** The operands of a predicate, from left to right. */
+export function operandsOf(predicate: Predicate): readonly Operand[] {
+  switch (predicate.kind) {
+    case 'compare':
+    case 'like':
+      return [predicate.left, predicate.right]
+    case 'isNull':
+      return [predicate.operand]
+    case 'hasKey':
+      return [predicate.operand, predicate.key]
+    case 'truth':
+      return []
+    default:
+      return unreachable(predicate)
+  }
+}

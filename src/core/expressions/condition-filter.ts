@@ -3,9 +3,7 @@ import type { Cell, Filter } from '../ports/storage.ts'
 import type { Column } from '../schema/layout.ts'
 import { unreachable } from '../util/causes.ts'
 import type { Comparator } from './ast.ts'
-import { columnsOf } from './columns-of.ts'
-import { MIRRORED } from './comparator.ts'
-import type { ColumnRef, Condition, Term } from './condition.ts'
+import { type ColumnRef, type Condition, columnsOf, MIRRORED, type Term } from './condition.ts'
 
 /** How constants of a condition are stored. */
 export interface FilterCells {

@@ -2,9 +2,7 @@
 import { unreachable } from '../util/causes.ts'
 import type { AnyColumnType } from '../values/column-types.ts'
 import type { Comparator } from './ast.ts'
-import { typeOf } from './columns-of.ts'
-import { satisfies } from './comparator.ts'
-import type { ColumnRef, Condition, Term, Truth, ValueOf } from './condition.ts'
+import { type ColumnRef, type Condition, satisfies, type Term, type Truth, typeOf, type ValueOf } from './condition.ts'
 import { createMatcher, createSuspendingMatcher, PatternError } from './like.ts'
 
 /** A condition compiled once and evaluated on many rows. */

@@ -2,11 +2,21 @@
 import { say } from '../errors.ts'
 import { unreachable } from '../util/causes.ts'
 import { append } from '../util/lists.ts'
-import type { ColumnIdentifier, Expression, Literal, Operand, Placed } from './ast.ts'
+import {
+  CONNECTIVES,
+  type ColumnIdentifier,
+  type Expression,
+  type Literal,
+  type Operand,
+  type Placed,
+  PRECEDENCE,
+  type Relation,
+  SIGN_RELATIONS,
+  WORD_RELATIONS,
+} from './ast.ts'
 import { LanguageError } from './language-error.ts'
-import { foldName } from './lexeme.ts'
 import type { LexemeCursor } from './lexeme-cursor.ts'
-import { CONNECTIVES, PRECEDENCE, type Relation, SIGN_RELATIONS, WORD_RELATIONS } from './operators.ts'
+import { foldName } from './lexer.ts'
 import { unsupported } from './unsupported.ts'
 
 /** A lexeme in double quotes, before its position in the predicate shows whether it is a name or a string. */

@@ -1,8 +1,8 @@
-/** Splits queries, policy statements and conditions into lexemes, in linear time. */
+/** The lexemes of queries, policy statements and conditions, and the lexer, which splits a text into them in linear time. */
 import { say } from '../errors.ts'
 import { QUERY_LIMITS, type QueryLimits } from '../limits.ts'
+import type { Placed } from './ast.ts'
 import { LanguageError } from './language-error.ts'
-import { foldName, type Lexeme, type LexemeKind } from './lexeme.ts'
 
 /** Returns the lexemes of a text, ended by `end`, without blanks and comments. Throws `LanguageError`. */
 export function lex(text: string, { maxQueryLength, maxQueryLexemes }: QueryLimits = QUERY_LIMITS): readonly Lexeme[] {
@@ -128,4 +128,21 @@ function withoutSigns(operator: string): string {
   let end = operator.length
   while (end > 1 && (operator[end - 1] === '-' || operator[end - 1] === '+')) end--
   return operator.slice(0, end)
+}
+
+/**
+ * One lexeme. A word is in lower case. The text of a string or quoted name is without its quotes. A number is unsigned, as spelled, and a
+ * parameter is its digits. An operator of several characters is one symbol. Every list of lexemes ends with `end`.
+ */
+export type Lexeme = Placed & {
+  readonly kind: LexemeKind
+  readonly text: string
+}
+
+/** `text` was in single quotes. `quoted` was in double quotes: its position decides whether it is a name or a string. */
+export type LexemeKind = 'word' | 'quoted' | 'text' | 'number' | 'parameter' | 'symbol' | 'end'
+
+/** Folds a name for comparison: A to Z become lower case, other characters are unchanged. */
+export function foldName(name: string): string {
+  return name.replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
 }

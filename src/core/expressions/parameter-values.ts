@@ -1,8 +1,8 @@
 /** The values of parameters, which become literals: a query with values means what it means with these literals in their places. */
 import { fault, say, words } from '../errors.ts'
 import type { QueryLimits } from '../limits.ts'
+import { datetimeType } from '../values/calendar-types.ts'
 import { ValueError } from '../values/column-type.ts'
-import { datetimeType } from '../values/datetime-type.ts'
 import type { Literal } from './ast.ts'
 import { LanguageError } from './language-error.ts'
 

@@ -1,40 +1,14 @@
-/** Resolves comparisons: which types are comparable, and how a literal is read for a column. */
-import { say, words } from '../errors.ts'
+/** Resolves operands to columns and constants, and comparisons of them: which columns are comparable, and how a literal is read for a column. */
+import { type Sentence, say, words } from '../errors.ts'
 import { unreachable } from '../util/causes.ts'
-import { type ColumnType, ValueError } from '../values/column-type.ts'
+import { ValueError } from '../values/column-type.ts'
 import { type AnyColumnType, columnTypes } from '../values/column-types.ts'
 import { compareCodePoints } from '../values/string-type.ts'
-import type { Comparator, Literal } from './ast.ts'
-import { truthOf, typeOf } from './columns-of.ts'
-import { MIRRORED, satisfies } from './comparator.ts'
-import type { Condition, Term } from './condition.ts'
+import type { ColumnIdentifier, Comparator, Literal, Operand } from './ast.ts'
+import { type ColumnRef, type Condition, MIRRORED, satisfies, type Term, truthOf, typeOf } from './condition.ts'
 import { compareDecimals, type Decimal, floorOf, isWhole, parseDecimal } from './decimal.ts'
 import { LanguageError } from './language-error.ts'
-import {
-  type ColumnOperand,
-  type ConstantOperand,
-  capitalize,
-  describe,
-  mismatch,
-  nameOf,
-  type ResolvedOperand,
-  subjectOf,
-  UNKNOWN,
-} from './resolve-operand.ts'
-
-/** Types with the same text are comparable. Types without one are not comparable, not even with themselves. */
-const FAMILIES: Readonly<Record<ColumnType<unknown>['name'], string | undefined>> = {
-  STRING: 'text',
-  INTEGER: 'number',
-  FLOAT: 'number',
-  BOOL: 'boolean',
-  DATE: 'date',
-  TIME: 'time',
-  DATETIME: 'instant',
-  JSON: undefined,
-  ARRAY: undefined,
-  FILE: undefined,
-}
+import { withoutValue } from './parameter-values.ts'
 
 /** Returns the comparison of two operands. Throws `LanguageError` if they are not comparable. */
 export function resolveComparison(operator: Comparator, left: ResolvedOperand, right: ResolvedOperand): Condition {
@@ -55,8 +29,8 @@ export function termOf({ ref }: ColumnOperand): Term {
 }
 
 function familyOf({ ref, at }: ColumnOperand): string {
-  const family = FAMILIES[typeOf(ref).name]
-  if (family !== undefined) return family
+  const { comparesAs } = typeOf(ref)
+  if (comparesAs !== undefined) return comparesAs
   throw new LanguageError(
     'type',
     say`The values of ${nameOf(ref)} cannot be compared. Only IS NULL and IS NOT NULL are supported for it.`,
@@ -123,21 +97,15 @@ function compareWithText(
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
-/** Parses a quoted literal as the column's type. BOOL accepts the words of PostgreSQL, which are more than a record can contain. */
+/** Parses a quoted literal as the column's type. */
 function readText(type: AnyColumnType, text: string): unknown {
-  if (type !== columnTypes.BOOL) return type.fromText(text)
-  const word = text.trim().toLowerCase()
-  return type.fromText(TRUE_WORDS.test(word) ? 'true' : FALSE_WORDS.test(word) ? 'false' : word)
+  return type.fromLiteral === undefined ? type.fromText(text) : type.fromLiteral(text)
 }
-
-/** An unambiguous prefix is enough. */
-const TRUE_WORDS = /^(t|tr|tru|true|y|ye|yes|on|1)$/
-const FALSE_WORDS = /^(f|fa|fal|fals|false|n|no|of|off|0)$/
 
 /** For FLOAT a number is the nearest double. For INTEGER no digit is lost. */
 function compareWithNumber(cell: ColumnOperand, operator: Comparator, literal: Literal & { readonly kind: 'number' }): Condition {
   const decimal = decimalOf(literal)
-  if (typeOf(cell.ref) === columnTypes.INTEGER) return comparison(cell, operator, integerFor(operator, decimal))
+  if (typeOf(cell.ref).physical === 'integer') return comparison(cell, operator, integerFor(operator, decimal))
   const value = Number(literal.text)
   if (Number.isFinite(value)) return comparison(cell, operator, { value: value + 0, type: columnTypes.FLOAT })
   throw new LanguageError('range', say`${subjectOf(literal, 'The number')} is too large for a double.`, literal.at)
@@ -178,4 +146,128 @@ function compareConstants(operator: Comparator, left: ConstantOperand, right: Co
     return truthOf(satisfies(operator, compareDecimals(decimalOf(one), decimalOf(other))))
   }
   return mismatch(incomparable(left, right), left, right)
+}
+
+/** An attribute of a caller. */
+export type ContextValue = string | number | boolean
+
+/** An attribute that exists but that no condition can use: a list, an object, or one with two spellings. */
+export const UNUSABLE = Symbol('unusable')
+
+/** Resolves the names of a condition. */
+export interface NameResolver {
+  /** Returns the column of this name. Throws `LanguageError` if there is none. */
+  column(name: ColumnIdentifier): ColumnRef
+  /**
+   * Returns an attribute of the caller, undefined if it is absent, or UNUSABLE. If this method exists, `ctx.name` is an attribute and never a column.
+   */
+  context?(name: string): ContextValue | typeof UNUSABLE | undefined
+}
+
+/** A column operand. */
+export interface ColumnOperand {
+  readonly kind: 'cell'
+  readonly ref: ColumnRef
+  readonly at: number
+}
+
+/** A literal, or an attribute of the caller's context as the equivalent literal. */
+export interface ConstantOperand {
+  readonly kind: 'constant'
+  readonly literal: Literal
+  readonly isFromContext: boolean
+  /** True for an attribute that exists and is unusable. Its literal is NULL, and a test for null is unknown too. */
+  readonly isUnusable: boolean
+  readonly at: number
+}
+
+/** One resolved operand. */
+export type ResolvedOperand = ColumnOperand | ConstantOperand
+
+/** A condition that is unknown in every row. */
+export const UNKNOWN: Condition = truthOf(undefined)
+
+/** The table name of the caller's context. */
+const CONTEXT = 'ctx'
+
+/**
+ * Resolves the name of an operand. Throws `LanguageError` for an unknown column, for a transient one, whose values are not stored in the
+ * row, and for a parameter without a value.
+ */
+export function resolveOperand(operand: Operand, resolver: NameResolver): ResolvedOperand {
+  const { at } = operand
+  if (operand.kind === 'parameter') throw withoutValue(at)
+  if (operand.kind !== 'column') return { kind: 'constant', literal: operand, isFromContext: false, isUnusable: false, at }
+  if (operand.table === CONTEXT && resolver.context !== undefined) {
+    const value = resolver.context(operand.name)
+    const isUnusable = value === UNUSABLE
+    return { kind: 'constant', literal: literalOf(isUnusable ? undefined : value, at), isFromContext: true, isUnusable, at }
+  }
+  const ref = resolver.column(operand)
+  if (ref.column?.token?.expires === true) {
+    throw new LanguageError('rule', say`${capitalize(nameOf(ref))} is transient and cannot be used in a condition.`, at)
+  }
+  return { kind: 'cell', ref, at }
+}
+
+/** An absent attribute is NULL. So is a number that cannot be written as a literal. */
+function literalOf(value: ContextValue | undefined, at: number): Literal {
+  switch (typeof value) {
+    case 'string':
+      return { kind: 'text', text: value, at }
+    case 'number':
+      return Number.isFinite(value) ? { kind: 'number', text: String(value), at } : { kind: 'null', at }
+    case 'boolean':
+      return { kind: 'boolean', value, at }
+    case 'undefined':
+      return { kind: 'null', at }
+    default:
+      return unreachable(value)
+  }
+}
+
+/**
+ * Throws the error of two operands that do not match. If one comes from the caller's context, returns UNKNOWN instead: the author of the
+ * text cannot know the attribute's type.
+ */
+export function mismatch(fault: LanguageError, ...operands: readonly ResolvedOperand[]): Condition {
+  if (operands.some((operand) => operand.kind === 'constant' && operand.isFromContext)) return UNKNOWN
+  throw fault
+}
+
+/** The sentence with its first letter in upper case. */
+export function capitalize({ texts, pieces }: Sentence): Sentence {
+  const [first = '', ...others] = texts
+  const [piece, ...rest] = pieces
+  if (first === '' && typeof piece === 'object') return { texts, pieces: [capitalize(piece), ...rest] }
+  return { texts: [first.slice(0, 1).toUpperCase() + first.slice(1), ...others], pieces }
+}
+
+/** A column as a part of a sentence. */
+export function nameOf({ column }: ColumnRef): Sentence {
+  return column === undefined ? words('the record id') : say`column ${column.name}`
+}
+
+/** An operand and its type as a part of a sentence. */
+export function describe(operand: ResolvedOperand): Sentence {
+  if (operand.kind === 'constant') return describeLiteral(operand.literal)
+  return operand.ref.column === undefined
+    ? nameOf(operand.ref)
+    : say`${nameOf(operand.ref)} of type ${words(typeOf(operand.ref).name)}`
+}
+
+/** The name of the parameter whose value a literal is, at the beginning of a sentence; otherwise `written`, as in "This pattern". */
+export function subjectOf({ parameter }: Literal, written: string): Sentence {
+  return words(parameter === undefined ? written : `Parameter $${parameter}`)
+}
+
+function describeLiteral({ kind, parameter }: Literal): Sentence {
+  return words(parameter === undefined ? NOUNS[kind] : `parameter $${parameter} (${NOUNS[kind]})`)
+}
+
+const NOUNS: Readonly<Record<Literal['kind'], string>> = {
+  text: 'a string',
+  number: 'a number',
+  boolean: 'TRUE or FALSE',
+  null: 'NULL',
 }

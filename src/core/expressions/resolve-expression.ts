@@ -3,20 +3,20 @@ import { say, words } from '../errors.ts'
 import { unreachable } from '../util/causes.ts'
 import { columnTypes } from '../values/column-types.ts'
 import type { Expression } from './ast.ts'
-import { allOf, anyOf, negate, truthOf, typeOf } from './columns-of.ts'
-import type { Condition, Term } from './condition.ts'
+import { allOf, anyOf, type Condition, negate, type Term, truthOf, typeOf } from './condition.ts'
 import { LanguageError } from './language-error.ts'
 import { createMatcher, endsInLoneEscape, PatternError } from './like.ts'
-import { resolveComparison, termOf } from './resolve-comparison.ts'
 import {
   describe,
   mismatch,
   type NameResolver,
   nameOf,
   type ResolvedOperand,
+  resolveComparison,
   resolveOperand,
+  termOf,
   UNKNOWN,
-} from './resolve-operand.ts'
+} from './resolve-comparison.ts'
 
 /**
  * Returns the condition that an expression means. Throws `LanguageError`: `type` for types that do not match, `range` for a number out of
@@ -95,14 +95,14 @@ function compiledPattern(
 
 /** The operand as a string term, or undefined if it has another type. */
 function textTerm(operand: ResolvedOperand): Term | 'null' | undefined {
-  if (operand.kind === 'cell') return typeOf(operand.ref) === columnTypes.STRING ? termOf(operand) : undefined
+  if (operand.kind === 'cell') return typeOf(operand.ref).isText === true ? termOf(operand) : undefined
   if (operand.literal.kind === 'null') return 'null'
   return operand.literal.kind === 'text' ? { kind: 'constant', value: operand.literal.text, type: columnTypes.STRING } : undefined
 }
 
 /** `column ? 'key'`, for sealed JSON columns only. Source: docs/sql.md. */
 function resolveKeyTest(operand: ResolvedOperand, key: ResolvedOperand): Condition {
-  if (operand.kind === 'constant' || typeOf(operand.ref) !== columnTypes.JSON) {
+  if (operand.kind === 'constant' || typeOf(operand.ref).hasKeys !== true) {
     throw new LanguageError('type', say`The operator ? requires a JSON column; ${describe(operand)} is not one.`, operand.at)
   }
   const { ref } = operand

@@ -3,7 +3,7 @@
  */
 import { say, words } from '../errors.ts'
 import { LanguageError } from './language-error.ts'
-import type { Lexeme } from './lexeme.ts'
+import type { Lexeme } from './lexer.ts'
 
 const CONSTRUCTS: ReadonlyMap<string, string> = new Map([
   ...['all', 'any', 'array', 'between', 'case', 'cast', 'collate', 'distinct', 'escape', 'except', 'exists', 'fetch'].map(

@@ -1,5 +1,7 @@
-/** Matches patterns of LIKE with the UTF-8 of a text, so that no string is made of it. Well-formed UTF-8 has a character only where it begins. */
+/** Tests conditions on one sealed text with its UTF-8, as it is in an opened body: a scan then makes no string for each row. */
+import type { Column } from '../schema/layout.ts'
 import { toUtf8 } from '../util/bytes.ts'
+import type { Condition, Term } from './condition.ts'
 import { fixedPieces } from './like.ts'
 
 /** Tests the text in `bytes[start .. end)`. */
@@ -45,4 +47,39 @@ function endOfFirst(bytes: Uint8Array, from: number, to: number, piece: Uint8Arr
   const first = piece[0]
   for (let at = from; at <= last; at++) if (bytes[at] === first && hasAt(bytes, at, piece)) return at + piece.length
   return -1
+}
+
+/** A test of one column. A record passes if it has a value, and the value passes. */
+export interface ColumnTest {
+  readonly column: Column
+  readonly test: Utf8Test
+}
+
+/** Returns the test that a condition is true of texts of at most MAX_UTF8_BYTES; undefined if it must be evaluated on values. */
+export function createColumnTest(condition: Condition): ColumnTest | undefined {
+  if (condition.kind !== 'like' && condition.kind !== 'compare') return undefined
+  const column = sealedText(condition.left)
+  const wanted = textOf(condition.right)
+  if (column === undefined || wanted === undefined) return undefined
+  const test = condition.kind === 'like' ? likeTest(wanted, condition.ignoresCase) : equalTest(wanted, condition.operator)
+  return test && { column, test }
+}
+
+function likeTest(pattern: string, ignoresCase: boolean): Utf8Test | undefined {
+  return ignoresCase ? undefined : createUtf8Matcher(pattern)
+}
+
+function equalTest(wanted: string, operator: string): Utf8Test | undefined {
+  return operator === '=' && wanted.length <= MAX_UTF8_BYTES ? createUtf8Equality(toUtf8(wanted)) : undefined
+}
+
+/** The column of a term if its values are texts in sealed bodies. A transient column has none there. */
+function sealedText(term: Term): Column | undefined {
+  const column = term.kind === 'cell' ? term.ref.column : undefined
+  const isSealed = column !== undefined && column.plain === undefined && column.token?.expires !== true
+  return isSealed && column.type.isText === true ? column : undefined
+}
+
+function textOf(term: Term): string | undefined {
+  return term.kind === 'constant' && term.type.isText === true && typeof term.value === 'string' ? term.value : undefined
 }

@@ -1,13 +1,22 @@
 /** Delete file: takes the file from its record, and removes its content. */
 import type { OperationContext } from '../execution/context.ts'
-import { fileIn, fileValues, noFile, recordRow, requireFileColumn, requireUpdatable } from '../execution/file-columns.ts'
-import { type FileInput, type FileRequest, parseFileInput, RECORDED_FILE } from '../execution/file-input.ts'
+import {
+  type FileInput,
+  type FileRequest,
+  fileIn,
+  fileValues,
+  noFile,
+  parseFileInput,
+  RECORDED_FILE,
+  recordRow,
+  requireFileColumn,
+  requireUpdatable,
+} from '../execution/file-columns.ts'
 import { requireAccess } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
-import { discardFile } from '../file-store/discard-files.ts'
-import { removeFiles } from '../file-store/remove-files.ts'
-import { retryRecords, storeChanges } from '../records/record-store.ts'
-import { retry } from '../util/retry.ts'
+import { discardFile, removeFiles } from '../file-store/remove-files.ts'
+import { attemptChange } from '../records/attempt-change.ts'
+import { storeChanges } from '../records/record-store.ts'
 import { nowMs } from '../util/time.ts'
 
 /** Deletes a file. Needs UPDATE on its column. Throws `not_found` if there is no record or no file. */
@@ -30,8 +39,8 @@ function takeFile(context: OperationContext, { table, id, column: name }: FileRe
   const access = requireAccess(context, table, 'UPDATE')
   const column = requireFileColumn(context, access, { name, action: 'UPDATE' })
   const values = fileValues(table, column, null)
-  return context.unit.change((unit) =>
-    retry(retryRecords(table, context.scheduler), async () => {
+  return attemptChange(context.unit, { table, scheduler: context.scheduler }, (outer) =>
+    outer.change(async (unit) => {
       const found = await recordRow(context, unit.storage, { table, id })
       const row = requireUpdatable(context, access, { id, row: found, writes: [values] })
       const stored = fileIn(context, table, column, row)

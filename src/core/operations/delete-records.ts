@@ -1,26 +1,24 @@
 /** Delete: the named records, all or none, or every record of a table that the caller can delete. */
-import { assertVersions } from '../barrier/assert-versions.ts'
+import { assertVersions } from '../barrier/record-errors.ts'
 import { decodeRecordIds } from '../barrier/record-ids.ts'
 import { fault } from '../errors.ts'
-import { namedRows } from '../execution/changed-rows.ts'
 import { parseList, recordsNotFound, requireTable, toIds } from '../execution/check-input.ts'
 import type { OperationContext } from '../execution/context.ts'
 import { requireAccess } from '../execution/grants.ts'
-import type { Operation } from '../execution/operation.ts'
-import { dividedRows } from '../execution/written-rows.ts'
+import { dividedRows, namedRows, type Operation } from '../execution/operation.ts'
 import { removeFilesOfDeleted } from '../file-store/remove-files.ts'
-import { createSlicing } from '../maintenance/slice-size.ts'
+import { createPace } from '../pace/pace.ts'
 import type { RequiredGrant, TableAccess } from '../policy/table-access.ts'
 import type { Row, Storage } from '../ports/storage.ts'
-import { assertVersion, parseIfVersion, type RequiredByRow, requiredByRow } from '../records/if-version.ts'
-import { deleteEveryRow, deleteRows, retryRecords, STALE } from '../records/record-store.ts'
-import type { WritingContext } from '../records/writing-context.ts'
+import { reasonsOf, STALE } from '../records/attempt-change.ts'
+import { assertVersion, parseIfVersion, type RequiredByRow, requiredByRow } from '../records/change-store.ts'
+import { deleteEveryRow, deleteRows, type WrittenRows } from '../records/record-store.ts'
 import { evaluateAccessInSlices } from '../row-access/evaluate-access.ts'
 import { findVisible } from '../row-access/find-visible.ts'
 import type { Table } from '../schema/layout.ts'
+import { attempt } from '../util/attempt.ts'
 import { at } from '../util/lists.ts'
 import { assertOptions } from '../util/options.ts'
-import { retry } from '../util/retry.ts'
 
 /** Selects every record of a table, in place of ids. */
 export const ALL = '*'
@@ -137,9 +135,9 @@ export const deleteOne: Operation<DeleteOneInput, DeleteOneRequest, { id: string
     await removeFilesOfDeleted(context, [table])
     return { id, deleted: true }
   },
-  changedRows: async (context, requests) => namedRows(context, 'DELETE', requests),
-  together: {
-    groupOf: ({ table }) => table.name,
+  asOne: {
+    keys: { batch: ({ table }) => table.name },
+    changes: async (context, requests) => namedRows(context, 'DELETE', requests),
     async execute(context, requests, events) {
       const { table } = at(requests, 0)
       const named = { ids: requests.map(({ id }) => id), ifVersions: requests.map(({ ifVersion }) => ifVersion) }
@@ -158,7 +156,7 @@ async function deleteWhole(context: OperationContext, table: Table): Promise<voi
   const takesTurns = await hasManyRows(context, table)
   await context.unit.change(
     async ({ storage }) => {
-      if (access.alwaysMeets(needOf(table))) await deleteEveryRow(storage, context, { table, slicing: createSlicing(context) })
+      if (access.alwaysMeets(needOf(table))) await deleteEveryRow(storage, context, { table, pace: createPace(context) })
       else await deleteVisible(storage, context, access)
       context.event.setWrittenRows(table, [])
     },
@@ -171,11 +169,11 @@ async function hasManyRows({ unit }: OperationContext, table: Table): Promise<bo
   return (await unit.storage.find(table.physical.name, { kind: 'all' }, page)).length === MANY_ROWS
 }
 
-/** The dependencies of a deletion: its rows can be those of several events. */
-type DeleteContext = Omit<OperationContext, 'event'> & Pick<WritingContext, 'event'>
-
 /** Deletes the records of these ids, all or none. */
-async function deleteByIds(context: DeleteContext, { table, ids, ifVersions }: Named & { readonly table: Table }): Promise<void> {
+async function deleteByIds(
+  context: OperationContext<WrittenRows>,
+  { table, ids, ifVersions }: Named & { readonly table: Table },
+): Promise<void> {
   const access = requireAccess(context, table, 'DELETE')
   const { ring } = context.barrier
   const decoded = decodeRecordIds(ring, table, ids)
@@ -195,16 +193,16 @@ async function deleteByIds(context: DeleteContext, { table, ids, ifVersions }: N
 async function deleteVisible(storage: Storage, context: OperationContext, access: TableAccess): Promise<void> {
   const { table } = access
   const needs = [needOf(table)]
-  const slicing = createSlicing(context)
+  const pace = createPace(context)
   for (let after = 0; ; ) {
-    const limit = slicing.size()
+    const limit = pace.size()
     const page = { order: 'asc', after, limit } as const
     const found = await findVisible(storage, context, { access, needs, filter: { kind: 'all' }, page })
     const rows = found.map(({ row }) => row)
     await deleteRows(storage, context, { table, rows: await lockRows(storage, context, { access, rows, versions: NONE }) })
     const last = rows.at(-1)
     if (last === undefined || rows.length < limit) return
-    await slicing.endSlice()
+    await pace.turn()
     after = last.id
   }
 }
@@ -215,7 +213,7 @@ const NONE: RequiredByRow = new Map()
 /** Returns the rows that are visible to the caller. Locks them if that, or whether they are deleted, depends on what is stored. */
 async function lockVisibleRows(
   storage: Storage,
-  context: DeleteContext,
+  context: OperationContext<WrittenRows>,
   {
     access,
     rows,
@@ -240,7 +238,7 @@ async function lockRows(
   const need = needOf(access.table)
   const locked: number[] = []
   let pending = rows
-  await retry(retryRecords(access.table, scheduler), async () => {
+  await attempt(reasonsOf({ table: access.table, scheduler }), async () => {
     const evaluated = await evaluateAccessInSlices({ barrier, scheduler }, access, pending)
     const visible = evaluated.flatMap((one) => (one.access.meets(need) ? [one.row] : []))
     assertVersions(barrier, access.table, visible)

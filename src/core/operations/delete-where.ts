@@ -1,15 +1,21 @@
 /** Delete where: deletes the records with given values in a look-up column, all or none, in one transaction. */
-import { assertVersions } from '../barrier/assert-versions.ts'
+import { assertVersions } from '../barrier/record-errors.ts'
 import { requireTable } from '../execution/check-input.ts'
 import type { OperationContext } from '../execution/context.ts'
-import { assertChangeable, findChangeable, parseWhere, requireChangeAccess, type Where } from '../execution/find-changeable.ts'
-import type { Lookup } from '../execution/find-records.ts'
+import {
+  assertChangeable,
+  findChangeable,
+  type Lookup,
+  parseWhere,
+  requireChangeAccess,
+  type Where,
+} from '../execution/find-records.ts'
 import type { Operation } from '../execution/operation.ts'
 import { removeFilesOfDeleted } from '../file-store/remove-files.ts'
 import type { Row, Storage } from '../ports/storage.ts'
-import { deleteRows, retryRecords, STALE } from '../records/record-store.ts'
+import { attemptChange, STALE } from '../records/attempt-change.ts'
+import { deleteRows } from '../records/record-store.ts'
 import type { Table } from '../schema/layout.ts'
-import { retryInTransaction } from '../unit-of-work/retry-in-transaction.ts'
 import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import { assertOptions } from '../util/options.ts'
 
@@ -36,7 +42,7 @@ export const deleteWhere: Operation<DeleteWhereInput, DeleteWhereRequest, { ids:
   resourceType: 'RECORD',
   verb: 'Delete',
   members: ['table', 'where', 'options'],
-  recorded: { table: 'name', where: { columnName: 'name', columnValues: 'value' } },
+  recorded: { table: 'name', where: 'lookup' },
   parse({ table: name, where, options = {} }, context) {
     assertOptions(options, [])
     const table = requireTable(context, name)
@@ -44,9 +50,8 @@ export const deleteWhere: Operation<DeleteWhereInput, DeleteWhereRequest, { ids:
     return { table, lookup: parseWhere(context, where) }
   },
   async execute(context, { table, lookup }) {
-    // Records are found and opened before the transaction begins. If that was too early, inside of it.
-    const deleteOn = (within: UnitOfWork) => deleteFound(within, context, { table, lookup })
-    const ids = await retryInTransaction(context.unit, retryRecords(table, context.scheduler), deleteOn)
+    const changing = { table, scheduler: context.scheduler }
+    const ids = await attemptChange(context.unit, changing, (unit) => deleteFound(unit, context, { table, lookup }))
     await removeFilesOfDeleted(context, [table])
     return { ids }
   },

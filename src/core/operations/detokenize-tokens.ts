@@ -4,15 +4,16 @@ import { showText } from '../barrier/reveal.ts'
 import { type ErrorCode, type Fault, fault, VaultError, withoutStack } from '../errors.ts'
 import { parseFlag, parseList, parseRedaction, parseTokenText, paths, TOKEN_NOT_FOUND } from '../execution/check-input.ts'
 import type { Operation } from '../execution/operation.ts'
-import { inSlices } from '../maintenance/in-slices.ts'
-import { bytesOfBody } from '../maintenance/row-bytes.ts'
-import { forbidden } from '../policy/forbidden.ts'
+import { inSlices } from '../pace/pace.ts'
+import { bytesOfBody } from '../pace/pages.ts'
+import { forbidden } from '../policy/create-access.ts'
 import { addRowsOf, needsOfTokens, resolveVisible, type VisibleResolution } from '../records/visible-tokens.ts'
 import { REDACTIONS, type Redaction } from '../redaction/levels.ts'
 import { assertPlainText, ON_LOWERED, type OnLowered, parseOnLowered } from '../row-access/lowered-columns.ts'
+import { ALONE } from '../unit-of-work/gather.ts'
 import { at, cutList } from '../util/lists.ts'
 import { assertItems, assertOptions } from '../util/options.ts'
-import type { ColumnTypeName } from '../values/column-type.ts'
+import type { ValueTypes } from '../values/column-type.ts'
 
 /** One token to resolve. */
 export interface DetokenizeParameter {
@@ -27,8 +28,6 @@ export interface DetokenizeOptions {
   readonly continueOnError?: boolean
   /** `throw`: throw `forbidden` rather than return a masked or redacted value, also with `continueOnError`. */
   readonly onLowered?: OnLowered
-  /** Accepted, and changes nothing: columns that hold files have no tokens. Default false. */
-  readonly downloadURL?: boolean
 }
 
 /**
@@ -37,7 +36,7 @@ export interface DetokenizeOptions {
  */
 export interface DetokenizedRecord {
   readonly token: string
-  readonly valueType: ColumnTypeName | 'FILE' | 'NONE'
+  readonly valueType: keyof ValueTypes | 'NONE'
   readonly value: string
   /** The column of the token, and its table; absent with an error. */
   readonly table?: string
@@ -83,12 +82,10 @@ export const detokenize: Operation<DetokenizeInput, DetokenizeRequest, { records
     records: { token: 'value', redaction: REDACTIONS },
     continueOnError: 'flag',
     onLowered: ON_LOWERED,
-    downloadURL: 'flag',
   },
   parse({ records, options = {} }, context) {
-    assertOptions<DetokenizeOptions>(options, ['continueOnError', 'onLowered', 'downloadURL'])
+    assertOptions<DetokenizeOptions>(options, ['continueOnError', 'onLowered'])
     const continueOnError = parseFlag(options.continueOnError, 'continueOnError')
-    parseFlag(options.downloadURL, 'downloadURL')
     const list = parseList(context, records, 'tokens')
     assertItems(list, ['token', 'redaction'], 'tokens')
     const parameters = list.map(parseParameter)
@@ -114,18 +111,20 @@ export const detokenize: Operation<DetokenizeInput, DetokenizeRequest, { records
       throw tokensNotFound(missing, continueOnError)
     return { records }
   },
-  joined: {
-    groupOf: ({ parameters, refusesLowered }) =>
-      refusesLowered || parameters.length > MAX_TOKENS_TO_JOIN ? undefined : 'detokenize',
+  asOne: {
+    keys: {
+      turn: ({ parameters, refusesLowered }) =>
+        refusesLowered || parameters.length > MAX_TOKENS_TO_JOIN ? undefined : 'detokenize',
+    },
     async execute(context, requests, events) {
-      if (!context.access.possiblyAllowsAnywhere('DETOKENIZATION')) return requests.map(() => undefined)
+      if (!context.access.possiblyAllowsAnywhere('DETOKENIZATION')) return requests.map(() => ALONE)
       const texts = requests.flatMap(({ parameters }) => parameters.map(({ token }) => token))
       const found = await resolveVisible(context.unit.storage, context, { texts, needsOf })
       const lengths = requests.map(({ parameters }) => parameters.length)
       return cutList(found, lengths).map((own, index) => {
         const { parameters } = at(requests, index)
         // The errors of tokens have positions, so a request with one of them runs by itself.
-        if (own.some((one) => one === undefined || one instanceof VaultError)) return undefined
+        if (own.some((one) => one === undefined || one instanceof VaultError)) return ALONE
         addRowsOf(own, at(events, index))
         return { records: own.map((one, position) => toRecord(at(parameters, position), one)) }
       })

@@ -1,15 +1,22 @@
 /** File status: whether a record has a file, and the state of its malware scan; for one file, or for many at once. */
 
-import { unknownColumn } from '../barrier/parse-record.ts'
+import { unknownColumn } from '../barrier/record-errors.ts'
 import { Fault, fault } from '../errors.ts'
 import { parseList, requireTable, toIds } from '../execution/check-input.ts'
 import type { OperationContext } from '../execution/context.ts'
-import { fileIn, requireFileColumn, requireVisibleRecord } from '../execution/file-columns.ts'
-import { type FileInput, type FileRequest, parseFileInput, RECORDED_FILE } from '../execution/file-input.ts'
+import {
+  type FileInput,
+  type FileRequest,
+  fileIn,
+  parseFileInput,
+  RECORDED_FILE,
+  requireFileColumn,
+  requireVisibleRecord,
+} from '../execution/file-columns.ts'
 import { requireAccess } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
 import { readFiles } from '../file-store/file-rows.ts'
-import { isAllowedType } from '../files/content-types.ts'
+import { isAllowedType } from '../files/file-metadata.ts'
 import { type ScanStatus, scanStatusOf } from '../files/scan-state.ts'
 import { at } from '../util/lists.ts'
 import { assertItems } from '../util/options.ts'
@@ -27,14 +34,14 @@ export interface UploadedFileStatus extends FileStatus {
 }
 
 /** A record, and the columns whose files are asked for. */
-export interface UploadStatusRecord {
+export interface FileStatusRecord {
   readonly table: string
   readonly id: string
   readonly fileColumns: readonly string[]
 }
 
 /** The statuses of one record, or why they cannot be had. */
-export interface UploadStatusResult {
+export interface FileStatusResult {
   readonly table: string
   readonly id: string
   /** By column. Empty with an error. */
@@ -67,19 +74,19 @@ export interface StatusToGet {
 }
 
 /** The records asked for. */
-export interface UploadStatusRequest {
+export interface FileStatusesRequest {
   readonly records: readonly StatusToGet[]
 }
 
 /** Returns the statuses of files of several records, in order. A record that cannot be read has an error. Throws `invalid_request`. */
-export const uploadStatus: Operation<
-  { readonly records: readonly UploadStatusRecord[] },
-  UploadStatusRequest,
-  { records: UploadStatusResult[] }
+export const fileStatuses: Operation<
+  { readonly records: readonly FileStatusRecord[] },
+  FileStatusesRequest,
+  { records: FileStatusResult[] }
 > = {
   action: 'FILE_STATUS',
   resourceType: 'FILE',
-  verb: 'Upload status',
+  verb: 'File statuses',
   members: ['records'],
   recorded: { records: { table: 'name', id: 'value', fileColumns: 'columns' } },
   parse({ records }, context) {
@@ -92,19 +99,19 @@ export const uploadStatus: Operation<
     return { records: list.map(toRecord) }
   },
   async execute(context, { records }) {
-    const results: UploadStatusResult[] = []
+    const results: FileStatusResult[] = []
     for (const record of records) results.push(await resultOf(context, record))
     return { records: results }
   },
 }
 
 function toRecord(given: unknown): StatusToGet {
-  const { table, id, fileColumns }: { readonly [Member in keyof UploadStatusRecord]?: unknown } = Object(given)
+  const { table, id, fileColumns }: { readonly [Member in keyof FileStatusRecord]?: unknown } = Object(given)
   return { table, id: at(toIds([id]), 0), columns: Array.isArray(fileColumns) ? [...fileColumns] : [] }
 }
 
 /** Returns the result of one record. Refusals are its own, other errors are those of all. */
-async function resultOf(context: OperationContext, { table: name, id, columns }: StatusToGet): Promise<UploadStatusResult> {
+async function resultOf(context: OperationContext, { table: name, id, columns }: StatusToGet): Promise<FileStatusResult> {
   const given = { table: typeof name === 'string' ? name : '', id }
   try {
     if (columns.length === 0) throw fault('invalid_request')`fileColumns must be a non-empty array of column names.`

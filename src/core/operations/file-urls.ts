@@ -1,4 +1,4 @@
-/** Upload and download URLs: tickets for one file and one direction. The HTTP adapter makes URLs of them. */
+/** Tickets for one file and one direction. The HTTP adapter makes URLs of them. */
 import { assertComplete } from '../barrier/parse-record.ts'
 import { encodeRecordIds } from '../barrier/record-ids.ts'
 import { fault } from '../errors.ts'
@@ -6,14 +6,17 @@ import { requireTable, toIds } from '../execution/check-input.ts'
 import type { OperationContext } from '../execution/context.ts'
 import {
   type FileColumn,
+  type FileInput,
+  type FileRequest,
   fileValues,
   NEW_FILE,
+  parseFileInput,
+  RECORDED_FILE,
   recordRow,
   requireFileColumn,
   requireOpenableFile,
   requireUpdatable,
 } from '../execution/file-columns.ts'
-import { type FileInput, type FileRequest, parseFileInput, RECORDED_FILE } from '../execution/file-input.ts'
 import { type IssuedTicket, issueTicket } from '../execution/file-tickets.ts'
 import { assertRequiredWritable, requireAccess } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
@@ -23,10 +26,10 @@ import type { Table } from '../schema/layout.ts'
 import { at } from '../util/lists.ts'
 
 /** Returns a ticket to download a file, valid for 15 minutes, and as long as the file is neither replaced nor deleted. Throws like `openFile`. */
-export const downloadURL: Operation<FileInput, FileRequest, IssuedTicket> = {
+export const downloadTicket: Operation<FileInput, FileRequest, IssuedTicket> = {
   action: 'DOWNLOAD_URL',
   resourceType: 'FILE',
-  verb: 'Download URL',
+  verb: 'Download ticket',
   members: ['table', 'id', 'column'],
   recorded: RECORDED_FILE,
   parse: parseFileInput,
@@ -49,8 +52,8 @@ function recordId({ barrier }: OperationContext, table: Table, row: number): str
   return at(encodeRecordIds(barrier.ring, table, [row]), 0)
 }
 
-/** Input of upload URLs. */
-export interface UploadURLInput {
+/** Input of upload tickets. */
+export interface UploadTicketInput {
   readonly table: string
   /** Id of the record. Default: the upload makes a new record; then only one column can be named. */
   readonly id?: string
@@ -58,17 +61,21 @@ export interface UploadURLInput {
 }
 
 /** A parsed request, before grants are checked. */
-export interface UploadURLRequest {
+export interface UploadTicketRequest {
   readonly table: Table
   readonly id: string | undefined
   readonly columns: readonly unknown[]
 }
 
 /** Returns a ticket for each column, valid for 15 minutes and for one upload. Needs the grants of the upload, then and now. */
-export const uploadURL: Operation<UploadURLInput, UploadURLRequest, { tickets: Readonly<Record<string, IssuedTicket>> }> = {
+export const uploadTicket: Operation<
+  UploadTicketInput,
+  UploadTicketRequest,
+  { tickets: Readonly<Record<string, IssuedTicket>> }
+> = {
   action: 'UPLOAD_URL',
   resourceType: 'FILE',
-  verb: 'Upload URL',
+  verb: 'Upload ticket',
   members: ['table', 'id', 'columns'],
   recorded: { table: 'name', id: 'value', columns: 'columns' },
   parse({ table: name, id, columns }, context) {

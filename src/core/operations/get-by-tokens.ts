@@ -3,17 +3,16 @@
 import { encodeRecordIds } from '../barrier/record-ids.ts'
 import { type Fields, showValue } from '../barrier/reveal.ts'
 import { type ErrorCode, fault, VaultError, words } from '../errors.ts'
-import { parseFlag, parseList, parseRedaction, parseTokenText, TOKEN_NOT_FOUND } from '../execution/check-input.ts'
+import { parseFlag, parseList, parseRedaction, parseTokenText, parseWord, TOKEN_NOT_FOUND } from '../execution/check-input.ts'
 import type { OperationContext } from '../execution/context.ts'
 import type { Operation } from '../execution/operation.ts'
-import { forbidden } from '../policy/forbidden.ts'
+import { forbidden } from '../policy/create-access.ts'
 import { showRecords, type UntypedRecord, withVersions } from '../records/show-records.ts'
 import { addRowsOf, needsOfTokens, resolveVisible, type VisibleResolution, type VisibleToken } from '../records/visible-tokens.ts'
 import { REDACTIONS, type Redaction } from '../redaction/levels.ts'
-import type { RowWithAccess } from '../row-access/evaluate-access.ts'
 import { assertPlainText, loweredColumns, ON_LOWERED, type OnLowered, parseOnLowered } from '../row-access/lowered-columns.ts'
-import type { Column, Table } from '../schema/layout.ts'
-import { at } from '../util/lists.ts'
+import type { Column } from '../schema/layout.ts'
+import { at, groupBy } from '../util/lists.ts'
 import { assertOptions } from '../util/options.ts'
 
 /** The values of the option `onMissing`. */
@@ -91,7 +90,7 @@ export const getByTokens: Operation<GetByTokensInput, GetByTokensRequest, { reco
       refusesLowered: parseOnLowered(options.onLowered, redaction),
       columnOnly: parseFlag(options.columnOnly, 'columnOnly'),
       hasVersion: parseFlag(options.version, 'version'),
-      refusesMissing: parseOnMissing(options.onMissing),
+      refusesMissing: parseWord(options.onMissing, 'onMissing', 'throw'),
       texts: parseList(context, tokens, 'tokens').map(parseTokenText),
     }
   },
@@ -107,12 +106,6 @@ export const getByTokens: Operation<GetByTokensInput, GetByTokensRequest, { reco
     if (refusesMissing) assertFound(records, found)
     return { records }
   },
-}
-
-function parseOnMissing(onMissing: unknown): boolean {
-  if (onMissing === undefined) return false
-  if (onMissing !== 'throw') throw fault('invalid_request')`onMissing must be throw, or absent.`
-  return true
 }
 
 /** Throws the error of the first record that has one. */
@@ -160,28 +153,20 @@ async function showFound(
   { redaction, columnOnly, hasVersion }: Shown & Pick<GetByTokensRequest, 'hasVersion'>,
 ): Promise<ReadonlyMap<number, UntypedRecord>> {
   const byIndex = new Map<number, UntypedRecord>()
-  for (const [table, rows] of rowsOfTokens(found)) {
+  const records = found.flatMap((one, index) =>
+    one === undefined || one instanceof VaultError || one.row === undefined
+      ? []
+      : [{ table: one.table, row: one.row, access: one.access, index }],
+  )
+  for (const [table, rows] of groupBy(records, (one) => one.table)) {
     const rowIds = rows.map(({ row }) => row.id)
     const ids = encodeRecordIds(context.barrier.ring, table, rowIds)
     const show = { table, columns: table.readable, redaction, asTokens: false }
     const shown = columnOnly ? ids.map((id) => ({ id, fields: {} })) : await showRecords(context, { rows, ids }, show)
-    const records = hasVersion ? withVersions(context.barrier, rows, { table, shown }) : shown
-    for (const [k, { index }] of rows.entries()) byIndex.set(index, at(records, k))
+    const versioned = hasVersion ? withVersions(context.barrier, rows, { table, shown }) : shown
+    for (const [k, { index }] of rows.entries()) byIndex.set(index, at(versioned, k))
   }
   return byIndex
-}
-
-/** Returns the rows of the tokens, with the index of each token, by table. */
-function rowsOfTokens(found: readonly VisibleResolution[]): Map<Table, (RowWithAccess & { readonly index: number })[]> {
-  const tables = new Map<Table, (RowWithAccess & { readonly index: number })[]>()
-  for (const [index, one] of found.entries()) {
-    if (one === undefined || one instanceof VaultError || one.row === undefined) continue
-    const { table, row, access } = one
-    const rows = tables.get(table)
-    if (rows === undefined) tables.set(table, [{ index, row, access }])
-    else rows.push({ index, row, access })
-  }
-  return tables
 }
 
 /** `record` is undefined for a token without one. */

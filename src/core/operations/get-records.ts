@@ -1,11 +1,19 @@
 /** Get: records by their ids, by the value of a column, or page by page; as fields, or as tokens. */
 
-import { unknownColumn } from '../barrier/parse-record.ts'
+import { unknownColumn } from '../barrier/record-errors.ts'
 import { fault, words } from '../errors.ts'
 import { parseFlag, parseList, parseRedaction, requireTable, toIds } from '../execution/check-input.ts'
 import type { OperationContext, ParsingContext } from '../execution/context.ts'
 import type { EventBuilder } from '../execution/event-builder.ts'
-import { allOf, findRecords, type ListedIds, type ListedPage, type Which } from '../execution/find-records.ts'
+import {
+  allOf,
+  findRecords,
+  type ListedIds,
+  type ListedPage,
+  parseWhere,
+  type Where,
+  type Which,
+} from '../execution/find-records.ts'
 import { requireAccess } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
 import { type FilesToShow, withFiles } from '../execution/show-files.ts'
@@ -16,6 +24,7 @@ import { showRecords, type UntypedRecord, withVersions } from '../records/show-r
 import { REDACTIONS, type Redaction } from '../redaction/levels.ts'
 import { assertPlainText, ON_LOWERED, type OnLowered, parseOnLowered } from '../row-access/lowered-columns.ts'
 import type { Column, Table } from '../schema/layout.ts'
+import { ALONE } from '../unit-of-work/gather.ts'
 import { readInput } from '../util/boundary.ts'
 import { append, at, required } from '../util/lists.ts'
 import { assertOptions } from '../util/options.ts'
@@ -35,20 +44,19 @@ export interface ReadOptions {
    */
   readonly onLowered?: OnLowered
   /** Return a ticket to download each file that the caller can open, in `downloadTickets`. Default false. */
-  readonly downloadURL?: boolean
+  readonly downloadTickets?: boolean
   /** Return the metadata of each file that the caller can read in plain text, in `fileMetadata`. Default false. */
   readonly returnFileMetadata?: boolean
   /** Return the `version` of each record, for `ifVersion` of a later change. Default false. */
   readonly version?: boolean
 }
 
-/** The records to read: by `ids`, by `columnName` and `columnValues`, or page by page. */
+/** The records to read: by `ids`, by `where`, or page by page. */
 export interface GetOptions extends ReadOptions {
-  /** Not with `columnName`. Each must have a record, also beyond the page. */
+  /** Not with `where`. Each must have a record, also beyond the page. */
   readonly ids?: readonly string[]
-  /** A unique, searchable or indexed column to look up. */
-  readonly columnName?: string
-  readonly columnValues?: readonly unknown[]
+  /** A unique, searchable or indexed column, and the value to look up in it, or a list of them. */
+  readonly where?: Where
   /** Records to skip. Default 0. Records that others delete shift what is skipped; `after` does not depend on them. */
   readonly offset?: number
   /** The `next` of an earlier page: returns the records after that page. Not with `offset` or `ids`. Source: docs/reading.md. */
@@ -70,9 +78,17 @@ export interface GetResult {
   readonly next?: string
 }
 
-const READ_OPTIONS = ['redaction', 'tokenization', 'fields', 'onLowered', 'downloadURL', 'returnFileMetadata', 'version'] as const
+const READ_OPTIONS = [
+  'redaction',
+  'tokenization',
+  'fields',
+  'onLowered',
+  'downloadTickets',
+  'returnFileMetadata',
+  'version',
+] as const
 const PAGE_OPTIONS = ['offset', 'after', 'limit', 'orderBy', 'resumable', 'signal'] as const
-const GET_OPTIONS = [...READ_OPTIONS, 'ids', 'columnName', 'columnValues', ...PAGE_OPTIONS] as const
+const GET_OPTIONS = [...READ_OPTIONS, 'ids', 'where', ...PAGE_OPTIONS] as const
 const ORDERS = ['ASCENDING', 'DESCENDING', 'NONE'] as const
 
 /** The options of both operations that events record. */
@@ -82,7 +98,7 @@ const RECORDED_SHOW = {
   tokenization: 'flag',
   fields: 'columns',
   onLowered: ON_LOWERED,
-  downloadURL: 'flag',
+  downloadTickets: 'flag',
   returnFileMetadata: 'flag',
   version: 'flag',
 } as const
@@ -91,7 +107,7 @@ const RECORDED_SHOW = {
 export interface GetInput {
   readonly table: string
   readonly options?: GetOptions
-  /** Read each of `columnValues` as the text of a value of its column, as a wire has it. Default false: a value is itself. */
+  /** Read each value of `where` as the text of a value of its column, as a wire has it. Default false: a value is itself. */
   readonly areTexts?: boolean
 }
 
@@ -123,8 +139,7 @@ export const get: Operation<GetInput, GetRequest, GetResult> = {
   recorded: {
     ...RECORDED_SHOW,
     ids: 'value',
-    columnName: 'name',
-    columnValues: 'value',
+    where: 'lookup',
     offset: 'number',
     after: 'value',
     limit: 'number',
@@ -138,11 +153,11 @@ export const get: Operation<GetInput, GetRequest, GetResult> = {
     return { ...parseShow(table, options, context), which: parseWhich(options, context, parseFlag(areTexts, 'areTexts')) }
   },
   execute: (context, request) => readRecords(context, request),
-  joined: {
-    groupOf: groupOfFew,
+  asOne: {
+    keys: { turn: keyOfFew },
     async execute(context, requests, events) {
       const found = await readTogether(context, requests, events)
-      return found.map((records) => (records === undefined ? undefined : { records }))
+      return found.map((records) => (records === undefined ? ALONE : { records }))
     },
   },
 }
@@ -159,24 +174,11 @@ export const getOne: Operation<GetOneInput, GetRequest, UntypedRecord> = {
     return { ...parseShow(table, options, context), which: allOf(toIds([id])) }
   },
   execute: async (context, request) => required((await readRecords(context, request)).records[0], 'A record that was read'),
-  together: {
-    groupOf: ({ table, redaction, asTokens, refusesLowered, files, hasVersion, fields }) =>
-      fields === undefined
-        ? [table.name, redaction, asTokens, refusesLowered, files.downloadURL, files.returnFileMetadata, hasVersion].join(' ')
-        : undefined,
-    async execute(context, requests, events) {
-      const ids = requests.flatMap(({ which }) => ('ids' in which ? which.ids : []))
-      const { records } = await readRecords(context, { ...at(requests, 0), which: allOf(ids) }, (table, rows) => {
-        for (const [index, row] of rows.entries()) at(events, index).addRows(table, [row])
-      })
-      return records
-    },
-  },
-  joined: {
-    groupOf: groupOfFew,
+  asOne: {
+    keys: { turn: keyOfFew, batch: (request) => (request.fields === undefined ? keyOf(request) : undefined) },
     async execute(context, requests, events) {
       const found = await readTogether(context, requests, events)
-      return found.map((records) => records?.[0])
+      return found.map((records) => records?.[0] ?? ALONE)
     },
   },
 }
@@ -184,21 +186,16 @@ export const getOne: Operation<GetOneInput, GetRequest, UntypedRecord> = {
 /** Maximum number of records of a read that is joined with others. */
 const MAX_IDS_TO_JOIN = 16
 
-/** Returns the group of a read of few records by their ids. A read with tickets runs by itself, because they contain the caller. */
-function groupOfFew({
-  table,
-  redaction,
-  asTokens,
-  refusesLowered,
-  files,
-  hasVersion,
-  fields,
-  which,
-}: GetRequest): string | undefined {
-  const isSimple = fields === undefined && !refusesLowered && !files.downloadURL && 'ids' in which && isWhole(which)
-  return isSimple && which.ids.length <= MAX_IDS_TO_JOIN
-    ? `${table.name} ${redaction} ${asTokens} ${files.returnFileMetadata} ${hasVersion}`
-    : undefined
+/** Returns the key of a read of few records by their ids. A read with tickets runs by itself, because they contain the caller. */
+function keyOfFew(request: GetRequest): string | undefined {
+  const { refusesLowered, files, fields, which } = request
+  const isSimple = fields === undefined && !refusesLowered && !files.downloadTickets && 'ids' in which && isWhole(which)
+  return isSimple && which.ids.length <= MAX_IDS_TO_JOIN ? keyOf(request) : undefined
+}
+
+/** Returns the same text for reads of one table with the same options. */
+function keyOf({ table, redaction, asTokens, refusesLowered, files, hasVersion }: GetRequest): string {
+  return `${table.name} ${redaction} ${asTokens} ${refusesLowered} ${files.downloadTickets} ${files.returnFileMetadata} ${hasVersion}`
 }
 
 /** True for a read of every record, in the order of the ids. */
@@ -240,7 +237,7 @@ function parseShow(name: unknown, options: ReadOptions, context: ParsingContext)
   if (fields !== undefined && (!Array.isArray(fields) || fields.length === 0))
     throw fault('invalid_request')`fields must be a non-empty array of column names.`
   const files = {
-    downloadURL: parseFlag(options.downloadURL, 'downloadURL'),
+    downloadTickets: parseFlag(options.downloadTickets, 'downloadTickets'),
     returnFileMetadata: parseFlag(options.returnFileMetadata, 'returnFileMetadata'),
   }
   return { table, redaction, asTokens, refusesLowered, files, hasVersion: parseFlag(options.version, 'version'), fields }
@@ -248,7 +245,7 @@ function parseShow(name: unknown, options: ReadOptions, context: ParsingContext)
 
 function parseWhich(options: GetOptions, context: ParsingContext, areTexts: boolean): Which {
   if (options.ids !== undefined) {
-    assertNoLookup(options)
+    if (options.where !== undefined) throw fault('invalid_request')`ids cannot be combined with where.`
     assertNoCursor(options)
     assertNotAborted(parseSignal(options.signal))
     const { orderBy, limit } = options
@@ -258,11 +255,8 @@ function parseWhich(options: GetOptions, context: ParsingContext, areTexts: bool
     return { ids, order, offset: page.offset, limit: limit === undefined ? undefined : page.limit }
   }
   const listed = parseListedPage(context, options)
-  const { columnName, columnValues } = options
-  if (!isGiven(columnName) && !hasItems(columnValues)) return listed
-  if (!isGiven(columnName) || columnValues === undefined)
-    throw fault('invalid_request')`columnName and columnValues must be given together.`
-  return { ...listed, lookup: { columnName, values: parseList(context, columnValues, 'columnValues'), areTexts } }
+  const { where } = options
+  return where === undefined ? listed : { ...listed, lookup: { ...parseWhere(context, where), areTexts } }
 }
 
 /** Returns a page without a look-up. */
@@ -301,7 +295,7 @@ async function readRecords(
   const unversioned = Array.isArray(showing) ? showing : await showing
   const shown = hasVersion ? withVersions(context.barrier, found.rows, { table, shown: unversioned }) : unversioned
   const records =
-    files.downloadURL || files.returnFileMetadata
+    files.downloadTickets || files.returnFileMetadata
       ? await withFiles(context, found.rows, { table, shown, columns: filesAmong(table, fields), ...files })
       : shown
   return found.next === undefined ? { records } : { records, next: found.next }
@@ -309,7 +303,7 @@ async function readRecords(
 
 /** Returns the records to read, and whether one that exists decides that the read succeeds. */
 function whichOf({ which, refusesLowered, files }: GetRequest): Which {
-  const decides = !refusesLowered && !files.downloadURL && !files.returnFileMetadata
+  const decides = !refusesLowered && !files.downloadTickets && !files.returnFileMetadata
   return decides && 'ids' in which && which.ids.length === 1 && isWhole(which) ? { ...which, decides } : which
 }
 
@@ -335,11 +329,6 @@ function filesAmong({ files }: Table, fields: readonly unknown[] | undefined): r
   return fields === undefined ? files : files.filter(({ name }) => fields.includes(name))
 }
 
-function assertNoLookup({ columnName, columnValues }: GetOptions): void {
-  const named = isGiven(columnName) ? 'columnName' : hasItems(columnValues) ? 'columnValues' : undefined
-  if (named !== undefined) throw fault('invalid_request')`ids cannot be combined with ${words(named)}.`
-}
-
 /** Throws `invalid_request` for members of a read page by page. */
 function assertNoCursor({ after, resumable }: GetOptions): void {
   const named = after !== undefined ? 'after' : parseFlag(resumable, 'resumable') ? 'resumable' : undefined
@@ -359,13 +348,4 @@ function parsePage({ limits }: ParsingContext, options: GetOptions): Page {
 function parseInteger(value: unknown, name: string, [min, max]: readonly [number, number]): number {
   if (typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max) return value
   throw fault('out_of_range')`${words(name)} must be an integer from ${min} to ${max}.`
-}
-
-/** False for no list, and for an empty one: beside a blank column name, it means that there is no look-up. */
-function hasItems(values: unknown): boolean {
-  return values !== undefined && !(Array.isArray(values) && values.length === 0)
-}
-
-function isGiven(name: string | undefined): name is string {
-  return name !== undefined && name !== ''
 }

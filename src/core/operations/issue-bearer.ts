@@ -2,19 +2,18 @@
 import { v4 as uuid } from 'uuid'
 import type { Barrier } from '../barrier/barrier.ts'
 import { signBearer } from '../credentials/bearer.ts'
-import { isValidAt, type StoredCredential } from '../credentials/credential.ts'
-import { findCredential, type Nonce, storeSpent } from '../credentials/credential-store.ts'
+import { findCredential, isValidAt, type Nonce, type StoredCredential, storeSpent } from '../credentials/credential-store.ts'
 import { type Fault, fault, isVaultError } from '../errors.ts'
 import type { OperationContext } from '../execution/context.ts'
 import type { Operation } from '../execution/operation.ts'
-import type { CallerContext } from '../policy/caller-context.ts'
+import type { CallerContext } from '../policy/caller.ts'
 import type { Storage } from '../ports/storage.ts'
 import { nowMs } from '../util/time.ts'
 
 /** What a bearer is issued for. The caller has verified the assertion with the public key of the service account. */
 export interface IssueBearerInput {
   /** Key id of the service account. */
-  readonly keyID: string
+  readonly keyId: string
   /** The assertion, if it serves once, and the time until which it would be accepted, in milliseconds since 1970. Absent: it serves until then. */
   readonly assertion?: Nonce
   /** Roles of the bearer, each one of the service account. Default: all of them. */
@@ -44,16 +43,16 @@ export const issueBearer: Operation<IssueBearerInput, IssueBearerInput, IssuedBe
   action: 'ISSUE_BEARER',
   resourceType: 'CREDENTIAL',
   verb: 'Issue bearer',
-  members: ['keyID', 'assertion', 'roles', 'context'],
-  recorded: { keyID: 'value', assertion: 'omitted', roles: 'value', context: 'value' },
+  members: ['keyId', 'assertion', 'roles', 'context'],
+  recorded: { keyId: 'value', assertion: 'omitted', roles: 'value', context: 'value' },
   // The input is that of `vault.credentials`, which has checked its types.
   parse: (given) => given as IssueBearerInput,
   async execute(context, request) {
     const { unit, barrier, event } = context
     return unit.change(async ({ storage }) => {
-      const found = await findCredential(storage, barrier, { keyID: request.keyID })
+      const found = await findCredential(storage, barrier, { keyId: request.keyId })
       const credential = requireServiceAccount(context, found?.credential)
-      event.setCredential(credential.keyID)
+      event.setCredential(credential.keyId)
       const issued = issue(context, credential, request)
       if (request.assertion !== undefined) await spend(storage, barrier, request.assertion)
       return issued
@@ -86,7 +85,7 @@ function issue(context: OperationContext, credential: StoredCredential, request:
   const bearer = signBearer(
     { ring: barrier.ring, hash: audit.hash },
     {
-      ...{ iss: vaultID, aud: vaultID, sub: credential.actor, key: credential.keyID },
+      ...{ iss: vaultID, aud: vaultID, sub: credential.actor, key: credential.keyId },
       ...{ iat, exp, jti: uuid({ random: barrier.entropy.bytes(16) }), roles: [...new Set(roles)] },
       ...(attributes === undefined ? {} : { ctx: attributes }),
     },

@@ -1,22 +1,32 @@
-/** List events: returns a page of audit events that match a filter, by default the newest first. */
-import { hasTimestamp } from '../audit/encode-event.ts'
-import type { AuditEvent, ChainedEvent } from '../audit/event.ts'
-import type { AuditAfterOptions, EventQuery, EventQueryInput } from '../audit/event-query.ts'
-import { createEventTest, type RecordRow, type RecordRows } from '../audit/filter-events.ts'
-import { toNanoseconds } from '../audit/instant.ts'
+/** List events: returns a page of audit events that match a filter, by default the newest first. Ids of a page are made together. */
+import { type AuditEvent, type ChainedEvent, type EventRows, fromRuns } from '../audit/event.ts'
+import {
+  type AuditAfterOptions,
+  type EventQuery,
+  type EventQueryInput,
+  parseEventQuery,
+  RECORDED_EVENT_QUERY,
+} from '../audit/event-query.ts'
+import {
+  createEventTest,
+  type IdsByRows,
+  type RecordRow,
+  type RecordRows,
+  rowsOfEvent,
+  toAuditEvent,
+} from '../audit/listed-events.ts'
 import { EventPager } from '../audit/page-events.ts'
-import { parseEventQuery, RECORDED_EVENT_QUERY } from '../audit/parse-event-query.ts'
-import type { AuditContext } from '../audit-log/audit-context.ts'
-import { type DatedEvent, eventsAt } from '../audit-log/dated-events.ts'
+import type { AuditTrail } from '../audit-log/audit-trail.ts'
 import { eachNewest } from '../audit-log/newest-events.ts'
-import { decodeChangeIds, decodeRecordIds } from '../barrier/record-ids.ts'
+import { type DatedEvent, eventsAt } from '../audit-log/read-trail.ts'
+import { decodeChangeIds, decodeRecordIds, encodeRecordIds } from '../barrier/record-ids.ts'
 import { fault } from '../errors.ts'
 import type { OperationContext } from '../execution/context.ts'
 import type { Operation } from '../execution/operation.ts'
-import { showEvents } from '../execution/show-events.ts'
-import { createYielder } from '../maintenance/yielder.ts'
-import { forbidden } from '../policy/forbidden.ts'
+import { createPace, type Pace } from '../pace/pace.ts'
+import { forbidden } from '../policy/create-access.ts'
 import { at } from '../util/lists.ts'
+import { toNanoseconds, toTimestamp } from '../util/time.ts'
 
 /** Maximum number of events that one listing reads. */
 const MAX_EVENTS = 1_000_000
@@ -69,11 +79,11 @@ async function findPage(context: OperationContext, query: EventQuery): Promise<R
 }
 
 /** Yields events that can match: the one with a change id, or those of a range of time, newest first. */
-async function* candidates(audit: AuditContext, { filter, after }: EventQuery): AsyncGenerator<readonly DatedEvent[]> {
+async function* candidates(audit: AuditTrail, { filter, after }: EventQuery): AsyncGenerator<readonly DatedEvent[]> {
   const { changeID } = filter.context
   if (changeID !== undefined) {
     const [row] = decodeChangeIds(audit.barrier.ring, [changeID])
-    if (row !== undefined) yield (await eventsAt({ ...audit, yielder: createYielder(audit) }, [row])).events
+    if (row !== undefined) yield (await eventsAt({ ...audit, pace: createPace(audit) }, [row])).events
     return
   }
   // Events of the time of the last page's last event can follow it.
@@ -85,7 +95,7 @@ async function* candidates(audit: AuditContext, { filter, after }: EventQuery): 
 /** Returns the events that are authentic and stored under their own time. The others are logged, and `verifyAudit` reports them. */
 function readableEvents({ log }: OperationContext, found: readonly DatedEvent[]): ChainedEvent[] {
   return found.flatMap(({ id, at, event }) => {
-    if (event !== undefined && hasTimestamp(event, at)) return [event]
+    if (event !== undefined && event.timestamp === toTimestamp(at)) return [event]
     log?.error(
       { row: id },
       event === undefined ? 'an audit event failed authentication' : 'the stored time of an audit event was changed',
@@ -103,4 +113,55 @@ function recordRows({ barrier, layout }: OperationContext, { filter }: EventQuer
     ),
   )
   return new Map(rows)
+}
+
+/** Ids that are made together at most, and the bytes of one: a page can have a hundred events of a thousand records. */
+const IDS_AT_ONCE = 4096
+const ID_BYTES = 36
+
+/** Returns the events as listings return them, in order. As many are shown at once as have so many ids: each of their results is an object. */
+async function showEvents(context: OperationContext, events: readonly ChainedEvent[]): Promise<AuditEvent[]> {
+  const pace = createPace(context.audit)
+  const shown: AuditEvent[] = []
+  for (let start = 0; start < events.length; ) {
+    const groups: EventRows[] = []
+    let end = start
+    for (let rows = 0; end < events.length && rows < IDS_AT_ONCE; end++) {
+      for (const group of rowsOfEvent(at(events, end))) {
+        groups.push(group)
+        rows += countOf(group)
+      }
+    }
+    const ids = await idsOfRows(context, groups, pace)
+    for (; start < end; start++) shown.push(toAuditEvent(at(events, start), ids))
+    await pace.worked()
+  }
+  return shown
+}
+
+function countOf({ runs }: EventRows): number {
+  return runs.reduce((sum, [, count]) => sum + count, 0)
+}
+
+/** Returns the record ids of each group of rows. */
+async function idsOfRows({ barrier, layout }: OperationContext, groups: readonly EventRows[], pace: Pace): Promise<IdsByRows> {
+  const found = new Map<EventRows, string[]>()
+  for (const name of new Set(groups.map(({ table }) => table))) {
+    const table = layout.tables.get(name)
+    if (table === undefined) continue
+    const own = groups.filter((group) => group.table === name).map((group) => ({ group, rows: fromRuns(group.runs) }))
+    const rows = own.flatMap((one) => one.rows)
+    const ids: string[] = []
+    while (ids.length < rows.length) {
+      const slice = encodeRecordIds(barrier.ring, table, rows.slice(ids.length, ids.length + IDS_AT_ONCE))
+      for (const id of slice) ids.push(id)
+      await pace.worked(slice.length * ID_BYTES)
+    }
+    let start = 0
+    for (const one of own) {
+      found.set(one.group, ids.slice(start, start + one.rows.length))
+      start += one.rows.length
+    }
+  }
+  return found
 }

@@ -2,12 +2,20 @@
 
 import { type ErrorCode, type Fault, fault } from '../errors.ts'
 import type { OperationContext } from '../execution/context.ts'
-import { assertContentsReachable, type OpenableFile, requireFileColumn, requireOpenableFile } from '../execution/file-columns.ts'
-import { type FileInput, type FileRequest, parseFileInput, RECORDED_FILE } from '../execution/file-input.ts'
+import {
+  assertContentsReachable,
+  type FileInput,
+  type FileRequest,
+  type OpenableFile,
+  parseFileInput,
+  RECORDED_FILE,
+  requireFileColumn,
+  requireOpenableFile,
+} from '../execution/file-columns.ts'
 import { invalidTicket, refusedAlike, requireTicket, type Ticket } from '../execution/file-tickets.ts'
 import { requireAccess } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
-import { withVerbOf } from '../execution/operation-errors.ts'
+import { withVerbOf } from '../execution/perform.ts'
 import { readContent } from '../file-store/read-content.ts'
 import { type FileMetadata, metadataOf } from '../files/file-metadata.ts'
 import type { ByteRange } from '../ports/blobs.ts'

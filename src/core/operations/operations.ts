@@ -1,22 +1,19 @@
 /** The registry of operations that consist of no others. Batches run them; `batch/perform-named.ts` adds the batch itself. */
-import { createCredential } from './create-credential.ts'
+import { createCredential, listCredentials, revokeCredential } from './credentials.ts'
 import { deleteFile } from './delete-file.ts'
 import { deleteOne, deleteRecords } from './delete-records.ts'
 import { deleteWhere } from './delete-where.ts'
 import { detokenize } from './detokenize-tokens.ts'
-import { fileStatus, uploadStatus } from './file-status.ts'
-import { downloadURL, uploadURL } from './file-urls.ts'
+import { fileStatus, fileStatuses } from './file-status.ts'
+import { downloadTicket, uploadTicket } from './file-urls.ts'
 import { getByTokens } from './get-by-tokens.ts'
 import { get, getOne } from './get-records.ts'
 import { insert } from './insert-records.ts'
-import { listCredentials } from './list-credentials.ts'
 import { listEvents } from './list-events.ts'
 import { openFile } from './open-file.ts'
 import { query } from './query-records.ts'
-import { revokeCredential } from './revoke-credential.ts'
 import { tokenize } from './tokenize-values.ts'
-import { updateMany } from './update-many.ts'
-import { update } from './update-record.ts'
+import { update, updateOne } from './update-records.ts'
 import { updateWhere } from './update-where.ts'
 import { uploadFile } from './upload-file.ts'
 
@@ -26,7 +23,7 @@ export const OPERATIONS = {
   get,
   getOne,
   update,
-  updateMany,
+  updateOne,
   updateWhere,
   delete: deleteRecords,
   deleteOne,
@@ -40,9 +37,9 @@ export const OPERATIONS = {
   openFile,
   deleteFile,
   fileStatus,
-  uploadStatus,
-  uploadURL,
-  downloadURL,
+  fileStatuses,
+  uploadTicket,
+  downloadTicket,
   createCredential,
   revokeCredential,
   listCredentials,

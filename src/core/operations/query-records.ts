@@ -6,7 +6,7 @@ import type { QueryValue } from '../expressions/parameter-values.ts'
 import type { QueryLimits } from '../limits.ts'
 import type { QueryBudget } from '../queries/budget-meter.ts'
 import { readQuery } from '../queries/query-text.ts'
-import { type QueryRecord, type QueryRequest, runQuery } from '../queries/run-query.ts'
+import { type QueryRecord, type QueryRecordFields, type QueryRequest, runQuery } from '../queries/run-query.ts'
 import { ON_LOWERED, type OnLowered } from '../row-access/lowered-columns.ts'
 import { RECORD_ID_NAME } from '../schema/names.ts'
 import type { SqlQuery } from '../sql/sql.ts'
@@ -38,11 +38,18 @@ export interface QueryInput {
   readonly options?: QueryOptions
 }
 
+/** The records of a query. `Row` is the type that the caller claims for their fields. */
+export interface QueryOutcome<Row extends object = QueryRecordFields> {
+  readonly records: QueryRecord<Row>[]
+  /** True if records were left out, because the query has more of them than it can return. Those that its own LIMIT leaves out do not count. */
+  readonly isCut: boolean
+}
+
 /**
  * Returns the records of a SELECT. Throws `invalid_request`, `unsupported`, `out_of_range`, `limit_exceeded` or `not_found` for its
  * text and its values, `forbidden` for a condition on data that the caller cannot see, `unprocessable` for types that do not fit together.
  */
-export const query: Operation<QueryInput, QueryRequest, { records: QueryRecord[] }> = {
+export const query: Operation<QueryInput, QueryRequest, QueryOutcome> = {
   action: 'QUERY',
   resourceType: 'VAULT',
   verb: 'Query',
@@ -67,9 +74,9 @@ export const query: Operation<QueryInput, QueryRequest, { records: QueryRecord[]
     return { ...text, limits: limitsOf(limits, options), budget, signal: parseSignal(options.signal), refusesLowered }
   },
   async execute({ unit: { storage }, event, barrier, clock, scheduler, layout, access }, request) {
-    const { records, found } = await runQuery({ storage, barrier, clock, scheduler, layout, access }, request)
+    const { records, found, isCut } = await runQuery({ storage, barrier, clock, scheduler, layout, access }, request)
     for (const { table, rows } of found) event.addRows(table, rows)
-    return { records }
+    return { records, isCut }
   },
 }
 

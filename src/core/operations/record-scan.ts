@@ -1,5 +1,5 @@
 /** Record scan: stores the result of a scan. Not an operation of callers: the vault performs it for itself, so that it leaves an event. */
-import { fault } from '../errors.ts'
+import { fault, type VaultError } from '../errors.ts'
 import type { Operation } from '../execution/operation.ts'
 import { type OpenedFile, patchOf, readFiles } from '../file-store/file-rows.ts'
 import { REMOVAL_LEASE_MS } from '../file-store/remove-files.ts'
@@ -48,4 +48,19 @@ export const recordScan: Operation<ScanResult, ScanResult, { readonly version: n
 
 function gone() {
   return fault('not_found')`The file was replaced or deleted while it was scanned. The result is dropped.`
+}
+
+/** Returns the operation that throws this error, so that its event has the code and the message of the error. */
+export function refusedBy(refusal: VaultError): Operation<Record<never, never>, undefined, never> {
+  return {
+    action: 'REQUEST',
+    resourceType: 'VAULT',
+    verb: 'Request',
+    members: [],
+    recorded: {},
+    parse: () => undefined,
+    async execute() {
+      throw refusal
+    },
+  }
 }

@@ -8,16 +8,17 @@ import { parseFlag, parseList, paths, requireTable } from '../execution/check-in
 import type { OperationContext, ParsingContext } from '../execution/context.ts'
 import { requireAccess, requireColumn } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
-import { inSlices } from '../maintenance/in-slices.ts'
-import { forbidden } from '../policy/forbidden.ts'
+import { inSlices } from '../pace/pace.ts'
+import { forbidden } from '../policy/create-access.ts'
 import type { TableAccess } from '../policy/table-access.ts'
-import { findVisibleByDigest } from '../row-access/find-visible-by-digest.ts'
-import { valuesInSlices } from '../row-access/values-in-slices.ts'
+import { valuesInSlices } from '../row-access/evaluate-access.ts'
+import { findVisibleByDigest } from '../row-access/find-visible.ts'
 import type { Column, Table } from '../schema/layout.ts'
+import { ALONE } from '../unit-of-work/gather.ts'
 import { at, cutList, required } from '../util/lists.ts'
 import { assertItems } from '../util/options.ts'
 import type { JsonBudget } from '../values/column-type.ts'
-import { createJsonBudget } from '../values/parse-json.ts'
+import { createJsonBudget } from '../values/json-types.ts'
 
 /** A value, and the column or column group to search: `table.column` for a column without a group. A blank name counts as absent. */
 export type TokenizeParameter =
@@ -73,8 +74,8 @@ export const tokenize: Operation<TokenizeInput, readonly TokenizeRequest[], { re
     }
     return { records: await inSlices(list, context.scheduler, (start, end) => tokensOf(context, lookups.slice(start, end))) }
   },
-  joined: {
-    groupOf: (parameters) => (isShort(parameters) ? 'tokenize' : undefined),
+  asOne: {
+    keys: { turn: (parameters) => (isShort(parameters) ? 'tokenize' : undefined) },
     async execute(context, requests) {
       const lookups = requests.map((parameters) => lookupsOrNone(context, parameters))
       const isLive = await areLive(context, lookups.flat())
@@ -83,7 +84,7 @@ export const tokenize: Operation<TokenizeInput, readonly TokenizeRequest[], { re
         own.length === at(requests, index).length && !at(live, index).includes(false) ? own : [],
       )
       const tokens = cutList(tokensOf(context, complete.flat()), lengthsOf(complete))
-      return tokens.map((records) => (records.length === 0 ? undefined : { records }))
+      return tokens.map((records) => (records.length === 0 ? ALONE : { records }))
     },
   },
 }

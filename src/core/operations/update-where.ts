@@ -1,83 +1,84 @@
 /** Update where: writes the same values over the records with given values in a look-up column, all or none, in one transaction. */
 
 import { fault } from '../errors.ts'
-import { parseFlag, requireTable } from '../execution/check-input.ts'
+import { parseWriteModes, requireTable, type WriteModes } from '../execution/check-input.ts'
 import type { OperationContext } from '../execution/context.ts'
-import { findChangeable, notChangeable, parseWhere, requireChangeAccess, type Where } from '../execution/find-changeable.ts'
-import type { Lookup } from '../execution/find-records.ts'
+import {
+  findChangeable,
+  type Lookup,
+  notChangeable,
+  parseWhere,
+  requireChangeAccess,
+  type Where,
+} from '../execution/find-records.ts'
 import { assertColumnsWritable, checkOverwrites } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
-import { type Change, overwrite, parseChanges, retryUpdate, type UpdatedRecord, updatedRecords } from '../records/change-store.ts'
+import { attemptChange } from '../records/attempt-change.ts'
+import {
+  type Change,
+  overwrite,
+  parseChanges,
+  type UpdatedRecord,
+  type UpdateOptions,
+  updatedRecords,
+} from '../records/change-store.ts'
 import type { Table } from '../schema/layout.ts'
-import { retryInTransaction } from '../unit-of-work/retry-in-transaction.ts'
-import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import { readInput } from '../util/boundary.ts'
 import { at } from '../util/lists.ts'
 import { assertOptions } from '../util/options.ts'
-import { createJsonBudget, takeJson } from '../values/parse-json.ts'
-
-/** The records to update, and the values to write over each. */
-export interface WhereChange extends Where {
-  readonly fields: unknown
-}
+import { createJsonBudget, takeJson } from '../values/json-types.ts'
 
 /** Options of an update by the value of a column. It takes no tokens: those of several records differ. */
-export interface UpdateWhereOptions {
-  /** Return the tokens of the columns that were given a value. Default false. */
-  readonly tokenization?: boolean
-  /** Accept `*REDACTED*` and masked forms as values. Default false: what is shown in place of a value is refused, so that no value is lost. */
-  readonly allowShownText?: boolean
-}
+export type UpdateWhereOptions = Omit<UpdateOptions, 'byot'>
 
 /** Input of an update by the value of a column. */
 export interface UpdateWhereInput {
   readonly table: string
-  readonly where: WhereChange
+  readonly where: Where
+  /** The values to write over each record, by column. */
+  readonly fields: unknown
   readonly options?: UpdateWhereOptions
 }
 
 /** A parsed request, before grants are checked. */
-export interface UpdateWhereRequest {
+export interface UpdateWhereRequest extends WriteModes {
   readonly table: Table
   readonly lookup: Lookup
   readonly fields: unknown
-  readonly tokenization: boolean
-  readonly allowsShownText: boolean
 }
 
 /**
  * Updates the records that a read by the column returns, and returns them in the order of insertion. None is no error. Throws like that
- * read and like `update`, `limit_exceeded` for more than `limits.maxRecords` or more members of JSON values than a request can have, and `not_found` for one that the caller can read and not
+ * read and like `updateOne`, `limit_exceeded` for more than `limits.maxRecords` or more members of JSON values than a request can have, and `not_found` for one that the caller can read and not
  * update; nothing is changed then.
  */
 export const updateWhere: Operation<UpdateWhereInput, UpdateWhereRequest, { records: UpdatedRecord[] }> = {
   action: 'UPDATE',
   resourceType: 'RECORD',
   verb: 'Update',
-  members: ['table', 'where', 'options'],
+  members: ['table', 'where', 'fields', 'options'],
   recorded: {
     table: 'name',
-    where: { columnName: 'name', columnValues: 'value', fields: 'columns' },
+    where: 'lookup',
+    fields: 'columns',
     tokenization: 'flag',
     allowShownText: 'flag',
   },
-  parse({ table: name, where, options = {} }, context) {
+  parse({ table: name, where, fields, options = {} }, context) {
     const table = requireTable(context, name)
     context.event.setTable(table)
     assertOptions<UpdateWhereOptions>(options, ['tokenization', 'allowShownText'])
-    const lookup = parseWhere(context, where, ['fields'])
-    const fields = typeof where === 'object' && where !== null ? Reflect.get(where, 'fields') : undefined
-    const tokenization = parseFlag(options.tokenization, 'tokenization')
-    return { table, lookup, fields, tokenization, allowsShownText: parseFlag(options.allowShownText, 'allowShownText') }
+    return { table, lookup: parseWhere(context, where), fields, ...parseWriteModes(options) }
   },
-  async execute(context, { table, lookup, fields, tokenization, allowsShownText }) {
+  async execute(context, { table, lookup, fields, tokenization, mode, allowsShownText }) {
     const access = requireChangeAccess(context, table, 'UPDATE')
     const change = readInput(() => {
       assertColumnsWritable(context, access, { members: [fields], action: 'UPDATE' })
       const given = [{ fields, tokens: undefined, index: undefined }]
-      return at(parseChanges(context, table, { mode: 'DISABLE', given }), 0)
+      return at(parseChanges(context, table, { mode, given }), 0)
     })
-    const write = async (unit: UnitOfWork) => {
+    const changing = { table, scheduler: context.scheduler, what: 'record' } as const
+    const records = await attemptChange(context.unit, changing, async (unit) => {
       const found = await findChangeable({ ...context, unit }, access, lookup)
       if (found.rows.length === 0) return []
       assertFewMembers(context, change, found.rows.length)
@@ -89,8 +90,8 @@ export const updateWhere: Operation<UpdateWhereInput, UpdateWhereRequest, { reco
         notFound: (missing) => notChangeable(access, found.ids, missing),
       })
       return updatedRecords(context, table, { ...overwritten, changes, tokenization })
-    }
-    return { records: await retryInTransaction(context.unit, retryUpdate(table, context), write) }
+    })
+    return { records }
   },
 }
 

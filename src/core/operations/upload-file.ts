@@ -20,24 +20,21 @@ import { nameOfFile, toSource, untilAborted } from '../execution/file-source.ts'
 import { invalidTicket, refusedAlike, requireTicket, type Ticket } from '../execution/file-tickets.ts'
 import { assertGranted, assertRequiredWritable, requireAccess } from '../execution/grants.ts'
 import type { Operation, Untrusted } from '../execution/operation.ts'
-import { discardFile, discardUpload } from '../file-store/discard-files.ts'
 import { attachFile, beginFile, type NewFile, reserveFile, uploadRemoved } from '../file-store/file-rows.ts'
-import { removeDueQuietly, removeFiles } from '../file-store/remove-files.ts'
+import { discardFile, discardUpload, removeDueQuietly, removeFiles } from '../file-store/remove-files.ts'
 import { storeContent } from '../file-store/store-content.ts'
-import { type FileMetadata, metadataOf } from '../files/file-metadata.ts'
-import { toFileName } from '../files/file-name.ts'
+import { type FileMetadata, metadataOf, toFileName } from '../files/file-metadata.ts'
 import { TICKET_MINUTES } from '../limits.ts'
-import type { Action } from '../policy/actions.ts'
+import type { Action } from '../policy/statement.ts'
 import type { TableAccess } from '../policy/table-access.ts'
 import type { Storage } from '../ports/storage.ts'
-import { retryRecords, storeChanges, storeNew } from '../records/record-store.ts'
+import { attemptChange } from '../records/attempt-change.ts'
+import { storeChanges, storeNew } from '../records/record-store.ts'
 import type { Table } from '../schema/layout.ts'
-import { abortableUnit } from '../unit-of-work/abortable-unit.ts'
-import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
+import { abortableUnit, type UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import { causeOf } from '../util/causes.ts'
 import { at } from '../util/lists.ts'
 import { assertOptions } from '../util/options.ts'
-import { retry } from '../util/retry.ts'
 import { assertNotAborted, parseSignal, type Signal, unlessAborted } from '../util/signal.ts'
 import { nowMs } from '../util/time.ts'
 import type { StoredFile } from '../values/file-type.ts'
@@ -287,15 +284,15 @@ async function attachToRecord(
   const { file, value } = uploaded
   const values = fileValues(table, column, value)
   const request = { table, records: [values], supplied: [undefined], indexes: [undefined], tokenization: false }
-  return context.unit.change(async (unit) => {
-    const rowId = await retry(retryRecords(table, context.scheduler), () =>
-      id === undefined
+  return attemptChange(context.unit, { table, scheduler: context.scheduler }, (outer) =>
+    outer.change(async (unit) => {
+      const rowId = await (id === undefined
         ? insertRecord(context, unit, { access, values, request })
-        : replaceFile(context, unit, { access, column, id, values, request }),
-    )
-    await attachFile(unit.storage, context.files, { file, rowId, size: value.size })
-    return rowId
-  })
+        : replaceFile(context, unit, { access, column, id, values, request }))
+      await attachFile(unit.storage, context.files, { file, rowId, size: value.size })
+      return rowId
+    }),
+  )
 }
 
 /** What the steps of the change have in common. */

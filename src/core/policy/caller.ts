@@ -1,10 +1,12 @@
-/** The caller that an application authenticates, and the caller's request. Both are checked before any operation. */
+/** The caller that an application authenticates, the caller's context and request. All are checked before any operation. */
 import * as z from 'zod'
 import { printableName, VaultError } from '../errors.ts'
-import { MAX_CLIENT_TRACE_LENGTH } from '../limits.ts'
+import { MAX_CLIENT_TRACE_LENGTH, MAX_CONTEXT_BYTES, MAX_CONTEXT_DEPTH, MAX_CONTEXT_NODES } from '../limits.ts'
 import { readInput } from '../util/boundary.ts'
-import type { BuiltInRole } from './built-in-roles.ts'
-import { type CallerContext, parseContext } from './caller-context.ts'
+import { ByteWriter } from '../util/bytes.ts'
+import { type JsonValue, ValueError } from '../values/column-type.ts'
+import { parseBoundedJson, parseJson } from '../values/json-types.ts'
+import type { BuiltInRole } from './statement.ts'
 
 /** A caller as the application describes it. The vault trusts the application and authenticates nothing in process. */
 export interface Caller<Role extends string = string> {
@@ -127,4 +129,45 @@ function presentOnly(request: z.infer<typeof requestShape>): RequestContext {
   // Each member keeps its type; only undefined ones are removed, which are rare.
   if (!Object.values(request).includes(undefined)) return request as RequestContext
   return Object.fromEntries(Object.entries(request).filter(([, value]) => value !== undefined)) as RequestContext
+}
+
+/** The attributes of a caller, by name. */
+export type CallerContext = Readonly<Record<string, JsonValue>>
+
+/**
+ * Returns a copy without members that are null, which count as absent. Throws `invalid_request` for a context above a limit. `refuse`
+ * returns the error for a member that is no JSON value.
+ */
+export function parseContext(given: Readonly<Record<string, unknown>>, refuse: (name: string) => VaultError): CallerContext {
+  const members = Object.entries(given).map(([name, member]) => [name, jsonOf(member, () => refuse(name))] as const)
+  // `fromEntries` makes own members, also for a name such as __proto__.
+  const context = Object.fromEntries(members.filter(([, value]) => value !== null))
+  assertWithinLimits(context)
+  return context
+}
+
+function jsonOf(member: unknown, refuse: () => VaultError): JsonValue {
+  try {
+    return parseJson(member)
+  } catch (error) {
+    throw error instanceof ValueError ? refuse() : error
+  }
+}
+
+/** Every session and every ticket holds the context, so it is bounded. */
+function assertWithinLimits(context: CallerContext): void {
+  const out = new ByteWriter(512)
+  try {
+    parseBoundedJson(context, { maxDepth: MAX_CONTEXT_DEPTH, maxNodes: MAX_CONTEXT_NODES })
+    out.utf8(JSON.stringify(context))
+  } catch (error) {
+    if (!(error instanceof ValueError)) throw error
+    throw tooLarge()
+  }
+  if (out.written().length > MAX_CONTEXT_BYTES) throw tooLarge()
+}
+
+function tooLarge(): VaultError {
+  const bounds = `${MAX_CONTEXT_BYTES} bytes of JSON, ${MAX_CONTEXT_NODES} values and ${MAX_CONTEXT_DEPTH} levels`
+  return new VaultError('invalid_request', `Invalid caller: "context" can have at most ${bounds}. Shorten it.`)
 }

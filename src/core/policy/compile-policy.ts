@@ -2,13 +2,18 @@
 import { say, VaultError } from '../errors.ts'
 import type { Layout, Table } from '../schema/layout.ts'
 import { required } from '../util/lists.ts'
-import { type ActionSet, actionSet } from './actions.ts'
-import { BUILT_IN_ROLES } from './built-in-roles.ts'
 import { parseStatement } from './parse-statement.ts'
-import { policyError, printableRole } from './policy-error.ts'
-import { MAX_CONDITIONAL_RULES, type Rule, type RuleCondition } from './rule.ts'
-import { ruleConditionOf } from './rule-condition.ts'
-import type { PolicyDefinition, Statement, Target } from './statement.ts'
+import { MAX_CONDITIONAL_RULES, type Rule, type RuleCondition, ruleConditionOf } from './rule.ts'
+import {
+  type ActionSet,
+  actionSet,
+  BUILT_IN_ROLES,
+  type PolicyDefinition,
+  policyError,
+  printableRole,
+  type Statement,
+  type Target,
+} from './statement.ts'
 
 /** The rules of one role by table. */
 export interface Role {

@@ -1,12 +1,12 @@
-/** A caller's access to all tables, as operations use it. */
+/** A caller's access to all tables, as operations use it, and the fault of a denied action. */
+import { type Fault, fault, withoutStack, words } from '../errors.ts'
 import type { CacheReading } from '../ports/observability.ts'
 import type { Table } from '../schema/layout.ts'
-import type { Action } from './actions.ts'
 import type { Caller } from './caller.ts'
 import type { Policy } from './compile-policy.ts'
-import { createTableAccess } from './create-table-access.ts'
 import type { Rule } from './rule.ts'
-import type { TableAccess } from './table-access.ts'
+import type { Action } from './statement.ts'
+import { createTableAccess, type TableAccess } from './table-access.ts'
 
 /** One caller's access to the vault. */
 export interface Access {
@@ -114,4 +114,13 @@ function createAccess(policy: Policy, roles: readonly string[], context: Caller[
 /** The rules of these roles for a table, in the order of roles and statements. */
 export function rulesFor(policy: Policy, roles: readonly string[], table: Table): readonly Rule[] {
   return roles.flatMap((role) => policy.roles.get(role)?.rules.get(table) ?? [])
+}
+
+/** The fault for an action that no statement grants; to be thrown. It names the kind of caller, the action and the requested table. */
+export function forbidden(caller: Pick<Caller, 'actorType'>, action: Action | 'ALL', table?: Table): Fault {
+  const who = words(caller.actorType === 'USER' ? 'The user' : 'The service account')
+  const details = table === undefined ? {} : { table: table.name }
+  return withoutStack(
+    () => fault('forbidden', details)`${who} is not granted ${words(action)} for this request. Ask the vault owner for a role.`,
+  )
 }

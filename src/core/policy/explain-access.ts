@@ -5,13 +5,12 @@ import { compileCondition } from '../expressions/evaluate-condition.ts'
 import type { RedactionLevel } from '../redaction/levels.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { ValueError } from '../values/column-type.ts'
-import { ACTIONS, type Action, type ActionSet, actionSet, bitOf, isAction } from './actions.ts'
 import type { Caller } from './caller.ts'
 import type { Policy } from './compile-policy.ts'
 import { rulesFor } from './create-access.ts'
-import { appliesFor } from './create-table-access.ts'
-import { createRowAccess } from './row-access.ts'
 import { appliesTo, type Rule } from './rule.ts'
+import { ACTIONS, type Action, type ActionSet, actionSet, bitOf, isAction } from './statement.ts'
+import { appliesFor, createRowAccess } from './table-access.ts'
 
 /** Options of `explain`. */
 export interface ExplainOptions {

@@ -4,10 +4,19 @@ import type { Expression } from '../expressions/ast.ts'
 import { LanguageError } from '../expressions/language-error.ts'
 import { isRedaction, type Redaction } from '../redaction/levels.ts'
 import { at as itemAt } from '../util/lists.ts'
-import { ACTIONS, type Action, isAction } from './actions.ts'
-import { policyError, refuseText } from './policy-error.ts'
 import { readConditionText, readStatementText } from './read-statement-text.ts'
-import type { Effect, Statement, StatementLocation, Target, Where } from './statement.ts'
+import {
+  ACTIONS,
+  type Action,
+  type Effect,
+  isAction,
+  policyError,
+  refuseText,
+  type Statement,
+  type StatementLocation,
+  type Target,
+  type Where,
+} from './statement.ts'
 
 /** A word of a statement and its location. */
 interface Word {

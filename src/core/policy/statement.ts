@@ -1,9 +1,11 @@
-/** Policy statements: the types that authors write, and the parsed form. */
+/** Policy statements: the types that authors write, the parsed form and its actions, the roles that exist in every vault, and errors that name a statement. */
+import { print, type Sentence, VaultError } from '../errors.ts'
 import type { Expression, Placed } from '../expressions/ast.ts'
+import { LANGUAGE_ERROR_CODES, type LanguageError, lineAndColumn } from '../expressions/language-error.ts'
 import type { Redaction } from '../redaction/levels.ts'
 import type { SchemaDefinition } from '../schema/column.ts'
 import type { ColumnName, TableName } from '../schema/infer.ts'
-import type { Action } from './actions.ts'
+import { required } from '../util/lists.ts'
 
 /** DENY wins over any ALLOW of any of the caller's roles. */
 export type Effect = 'ALLOW' | 'DENY'
@@ -51,6 +53,22 @@ export type PolicyFor<S extends SchemaDefinition, Role extends string = string> 
   readonly [Name in Role]: readonly (string | StatementDefinition<TargetIn<S>>)[]
 }
 
+/** The name of a role that exists in every vault. */
+export type BuiltInRole = 'VAULT_OWNER' | 'VAULT_EDITOR' | 'VAULT_VIEWER'
+
+/** Their statements. A policy cannot redefine these names. Source: docs/policy.md. */
+export const BUILT_IN_ROLES = {
+  VAULT_OWNER: [{ effect: 'ALLOW', actions: ['ALL'], on: ['*'], redaction: 'PLAIN_TEXT' }],
+  VAULT_EDITOR: [
+    {
+      effect: 'ALLOW',
+      actions: ['CREATE', 'READ', 'UPDATE', 'DELETE', 'TOKENIZATION', 'DETOKENIZATION', 'SEARCH'],
+      on: ['*'],
+    },
+  ],
+  VAULT_VIEWER: [{ effect: 'ALLOW', actions: ['READ'], on: ['*'] }],
+} as const satisfies Readonly<Record<BuiltInRole, PolicyDefinition[string]>>
+
 /** The location of a statement or of one of its members, for errors. */
 export interface StatementLocation {
   readonly role: string
@@ -90,4 +108,54 @@ export interface Where {
   /** The text of the condition. */
   readonly text: string
   readonly expression: Expression
+}
+
+/** All actions of policy statements except ALL. Source: docs/policy.md. */
+export const ACTIONS = ['CREATE', 'READ', 'UPDATE', 'DELETE', 'TOKENIZATION', 'DETOKENIZATION', 'SEARCH', 'AUDIT'] as const
+
+/** One action. */
+export type Action = (typeof ACTIONS)[number]
+
+/** A set of actions, one bit each, so that testing a row takes one `&`. */
+export type ActionSet = number
+
+const BITS: ReadonlyMap<string, ActionSet> = new Map(ACTIONS.map((action, index) => [action, 1 << index]))
+
+/** The set of one action. */
+export function bitOf(action: Action): ActionSet {
+  return required(BITS.get(action), 'The bit of an action')
+}
+
+/** The set of these actions. */
+export function actionSet(actions: readonly Action[]): ActionSet {
+  return actions.reduce((set, action) => set | bitOf(action), 0)
+}
+
+/** True for the name of an action. */
+export function isAction(input: unknown): input is Action {
+  return typeof input === 'string' && BITS.has(input)
+}
+
+/** The error of a statement; to be thrown. `at` is an offset in the location's text, in UTF-16 units. */
+export function policyError(location: StatementLocation, sentence: Sentence, at = 0): VaultError {
+  const member = location.member === undefined ? '' : `, ${location.member}`
+  const where = `statement ${location.position} of role ${printableRole(location.role)}${member}${lineOf(location, at)}`
+  return new VaultError('invalid_request', `Invalid policy: ${where}: ${print(sentence)}`)
+}
+
+/** The error for a language error in a statement's text; to be thrown. */
+export function refuseText(location: StatementLocation, { kind, sentence, at }: LanguageError): VaultError {
+  const { message } = policyError(location, sentence, at)
+  return new VaultError(LANGUAGE_ERROR_CODES[kind], message)
+}
+
+function lineOf({ text }: StatementLocation, at: number): string {
+  if (text === undefined) return ''
+  const { line, column } = lineAndColumn(text, at)
+  return `, line ${line}, column ${column}`
+}
+
+/** A role name for an error: quoted if it is one word, otherwise only described, because it may be a value. */
+export function printableRole(role: string): string {
+  return /^[A-Za-z0-9_.:@/-]{1,128}$/.test(role) ? `"${role}"` : '(not a single word)'
 }

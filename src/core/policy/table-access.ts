@@ -1,9 +1,11 @@
-/** One caller's access to one table. It is decided from the policy alone where possible, otherwise row by row. */
-import type { Condition } from '../expressions/condition.ts'
-import type { Redaction, RedactionLevel } from '../redaction/levels.ts'
+/** One caller's access to one table: what every row grants, what some row can grant, and what a given row grants. */
+import { allOf, anyOf, type Condition, columnsOf, negate, type Truth } from '../expressions/condition.ts'
+import { lowerLevel, type Redaction, type RedactionLevel } from '../redaction/levels.ts'
 import type { Column, ColumnView, Table } from '../schema/layout.ts'
-import type { Action } from './actions.ts'
-import type { StatementOrigin } from './rule.ts'
+import { at } from '../util/lists.ts'
+import type { Caller } from './caller.ts'
+import { appliesTo, levelBy, type Rule, type StatementOrigin } from './rule.ts'
+import { ACTIONS, type Action, type ActionSet, bitOf, type Effect } from './statement.ts'
 
 /** A grant that a request requires of a row: an action on each of these columns or, without columns, on at least one. */
 export interface RequiredGrant {
@@ -56,4 +58,265 @@ export interface TableAccess {
   withoutRecord(): RowAccess
   /** A condition that is true exactly in the rows with the required grants. Storage evaluates it before `forRow`. */
   pushdownCondition(need: RequiredGrant): Condition
+}
+
+const READ = bitOf('READ')
+const SEARCH = bitOf('SEARCH')
+const CREATE = bitOf('CREATE')
+const UPDATE = bitOf('UPDATE')
+const WRITE = CREATE | UPDATE
+
+/** Maximum number of cached row accesses. Above it, the cache is cleared. */
+const MAX_CACHED_ACCESSES = 1024
+
+const NEVER: Condition = { kind: 'truth', truth: false }
+const ALWAYS: Condition = { kind: 'truth', truth: true }
+
+/** A rule that applies in the rows where `conditions[index]` decides so. */
+interface ConditionalRule {
+  readonly rule: Rule
+  readonly index: number
+}
+
+/** The rules of one caller for one table, with the context's values bound, divided into unconditional and conditional ones. */
+interface BoundRules {
+  readonly table: Table
+  readonly always: readonly Rule[]
+  readonly sometimes: readonly ConditionalRule[]
+  readonly conditions: readonly Condition[]
+}
+
+/** Creates the access that these rules give to the table. The context's values are bound once, here. */
+export function createTableAccess(table: Table, rules: readonly Rule[], context: Caller['context']): TableAccess {
+  const bound = bindRules(table, rules, context)
+  const { always, sometimes, conditions } = bound
+  const worst = createRowAccess(table, [...always, ...rulesOf(sometimes, 'DENY')])
+  const best = sometimes.length === 0 ? worst : createRowAccess(table, [...always, ...rulesOf(sometimes, 'ALLOW')])
+  const forRow = sometimes.length === 0 ? () => best : createRowEvaluation(bound)
+  const evaluated = conditions.flatMap((condition) => columnsOf(condition)).flatMap(({ column }) => column ?? [])
+  return {
+    table,
+    hasAnyGrant: ACTIONS.some((action) => action !== 'AUDIT' && best.meets({ action, columns: [] })),
+    conditions,
+    conditionColumns: [...new Set(evaluated)],
+    rowStatements: (column) => rowStatementsOn(bound, column),
+    possiblyAllows: best.allows,
+    possiblyVisible: (column) => best.level(column) !== undefined,
+    highestLevel: best.level,
+    possiblyMeets: best.meets,
+    alwaysMeets: worst.meets,
+    forRow,
+    withoutRecord: () => forRow(conditions.map(() => undefined)),
+    pushdownCondition: (need) => {
+      if (worst.meets(need)) return ALWAYS
+      return best.meets(need) ? conditionFor(bound, need) : NEVER
+    },
+  }
+}
+
+/** True if a rule applies in a row with this truth. Unknown does not grant, and it denies. */
+export function appliesFor(effect: Effect, truth: Truth): boolean {
+  return effect === 'ALLOW' ? truth === true : truth !== false
+}
+
+/** Binds each distinct condition once. A condition that becomes constant, as with an absent attribute, is not evaluated on rows. */
+function bindRules(table: Table, rules: readonly Rule[], context: Caller['context']): BoundRules {
+  const always: Rule[] = []
+  const sometimes: ConditionalRule[] = []
+  const conditions: Condition[] = []
+  const known = new Map<string, { readonly condition: Condition; readonly index: number }>()
+  for (const rule of rules) {
+    if (rule.when === undefined) {
+      always.push(rule)
+      continue
+    }
+    let bound = known.get(rule.when.key)
+    if (bound === undefined) {
+      bound = { condition: rule.when.bind(context), index: conditions.length }
+      known.set(rule.when.key, bound)
+      if (bound.condition.kind !== 'truth') conditions.push(bound.condition)
+    }
+    if (bound.condition.kind !== 'truth') sometimes.push({ rule, index: bound.index })
+    else if (appliesFor(rule.effect, bound.condition.truth)) always.push(rule)
+  }
+  return { table, always, sometimes, conditions }
+}
+
+function rowStatementsOn({ sometimes, conditions }: BoundRules, column: Column): ReturnType<TableAccess['rowStatements']> {
+  // Writing a unique column grants SEARCH on it.
+  const actions = READ | SEARCH | (column.unique ? WRITE : 0)
+  const deciding = sometimes.filter(({ rule }) => appliesTo(rule, actions, column))
+  return deciding.map(({ rule: { origin }, index }) => {
+    const columns = columnsOf(at(conditions, index)).flatMap((ref) => ref.column?.name ?? [])
+    return { role: origin.role, position: origin.position, columns: [...new Set(columns)] }
+  })
+}
+
+function rulesOf(sometimes: readonly ConditionalRule[], effect: Effect): Rule[] {
+  return sometimes.flatMap(({ rule }) => (rule.effect === effect ? [rule] : []))
+}
+
+/** Returns the access of a row. Rows in which the same rules apply share one object, cached by one bit per conditional rule. */
+function createRowEvaluation({ table, always, sometimes }: BoundRules): TableAccess['forRow'] {
+  const accesses = new Map<number, RowAccess>()
+  return (truths) => {
+    let bits = 0
+    sometimes.forEach(({ rule, index }, bit) => {
+      if (appliesFor(rule.effect, truths[index])) bits |= 1 << bit
+    })
+    let access = accesses.get(bits)
+    if (access === undefined) {
+      const applying = sometimes.flatMap(({ rule }, bit) => ((bits & (1 << bit)) === 0 ? [] : [rule]))
+      access = createRowAccess(table, [...always, ...applying])
+      if (accesses.size >= MAX_CACHED_ACCESSES) accesses.clear()
+      accesses.set(bits, access)
+    }
+    return access
+  }
+}
+
+/** A condition that is true exactly in the rows that meet the need. It mirrors `createRowAccess`; a property test keeps them equal. */
+function conditionFor(rules: BoundRules, { action, columns }: RequiredGrant): Condition {
+  if (columns.length === 0)
+    return anyOf(distinctColumns(rules, rules.table.columns).map((column) => granted(rules, action, column)))
+  return allOf(distinctColumns(rules, columns).map((column) => granted(rules, action, column)))
+}
+
+/** One column of each group to which the same rules apply in the same way: the columns of a group have the same condition. */
+function distinctColumns(rules: BoundRules, columns: readonly Column[]): Column[] {
+  const all = [...rules.always, ...rulesOf(rules.sometimes, 'ALLOW'), ...rulesOf(rules.sometimes, 'DENY')]
+  const kinds = new Map<string, Column>()
+  for (const column of columns) {
+    const effects = all.map((rule) => (rule.covers[column.position] === true ? levelBy(rule, column) : '-'))
+    kinds.set(`${column.unique} ${effects.join(' ')}`, column)
+  }
+  return [...kinds.values()]
+}
+
+/** True exactly in the rows that grant the action on the column. */
+function granted(rules: BoundRules, action: Action, column: Column): Condition {
+  const direct = allowed(rules, bitOf(action), column)
+  if (action !== 'SEARCH') return direct
+  const shown = anyOf(
+    conditionsOf(rules, 'ALLOW', (rule) => appliesTo(rule, READ, column) && levelBy(rule, column) === 'PLAIN_TEXT'),
+  )
+  const byReading = allOf([shown, ...denials(rules, READ | SEARCH, column)])
+  const byWriting = column.unique ? [allowed(rules, CREATE, column), allowed(rules, UPDATE, column)] : []
+  return anyOf([direct, byReading, ...byWriting])
+}
+
+function allowed(rules: BoundRules, action: ActionSet, column: Column): Condition {
+  const grants = anyOf(conditionsOf(rules, 'ALLOW', (rule) => appliesTo(rule, action, column)))
+  return allOf([grants, ...denials(rules, action, column)])
+}
+
+/** The negated condition of each DENY of one of these actions: true where the DENY is known not to apply. */
+function denials(rules: BoundRules, actions: ActionSet, column: Column): Condition[] {
+  return conditionsOf(rules, 'DENY', (rule) => appliesTo(rule, actions, column)).map(negate)
+}
+
+/** The conditions of the matching rules of one effect, without duplicates. */
+function conditionsOf(
+  { always, sometimes, conditions }: BoundRules,
+  effect: Effect,
+  matters: (rule: Rule) => boolean,
+): Condition[] {
+  const isOne = (rule: Rule) => rule.effect === effect && matters(rule)
+  if (always.some(isOne)) return [ALWAYS]
+  const indexes = new Set(sometimes.flatMap(({ rule, index }) => (isOne(rule) ? [index] : [])))
+  return [...indexes].map((index) => at(conditions, index))
+}
+
+/** The grants on one column. */
+interface Grant {
+  readonly actions: ActionSet
+  readonly level: RedactionLevel | undefined
+}
+
+/** The access to a row in which exactly these rules apply. */
+export function createRowAccess(table: Table, rules: readonly Rule[]): RowAccess {
+  const grants = table.columns.map((column) => grantOn(column, rules))
+  const levelOf = (column: Column) => grants[column.position]?.level
+  return {
+    level: levelOf,
+    ...createViews(table, levelOf),
+    allows: (action, column) => allows(grants[column.position], bitOf(action)),
+    meets: ({ action, columns }: RequiredGrant) => {
+      const wanted = bitOf(action)
+      if (columns.length === 0) return grants.some((grant) => allows(grant, wanted))
+      return columns.every((column) => allows(grants[column.position], wanted))
+    },
+  }
+}
+
+function allows(grant: Grant | undefined, wanted: ActionSet): boolean {
+  return grant !== undefined && (grant.actions & wanted) !== 0
+}
+
+/** Combines the rules for one column. */
+function grantOn(column: Column, rules: readonly Rule[]): Grant {
+  let allowed: ActionSet = 0
+  let denied: ActionSet = 0
+  let level: RedactionLevel | undefined
+  for (const rule of rules) {
+    if (rule.covers[column.position] !== true) continue
+    if (rule.effect === 'DENY') {
+      denied |= rule.actions
+      continue
+    }
+    allowed |= rule.actions
+    if (appliesTo(rule, READ, column)) level = higherLevel(level, levelBy(rule, column))
+  }
+  const shown = (denied & READ) === 0 ? level : undefined
+  return { actions: (allowed & ~denied) | impliedSearch(column, { allowed, denied, shown }), level: shown }
+}
+
+/**
+ * SEARCH implied by other grants. READ in plain text implies it, because searching reveals no more; DENY SEARCH still removes it. Writing a
+ * unique column implies it, because conflicts reveal values in any case; nothing removes that.
+ */
+function impliedSearch(
+  column: Column,
+  {
+    allowed,
+    denied,
+    shown,
+  }: { readonly allowed: ActionSet; readonly denied: ActionSet; readonly shown: RedactionLevel | undefined },
+): ActionSet {
+  const byReading = shown === 'PLAIN_TEXT' && (denied & SEARCH) === 0
+  const byWriting = column.unique && (allowed & ~denied & WRITE) !== 0
+  return byReading || byWriting ? SEARCH : 0
+}
+
+function higherLevel(left: RedactionLevel | undefined, right: RedactionLevel): RedactionLevel {
+  return left === undefined || lowerLevel(left, right) === left ? right : left
+}
+
+/** Column views at each requested level. A scan requests the same columns repeatedly, so the last result is cached. */
+function createViews(table: Table, levelOf: (column: Column) => RedactionLevel | undefined): Pick<RowAccess, 'view' | 'views'> {
+  const singles = new Map<Redaction, readonly (ColumnView | undefined)[]>()
+  const last = new Map<Redaction, { readonly columns: readonly Column[]; readonly views: readonly ColumnView[] }>()
+  const view: RowAccess['view'] = (column, asked) => {
+    let ofTable = singles.get(asked)
+    if (ofTable === undefined) {
+      ofTable = table.columns.map((column) => viewOf(column, asked, levelOf(column)))
+      singles.set(asked, ofTable)
+    }
+    return ofTable[column.position]
+  }
+  return {
+    view,
+    views(columns, asked) {
+      const known = last.get(asked)
+      if (known?.columns === columns) return known.views
+      const views = columns.flatMap((column) => view(column, asked) ?? [])
+      last.set(asked, { columns, views })
+      return views
+    },
+  }
+}
+
+function viewOf(column: Column, asked: Redaction, allowed: RedactionLevel | undefined): ColumnView | undefined {
+  if (allowed === undefined) return undefined
+  return { column, level: lowerLevel(asked === 'DEFAULT' ? column.level : asked, allowed) }
 }

@@ -2,10 +2,9 @@
 import type { ValueOf } from '../expressions/condition.ts'
 import { compileCondition } from '../expressions/evaluate-condition.ts'
 import type { StepPlan } from '../sql/plan.ts'
-import type { BufferedRow, Tuple } from './buffered-row.ts'
-import { createNumberSet } from './join-index.ts'
-import { createJoinSide, type JoinInput, type JoinSide } from './join-side.ts'
+import { createJoinSide, createNumberSet, type JoinInput, type JoinSide } from './join-side.ts'
 import type { ScanContext } from './scan-rows.ts'
+import type { BufferedRow, Tuple } from './scanned-rows.ts'
 
 /** Approximate number of tuples yielded at a time. */
 const BATCH_SIZE = 500

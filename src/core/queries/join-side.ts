@@ -1,14 +1,13 @@
 /** The rows of a joined table that can match: looked up in storage for a few tuples, or read once into an index for many. */
-import { lookupCells } from '../barrier/lookup.ts'
+import { lookupCells } from '../barrier/digest-values.ts'
 import { decodeRecordIds } from '../barrier/record-ids.ts'
 import type { Filter } from '../ports/storage.ts'
 import type { Table } from '../schema/layout.ts'
-import { type JoinEquality, joinKey } from '../sql/join-keys.ts'
-import type { StepPlan } from '../sql/plan.ts'
+import type { JoinEquality, StepPlan } from '../sql/plan.ts'
+import { required } from '../util/lists.ts'
 import type { BudgetMeter } from './budget-meter.ts'
-import { type BufferedRow, type ReadBuffered, sizeOf, type Tuple } from './buffered-row.ts'
-import { createJoinIndex, type JoinIndex } from './join-index.ts'
 import { type ScanContext, scanRows } from './scan-rows.ts'
+import { type BufferedRow, type ReadBuffered, sizeOf, type Tuple } from './scanned-rows.ts'
 
 /** Returns the rows that can match a tuple. The join condition decides whether they do. */
 export type CandidatesOf = (tuple: Tuple) => readonly BufferedRow[]
@@ -123,4 +122,89 @@ function lookupFilter({ barrier }: ScanContext, { table, pair, values }: LookupR
   }
   const ids = decodeRecordIds(barrier.ring, table, values.map(String)).filter((id) => id !== undefined)
   return ids.length === 0 ? undefined : { kind: 'in', column: 'id', values: ids }
+}
+
+/** Rows by join key. */
+interface JoinIndex {
+  /** Adds a row. A row without a key matches nothing and is not added. */
+  add(key: JoinKey | undefined, row: BufferedRow): void
+  /** Returns the rows of a key in the order they were added. */
+  get(key: JoinKey | undefined): readonly BufferedRow[]
+}
+
+/** A power of two. With a million keys each map has a few thousand. */
+const SHARDS = 256
+
+/** Characters of a string that select its shard, counted from its end: ids, numbers and names often differ there. */
+const HASHED_CHARACTERS = 12
+
+const NONE: readonly BufferedRow[] = []
+
+/** Creates an empty index. */
+function createJoinIndex(): JoinIndex {
+  const shards = Array.from({ length: SHARDS }, () => new Map<JoinKey, BufferedRow[]>())
+  return {
+    add(key, row) {
+      if (key === undefined) return
+      const shard = required(shards[shardOf(key)])
+      const rows = shard.get(key)
+      if (rows === undefined) shard.set(key, [row])
+      else rows.push(row)
+    },
+    get: (key) => (key === undefined ? NONE : (required(shards[shardOf(key)]).get(key) ?? NONE)),
+  }
+}
+
+/** Creates an empty set of numbers, divided in the same way. */
+export function createNumberSet(): { add(value: number): void; has(value: number): boolean } {
+  const shards = Array.from({ length: SHARDS }, () => new Set<number>())
+  return {
+    add: (value) => required(shards[shardOf(value)]).add(value),
+    has: (value) => required(shards[shardOf(value)]).has(value),
+  }
+}
+
+function shardOf(key: JoinKey): number {
+  switch (typeof key) {
+    case 'string': {
+      let mixed = key.length
+      for (let i = Math.max(0, key.length - HASHED_CHARACTERS); i < key.length; i++)
+        mixed = (Math.imul(mixed, 31) + key.charCodeAt(i)) | 0
+      return mixed & (SHARDS - 1)
+    }
+    case 'number':
+      // `|` converts any number to 32 bits, including fractions and infinities.
+      return (key | 0) & (SHARDS - 1)
+    default:
+      return key ? 1 : 0
+  }
+}
+
+/** The key of a row in a join index. Equal values have equal keys, and different values can have equal keys. */
+export type JoinKey = string | number | boolean
+
+/** The key of these values, or undefined if one of them is null: null equals nothing. */
+export function joinKey(values: readonly unknown[]): JoinKey | undefined {
+  const keys: JoinKey[] = []
+  for (const value of values) {
+    const key = keyOfValue(value)
+    if (key === undefined) return undefined
+    keys.push(key)
+  }
+  const [only] = keys
+  return keys.length === 1 ? only : JSON.stringify(keys)
+}
+
+/** The key of an INTEGER is the nearest double, so that it finds the FLOAT that it equals. */
+function keyOfValue(value: unknown): JoinKey | undefined {
+  switch (typeof value) {
+    case 'string':
+    case 'number':
+    case 'boolean':
+      return value
+    case 'bigint':
+      return Number(value)
+    default:
+      return undefined
+  }
 }

@@ -2,8 +2,7 @@
 import { VaultError } from '../errors.ts'
 import type { ColumnRef } from '../expressions/condition.ts'
 import type { ColumnPage } from '../ports/storage.ts'
-import type { Column } from '../schema/layout.ts'
-import { plainValue } from '../schema/plain-value.ts'
+import { type Column, plainValue } from '../schema/layout.ts'
 import { createAccumulator, resultsOfCells } from '../sql/aggregate.ts'
 import type { Plan, StepPlan } from '../sql/plan.ts'
 import type { AggregateOutput } from '../sql/query.ts'
@@ -11,18 +10,17 @@ import { unreachable } from '../util/causes.ts'
 import { append, at, required } from '../util/lists.ts'
 import type { JsonValue } from '../values/column-type.ts'
 import type { BudgetMeter } from './budget-meter.ts'
-import { type BufferedRow, createReader, type ReadBuffered, type Tuple } from './buffered-row.ts'
 import { joinRows } from './join-rows.ts'
 import { createResidualFilter } from './residual-filter.ts'
-import { type ScanContext, scanRows, TableScan } from './scan-rows.ts'
-import { createRowReader, createValueReader } from './slice-reader.ts'
+import { createRowReader, createValueReader, type ScanContext, scanRows, TableScan } from './scan-rows.ts'
+import { type BufferedRow, createReader, type ReadBuffered, type Tuple } from './scanned-rows.ts'
 
 /**
  * The result of a plan: rows whose values are still to be redacted, or one value per aggregate. `values` is undefined if LIMIT or OFFSET
  * leaves out the one record of aggregates.
  */
 export type PlanResult =
-  | { readonly kind: 'rows'; readonly tuples: readonly Tuple[]; readonly read: ReadBuffered }
+  | { readonly kind: 'rows'; readonly tuples: readonly Tuple[]; readonly read: ReadBuffered; readonly isCut: boolean }
   | { readonly kind: 'totals'; readonly values: readonly JsonValue[] | undefined }
 
 /** Runs a plan within its budget. Throws a `range` error if an aggregate overflows a double. */
@@ -41,14 +39,19 @@ interface Running {
 
 async function resultRows(context: ScanContext, plan: Plan, running: Running): Promise<PlanResult> {
   const { query, first, steps, strategy } = plan
-  const { limit, offset } = query
-  const { read } = running
-  if (limit === 0) return { kind: 'rows', tuples: [], read }
+  const { offset, mayBeCut } = query
+  // One record more shows whether there are more.
+  const limit = mayBeCut ? query.limit + 1 : query.limit
+  const result = (tuples: readonly Tuple[]): PlanResult => {
+    const isCut = tuples.length > query.limit
+    return { kind: 'rows', tuples: isCut ? tuples.slice(0, query.limit) : tuples, read: running.read, isCut }
+  }
+  if (limit === 0) return result([])
   if (strategy.kind === 'page') {
     const reader = createRowReader(createResidualFilter(context.barrier, first), first)
     const page = { order: 'asc', offset, limit, columns: reader.columns } as const
     const rows = await context.storage.find(first.source.table.physical.name, first.filter, page)
-    return { kind: 'rows', tuples: asTuples(reader.read(rows, limit)), read }
+    return result(asTuples(reader.read(rows, limit)))
   }
   const window = createWindow(offset, limit)
   if (steps.length === 0) {
@@ -63,7 +66,7 @@ async function resultRows(context: ScanContext, plan: Plan, running: Running): P
       if (window.isFull()) break
     }
   }
-  return { kind: 'rows', tuples: window.tuples, read }
+  return result(window.tuples)
 }
 
 /** Collects the tuples from OFFSET up to LIMIT. */

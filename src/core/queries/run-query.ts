@@ -5,22 +5,21 @@ import { fault, words } from '../errors.ts'
 import { LanguageError } from '../expressions/language-error.ts'
 import { PatternError } from '../expressions/like.ts'
 import type { Clock, Scheduler } from '../ports/time.ts'
-import { lowerLevel, type RedactionLevel } from '../redaction/levels.ts'
-import { redact } from '../redaction/redact.ts'
+import { lowerLevel, type RedactionLevel, redact } from '../redaction/levels.ts'
 import { notInPlainText } from '../row-access/lowered-columns.ts'
 import type { Table } from '../schema/layout.ts'
 import { explainPlan, type QueryPlan } from '../sql/explain-plan.ts'
 import type { Plan } from '../sql/plan.ts'
 import type { Outputs, Source, ValueOutput } from '../sql/query.ts'
-import { toQueryError } from '../sql/query-error.ts'
+import { toQueryError } from '../sql/scope.ts'
 import { at, required } from '../util/lists.ts'
 import type { Signal } from '../util/signal.ts'
 import type { JsonValue } from '../values/column-type.ts'
 import { createBudgetMeter, type QueryBudget } from './budget-meter.ts'
-import type { BufferedRow, ReadBuffered, Tuple } from './buffered-row.ts'
 import { type PlanContext, planText, type QueryText } from './query-text.ts'
 import { type PlanResult, runPlan } from './run-plan.ts'
 import type { ScanContext } from './scan-rows.ts'
+import type { BufferedRow, ReadBuffered, Tuple } from './scanned-rows.ts'
 
 /** The dependencies of running a query. A query never writes to storage. */
 export interface QueryContext extends PlanContext, ScanContext {
@@ -49,6 +48,8 @@ export interface QueryRecord<Row extends object = QueryRecordFields> {
 /** The records of a query, and the rows behind them. */
 export interface QueryResult {
   readonly records: QueryRecord[]
+  /** True if there are more records, which the limit of the vault leaves out. */
+  readonly isCut: boolean
   /** Rows behind the records, by table and possibly repeated; none for aggregates. */
   readonly found: readonly { readonly table: Table; readonly rows: readonly number[] }[]
 }
@@ -63,7 +64,11 @@ export async function runQuery(context: QueryContext, request: QueryRequest): Pr
   } catch (error) {
     throw runError(request.text, error)
   }
-  return { records: show(context, plan, result, request), found: foundBy(plan, result) }
+  return {
+    records: show(context, plan, result, request),
+    found: foundBy(plan, result),
+    isCut: result.kind === 'rows' && result.isCut,
+  }
 }
 
 /** Returns the explained plan of a query: what storage filters, what is opened, and what allows each column. Reads no row and contains no value. */

@@ -1,12 +1,13 @@
-/** Reads a table for a query: page by page in order of id, in slices short enough to keep the event loop responsive. */
+/** Reads a table for a query: page by page in order of id, in slices short enough to keep the event loop responsive, and makes rows or values of each slice. */
 import type { Barrier } from '../barrier/barrier.ts'
+import type { ColumnRef } from '../expressions/condition.ts'
 import { LongMatch } from '../expressions/like.ts'
 import type { Filter, Page, PhysicalType, StorageReads } from '../ports/storage.ts'
 import type { SourcePlan } from '../sql/plan.ts'
 import type { BudgetMeter } from './budget-meter.ts'
-import type { BufferedRow } from './buffered-row.ts'
-import { createResidualFilter } from './residual-filter.ts'
+import { createResidualFilter, type ResidualFilter } from './residual-filter.ts'
 import {
+  type BufferedRow,
   bytesOf,
   endOf,
   readScannedBodies,
@@ -15,7 +16,6 @@ import {
   type ScannedRows,
   sliceOf,
 } from './scanned-rows.ts'
-import { createRowReader, type SliceReader } from './slice-reader.ts'
 
 /** Rows of the first page. It is often enough, and engines return so few without slicing. */
 const FIRST_PAGE_SIZE = 64
@@ -198,4 +198,66 @@ function nextLimit(rows: number, bytes: number): number {
   if (rows === 0) return MAX_PAGE_SIZE
   const fitting = Math.floor((MAX_PAGE_BYTES / Math.max(bytes, 1)) * rows)
   return Math.max(1, Math.min(MAX_PAGE_SIZE, fitting))
+}
+
+/** Reads slices of rows. */
+interface SliceReader<Batch> {
+  /** The physical columns that it reads; storage need not return others. */
+  readonly columns: readonly string[]
+  /** Returns what it makes of the visible rows among these, at most `max`. Throws `data_loss` and `LongMatch`, and nothing was made then. */
+  read(rows: ScannedRows, max: number): Batch
+  /** True if it reads nothing of a row but id and body. */
+  readonly readsOnlyBodies: boolean
+}
+
+/** Creates a reader that returns rows with the values the plan needs later. */
+export function createRowReader(
+  { columns, readsOnlyBodies, each }: ResidualFilter,
+  { source, projected }: SourcePlan,
+): SliceReader<readonly BufferedRow[]> {
+  const refs = projected.map((column): ColumnRef => ({ source: source.index, column }))
+  return {
+    columns,
+    readsOnlyBodies,
+    read(rows, max) {
+      const buffered: BufferedRow[] = []
+      each(rows, max, ({ id, publicId, cellOf }, grants) => {
+        buffered.push({ id, publicId, grants, values: refs.map(cellOf) })
+      })
+      return buffered
+    },
+  }
+}
+
+/** The values of some columns in the visible rows of a slice. They are valid until the next slice is read. */
+export interface ValueBatch {
+  /** Number of rows. */
+  readonly length: number
+  /** A list for each column, in order; null for no value. */
+  readonly lists: readonly (readonly unknown[])[]
+}
+
+interface Wanted {
+  readonly ref: ColumnRef
+  readonly list: unknown[]
+}
+
+/** Creates a reader that returns only the values of these columns, without an object for each row. */
+export function createValueReader(
+  { columns, readsOnlyBodies, each }: ResidualFilter,
+  refs: readonly ColumnRef[],
+): SliceReader<ValueBatch> {
+  const wanted = refs.map((ref): Wanted => ({ ref, list: [] }))
+  const lists = wanted.map(({ list }) => list)
+  return {
+    columns,
+    readsOnlyBodies,
+    read(rows, max) {
+      for (const list of lists) list.length = 0
+      const length = each(rows, max, ({ cellOf }) => {
+        for (const { ref, list } of wanted) list.push(cellOf(ref))
+      })
+      return { length, lists }
+    },
+  }
 }

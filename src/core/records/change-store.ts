@@ -1,25 +1,22 @@
 /** Writes the changes of existing records, all or none: what all updates share. The grants of the caller are checked by a function that they pass. */
 import type { StoredRecord } from '../barrier/mint-tokens.ts'
-import { parseFields, type RecordIndex, recordDetail, recordPath, type Values } from '../barrier/parse-record.ts'
-import { decodeRecordIds } from '../barrier/record-ids.ts'
+import { parseFields, type Values } from '../barrier/parse-record.ts'
+import { inRecord, type RecordIndex, recordDetail, recordPath } from '../barrier/record-errors.ts'
+import { decodeRecordIds, decodeVersions } from '../barrier/record-ids.ts'
 import { assertOwnFormsUnused, type ByotMode, parseTokens } from '../barrier/supplied-tokens.ts'
-import { fault } from '../errors.ts'
+import { asRefusal, type Fault, fault } from '../errors.ts'
 import type { RowAccess, TableAccess } from '../policy/table-access.ts'
+import type { KeyRing } from '../ports/crypto.ts'
 import type { Row } from '../ports/storage.ts'
-import type { Scheduler } from '../ports/time.ts'
-import { levelsOf } from '../row-access/evaluate-access.ts'
-import type { CheckedOverwrites, Overwrite } from '../row-access/overwrite.ts'
+import { type CheckedOverwrites, levelsOf, type Overwrite } from '../row-access/evaluate-access.ts'
 import type { Table } from '../schema/layout.ts'
-import { retryInTransaction } from '../unit-of-work/retry-in-transaction.ts'
 import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import { at } from '../util/lists.ts'
-import { type RetryPolicy, retry, retryStale } from '../util/retry.ts'
 import { toTimestamp } from '../util/time.ts'
-import { createJsonBudget, type JsonLimits } from '../values/parse-json.ts'
+import { createJsonBudget, type JsonLimits } from '../values/json-types.ts'
 import { assertUnredacted } from './assert-unredacted.ts'
-import { assertVersion, parseIfVersion, type RequiredByRow, requiredByRow } from './if-version.ts'
-import { mintInputOf, mintInTurns, STALE, storeChanges, type Written } from './record-store.ts'
-import type { WritingContext } from './writing-context.ts'
+import { attemptChange } from './attempt-change.ts'
+import { mintInputOf, mintInTurns, storeChanges, type WritingContext, type Written } from './record-store.ts'
 
 /** An updated record; `updatedAt` is RFC 3339 with nine decimals. */
 export interface UpdatedRecord extends StoredRecord {
@@ -34,12 +31,6 @@ export interface UpdateOptions {
   readonly byot?: ByotMode
   /** Accept `*REDACTED*` and masked forms as values. Default false: what is shown in place of a value is refused, so that no value is lost. */
   readonly allowShownText?: boolean
-}
-
-/** The dependencies of an update. */
-export interface ChangingContext extends WritingContext {
-  readonly unit: UnitOfWork
-  readonly scheduler: Scheduler
 }
 
 /** What a caller asks to write over one record. */
@@ -61,7 +52,7 @@ export interface Change {
 
 /** Returns the parsed changes. Throws for a value or token that its column does not accept. */
 export function parseChanges(
-  { barrier, layout, limits }: Pick<ChangingContext, 'barrier' | 'layout'> & { readonly limits: JsonLimits },
+  { barrier, layout, limits }: Pick<WritingContext, 'barrier' | 'layout'> & { readonly limits: JsonLimits },
   table: Table,
   { mode, given }: { readonly mode: ByotMode; readonly given: readonly GivenChange[] },
 ): Change[] {
@@ -86,15 +77,6 @@ export function parseChanges(
     indexes: changes.map(({ index }) => index),
   })
   return changes
-}
-
-/** Returns the policy of an update: it runs again if others changed one of its records meanwhile. */
-export function retryUpdate({ name }: Table, { scheduler }: Pick<ChangingContext, 'scheduler'>): RetryPolicy {
-  return retryStale(
-    STALE,
-    scheduler,
-    () => fault('aborted', { table: name })`The record of table ${name} changed concurrently in every attempt. Retry.`,
-  )
 }
 
 /** What an update does with the grants of its caller, and with records that the caller cannot reach. */
@@ -164,28 +146,27 @@ interface IdentifiedChanges extends ChangeChecks {
 }
 
 /** Writes the changes over the records of these ids, all or none, and tries again if others changed one meanwhile. */
-export function changeRecords(context: ChangingContext, { ids, changes, ...checks }: IdentifiedChanges): Promise<Overwritten> {
+export function changeRecords(
+  unit: UnitOfWork,
+  context: WritingContext,
+  { ids, changes, ...checks }: IdentifiedChanges,
+): Promise<Overwritten> {
   const { table } = checks
-  const { unit } = context
   const rowIds = decodeRecordIds(context.barrier.ring, table, ids)
   assertDifferent(table, changes, rowIds)
   const isConditional = changes.some(({ ifVersion }) => ifVersion !== undefined)
   const versions = isConditional ? requiredVersions(context, table, { changes, rowIds }) : undefined
-  const policy = retryUpdate(table, context)
-  const write = async (inner: UnitOfWork) => {
-    const rows = await rowsOf(inner, table, rowIds)
-    return overwrite(inner, context, { ...checks, changes, rows, versions })
-  }
-  // Values are sealed before the transaction begins. If that was too early, the records are read inside of it.
-  const alone = () => retryInTransaction(unit, policy, write)
   const [row] = rowIds
-  if (row === undefined || rowIds.length > 1) return alone()
-  return unit.changeInTurn(`${table.physical.name} ${row}`, { alone, shared: (shared) => retry(policy, () => write(shared)) })
+  const turn = row === undefined || rowIds.length > 1 ? undefined : `${table.physical.name} ${row}`
+  return attemptChange(unit, { table, scheduler: context.scheduler, turn, what: 'record' }, async (within) => {
+    const rows = await rowsOf(within, table, rowIds)
+    return overwrite(within, context, { ...checks, changes, rows, versions })
+  })
 }
 
 /** Returns the versions that the rows of changes must have. */
 function requiredVersions(
-  { barrier }: Pick<ChangingContext, 'barrier'>,
+  { barrier }: Pick<WritingContext, 'barrier'>,
   table: Table,
   { changes, rowIds }: { readonly changes: readonly Change[]; readonly rowIds: readonly (number | undefined)[] },
 ): RequiredByRow {
@@ -225,7 +206,7 @@ async function rowsOf(
 
 /** Returns the updated records in order, with their tokens where they are asked for. */
 export async function updatedRecords(
-  context: Pick<ChangingContext, 'barrier' | 'clock' | 'scheduler'>,
+  context: Pick<WritingContext, 'barrier' | 'clock' | 'scheduler'>,
   table: Table,
   {
     written,
@@ -239,4 +220,57 @@ export async function updatedRecords(
   const updatedAt = toTimestamp(context.clock.now())
   const records = await mintInTurns(context, table, written.ids, wanted)
   return records.map((stored) => ({ ...stored, updatedAt }))
+}
+
+/** A record of a request: its row, undefined for an id without one, and the version that it must have. */
+interface ConditionalRecord {
+  readonly row: number | undefined
+  readonly ifVersion: string | undefined
+  readonly index: RecordIndex
+}
+
+/** Returns the option `ifVersion`. Throws `invalid_request` for anything but text. */
+export function parseIfVersion(given: unknown): string | undefined {
+  if (given === undefined || (typeof given === 'string' && given !== '')) return given
+  throw fault('invalid_request')`ifVersion must be the version of a record as a read returned it.`
+}
+
+/** The versions that rows must have, by row id, and the index of the record that asks for it. */
+export type RequiredByRow = ReadonlyMap<number, { readonly version: number; readonly index: RecordIndex }>
+
+/**
+ * Returns the versions that the rows of records must have. Throws `invalid_request` for a text that is no version of its record, and `aborted`
+ * for two versions of one record.
+ */
+export function requiredByRow(ring: KeyRing, table: Table, records: readonly ConditionalRecord[]): RequiredByRow {
+  const required = new Map<number, { readonly version: number; readonly index: RecordIndex }>()
+  const asked = records.filter(({ row, ifVersion }) => row !== undefined && ifVersion !== undefined)
+  if (asked.length === 0) return required
+  const texts = asked.map(({ ifVersion = '' }) => ifVersion)
+  for (const [position, found] of decodeVersions(ring, table, texts).entries()) {
+    const { row, index } = at(asked, position)
+    if (found === undefined || found.id !== row) {
+      const detail = recordDetail(table, index)
+      throw fault(
+        'invalid_request',
+        detail,
+      )`ifVersion${inRecord(index)} is no version of its record. Pass the one that a read of it returned.`
+    }
+    if (required.get(row)?.version !== found.version && required.has(row)) throw versionMoved(table, index)
+    required.set(row, { version: found.version, index })
+  }
+  return required
+}
+
+/** Throws `aborted` if a row has another version than it must have. */
+export function assertVersion(table: Table, { version }: Row, required: ReturnType<RequiredByRow['get']>): void {
+  if (required !== undefined && required.version !== version) throw versionMoved(table, required.index)
+}
+
+function versionMoved(table: Table, index: RecordIndex): Fault {
+  const moved = fault(
+    'aborted',
+    recordDetail(table, index),
+  )`The record${inRecord(index)} of table ${table.name} was changed since its version was read. Read it again.`
+  return asRefusal(moved)
 }

@@ -1,18 +1,19 @@
 /** Chooses the tokens of records to be written: supplied ones, and drawn ones for the other values. */
+
 import { comparedText } from '../barrier/digest-values.ts'
-import { cellDetail, inRecord, type RecordIndex } from '../barrier/parse-record.ts'
+import { type Values } from '../barrier/parse-record.ts'
+import { cellDetail, inRecord, type RecordIndex } from '../barrier/record-errors.ts'
 import type { TextOfToken, TokensByRow, UnchangedCells } from '../barrier/token-metadata.ts'
 import { type Fault, fault, words } from '../errors.ts'
 import type { StorageReads } from '../ports/storage.ts'
 import type { Scheduler } from '../ports/time.ts'
-import type { ReadingContext } from '../row-access/reading-context.ts'
+import type { ReadingContext } from '../row-access/evaluate-access.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { drawRanks } from '../tokens/draw-ranks.ts'
 import { TokenFormatError, type TokenRange } from '../tokens/token-format.ts'
 import { at } from '../util/lists.ts'
 import { resolveDerived } from './resolve-tokens.ts'
 import { findTokens } from './token-store.ts'
-import type { WriteRequest } from './write-request.ts'
 
 /** Maximum number of draws for a token, before its neighbors are tried in order. */
 const MAX_DRAWS = 32
@@ -27,6 +28,16 @@ const CELLS_OF_TURN = 2_000
  * use. Such a draw is not looked up. If it is in use, storing it is a conflict, and the write runs again.
  */
 const SPARSE_DOMAIN = 2n ** 48n
+
+/** The values of each record, the tokens supplied with it, and its index in the request. The three lists have one length. */
+export interface WriteRequest {
+  readonly table: Table
+  readonly records: readonly Values[]
+  readonly supplied: TokensByRow
+  readonly indexes: readonly RecordIndex[]
+  /** Returns what is thrown in place of the `conflict` of a unique value that another record holds; undefined for the conflict itself. */
+  readonly onValueTaken?: (conflict: unknown) => Error | undefined
+}
 
 /** A cell that needs a drawn token. */
 interface Drawing {

@@ -1,53 +1,42 @@
-/** Writes records together with their stored tokens and transient values, all in one transaction. */
-import { assertVersions } from '../barrier/assert-versions.ts'
-import { explainConflict } from '../barrier/explain-conflict.ts'
+/** Writes and deletes records together with their stored tokens and transient values: one attempt, all or nothing. */
+
 import { type MintInput, mintRecords, type StoredRecord } from '../barrier/mint-tokens.ts'
 import type { Values } from '../barrier/parse-record.ts'
+import { assertVersions, explainConflict } from '../barrier/record-errors.ts'
 import { type ResealedRows, resealRows, writeRows } from '../barrier/seal-rows.ts'
 import { countTransients, slotOf, type TokenMetadata, type TokenSources } from '../barrier/token-metadata.ts'
-import { fault, isVaultError } from '../errors.ts'
-import { discardFilesOf } from '../file-store/discard-files.ts'
-import { isRowId } from '../maintenance/possible-rows.ts'
-import type { Slicing } from '../maintenance/slice-size.ts'
-import { createYielder } from '../maintenance/yielder.ts'
+import type { CatalogFence } from '../catalog/catalog-fence.ts'
+import { isVaultError } from '../errors.ts'
+import { discardFilesOf } from '../file-store/remove-files.ts'
+import { createPace, meanwhile, type Pace, workInTurns } from '../pace/pace.ts'
+import { isRowId } from '../pace/pages.ts'
 import type { RowAccess } from '../policy/table-access.ts'
 import type { NewRow, Storage, StorageReads } from '../ports/storage.ts'
-import type { Scheduler } from '../ports/time.ts'
-import type { ReadingContext } from '../row-access/reading-context.ts'
+import type { ReadingContext } from '../row-access/evaluate-access.ts'
 import type { Table } from '../schema/layout.ts'
 import { TOKENS, TRANSIENTS } from '../schema/system-tables.ts'
-import { isIdConflict } from '../unit-of-work/id-conflict.ts'
+import { isIdConflict } from '../unit-of-work/gather.ts'
 import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
-import { type RetryPolicy, retry, retryStale } from '../util/retry.ts'
 import { nowMs } from '../util/time.ts'
-import { chooseTokens, type DrawRequest, tokenTaken } from './choose-tokens.ts'
-import { meanwhile, workInTurns } from './meanwhile.ts'
-import { dropTokens, type NewToken, prepareTokens } from './token-store.ts'
-import { dropTransients, reserveTransients } from './transient-store.ts'
+import { DRAWN_TOKEN_TAKEN, STALE } from './attempt-change.ts'
+import { chooseTokens, type DrawRequest, tokenTaken, type WriteRequest } from './choose-tokens.ts'
+import { dropTokens, dropTransients, type NewToken, prepareTokens, reserveTransients } from './token-store.ts'
 import { type ChangeRequest, findUnchanged } from './unchanged-cells.ts'
-import type { WriteRequest } from './write-request.ts'
-import type { WritingContext } from './writing-context.ts'
 
-/** Maximum number of attempts, if other callers keep storing drawn tokens between check and write. */
-const MAX_ATTEMPTS = 100
+/** The dependencies of reading, and the event of the operation. */
+export interface WritingContext extends ReadingContext {
+  readonly catalog: Pick<CatalogFence, 'assertWritable' | 'hiddenTokenIds' | 'holdsFiles'>
+  readonly event: WrittenRows
+}
 
-/** Attempts to store records with ids that were reserved before, while others commit higher ones. The next attempt reserves them in a transaction. */
-const ATTEMPTS_WITH_EARLY_IDS = 2
+/** The event of an operation, or those of several that write as one. */
+export interface WrittenRows {
+  /** Sets the written rows, in place of any set before: a write may have run again. */
+  setWrittenRows(table: Table, rows: readonly number[]): void
+}
 
 /** Records from which on an insert takes turns between its steps, and makes tokens while the storage writes. For fewer, a turn of the event loop costs as much as it gains. */
 const MIN_MEANWHILE = 64
-
-/** Thrown inside a transaction to roll it back when a row changed between reading and writing it. */
-export const STALE = new Error('a row changed between reading and writing it')
-
-/** Returns the policy of work on several records: it runs again if another caller changed one of them, or inserted one of their keys, meanwhile. */
-export function retryRecords({ name }: Table, scheduler: Scheduler): RetryPolicy {
-  return retryStale(
-    STALE,
-    scheduler,
-    () => fault('aborted', { table: name })`The records of table ${name} changed concurrently in every attempt. Retry.`,
-  )
-}
 
 /** Records after a write: their row ids, and the metadata of their tokens. */
 export interface Written {
@@ -102,61 +91,41 @@ export interface StoredNew {
 }
 
 /**
- * Stores new records with their tokens and transient values, all or none. Throws `conflict`, `unprocessable`, `tokens_exhausted`, or
- * `failed_precondition` if the schema of this process is too old.
+ * One attempt: stores new records with their tokens and transient values, all or none. Ids are reserved first, so that rows are sealed before the
+ * writer is held. Throws `conflict`, `unprocessable`, `tokens_exhausted`, `failed_precondition` if the schema of this process is too old, and what
+ * `attemptChange` expects.
  */
 export async function storeNew(unit: UnitOfWork, context: WritingContext, request: NewRecords): Promise<StoredNew> {
-  const { table, indexes } = request
-  const inside = (within: UnitOfWork): Promise<StoredNew> => storeWithIds(within, context, request)
-  for (let attempt = 0; attempt < ATTEMPTS_WITH_EARLY_IDS; attempt++) {
-    try {
-      return await inside(unit)
-    } catch (error) {
-      if (!isIdConflict(error)) throw error
-    }
-  }
-  try {
-    // In a transaction of such an engine no others commit meanwhile. Those that wait share one.
-    return await unit.changeInTurn(`${table.physical.name} id`, { alone: () => unit.change(inside), shared: inside })
-  } catch (error) {
-    throw isIdConflict(error) ? explainConflict(error, table, indexes) : error
-  }
-}
-
-/** One attempt with ids that are reserved first, so that rows are sealed before the writer is held. */
-async function storeWithIds(unit: UnitOfWork, context: WritingContext, request: NewRecords): Promise<StoredNew> {
   const { table, records, tokenization } = request
   const { storage } = unit
   context.catalog.assertWritable(table)
   const isLong = records.length >= MIN_MEANWHILE
-  return retry(DRAW_AGAIN, async () => {
-    const yielder = isLong ? createYielder(context) : undefined
-    const sources = await tokenSources(storage, context, request)
-    await yielder?.worked()
-    const writer = writeRows(context.barrier, table, { records, sources })
-    await workInTurns(context.scheduler, writer.writeSome)
-    await yielder?.worked()
-    const ids = await storage.reserveIds(table.physical.name, records.length)
-    const { rows, metadata, transients } = writer.seal(ids)
-    const tokens = await prepareTokens(storage, context.barrier.ring, { table, ids, metadata })
-    context.event.setWrittenRows(table, ids)
-    const stored = explained(request, tokens, () =>
-      unit.insert([
-        { table: table.physical.name, rows },
-        { table: TRANSIENTS.name, rows: transients },
-        { table: TOKENS.name, rows: rowsOf(tokens) },
-      ]),
-    )
-    const written = { ids, metadata, nowMs: sources.nowMs }
-    const input = tokenization ? mintInputOf(written, records) : undefined
-    if (yielder === undefined) {
-      await stored
-      return { ids, records: await mintInTurns(context, table, ids, input) }
-    }
-    const minter = mintRecords(context.barrier.ring, table, ids, input)
-    await meanwhile({ scheduler: context.scheduler, yielder }, stored, minter.mintSome)
-    return { ids, records: minter.records }
-  })
+  const pace = isLong ? createPace(context) : undefined
+  const sources = await tokenSources(storage, context, request)
+  await pace?.worked()
+  const writer = writeRows(context.barrier, table, { records, sources })
+  await workInTurns(context.scheduler, writer.writeSome)
+  await pace?.worked()
+  const ids = await storage.reserveIds(table.physical.name, records.length)
+  const { rows, metadata, transients } = writer.seal(ids)
+  const tokens = await prepareTokens(storage, context.barrier.ring, { table, ids, metadata })
+  context.event.setWrittenRows(table, ids)
+  const stored = explained(request, tokens, () =>
+    unit.insert([
+      { table: table.physical.name, rows },
+      { table: TRANSIENTS.name, rows: transients },
+      { table: TOKENS.name, rows: rowsOf(tokens) },
+    ]),
+  )
+  const written = { ids, metadata, nowMs: sources.nowMs }
+  const input = tokenization ? mintInputOf(written, records) : undefined
+  if (pace === undefined) {
+    await stored
+    return { ids, records: await mintInTurns(context, table, ids, input) }
+  }
+  const minter = mintRecords(context.barrier.ring, table, ids, input)
+  await meanwhile(pace, stored, minter.mintSome)
+  return { ids, records: minter.records }
 }
 
 /**
@@ -168,28 +137,26 @@ export async function storeChanges(unit: UnitOfWork, context: WritingContext, re
   const ids = rows.map((row) => row.id)
   context.catalog.assertWritable(table)
   assertVersions(context.barrier, table, rows)
-  return retry(DRAW_AGAIN, async () => {
-    const unchanged = await findUnchanged(unit.storage, context, request)
-    const sources = await tokenSources(unit.storage, context, { ...request, unchanged })
-    const resealer = resealRows(context.barrier, table, { rows, records, sources })
-    await workInTurns(context.scheduler, resealer.resealSome)
-    const resealed = resealer.end()
-    const metadata = withoutKept(resealed)
-    const tokens = await prepareTokens(unit.storage, context.barrier.ring, { table, ids, metadata })
-    await explained(request, tokens, () =>
-      unit.change(async ({ storage }) => {
-        if ((await storage.update(table.physical.name, resealed.rows)).includes(false)) throw STALE
-        await dropReplaced(storage, table, { ids, resealed })
-        const { restarted } = resealed
-        // A purge can delete an expired value meanwhile.
-        if (restarted.length > 0 && (await storage.update(TRANSIENTS.name, restarted)).includes(false)) throw STALE
-        if (resealed.transients.length > 0) await storage.insert(TRANSIENTS.name, resealed.transients)
-        if (tokens.length > 0) await storage.insert(TOKENS.name, rowsOf(tokens))
-        context.event.setWrittenRows(table, ids)
-      }),
-    )
-    return { ids, metadata: resealed.metadata, nowMs: sources.nowMs, kept: resealed.kept }
-  })
+  const unchanged = await findUnchanged(unit.storage, context, request)
+  const sources = await tokenSources(unit.storage, context, { ...request, unchanged })
+  const resealer = resealRows(context.barrier, table, { rows, records, sources })
+  await workInTurns(context.scheduler, resealer.resealSome)
+  const resealed = resealer.end()
+  const metadata = withoutKept(resealed)
+  const tokens = await prepareTokens(unit.storage, context.barrier.ring, { table, ids, metadata })
+  await explained(request, tokens, () =>
+    unit.change(async ({ storage }) => {
+      if ((await storage.update(table.physical.name, resealed.rows)).includes(false)) throw STALE
+      await dropReplaced(storage, table, { ids, resealed })
+      const { restarted } = resealed
+      // A purge can delete an expired value meanwhile.
+      if (restarted.length > 0 && (await storage.update(TRANSIENTS.name, restarted)).includes(false)) throw STALE
+      if (resealed.transients.length > 0) await storage.insert(TRANSIENTS.name, resealed.transients)
+      if (tokens.length > 0) await storage.insert(TOKENS.name, rowsOf(tokens))
+      context.event.setWrittenRows(table, ids)
+    }),
+  )
+  return { ids, metadata: resealed.metadata, nowMs: sources.nowMs, kept: resealed.kept }
 }
 
 function rowsOf(tokens: readonly NewToken[]): NewRow[] {
@@ -202,15 +169,6 @@ async function tokenSources(storage: StorageReads, context: ReadingContext, requ
   const textOf = await chooseTokens(storage, context, request)
   const transientIds = await reserveTransients(storage, countTransients(table, records))
   return { textOf, supplied, transientIds, nowMs: nowMs(context), ...(unchanged !== undefined && { unchanged }) }
-}
-
-/** Thrown if another caller stored a drawn token first: the write runs again with other tokens. */
-const DRAWN_TOKEN_TAKEN = new Error('a drawn token was stored by another caller first')
-
-const DRAW_AGAIN: RetryPolicy = {
-  maxAttempts: MAX_ATTEMPTS,
-  shouldRetry: (error) => error === DRAWN_TOKEN_TAKEN,
-  exhausted: () => fault('aborted')`The drawn tokens conflicted with those of other writers in every attempt. Retry.`,
 }
 
 /** Runs a write, and explains its conflict by the schema: the column and the record whose value or supplied token is in use. */
@@ -281,25 +239,25 @@ async function dropOf(
 export async function deleteEveryRow(
   storage: Storage,
   context: Pick<WritingContext, 'catalog' | 'clock'>,
-  { table, slicing }: { readonly table: Table; readonly slicing: Slicing },
+  { table, pace }: { readonly table: Table; readonly pace: Pace },
 ): Promise<void> {
-  for await (const rows of eachSlice(storage, table.physical.name, slicing)) await deleteRows(storage, context, { table, rows })
+  for await (const rows of eachSlice(storage, table.physical.name, pace)) await deleteRows(storage, context, { table, rows })
   // Few are left: rows that others inserted meanwhile, and rows whose id was changed in the database to one that no record has.
   const rest = await storage.delete(table.physical.name, { filter: { kind: 'all' } })
   await dropOf(storage, context, { table, rows: rest.filter(isRowId) })
 }
 
 /** Yields the ids of all rows in slices, rising. */
-async function* eachSlice(storage: Storage, table: string, slicing: Slicing): AsyncGenerator<readonly number[]> {
+async function* eachSlice(storage: Storage, table: string, pace: Pace): AsyncGenerator<readonly number[]> {
   for (let after = 0; ; ) {
-    const limit = slicing.size()
+    const limit = pace.size()
     const rows = await storage.find(table, { kind: 'all' }, { order: 'asc', after, limit, columns: [] })
     const ids = rows.map(({ id }) => id).filter(isRowId)
     const last = ids.at(-1)
     if (last === undefined) return
     yield ids
     if (ids.length < limit) return
-    await slicing.endSlice()
+    await pace.turn()
     after = last
   }
 }

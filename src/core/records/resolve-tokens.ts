@@ -2,13 +2,13 @@
 import { comparedText, digestValues, isSameValue } from '../barrier/digest-values.ts'
 import { type Fault, fault, VaultError } from '../errors.ts'
 import type { Row, StorageReads } from '../ports/storage.ts'
-import { findByDigest } from '../row-access/find-by-digest.ts'
-import type { ReadingContext } from '../row-access/reading-context.ts'
+import type { ReadingContext } from '../row-access/evaluate-access.ts'
+import { findByDigest } from '../row-access/find-visible.ts'
 import type { Column, Layout, Table } from '../schema/layout.ts'
+import { TRANSIENTS } from '../schema/system-tables.ts'
 import { readPointer, toUuidTexts } from '../sealing/pointer.ts'
-import { required } from '../util/lists.ts'
+import { groupBy, required } from '../util/lists.ts'
 import { ValueError } from '../values/column-type.ts'
-import { decoysOf } from './decoy-candidates.ts'
 import { findTokens } from './token-store.ts'
 import { type CheckedCandidate, NO_ROW, NO_TOKEN, type Resolved, TokenCandidate, verifyCandidates } from './verify-candidates.ts'
 
@@ -197,10 +197,9 @@ async function derivedCandidates(
 ): Promise<TokenCandidate[]> {
   const candidates: TokenCandidate[] = []
   const texts = open.map(({ text }) => text)
-  const uuids = toUuidTexts(texts)
   for (const { table, column } of context.layout.tokenColumns.values()) {
     if (column.token?.keeps !== 'nothing') continue
-    const recovered = recoverDigests(context, column, column.format === undefined ? uuids : texts)
+    const recovered = recoverDigests(context, column, texts)
     const possible = open.flatMap(({ index }, k) => (recovered[k] === undefined ? [] : [{ index, digest: recovered[k] }]))
     const digests = possible.map(({ digest }) => digest)
     const rows = digests.length === 0 ? [] : await findRows(table, column, digests)
@@ -267,4 +266,27 @@ function sumOf(text: string): number {
   let sum = 0
   for (let i = 0; i < text.length; i++) sum += text.charCodeAt(i)
   return sum
+}
+
+/**
+ * Returns a candidate for each of these, in the same table: one of the newest rows where the candidate had no row, and no row where it
+ * had one. So each candidate and its decoy together read one row. The result of a decoy must be dropped.
+ */
+async function decoysOf(storage: StorageReads, failed: readonly CheckedCandidate[]): Promise<TokenCandidate[]> {
+  const decoys: TokenCandidate[] = []
+  for (const [name, group] of groupBy(failed, readFrom)) {
+    const newest = await storage.find(name, { kind: 'all' }, { order: 'desc', limit: group.length, columns: [] })
+    for (const [k, { candidate, isFound }] of group.entries()) {
+      const row = isFound ? undefined : newest[k % newest.length]
+      const { table, column, read } = candidate
+      // Compared with a token check, so that its row is not reported as one that a digest found.
+      decoys.push(new TokenCandidate(candidate.index, { table, column, read, row: row?.id ?? NO_ROW, expected: NO_TOKEN }))
+    }
+  }
+  return decoys
+}
+
+/** Returns the name of the table that a candidate is read from. */
+function readFrom({ candidate: { table, column } }: CheckedCandidate): string {
+  return column.token?.expires === true ? TRANSIENTS.name : table.physical.name
 }

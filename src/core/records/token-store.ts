@@ -1,16 +1,21 @@
-/** Stored tokens: the cell of each text, found by the digest of the text. */
-import { digestItems } from '../barrier/digest-values.ts'
-import { keyOfCell } from '../barrier/lookup.ts'
+/** Stored tokens, found by the digests of their texts, and transient values, in rows of their own until they expire. */
+import { digestItems, keyOfCell } from '../barrier/digest-values.ts'
 import { slotOf, type TokenMetadata } from '../barrier/token-metadata.ts'
+import type { MaintenancePass } from '../pace/pass.ts'
 import { DIGEST_BYTES, type KeyRing } from '../ports/crypto.ts'
-import type { NewRow, Storage, StorageReads } from '../ports/storage.ts'
+import type { NewRow, Row, Storage, StorageReads } from '../ports/storage.ts'
+import type { ReadingContext } from '../row-access/evaluate-access.ts'
 import type { Column, Table } from '../schema/layout.ts'
-import { TOKENS } from '../schema/system-tables.ts'
+import { TOKENS, TRANSIENTS } from '../schema/system-tables.ts'
 import { required } from '../util/lists.ts'
 import { textsToSlab } from '../util/memory.ts'
+import { nowMs } from '../util/time.ts'
 
 /** Scope of the digests of token texts. */
 const SCOPE = 'token'
+
+/** Maximum number of rows that one slice of the purge deletes. */
+const SLICE = 500
 
 /** The cell of a token: the object id of the column, and the row id of the record or of the transient value. */
 export interface TokenLocation {
@@ -101,4 +106,40 @@ export async function findTokens(
 export function digestTokenTexts(ring: KeyRing, texts: readonly string[]): Uint8Array[] {
   const digests = digestItems(ring, SCOPE, textsToSlab(texts))
   return texts.map((_, index) => digests.subarray(index * DIGEST_BYTES, (index + 1) * DIGEST_BYTES))
+}
+
+/** Returns row ids for `count` values. */
+export async function reserveTransients(storage: StorageReads, count: number): Promise<readonly number[]> {
+  return count === 0 ? [] : storage.reserveIds(TRANSIENTS.name, count)
+}
+
+/** Returns the row of each id, in order; undefined if it does not exist. */
+export async function getTransients(storage: StorageReads, ids: readonly number[]): Promise<readonly (Row | undefined)[]> {
+  return ids.length === 0 ? [] : storage.get(TRANSIENTS.name, ids)
+}
+
+/** Drops the transient values of replaced cells. */
+export async function dropTransients(storage: Storage, replaced: TokenMetadata): Promise<void> {
+  const ids = replaced.transientRefs.flatMap((transientRef) => (transientRef === undefined ? [] : [transientRef.row]))
+  if (ids.length > 0) await storage.delete(TRANSIENTS.name, { ids })
+}
+
+/** Returns the pass that deletes expired values and their stored tokens. Each slice is one transaction. */
+export function purgePass(storage: Storage, context: Pick<ReadingContext, 'clock' | 'layout'>): MaintenancePass {
+  const objectIds = [...context.layout.tokenColumns].flatMap(([objectId, { column }]) =>
+    column.token?.expires === true ? [objectId] : [],
+  )
+  const filter = { kind: 'compare', column: 'expires_at', operator: '<', value: nowMs(context) + 1 } as const
+  return {
+    async slice() {
+      const rows = await storage.transaction(async (inner) => {
+        const expired = await inner.find(TRANSIENTS.name, filter, { order: 'asc', limit: SLICE, columns: [] })
+        const ids = expired.map(({ id }) => id)
+        if (ids.length > 0) await inner.delete(TRANSIENTS.name, { ids })
+        await dropTokens(inner, objectIds, ids)
+        return ids.length
+      })
+      return { rows, isLast: rows < SLICE }
+    },
+  }
 }

@@ -1,22 +1,31 @@
-/** Writes records by a unique column, all or none: changes existing ones and inserts the others. */
+/** Writes records by their unique values, all or none: an upsert changes those that exist, and ignoring conflicts leaves them out. */
 import type { Barrier } from '../barrier/barrier.ts'
-import { isSameValue } from '../barrier/digest-values.ts'
-import { keyOfCell } from '../barrier/lookup.ts'
+import { isSameValue, keyOfCell, lookupCells } from '../barrier/digest-values.ts'
 import type { StoredRecord } from '../barrier/mint-tokens.ts'
-import type { RecordIndex, Values } from '../barrier/parse-record.ts'
+import type { Values } from '../barrier/parse-record.ts'
+import type { RecordIndex } from '../barrier/record-errors.ts'
 import { encodeRecordIds } from '../barrier/record-ids.ts'
 import { type Fault, fault, isVaultError, words } from '../errors.ts'
-import { createYielder } from '../maintenance/yielder.ts'
+import { createPace } from '../pace/pace.ts'
 import type { TableAccess } from '../policy/table-access.ts'
 import type { Cell, Row, StorageReads } from '../ports/storage.ts'
-import { levelsOf, type RowWithAccess } from '../row-access/evaluate-access.ts'
-import { valuesInSlices } from '../row-access/values-in-slices.ts'
+import { levelsOf, type RowWithAccess, valuesInSlices } from '../row-access/evaluate-access.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { type ChangePart, changeTogether, PREPARED_TOO_EARLY } from '../unit-of-work/changes-together.ts'
+import { isIdConflict } from '../unit-of-work/gather.ts'
 import type { Batch, UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import { at, required } from '../util/lists.ts'
-import { mintInputOf, mintInTurns, type NewRecords, STALE, storeChanges, storeNew } from './record-store.ts'
-import type { WritingContext } from './writing-context.ts'
+import { Doubtful, STALE } from './attempt-change.ts'
+import type { WriteRequest } from './choose-tokens.ts'
+import {
+  mintInputOf,
+  mintInTurns,
+  type NewRecords,
+  type StoredNew,
+  storeChanges,
+  storeNew,
+  type WritingContext,
+} from './record-store.ts'
 
 /** One record to write by its key. */
 export interface UpsertRecord {
@@ -121,7 +130,7 @@ export async function storeUpserts(
   const chosen = [changed, fresh]
   const parts = [changes, inserts].map((part, index) => (on: UnitOfWork) => part(on, noting(index)))
   const end = (): void => context.event.setWrittenRows(table, areOfBatch ? byPosition(chosen, written) : written.flat())
-  const together = { yielder: createYielder(context), ...(areOfBatch && { insert: insertFirst }), end }
+  const together = { pace: createPace(context), ...(areOfBatch && { insert: insertFirst }), end }
   const lists = await (isPrepared ? changeTogether(unit, parts, together).catch(staleIfInOrder) : inOrder(unit, parts, end))
   return byPosition(chosen, lists)
 }
@@ -152,26 +161,20 @@ function staleIfInOrder(error: unknown): never {
   throw error === PREPARED_TOO_EARLY || isVaultError(error, 'tokens_exhausted') ? STALE : error
 }
 
-/** Runs one attempt of an upsert with the rows that it found. */
-export type UpsertAttempt = <T>(found: readonly (Row | undefined)[], store: () => Promise<T>) => Promise<T>
-
 /**
- * Returns what runs the attempts of one upsert. A conflict becomes STALE: what holds the other unique value can be a record of the same key,
- * which another caller inserted after it was looked up. It is thrown when the next attempt finds the same rows.
+ * Stores what an attempt of an upsert found. A conflict is doubtful: what holds the other unique value can be a record of the same key, which
+ * another caller inserted after it was looked up. It is thrown when the next attempt, after `last`, finds the same rows.
  */
-export function unlessLastConflict(): UpsertAttempt {
-  let last: { readonly error: unknown; readonly found: readonly (Row | undefined)[] } | undefined
-  return async (found, store) => {
-    const before = last
-    last = undefined
-    if (before?.found.every((row, index) => row?.id === found[index]?.id) === true) throw before.error
-    try {
-      return await store()
-    } catch (error) {
-      if (!isVaultError(error, 'conflict')) throw error
-      last = { error, found }
-      throw STALE
-    }
+export async function unlessSureConflict<T>(
+  last: unknown,
+  found: readonly (Row | undefined)[],
+  store: () => Promise<T>,
+): Promise<T> {
+  if (last instanceof Doubtful && last.found.every((row, index) => row?.id === found[index]?.id)) throw last.conflict
+  try {
+    return await store()
+  } catch (error) {
+    throw isVaultError(error, 'conflict') && !isIdConflict(error) ? new Doubtful(error, found) : error
   }
 }
 
@@ -205,4 +208,85 @@ function writeRequestOf({ table, key, records, positions, tokenization }: Chosen
     // Another caller inserted the same key between the look-up and the write. A supplied token in use stays so, and is no reason to try again.
     onValueTaken: (conflict) => (isVaultError(conflict) && conflict.details[0]?.column === key.name ? STALE : undefined),
   }
+}
+
+/** The records that were stored, and the position of each in the request. */
+export interface StoredUntaken extends Pick<StoredNew, 'records'> {
+  readonly positions: readonly number[]
+}
+
+/** One attempt. Throws STALE, with nothing stored, if another caller stored one of the values first; else like `storeNew`. */
+export async function storeUntaken(unit: UnitOfWork, context: WritingContext, request: NewRecords): Promise<StoredUntaken> {
+  const { table, records, supplied, indexes, tokenization } = request
+  const positions = await untakenPositions(unit.storage, context, request)
+  if (positions.length === 0) {
+    // An attempt before this one may have added rows, which are not stored.
+    context.event.setWrittenRows(table, [])
+    return { positions, records: [] }
+  }
+  const free = {
+    ...{ table, tokenization },
+    records: positions.map((position) => at(records, position)),
+    supplied: positions.map((position) => supplied[position]),
+    indexes: positions.map((position) => indexes[position]),
+    onValueTaken: () => STALE,
+  }
+  const stored = await storeNew(unit, context, free)
+  return { positions, records: stored.records }
+}
+
+/** Returns the positions of the records whose unique values no stored record holds, and no earlier one of these. Throws `data_loss` like an upsert. */
+async function untakenPositions(
+  storage: StorageReads,
+  context: WritingContext,
+  { table, records }: WriteRequest,
+): Promise<readonly number[]> {
+  const columns: UniqueCells[] = []
+  for (const column of table.columns)
+    if (column.unique) columns.push(await uniqueCells(storage, context, { table, column, records }))
+  return [...records.keys()].filter((position) => {
+    if (columns.some(({ keys, taken }) => isTaken(taken, keys[position]))) return false
+    for (const { keys, taken } of columns) {
+      const key = keys[position]
+      if (key !== undefined) taken.add(key)
+    }
+    return true
+  })
+}
+
+function isTaken(taken: ReadonlySet<string>, key: string | undefined): boolean {
+  return key !== undefined && taken.has(key)
+}
+
+/** The values of one unique column as keys: that of each record, undefined without a value, and those that are in use. */
+interface UniqueCells {
+  readonly keys: readonly (string | undefined)[]
+  readonly taken: Set<string>
+}
+
+async function uniqueCells(
+  storage: StorageReads,
+  context: WritingContext,
+  { table, column, records }: { readonly table: Table; readonly column: Column; readonly records: readonly Values[] },
+): Promise<UniqueCells> {
+  const present = records.filter((values) => hasValue(values, column))
+  const cells = lookupCells(
+    context.barrier.ring,
+    column,
+    present.map((values) => values[column.position]),
+  )
+  const byCell = new Map<string, { readonly cell: Exclude<Cell, null>; readonly values: Values }>()
+  for (const [index, cell] of cells.entries()) byCell.set(keyOfCell(cell), { cell, values: at(present, index) })
+  const keyed = [...byCell.values()]
+  const found = keyed.length === 0 ? [] : await findExisting(storage, context, { table, key: column, records: keyed })
+  let next = 0
+  return {
+    keys: records.map((values) => (hasValue(values, column) ? keyOfCell(required(cells[next++])) : undefined)),
+    taken: new Set([...byCell.keys()].filter((_, index) => found[index] !== undefined)),
+  }
+}
+
+function hasValue(values: Values, column: Column): boolean {
+  const value = values[column.position]
+  return value !== undefined && value !== null
 }

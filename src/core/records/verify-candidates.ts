@@ -4,17 +4,17 @@ import { digestValues } from '../barrier/digest-values.ts'
 import { type OpenRows, openRows } from '../barrier/reveal.ts'
 import { revealTransients } from '../barrier/transients.ts'
 import { VaultError } from '../errors.ts'
-import { inSlices } from '../maintenance/in-slices.ts'
-import { bytesOfBody } from '../maintenance/row-bytes.ts'
+import { inSlices } from '../pace/pace.ts'
+import { byBodies } from '../pace/pages.ts'
 import type { Row, StorageReads } from '../ports/storage.ts'
-import type { ReadingContext } from '../row-access/reading-context.ts'
+import type { ReadingContext } from '../row-access/evaluate-access.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { type Pointer, readPointer } from '../sealing/pointer.ts'
 import { sameBytes } from '../util/bytes.ts'
 import { unreachable } from '../util/causes.ts'
 import { groupBy, present, required } from '../util/lists.ts'
 import { nowMs } from '../util/time.ts'
-import { getTransients } from './transient-store.ts'
+import { getTransients } from './token-store.ts'
 
 /** The value of a token. `row` is the row of its record; undefined for a transient value, which has no record. */
 export interface Resolved {
@@ -148,8 +148,7 @@ async function verifyRecords(
   { table, group }: { readonly table: Table; readonly group: readonly TokenCandidate[] },
 ): Promise<readonly CheckedCandidate[]> {
   const rows = await readRows(storage, table, group)
-  const list = { count: group.length, bytesAt: (index: number) => bytesOfBody(rows[index]) }
-  return inSlices(list, scheduler, (start, end) =>
+  return inSlices(byBodies(rows), scheduler, (start, end) =>
     checkRows(barrier, table, { group: group.slice(start, end), rows: rows.slice(start, end) }),
   )
 }

@@ -1,13 +1,13 @@
 /** Resolves tokens for one caller. A token that the caller cannot resolve gives the same result as an unknown one. */
 import { VaultError } from '../errors.ts'
-import type { Action } from '../policy/actions.ts'
 import type { Access } from '../policy/create-access.ts'
+import type { Action } from '../policy/statement.ts'
 import type { RequiredGrant, RowAccess } from '../policy/table-access.ts'
 import type { Row, StorageReads } from '../ports/storage.ts'
-import { evaluateAccess } from '../row-access/evaluate-access.ts'
-import { findVisibleByDigest } from '../row-access/find-visible-by-digest.ts'
-import type { ReadingContext } from '../row-access/reading-context.ts'
+import { evaluateAccess, type ReadingContext } from '../row-access/evaluate-access.ts'
+import { findVisibleByDigest } from '../row-access/find-visible.ts'
 import type { Column, Table } from '../schema/layout.ts'
+import { groupBy, present } from '../util/lists.ts'
 import { type Resolution, resolveTokens } from './resolve-tokens.ts'
 import type { Resolved } from './verify-candidates.ts'
 
@@ -59,12 +59,12 @@ export interface TokensToResolve {
 }
 
 /** The dependencies of resolving tokens for a caller. */
-type CallerContext = ReadingContext & { readonly access: Access }
+type Resolving = ReadingContext & { readonly access: Access }
 
 /** Returns the resolution of each text, in order, among the cells that the caller can resolve. Other cells have no effect, even with the same value. */
 export function resolveVisible(
   storage: StorageReads,
-  context: CallerContext,
+  context: Resolving,
   { texts, needsOf }: TokensToResolve,
 ): Promise<VisibleResolution[]> {
   const visibility = {
@@ -80,7 +80,7 @@ export function resolveVisible(
   return resolveTokens(storage, context, { texts, visibility })
 }
 
-function keepVisible(context: CallerContext, found: readonly Resolution[], needsOf: NeedsOf): VisibleResolution[] {
+function keepVisible(context: Resolving, found: readonly Resolution[], needsOf: NeedsOf): VisibleResolution[] {
   const accessOf = rowAccessOf(context, found)
   // Neighbors are mostly of one column, and their rows have one access: what it grants is asked once for all of them.
   let of: Column | undefined
@@ -101,13 +101,13 @@ function keepVisible(context: CallerContext, found: readonly Resolution[], needs
 }
 
 /** Returns a function for the caller's access to each resolved cell. Access is evaluated one table at a time. */
-function rowAccessOf(context: CallerContext, found: readonly Resolution[]): (resolved: Resolved) => RowAccess {
+function rowAccessOf(context: Resolving, found: readonly Resolution[]): (resolved: Resolved) => RowAccess {
   const conditional = conditionalCells(context, found)
   if (conditional.length === 0) return accessOfTables(context)
   const byRow = new Map<Row, RowAccess>()
-  for (const [table, rows] of recordsByTable(conditional)) {
-    const access = context.access.table(table)
-    for (const one of evaluateAccess(context.barrier, access, rows)) byRow.set(one.row, one.access)
+  for (const [table, cells] of groupBy(conditional, (cell) => cell.table)) {
+    const rows = present(cells.map(({ row }) => row))
+    for (const one of evaluateAccess(context.barrier, context.access.table(table), rows)) byRow.set(one.row, one.access)
   }
   return ({ table, row }) => {
     const known = row === undefined ? undefined : byRow.get(row)
@@ -116,7 +116,7 @@ function rowAccessOf(context: CallerContext, found: readonly Resolution[]): (res
 }
 
 /** Returns a function for the caller's access where no condition decides. The last answer is kept, because neighbors are mostly of one table. */
-function accessOfTables({ access }: CallerContext): (resolved: Resolved) => RowAccess {
+function accessOfTables({ access }: Resolving): (resolved: Resolved) => RowAccess {
   let of: Table | undefined
   let known: RowAccess | undefined
   return ({ table }) => {
@@ -129,7 +129,7 @@ function accessOfTables({ access }: CallerContext): (resolved: Resolved) => RowA
 }
 
 /** Returns the cells of tables in which conditions decide. Neighbors are mostly of one table. */
-function conditionalCells({ access }: CallerContext, found: readonly Resolution[]): Resolved[] {
+function conditionalCells({ access }: Resolving, found: readonly Resolution[]): Resolved[] {
   const cells: Resolved[] = []
   let of: Table | undefined
   let isConditional = false
@@ -166,19 +166,8 @@ export function addRowsOf(found: readonly VisibleResolution[], event: ResolvedRo
   if (of !== undefined) event.addRows(of, rows)
 }
 
-function recordsByTable(found: readonly Resolution[]): Map<Table, Row[]> {
-  const tables = new Map<Table, Row[]>()
-  for (const one of found) {
-    if (one === undefined || one instanceof VaultError || one.row === undefined) continue
-    const rows = tables.get(one.table)
-    if (rows === undefined) tables.set(one.table, [one.row])
-    else rows.push(one.row)
-  }
-  return tables
-}
-
 /** True if the caller may learn that a record failed authentication: if they could resolve tokens of its table. */
-function isErrorVisible({ layout, access }: Pick<CallerContext, 'layout' | 'access'>, error: VaultError): boolean {
+function isErrorVisible({ layout, access }: Pick<Resolving, 'layout' | 'access'>, error: VaultError): boolean {
   const name = error.details[0]?.table
   const table = name === undefined ? undefined : layout.tables.get(name)
   return table === undefined || access.table(table).possiblyMeets({ action: 'DETOKENIZATION', columns: [] })

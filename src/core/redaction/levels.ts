@@ -1,4 +1,5 @@
-/** Redaction levels: how much of a value a result contains. */
+/** Redaction levels: how much of a value a result contains, and the text of a value at each. */
+import { unreachable } from '../util/causes.ts'
 
 /** How a value is returned: in full, masked, or as a constant. */
 export type RedactionLevel = 'PLAIN_TEXT' | 'MASKED' | 'REDACTED'
@@ -27,4 +28,21 @@ export function isRedactionLevel(input: unknown): input is RedactionLevel {
 /** True if the input is a level or `DEFAULT`. */
 export function isRedaction(input: unknown): input is Redaction {
   return input === 'DEFAULT' || isRedactionLevel(input)
+}
+
+/** The result at REDACTED, for every column type. Source: specification, "Redaction". */
+export const REDACTED_TEXT = '*REDACTED*'
+
+/** Returns the text at a level. MASKED without a mask gives the same as REDACTED. */
+export function redact(level: RedactionLevel, text: string, mask?: ((text: string) => string) | undefined): string {
+  switch (level) {
+    case 'PLAIN_TEXT':
+      return text
+    case 'MASKED':
+      return mask === undefined ? REDACTED_TEXT : mask(text)
+    case 'REDACTED':
+      return REDACTED_TEXT
+    default:
+      return unreachable(level)
+  }
 }

@@ -1,16 +1,26 @@
 /** Evaluates the conditions of a policy on rows: what a caller can do with each row. */
 import type { Barrier } from '../barrier/barrier.ts'
-import { openColumns } from '../barrier/reveal.ts'
+import type { Values } from '../barrier/parse-record.ts'
+import type { RecordIndex } from '../barrier/record-errors.ts'
+import { columnValues, openColumns } from '../barrier/reveal.ts'
 import type { LevelOf } from '../barrier/token-metadata.ts'
 import type { Condition, Truth, ValueOf } from '../expressions/condition.ts'
 import { compileCondition } from '../expressions/evaluate-condition.ts'
-import { inSlices } from '../maintenance/in-slices.ts'
-import { bytesOfBody } from '../maintenance/row-bytes.ts'
+import { inSlices } from '../pace/pace.ts'
+import { byBodies } from '../pace/pages.ts'
 import type { RowAccess, TableAccess } from '../policy/table-access.ts'
 import type { Row } from '../ports/storage.ts'
-import type { Column } from '../schema/layout.ts'
+import type { Clock, Scheduler } from '../ports/time.ts'
+import type { Column, Layout, Table } from '../schema/layout.ts'
 import { at } from '../util/lists.ts'
-import type { ReadingContext } from './reading-context.ts'
+
+/** The dependencies of reading records and resolving tokens. */
+export interface ReadingContext {
+  readonly barrier: Barrier
+  readonly clock: Clock
+  readonly scheduler: Scheduler
+  readonly layout: Layout
+}
 
 type CompiledCondition = (valueIn: ValueOf) => Truth
 
@@ -37,6 +47,19 @@ export interface FoundRows {
   readonly ids: readonly string[]
 }
 
+/** An existing row, the values to write over it, and the index of the record in the request. */
+export interface Overwrite {
+  readonly row: Row
+  readonly values: Values
+  readonly index: RecordIndex
+}
+
+/** The caller's access to each row of some overwrites, in order, and the overwrites of rows that are invisible for this update. */
+export interface CheckedOverwrites {
+  readonly existing: readonly RowWithAccess[]
+  readonly invisible: readonly Overwrite[]
+}
+
 /** Returns each row with the caller's access to it, in order. Throws `data_loss` if a row that a condition reads fails authentication. */
 export function evaluateAccess(barrier: Barrier, access: TableAccess, rows: readonly Row[]): RowWithAccess[] {
   if (access.conditions.length === 0) {
@@ -57,8 +80,7 @@ export function evaluateAccessInSlices(
   rows: readonly Row[],
 ): RowWithAccess[] | Promise<RowWithAccess[]> {
   if (access.conditionColumns.length === 0) return evaluateAccess(barrier, access, rows)
-  const list = { count: rows.length, bytesAt: (index: number) => bytesOfBody(rows[index]) }
-  return inSlices(list, scheduler, (start, end) => evaluateAccess(barrier, access, rows.slice(start, end)))
+  return inSlices(byBodies(rows), scheduler, (start, end) => evaluateAccess(barrier, access, rows.slice(start, end)))
 }
 
 /** Returns the highest level at which the caller is shown a value: in a row, at the index of its access, or a transient value by its token. */
@@ -74,4 +96,13 @@ export function levelsOf(access: TableAccess, rows: readonly RowAccess[]): Level
 export function evaluateValues(access: TableAccess, valueIn: (column: Column) => unknown): RowAccess {
   const cellOf: ValueOf = ({ column }) => (column === undefined ? null : (valueIn(column) ?? null))
   return access.forRow(compiledConditions(access).map((isTrue) => isTrue(cellOf)))
+}
+
+/** As `columnValues`, with a turn of the event loop between two slices. No promise if it is one slice. */
+export function valuesInSlices(
+  { barrier, scheduler }: Pick<ReadingContext, 'barrier' | 'scheduler'>,
+  { table, column }: { readonly table: Table; readonly column: Column },
+  rows: readonly Row[],
+): unknown[] | Promise<unknown[]> {
+  return inSlices(byBodies(rows), scheduler, (start, end) => columnValues(barrier, table, column, rows.slice(start, end)))
 }

@@ -1,6 +1,8 @@
 /** Assigns object ids and ordinals to tables and columns, and checks whether a changed schema fits what is stored. */
+
 import { type Fault, fault, type Sentence, say, words } from '../errors.ts'
 import { MAX_OBJECT_IDS } from '../limits.ts'
+import { tokenKinds } from '../tokens/token-kinds.ts'
 import { required } from '../util/lists.ts'
 import { type ColumnDefinition, type SchemaDefinition, tokenOf } from './column.ts'
 
@@ -112,8 +114,13 @@ export function findOutdatedTables(definition: SchemaDefinition, stored: Catalog
 /** Returns the object ids of the columns of a table with tokens that are in the stored schema and not in the definition. */
 export function hiddenTokenIds(definition: SchemaDefinition, stored: CatalogSchema, table: string): number[] {
   return Object.entries(stored.tables[table]?.columns ?? {}).flatMap(([column, { objectId, definition: is }]) =>
-    definition[table]?.[column] === undefined && is.token !== undefined && tokenOf(is).kind !== 'transient' ? [objectId] : [],
+    definition[table]?.[column] === undefined && keepsTokens(is) ? [objectId] : [],
   )
+}
+
+function keepsTokens(definition: ColumnDefinition): boolean {
+  const { kind } = tokenOf(definition)
+  return kind !== undefined && !tokenKinds[kind].expires
 }
 
 /** The definition of one column before and after a change of the schema. */

@@ -1,40 +1,27 @@
 /** Column definitions as plain JSON, and typed builders for them. */
 import type { RedactionLevel } from '../redaction/levels.ts'
 import type { MaskDefinition } from '../redaction/masks.ts'
-import type { TokenFormatDefinition } from '../tokens/token-formats.ts'
-import type { TokenKindName } from '../tokens/token-kind.ts'
+import type { TokenDefinition, TokenKindName, TokenKindTypes } from '../tokens/token-kind.ts'
 import { readInput } from '../util/boundary.ts'
-import type { ColumnTypeName } from '../values/column-type.ts'
+import type { ColumnTypeName, ValueTypes } from '../values/column-type.ts'
+import { type AnyColumnType, columnTypes } from '../values/column-types.ts'
+import { fileType } from '../values/file-type.ts'
 import type { Normalizer } from '../values/normalizers.ts'
 
-/** A token kind with its options. A kind without required options can be given by name. */
-export type TokenDefinition =
-  | 'random'
-  | 'deterministic'
-  | 'transient'
-  /** A pointer to the cell. With `stable`, a changed value keeps its token. */
-  | { readonly kind: 'random'; readonly stable?: boolean }
-  /** Equal values of the column, or of its column group, have one token. */
-  | { readonly kind: 'deterministic' }
-  /** Value and token are stored outside the record and expire. `ttlMinutes` is from 1 to 20160, default 60. */
-  | { readonly kind: 'transient'; readonly ttlMinutes?: number }
-  /** Drawn at random in a format, and stored. With `stable`, a changed value keeps its token. */
-  | { readonly kind: 'formatPreserving'; readonly format: TokenFormatDefinition; readonly stable?: boolean }
-  /** The characters of the value encrypted in a format: equal values have one token. */
-  | { readonly kind: 'deterministicFormatPreserving'; readonly format: TokenFormatDefinition }
+/** The options of all token kinds: a definition has those of its kind. */
+type AnyTokenOptions = UnionToIntersection<TokenKindTypes[TokenKindName]['options']>
 
-/** A token definition with all members. */
-export interface TokenSettings {
-  readonly kind: TokenKindName | undefined
-  readonly format: TokenFormatDefinition | undefined
-  readonly ttlMinutes: number | undefined
-  readonly stable: boolean | undefined
-}
+/** Members of any of the types of a union. */
+type UnionToIntersection<Union> = (Union extends unknown ? (one: Union) => void : never) extends (all: infer All) => void
+  ? All
+  : never
 
-/** Returns the token definition of a column with all members, whether it is given by name or as an object. */
+/** A token definition as an object. */
+export type TokenSettings = { readonly kind?: TokenKindName } & Partial<AnyTokenOptions>
+
+/** Returns the token definition of a column as an object, also of one that is given by name. Without members if the column has no tokens. */
 export function tokenOf({ token }: CommonOptions): TokenSettings {
-  const given: Partial<TokenSettings> = typeof token === 'string' ? { kind: token } : (token ?? {})
-  return { kind: given.kind, format: given.format, ttlMinutes: given.ttlMinutes, stable: given.stable }
+  return typeof token === 'string' ? { kind: token } : (token ?? {})
 }
 
 /** Options of every column. Source: docs/tokens.md, docs/policy.md. */
@@ -102,6 +89,16 @@ export type TableDefinition = Readonly<Record<string, ColumnDefinition>>
 /** The tables of a vault by name. */
 export type SchemaDefinition = Readonly<Record<string, TableDefinition>>
 
+/** The type of a column. */
+export function typeOf({ type }: ColumnDefinition): AnyColumnType {
+  return type === 'FILE' ? fileType : columnTypes[type]
+}
+
+/** The normalizers of a column, in order. */
+export function normalizersOf(definition: ColumnDefinition): readonly Normalizer[] {
+  return 'normalize' in definition ? (definition.normalize ?? []) : []
+}
+
 /** Makes an unknown option a compile error. A generic parameter alone would accept it. */
 type Exactly<Options, Allowed> = Options & Readonly<Record<Exclude<keyof Options, keyof Allowed>, never>> & ExactToken<Options>
 
@@ -118,16 +115,13 @@ type ExactToken<Options> = Options extends { readonly token: infer Token extends
 export type NoOptions = Record<never, never>
 
 /** A column as its builder returns it: its type and its options. */
-export type ColumnOf<Type extends ColumnTypeName | 'FILE', Options = NoOptions> = { readonly type: Type } & Options
+export type ColumnOf<Type extends keyof ValueTypes, Options = NoOptions> = { readonly type: Type } & Options
 
 /** The same as the result of a builder: the options are those of the call, and not inferred from where its result is used. */
-type Built<Type extends ColumnTypeName | 'FILE', Options> = Options extends infer Given ? ColumnOf<Type, Given> : never
+type Built<Type extends keyof ValueTypes, Options> = Options extends infer Given ? ColumnOf<Type, Given> : never
 
 /** Returns the definition of a column type with its options. Throws `invalid_request` if reading an option throws. */
-function built<const Type extends ColumnTypeName | 'FILE', Options>(
-  type: Type,
-  options: Options | undefined,
-): Built<Type, Options> {
+function built<const Type extends keyof ValueTypes, Options>(type: Type, options: Options | undefined): Built<Type, Options> {
   // The cast repeats the return type, which the compiler does not follow: the options of the call are those inferred from it.
   return readInput(() => ({ ...(options as Options), type })) as Built<Type, Options>
 }

@@ -1,96 +1,22 @@
 /** Checks the definition of a schema, from builders or from plain JSON, and freezes it. */
-import * as z from 'zod'
 import { type Fault, fault, printableName, type Sentence, say, words } from '../errors.ts'
-import { CONTENT_TYPE_PATTERN } from '../files/content-types.ts'
-import { MAX_FILE_BYTES, MAX_TTL_MINUTES } from '../limits.ts'
-import { compileMask } from '../redaction/masks.ts'
-import { MaskError } from '../redaction/replacement.ts'
+import { compileMask, MaskError } from '../redaction/masks.ts'
 import { TokenFormatError } from '../tokens/token-format.ts'
-import { compileFormat, type TokenFormatDefinition, type TokenPreset, tokenFormatShape } from '../tokens/token-formats.ts'
+import { compileFormat, type TokenFormatDefinition, type TokenPreset } from '../tokens/token-formats.ts'
 import { tokenKinds } from '../tokens/token-kinds.ts'
 import { readInput } from '../util/boundary.ts'
 import { ValueError } from '../values/column-type.ts'
-import { columnTypes } from '../values/column-types.ts'
-import { type Normalizer, normalize, normalizers, SELECTIVE } from '../values/normalizers.ts'
+import { type AnyColumnType, typesThat } from '../values/column-types.ts'
+import { type Normalizer, normalize, SELECTIVE } from '../values/normalizers.ts'
 import { compileRules } from '../values/value-rules.ts'
-import { type ColumnDefinition, type SchemaDefinition, type TableDefinition, tokenOf } from './column.ts'
+import { type ColumnDefinition, normalizersOf, type SchemaDefinition, type TableDefinition, tokenOf, typeOf } from './column.ts'
+import { shapeProblem } from './column-shape.ts'
 import { nameProblem } from './names.ts'
-import { optionProblem } from './option-problem.ts'
 
 /** A checked schema. `tables` is its definition as plain JSON. */
 export interface Schema<S extends SchemaDefinition = SchemaDefinition> {
   readonly tables: S
 }
-
-const maskShape = z.union(
-  [
-    z.strictObject({ preset: z.enum(['keepFirst', 'keepLast']), count: z.int().min(1).max(1000) }),
-    z.strictObject({ preset: z.enum(['email', 'ssn', 'card']) }),
-    z.strictObject({ find: z.string().min(1).max(1000), replace: z.string().max(1000) }),
-  ],
-  'must be a mask, such as mask.email or mask.keepFirst(1)',
-)
-
-const tokenShape = z.union(
-  [
-    z.enum(['random', 'deterministic', 'transient']),
-    z.discriminatedUnion('kind', [
-      z.strictObject({ kind: z.literal('random'), stable: z.boolean().optional() }),
-      z.strictObject({ kind: z.literal('deterministic') }),
-      z.strictObject({ kind: z.literal('transient'), ttlMinutes: z.int().min(1).max(MAX_TTL_MINUTES).optional() }),
-      z.strictObject({ kind: z.literal('formatPreserving'), format: tokenFormatShape, stable: z.boolean().optional() }),
-      z.strictObject({ kind: z.literal('deterministicFormatPreserving'), format: tokenFormatShape }),
-    ]),
-  ],
-  "must be random, deterministic or transient, or a kind with its options, such as { kind: 'formatPreserving', format: 'card' }",
-)
-
-const common = {
-  required: z.boolean().optional(),
-  unique: z.boolean().optional(),
-  encrypted: z.boolean().optional(),
-  index: z.boolean().optional(),
-  searchable: z.boolean().optional(),
-  redaction: z.enum(['PLAIN_TEXT', 'MASKED', 'REDACTED']).optional(),
-  mask: maskShape.optional(),
-  token: tokenShape.optional(),
-  columnGroup: z.string().optional(),
-}
-
-const textual = {
-  pattern: z.string().min(1).max(1000).optional(),
-  maxLength: z.int().min(1).optional(),
-  oneOf: z.array(z.string()).min(1).max(1000).readonly().optional(),
-  normalize: z
-    .array(z.enum(keysOf(normalizers)))
-    .readonly()
-    .optional(),
-}
-
-const fileShape = z.strictObject({
-  type: z.literal('FILE'),
-  redaction: common.redaction,
-  allowedTypes: z
-    .array(
-      z
-        .string()
-        .regex(CONTENT_TYPE_PATTERN, 'must be a MIME type in lower case without parameters, such as image/png or image/*'),
-    )
-    .min(1)
-    .max(1000)
-    .readonly()
-    .optional(),
-  maxBytes: z.int().min(1).max(MAX_FILE_BYTES).optional(),
-})
-
-const otherTypes = keysOf(columnTypes).filter((name) => name !== 'STRING' && name !== 'INTEGER')
-
-const columnShape = z.discriminatedUnion('type', [
-  z.strictObject({ type: z.literal('STRING'), ...common, ...textual }),
-  z.strictObject({ type: z.literal('INTEGER'), ...common, oneOf: z.array(z.int()).min(1).max(1000).readonly().optional() }),
-  fileShape,
-  z.strictObject({ type: z.enum(otherTypes), ...common }),
-])
 
 /** What the compiler shows for a table or column whose name has an upper-case letter. */
 export interface NameMustBeLowerCase<Name extends string> {
@@ -142,21 +68,12 @@ function assertTable(name: string, table: TableDefinition): void {
   for (const [columnName, definition] of Object.entries(table)) assertColumn(name, columnName, definition)
 }
 
-/** Returns the options of a type; none if it is unknown. */
-function optionsOf(definition: ColumnDefinition): string[] {
-  const shape = columnShape.options.find(({ shape: { type } }) => type.safeParse(definition?.type).success)
-  return Object.keys(shape?.shape ?? {}).filter((name) => name !== 'type')
-}
-
 function assertColumn(table: string, name: string, definition: ColumnDefinition): void {
   const where = say`column ${name} of table ${table}`
   const problem = nameProblem(name)
   if (problem !== undefined) throw invalid(say`the name of ${where} ${words(problem)}.`, table, name)
-  const parsed = columnShape.safeParse(definition)
-  if (!parsed.success) {
-    const { before, after } = optionProblem(definition, parsed.error.issues[0], optionsOf(definition))
-    throw invalid(say`${words(before)}${where} ${words(after)}`, table, name)
-  }
+  const shaped = shapeProblem(definition)
+  if (shaped !== undefined) throw invalid(say`${words(shaped.before)}${where} ${words(shaped.after)}`, table, name)
   const clash = optionClash(definition)
   if (clash !== undefined) throw invalid(say`${where}: ${words(clash)}.`, table, name)
   try {
@@ -178,8 +95,8 @@ function assertToken(definition: ColumnDefinition): void {
   if (kind === undefined || format === undefined) return
   const problem = tokenKinds[kind].formatProblem(compileFormat(format))
   if (problem !== undefined) throw new TokenFormatError(problem)
-  if (tokenKinds[kind].keeps !== 'nothing' || definition.type !== 'STRING') return
-  const destroying = definition.normalize?.find((name) => !keepsForm(name, format))
+  if (tokenKinds[kind].keeps !== 'nothing') return
+  const destroying = normalizersOf(definition).find((name) => !keepsForm(name, format))
   if (destroying !== undefined)
     throw new TokenFormatError(
       `has the normalizer ${destroying}, which destroys the form that its tokens have by their format; remove it, or use another format or kind`,
@@ -216,7 +133,7 @@ const GROUP_OPTIONS: Readonly<Record<string, (definition: ColumnDefinition) => u
   type: (definition) => definition.type,
   'token kind': (definition) => tokenOf(definition).kind,
   'token format': (definition) => tokenOf(definition).format,
-  normalize: (definition) => (definition.type === 'STRING' ? (definition.normalize ?? []) : []),
+  normalize: normalizersOf,
   mask: (definition) => definition.mask,
 }
 
@@ -246,26 +163,31 @@ function optionClash(definition: ColumnDefinition): string | undefined {
   if (plain && 'normalize' in definition && definition.normalize !== undefined) {
     return 'normalize is for encrypted columns; remove it or encrypt the column'
   }
-  if (definition.type === 'STRING' && (definition.normalize ?? []).filter((name) => name in SELECTIVE).length > 1) {
+  if (normalizersOf(definition).filter((name) => name in SELECTIVE).length > 1) {
     return `normalize can have one of ${Object.keys(SELECTIVE).join(', ')}; remove the others`
   }
-  if (
-    plain &&
-    (definition.unique === true || definition.index === true) &&
-    (definition.type === 'JSON' || definition.type === 'ARRAY')
-  ) {
-    return 'plain JSON and ARRAY columns cannot be indexed; encrypt the column and make it unique or searchable'
+  const type = typeOf(definition)
+  if (plain && (definition.unique === true || definition.index === true) && !isComparable(type)) {
+    return `plain ${typesThat((one) => !isComparable(one), 'and')} columns cannot be indexed; encrypt the column and make it unique or searchable`
   }
   const { kind } = tokenOf(definition)
   const groupProblem = definition.columnGroup === undefined ? undefined : nameProblem(definition.columnGroup)
   if (groupProblem !== undefined) return `the name of its columnGroup ${groupProblem}`
-  if (kind !== undefined && tokenKinds[kind].hasFormat && definition.type !== 'STRING' && definition.type !== 'DATE') {
-    return 'tokens with a format are for STRING and DATE columns'
+  if (kind !== undefined && tokenKinds[kind].hasFormat && !hasFormats(type)) {
+    return `tokens with a format are for ${typesThat(hasFormats, 'and')} columns`
   }
   if (kind !== undefined && tokenKinds[kind].expires && (plain || definition.unique === true || definition.searchable === true)) {
     return 'a transient column cannot be plain, unique or searchable; remove encrypted: false, unique and searchable'
   }
   return undefined
+}
+
+function isComparable({ comparesAs }: AnyColumnType): boolean {
+  return comparesAs !== undefined
+}
+
+function hasFormats(type: AnyColumnType): boolean {
+  return type.hasFormats === true
 }
 
 function invalid(sentence: Sentence, table: string, column?: string): Fault {
@@ -275,10 +197,6 @@ function invalid(sentence: Sentence, table: string, column?: string): Fault {
 
 function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-function keysOf<K extends string>(record: Readonly<Record<K, unknown>>): [K, ...K[]] {
-  return Object.keys(record) as [K, ...K[]] // Object.keys widens to string; the record's own type says which.
 }
 
 function structuredCopy<T>(value: T): T {

@@ -1,13 +1,13 @@
 /** Describes a schema as plain data, for hosts that build forms or API descriptions from it. */
 import type { RedactionLevel } from '../redaction/levels.ts'
 import type { TokenKindName } from '../tokens/token-kind.ts'
-import type { ColumnTypeName } from '../values/column-type.ts'
+import type { ValueTypes } from '../values/column-type.ts'
 import type { ColumnDefinition, SchemaDefinition } from './column.ts'
 import type { Column, Layout } from './layout.ts'
 
 /** One column: what it accepts and how it is shown. An absent member does not apply to the column. */
 export interface ColumnDescription {
-  readonly type: ColumnTypeName | 'FILE'
+  readonly type: keyof ValueTypes
   /** True if a record must have a value other than null. */
   readonly required: boolean
   /** True if no two records can have equal values: an upsert can use the column. */
@@ -58,7 +58,8 @@ function describeColumn(column: Column, definition: ColumnDefinition | undefined
     redaction: level,
     masked: mask !== undefined,
     ...presentOnly({ tokenKind: token?.name, columnGroup: group }),
-    ...(definition?.type === 'STRING' ? presentOnly({ pattern: definition.pattern, maxLength: definition.maxLength }) : {}),
+    ...(definition !== undefined && 'pattern' in definition ? presentOnly({ pattern: definition.pattern }) : {}),
+    ...(definition !== undefined && 'maxLength' in definition ? presentOnly({ maxLength: definition.maxLength }) : {}),
     ...(definition !== undefined && 'oneOf' in definition ? presentOnly({ oneOf: definition.oneOf }) : {}),
     ...(file === undefined ? {} : presentOnly({ allowedTypes: file.allowedTypes, maxBytes: file.maxBytes })),
   }

@@ -1,5 +1,7 @@
 /** Types inferred from a schema: its columns, values and tokens. docs/types.md has them all. */
-import type { JsonInput, JsonValue } from '../values/column-type.ts'
+import type { TokenKindName, TokenKindTypes } from '../tokens/token-kind.ts'
+import type { ValueTypes } from '../values/column-type.ts'
+import type { ShownText } from '../values/shown-text.ts'
 import type { ColumnDefinition, SchemaDefinition, TableDefinition } from './column.ts'
 
 /** The same members as one object, for editors and errors to show. */
@@ -9,57 +11,6 @@ type Flat<Members> = Members extends unknown ? { [K in keyof Members]: Members[K
 export type TableName<S extends SchemaDefinition> = Extract<keyof S, string>
 /** Names of the columns of a table. */
 export type ColumnName<T extends TableDefinition> = Extract<keyof T, string>
-
-/** The key of the marks below. No text has it at run time. */
-declare const maskedOrRedacted: unique symbol
-
-/** The mark of text that a read may have masked or redacted, for the compiler only. */
-export interface MayBeLowered {
-  readonly [maskedOrRedacted]?: true
-}
-
-/** The mark of text to write, for the compiler only: text with the other mark does not have it. */
-export interface NotLowered {
-  readonly [maskedOrRedacted]?: never
-}
-
-/**
- * Text as a read shows it: it may be masked or redacted. It is a `string` to whatever prints, compares or sends it, but no value to write to
- * a record. A read with `onLowered: 'throw'` returns values.
- */
-export type ShownText = string & MayBeLowered
-
-/** Text to write to a record: any `string` but `ShownText`. */
-export type PlainText = string & NotLowered
-
-/** The input type of each column type. An integer beyond 2^53 - 1 is a bigint or decimal text. */
-export interface InputTypes {
-  readonly STRING: PlainText
-  readonly INTEGER: number | bigint | PlainText
-  readonly FLOAT: number
-  readonly BOOL: boolean
-  readonly DATE: PlainText
-  readonly TIME: PlainText
-  readonly DATETIME: PlainText | Date
-  readonly JSON: Exclude<JsonInput, string> | PlainText
-  readonly ARRAY: readonly JsonInput[]
-  readonly FILE: never
-}
-
-/** The type of a value read in plain text, by column type. An integer beyond 2^53 - 1 is decimal text. */
-export interface PlainTypes {
-  readonly STRING: string
-  readonly INTEGER: number | string
-  readonly FLOAT: number
-  readonly BOOL: boolean
-  readonly DATE: string
-  readonly TIME: string
-  readonly DATETIME: string
-  readonly JSON: JsonValue
-  readonly ARRAY: readonly JsonValue[]
-  /** The name of the file. */
-  readonly FILE: string
-}
 
 /** Null, if the column can be without a value. */
 export type Absence<C extends ColumnDefinition> = C extends { readonly required: true } ? never : null
@@ -71,22 +22,22 @@ type IsLiteral<Value> = string extends Value ? false : number extends Value ? fa
 export type InputValue<C extends ColumnDefinition> = C extends { readonly oneOf: readonly (infer Allowed)[] }
   ? IsLiteral<Allowed> extends true
     ? Allowed
-    : InputTypes[C['type']]
-  : InputTypes[C['type']]
+    : ValueTypes[C['type']]['input']
+  : ValueTypes[C['type']]['input']
 
 /** A value that a read returns in plain text. It is null only in a column that is not required. */
 export type PlainValue<C extends ColumnDefinition> = C extends { readonly oneOf: readonly (infer Allowed)[] }
   ? IsLiteral<Allowed> extends true
     ? Allowed | Absence<C>
-    : PlainTypes[C['type']] | Absence<C>
-  : PlainTypes[C['type']] | Absence<C>
+    : ValueTypes[C['type']]['output'] | Absence<C>
+  : ValueTypes[C['type']]['output'] | Absence<C>
 
 /** A value that a read returns: as in plain text, or text that may be masked or redacted. */
 export type OutputValue<C extends ColumnDefinition> = C extends { readonly oneOf: readonly (infer Allowed)[] }
   ? IsLiteral<Allowed> extends true
     ? Allowed | ShownText | Absence<C>
-    : Exclude<PlainTypes[C['type']], string> | ShownText | Absence<C>
-  : Exclude<PlainTypes[C['type']], string> | ShownText | Absence<C>
+    : Exclude<ValueTypes[C['type']]['output'], string> | ShownText | Absence<C>
+  : Exclude<ValueTypes[C['type']]['output'], string> | ShownText | Absence<C>
 
 /** Columns that an insert must have a value for. */
 export type RequiredColumn<T extends TableDefinition> = {
@@ -102,10 +53,14 @@ export type TokenizedColumn<T extends TableDefinition> =
       }[ColumnName<T>]
 
 /** Token definitions that give equal values one token. */
-export type DeterministicToken = 'deterministic' | { readonly kind: 'deterministic' | 'deterministicFormatPreserving' }
+export type DeterministicToken = {
+  [Name in TokenKindName]: TokenKindTypes[Name]['isDeterministic'] extends true ? Name | { readonly kind: Name } : never
+}[TokenKindName]
 
 /** Token definitions whose values are not stored in the record, so that no read of the record returns them. */
-export type TransientToken = 'transient' | { readonly kind: 'transient' }
+export type TransientToken = {
+  [Name in TokenKindName]: TokenKindTypes[Name]['expires'] extends true ? Name | { readonly kind: Name } : never
+}[TokenKindName]
 
 /** Columns with deterministic tokens, which tokenize accepts. */
 export type DeterministicColumn<T extends TableDefinition> =

@@ -1,7 +1,8 @@
 /** Creates the layout of a vault from its schema: compiled columns, and the physical table of each table. */
+import { fault } from '../errors.ts'
 import { DEFAULT_MAX_FILE_BYTES, DEFAULT_TTL_MINUTES } from '../limits.ts'
 import { DIGEST_BYTES } from '../ports/crypto.ts'
-import type { PhysicalColumn, PhysicalIndex, PhysicalTable } from '../ports/storage.ts'
+import type { Cell, PhysicalColumn, PhysicalIndex, PhysicalTable } from '../ports/storage.ts'
 import type { RedactionLevel } from '../redaction/levels.ts'
 import { compileMask, mayBeMaskedBy } from '../redaction/masks.ts'
 import { type CellSpecs, type ColumnHash, hashColumn, TRANSIENT_REF_BYTES, toCellSpecs } from '../sealing/cell-layout.ts'
@@ -9,12 +10,11 @@ import type { TokenFormat } from '../tokens/token-format.ts'
 import { compileFormat } from '../tokens/token-formats.ts'
 import type { TokenKind } from '../tokens/token-kind.ts'
 import { tokenKinds } from '../tokens/token-kinds.ts'
-import { type AnyColumnType, columnTypes } from '../values/column-types.ts'
-import { fileType } from '../values/file-type.ts'
+import type { AnyColumnType } from '../values/column-types.ts'
 import type { Normalizer } from '../values/normalizers.ts'
 import { compileRules, type ValueRule } from '../values/value-rules.ts'
 import type { CatalogColumn, CatalogSchema, CatalogTable } from './catalog-schema.ts'
-import { type FileOptions, tokenOf } from './column.ts'
+import { type FileOptions, normalizersOf, tokenOf, typeOf } from './column.ts'
 
 /** One compiled column. */
 export interface Column {
@@ -187,7 +187,7 @@ function layoutColumn(
   name: string,
   { objectId, ordinal, definition, ...positions }: CatalogColumn & Pick<Column, 'position' | 'tokenPosition'>,
 ): Column {
-  const type = definition.type === 'FILE' ? fileType : columnTypes[definition.type]
+  const type = typeOf(definition)
   const sealed = definition.encrypted !== false
   const unique = definition.unique === true
   const part = `${objectId}_${name.slice(0, NAME_PART_LENGTH)}`
@@ -212,7 +212,7 @@ function layoutColumn(
     format: format === undefined ? undefined : compileFormat(format),
     lifetime: (ttlMinutes ?? DEFAULT_TTL_MINUTES) * 60_000,
     isStable: stable === true,
-    normalize: definition.type === 'STRING' ? (definition.normalize ?? []) : [],
+    normalize: normalizersOf(definition),
     validate: compileRules({ ...definition, hasDigest: digest !== undefined }),
     group: definition.columnGroup,
     scope: definition.columnGroup === undefined ? `column/${objectId}` : `group/${definition.columnGroup}`,
@@ -252,4 +252,17 @@ function layoutPhysical(name: string, columns: readonly Column[], table: Catalog
     if (column.plain !== undefined && isIndexed) indexes.push({ columns: [column.plain], unique: column.unique })
   }
   return { name, columns: physical, indexes, isOrdered: true }
+}
+
+/** Returns the value of a plain cell. Throws `data_loss` for a cell that is no value of its column's type. The error does not quote it. */
+export function plainValue(column: Column, cell: Exclude<Cell, null>, table?: string): unknown {
+  try {
+    return column.type.fromCell(cell)
+  } catch {
+    const detail = { ...(table === undefined ? {} : { table }), column: column.name }
+    throw fault(
+      'data_loss',
+      detail,
+    )`Column ${column.name} has a stored cell that is no value of its type: it was changed outside the vault. Restore it.`
+  }
 }

@@ -1,16 +1,15 @@
-/** Aggregates: computed value by value, or converted from what storage computed. */
+/** Aggregates: the types they take, and their results, computed value by value or converted from what storage computed. */
 import { say, VaultError, words } from '../errors.ts'
 import { LanguageError } from '../expressions/language-error.ts'
 import type { Aggregate, Cell } from '../ports/storage.ts'
-import { plainValue } from '../schema/plain-value.ts'
+import { plainValue } from '../schema/layout.ts'
 import { unreachable } from '../util/causes.ts'
 import { at, required } from '../util/lists.ts'
-import { toSafeNumber } from '../values/cells.ts'
-import type { JsonValue } from '../values/column-type.ts'
+import { type JsonValue, toSafeNumber } from '../values/column-type.ts'
 import { type AnyColumnType, columnTypes } from '../values/column-types.ts'
-import { createExactSum } from './exact-sum.ts'
-import { nearestDouble } from './nearest-double.ts'
+import { createExactSum, nearestDouble } from './exact-sum.ts'
 import type { AggregateOutput, Outputs } from './query.ts'
+import type { AggregateName } from './select.ts'
 
 /** Adds values one by one and returns one result. */
 export interface Accumulator {
@@ -157,4 +156,24 @@ function toJsonNumber({ name, at }: AggregateOutput, value: number | bigint): Js
 function numeric(cell: Exclude<Cell, null>): number | bigint {
   if (typeof cell === 'number' || typeof cell === 'bigint') return cell
   throw new VaultError('internal', 'Storage returned a numeric aggregate that is not a number.')
+}
+
+/** The rules of one aggregate. */
+export interface AggregateRule {
+  /** Returns whether it takes values of a type; undefined for every type. */
+  readonly accepts: ((type: AnyColumnType) => boolean) | undefined
+  /** True if the result depends on the values, not only on how many there are. */
+  readonly readsValues: boolean
+}
+
+const NUMBERS: AggregateRule = { accepts: ({ isSummable }) => isSummable, readsValues: true }
+const ORDERED: AggregateRule = { accepts: ({ isOrdered }) => isOrdered, readsValues: true }
+
+/** The rules by aggregate. */
+export const AGGREGATE_RULES: Readonly<Record<AggregateName, AggregateRule>> = {
+  sum: NUMBERS,
+  avg: NUMBERS,
+  min: ORDERED,
+  max: ORDERED,
+  count: { accepts: undefined, readsValues: false },
 }

@@ -5,9 +5,7 @@ import { LanguageError } from '../expressions/language-error.ts'
 import { withoutValue } from '../expressions/parameter-values.ts'
 import { unsupported } from '../expressions/unsupported.ts'
 import type { QueryLimits } from '../limits.ts'
-import { replaceInSelect } from './replace-in-select.ts'
-import type { ParsedSelect, Select } from './select.ts'
-import { wholeNumber } from './whole-number.ts'
+import { type ParsedSelect, replaceInSelect, type Select, wholeNumber } from './select.ts'
 
 /**
  * Returns the query with these literals in the places of its parameters. Throws `LanguageError` for a parameter without a value and for

@@ -1,7 +1,7 @@
 /** Registers every use of a column in a query and checks that the caller's grants allow it, before any row is read. */
 
 import { say, words } from '../errors.ts'
-import type { ColumnIdentifier, Expression, Operand } from '../expressions/ast.ts'
+import { type ColumnIdentifier, type Expression, operandsOf, type Predicate, predicatesIn } from '../expressions/ast.ts'
 import type { ColumnRef } from '../expressions/condition.ts'
 import { LanguageError } from '../expressions/language-error.ts'
 import type { Column } from '../schema/layout.ts'
@@ -27,34 +27,15 @@ export function useColumn({ uses, scope }: ColumnUses, name: ColumnIdentifier, k
 
 /** Registers every column of a condition. */
 export function useConditionColumns(columnUses: ColumnUses, expression: Expression): void {
-  const useAll = (kind: UseKind, ...operands: readonly Operand[]) => {
-    for (const operand of operands) if (operand.kind === 'column') useColumn(columnUses, operand, kind)
+  for (const predicate of predicatesIn(expression)) {
+    const kind = useIn(predicate)
+    for (const operand of operandsOf(predicate)) if (operand.kind === 'column') useColumn(columnUses, operand, kind)
   }
-  switch (expression.kind) {
-    case 'and':
-    case 'or':
-      for (const operand of expression.operands) useConditionColumns(columnUses, operand)
-      break
-    case 'not':
-      useConditionColumns(columnUses, expression.operand)
-      break
-    case 'compare':
-      useAll(expression.operator === '=' ? 'equality' : 'comparison', expression.left, expression.right)
-      break
-    case 'like':
-      useAll('comparison', expression.left, expression.right)
-      break
-    case 'isNull':
-      useAll('null test', expression.operand)
-      break
-    case 'hasKey':
-      useAll('comparison', expression.operand, expression.key)
-      break
-    case 'truth':
-      break
-    default:
-      unreachable(expression)
-  }
+}
+
+function useIn(predicate: Predicate): UseKind {
+  if (predicate.kind === 'isNull') return 'null test'
+  return predicate.kind === 'compare' && predicate.operator === '=' ? 'equality' : 'comparison'
 }
 
 /**

@@ -1,6 +1,5 @@
 /** Explains a query plan: columns, redaction levels and strategies, never a value. */
-import { columnsOf } from '../expressions/columns-of.ts'
-import type { ColumnRef, Condition } from '../expressions/condition.ts'
+import { type ColumnRef, type Condition, columnsOf } from '../expressions/condition.ts'
 import type { Filter } from '../ports/storage.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { unreachable } from '../util/causes.ts'

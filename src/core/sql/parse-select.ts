@@ -7,8 +7,7 @@ import { LexemeCursor, type PlacedName } from '../expressions/lexeme-cursor.ts'
 import { unexpectedStatement, unsupported } from '../expressions/unsupported.ts'
 import { MAX_PATTERNS, QUERY_LIMITS, type QueryLimits } from '../limits.ts'
 import { assertAlias, atBareAlias, parseItems } from './parse-items.ts'
-import type { FromTable, Join, JoinKind, ParsedSelect } from './select.ts'
-import { wholeNumber } from './whole-number.ts'
+import { type FromTable, type Join, type JoinKind, type ParsedSelect, wholeNumber } from './select.ts'
 
 /**
  * Parses a query. Its parameters have no values yet. Throws `LanguageError` of kind `syntax`, `unsupported`, `limit`, `range` or `name`.

@@ -1,8 +1,7 @@
 /** The names in a query, for its audit event: which tables, columns and filters it names. Never an alias, a literal or any other text of the caller. */
 import { UNKNOWN_NAME } from '../errors.ts'
-import type { ColumnIdentifier, Expression, Operand } from '../expressions/ast.ts'
-import { foldName } from '../expressions/lexeme.ts'
-import { lex } from '../expressions/lexer.ts'
+import { type ColumnIdentifier, type Expression, operandsOf, predicatesIn } from '../expressions/ast.ts'
+import { foldName, lex } from '../expressions/lexer.ts'
 import type { Layout } from '../schema/layout.ts'
 import { RECORD_ID_NAME } from '../schema/names.ts'
 import { unreachable } from '../util/causes.ts'
@@ -88,28 +87,9 @@ function nameOf({ table, name }: ColumnIdentifier, sources: readonly FromTable[]
 }
 
 function columnsIn(expression: Expression): ColumnIdentifier[] {
-  switch (expression.kind) {
-    case 'and':
-    case 'or':
-      return expression.operands.flatMap(columnsIn)
-    case 'not':
-      return columnsIn(expression.operand)
-    case 'compare':
-    case 'like':
-      return columnsAmong(expression.left, expression.right)
-    case 'isNull':
-      return columnsAmong(expression.operand)
-    case 'hasKey':
-      return columnsAmong(expression.operand, expression.key)
-    case 'truth':
-      return []
-    default:
-      return unreachable(expression)
-  }
-}
-
-function columnsAmong(...operands: readonly Operand[]): ColumnIdentifier[] {
-  return operands.filter((operand) => operand.kind === 'column')
+  return predicatesIn(expression)
+    .flatMap(operandsOf)
+    .filter((operand) => operand.kind === 'column')
 }
 
 function unique(names: readonly string[]): string[] {

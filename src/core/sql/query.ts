@@ -1,9 +1,16 @@
-/** A resolved query: names, types, grants and result keys are checked, and no row has been read. */
-import type { ColumnRef, Condition } from '../expressions/condition.ts'
+/** A resolved query: names, types, grants and result keys are checked, what it needs of the rows of each table is known, and no row has been read. */
+import { allOf, type ColumnRef, type Condition } from '../expressions/condition.ts'
 import type { Redaction } from '../redaction/levels.ts'
-import type { Table } from '../schema/layout.ts'
+import type { Column, Table } from '../schema/layout.ts'
 import type { AggregateName, JoinKind } from './select.ts'
-import type { SourceAccess, SourceNeeds } from './source-access.ts'
+import {
+  type ColumnRequirements,
+  guaranteedGrants,
+  isVisibleTo,
+  pushdownConditionFor,
+  type SourceAccess,
+  type SourceNeeds,
+} from './source-access.ts'
 
 /** A table in FROM. `index` is its position there, from 0. */
 export interface Source {
@@ -61,8 +68,51 @@ export interface Query {
   readonly outputs: Outputs
   /** At most the maximum number of records of one query. */
   readonly limit: number
+  /** True if that maximum is the limit, and not one of its text: there can be more records. */
+  readonly mayBeCut: boolean
   readonly offset: number
   readonly uses: readonly Use[]
   /** By source. */
   readonly needs: readonly SourceNeeds[]
+}
+
+/** Returns the needs of a source, by the outputs of a query and its uses of columns. */
+export function needsOf(source: Source, outputs: Outputs, uses: readonly Use[]): SourceNeeds {
+  const requirements = requirementsOn(source, uses)
+  const isConditional = dependsOnRow(source, requirements, uses)
+  const refs = refsOf(outputs).filter((ref) => ref.source === source.index)
+  return {
+    requirements,
+    isConditional,
+    granted: isConditional ? pushdownConditionFor(source.access, requirements) : allOf([]),
+    selected: [...new Set(refs.flatMap(({ column }) => column ?? []))],
+    selectsId: refs.some(({ column }) => column === undefined),
+  }
+}
+
+/** The requirements that a query's uses place on the rows of one source. */
+function requirementsOn(source: Source, uses: readonly Use[]): ColumnRequirements {
+  const columns = (kinds: readonly UseKind[], others: readonly Column[] = []): readonly Column[] => {
+    const own = uses.filter(({ kind, ref }) => ref.source === source.index && kinds.includes(kind))
+    const found = new Set(own.flatMap(({ ref }) => ref.column ?? []))
+    return [...found].filter((column) => !others.includes(column))
+  }
+  const plainText = columns(['comparison', 'aggregate'])
+  return { plainText, visible: columns(['select', 'null test', 'count'], plainText), equated: columns(['equality'], plainText) }
+}
+
+/** True unless every row is visible and shows the selected columns in plain text. Otherwise no policy condition needs to be evaluated. */
+function dependsOnRow({ access, index }: Source, demand: ColumnRequirements, uses: readonly Use[]): boolean {
+  if (access.conditions.length === 0) return false
+  const least = guaranteedGrants(access)
+  const shown = uses.filter(({ kind, ref }) => ref.source === index && (kind === 'select' || kind === 'select all'))
+  const showsPlainText = shown.every(({ ref }) => ref.column === undefined || least.level(ref.column) === 'PLAIN_TEXT')
+  return !showsPlainText || !isVisibleTo(least, demand)
+}
+
+/** The columns of the result, without ids that only the result shows. */
+function refsOf(outputs: Outputs): readonly ColumnRef[] {
+  return outputs.kind === 'rows'
+    ? outputs.values.flatMap(({ ref }) => (ref.column === undefined ? [] : [ref]))
+    : outputs.aggregates.flatMap(({ ref }) => ref ?? [])
 }

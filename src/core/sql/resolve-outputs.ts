@@ -1,13 +1,14 @@
 /** Resolves the select list: the columns and aggregates of the result, and their keys. */
 import { say, words } from '../errors.ts'
 import type { Literal } from '../expressions/ast.ts'
-import type { ColumnRef } from '../expressions/condition.ts'
+import { type ColumnRef, typeOf } from '../expressions/condition.ts'
 import { LanguageError } from '../expressions/language-error.ts'
 import { unsupported } from '../expressions/unsupported.ts'
 import { isRedaction, type Redaction } from '../redaction/levels.ts'
 import { unreachable } from '../util/causes.ts'
 import { at as itemAt } from '../util/lists.ts'
-import { AGGREGATE_RULES } from './aggregate-rules.ts'
+import { typesThat } from '../values/column-types.ts'
+import { AGGREGATE_RULES } from './aggregate.ts'
 import { type ColumnUses, useColumn } from './column-uses.ts'
 import type { AggregateOutput, Outputs, Source, ValueOutput } from './query.ts'
 import { findSource } from './scope.ts'
@@ -80,12 +81,13 @@ function draftAggregate(item: Item<'aggregate'>, columnUses: ColumnUses): Draft<
   const { name, column, at } = item
   const output = { key: item.alias ?? item.text, name, at }
   if (column === undefined) return { output: { ...output, ref: undefined }, qualified: undefined, at }
-  const { inputTypes, inputTypesText, readsValues } = AGGREGATE_RULES[name]
+  const { accepts, readsValues } = AGGREGATE_RULES[name]
   const ref = useColumn(columnUses, column, readsValues ? 'aggregate' : 'count')
   assertReadable(ref, column.at)
-  const type = ref.column?.type.name ?? 'STRING'
-  if (inputTypes !== undefined && !inputTypes.has(type)) {
-    const sentence = say`${words(name.toUpperCase())} requires a column of type ${words(inputTypesText)}; this one is ${words(type)}.`
+  const type = typeOf(ref)
+  if (accepts !== undefined && !accepts(type)) {
+    const types = words(typesThat(accepts, 'or'))
+    const sentence = say`${words(name.toUpperCase())} requires a column of type ${types}; this one is ${words(type.name)}.`
     throw new LanguageError('type', sentence, column.at)
   }
   return { output: { ...output, ref }, qualified: undefined, at }

@@ -1,20 +1,17 @@
 /** Resolves a parsed SELECT: checks every name, grant, type and key before any row is read. */
 import { fault, say } from '../errors.ts'
 import type { Expression } from '../expressions/ast.ts'
-import { allOf } from '../expressions/columns-of.ts'
-import type { Condition } from '../expressions/condition.ts'
+import { allOf, type Condition } from '../expressions/condition.ts'
 import { LanguageError } from '../expressions/language-error.ts'
 import { resolveExpression } from '../expressions/resolve-expression.ts'
 import type { QueryLimits } from '../limits.ts'
 import type { Layout, Table } from '../schema/layout.ts'
 import { useConditionColumns } from './column-uses.ts'
-import type { JoinStep, Outputs, Query, Source, Use } from './query.ts'
-import { unknownTableError } from './query-error.ts'
+import { type JoinStep, needsOf, type Outputs, type Query, type Source, type Use } from './query.ts'
 import { resolveOutputs } from './resolve-outputs.ts'
-import { findColumn, isKnown, type Scope } from './scope.ts'
+import { findColumn, isKnown, type Scope, unknownTableError } from './scope.ts'
 import type { FromTable, Select } from './select.ts'
 import { SHOWS_ANYTHING, type SourceAccess, type SourceNeeds } from './source-access.ts'
-import { needsOf } from './source-needs.ts'
 
 /** What resolving a query needs. */
 export interface ResolveInput {
@@ -61,6 +58,7 @@ export function resolveSelect(
     where: where === undefined ? allOf([]) : resolveCondition(where, scope),
     outputs,
     limit: Math.min(limit ?? maxQueryRecords, maxQueryRecords),
+    mayBeCut: limit === undefined || limit > maxQueryRecords,
     offset: offset ?? 0,
     uses,
     needs,

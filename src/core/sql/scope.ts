@@ -1,10 +1,11 @@
-/** Resolves the column names of a query. A column that the caller cannot see gives the same error as an unknown one. */
-import { say, words } from '../errors.ts'
+/** The names of a query's tables and columns, and errors of its text as faults with line and column. */
+import { Fault, printableName, type Sentence, say, words } from '../errors.ts'
 import type { ColumnIdentifier } from '../expressions/ast.ts'
 import type { ColumnRef } from '../expressions/condition.ts'
-import { LanguageError } from '../expressions/language-error.ts'
+import { LANGUAGE_ERROR_CODES, LanguageError, lineAndColumn } from '../expressions/language-error.ts'
 import type { Column } from '../schema/layout.ts'
 import type { Source } from './query.ts'
+import type { FromTable } from './select.ts'
 
 /** The sources whose columns are in scope, and the name of the record id. */
 export interface Scope {
@@ -48,4 +49,30 @@ function refIn(source: Source, idName: string, name: string): ColumnRef | undefi
   if (name === idName) return { source: source.index, column: undefined }
   const column = source.table.byName.get(name)
   return column === undefined || !isKnown(source, column) ? undefined : { source: source.index, column }
+}
+
+/** Returns the result of `work`. A `LanguageError` is thrown as a fault with line and column. */
+export function withQueryErrors<T>(text: string, work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    if (error instanceof LanguageError) throw toQueryError(text, error)
+    throw error
+  }
+}
+
+/** The fault for an error of this text: the code of its kind, with line and column. */
+export function toQueryError(text: string, { kind, at, sentence }: LanguageError): Fault {
+  return new Fault(LANGUAGE_ERROR_CODES[kind], sentenceAt(text, at, sentence))
+}
+
+/** The fault for a table of FROM that is not in the schema: `not_found`. */
+export function unknownTableError(text: string, { table, at }: Pick<FromTable, 'table' | 'at'>): Fault {
+  const sentence = say`Table ${table} does not exist. Specify a table of the schema.`
+  return new Fault('not_found', sentenceAt(text, at, sentence), { table: printableName(table) })
+}
+
+function sentenceAt(text: string, at: number, sentence: Sentence): Sentence {
+  const { line, column } = lineAndColumn(text, at)
+  return say`Line ${line}, column ${column}: ${sentence}`
 }

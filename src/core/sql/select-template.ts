@@ -1,9 +1,7 @@
-/** A parsed query without its literals. Texts of one form are parsed once, and each is bound to its own literals. */
-import type { Literal } from '../expressions/ast.ts'
-import type { Constant } from '../expressions/replace-constants.ts'
-import { type CutLiteral, isLevel } from './cut-literals.ts'
-import { replaceInSelect } from './replace-in-select.ts'
-import type { Select } from './select.ts'
+/** A parsed query without its literals: texts that differ only in literals have one form, are parsed once, and are each bound to their own. */
+import type { Constant, Literal } from '../expressions/ast.ts'
+import { REDACTIONS } from '../redaction/levels.ts'
+import { replaceInSelect, type Select } from './select.ts'
 
 /** The parsed query of every text of one form. It contains none of their literals. */
 export interface SelectTemplate {
@@ -75,4 +73,96 @@ function valueIn(slot: Slot | undefined, given: readonly CutLiteral[]): Literal 
   const literal = slot === undefined ? undefined : given[slot.index]
   if (slot === undefined || literal?.kind !== 'number' || slot.distance === 0) return literal
   return { kind: 'number', text: `-${literal.text}`, at: literal.at - slot.distance }
+}
+
+/** A literal that was cut out, or the value of a parameter that was. A number in the text is without its sign, which stays in the form. */
+export type CutLiteral = Literal
+
+/** A query without its literals, and the literals in the order of the text. */
+export interface CutText {
+  /** The text with a mark in the place of each literal and parameter. All else is as written, also blanks. */
+  readonly form: string
+  readonly literals: readonly CutLiteral[]
+}
+
+/** Longest text that is cut, with its values. Longer ones are rare, and their forms would fill memory. */
+const MAX_CUT_LENGTH = 2048
+
+/** In the place of a literal. The lexer accepts none of them outside of quotes. */
+const MARKS = { text: '\u0000', number: '\u0001', boolean: '\u0003', null: '\u0004' } as const
+
+/**
+ * A text in quotes, a number or a parameter as the lexer reads it, or the start of what is not cut: a comment, a name in double quotes, a
+ * quote that is not closed, another `$`. Digits within a word or after a dot or `$` are no number of a valid query. A parameter has no sign, but
+ * a form does not show where the sign of a number was.
+ */
+const CUTTABLE =
+  /'[^']*(?:''[^']*)*'|(?<![A-Za-z0-9_$.])(?:(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?|(?<![+-]\s*)\$\d+)(?![A-Za-z0-9_$])|["'$]|--|\/\*/g
+
+/**
+ * Returns the form and the literals of a text and its values; undefined for a long text, for one with comments or double quotes, which can
+ * contain values too, and if the values are not those of its parameters. Names of redaction levels, and numbers after LIMIT and OFFSET,
+ * stay in the form: they decide what is valid. If the lexer accepts one text of a form, it accepts every text of that form, with the same
+ * lexemes except for the literals and parameters.
+ */
+export function cutLiterals(text: string, values: readonly Literal[]): CutText | undefined {
+  if (text.length > MAX_CUT_LENGTH) return undefined
+  const literals: CutLiteral[] = []
+  const bound: Literal[] = []
+  let form = ''
+  let kept = 0
+  CUTTABLE.lastIndex = 0
+  for (let match = CUTTABLE.exec(text); match !== null; match = CUTTABLE.exec(text)) {
+    const { 0: written, index: at } = match
+    const literal = written.startsWith('$') ? valueAt(values, written, at) : toLiteral(written, at)
+    if (literal === undefined) return undefined
+    if (literal.parameter !== undefined) bound.push(literal)
+    const inForm = textInForm(text, literal)
+    if (inForm !== undefined && literal.parameter === undefined) continue
+    if (inForm === undefined) literals.push(literal)
+    form += text.slice(kept, at) + (inForm ?? MARKS[literal.kind])
+    kept = at + written.length
+  }
+  if (values.length > 0 && !areCuttable(values, bound)) return undefined
+  return { form: form + text.slice(kept), literals }
+}
+
+/** Returns the value of a parameter in its place; undefined if it has none. */
+function valueAt(values: readonly Literal[], written: string, at: number): Literal | undefined {
+  const value = values[Number(written.slice(1)) - 1]
+  return value === undefined ? undefined : { ...value, at }
+}
+
+/** Returns the literal of a match; undefined for any other match. */
+function toLiteral(written: string, at: number): CutLiteral | undefined {
+  if (written.startsWith("'")) {
+    return written.length === 1 ? undefined : { kind: 'text', text: written.slice(1, -1).replaceAll("''", "'"), at }
+  }
+  return written === '"' || written === '--' || written === '/*' ? undefined : { kind: 'number', text: written, at }
+}
+
+/** True if every value is that of a parameter, and the texts in the places of parameters are short. */
+function areCuttable(values: readonly Literal[], bound: readonly Literal[]): boolean {
+  const length = bound.reduce((sum, value) => sum + (value.kind === 'text' ? value.text.length : 0), 0)
+  return length <= MAX_CUT_LENGTH && new Set(bound.map(({ parameter }) => parameter)).size === values.length
+}
+
+/** The characters before a number in which LIMIT or OFFSET is looked for. */
+const WORD_BEFORE = 16
+const AFTER_WINDOW_WORD = /(?:limit|offset)\s+$/i
+
+/** Returns the text of a literal that stays in the form; undefined if it is cut. A parameter is no level, whatever its value is. */
+function textInForm(text: string, literal: CutLiteral): string | undefined {
+  if (literal.kind === 'text') return literal.parameter === undefined && isLevel(literal) ? literal.text : undefined
+  if (literal.kind !== 'number') return undefined
+  const before = text.slice(Math.max(0, literal.at - WORD_BEFORE), literal.at)
+  return AFTER_WINDOW_WORD.test(before) ? literal.text : undefined
+}
+
+const MAX_LEVEL_LENGTH = REDACTIONS.reduce((longest, { length }) => Math.max(longest, length), 0)
+
+/** True for the name of a redaction level. It decides what REDACTION means, so it stays in the form wherever it is written. */
+function isLevel({ text }: { readonly text: string }): boolean {
+  // Compared with each: looked up as a member, the engine would keep every text.
+  return text.length <= MAX_LEVEL_LENGTH && REDACTIONS.includes(text.toUpperCase())
 }

@@ -1,5 +1,15 @@
-/** The syntax tree of a SELECT. */
-import type { ColumnIdentifier, Expression, Literal, Parameter, Placed } from '../expressions/ast.ts'
+/** The syntax tree of a SELECT, and the replacement of its literals and parameters. */
+import { say } from '../errors.ts'
+import {
+  type ColumnIdentifier,
+  type Constant,
+  type Expression,
+  type Literal,
+  type Parameter,
+  type Placed,
+  replaceConstants,
+} from '../expressions/ast.ts'
+import { LanguageError } from '../expressions/language-error.ts'
 
 /** A table in FROM. Without an alias, `alias` is the table's name. */
 export interface FromTable extends Placed {
@@ -56,3 +66,16 @@ export interface Select<Bound = number> {
 
 /** A query as it is parsed: with parameters in the places of values that are not in the text. */
 export type ParsedSelect = Select<number | Parameter>
+
+/** Returns the query with each literal and parameter of WHERE and ON replaced. All else is the same. */
+export function replaceInSelect<Bound>(select: Select<Bound>, replaced: (constant: Constant) => Constant): Select<Bound> {
+  const joins = select.joins.map((join) => ({ ...join, on: replaceConstants(join.on, replaced) }))
+  return { ...select, joins, where: select.where === undefined ? undefined : replaceConstants(select.where, replaced) }
+}
+
+/** Returns the integer that a text spells. Throws `LanguageError` for any other number. */
+export function wholeNumber(text: string, at: number): number {
+  const number = Number(text)
+  if (/^\d+$/.test(text) && Number.isSafeInteger(number)) return number
+  throw new LanguageError('range', say`Expected an integer from 0 to ${Number.MAX_SAFE_INTEGER}.`, at)
+}

@@ -2,8 +2,7 @@
  * The part of a caller's access to a table that queries need, and which rows are visible to a query. Policy accesses satisfy these
  * interfaces.
  */
-import { allOf, anyOf } from '../expressions/columns-of.ts'
-import type { Condition, Truth } from '../expressions/condition.ts'
+import { allOf, anyOf, type Condition, type Truth } from '../expressions/condition.ts'
 import type { RedactionLevel } from '../redaction/levels.ts'
 import type { Column } from '../schema/layout.ts'
 

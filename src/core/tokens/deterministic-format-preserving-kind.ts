@@ -1,10 +1,12 @@
 /** Deterministic format-preserving tokens: the characters of the value encrypted by FF1 with the key of the scope. Nothing is stored. */
 import { at } from '../util/lists.ts'
 import { decryptDeranged, encryptDeranged, type Permutation } from './derangement.ts'
+import { tokenFormatShape } from './token-formats.ts'
 import type { Derivation, TokenKind } from './token-kind.ts'
 
-export const deterministicFormatPreservingKind: TokenKind = {
+export const deterministicFormatPreservingKind: TokenKind<'deterministicFormatPreserving'> = {
   name: 'deterministicFormatPreserving',
+  options: { format: tokenFormatShape },
   keeps: 'nothing',
   isDeterministic: true,
   expires: false,

@@ -10,8 +10,9 @@ const DIGITS_AT = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34] as
 const DASHES_AT = [8, 13, 18, 23] as const
 const DASH = 0x2d
 
-export const deterministicKind: TokenKind = {
+export const deterministicKind: TokenKind<'deterministic'> = {
   name: 'deterministic',
+  options: {},
   keeps: 'nothing',
   isDeterministic: true,
   expires: false,
@@ -32,7 +33,7 @@ function tokenOf(digest: Uint8Array): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
 }
 
-/** Returns the digest that a text shows; undefined for a text that is not a UUID of version 8 as this library writes it. */
+/** Returns the digest that a text shows; undefined for a text that is not a UUID of version 8 as this library writes it, or the same in capitals. */
 function digestOf(text: string): Uint8Array | undefined {
   if (text.length !== TOKEN_LENGTH) return undefined
   for (const dash of DASHES_AT) if (text.charCodeAt(dash) !== DASH) return undefined
@@ -46,10 +47,12 @@ function digestOf(text: string): Uint8Array | undefined {
   return isVersion8(digest) ? digest : undefined
 }
 
-/** The value of each lower-case hex digit by its unit, and -1 for other units. A processor cannot predict a branch on the digits of digests. */
-const HEX_VALUES = Int8Array.from({ length: 0x80 }, (_, unit) => '0123456789abcdef'.indexOf(String.fromCharCode(unit)))
+/** The value of each hex digit by its unit, and -1 for other units. A processor cannot predict a branch on the digits of digests. */
+const HEX_VALUES = Int8Array.from({ length: 0x80 }, (_, unit) =>
+  '0123456789abcdef'.indexOf(String.fromCharCode(unit).toLowerCase()),
+)
 
-/** Returns the value of a lower-case hex digit; a negative number for another unit. */
+/** Returns the value of a hex digit; a negative number for another unit. */
 function hexValue(unit: number): number {
   return HEX_VALUES[unit] ?? -1
 }

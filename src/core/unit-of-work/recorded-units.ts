@@ -1,25 +1,35 @@
 /** Units of work with the audit on: a change and its event commit in one transaction, appended to a chain of the audit trail. */
-import type { EventDraft } from '../audit/event.ts'
-import { SUCCESS } from '../audit/outcome.ts'
+import { type EventDraft, OUTCOME_UNKNOWN, type Outcome, ROLLED_BACK, SUCCESS } from '../audit/event.ts'
 import { type ChainPool, retryOnConflict, retryWhileBusy } from '../audit-log/chain-pool.ts'
 import type { EventStore, EventsToAppend, NextEvents } from '../audit-log/event-store.ts'
-import { isVaultError, mayBeStored } from '../errors.ts'
+import { isVaultError, mayBeStored, VaultError } from '../errors.ts'
 import type { Log } from '../ports/observability.ts'
 import type { Changes, Storage, StorageHandle, TransactionOptions } from '../ports/storage.ts'
 import type { Clock } from '../ports/time.ts'
-import type { EventLoopTurns } from './group-commit.ts'
+import { bareCause } from '../util/causes.ts'
+import {
+  type End,
+  type EventLoopTurns,
+  type GroupedInsert,
+  groupEvents,
+  groupInserts,
+  hasValue,
+  mergeBatches,
+  noted,
+  type OnCommit,
+  oldestGeneration,
+} from './gather.ts'
 import { type CommitProgress, resolveInDoubtCommit, resolveNext } from './in-doubt-commit.ts'
-import { type GroupedInsert, groupEvents, groupInserts, mergeBatches, oldestGeneration } from './merge-inserts.ts'
-import { noted } from './note-commit.ts'
 import type { BeginReads, TrackReads } from './read-versions.ts'
-import { recordedReads } from './recorded-reads.ts'
-import { TransactionEvents } from './transaction-events.ts'
-import { createTurns, runEach, type SharedChange, type TurnEnd } from './turns.ts'
+import { createTurns, runEach, type SharedChange } from './turns.ts'
 import {
   type Batch,
+  type BuildEvent,
   type CatalogGeneration,
+  type GetRecorded,
   insertInOrder,
   type RecordedChange,
+  type RecordedRow,
   type RecordingStorage,
   trackingFactoryOf,
   type UnitFactories,
@@ -98,12 +108,12 @@ function recordingOutside(ports: RecordedPorts): RecordingStorage {
   )
   const record = groupEvents<EventDraft>({ scheduler, isAlone }, (drafts) => store([], { drafts, generation: undefined }))
   const turns = createTurns<RecordedChange>((changes) => {
-    let ends: readonly TurnEnd[] = []
+    let ends: readonly End<void>[] = []
     const work = async (inner: Storage) => {
       ends = await runEach(inner, changes, { clock, scheduler })
       return ends
     }
-    return within(work, () => eventsOf(changes.filter((_, index) => ends[index] === undefined)))
+    return within(work, () => eventsOf(changes.filter((_, index) => hasValue(ends[index]))))
   })
   return {
     storage,
@@ -285,5 +295,71 @@ function recordingInside({ recorded, append, changeChain }: OpenTransaction, sto
         () => changeChain(storage),
       )
     },
+  }
+}
+
+/** The dependencies of recorded reads. */
+export interface RecordedReadPorts {
+  readonly storage: StorageHandle
+  readonly chains: ChainPool
+  readonly events: EventStore
+  /** True if no call is in progress besides the one that asks: others would share a read and a commit. */
+  isAlone(): boolean
+  readonly onCommit?: OnCommit
+}
+
+/** Returns undefined for a storage without such a call. */
+export function recordedReads({ storage, chains, events, isAlone, onCommit }: RecordedReadPorts): GetRecorded | undefined {
+  if (storage.getAndCommit === undefined) return undefined
+
+  async function getOn(chain: number, [table, id, event]: Parameters<GetRecorded>): Promise<RecordedRow | undefined> {
+    const next = events.next(chain, { drafts: [event()], generation: undefined })
+    if (next === undefined) return undefined
+    try {
+      const row = await storage.getAndCommit?.(table, id, next.changes)
+      if (row) return { row, isRecorded: true }
+      next.undo()
+      return row === undefined ? { row, isRecorded: false } : undefined
+    } catch (error) {
+      await resolveNext({ storage, events }, next, error)
+      return { row: (await storage.get(table, [id]))[0], isRecorded: true }
+    }
+  }
+
+  return async (...read) => {
+    if (!isAlone()) return undefined
+    try {
+      const found = await chains.withChain((chain) => getOn(chain, read))
+      if (found?.isRecorded === true) onCommit?.(1)
+      return found
+    } catch (error) {
+      // A read changes nothing, so it is not in doubt for its caller.
+      if (isVaultError(error, 'outcome_unknown')) throw new VaultError('unavailable', LOST, {}, { cause: bareCause(error.code) })
+      // The storage cannot be reached, as for any read. What else failed shows why when the event is stored after the read.
+      if (isVaultError(error, 'unavailable')) throw error
+      return undefined
+    }
+  }
+}
+
+const LOST = 'The connection was lost while the audit event was stored, so no result is returned. Check the storage, then retry.'
+
+/** A list of events in order. An event that is recorded again in another chain counts once. */
+export class TransactionEvents {
+  readonly #recorded = new Map<EventDraft | BuildEvent, (outcome: Outcome) => EventDraft>()
+
+  /** Adds the event of a read, a refusal or a failure. A rollback does not change it. */
+  addEvent(event: EventDraft): void {
+    this.#recorded.set(event, () => event)
+  }
+
+  /** Adds the event of a change. A rollback changes its outcome. */
+  addChange(build: BuildEvent): void {
+    this.#recorded.set(build, build)
+  }
+
+  /** Returns the events after the transaction failed. Changes are rolled back or, if storage was lost during COMMIT, of unknown outcome. */
+  afterFailure(isRolledBack: boolean): EventDraft[] {
+    return [...this.#recorded.values()].map((build) => build(isRolledBack ? ROLLED_BACK : OUTCOME_UNKNOWN))
   }
 }

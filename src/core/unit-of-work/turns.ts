@@ -1,9 +1,10 @@
 /** Turns: changes of one record run one after the other, and those that wait share the next transaction. */
-import { isRefusal, mayBeStored } from '../errors.ts'
-import { createYielder } from '../maintenance/yielder.ts'
+import { isRefusal } from '../errors.ts'
+import { createPace } from '../pace/pace.ts'
 import type { Storage } from '../ports/storage.ts'
 import type { Clock, Scheduler } from '../ports/time.ts'
 import { at, required } from '../util/lists.ts'
+import { ALONE, type AsOne, type End, hasValue, runAsOne } from './gather.ts'
 import { type TurnChange, type UnitOfWork, unitWithin } from './unit-of-work.ts'
 
 /** A change of a group, and what its transaction needs of it: its event, or its generation of the catalog. */
@@ -12,9 +13,6 @@ export interface SharedChange<Own> {
   run(unit: UnitOfWork<Storage>): Promise<void>
 }
 
-/** How a change of a group ended: its error, or undefined. */
-export type TurnEnd = { readonly error: unknown } | undefined
-
 /** The changes in progress by what they change. Source: docs/inside/commits.md. */
 export interface Turns<Own> {
   /** Runs a change when those with the same key before it have ended, in their order, and returns its result. */
@@ -22,7 +20,7 @@ export interface Turns<Own> {
 }
 
 /** Runs changes in one transaction, and returns how each ended. Throws if the transaction failed. */
-export type RunTogether<Own> = (changes: readonly SharedChange<Own>[]) => Promise<readonly TurnEnd[]>
+export type RunTogether<Own> = AsOne<SharedChange<Own>, void>['run']
 
 /** Maximum number of changes that share a transaction. */
 const MAX_CHANGES_TOGETHER = 64
@@ -31,7 +29,7 @@ const MAX_CHANGES_TOGETHER = 64
 interface Waiting<Own> extends SharedChange<Own> {
   alone(): Promise<void>
   /** Ends the wait, with the changes that this one runs: itself and those behind it, or none if it has run. */
-  proceed(next: { readonly group: readonly Waiting<Own>[] } | { readonly end: TurnEnd }): void
+  proceed(next: { readonly group: readonly Waiting<Own>[] } | { readonly end: End<void> }): void
 }
 
 /** Returns the turns of a vault. */
@@ -45,11 +43,16 @@ export function createTurns<Own>(runTogether: RunTogether<Own>): Turns<Own> {
     else at(group, 0).proceed({ group })
   }
 
-  /** Runs a group, and returns how its first change ended. */
-  async function runGroup(group: readonly Waiting<Own>[]): Promise<TurnEnd> {
-    const ends = await endsOf(group, runTogether)
-    for (const [index, waiting] of group.entries()) if (index > 0) waiting.proceed({ end: ends[index] })
-    return ends[0]
+  /**
+   * Runs a group, and returns how its first change ended. Those that do not run as one have a transaction each, one after the other, all in the
+   * asynchronous context of the first.
+   */
+  async function runGroup(group: readonly Waiting<Own>[]): Promise<End<void>> {
+    const ends: readonly End<void>[] = group.length > 1 ? await runAsOne({ run: runTogether }, group) : [ALONE]
+    const own: End<void>[] = []
+    for (const [index, { alone }] of group.entries()) own.push(ends[index] === ALONE ? await endOf(alone) : at(ends, index))
+    for (const [index, { proceed }] of group.entries()) if (index > 0) proceed({ end: at(own, index) })
+    return at(own, 0)
   }
 
   return {
@@ -77,30 +80,16 @@ export function createTurns<Own>(runTogether: RunTogether<Own>): Turns<Own> {
         queue.push({ ...runs, proceed: resolve })
       })
       const end = 'end' in next ? next.end : await runGroup(next.group).finally(() => proceed(key))
-      if (end !== undefined) throw end.error
+      if (end !== ALONE && 'error' in end) throw end.error
       return required(result, 'The result of a change').value
     },
   }
 }
 
-/** Runs the changes of a group, and returns how each ended. If their transaction failed, each has one of its own, one after the other. */
-async function endsOf<Own>(group: readonly Waiting<Own>[], runTogether: RunTogether<Own>): Promise<readonly TurnEnd[]> {
-  try {
-    if (group.length > 1) return await runTogether(group)
-  } catch (error) {
-    // The transaction may be stored.
-    if (mayBeStored(error)) return group.map(() => ({ error }))
-  }
-  const ends: TurnEnd[] = []
-  for (const waiting of group) ends.push(await endOf(() => waiting.alone()))
-  return ends
-}
-
 /** Returns how work ended. */
-export async function endOf(work: () => Promise<void>): Promise<TurnEnd> {
+async function endOf(work: () => Promise<void>): Promise<Exclude<End<void>, typeof ALONE>> {
   try {
-    await work()
-    return undefined
+    return { value: await work() }
   } catch (error) {
     return { error }
   }
@@ -114,17 +103,17 @@ export async function endOf(work: () => Promise<void>): Promise<TurnEnd> {
 export async function runEach(
   storage: Storage,
   changes: readonly SharedChange<unknown>[],
-  pace: { readonly clock: Clock; readonly scheduler: Scheduler },
-): Promise<readonly TurnEnd[]> {
-  const ends: TurnEnd[] = []
-  const yielder = createYielder(pace)
+  times: { readonly clock: Clock; readonly scheduler: Scheduler },
+): Promise<readonly End<void>[]> {
+  const ends: End<void>[] = []
+  const pace = createPace(times)
   for (const change of changes) {
-    await yielder.worked()
+    await pace.worked()
     const end = await endOf(() => change.run(unitWithin(storage)))
-    if (end !== undefined && !isRefusal(end.error)) throw end.error
+    if ('error' in end && !isRefusal(end.error)) throw end.error
     ends.push(end)
   }
-  if (!ends.includes(undefined)) throw ALL_REFUSED
+  if (!ends.some(hasValue)) throw ALL_REFUSED
   return ends
 }
 

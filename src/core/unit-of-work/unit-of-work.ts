@@ -1,11 +1,12 @@
 /** Units of work: the storage of one operation, whose change is stored all or nothing. */
-import type { EventDraft, EventRows } from '../audit/event.ts'
-import { type Outcome, SUCCESS } from '../audit/outcome.ts'
+import { type EventDraft, type EventRows, type Outcome, SUCCESS } from '../audit/event.ts'
 import type { CatalogFence } from '../catalog/catalog-fence.ts'
 import { VaultError } from '../errors.ts'
-import type { NewRow, Row, Storage, StorageReads, TransactionOptions } from '../ports/storage.ts'
+import type { NewRow, Row, Storage, StorageHandle, StorageReads, TransactionOptions } from '../ports/storage.ts'
+import type { Scheduler } from '../ports/time.ts'
 import type { Table } from '../schema/layout.ts'
 import type { Writable } from '../util/bytes.ts'
+import { assertNotAborted, type Signal } from '../util/signal.ts'
 import type { BeginReads } from './read-versions.ts'
 
 /** New rows of one table. */
@@ -249,3 +250,60 @@ class OperationUnit implements RecordedUnit {
     return { build: this.#build, generation: this.#generation, options }
   }
 }
+
+/** Returns the unit with its changes checked: an insert before it is handed over, a change at its start and before its commit. */
+export function abortableUnit<Calls extends StorageReads>(
+  unit: UnitOfWork<Calls>,
+  signal: Signal | undefined,
+): UnitOfWork<Calls> {
+  if (signal === undefined) return unit
+  return {
+    storage: unit.storage,
+    async insert(batches) {
+      assertNotAborted(signal)
+      await unit.insert(batches)
+    },
+    change: (work, options) => unit.change((inner) => workUnlessAborted(signal, inner, work), options),
+    changeInTurn: (key, { alone, shared }) =>
+      unit.changeInTurn(key, { alone, shared: (inner) => shared(abortableUnit(inner, signal)) }),
+  }
+}
+
+/** The check after the work is still inside its transaction or savepoint, which rolls back. */
+async function workUnlessAborted<T>(
+  signal: Signal,
+  inner: UnitOfWork<Storage>,
+  work: (unit: UnitOfWork<Storage>) => Promise<T>,
+): Promise<T> {
+  assertNotAborted(signal)
+  const result = await work(inner)
+  assertNotAborted(signal)
+  return result
+}
+
+/** Returns a factory whose units begin only outside the transactions of the storage. Throws `internal` inside one, before anything is read or recorded. */
+export function outsideTransactions(storage: StorageHandle, units: UnitFactory): UnitFactory {
+  return {
+    begin(open) {
+      assertOutsideTransaction(storage)
+      return units.begin(open)
+    },
+  }
+}
+
+/** Throws `internal` if the running code was called from inside a transaction of this storage. */
+export function assertOutsideTransaction(storage: StorageHandle): void {
+  if (!storage.isInsideTransaction()) return
+  throw new VaultError(
+    'internal',
+    'The outer vault was called inside a transaction, and each would wait for the other. Use the vault passed to the callback.',
+  )
+}
+
+/** Returns the scheduler. Inside a transaction of the storage that must not turn it takes no turn: work goes on at once. */
+export function turnsOutside({ mustNotTurn }: Pick<StorageHandle, 'mustNotTurn'>, scheduler: Scheduler): Scheduler {
+  if (mustNotTurn === undefined) return scheduler
+  return { mustNotTurn, yield: () => (mustNotTurn() ? NO_TURN : scheduler.yield()) }
+}
+
+const NO_TURN: Promise<void> = Promise.resolve()

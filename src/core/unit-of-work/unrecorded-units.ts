@@ -3,9 +3,15 @@ import { CATALOG_MOVED } from '../barrier/barrier.ts'
 import type { CatalogFence } from '../catalog/catalog-fence.ts'
 import type { Storage, StorageHandle, TransactionOptions } from '../ports/storage.ts'
 import type { Clock } from '../ports/time.ts'
-import type { EventLoopTurns } from './group-commit.ts'
-import { type GroupedInsert, groupInserts, mergeBatches, oldestGeneration } from './merge-inserts.ts'
-import { noted, type OnCommit } from './note-commit.ts'
+import {
+  type EventLoopTurns,
+  type GroupedInsert,
+  groupInserts,
+  mergeBatches,
+  noted,
+  type OnCommit,
+  oldestGeneration,
+} from './gather.ts'
 import type { TrackReads } from './read-versions.ts'
 import { createTurns, runEach, type Turns } from './turns.ts'
 import {

@@ -63,3 +63,13 @@ export function cutList<T>(list: readonly T[], lengths: readonly number[]): T[][
     return part
   })
 }
+
+/** Returns the keys of a record with the type that it has for the compiler. */
+export function keysOf<Key extends string>(record: Readonly<Record<Key, unknown>>): [Key, ...Key[]] {
+  return Object.keys(record) as [Key, ...Key[]] // Object.keys widens to string; the record's own type says which.
+}
+
+/** Returns names as a sentence lists them: `A, B or C`. */
+export function inWords(names: readonly string[], joint: 'and' | 'or' = 'or'): string {
+  return names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} ${joint} ${names.at(-1)}`
+}

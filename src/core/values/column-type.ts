@@ -1,6 +1,8 @@
-/** The contract of every column type: how a value is parsed, written as bytes, compared and returned. */
+/** The contract of every column type: what values are, how they are parsed, written as bytes, compared and returned. */
+import type * as z from 'zod'
 import type { Cell, PhysicalType } from '../ports/storage.ts'
 import type { ByteWriter } from '../util/bytes.ts'
+import type { PlainText } from './shown-text.ts'
 
 /** A JSON value as `JSON.parse` returns it. */
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | { readonly [member: string]: JsonValue }
@@ -14,8 +16,24 @@ export type JsonInput =
   | readonly JsonInput[]
   | { readonly [member: string]: JsonInput | undefined }
 
+/** Every column type by its name in a schema, as the compiler knows it: what callers write, and what a read in plain text returns. */
+export interface ValueTypes {
+  readonly STRING: { readonly input: PlainText; readonly output: string }
+  /** Beyond 2^53 - 1 it is written as a bigint or decimal text, and read as decimal text. */
+  readonly INTEGER: { readonly input: number | bigint | PlainText; readonly output: number | string }
+  readonly FLOAT: { readonly input: number; readonly output: number }
+  readonly BOOL: { readonly input: boolean; readonly output: boolean }
+  readonly DATE: { readonly input: PlainText; readonly output: string }
+  readonly TIME: { readonly input: PlainText; readonly output: string }
+  readonly DATETIME: { readonly input: PlainText | Date; readonly output: string }
+  readonly JSON: { readonly input: Exclude<JsonInput, string> | PlainText; readonly output: JsonValue }
+  readonly ARRAY: { readonly input: readonly JsonInput[]; readonly output: readonly JsonValue[] }
+  /** Read as the name of the file. */
+  readonly FILE: { readonly input: never; readonly output: string }
+}
+
 /** The types of columns whose values callers write. A FILE column is the other kind: its values come from uploads. */
-export type ColumnTypeName = 'STRING' | 'INTEGER' | 'FLOAT' | 'BOOL' | 'DATE' | 'TIME' | 'DATETIME' | 'JSON' | 'ARRAY'
+export type ColumnTypeName = Exclude<keyof ValueTypes, 'FILE'>
 
 /** Why an input is not a value of a type. The message is a clause, "must be …", that follows the name of the column. It never quotes the input. */
 export class ValueError extends Error {
@@ -36,20 +54,36 @@ export interface JsonBudget {
 
 /** One column type. `Value` is the trusted form: `parse` checks it, and every other method takes it unchecked. */
 export interface ColumnType<Value> {
-  readonly name: ColumnTypeName | 'FILE'
-  /**
-   * First byte of every digest input: 1 STRING, 2 INTEGER, 3 FLOAT, 4 BOOL, 5 DATE, 6 TIME, 7 DATETIME, 8 JSON, 9 ARRAY, 10 FILE.
-   * With it, equal bytes of two types never give equal digests. Never changes.
-   */
+  readonly name: keyof ValueTypes
+  /** First byte of every digest input, another one for each type: equal bytes of two types never give equal digests. Never changes. */
   readonly tag: number
   /** Cell type of a plain column of this type. */
   readonly physical: PhysicalType
   /** True if the cells of a plain column are texts of at most 64 characters. */
   readonly hasShortCells?: boolean
+  /**
+   * What values are compared as. Columns of types with the same word can be compared with each other, `number` and `boolean` with such literals
+   * too, and every type with text that `fromLiteral` reads. Undefined: values are not compared, not even with each other.
+   */
+  readonly comparesAs: string | undefined
+  /** True if MIN and MAX take the values. */
+  readonly isOrdered: boolean
+  /** True if SUM and AVG take the values, which are numbers and bigints. */
+  readonly isSummable: boolean
+  /** True if values are strings and `write` writes their UTF-8: LIKE takes them, and their bytes are compared without making strings. */
+  readonly isText?: boolean
+  /** True if values are objects with keys, which the operator `?` finds. */
+  readonly hasKeys?: boolean
+  /** True if tokens of the values can have a format. */
+  readonly hasFormats?: boolean
+  /** The options of its columns beyond those of every column, by name. */
+  readonly options?: Readonly<Record<string, z.ZodType>>
   /** Returns untrusted input as a trusted value, in one canonical form per value. Throws `ValueError`. Is never called with null. Default of `json`: one value of the default limit. */
   parse(input: unknown, json?: JsonBudget): Value
   /** The same for the text of a lookup or a query literal. Throws `ValueError`. */
   fromText(text: string, json?: JsonBudget): Value
+  /** The same for the text of a query literal, if queries have more spellings than lookups. */
+  fromLiteral?(text: string): Value
   /** Number of bytes that `write` writes for every value; undefined if it varies. */
   readonly size: number | undefined
   /** Writes the bytes of the value for the sealed body. */
@@ -70,4 +104,25 @@ export interface ColumnType<Value> {
   isSpelledBy(value: Value, text: string): boolean
   /** Returns the value as JSON for a read at PLAIN_TEXT. Integers beyond 2^53 - 1 are text. */
   toJson(value: Value): JsonValue
+}
+
+type Filled = Exclude<Cell, null>
+
+/** Returns the text of a text cell. Throws if the cell is not text: the table was changed outside the vault. */
+export function textCell(cell: Filled): string {
+  if (typeof cell !== 'string') throw new Error('a text cell does not hold text')
+  return cell
+}
+
+/** Returns the number of an integer or real cell: a number up to 2^53 - 1, else a bigint. Throws if the cell is not a number. */
+export function numberCell(cell: Filled): number | bigint {
+  if (typeof cell === 'number') return cell
+  if (typeof cell !== 'bigint') throw new Error('a number cell does not hold a number')
+  return toSafeNumber(cell)
+}
+
+/** Returns a bigint as a number if no digit is lost, else unchanged. */
+export function toSafeNumber(value: bigint): number | bigint {
+  const near = Number(value)
+  return Number.isSafeInteger(near) ? near : value
 }

@@ -1,14 +1,12 @@
 /** The registry of column types. */
-import { arrayType } from './array-type.ts'
+
+import { inWords, keysOf } from '../util/lists.ts'
 import { boolType } from './bool-type.ts'
+import { dateType, datetimeType, timeType } from './calendar-types.ts'
 import type { ColumnType, ColumnTypeName } from './column-type.ts'
-import { dateType } from './date-type.ts'
-import { datetimeType } from './datetime-type.ts'
-import { floatType } from './float-type.ts'
-import { integerType } from './integer-type.ts'
-import { jsonType } from './json-type.ts'
+import { arrayType, jsonType } from './json-types.ts'
+import { floatType, integerType } from './number-types.ts'
 import { stringType } from './string-type.ts'
-import { timeType } from './time-type.ts'
 
 /**
  * A column type whose `Value` the code that uses it does not know. Pass its methods only values that `parse`, `fromText`,
@@ -27,4 +25,15 @@ export const columnTypes: Readonly<Record<ColumnTypeName, AnyColumnType>> = {
   DATETIME: datetimeType,
   JSON: jsonType,
   ARRAY: arrayType,
+}
+
+/** The names of these types, in the order of the registry. */
+export const COLUMN_TYPES: readonly ColumnTypeName[] = keysOf(columnTypes)
+
+/** Returns the names of the types that have a property, as a sentence lists them: `INTEGER or FLOAT`. */
+export function typesThat(has: (type: AnyColumnType) => boolean, joint: 'and' | 'or'): string {
+  return inWords(
+    COLUMN_TYPES.filter((name) => has(columnTypes[name])),
+    joint,
+  )
 }

@@ -27,6 +27,9 @@ export const fileType: ColumnType<StoredFile> = {
   tag: 10,
   physical: 'bytes',
   size: undefined,
+  comparesAs: undefined,
+  isOrdered: false,
+  isSummable: false,
   parse: refuse,
   fromText: refuse,
   write({ file, size, name, contentType }, out) {

@@ -1,4 +1,4 @@
-/** The one spelling of a domain, in Unicode or in Punycode. Sources: RFC 5890 and RFC 3492. */
+/** The one spelling of a domain, in Unicode or in Punycode (RFC 5890, RFC 3492). It is deterministic on purpose: digests depend on it, and what runtimes map domains to changes with their versions of Unicode. */
 import { isLabel } from '../util/text.ts'
 import { lowerCodePoints } from './spelling.ts'
 

@@ -1,9 +1,9 @@
 /** STRING: any well-formed Unicode text, including NUL and the empty text. */
+import * as z from 'zod'
 import { type ByteWriter, readUtf8 } from '../util/bytes.ts'
-import { textCell } from './cells.ts'
-import { type ColumnType, ValueError } from './column-type.ts'
+import { type ColumnType, textCell, ValueError } from './column-type.ts'
+import { normalizers } from './normalizers.ts'
 import { foldText } from './spelling.ts'
-import { assertWellFormed } from './well-formed.ts'
 
 /** Trusted form: the text as given. Compared by code point. Digests are equal if the texts are equal in Unicode NFC. */
 export const stringType: ColumnType<string> = {
@@ -11,6 +11,20 @@ export const stringType: ColumnType<string> = {
   tag: 1,
   physical: 'text',
   size: undefined,
+  comparesAs: 'text',
+  isOrdered: true,
+  isSummable: false,
+  isText: true,
+  hasFormats: true,
+  options: {
+    pattern: z.string().min(1).max(1000).optional(),
+    maxLength: z.int().min(1).optional(),
+    oneOf: z.array(z.string()).min(1).max(1000).readonly().optional(),
+    normalize: z
+      .array(z.enum(Object.keys(normalizers)))
+      .readonly()
+      .optional(),
+  },
   parse(input) {
     if (typeof input !== 'string') throw new ValueError('must be text')
     assertWellFormed(input)
@@ -57,4 +71,17 @@ export function compareCodePoints(left: string, right: string): number {
 function rank(unit: number): number {
   if (unit < 0xd800) return unit
   return unit < 0xe000 ? unit + 0x2000 : unit - 0x800
+}
+
+/** With the u flag, a surrogate that is part of a pair does not match. */
+const LONE_SURROGATE = /[\ud800-\udfff]/u
+
+/** True if the text has no lone surrogates. */
+export function isWellFormed(text: string): boolean {
+  return !LONE_SURROGATE.test(text)
+}
+
+/** Throws `ValueError` for text with lone surrogates: it could not be read back from its bytes. */
+export function assertWellFormed(text: string): void {
+  if (!isWellFormed(text)) throw new ValueError('must be well-formed Unicode text, without lone surrogates')
 }

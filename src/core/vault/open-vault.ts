@@ -1,6 +1,6 @@
 /** Opens a vault: its storage, keys and policy, and the sessions of its callers. It has no rules of its own. */
 
-import type { AuditContext } from '../audit-log/audit-context.ts'
+import type { AuditTrail } from '../audit-log/audit-trail.ts'
 import { createChainPool } from '../audit-log/chain-pool.ts'
 import { createEventStore, type EventStore } from '../audit-log/event-store.ts'
 import { type Barrier, CATALOG_MOVED } from '../barrier/barrier.ts'
@@ -12,16 +12,15 @@ import { requireTable } from '../execution/check-input.ts'
 import type { Limits, SessionContext } from '../execution/context.ts'
 import { createJoinedCalls } from '../execution/joined-calls.ts'
 import { createLifetime, createTransactionLifetime, type Lifetime } from '../execution/lifetime.ts'
-import { withVerb } from '../execution/operation-errors.ts'
-import { quietMetrics } from '../execution/run-measured.ts'
+import { quietMetrics } from '../execution/measured.ts'
+import { withVerb } from '../execution/perform.ts'
 import type { QueryValue } from '../expressions/parameter-values.ts'
 import { type Caller, parseCaller } from '../policy/caller.ts'
 import { compilePolicy, timedColumns } from '../policy/compile-policy.ts'
 import { accessOf, readCachedAccesses } from '../policy/create-access.ts'
 import { type ExplainOptions, explainAccess } from '../policy/explain-access.ts'
 import type { Log } from '../ports/observability.ts'
-import { readQueryForms } from '../queries/query-forms.ts'
-import { readQuery } from '../queries/query-text.ts'
+import { readQuery, readQueryForms } from '../queries/query-text.ts'
 import { explainQuery } from '../queries/run-query.ts'
 import type { SchemaDefinition } from '../schema/column.ts'
 import { checkSchema } from '../schema/define-schema.ts'
@@ -29,16 +28,14 @@ import { describeSchema, type SchemaDescription } from '../schema/describe-schem
 import type { Layout } from '../schema/layout.ts'
 import { RECORD_ID_NAME } from '../schema/names.ts'
 import type { SqlQuery } from '../sql/sql.ts'
-import type { OnCommit } from '../unit-of-work/note-commit.ts'
-import { outsideTransactions } from '../unit-of-work/outside-transactions.ts'
+import type { OnCommit } from '../unit-of-work/gather.ts'
 import { type TrackReads, trackReads } from '../unit-of-work/read-versions.ts'
 import { recordedUnits } from '../unit-of-work/recorded-units.ts'
-import { turnsOutside } from '../unit-of-work/turns-outside.ts'
-import type { UnitFactories, UnitFactory } from '../unit-of-work/unit-of-work.ts'
+import { outsideTransactions, turnsOutside, type UnitFactories, type UnitFactory } from '../unit-of-work/unit-of-work.ts'
 import { unrecordedUnits } from '../unit-of-work/unrecorded-units.ts'
+import { attempt } from '../util/attempt.ts'
 import { guard, guardAround, parseOnProgress, type RunCallback, readInput } from '../util/boundary.ts'
 import { assertOptions } from '../util/options.ts'
-import { retry } from '../util/retry.ts'
 import { assertNotAborted, parseSignal } from '../util/signal.ts'
 import { type OpenOptions, parseOptions } from './options.ts'
 import { createOutsideCalls } from './outside-calls.ts'
@@ -78,12 +75,12 @@ async function open<S extends SchemaDefinition, Role extends string>(
     report: parseOnProgress(options.onProgress, run),
   }))
   const { tables } = checkSchema(readInput(() => options.schema.tables))
-  const policy = {
-    maxAttempts: MAX_ATTEMPTS,
-    shouldRetry: (error: unknown) => error === CATALOG_MOVED,
-    exhausted: () => new VaultError('aborted', 'Cannot open the vault: other processes keep changing its schema. Retry.'),
+  const moved = {
+    is: (error: unknown) => error === CATALOG_MOVED,
+    most: MAX_ATTEMPTS,
+    lastWord: () => new VaultError('aborted', 'Cannot open the vault: other processes keep changing its schema. Retry.'),
   }
-  const opened = await retry(policy, async () => {
+  const opened = await attempt([moved], async () => {
     assertNotAborted(signal)
     const catalog = await openCatalog(options, options.id, tables)
     const layout = await applySchema(options.storage, {
@@ -145,7 +142,7 @@ function createVault<S extends SchemaDefinition, Role extends string>(
     ...{ barrier, clock, hash, vaultID: id, accountID: accountId, catalog, log },
     holdsChains: storage.transactions === 'concurrent',
   })
-  const audit: AuditContext = { storage, events, scheduler, barrier, catalog, clock, hash, vaultID: id, accountID: accountId }
+  const audit: AuditTrail = { storage, events, scheduler, barrier, catalog, clock, hash, vaultID: id, accountID: accountId }
   const lifetime = createLifetime()
   const commits = { isAlone: lifetime.isAlone, onCommit: metrics?.committed }
   const factories = unitFactoriesOf(options, { events, catalog, log, ...commits, trackReads: trackReads(storage, layout) })

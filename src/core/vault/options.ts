@@ -13,7 +13,7 @@ import type { Schema } from '../schema/define-schema.ts'
 import { type OnProgress, readInput } from '../util/boundary.ts'
 import { readOptions } from '../util/options.ts'
 import type { Signal } from '../util/signal.ts'
-import { isWellFormed } from '../values/well-formed.ts'
+import { isWellFormed } from '../values/string-type.ts'
 import { limitsShape } from './limits-shape.ts'
 import type { OnInfected } from './scan-worker.ts'
 

@@ -1,7 +1,7 @@
 /** Calls of a vault that belong to no session. `close()` waits for them, and inside a transaction they are refused. */
 import type { VaultLifetime } from '../execution/lifetime.ts'
 import type { StorageHandle } from '../ports/storage.ts'
-import { assertOutsideTransaction } from '../unit-of-work/outside-transactions.ts'
+import { assertOutsideTransaction } from '../unit-of-work/unit-of-work.ts'
 import { guardAround, type RunCallback } from '../util/boundary.ts'
 import { type Watch, type WatchedCall, type WatchOptions, watched } from './watched-work.ts'
 

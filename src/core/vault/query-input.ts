@@ -1,10 +1,30 @@
-/** The arguments of queries: the values can be between the query and what follows. */
+/** The arguments of methods as the input of their operations: of an insert of one record, and of queries, whose values can be between query and options. */
 import type { QueryValue } from '../expressions/parameter-values.ts'
+import type { InsertInput, InsertOptions } from '../operations/insert-records.ts'
 import { NO_QUERY_OPTIONS, type QueryInput, type QueryOptions } from '../operations/query-records.ts'
 import type { Caller } from '../policy/caller.ts'
 import type { SqlQuery } from '../sql/sql.ts'
 
 type Values = readonly QueryValue[]
+
+/** Options of an insert of one record, with its tokens, which a list has beside the fields of each record. */
+export type InsertOneOptions = InsertOptions & { readonly tokens?: unknown }
+
+/** Returns the input for one record. Options are read inside the operation, so that a getter that throws there leaves an event. */
+export function toInsertInput(table: string, fields: unknown, given: InsertOneOptions): InsertInput {
+  return {
+    table,
+    get records() {
+      return [{ fields, tokens: given?.tokens }]
+    },
+    get options() {
+      // What is no object, the operation refuses.
+      if (typeof given !== 'object' || given === null || Array.isArray(given)) return given
+      const { tokens: _, ...options } = given
+      return options
+    },
+  }
+}
 
 /** Returns the input of the operation. Whatever is before options counts as values, so that neither is ignored. */
 export function toQueryInput(

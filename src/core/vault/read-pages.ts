@@ -1,8 +1,8 @@
 /** Reads records page by page: each page is one read, and begins after the last record of the page before. */
-import { performNamed } from '../batch/perform-named.ts'
 import type { SessionContext } from '../execution/context.ts'
+import { perform } from '../execution/perform.ts'
 import { DEFAULT_PAGE_SIZE } from '../limits.ts'
-import type { GetOptions, GetResult } from '../operations/get-records.ts'
+import { type GetOptions, type GetResult, get } from '../operations/get-records.ts'
 import type { TableDefinition } from '../schema/column.ts'
 import type { ReadRecord } from './session-records.ts'
 
@@ -22,7 +22,7 @@ export async function* readPages(
 ): AsyncGenerator<GetResult, undefined> {
   let options: GetOptions | undefined
   // Read inside the operation, so that a getter that throws there leaves an event.
-  let page = await performNamed(context, 'get', {
+  let page = await perform(context, get, {
     table,
     get options() {
       options ??= copyOf(given)
@@ -36,7 +36,7 @@ export async function* readPages(
     const { records, next } = page
     // A resumable page always has a cursor.
     if (next === undefined || records.length < limit) return undefined
-    page = await performNamed(context, 'get', { table, options: { ...following, after: next } })
+    page = await perform(context, get, { table, options: { ...following, after: next } })
   }
 }
 

@@ -2,10 +2,10 @@
 import { fault, isVaultError } from '../errors.ts'
 import type { Entropy } from '../ports/crypto.ts'
 import type { Timer } from '../ports/time.ts'
+import { attempt, jitteredMs } from '../util/attempt.ts'
 import { readInput } from '../util/boundary.ts'
 import { readU32 } from '../util/bytes.ts'
 import { assertOptions } from '../util/options.ts'
-import { jitteredMs, retry } from '../util/retry.ts'
 
 /** Options of `vault.transaction`. */
 export interface VaultTransactionOptions {
@@ -38,13 +38,13 @@ export function retryAborted<T>(
   { timer, entropy }: { readonly timer: Timer; readonly entropy: Entropy },
   transact: () => Promise<T>,
 ): Promise<T> {
-  const policy = {
-    maxAttempts: retries + 1,
-    shouldRetry: (error: unknown) => isVaultError(error, 'aborted'),
-    between: (attempt: number) =>
+  const aborted = {
+    is: (error: unknown) => isVaultError(error, 'aborted'),
+    most: retries + 1,
+    between: (count: number) =>
       new Promise<void>((wake) => {
-        timer.after(jitteredMs(attempt, PAUSE, readU32(entropy.bytes(4), 0) / 2 ** 32), wake, true)
+        timer.after(jitteredMs(count, PAUSE, readU32(entropy.bytes(4), 0) / 2 ** 32), wake, true)
       }),
   }
-  return retry(policy, transact)
+  return attempt([aborted], transact)
 }

@@ -1,167 +1,79 @@
 /** The session of one caller, typed by the schema: each method passes its input to one operation. */
 
 import type { EventQueryInput } from '../audit/event-query.ts'
-import type { ByotMode } from '../barrier/supplied-tokens.ts'
 import type { BatchItem } from '../batch/batch-item.ts'
 import { type OperationInput, type OperationName, type OperationResult, performNamed } from '../batch/perform-named.ts'
-import type { BatchOptions } from '../batch/run-batch.ts'
-import type { ErrorCode } from '../errors.ts'
+import { type BatchOptions, batch } from '../batch/run-batch.ts'
 import type { SessionContext } from '../execution/context.ts'
 import type { IssuedTicket } from '../execution/file-tickets.ts'
-import type { Where } from '../execution/find-changeable.ts'
+import type { Where } from '../execution/find-records.ts'
+import { perform } from '../execution/perform.ts'
 import type { QueryValue } from '../expressions/parameter-values.ts'
 import type { FileMetadata } from '../files/file-metadata.ts'
-import type { CreateCredentialInput, CreatedCredential } from '../operations/create-credential.ts'
-import { ALL, type DeleteOneOptions, type VersionedId } from '../operations/delete-records.ts'
-import type { DetokenizedRecord, DetokenizeOptions, DetokenizeParameter } from '../operations/detokenize-tokens.ts'
-import type { FileStatus, UploadStatusRecord, UploadStatusResult } from '../operations/file-status.ts'
-import type { UploadURLInput } from '../operations/file-urls.ts'
-import type { GetByTokensOptions } from '../operations/get-by-tokens.ts'
-import type { GetOptions, ReadOptions } from '../operations/get-records.ts'
-import type { RecordInput } from '../operations/insert-records.ts'
-import type { CredentialList, ListCredentialsOptions } from '../operations/list-credentials.ts'
-import type { EventList } from '../operations/list-events.ts'
-import type { OpenFileOptions, OpenFileResult } from '../operations/open-file.ts'
-import type { QueryOptions } from '../operations/query-records.ts'
-import type { RevokeCredentialInput, RevokedCredential } from '../operations/revoke-credential.ts'
-import type { TokenizeParameter } from '../operations/tokenize-values.ts'
-import type { RecordChange } from '../operations/update-many.ts'
-import type { UpdateOneOptions } from '../operations/update-record.ts'
-import type { UpdateWhereOptions, WhereChange } from '../operations/update-where.ts'
-import type { QueryRecord, QueryRecordFields } from '../queries/run-query.ts'
+import {
+  type CreateCredentialInput,
+  type CreatedCredential,
+  type CredentialList,
+  createCredential,
+  type ListCredentialsOptions,
+  listCredentials,
+  type RevokeCredentialInput,
+  type RevokedCredential,
+  revokeCredential,
+} from '../operations/credentials.ts'
+import { deleteFile } from '../operations/delete-file.ts'
+import { ALL, type DeleteOneOptions, deleteOne, deleteRecords, type VersionedId } from '../operations/delete-records.ts'
+import { deleteWhere } from '../operations/delete-where.ts'
+import {
+  type DetokenizedRecord,
+  type DetokenizeOptions,
+  type DetokenizeParameter,
+  detokenize,
+} from '../operations/detokenize-tokens.ts'
+import {
+  type FileStatus,
+  type FileStatusRecord,
+  type FileStatusResult,
+  fileStatus,
+  fileStatuses,
+} from '../operations/file-status.ts'
+import { downloadTicket, type UploadTicketInput, uploadTicket } from '../operations/file-urls.ts'
+import { type GetByTokensOptions, getByTokens } from '../operations/get-by-tokens.ts'
+import { get, getOne } from '../operations/get-records.ts'
+import { insert, type RecordInput } from '../operations/insert-records.ts'
+import { type EventList, listEvents } from '../operations/list-events.ts'
+import { type OpenFileOptions, type OpenFileResult, openFile } from '../operations/open-file.ts'
+import { type QueryOptions, type QueryOutcome, query } from '../operations/query-records.ts'
+import { type TokenizeParameter, tokenize } from '../operations/tokenize-values.ts'
+import { type RecordChange, update, updateOne } from '../operations/update-records.ts'
+import { type UpdateWhereOptions, updateWhere } from '../operations/update-where.ts'
+import { uploadFile } from '../operations/upload-file.ts'
+import type { QueryRecordFields } from '../queries/run-query.ts'
 import type { UpdateOptions } from '../records/change-store.ts'
-import type { NoOptions, SchemaDefinition, TableDefinition } from '../schema/column.ts'
-import type {
-  ColumnName,
-  DeterministicColumn,
-  FileColumn,
-  GroupName,
-  GroupValue,
-  InputValue,
-  InsertFields,
-  LookupColumn,
-  OutputValue,
-  PlainValue,
-  TableName,
-  TokensOf,
-  UniqueColumn,
-  UpdateFields,
-} from '../schema/infer.ts'
+import type { NoOptions, SchemaDefinition } from '../schema/column.ts'
+import type { FileColumn, InsertFields, TableName, TokensOf, UpdateFields } from '../schema/infer.ts'
 import type { SqlQuery } from '../sql/sql.ts'
-import { assertMembers } from '../util/options.ts'
-import type { Signal } from '../util/signal.ts'
-import { toQueryInput } from './query-input.ts'
+import { at } from '../util/lists.ts'
+import { toInsertInput, toQueryInput } from './query-input.ts'
 import { type RecordPage, readPages } from './read-pages.ts'
 import type { BatchResponses, CheckedItems, ItemOutline } from './session-batch.ts'
-import type { InsertedRecordOf, ReadRecord, ShownVersion, WrittenRecord } from './session-records.ts'
+import type {
+  FoundRecord,
+  InsertedRecordOf,
+  ReadRecord,
+  SessionGetOptions,
+  SessionInsertOneOptions,
+  SessionInsertOptions,
+  SessionPagesOptions,
+  SessionReadOptions,
+  SessionStatusRecord,
+  SessionUpdateOneOptions,
+  SessionUpload,
+  SessionWhere,
+  TokenizeValue,
+  WrittenRecord,
+} from './session-records.ts'
 import { type GivenUpload, toUploadInput } from './upload-input.ts'
-
-/** Options of an insert, with column names checked by the compiler. */
-export interface SessionInsertOptions<T extends TableDefinition> {
-  readonly tokenization?: boolean
-  readonly upsert?: UniqueColumn<T>
-  readonly onConflict?: 'ignore'
-  readonly homogeneous?: boolean
-  readonly byot?: ByotMode
-  readonly allowShownText?: boolean
-  readonly signal?: Signal
-}
-
-/** Options of a read of one record, with column names checked by the compiler. */
-export interface SessionReadOptions<T extends TableDefinition> extends Omit<ReadOptions, 'fields'> {
-  readonly fields?: readonly ColumnName<T>[]
-}
-
-/** Options of a read of several, with column names and look-up values checked by the compiler. */
-export interface SessionGetOptions<T extends TableDefinition> extends Omit<GetOptions, 'fields' | 'columnName' | 'columnValues'> {
-  readonly fields?: readonly ColumnName<T>[]
-  readonly columnName?: LookupColumn<T>
-  readonly columnValues?: readonly InputValue<T[LookupColumn<T>]>[]
-}
-
-/** Options of a read page by page. `after` is where it begins. */
-export type SessionPagesOptions<T extends TableDefinition> = Omit<SessionGetOptions<T>, 'ids' | 'offset'>
-
-/** The records with one of some values in a look-up column, with its name and values checked by the compiler. */
-export type SessionWhere<T extends TableDefinition> =
-  string extends ColumnName<T>
-    ? Where
-    : {
-        [K in LookupColumn<T>]: { readonly columnName: K; readonly columnValues: readonly InputValue<T[K]>[] }
-      }[LookupColumn<T>]
-
-/** A value to tokenize: in a column with deterministic tokens, or in a column group. */
-export type TokenizeValue<S extends SchemaDefinition> =
-  string extends TableName<S>
-    ? TokenizeParameter
-    :
-        | {
-            [T in TableName<S>]: {
-              [C in DeterministicColumn<S[T]>]: { readonly value: InputValue<S[T][C]>; readonly table: T; readonly column: C }
-            }[DeterministicColumn<S[T]>]
-          }[TableName<S>]
-        | { [G in GroupName<S>]: { readonly value: GroupValue<S, G>; readonly columnGroup: G } }[GroupName<S>]
-
-/** A token without a record, and the error of it. */
-export interface FailedToken {
-  readonly token: string
-  readonly id?: undefined
-  readonly table?: undefined
-  readonly column?: undefined
-  readonly fields: Readonly<Record<never, never>>
-  readonly lowered: readonly never[]
-  readonly version?: undefined
-  readonly error: string
-  readonly code: ErrorCode
-}
-
-/** A record found by a token. `table` determines the type of its fields. With `columnOnly`, a transient value has no id. */
-export type FoundRecord<S extends SchemaDefinition, T extends TableName<S>, O = NoOptions> =
-  T extends TableName<S>
-    ?
-        | ({
-            readonly token: string
-            readonly id: O extends { readonly columnOnly: false }
-              ? string
-              : O extends { readonly columnOnly: boolean }
-                ? string | undefined
-                : string
-            readonly table: T
-            readonly column: ColumnName<S[T]>
-            readonly fields: FoundFields<S[T], O>
-            readonly lowered: O extends { readonly onLowered: 'throw' } ? readonly never[] : readonly ColumnName<S[T]>[]
-            readonly error?: undefined
-            readonly code?: undefined
-          } & (O extends { readonly columnOnly: true } ? Partial<ShownVersion<O>> : ShownVersion<O>))
-        | FailedToken
-    : never
-
-/** The fields of a record found by a token, any of which can be absent. */
-export type FoundFields<T extends TableDefinition, O> = O extends { readonly onLowered: 'throw' }
-  ? { readonly [K in ColumnName<T>]?: PlainValue<T[K]> }
-  : { readonly [K in ColumnName<T>]?: OutputValue<T[K]> }
-
-/** An upload, with table and column checked by the compiler. */
-export type SessionUpload<S extends SchemaDefinition, T extends TableName<S>> = {
-  readonly table: T
-  readonly column: FileColumn<S[T]>
-  /** Id of the record. Default: a new record that has only the file. */
-  readonly id?: string
-  /** The content: bytes, a Blob, a web stream, a Node stream, or another async iterable of bytes. */
-  readonly file: UploadContent
-  /** Default: the name of a `File`, else "file". */
-  readonly fileName?: string
-  /** An `AbortSignal`. Aborted before the commit begins, the upload throws `cancelled`, and nothing is stored; later it has no effect. */
-  readonly signal?: Signal
-}
-
-/** What an upload reads its content from. */
-export type UploadContent = Uint8Array | ArrayBuffer | AsyncIterable<Uint8Array> | { stream(): unknown }
-
-/** A record whose files are asked for. */
-export type SessionStatusRecord<S extends SchemaDefinition> = {
-  [T in TableName<S>]: { readonly table: T; readonly id: string; readonly fileColumns: readonly FileColumn<S[T]>[] }
-}[TableName<S>]
 
 /** The methods of one caller. Each checks its input at run time too. Errors are `VaultError`s that name positions, never values. */
 export interface Session<S extends SchemaDefinition> {
@@ -175,8 +87,14 @@ export interface Session<S extends SchemaDefinition> {
     records: readonly { readonly fields: InsertFields<S[T]>; readonly tokens?: TokensOf<S[T]> }[],
     options?: O,
   ): Promise<{ records: InsertedRecordOf<S[T], O>[] }>
+  /** Inserts one record, and returns it: its id, and with `tokenization` its tokens. Throws like `insert`. */
+  insertOne<T extends TableName<S>, const O extends SessionInsertOneOptions<S[T]> = NoOptions>(
+    table: T,
+    fields: InsertFields<S[T]>,
+    options?: O,
+  ): Promise<InsertedRecordOf<S[T], O>>
   /**
-   * Reads by `ids`, by `columnName` and `columnValues`, or page by page: pass `next` of a page as `after`. Throws `not_found` for an id
+   * Reads by `ids`, by `where`, or page by page: pass `next` of a page as `after`. Throws `not_found` for an id
    * without a record, `forbidden` for a masked or redacted field with `onLowered`, and `invalid_request` for a cursor of another read.
    */
   get<T extends TableName<S>, const O extends SessionGetOptions<S[T]> = NoOptions>(
@@ -199,22 +117,12 @@ export interface Session<S extends SchemaDefinition> {
     options?: O,
   ): Promise<ReadRecord<S[T], O>>
   /**
-   * Replaces the values of the named columns of one record. Throws `not_found`, `unprocessable`, `conflict`, `aborted`. What the caller is
-   * shown in place of a value, masked or redacted, is `unprocessable`. With `ifVersion`, a record that was written since that read is `aborted`.
+   * Updates records of one table, all or none, in order and with one event. Each is replaced like that of `updateOne`, which has `tokens` and
+   * `ifVersion` among its options. Throws like `updateOne`, with the index of the record, and `invalid_request` if two name one id.
    */
-  update<T extends TableName<S>, const O extends UpdateOneOptions = NoOptions>(
+  update<T extends TableName<S>, const O extends UpdateOptions = NoOptions>(
     table: T,
-    id: string,
-    change: { readonly fields: UpdateFields<S[T]>; readonly tokens?: TokensOf<S[T]> },
-    options?: O,
-  ): Promise<WrittenRecord<S[T], O> & { readonly updatedAt: string }>
-  /**
-   * Updates many records of one table, all or none, in order and with one event. Each change is what `update` takes. Throws like `update`,
-   * with the index of the record, and `invalid_request` if two name one id.
-   */
-  updateMany<T extends TableName<S>, const O extends UpdateOptions = NoOptions>(
-    table: T,
-    changes: readonly {
+    records: readonly {
       readonly id: string
       readonly fields: UpdateFields<S[T]>
       readonly tokens?: TokensOf<S[T]>
@@ -223,13 +131,24 @@ export interface Session<S extends SchemaDefinition> {
     options?: O,
   ): Promise<{ records: (WrittenRecord<S[T], O> & { readonly updatedAt: string })[] }>
   /**
-   * Writes the same values over every record with one of `columnValues` in a look-up column, all or none, and returns these records. Needs
-   * READ and SEARCH, as a `get` by the column does, and UPDATE. Throws `limit_exceeded` for more than `limits.maxRecords` records,
-   * `not_found` for one that the caller can read and not update.
+   * Replaces the values of the named columns of one record. Throws `not_found`, `unprocessable`, `conflict`, `aborted`. What the caller is
+   * shown in place of a value, masked or redacted, is `unprocessable`. With `ifVersion`, a record that was written since that read is `aborted`.
+   */
+  updateOne<T extends TableName<S>, const O extends SessionUpdateOneOptions<S[T]> = NoOptions>(
+    table: T,
+    id: string,
+    fields: UpdateFields<S[T]>,
+    options?: O,
+  ): Promise<WrittenRecord<S[T], O> & { readonly updatedAt: string }>
+  /**
+   * Writes the same values over every record with the value, or one of the values, in a look-up column, all or none, and returns these
+   * records. Needs READ and SEARCH, as a `get` by the column does, and UPDATE. Throws `limit_exceeded` for more than `limits.maxRecords`
+   * records, `not_found` for one that the caller can read and not update.
    */
   updateWhere<T extends TableName<S>, const O extends UpdateWhereOptions = NoOptions>(
     table: T,
-    where: SessionWhere<S[T]> & { readonly fields: UpdateFields<S[T]> },
+    where: SessionWhere<S[T]>,
+    fields: UpdateFields<S[T]>,
     options?: O,
   ): Promise<{ records: (WrittenRecord<S[T], O> & { readonly updatedAt: string })[] }>
   /**
@@ -239,7 +158,7 @@ export interface Session<S extends SchemaDefinition> {
   delete(table: TableName<S>, ids: readonly (string | VersionedId)[] | '*'): Promise<{ ids: string[] }>
   /** Deletes one record. Throws like `delete`. */
   deleteOne(table: TableName<S>, id: string, options?: DeleteOneOptions): Promise<{ id: string; deleted: true }>
-  /** Deletes every record with one of `columnValues` in a look-up column, all or none, and returns their ids. Throws like `updateWhere`, with DELETE in place of UPDATE. */
+  /** Deletes every record with the value, or one of the values, in a look-up column, all or none, and returns their ids. Throws like `updateWhere`, with DELETE in place of UPDATE. */
   deleteWhere<T extends TableName<S>>(table: T, where: SessionWhere<S[T]>): Promise<{ ids: string[] }>
   /** Returns the value of each token as text, in order. Throws `not_found` with positions, unless `continueOnError` is set and some tokens are found. */
   detokenize(parameters: readonly DetokenizeParameter[], options?: DetokenizeOptions): Promise<{ records: DetokenizedRecord[] }>
@@ -251,7 +170,7 @@ export interface Session<S extends SchemaDefinition> {
     options?: O,
   ): Promise<{ records: FoundRecord<S, T, O>[] }>
   /**
-   * Runs a SELECT over sealed and plain columns, and returns at most 25 records. docs/sql.md defines the names of fields; the record
+   * Runs a SELECT over sealed and plain columns, and returns at most 25 records; `isCut` says that it has more. docs/sql.md defines the names of fields; the record
    * id is `svc_id`. `values` are those of `$1`, `$2` and so on; a query made by `sql` has its own. `Row` is what the caller claims of
    * the fields, and is not checked. Throws `invalid_request` or `unsupported` with line and column, `forbidden` for a condition on data that the
    * caller cannot see, `unprocessable` for types that do not fit together.
@@ -260,11 +179,8 @@ export interface Session<S extends SchemaDefinition> {
     text: string,
     values: readonly QueryValue[],
     options?: QueryOptions,
-  ): Promise<{ records: QueryRecord<Row>[] }>
-  query<Row extends object = QueryRecordFields>(
-    query: string | SqlQuery,
-    options?: QueryOptions,
-  ): Promise<{ records: QueryRecord<Row>[] }>
+  ): Promise<QueryOutcome<Row>>
+  query<Row extends object = QueryRecordFields>(query: string | SqlQuery, options?: QueryOptions): Promise<QueryOutcome<Row>>
   /**
    * Runs many operations in one transaction and records one event. Returns the response to each item, in order: the result of its own method.
    * Without `continueOnError` the first failure rolls back all of it; the error names the item by `index`. With it, a failing item is rolled
@@ -302,16 +218,16 @@ export interface Session<S extends SchemaDefinition> {
   deleteFile<T extends TableName<S>>(table: T, id: string, column: FileColumn<S[T]>): Promise<{ id: string; deleted: true }>
   /** Returns whether a record has a file, and the state of its scan. Needs READ of the column, at any level. Throws `not_found`. */
   fileStatus<T extends TableName<S>>(table: T, id: string, column: FileColumn<S[T]>): Promise<FileStatus>
-  /** Returns the same for many records, in order. A record that cannot be read has an error. */
-  uploadStatus(records: readonly SessionStatusRecord<S>[]): Promise<{ records: UploadStatusResult[] }>
+  /** Returns the same for files of many records, in order. A record that cannot be read has an error. */
+  fileStatuses(records: readonly SessionStatusRecord<S>[]): Promise<{ records: FileStatusResult[] }>
   /** Returns a ticket for each column, valid for 15 minutes and one upload: see `vault.uploadWithTicket`. Needs the grants of the upload. */
-  uploadURL<T extends TableName<S>, const C extends FileColumn<S[T]>>(request: {
+  uploadTicket<T extends TableName<S>, const C extends FileColumn<S[T]>>(request: {
     readonly table: T
     readonly id?: string
     readonly columns: readonly C[]
   }): Promise<{ tickets: Readonly<Record<C, IssuedTicket>> }>
   /** Returns a ticket to download a file for 15 minutes: see `vault.downloadWithTicket`. Throws like `openFile`. */
-  downloadURL<T extends TableName<S>>(table: T, id: string, column: FileColumn<S[T]>): Promise<IssuedTicket>
+  downloadTicket<T extends TableName<S>>(table: T, id: string, column: FileColumn<S[T]>): Promise<IssuedTicket>
   /**
    * Stores a credential with any roles, and what verifies it. Needs ALL ON * in plain text, as VAULT_OWNER has it. Throws `forbidden`,
    * `invalid_request`. The secret itself is never passed to the vault.
@@ -335,51 +251,40 @@ export interface Session<S extends SchemaDefinition> {
 export function createSession<S extends SchemaDefinition>(context: SessionContext): Session<S> {
   const session = {
     insert: (table: string, records: readonly RecordInput[], options = {}) =>
-      performNamed(context, 'insert', { table, records, options }),
-    get: (table: string, options = {}) => performNamed(context, 'get', { table, options }),
+      perform(context, insert, { table, records, options }),
+    insertOne: async (table: string, fields: unknown, options = {}) =>
+      at((await perform(context, insert, toInsertInput(table, fields, options))).records, 0),
+    get: (table: string, options = {}) => perform(context, get, { table, options }),
     pages: (table: string, options = {}) => readPages(context, table, options),
-    getOne: (table: string, id: string, options = {}) => performNamed(context, 'getOne', { table, id, options }),
-    update: (table: string, id: string, change: RecordInput, options = {}) =>
-      performNamed(context, 'update', {
-        table,
-        id,
-        // Read inside the operation, so that a getter that throws there leaves an event.
-        get fields() {
-          assertMembers(change, ['fields', 'tokens'])
-          return change?.fields
-        },
-        get tokens() {
-          return change?.tokens
-        },
-        options,
-      }),
-    updateMany: (table: string, records: readonly RecordChange[], options = {}) =>
-      performNamed(context, 'updateMany', { table, records, options }),
-    updateWhere: (table: string, where: WhereChange, options = {}) =>
-      performNamed(context, 'updateWhere', { table, where, options }),
+    getOne: (table: string, id: string, options = {}) => perform(context, getOne, { table, id, options }),
+    update: (table: string, records: readonly RecordChange[], options = {}) =>
+      perform(context, update, { table, records, options }),
+    updateOne: (table: string, id: string, fields: object, options = {}) =>
+      perform(context, updateOne, { table, id, fields, options }),
+    updateWhere: (table: string, where: Where, fields: object, options = {}) =>
+      perform(context, updateWhere, { table, where, fields, options }),
     delete: (table: string, ids: readonly (string | VersionedId)[] | '*', options = {}) =>
-      performNamed(context, 'delete', { table, ids: ids === ALL ? [ALL] : ids, options }),
-    deleteOne: (table: string, id: string, options = {}) => performNamed(context, 'deleteOne', { table, id, options }),
-    deleteWhere: (table: string, where: Where, options = {}) => performNamed(context, 'deleteWhere', { table, where, options }),
-    detokenize: (records: readonly DetokenizeParameter[], options = {}) =>
-      performNamed(context, 'detokenize', { records, options }),
-    tokenize: (records: readonly TokenizeParameter[]) => performNamed(context, 'tokenize', { records }),
-    getByTokens: (tokens: readonly string[], options = {}) => performNamed(context, 'getByTokens', { tokens, options }),
-    query: (query: string | SqlQuery, second?: readonly QueryValue[] | QueryOptions, third?: QueryOptions) =>
-      performNamed(context, 'query', toQueryInput(query, second, third)),
-    batch: (items: readonly BatchItem[], options = {}) => performNamed(context, 'batch', { items, options }),
-    listEvents: (query: EventQueryInput) => performNamed(context, 'listEvents', { query }),
-    uploadFile: (given: GivenUpload) => performNamed(context, 'uploadFile', toUploadInput(given)),
+      perform(context, deleteRecords, { table, ids: ids === ALL ? [ALL] : ids, options }),
+    deleteOne: (table: string, id: string, options = {}) => perform(context, deleteOne, { table, id, options }),
+    deleteWhere: (table: string, where: Where, options = {}) => perform(context, deleteWhere, { table, where, options }),
+    detokenize: (records: readonly DetokenizeParameter[], options = {}) => perform(context, detokenize, { records, options }),
+    tokenize: (records: readonly TokenizeParameter[]) => perform(context, tokenize, { records }),
+    getByTokens: (tokens: readonly string[], options = {}) => perform(context, getByTokens, { tokens, options }),
+    query: (given: string | SqlQuery, second?: readonly QueryValue[] | QueryOptions, third?: QueryOptions) =>
+      perform(context, query, toQueryInput(given, second, third)),
+    batch: (items: readonly BatchItem[], options = {}) => perform(context, batch, { items, options }),
+    listEvents: (query: EventQueryInput) => perform(context, listEvents, { query }),
+    uploadFile: (given: GivenUpload) => perform(context, uploadFile, toUploadInput(given)),
     openFile: (table: string, id: string, column: string, options = {}) =>
-      performNamed(context, 'openFile', { table, id, column, options }),
-    deleteFile: (table: string, id: string, column: string) => performNamed(context, 'deleteFile', { table, id, column }),
-    fileStatus: (table: string, id: string, column: string) => performNamed(context, 'fileStatus', { table, id, column }),
-    uploadStatus: (records: readonly UploadStatusRecord[]) => performNamed(context, 'uploadStatus', { records }),
-    uploadURL: (given: UploadURLInput) => performNamed(context, 'uploadURL', given),
-    downloadURL: (table: string, id: string, column: string) => performNamed(context, 'downloadURL', { table, id, column }),
-    createCredential: (given: CreateCredentialInput) => performNamed(context, 'createCredential', given),
-    revokeCredential: (given: RevokeCredentialInput) => performNamed(context, 'revokeCredential', given),
-    listCredentials: (options = {}) => performNamed(context, 'listCredentials', { options }),
+      perform(context, openFile, { table, id, column, options }),
+    deleteFile: (table: string, id: string, column: string) => perform(context, deleteFile, { table, id, column }),
+    fileStatus: (table: string, id: string, column: string) => perform(context, fileStatus, { table, id, column }),
+    fileStatuses: (records: readonly FileStatusRecord[]) => perform(context, fileStatuses, { records }),
+    uploadTicket: (given: UploadTicketInput) => perform(context, uploadTicket, given),
+    downloadTicket: (table: string, id: string, column: string) => perform(context, downloadTicket, { table, id, column }),
+    createCredential: (given: CreateCredentialInput) => perform(context, createCredential, given),
+    revokeCredential: (given: RevokeCredentialInput) => perform(context, revokeCredential, given),
+    listCredentials: (options = {}) => perform(context, listCredentials, { options }),
     perform: <Name extends OperationName>(name: Name, input: OperationInput<Name>) => performNamed(context, name, input),
   }
   return session as unknown as Session<S>

@@ -1,13 +1,17 @@
 /** The audit trail of a vault, as an application verifies, exports and signs it. */
 
-import type { AuditContext } from '../audit-log/audit-context.ts'
-import { checkpointAudit, parseCheckpointOptions } from '../audit-log/checkpoint-audit.ts'
-import { type ExportOptions, exportAudit } from '../audit-log/export-audit.ts'
-import { verifyAudit } from '../audit-log/verify-audit.ts'
+import {
+  type AuditTrail,
+  checkpointAudit,
+  type ExportOptions,
+  exportAudit,
+  parseCheckpointOptions,
+  verifyAudit,
+} from '../audit-log/audit-trail.ts'
 import type { VaultLifetime } from '../execution/lifetime.ts'
-import { withVerbOf } from '../execution/operation-errors.ts'
+import { withVerbOf } from '../execution/perform.ts'
 import type { StorageHandle } from '../ports/storage.ts'
-import { assertOutsideTransaction } from '../unit-of-work/outside-transactions.ts'
+import { assertOutsideTransaction } from '../unit-of-work/unit-of-work.ts'
 import { readInput } from '../util/boundary.ts'
 import { assertOptions } from '../util/options.ts'
 import type { OutsideCalls } from './outside-calls.ts'
@@ -16,7 +20,7 @@ import type { Vault } from './vault.ts'
 /** What the methods of the trail need. */
 interface AuditPorts {
   readonly storage: StorageHandle
-  readonly audit: AuditContext
+  readonly audit: AuditTrail
   readonly lifetime: VaultLifetime
   readonly outside: OutsideCalls
 }

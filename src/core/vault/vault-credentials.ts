@@ -2,15 +2,21 @@
 import * as z from 'zod'
 import { type Barrier, retryingBarrier, UNKNOWN_KEY } from '../barrier/barrier.ts'
 import { openBearer } from '../credentials/bearer.ts'
-import { isValidAt, type StoredCredential } from '../credentials/credential.ts'
-import { findCredential, findForBearer, isRevokedJwt, MAX_ENTRY_NAME_LENGTH, spendOnce } from '../credentials/credential-store.ts'
+import {
+  findCredential,
+  findForBearer,
+  isRevokedJwt,
+  isValidAt,
+  MAX_ENTRY_NAME_LENGTH,
+  type StoredCredential,
+  spendOnce,
+} from '../credentials/credential-store.ts'
 import { type Fault, fault, VaultError, words } from '../errors.ts'
 import type { SessionContext } from '../execution/context.ts'
 import { perform } from '../execution/perform.ts'
 import { type IssueBearerInput, type IssuedBearer, issueBearer } from '../operations/issue-bearer.ts'
-import { refusedBy } from '../operations/refuse-request.ts'
-import { type Caller, parseCaller, type RequestContext } from '../policy/caller.ts'
-import { type CallerContext, parseContext } from '../policy/caller-context.ts'
+import { refusedBy } from '../operations/record-scan.ts'
+import { type Caller, type CallerContext, parseCaller, parseContext, type RequestContext } from '../policy/caller.ts'
 import type { Storage } from '../ports/storage.ts'
 import type { Clock } from '../ports/time.ts'
 import { readInput, toVaultError } from '../util/boundary.ts'
@@ -26,7 +32,7 @@ export interface FoundCredential extends StoredCredential {
 
 /** A bearer of a service account that is valid now. */
 export interface VerifiedBearer extends Pick<Caller, 'actor' | 'actorType' | 'roles' | 'context'> {
-  readonly keyID: string
+  readonly keyId: string
   /** Id of the bearer itself. */
   readonly jwtID: string
   /** Milliseconds since 1970. */
@@ -44,7 +50,7 @@ export interface BearerRequest extends IssueBearerInput {
  */
 export interface VaultCredentials {
   /** Returns a credential, also a revoked or expired one; undefined if it does not exist, after the same work. Records no event. */
-  find(keyID: string): Promise<FoundCredential | undefined>
+  find(keyId: string): Promise<FoundCredential | undefined>
   /** Returns whether `session.revokeCredential` revoked the JWT with this `jti`. Throws `invalid_request` for text of over 8,192 characters. */
   isRevoked(jti: string): Promise<boolean>
   /** Returns true the first time that any process passes this text, and false from then on, until it expires, in milliseconds since 1970. */
@@ -87,7 +93,7 @@ const FAILED = 'Authentication failed.'
 const text = z.string().min(1).max(MAX_ENTRY_NAME_LENGTH)
 const instant = z.int()
 const bearerShape = z.object({
-  keyID: text,
+  keyId: text,
   assertion: z.object({ text, expiresAt: instant }).optional(),
   roles: z.array(z.string().max(128)).min(1).max(100).optional(),
   context: z.record(z.string(), z.unknown()).optional(),
@@ -97,10 +103,10 @@ const bearerShape = z.object({
 /** Returns the credentials of a vault. */
 export function createVaultCredentials(ports: CredentialPorts): VaultCredentials {
   const { storage } = ports
-  const find = (keyID: unknown) =>
+  const find = (keyId: unknown) =>
     reading(ports, async (barrier) => {
-      const name = text.safeParse(keyID)
-      const found = name.success ? await findCredential(storage, barrier, { keyID: name.data }) : undefined
+      const name = text.safeParse(keyId)
+      const found = name.success ? await findCredential(storage, barrier, { keyId: name.data }) : undefined
       return found && { ...found.credential, isValid: isValidAt(found.credential, nowMs(ports)) }
     })
   return {
@@ -116,11 +122,11 @@ export function createVaultCredentials(ports: CredentialPorts): VaultCredentials
         assertMembers(given, Object.keys(bearerShape.shape), { of: 'issueBearer' })
         assertMembers(given?.assertion, ['text', 'expiresAt'], { of: 'issueBearer', member: 'assertion' })
       })
-      const { request, keyID, assertion, roles, context } = parsed('request', bearerShape, given)
-      const found = await find(keyID)
+      const { request, keyId, assertion, roles, context } = parsed('request', bearerShape, given)
+      const found = await find(keyId)
       const caller = found === undefined ? UNKNOWN_CALLER : callerOf(found)
       const input = {
-        keyID,
+        keyId,
         ...(assertion && { assertion }),
         ...(roles && { roles }),
         ...(context && { context: contextOf(context) }),
@@ -156,12 +162,12 @@ async function verify(ports: CredentialPorts, barrier: Barrier, given: unknown):
   const now = nowMs(ports)
   const claims = typeof given === 'string' ? openBearer({ ring: barrier.ring, hash: audit.hash }, given) : undefined
   if (claims === undefined || claims.aud !== audit.vaultID || now >= claims.exp * 1000) return undefined
-  const { credential, isRevoked } = await findForBearer(ports.storage, barrier, { keyID: claims.key, jti: claims.jti })
+  const { credential, isRevoked } = await findForBearer(ports.storage, barrier, { keyId: claims.key, jti: claims.jti })
   if (credential?.kind !== 'SERVICE_ACCOUNT' || isRevoked || !isValidAt(credential, now)) return undefined
-  const { actor, actorType, keyID } = credential
+  const { actor, actorType, keyId } = credential
   const context = { ...claims.ctx, ...credential.context }
   return {
-    ...{ actor, actorType, keyID, jwtID: claims.jti, expiresAt: claims.exp * 1000 },
+    ...{ actor, actorType, keyId, jwtID: claims.jti, expiresAt: claims.exp * 1000 },
     roles: claims.roles.filter((role) => credential.roles.includes(role)),
     ...(Object.keys(context).length === 0 ? {} : { context }),
   }
@@ -180,8 +186,8 @@ function reading<T>({ barrier, reloadKeys, outside }: CredentialPorts, work: (ba
   })
 }
 
-function callerOf({ actor, actorType, roles, context, keyID }: StoredCredential): Caller {
-  const request = { authMode: 'SERVICE_ACCOUNT_JWT', keyID } as const
+function callerOf({ actor, actorType, roles, context, keyId }: StoredCredential): Caller {
+  const request = { authMode: 'SERVICE_ACCOUNT_JWT', keyID: keyId } as const
   return { actor, actorType, roles, request, ...(context && { context }) }
 }
 

@@ -1,16 +1,13 @@
 /** The vault as an application has it: what it does, method by method. `open-vault.ts` makes one. */
 import type { VerificationResult } from '../audit/chain-verifier.ts'
 import type { SignedCheckpoint } from '../audit/checkpoint.ts'
-import type { CheckpointOptions } from '../audit-log/checkpoint-audit.ts'
-import type { ExportOptions } from '../audit-log/export-audit.ts'
-import type { VerifyAuditOptions } from '../audit-log/verify-audit.ts'
+import type { CheckpointOptions, ExportOptions, VerifyAuditOptions } from '../audit-log/audit-trail.ts'
 import type { QueryValue } from '../expressions/parameter-values.ts'
 import type { OpenFileOptions, OpenFileResult } from '../operations/open-file.ts'
 import type { UploadedFile } from '../operations/upload-file.ts'
-import type { Action } from '../policy/actions.ts'
-import type { BuiltInRole } from '../policy/built-in-roles.ts'
 import type { CallerIn, RequestContext } from '../policy/caller.ts'
 import type { ExplainOptions, Explanation } from '../policy/explain-access.ts'
+import type { Action, BuiltInRole } from '../policy/statement.ts'
 import type { SchemaDefinition } from '../schema/column.ts'
 import type { SchemaDescription } from '../schema/describe-schema.ts'
 import type { TableName } from '../schema/infer.ts'
@@ -67,12 +64,12 @@ export interface Vault<S extends SchemaDefinition = SchemaDefinition, Role exten
   /** Scans the files whose scan is due, and waits for the results, also of scans in progress, which are not counted. Without a scanner, does nothing. A vault with one also scans in the background. `onProgress` counts the files it scanned. An abort ends the scan of a file, which is due again. */
   scanFiles(options?: WatchOptions): Promise<{ scanned: number }>
   /**
-   * Opens the file of a ticket that `downloadURL` gave. Throws `not_found`, always the same, if the ticket does not open it, or not any
+   * Opens the file of a ticket that `downloadTicket` gave. Throws `not_found`, always the same, if the ticket does not open it, or not any
    * more. `request` is the origin of this request, for its event: the ticket has the caller, but not where it is used.
    */
   downloadWithTicket(ticket: string, options?: OpenFileOptions, request?: RequestContext): Promise<OpenFileResult>
   /**
-   * Uploads a file by a ticket that `uploadURL` gave. Throws `not_found` for the ticket, and like `uploadFile` for what is wrong with the
+   * Uploads a file by a ticket that `uploadTicket` gave. Throws `not_found` for the ticket, and like `uploadFile` for what is wrong with the
    * content. `request` is the origin of this request, for its event.
    */
   uploadWithTicket(ticket: string, given: UploadByTicket, request?: RequestContext): Promise<UploadedFile>

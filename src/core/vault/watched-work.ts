@@ -1,7 +1,7 @@
 /** Long work that its caller watches: a signal ends it, and a callback receives how far it has come. */
 
 import { Fault } from '../errors.ts'
-import { withVerbOf } from '../execution/operation-errors.ts'
+import { withVerbOf } from '../execution/perform.ts'
 import { type OnProgress, parseOnProgress, type ReportProgress, type RunCallback, readInput } from '../util/boundary.ts'
 import { assertOptions } from '../util/options.ts'
 import { assertNotAborted, parseSignal, type Signal } from '../util/signal.ts'

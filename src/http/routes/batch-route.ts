@@ -3,15 +3,18 @@ import * as z from 'zod'
 import type { BatchItem, OperationResult } from '../../index.ts'
 import type { Names } from '../names.ts'
 import type { RouterOptions } from '../options.ts'
-import { toFailure } from '../router/error-response.ts'
-import type { ErrorStatus } from '../router/error-status.ts'
-import { wireMessage } from '../router/error-texts.ts'
+import { type ErrorStatus, toFailure, wireMessage } from '../router/error-response.ts'
 import { type Call, operationRoute, type Route, type RouteExample } from '../router/route.ts'
 import { EXAMPLE } from './examples.ts'
 import { BY_COLUMN, BYOT_MEMBER, flagMember, isObject, REDACTION_MEMBER, VAULT_MEMBER } from './shapes.ts'
 import { toWireId, toWireIds, toWireRecord } from './wire-records.ts'
 
 const METHODS = ['POST', 'PUT', 'GET', 'DELETE'] as const
+
+/** The methods of the wire, and those of the vault. */
+const METHOD_OF: Readonly<Record<string, 'insert' | 'update' | 'get' | 'delete'>> = {
+  ...{ POST: 'insert', PUT: 'update', GET: 'get', DELETE: 'delete' },
+}
 const STATUSES: readonly ErrorStatus[] = [400, 401, 404, 422, 500]
 
 /** The members of an item that the vault checks: a wrong one fails its item, and not the request. */
@@ -75,7 +78,7 @@ export function batchRoute({ names }: RouterOptions): Route {
           'In the order of the request: what the route of the single operation answers; with continueOnError { Body, Status }.',
         ),
     }),
-    wireNames: { items: 'records' },
+    wireNames: { items: 'records', ...ITEM_NAMES },
     read({ body: { records, continueOnError, byot: given } }) {
       const items = records.map((item) => toItem(item, names))
       // The specification has tokens of an item, and no mode for them.
@@ -119,12 +122,24 @@ function toItem(given: Readonly<Record<string, unknown>>, names: Names): BatchIt
   for (const name of MEMBERS) {
     const value = Object.hasOwn(given, name) ? given[name] : undefined
     const isEmpty = name === 'tokens' || (name === 'fields' && !hasFields) ? isEmptyObject(value) : false
-    if (value !== undefined && value !== null && value !== '' && value !== DEFAULTS[name] && !isEmpty)
-      members.push([name, name === 'ID' ? toRecordId(value, names) : value])
+    if (value === undefined || value === null || value === '' || value === DEFAULTS[name] || isEmpty) continue
+    // All items run in order, so the vault has no such member, and refuses what is no text.
+    if (name === 'batchID' && typeof value === 'string') continue
+    members.push([VAULT_NAMES[name] ?? name, name === 'ID' ? toRecordId(value, names) : value])
   }
   // The vault checks the types of all members.
-  return { method: given.method, tableName: given.tableName, ...Object.fromEntries(members) } as BatchItem
+  return { ...toMethod(given), ...Object.fromEntries(members) } as BatchItem
 }
+
+/** Returns the method with the name of the table. The vault refuses an item without a method, or with a name that is no text. */
+function toMethod({ method, tableName }: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const name = typeof method === 'string' && Object.hasOwn(METHOD_OF, method) ? METHOD_OF[method] : undefined
+  return name === undefined ? {} : { [name]: tableName ?? null }
+}
+
+/** Members that the vault calls otherwise, and these names in its errors. */
+const VAULT_NAMES: Readonly<Partial<Record<(typeof MEMBERS)[number], string>>> = { ID: 'id', downloadURL: 'downloadTickets' }
+const ITEM_NAMES = { id: 'ID' } as const
 
 /** The defaults of the specification. Some clients send every member of an item, also those that its method does not have. */
 const DEFAULTS: Readonly<Partial<Record<(typeof MEMBERS)[number], unknown>>> = {
@@ -149,10 +164,9 @@ type Value = Extract<OperationResult<'batch'>['responses'][number], { readonly o
 /** Returns the payload of an item, as the route of the single operation answers it. */
 function toPayload(value: Value, call: Call): unknown {
   const { names } = call.options
-  if ('records' in value) return { records: toWireIds(names, value.records) }
   if ('fields' in value) return toWireRecord(value, call)
   if ('deleted' in value) return { [names.id]: value.id, deleted: true }
-  return toWireId(names, value)
+  return 'updatedAt' in value ? toWireId(names, value) : { records: toWireIds(names, [value]) }
 }
 
 const VERBS: Readonly<Record<string, string>> = { POST: 'Insert', PUT: 'Update', GET: 'Get', DELETE: 'Delete' }
@@ -164,5 +178,5 @@ function toError(
 ): { readonly Body: { readonly error: string }; readonly Status: number } {
   const failure = toFailure(error, STATUSES)
   const verb = (typeof method === 'string' && Object.hasOwn(VERBS, method) ? VERBS[method] : undefined) ?? 'Batch'
-  return { Body: { error: wireMessage(failure.error, { verb }, names) }, Status: failure.status }
+  return { Body: { error: wireMessage(failure.error, { verb, wireNames: ITEM_NAMES }, names) }, Status: failure.status }
 }

@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { type OperationResult, type UploadedFileStatus, VaultError } from '../../index.ts'
 import type { Names } from '../names.ts'
 import type { RouterOptions } from '../options.ts'
-import { invalidId } from '../router/error-texts.ts'
+import { invalidId } from '../router/error-response.ts'
 import { operationRoute, type Route } from '../router/route.ts'
 import { fileUrl } from '../router/urls.ts'
 import { fileExamples } from './file-examples.ts'
@@ -118,7 +118,7 @@ function uploadStatusRoute(names: Names): Route {
     summary: 'Returns the upload and scan status of files of several records.',
     description:
       'The status is 207 as soon as one record has an error, also if all have: check http_code and error of each. The body has the same shape then. A client can send fileFields in place of fileColumns, or both.',
-    operation: 'uploadStatus',
+    operation: 'fileStatuses',
     verb: 'Upload status',
     statuses: [400, 401, 404, 500],
     body: z.object({ records: z.array(asked).describe('The records, one or more.'), vaultID: VAULT_MEMBER }),
@@ -140,7 +140,7 @@ function uploadStatusRoute(names: Names): Route {
   })
 }
 
-type StatusResult = OperationResult<'uploadStatus'>['records'][number]
+type StatusResult = OperationResult<'fileStatuses'>['records'][number]
 
 /** An id of another form can be any text that a client mistook for one. An error does not repeat it. */
 const UUID = /^[0-9a-f-]{36}$/i
@@ -171,7 +171,7 @@ function uploadUrlRoute(names: Names): Route {
     group: 'Files',
     summary: 'Returns an URL for each column, to upload its file to without a bearer.',
     description: `Without ${names.fileId}, the upload makes a new record, and only one column can be named. Each URL takes one file, by PUT or POST, for 15 minutes. The specification shows no bodies of this route: they are ours.`,
-    operation: 'uploadURL',
+    operation: 'uploadTicket',
     verb: 'Upload URL',
     statuses: [400, 401, 404, 500],
     wireNames: { id: names.fileId, columns: 'fileColumns' },

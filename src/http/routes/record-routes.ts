@@ -13,7 +13,7 @@ import {
   type QueryOf,
   text,
   values,
-} from '../router/query-members.ts'
+} from '../router/request-shape.ts'
 import { operationRoute, type Route } from '../router/route.ts'
 import { recordExamples } from './record-examples.ts'
 import {
@@ -41,9 +41,9 @@ const SHOW = {
 
 /** Returns the options of a read that its query gives. The id is in every record, so naming it beside columns adds nothing. */
 function shownBy({ fields: columns, ...query }: QueryOf<typeof SHOW>, { id }: Names) {
-  const { redaction, tokenization, downloadURL, returnFileMetadata } = query
+  const { redaction, tokenization, downloadURL: downloadTickets, returnFileMetadata } = query
   const fields = columns?.filter((column) => column !== id)
-  return present({ redaction, tokenization, fields, downloadURL, returnFileMetadata })
+  return present({ redaction, tokenization, fields, downloadTickets, returnFileMetadata })
 }
 
 const ORDERS = ['ASCENDING', 'DESCENDING', 'NONE'] as const
@@ -121,14 +121,14 @@ function getRoute({ names, limits }: RouterOptions, { group, path, table }: Reco
         .describe('Where the next page begins, for `after`. Absent behind the last record, and with ids.'),
     }),
     read({ params, query, call }) {
-      const { column_name: columnName, column_values: columnValues, order_by: orderBy, offset, after, limit } = query
+      const { column_name: column, column_values: values, order_by: orderBy, offset, after, limit } = query
       const shown = shownBy(query, names)
       const ids = namedList(call.query(), names.ids)
-      const isBlank = columnName === undefined && columnValues?.every((value) => value === '') === true
-      const lookup = isBlank ? {} : { columnName, columnValues }
+      const where =
+        column === undefined ? (values?.every((value) => value === '') === false ? {} : undefined) : { [column]: values }
       const isTokenView = table !== undefined && shown.tokenization === true
       const page = isTokenView && ids === undefined ? { limit: limits.maxPageSize } : { offset, limit }
-      const options = present({ ids, after, orderBy, ...shown, ...lookup, ...page })
+      const options = present({ ids, after, orderBy, ...shown, where, ...page })
       return { table: table ?? params.objectName ?? '', options, areTexts: true }
     },
     write: ({ records, next }, { call }) => ({
@@ -224,7 +224,7 @@ function updateRoute({ names }: RouterOptions, { group, path, table }: RecordPla
     group,
     ...titled('updateRecord', names, table),
     summary: 'Updates columns of a record. Each named column gets its whole new value.',
-    operation: 'update',
+    operation: 'updateOne',
     verb: 'Update',
     statuses: [400, 401, 404, 422, 500],
     ...(isLegacy ? BARE : {}),
@@ -239,8 +239,9 @@ function updateRoute({ names }: RouterOptions, { group, path, table }: RecordPla
       .extend(isLegacy ? { updatedTime: z.iso.datetime().describe('Time of the update.') } : {})
       .meta({ title: isLegacy ? 'UpdatedRecord' : 'StoredRecord', description: 'The record that was updated.' }),
     read({ params, body: { record, tokenization, byot } }) {
-      const options = present({ tokenization, byot })
-      return { table: table ?? params.objectName ?? '', id: params.ID ?? '', ...toRecord(record), options }
+      const { fields, tokens } = record
+      const options = present({ tokens, tokenization, byot })
+      return { table: table ?? params.objectName ?? '', id: params.ID ?? '', fields, options }
     },
     write: (record) => ({ ...toWireId(names, record), ...(isLegacy ? { updatedTime: record.updatedAt } : {}) }),
   })

@@ -1,8 +1,8 @@
 /** Routes of tokens. Source: specification, "Records by token", "Tokens", "Legacy token routes". */
 import * as z from 'zod'
-import { type OperationInput, type OperationResult, STATUSES } from '../../index.ts'
+import { COLUMN_TYPES, type OperationInput, type OperationResult, STATUSES } from '../../index.ts'
 import type { RouterOptions } from '../options.ts'
-import { list } from '../router/query-members.ts'
+import { list } from '../router/request-shape.ts'
 import { operationRoute, type Route } from '../router/route.ts'
 import { bareTokens } from './bare-tokens.ts'
 import { flagMember, REDACTION_MEMBER, REDACTION_QUERY, SHOWN_BY_COLUMN, VAULT_MEMBER } from './shapes.ts'
@@ -14,7 +14,7 @@ import {
   TOKENIZE_EXAMPLE,
 } from './token-examples.ts'
 
-const VALUE_TYPES = ['STRING', 'INTEGER', 'FLOAT', 'BOOL', 'DATETIME', 'JSON', 'ARRAY', 'DATE', 'TIME', 'NONE'] as const
+const VALUE_TYPES = [...COLUMN_TYPES, 'NONE'] as const
 
 type ValueType = (typeof VALUE_TYPES)[number]
 
@@ -56,10 +56,10 @@ const detokenizeRoute = operationRoute({
       )
       .describe('In the order of the request.'),
   }),
-  read({ body: { detokenizationParameters: given, downloadURL = false, continueOnError = false }, call }) {
+  read({ body: { detokenizationParameters: given, continueOnError = false }, call }) {
     const inputOf = (bare: readonly string[]): OperationInput<'detokenize'> => ({
       records: given.map(({ token, redaction = 'DEFAULT' }, index) => ({ token: bare[index] ?? token, redaction })),
-      options: { downloadURL, continueOnError },
+      options: { continueOnError },
     })
     const bare = bareTokens(
       call,

@@ -4,7 +4,7 @@ import { type OperationInput, type OperationResult, VaultError } from '../../ind
 import { type MultipartUpload, readMultipart } from '../body/read-multipart.ts'
 import type { RouterOptions } from '../options.ts'
 import { jsonResponse } from '../router/json-response.ts'
-import { flag, readQuery } from '../router/query-members.ts'
+import { flag, readQuery } from '../router/request-shape.ts'
 import type { AuthenticatedCall, BearerRoute, Route } from '../router/route.ts'
 import { fileExamples } from './file-examples.ts'
 import { FILE_METADATA, flagMember, idShape, namedShape } from './shapes.ts'
@@ -44,7 +44,7 @@ function uploadRoute({ names }: RouterOptions): BearerRoute {
     summary: 'Uploads one file to a new or an existing record.',
     description: `The parts can come in any order. A file of over 1 MiB must come after tableName and columnName. Without ${fileId}, the file is that of a new record.`,
     statuses: [400, 401, 404, 422, 500],
-    wireNames: { table: 'tableName', column: 'columnName', columnName: 'columnName', id: fileId },
+    wireNames: { table: 'tableName', column: 'columnName', id: fileId },
     body: z.object({
       tableName: z.string().describe('Name of the table.'),
       columnName: z.string().describe('Name of the file column.'),

@@ -86,15 +86,15 @@ onEachStorage('metrics', (engine) => {
       .as(callerOf('clerk'))
       .get('clients')
       .catch(() => {})
-    await owner.updateMany(
+    await owner.update(
       'clients',
       records.map(({ id }) => ({ id, fields: { salary: 5 } })),
     )
     await owner.batch([
-      { method: 'POST', tableName: 'clients', fields: { name: 'Cy' } },
-      { method: 'DELETE', tableName: 'clients', ID: { response: 0 } },
+      { insert: 'clients', fields: { name: 'Cy' } },
+      { delete: 'clients', id: { response: 0 } },
     ])
-    await owner.batch([{ method: 'POST', tableName: 'clients', fields: { name: 'Cy' } }])
+    await owner.batch([{ insert: 'clients', fields: { name: 'Cy' } }])
     await Promise.all(['1', '2', '3'].map((name) => owner.insert('clients', [{ fields: { name } }])))
 
     const found = await collect()

@@ -37,11 +37,10 @@ const MANY = 64
 type Key = (typeof KEYS)[number]
 
 const fieldsOf = (key: string, text: string) => ({ key, text })
-const insert = (key: string) => ({ method: 'POST', tableName: 'notes', fields: fieldsOf(key, 'own') }) as const
-const upsert = (key: string, text: string) =>
-  ({ method: 'POST', tableName: 'notes', upsert: 'key', fields: fieldsOf(key, text) }) as const
-const put = (id: string, text: string) => ({ method: 'PUT', tableName: 'notes', ID: id, fields: { text } }) as const
-const remove = (id: string) => ({ method: 'DELETE', tableName: 'notes', ID: id }) as const
+const insert = (key: string) => ({ insert: 'notes', fields: fieldsOf(key, 'own') }) as const
+const upsert = (key: string, text: string) => ({ insert: 'notes', upsert: 'key', fields: fieldsOf(key, text) }) as const
+const put = (id: string, text: string) => ({ update: 'notes', id, fields: { text } }) as const
+const remove = (id: string) => ({ delete: 'notes', id }) as const
 
 type Item = ReturnType<typeof insert> | ReturnType<typeof upsert> | ReturnType<typeof put> | ReturnType<typeof remove>
 /** Makes an item that changes the record of a key, whose id is given. */
@@ -103,7 +102,7 @@ it.each(CONTENTIONS)('$name', ({ change, others, areStored = true, refused = 0 }
 it('many upserts of new records of two tables, in opposite orders of the tables', () =>
   besideHolder(async ({ holder, url, open }) => {
     const vaults = [await open(), await open()] as const
-    const of = (tableName: string) => KEYS.map((key) => ({ method: 'POST', tableName, upsert: 'key', fields: { key } }) as const)
+    const of = (tableName: string) => KEYS.map((key) => ({ insert: tableName, upsert: 'key', fields: { key } }) as const)
     await holder.query('begin')
     const beside = vaults[0].withTransaction(holder).as(OWNER)
     // Each batch holds the new rows of one table when it waits, unless both begin with the same one.
@@ -124,7 +123,7 @@ it('upserts by a column that the caller cannot write wait for no row, from which
     await vault.as(OWNER).insert('notes', [{ fields: { key: 'first', secret: 'known' } }])
     await holder.query('begin')
     await holder.query('select 1 from strongroom.records_1_notes for update')
-    const item = { method: 'POST', tableName: 'notes', upsert: 'secret', fields: { key: 'other', secret: 'known' } } as const
+    const item = { insert: 'notes', upsert: 'secret', fields: { key: 'other', secret: 'known' } } as const
     // The row stays locked, so a batch that wanted its lock would not end.
     const { responses } = await vault.as(callerOf('clerk')).batch([item, item], { continueOnError: true })
     expect(responses.map((response) => !response.ok && response.error.code)).toEqual(['invalid_request', 'invalid_request'])

@@ -27,7 +27,7 @@ async function assertFull({ vault, id }: { readonly vault: Vault<Clients>; reado
   const session = vault.as(OWNER)
   const calls: Readonly<Record<string, () => Promise<unknown>>> = {
     insert: () => session.insert('clients', [{ fields: { name: 'n'.repeat(500) } }]),
-    update: () => session.update('clients', id, { fields: { country: 'SE' } }),
+    update: () => session.updateOne('clients', id, { country: 'SE' }),
     get: () => session.getOne('clients', id),
     query: () => session.query('SELECT name FROM clients'),
     'a refusal': () => session.getOne('clients', 'not-there'),

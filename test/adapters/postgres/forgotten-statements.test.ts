@@ -37,7 +37,7 @@ async function useAll(id: string): Promise<unknown> {
   return Promise.all([
     session.getOne('people', id),
     insert('Ada'),
-    session.update('people', id, { fields: { salary: 7 } }),
+    session.updateOne('people', id, { salary: 7 }),
     vault.transaction((inside) => inside.as(OWNER).insert('people', [{ fields: { name: 'Grace' } }])),
     session.query('select count(*) from people'),
   ])

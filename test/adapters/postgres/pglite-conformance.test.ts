@@ -33,11 +33,11 @@ it('a vault on PGlite works with calls side by side, in a transaction, and after
   const session = vault.as(OWNER)
   const names = ['Ada', 'Grace', 'Kay', 'Mary']
   await Promise.all(names.map((name) => session.insert('people', [{ fields: { name, email: `${name}@acme.example` } }])))
-  const email = { columnName: 'email', columnValues: ['ada@acme.example'] } as const
+  const email = { where: { email: 'ada@acme.example' } } as const
   await vault.transaction(async (inside) => {
     const inner = inside.as(OWNER)
     const { records } = await inner.get('people', email)
-    await inner.update('people', records[0]?.id ?? '', { fields: { salary: 7 } })
+    await inner.updateOne('people', records[0]?.id ?? '', { salary: 7 })
   })
   await expect(session.insert('people', [{ fields: { name: 'Ada', email: 'ADA@acme.example' } }])).rejects.toMatchObject({
     code: 'conflict',

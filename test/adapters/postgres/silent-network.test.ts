@@ -70,7 +70,7 @@ for (const pool of ['own', 'application'] as const) {
           session.insert('people', [{ fields: { name: 'lost' } }]),
           vault.transaction(async (inside) => inside.as(OWNER).getOne('people', id)),
           vault.credentials.find('unknown'),
-          ...Array.from({ length: 6 }, (_, n) => session.update('people', id, { fields: { name: `U${n}` } })),
+          ...Array.from({ length: 6 }, (_, n) => session.updateOne('people', id, { name: `U${n}` })),
         ])
         expect(codes.filter((code) => code !== 'unavailable' && code !== 'outcome_unknown')).toEqual([])
         expect(await codesOf([session.getOne('people', id)])).toEqual(['unavailable'])

@@ -61,8 +61,7 @@ it.each(['rollback', 'commit'])(
     client.release()
     const ended = await inserting
     const { records: stored } = await session.get('accounts', {
-      columnName: 'login',
-      columnValues: accounts.map(({ fields }) => fields.login),
+      where: { login: accounts.map(({ fields }) => fields.login) },
     })
     if (end === 'commit') {
       expect(ended).toMatchObject({ code: 'conflict', details: [{ column: 'login', index: 150 }] })

@@ -1,11 +1,10 @@
 /** The drivers of the SQLite storage: how one is chosen, that both open the same files, and that both report errors alike. */
 import { linkSync, symlinkSync, writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import type { DriverName } from '../../../src/adapters/sqlite/drivers.ts'
 import { sqliteStorage } from '../../../src/adapters/sqlite/index.ts'
 import { openDatabase } from '../../../src/adapters/sqlite/open-database.ts'
-import { sqliteCodeOf } from '../../../src/adapters/sqlite/sqlite-codes.ts'
-import type { DriverName } from '../../../src/adapters/sqlite/sqlite-driver.ts'
-import { mapSqliteError } from '../../../src/adapters/sqlite/sqlite-errors.ts'
+import { mapSqliteError, sqliteCodeOf } from '../../../src/adapters/sqlite/sqlite-errors.ts'
 import { column } from '../../../src/index.ts'
 import { openLoose } from '../../support/vaults/open-untyped.ts'
 import { OWNER } from '../../support/vaults/test-vault.ts'

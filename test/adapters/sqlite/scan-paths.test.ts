@@ -2,15 +2,11 @@
 import Database from 'better-sqlite3'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createTableShapes } from '../../../src/adapters/sql/table-shapes.ts'
-import { betterSqliteDatabase } from '../../../src/adapters/sqlite/better-sqlite-driver.ts'
-import { createDriverConnection } from '../../../src/adapters/sqlite/driver-connection.ts'
-import { createIdBlocks } from '../../../src/adapters/sqlite/id-blocks.ts'
+import { createDriverConnection, type Step, type TableWork } from '../../../src/adapters/sqlite/connection.ts'
+import { betterSqliteDatabase } from '../../../src/adapters/sqlite/drivers.ts'
 import { sqliteStorage } from '../../../src/adapters/sqlite/index.ts'
-import { createLongWrites } from '../../../src/adapters/sqlite/long-writes.ts'
-import { createRowWork } from '../../../src/adapters/sqlite/row-work.ts'
-import { createSlicedReads, type Reader } from '../../../src/adapters/sqlite/sliced-reads.ts'
-import type { Step, TableWork } from '../../../src/adapters/sqlite/table-work.ts'
-import { createYielder } from '../../../src/adapters/sqlite/yielder.ts'
+import { createReads, type Reader } from '../../../src/adapters/sqlite/reads.ts'
+import { createYielder } from '../../../src/adapters/sqlite/scans.ts'
 import type { Filter, Page, PhysicalTable, Storage } from '../../../src/core/ports/storage.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
@@ -59,9 +55,8 @@ describe('the path of a scan', () => {
     const connection = createDriverConnection(betterSqliteDatabase(file), 'reading')
     const run = <T>(work: TableWork<T>): T => connection.run(watched(work))
     const yielder = createYielder()
-    const state = { shapes, rows: createRowWork(shapes, createLongWrites()), ids: createIdBlocks(), yielder }
     const scan: Reader['scan'] = (slices) => slices(run)
-    reads = createSlicedReads(state, { yielder, read: run, scan, scanCache: scan })
+    reads = createReads(shapes, { yielder, read: run, scan, scanCache: scan })
   })
   afterAll(() => file.close())
 

@@ -2,15 +2,12 @@
 import { copyFileSync, existsSync, renameSync, rmSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import { describe, expect, it } from 'vitest'
-import { createTableShapes } from '../../../src/adapters/sql/table-shapes.ts'
-import { betterSqliteDatabase } from '../../../src/adapters/sqlite/better-sqlite-driver.ts'
-import { createDriverConnection, type Purpose } from '../../../src/adapters/sqlite/driver-connection.ts'
+import { toTableShape } from '../../../src/adapters/sql/table-shapes.ts'
+import { aggregateRows } from '../../../src/adapters/sqlite/aggregates.ts'
+import { command, createDriverConnection, type Purpose, type TableWork } from '../../../src/adapters/sqlite/connection.ts'
+import { betterSqliteDatabase, type DriverName } from '../../../src/adapters/sqlite/drivers.ts'
 import { sqliteStorage } from '../../../src/adapters/sqlite/index.ts'
-import { createLongWrites } from '../../../src/adapters/sqlite/long-writes.ts'
-import { createRowWork } from '../../../src/adapters/sqlite/row-work.ts'
 import { createScanners } from '../../../src/adapters/sqlite/scanners.ts'
-import type { DriverName } from '../../../src/adapters/sqlite/sqlite-driver.ts'
-import { command, type TableWork } from '../../../src/adapters/sqlite/table-work.ts'
 import type { Aggregate, PhysicalTable, Storage } from '../../../src/core/ports/storage.ts'
 import { type SeededRandom, seededRandom } from '../../support/random/seeded-random.ts'
 import { temporaryFolder } from './temporary-folder.ts'
@@ -189,9 +186,7 @@ async function watchedScanners() {
     others,
     () => 0,
   )
-  const shapes = createTableShapes()
-  shapes.add([ACCOUNTS])
-  const total = createRowWork(shapes, createLongWrites()).aggregate('accounts', EVERY, TOTALS)
+  const total = aggregateRows({ shape: toTableShape(ACCOUNTS), filter: EVERY }, TOTALS)
   return {
     scanners,
     writer,

@@ -125,15 +125,15 @@ const OPERATIONS: readonly (readonly [string, (world: World) => Promise<() => Pr
     async ({ session }) => {
       const ids = await stored(session, 'old')
       const changes = ids.map((id, index) => ({ id, fields: fields(index, 'changed', 'Oslo') }))
-      return () => Promise.all([1, 2, 3].map(() => session.updateMany('people', changes, { tokenization: true })))
+      return () => Promise.all([1, 2, 3].map(() => session.update('people', changes, { tokenization: true })))
     },
   ],
   [
     'an update by a value',
     async ({ session }) => {
       await stored(session, 'old')
-      const change = { columnName: 'city', columnValues: ['Oslo'], fields: { long: 'changed'.padEnd(1500) } } as const
-      return () => Promise.all([1, 2].map(() => session.updateWhere('people', change)))
+      return () =>
+        Promise.all([1, 2].map(() => session.updateWhere('people', { city: 'Oslo' }, { long: 'changed'.padEnd(1500) })))
     },
   ],
   [
@@ -154,7 +154,7 @@ const OPERATIONS: readonly (readonly [string, (world: World) => Promise<() => Pr
     'a deletion by a value',
     async ({ session }) => {
       await stored(session, 'old')
-      return () => session.deleteWhere('people', { columnName: 'city', columnValues: ['Oslo'] })
+      return () => session.deleteWhere('people', { city: 'Oslo' })
     },
   ],
   [
@@ -176,7 +176,7 @@ const OPERATIONS: readonly (readonly [string, (world: World) => Promise<() => Pr
     async ({ session }) => {
       await stored(session, 'old', { count: 100 })
       const items = records('new', { first: 50, count: COUNT }).map(({ fields }, index) => ({
-        ...({ method: 'POST', tableName: 'people', fields, tokenization: true } as const),
+        ...({ insert: 'people', fields, tokenization: true } as const),
         ...(index < 100 ? ({ upsert: 'key' } as const) : {}),
       }))
       return () => session.batch(items)
@@ -186,12 +186,12 @@ const OPERATIONS: readonly (readonly [string, (world: World) => Promise<() => Pr
     'a batch of all methods',
     async ({ session }) => {
       const ids = await stored(session, 'old')
-      const items = ids.map((ID, index) => {
+      const items = ids.map((id, index) => {
         const tableName = 'people'
-        if (index % 4 === 0) return { method: 'PUT', tableName, ID, fields: fields(index, 'changed', 'Oslo') } as const
-        if (index % 4 === 1) return { method: 'DELETE', tableName, ID } as const
-        if (index % 4 === 2) return { method: 'GET', tableName, ID } as const
-        return { method: 'POST', tableName, fields: fields(index + COUNT, 'new', 'Oslo') } as const
+        if (index % 4 === 0) return { update: tableName, id, fields: fields(index, 'changed', 'Oslo') } as const
+        if (index % 4 === 1) return { delete: tableName, id } as const
+        if (index % 4 === 2) return { get: tableName, id } as const
+        return { insert: tableName, fields: fields(index + COUNT, 'new', 'Oslo') } as const
       })
       return () => session.batch(items, { continueOnError: true })
     },
@@ -200,7 +200,7 @@ const OPERATIONS: readonly (readonly [string, (world: World) => Promise<() => Pr
     'a batch with a refused item',
     async ({ session }) => {
       await stored(session, 'old', { first: COUNT / 2, count: 1 })
-      const items = records('new').map(({ fields }) => ({ method: 'POST', tableName: 'people', fields }) as const)
+      const items = records('new').map(({ fields }) => ({ insert: 'people', fields }) as const)
       return () => session.batch(items, { continueOnError: true })
     },
   ],

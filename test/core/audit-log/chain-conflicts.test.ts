@@ -84,7 +84,7 @@ async function goOn(vault: Vault<Clients>): Promise<number> {
   const session = vault.as(LATE)
   const { records } = await session.insert('clients', [{ fields: { name: 'New' } }])
   const id = records[0]?.id ?? ''
-  await session.update('clients', id, { fields: { country: 'SE' } })
+  await session.updateOne('clients', id, { country: 'SE' })
   await session.query('SELECT name FROM clients')
   const memos = await vault.transaction(async (inside) => {
     await inside.as(LATE).insert('orders', [{ fields: { memo: 'one' } }])
@@ -151,7 +151,7 @@ describe('a head that is changed while a transaction appends to its chain', () =
         isDue: ({ method, table }) => method === 'update' && table === HEADS,
         work: async () => void (await TAMPERINGS[what].tamper(other)),
       })
-      await vault.as(LATE).update('clients', records[0]?.id ?? '', { fields: { country: 'SE' } })
+      await vault.as(LATE).updateOne('clients', records[0]?.id ?? '', { country: 'SE' })
       expect(isDone()).toBe(true)
       expect(await countOfLate(vault)).toBe(1)
       expect(await vault.verifyAudit()).toMatchObject({ ok: false, firstFailure: { chain } })

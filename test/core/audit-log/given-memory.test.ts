@@ -15,7 +15,7 @@ it('has sealed bodies, and neither a plaintext nor the hash of an event', async 
     const { records } = await session.insert('people', [{ fields: { name: `${NAME} ${i}`, email: `${i}@name.example` } }])
     const id = records[0]?.id ?? ''
     await session.get('people', { ids: [id] })
-    await session.update('people', id, { fields: { name: `${NAME} again` } })
+    await session.updateOne('people', id, { name: `${NAME} again` })
     await session.query(`SELECT name FROM people WHERE email = '${i}@name.example'`)
   }
   const digests: string[] = []

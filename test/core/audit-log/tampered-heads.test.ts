@@ -65,7 +65,7 @@ async function callOnce(random: SeededRandom, vault: Vault<Clients>, id: string)
   const session = vault.as(OWNER)
   const verb = random.below(4)
   if (verb === 0) return session.insert('clients', [{ fields: { name: 'a' } }])
-  if (verb === 1) return session.update('clients', id, { fields: { country: 'SE' } })
+  if (verb === 1) return session.updateOne('clients', id, { country: 'SE' })
   if (verb === 2) return Promise.all(Array.from({ length: 4 }, () => session.getOne('clients', id)))
   return session.get('clients', { limit: 2 })
 }

@@ -13,7 +13,7 @@ import { asLoose, openLoose } from '../../support/vaults/open-untyped.ts'
 import { SYSTEM_PORTS } from '../../support/vaults/system-ports.ts'
 import { OWNER, TEST_SECRET } from '../../support/vaults/test-vault.ts'
 
-const post = (email: string) => ({ method: 'POST', tableName: 'clients', fields: { name: 'Ann', email } }) as const
+const post = (email: string) => ({ insert: 'clients', fields: { name: 'Ann', email } }) as const
 const addresses = (count: number) => Array.from({ length: count }, (_, index) => `p${index}@acme.example`)
 
 onEachStorage('a batch', (engine) => {
@@ -28,7 +28,7 @@ onEachStorage('a batch', (engine) => {
       commits++
       return commits >= 3 ? new VaultError('unavailable', 'The storage is gone.') : undefined
     })
-    const missing = { method: 'GET', tableName: 'clients', ID: 'missing' } as const
+    const missing = { get: 'clients', id: 'missing' } as const
     const items = [...addresses(2).map(post), missing]
     await expect(session.batch(items, { continueOnError: true })).rejects.toMatchObject({ code: 'unavailable' })
     expect(commits).toBeGreaterThanOrEqual(3)
@@ -56,9 +56,9 @@ onEachStorage('a batch', (engine) => {
     const vault = await openClients(engine.fresh().open())
     const session = vault.as(OWNER)
     const { responses } = await session.batch(addresses(1000).map(post))
-    const ids = responses.map(({ value }) => value.records[0].id)
+    const ids = responses.map(({ value }) => value.id)
     expect(new Set(ids).size).toBe(1000)
-    const read = await session.batch(ids.map((ID) => ({ method: 'GET', tableName: 'clients', ID }) as const))
+    const read = await session.batch(ids.map((id) => ({ get: 'clients', id }) as const))
     expect(read.responses.map(({ value }) => value.fields.email)).toEqual(addresses(1000))
     const [, last] = (await eventsOf(vault)).map(({ nested }) => nested)
     expect(last).toHaveLength(1)
@@ -74,8 +74,8 @@ onEachStorage('a batch', (engine) => {
     const vault = await openClients(engine.fresh().open())
     const session = asBatching(vault.as(OWNER))
     for (const [name, input] of hostileInputs()) {
-      for (const item of [input, { ...post('x@acme.example'), fields: input }, { method: input }, { method: 'GET', ID: input }]) {
-        const { responses } = await session.batch([item, { method: 'GET', tableName: 'clients', ID: 'none' }], {
+      for (const item of [input, { ...post('x@acme.example'), fields: input }, { get: input }, { get: 'clients', id: input }]) {
+        const { responses } = await session.batch([item, { get: 'clients', id: 'none' }], {
           continueOnError: true,
         })
         const [first] = responses
@@ -101,7 +101,7 @@ onEachStorage('a batch', (engine) => {
       },
     }
     const session = asBatching(vault.as(OWNER))
-    const pending = session.batch([item, { method: 'POST', tableName: 'orders', fields: {} }], {})
+    const pending = session.batch([item, { insert: 'orders', fields: {} }], {})
     await pending
     const [event] = await eventsOf(vault)
     const { records } = await vault.as(OWNER).get('clients')
@@ -115,7 +115,7 @@ onEachStorage('a batch', (engine) => {
     const vault = await openClients(engine.fresh().open())
     const holes = new Array(3)
     holes[1] = post('a@acme.example')
-    const polluted = JSON.parse('{"method":"POST","tableName":"clients","fields":{"name":"Ann"},"__proto__":{"upsert":"email"}}')
+    const polluted = JSON.parse('{"insert":"clients","fields":{"name":"Ann"},"__proto__":{"upsert":"email"}}')
     const { responses } = await asBatching(vault.as(OWNER)).batch([...holes, polluted], { continueOnError: true })
     expect(responses.map(({ ok }) => ok)).toEqual([false, true, false, false])
     await expect(asBatching(vault.as(OWNER)).batch([], {})).rejects.toMatchObject({ code: 'invalid_request' })
@@ -125,16 +125,17 @@ onEachStorage('a batch', (engine) => {
     const vault = await openClients(engine.fresh().open())
     const session = asBatching(vault.as(OWNER))
     const wrong = [
-      { method: 'PATCH', tableName: 'clients' },
-      { method: 'GET', tableName: 'clients' },
-      { method: 'PUT', tableName: 'clients', fields: {} },
-      { method: 'DELETE', tableName: 'clients', ID: '' },
-      { method: 'DELETE', tableName: 'clients', ID: 'x', fields: {} },
-      { method: 'POST', tableName: 'clients', ID: 'x', fields: {} },
-      { method: 'PUT', tableName: 'clients', ID: 'x', fields: {}, upsert: 'email' },
-      { method: 'GET', tableName: 'clients', ID: 'x', downloadURL: 'yes' },
-      { method: 'GET', tableName: 'clients', ID: 'x', batchID: 7 },
-      { method: 'GET', tableName: 'clients', ID: 'x', other: 1 },
+      { id: 'x' },
+      { get: 'clients', insert: 'clients', id: 'x' },
+      { get: 'clients' },
+      { update: 'clients', fields: {} },
+      { delete: 'clients', id: '' },
+      { delete: 'clients', id: 'x', fields: {} },
+      { insert: 'clients', id: 'x', fields: {} },
+      { update: 'clients', id: 'x', fields: {}, upsert: 'email' },
+      { get: 'clients', id: 'x', downloadTickets: 'yes' },
+      { get: 'clients', id: 'x', other: 1 },
+      { get: 7, id: 'x' },
     ]
     for (const item of wrong) {
       await expect(session.batch([post('a@acme.example'), item], {})).rejects.toMatchObject({
@@ -156,7 +157,7 @@ onEachStorage('a batch', (engine) => {
         await openLoose(place.open(), { notes: { ...tables.notes, more: column.string() } })
       },
     })
-    const { responses } = await asBatching(session).batch([{ method: 'POST', tableName: 'notes', fields: { text: 'a' } }], {})
+    const { responses } = await asBatching(session).batch([{ insert: 'notes', fields: { text: 'a' } }], {})
     expect(wasDone()).toBe(true)
     expect(responses).toMatchObject([{ ok: true }])
     expect((await session.get('notes')).records).toHaveLength(1)
@@ -169,8 +170,8 @@ onEachStorage('a batch', (engine) => {
       'clients',
       addresses(2).map((email) => ({ fields: { name: 'Ann', email } })),
     )
-    const rename = (ID: string, name: string) => ({ method: 'PUT', tableName: 'clients', ID, fields: { name } }) as const
-    const read = (ID: string) => ({ method: 'GET', tableName: 'clients', ID }) as const
+    const rename = (id: string, name: string) => ({ update: 'clients', id, fields: { name } }) as const
+    const read = (id: string) => ({ get: 'clients', id }) as const
     const ids = records.map(({ id }) => id)
     for (let round = 0; round < 10; round++) {
       // A read after each write keeps the writes apart.
@@ -228,7 +229,7 @@ test('a batch gives the event loop its turns between its groups, and between ite
   // Before the part, and after each of its groups.
   expect(yields).toBe(3)
   yields = 0
-  const missing = responses.map(() => ({ method: 'GET', tableName: 'clients', ID: 'missing' }) as const)
+  const missing = responses.map(() => ({ get: 'clients', id: 'missing' }) as const)
   await session.batch(missing, { continueOnError: true })
   // One group of all, of each half, of each quarter, and each item.
   expect(yields).toBe(15)

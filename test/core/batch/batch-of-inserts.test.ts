@@ -1,13 +1,13 @@
 /** Batches of nothing but inserts of one kind, whose rows and event are handed to the storage together. */
 import { expect, test } from 'vitest'
-import { NOT_RUN, ROLLED_BACK } from '../../../src/core/audit/outcome.ts'
+import { NOT_RUN, ROLLED_BACK } from '../../../src/core/audit/event.ts'
 import { VaultError } from '../../../src/index.ts'
 import { eventsOf, openClients } from '../../support/audit/audited-clients.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
 import { faultyStorage } from '../../support/storages/faulty-storage.ts'
 import { OWNER } from '../../support/vaults/test-vault.ts'
 
-const post = (email: string) => ({ method: 'POST', tableName: 'clients', fields: { name: 'Ann', email } }) as const
+const post = (email: string) => ({ insert: 'clients', fields: { name: 'Ann', email } }) as const
 const addresses = (count: number) => Array.from({ length: count }, (_, index) => `p${index}@acme.example`)
 
 onEachStorage('a batch of inserts', (engine) => {
@@ -28,7 +28,7 @@ onEachStorage('a batch of inserts', (engine) => {
     expect(methods.filter((method) => method === 'begin')).toHaveLength(1)
     // The head of the chain is known, and is neither locked nor read.
     expect(methods).not.toContain('tryLock')
-    const ids = responses.map(({ value }) => value.records[0].id)
+    const ids = responses.map(({ value }) => value.id)
     expect((await session.get('clients', { ids, redaction: 'PLAIN_TEXT' })).records.map(({ fields }) => fields.email)).toEqual(
       addresses(100),
     )

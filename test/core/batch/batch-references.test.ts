@@ -15,16 +15,14 @@ const TABLES = {
 }
 const POLICY = { keeper: ["ALLOW ALL ON people.* WITH REDACTION = PLAIN_TEXT WHERE name = 'Ann'"] }
 
-const post = (name: string, email = `${name}@acme.example`) =>
-  ({ method: 'POST', tableName: 'people', fields: { name, email } }) as const
-const read = (response: unknown) => ({ method: 'GET', tableName: 'people', ID: { response } }) as BatchItem
+const post = (name: string, email = `${name}@acme.example`) => ({ insert: 'people', fields: { name, email } }) as const
+const read = (response: unknown) => ({ get: 'people', id: { response } }) as BatchItem
 const rename = (response: number, name: string): BatchItem => ({
-  method: 'PUT',
-  tableName: 'people',
-  ID: { response },
+  update: 'people',
+  id: { response },
   fields: { name },
 })
-const remove = (response: number): BatchItem => ({ method: 'DELETE', tableName: 'people', ID: { response } })
+const remove = (response: number): BatchItem => ({ delete: 'people', id: { response } })
 
 onEachStorage('a reference inside a batch', (engine) => {
   async function open() {
@@ -41,7 +39,7 @@ onEachStorage('a reference inside a batch', (engine) => {
     const { vault, owner, run } = await open()
     const items = [post('Ann'), post('Bo'), read(0), rename(1, 'Bob'), read(3), read(4), remove(2), post('Cy'), read(7)]
     const answers = (await run(items)).map((one) => Object(one))
-    const [ann, bo] = [answers[0].records[0].id, answers[1].records[0].id]
+    const [ann, bo] = [answers[0].id, answers[1].id]
     expect(answers.slice(2, 7)).toMatchObject([
       { id: ann, fields: { name: 'Ann' } },
       { id: bo },
@@ -49,12 +47,12 @@ onEachStorage('a reference inside a batch', (engine) => {
       { id: bo, fields: { name: 'Bob' } },
       { id: ann, deleted: true },
     ])
-    expect(answers[8]).toMatchObject({ id: answers[7].records[0].id, fields: { name: 'Cy' } })
+    expect(answers[8]).toMatchObject({ id: answers[7].id, fields: { name: 'Cy' } })
     expect((await owner.get('people')).records.map(({ fields }) => fields.name)).toEqual(['Bob', 'Cy'])
     const { events } = await owner.listEvents({ filterOps: { accountID: 'v1' } })
     const nested = events.find(({ request }) => request.actionType === 'BATCH')?.response.nestedResponse ?? []
     expect(nested.map(({ identifier }) => identifier)).toEqual(
-      [ann, bo, ann, bo, bo, bo, ann, answers[7].records[0].id, answers[7].records[0].id].map((id) => `RECORD/${id}`),
+      [ann, bo, ann, bo, bo, bo, ann, answers[7].id, answers[7].id].map((id) => `RECORD/${id}`),
     )
     expect((await vault.verifyAudit()).ok).toBe(true)
   })
@@ -62,15 +60,15 @@ onEachStorage('a reference inside a batch', (engine) => {
   it('sees what earlier items did to the same record by its id', async () => {
     const { owner, run } = await open()
     const { records } = await owner.insert('people', [{ fields: { name: 'Ann', email: 'ann@acme.example' } }])
-    const ID = records[0]?.id ?? ''
+    const id = records[0]?.id ?? ''
     const answers = await run([
-      { method: 'GET', tableName: 'people', ID },
-      { method: 'PUT', tableName: 'people', ID, fields: { name: 'Eva' } },
+      { get: 'people', id },
+      { update: 'people', id, fields: { name: 'Eva' } },
       read(0),
       { ...post('Eve', 'ann@acme.example'), upsert: 'email' },
       read(3),
     ])
-    expect(answers).toMatchObject([{ fields: { name: 'Ann' } }, { id: ID }, { fields: { name: 'Eva' } }, {}, { id: ID }])
+    expect(answers).toMatchObject([{ fields: { name: 'Ann' } }, { id }, { fields: { name: 'Eva' } }, {}, { id }])
     expect(answers[4]).toMatchObject({ fields: { name: 'Eve' } })
   })
 
@@ -83,22 +81,22 @@ onEachStorage('a reference inside a batch', (engine) => {
       read(2),
       rename(1, 'x'),
       read(0),
-      { method: 'LIST' },
+      { list: 'people' },
       read(6),
     ]
     const answers = await run(items, true)
     expect(answers).toMatchObject([
-      { records: [{}] },
+      { id: expect.any(String) },
       { code: 'conflict' },
-      { code: 'not_found', message: 'Get failed. ID refers to the record of item 1, which failed.' },
-      { code: 'not_found', message: 'Get failed. ID refers to the record of item 2, which failed.' },
-      { code: 'not_found', message: 'Update failed. ID refers to the record of item 1, which failed.' },
+      { code: 'not_found', message: 'Get failed. id refers to the record of item 1, which failed.' },
+      { code: 'not_found', message: 'Get failed. id refers to the record of item 2, which failed.' },
+      { code: 'not_found', message: 'Update failed. id refers to the record of item 1, which failed.' },
       { fields: { name: 'Ann' } },
       { code: 'invalid_request' },
       { code: 'not_found' },
     ])
     expect((await owner.get('people')).records).toHaveLength(1)
-    await expect(run([post('Cy'), { ...read(0), tableName: 'pets' }])).rejects.toMatchObject({
+    await expect(run([post('Cy'), { ...read(0), get: 'pets' }])).rejects.toMatchObject({
       code: 'not_found',
       message: expect.stringMatching(/^Batch failed\. Item 1: Get failed\. No record of table "pets"/),
       details: [{ index: 1 }],
@@ -114,20 +112,25 @@ onEachStorage('a reference inside a batch', (engine) => {
         code: 'invalid_request',
         details: [{ index: 1 }],
       })
-    for (const ID of [{}, { response: 0, more: 1 }, [0], 0, '', { index: 0 }])
-      await expect(run([post('Ann'), { ...read(0), ID }])).rejects.toMatchObject({ code: 'invalid_request' })
+    for (const id of [{}, { response: 0, more: 1 }, [0], 0, '', { index: 0 }])
+      await expect(run([post('Ann'), { ...read(0), id }])).rejects.toMatchObject({ code: 'invalid_request' })
     await expect(run([post('Ann'), remove(0), read(1)])).rejects.toMatchObject({
       code: 'invalid_request',
-      message: expect.stringContaining('ID refers to a DELETE item, which leaves no record.'),
+      message: expect.stringContaining('id refers to an item that deletes its record.'),
     })
-    await expect(run([{ ...post('Ann'), ID: { response: 0 } }])).rejects.toMatchObject({ code: 'invalid_request' })
+    await expect(run([{ ...post('Ann'), id: { response: 0 } }])).rejects.toMatchObject({ code: 'invalid_request' })
   })
 
   it('reaches no record that the caller cannot reach by its id', async () => {
     const { vault, owner, run } = await open()
     const keeper = vault.as(callerOf('keeper'))
     const answers = await run([post('Ann'), rename(0, 'Bo'), read(0), remove(0)], true, keeper)
-    expect(answers).toMatchObject([{ records: [{}] }, { code: 'forbidden' }, { fields: { name: 'Ann' } }, { deleted: true }])
+    expect(answers).toMatchObject([
+      { id: expect.any(String) },
+      { code: 'forbidden' },
+      { fields: { name: 'Ann' } },
+      { deleted: true },
+    ])
     expect((await owner.get('people')).records).toEqual([])
   })
 })

@@ -6,10 +6,10 @@ import { onEachStorage } from '../../support/storages/engines.ts'
 import { faultyStorage } from '../../support/storages/faulty-storage.ts'
 import { OWNER } from '../../support/vaults/test-vault.ts'
 
-const post = (email: string) => ({ method: 'POST', tableName: 'clients', fields: { name: 'Ann', email } }) as const
-const read = (ID: string) => ({ method: 'GET', tableName: 'clients', ID }) as const
-const remove = (ID: string) => ({ method: 'DELETE', tableName: 'clients', ID }) as const
-const rename = (ID: string, name: string) => ({ method: 'PUT', tableName: 'clients', ID, fields: { name } }) as const
+const post = (email: string) => ({ insert: 'clients', fields: { name: 'Ann', email } }) as const
+const read = (id: string) => ({ get: 'clients', id }) as const
+const remove = (id: string) => ({ delete: 'clients', id }) as const
+const rename = (id: string, name: string) => ({ update: 'clients', id, fields: { name } }) as const
 
 const ROLLED_BACK = { code: 500, message: 'Rolled back with its transaction.' }
 const NOT_RUN = { code: 500, message: 'Not run: the batch failed before this item.' }
@@ -32,7 +32,7 @@ onEachStorage('a batch', (engine) => {
     expect(answer).toEqual({
       responses: [
         { ok: true, value: single },
-        { ok: true, value: { records: [{ id: UUID, tokens: { name: UUID, email: UUID } }] } },
+        { ok: true, value: { id: UUID, tokens: { name: UUID, email: UUID } } },
         { ok: true, value: { id, updatedAt: expect.stringMatching(/Z$/) } },
         { ok: true, value: { id, deleted: true } },
       ],
@@ -55,17 +55,17 @@ onEachStorage('a batch', (engine) => {
     const listed = (await listedBy(session)).find(({ request }) => request.actionType === 'BATCH')
     expect(listed?.response.nestedResponse).toMatchObject([
       { code: 200, message: '', identifier: `RECORD/${id}`, data: { content: expect.any(String) } },
-      { code: 200, message: '', identifier: `RECORD/${second.value.records[0].id}` },
+      { code: 200, message: '', identifier: `RECORD/${second.value.id}` },
     ])
-    const resourceIDs = [`RECORD/${second.value.records[0].id}`]
+    const resourceIDs = [`RECORD/${second.value.id}`]
     const found = await session.listEvents({ filterOps: { accountID: 'v1', resourceIDs } })
     expect(found.events).toMatchObject([{ request: { actionType: 'BATCH' } }])
   })
 
   test('records the input of each item as its operation does', async () => {
     const { vault, session, id } = await open()
-    const swapped = { method: 'POST', tableName: 'clients', fields: { email: 'c@acme.example', name: 'Cy' } } as const
-    const order = { method: 'POST', tableName: 'orders', fields: { memo: 'a' } } as const
+    const swapped = { insert: 'clients', fields: { email: 'c@acme.example', name: 'Cy' } } as const
+    const order = { insert: 'orders', fields: { memo: 'a' } } as const
     const items = [
       ...[post('a@acme.example'), order, swapped, post('b@acme.example'), order, read(id)],
       ...[{ ...read(id), redaction: 'MASKED' } as const, read(id), rename(id, 'Eva'), order, remove(id)],
@@ -76,10 +76,10 @@ onEachStorage('a batch', (engine) => {
     const single = other.as(OWNER)
     const [eve = { id: '' }] = (await single.insert('clients', [{ fields: { name: 'Eve', email: 'eve@acme.example' } }])).records
     for (const item of items) {
-      if (item.method === 'POST') await single.perform('insert', { table: item.tableName, records: [{ fields: item.fields }] })
-      if (item.method === 'GET') await single.getOne('clients', eve.id, 'redaction' in item ? { redaction: item.redaction } : {})
-      if (item.method === 'PUT') await single.update('clients', eve.id, { fields: item.fields })
-      if (item.method === 'DELETE') await single.deleteOne('clients', eve.id)
+      if ('insert' in item) await single.perform('insert', { table: item.insert, records: [{ fields: item.fields }] })
+      if ('get' in item) await single.getOne('clients', eve.id, 'redaction' in item ? { redaction: item.redaction } : {})
+      if ('update' in item) await single.updateOne('clients', eve.id, item.fields)
+      if ('delete' in item) await single.deleteOne('clients', eve.id)
     }
     const [, ...events] = await eventsOf(other)
     expect(nested.map(({ data }) => JSON.parse(data?.content ?? ''))).toEqual(
@@ -92,14 +92,14 @@ onEachStorage('a batch', (engine) => {
     const { vault, session } = await open()
     const { responses } = await session.batch([
       post('a@acme.example'),
-      { ...post('b@acme.example'), batchID: 'x' },
-      { ...post('c@acme.example'), batchID: 'y' },
+      post('b@acme.example'),
+      post('c@acme.example'),
       { ...post('d@acme.example'), tokenization: true },
       { ...post('e@acme.example'), tokenization: true },
-      { method: 'POST', tableName: 'clients', fields: { email: 'f@acme.example', name: 'Bo' } },
+      { insert: 'clients', fields: { email: 'f@acme.example', name: 'Bo' } },
     ])
     const nested = (await eventsOf(vault)).find(({ action }) => action === 'BATCH')?.nested
-    const stored = responses.map(({ value }) => value.records[0])
+    const stored = responses.map(({ value }) => value)
     const ids = stored.map(({ id }) => id)
     const { records } = await session.get('clients', { ids, redaction: 'PLAIN_TEXT' })
     expect(records.map(({ fields }) => fields.email?.slice(0, 1)).join('')).toBe('abcdef')
@@ -133,7 +133,7 @@ onEachStorage('a batch', (engine) => {
 
   test.each([
     ['a number', 7, 'Batch failed. Item 1: An item must be an object.'],
-    ['an item without a method', { tableName: 'clients' }, 'Batch failed. Item 1: method must be POST, PUT, GET or DELETE.'],
+    ['an item without a method', { id: 'x' }, 'Batch failed. Item 1: An item must have one of insert, update, get and delete'],
     ['an item with a member of another method', { ...read('x'), fields: {} }, 'Batch failed. Item 1: Get failed. fields cannot'],
   ])('names the batch once, and the item, for %s', async (_name, item, message) => {
     const { session, id } = await open()
@@ -145,10 +145,10 @@ onEachStorage('a batch', (engine) => {
     const { vault, session, id } = await open()
     const items = [
       post('eve@acme.example'),
-      { method: 'GET', tableName: 'clents', ID: id },
+      { get: 'clents', id },
       post('b@acme.example'),
       remove('x'),
-      { method: 'POST', tableName: 'clients', ID: id, fields: {} },
+      { insert: 'clients', id, fields: {} },
       remove(id),
     ]
     const { answer, events } = await eventsBy(vault, () =>
@@ -162,7 +162,7 @@ onEachStorage('a batch', (engine) => {
         { ok: false, error: { code: 'not_found', message: expect.stringContaining('Get failed. Table "clents"') } },
         { ok: true },
         { ok: false, error: { code: 'not_found' } },
-        { ok: false, error: { code: 'invalid_request', message: 'Insert failed. ID cannot be combined with method POST.' } },
+        { ok: false, error: { code: 'invalid_request', message: 'Insert failed. id cannot be combined with insert.' } },
         { ok: true },
       ],
     })
@@ -178,10 +178,7 @@ onEachStorage('a batch', (engine) => {
   test('reads what it wrote before, and upserts it', async () => {
     const { session } = await open()
     const fields = { email: 'a@acme.example', country: 'SE', name: 'Anna' }
-    const { responses } = await session.batch([
-      post('a@acme.example'),
-      { method: 'POST', tableName: 'clients', fields, upsert: 'email' },
-    ])
+    const { responses } = await session.batch([post('a@acme.example'), { insert: 'clients', fields, upsert: 'email' }])
     expect(responses[1]).toEqual(responses[0])
     expect((await session.get('clients')).records).toHaveLength(2)
   })

@@ -16,7 +16,7 @@ const SCHEMA = {
 }
 const numbers = Array.from({ length: COUNT }, (_, index) => index)
 const post = (fields: Record<string, string>, more: { upsert?: string; onConflict?: 'ignore'; tokenization?: boolean } = {}) =>
-  ({ method: 'POST', tableName: 'notes', fields, ...more }) as const
+  ({ insert: 'notes', fields, ...more }) as const
 const note = (index: number, text = 'new') => ({ key: `key ${index}`, seat: `seat ${index}`, text })
 
 onEachStorage('a long batch', (engine) => {
@@ -34,8 +34,8 @@ onEachStorage('a long batch', (engine) => {
     const before = (await eventsOf(vault)).length
     const items = [
       ...numbers.map((index) => post(note(index), { tokenization: true })),
-      { method: 'PUT', tableName: 'notes', ID: id, fields: { text: 'changed' } } as const,
-      { method: 'DELETE', tableName: 'notes', ID: other } as const,
+      { update: 'notes', id, fields: { text: 'changed' } } as const,
+      { delete: 'notes', id: other } as const,
     ]
     const { responses } = await session.batch(items)
     expect(responses).toHaveLength(COUNT + 2)
@@ -50,7 +50,7 @@ onEachStorage('a long batch', (engine) => {
     expect(events).toMatchObject([{ code: 200 }])
     expect((await vault.verifyAudit()).ok).toBe(true)
     const [first] = responses
-    const inserted: unknown = first?.ok === true && 'records' in first.value ? first.value.records[0] : undefined
+    const inserted: unknown = first?.ok === true ? first.value : undefined
     expect(inserted).toMatchObject({ tokens: { text: expect.any(String) } })
   })
 
@@ -65,9 +65,7 @@ onEachStorage('a long batch', (engine) => {
     const { session, all } = await open()
     const items = numbers.map((index) => post({ key: 'same', text: `text ${index}` }, { upsert: 'key' }))
     const { responses } = await session.batch(items)
-    const ids = responses.map((response) =>
-      response.ok && 'records' in response.value ? response.value.records[0]?.id : undefined,
-    )
+    const ids = responses.map((response) => (response.ok ? response.value.id : undefined))
     expect(new Set(ids).size).toBe(1)
     expect(await all()).toMatchObject([note(1000, 'old'), note(1001, 'old'), { key: 'same', text: `text ${COUNT - 1}` }])
   })
@@ -77,7 +75,7 @@ onEachStorage('a long batch', (engine) => {
     // The existing ones are neither first nor last.
     const order = [...numbers.slice(0, 20), 1000, ...numbers.slice(20, 50), 1001, ...numbers.slice(50)]
     const { responses } = await session.batch(order.map((index) => post(note(index), { upsert: 'key', tokenization: true })))
-    const records = responses.flatMap((response) => (response.ok && 'records' in response.value ? response.value.records : []))
+    const records = responses.flatMap((response) => (response.ok ? [response.value] : []))
     expect(records).toHaveLength(order.length)
     const ids = records.map(({ id = '' }) => id)
     const read = await session.get('notes', { ids })
@@ -125,7 +123,7 @@ onEachStorage('a long batch', (engine) => {
       post({ key: 'key 2000', text: 'changed' }, { upsert: 'key' }),
     ]
     const { responses } = await session.batch(items)
-    expect(responses.at(COUNT)).toMatchObject({ value: { records: [{ ignored: true }] } })
+    expect(responses.at(COUNT)).toMatchObject({ value: { ignored: true } })
     expect((await all()).at(-1)).toMatchObject({ key: 'key 2000', seat: 'y', text: 'changed' })
   })
 
@@ -137,7 +135,7 @@ onEachStorage('a long batch', (engine) => {
       post({ key: 'late', seat: 'seat 1000', text: 'late' }, { onConflict: 'ignore' }),
     ]
     const { responses } = await session.batch(items)
-    expect(responses.at(-1)).not.toMatchObject({ value: { records: [{ ignored: true }] } })
+    expect(responses.at(-1)).not.toMatchObject({ value: { ignored: true } })
     expect((await all()).at(-1)).toMatchObject({ key: 'late', seat: 'seat 1000' })
   })
 
@@ -157,8 +155,7 @@ onEachStorage('a long batch', (engine) => {
       'notes',
       numbers.map((index) => ({ fields: note(index) })),
     )
-    const changes = (text: string) =>
-      records.map(({ id = '' }) => ({ method: 'PUT', tableName: 'notes', ID: id, fields: { text } }) as const)
+    const changes = (text: string) => records.map(({ id = '' }) => ({ update: 'notes', id, fields: { text } }) as const)
     await Promise.all(['one', 'two', 'three'].map((text) => session.batch(changes(text))))
     const texts = new Set((await all()).slice(2).map((fields) => Reflect.get(fields ?? {}, 'text')))
     expect(texts.size).toBe(1)

@@ -74,8 +74,8 @@ onEachStorage('opening a vault', (engine) => {
       note: null,
       rank: null,
     })
-    await session.update('things', id, { fields: { note: 'hello', rank: 3 } })
-    expect((await session.get('things', { columnName: 'note', columnValues: ['hello'] })).records.length).toBe(1)
+    await session.updateOne('things', id, { note: 'hello', rank: 3 })
+    expect((await session.get('things', { where: { note: 'hello' } })).records.length).toBe(1)
     await session.insert('more', [{ fields: { a: 'b' } }])
   })
 
@@ -86,7 +86,7 @@ onEachStorage('opening a vault', (engine) => {
     const { records } = await newer.as(OWNER).insert('things', [{ fields: { name: 'x', note: 'kept' } }])
     const id = records[0]?.id ?? ''
     expect((await older.as(OWNER).getOne('things', id)).fields.name).toBe('x')
-    await older.as(OWNER).update('things', id, { fields: { name: 'y' } })
+    await older.as(OWNER).updateOne('things', id, { name: 'y' })
     expect((await newer.as(OWNER).getOne('things', id)).fields).toMatchObject({ name: 'y', note: 'kept' })
   })
 
@@ -98,7 +98,7 @@ onEachStorage('opening a vault', (engine) => {
     await session.insert('things', [{ fields: { name: null } }, { fields: { name: null } }])
     const unique = { things: { ...BASE.things, name: column.string({ redaction: 'PLAIN_TEXT', token: 'random', unique: true }) } }
     const grown = (await open(place, unique)).as(OWNER)
-    expect((await grown.get('things', { columnName: 'name', columnValues: ['n777'] })).records[0]?.fields.name).toBe('n777')
+    expect((await grown.get('things', { where: { name: 'n777' } })).records[0]?.fields.name).toBe('n777')
     await expect(grown.insert('things', [{ fields: { name: 'n5' } }])).rejects.toMatchObject({
       code: 'conflict',
       details: [{ column: 'name' }],

@@ -61,7 +61,7 @@ for (const audit of ['on', 'off'] as const) {
       const id = records[0]?.id ?? ''
       const older = (await open(place.open(), NARROW, audit)).as(OWNER)
       expect((await older.getOne('things', id)).fields).toEqual({ name: 'x', size: 1 })
-      await older.update('things', id, { fields: { name: 'y' } })
+      await older.updateOne('things', id, { name: 'y' })
       const { records: inserted } = await older.insert('things', [{ fields: { name: 'z', size: 2 } }])
       for (const session of [newer, (await open(place.open(), HARMLESS, audit)).as(OWNER)]) {
         expect((await session.getOne('things', id)).fields).toEqual({ name: 'y', size: 1, note: 'kept', rank: 7 })
@@ -77,7 +77,7 @@ for (const audit of ['on', 'off'] as const) {
       const two = (await open(place.open(), other, audit)).as(OWNER)
       const { records } = await one.insert('things', [{ fields: { name: 'x', note: 'of one' } }])
       const id = records[0]?.id ?? ''
-      await two.update('things', id, { fields: { extra: 'of two' } })
+      await two.updateOne('things', id, { extra: 'of two' })
       expect((await one.getOne('things', id)).fields).toMatchObject({ name: 'x', note: 'of one' })
       expect((await two.getOne('things', id)).fields).toMatchObject({ name: 'x', extra: 'of two' })
     })
@@ -106,7 +106,7 @@ for (const audit of ['on', 'off'] as const) {
       await older.insert('things', [{ fields: { name: 'x' } }])
       await open(place.open(), HARMLESS, audit)
       const { records } = await older.insert('things', [{ fields: { name: 'y' } }])
-      await older.update('things', records[0]?.id ?? '', { fields: { size: 3 } })
+      await older.updateOne('things', records[0]?.id ?? '', { size: 3 })
       expect((await older.get('things')).records.length).toBe(2)
     })
 
@@ -130,7 +130,7 @@ for (const audit of ['on', 'off'] as const) {
       }
       for (const session of [older, late]) {
         await expect(session.insert('things', [{ fields: { name: 'y' } }])).rejects.toMatchObject(refused)
-        if (id !== undefined) await expect(session.update('things', id, { fields: { size: 2 } })).rejects.toMatchObject(refused)
+        if (id !== undefined) await expect(session.updateOne('things', id, { size: 2 })).rejects.toMatchObject(refused)
         await session.insert('others', [{ fields: { text: 'fine' } }])
       }
       const inside = vault.transaction(async (within) => {
@@ -167,7 +167,7 @@ for (const audit of ['on', 'off'] as const) {
       commit()
       await writing
       const newer = asLoose((await opening).as(OWNER))
-      const found = await newer.get('things', { columnName: 'name', columnValues: ['in flight'] })
+      const found = await newer.get('things', { where: { name: 'in flight' } })
       expect(found.records.length).toBe(1)
       await expect(newer.insert('things', [{ fields: { name: 'in flight' } }])).rejects.toMatchObject({ code: 'conflict' })
       await expect(vault.as(OWNER).insert('things', [{ fields: { name: 'in flight' } }])).rejects.toMatchObject({
@@ -190,13 +190,13 @@ for (const audit of ['on', 'off'] as const) {
         isDue: ({ method }) => method === 'begin',
         async work() {
           newer.push(await open<SchemaDefinition>(place.open(), tables, audit))
-          await expect(session.update('things', second, { fields: { name: 'B' } })).rejects.toMatchObject(refused)
+          await expect(session.updateOne('things', second, { name: 'B' })).rejects.toMatchObject(refused)
         },
       })
       const writing =
         what === 'an insert'
           ? session.insert('things', [{ fields: { name: 'A' } }])
-          : session.update('things', first, { fields: { name: null } })
+          : session.updateOne('things', first, { name: null })
       await expect(writing).rejects.toMatchObject(refused)
       expect(isDone()).toBe(true)
       expect((await session.getOne('things', first)).fields.name).toBe('a')
@@ -232,10 +232,8 @@ for (const audit of ['on', 'off'] as const) {
         if (records.length < 1000) break
       }
       for (let start = 0; start < names.length; start += 500) {
-        const columnValues = names.slice(start, start + 500)
-        expect((await newer.get('things', { columnName: 'name', columnValues, limit: 1000 })).records.length).toBe(
-          columnValues.length,
-        )
+        const asked = names.slice(start, start + 500)
+        expect((await newer.get('things', { where: { name: asked }, limit: 1000 })).records.length).toBe(asked.length)
       }
     }, 60_000)
   })

@@ -3,9 +3,9 @@ import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
+import { raiseHeads } from '../../../src/core/catalog/catalog-entries.ts'
 import { rootAssociatedData } from '../../../src/core/catalog/found-vault.ts'
 import { openCatalog } from '../../../src/core/catalog/open-catalog.ts'
-import { raiseHeads } from '../../../src/core/catalog/raise-heads.ts'
 import type { KeyProvider, RootKeySet } from '../../../src/core/ports/crypto.ts'
 import type { StorageHandle } from '../../../src/core/ports/storage.ts'
 import { readVersion, writeBodyHeader } from '../../../src/core/sealing/envelope.ts'
@@ -92,9 +92,9 @@ for (const audit of ['on', 'off'] as const) {
       expect(resolved.records.map(({ value }) => value)).toEqual(['two', 'B', 'y'])
       expect((await earlier.getOne('things', id)).fields).toMatchObject({ name: 'two', code: 'B' })
       expect((await earlier.get('things')).records.length).toBe(2)
-      const found = await earlier.get('things', { columnName: 'name', columnValues: ['one', 'two'] })
+      const found = await earlier.get('things', { where: { name: ['one', 'two'] } })
       expect(found.records.length).toBe(2)
-      await earlier.update('things', first.records[0]?.id ?? '', { fields: { code: 'C' } })
+      await earlier.updateOne('things', first.records[0]?.id ?? '', { code: 'C' })
       await earlier.insert('things', [{ fields: { name: 'three' } }])
       expect(await sealedWith(other)).toEqual([2, 2, 2])
       expect((await newer.get('things')).records.length).toBe(3)
@@ -113,7 +113,7 @@ for (const audit of ['on', 'off'] as const) {
       const { records } = await newer.insert('things', names, { tokenization: true })
       const [hot = ''] = records.map(({ id }) => id)
       const changes = Array.from({ length: 12 }, (_, n) => [
-        earlier.update('things', hot, { fields: { code: `update ${n}` } }),
+        earlier.updateOne('things', hot, { code: `update ${n}` }),
         earlier.insert('things', [{ fields: { name: 'name 1', code: `upsert ${n}` } }], { upsert: 'name' }),
       ])
       const resolved = await Promise.all(records.map(({ tokens }) => earlier.detokenize([{ token: tokens.name ?? '' }])))
@@ -137,12 +137,12 @@ for (const audit of ['on', 'off'] as const) {
       await changeRoots(other, ACTIVATED)
       const newer = await open(place.open(), audit)
       const verifier = 'a'.repeat(64)
-      const { keyID } = await newer.as(OWNER).createCredential({ kind: 'API_KEY', name: 'new', roles: ['reader'], verifier })
-      expect(await earlier.credentials.find(keyID)).toMatchObject({ name: 'new' })
+      const { keyId } = await newer.as(OWNER).createCredential({ kind: 'API_KEY', name: 'new', roles: ['reader'], verifier })
+      expect(await earlier.credentials.find(keyId)).toMatchObject({ name: 'new' })
       const third = await open(place.open(), audit)
       expect((await earlier.as(OWNER).listCredentials()).credentials).toHaveLength(1)
-      await earlier.as(OWNER).revokeCredential({ keyID })
-      expect(await third.credentials.find(keyID)).toMatchObject({ revokedAt: expect.any(Number) })
+      await earlier.as(OWNER).revokeCredential({ keyId })
+      expect(await third.credentials.find(keyId)).toMatchObject({ revokedAt: expect.any(Number) })
     })
 
     it('are found by a verification of records', async () => {
@@ -183,10 +183,10 @@ for (const audit of ['on', 'off'] as const) {
         isDue: ({ method }) => method === 'begin',
         async work() {
           await changeRoots(other, ACTIVATED)
-          await session.update('things', second, { fields: { name: 'TWO' } })
+          await session.updateOne('things', second, { name: 'TWO' })
         },
       })
-      await session.update('things', first, { fields: { name: 'ONE' } })
+      await session.updateOne('things', first, { name: 'ONE' })
       expect(isDone()).toBe(true)
       expect(await sealedWith(other)).toEqual([2, 2])
     })

@@ -76,7 +76,7 @@ describe('an error of a storage', () => {
       () => owner.insert('clients', [{ fields: { name: 'Bo' } }]),
       () => owner.get('clients'),
       () => owner.getOne('clients', id),
-      () => owner.update('clients', id, { fields: { country: 'SE' } }),
+      () => owner.updateOne('clients', id, { country: 'SE' }),
       () => owner.deleteOne('clients', id),
       () => owner.delete('clients', '*'),
       () => owner.query("SELECT name FROM clients WHERE email = 'x'"),
@@ -228,8 +228,8 @@ describe('an object of a caller that throws', () => {
       'insert, fields': () => loose.insert('clients', [{ fields: throwing }]),
       'insert, tokens': () => loose.insert('clients', [{ fields: { name: 'x' }, tokens: throwing }]),
       'insert, options': () => loose.insert('clients', [{ fields: { name: 'x' } }], throwing),
-      'update, change': () => loose.update('clients', id, throwing),
-      'update, fields': () => loose.update('clients', id, { fields: throwing }),
+      'update, options': () => loose.updateOne('clients', id, {}, throwing),
+      'update, fields': () => loose.updateOne('clients', id, throwing),
       'get, options': () => loose.get('clients', throwing),
       'get, a getter': () =>
         loose.get('clients', {
@@ -348,7 +348,7 @@ onEachStorage('a stored cell that was changed in the database', (engine) => {
         expect((error as VaultError).message).toMatch(/Column "(doc|list)" has a stored cell/)
         expect(shown(error)).not.toContain(CANARY)
       }
-      await owner.update('t', id, { fields: { [name]: name === 'doc' ? { a: 2 } : [2] } })
+      await owner.updateOne('t', id, { [name]: name === 'doc' ? { a: 2 } : [2] })
     }
   })
 })

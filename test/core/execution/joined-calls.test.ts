@@ -70,7 +70,7 @@ function randomCall({ people, pets }: Opened, random: SeededRandom, requestID: s
   const several = <T>(one: () => T): T[] => Array.from({ length: 1 + random.below(random.chance(0.1) ? 20 : 3) }, one)
   const onLowered = random.chance(0.1) ? { onLowered: 'throw' } : {}
   const show = { redaction, ...onLowered, ...(random.chance(0.2) ? { fields: ['name'] } : {}) }
-  const [id, ids, downloadURL] = [idOf(), several(idOf), random.chance(0.1)]
+  const [id, ids, downloadTickets] = [idOf(), several(idOf), random.chance(0.1)]
   const parameters = several(() => ({ token: tokenOf(), redaction }))
   const continueOnError = random.chance(0.5)
   const values = several(() => ({ value: `${random.below(7)}`, table: 'people', column: random.pick(['ssn', 'ssn', 'name']) }))
@@ -78,7 +78,7 @@ function randomCall({ people, pets }: Opened, random: SeededRandom, requestID: s
     caller,
     run: random.pick<Call['run']>([
       (session) => session.getOne(table, id, show),
-      (session) => session.getOne(table, id, { tokenization: true, downloadURL }),
+      (session) => session.getOne(table, id, { tokenization: true, downloadTickets }),
       (session) => session.get(table, { ids, ...show }),
       (session) => session.get(table, { ids, limit: 1, orderBy: 'DESCENDING' }),
       (session) => session.detokenize(parameters, { continueOnError, ...onLowered }),
@@ -250,7 +250,7 @@ onEachStorage('calls that come together', (engine) => {
     const [{ id }] = people.slice(0, 1) as [LooseStored] // There are 24.
     const inside = await vault.transaction(async (within) => {
       const session = asLoose(within.as(OWNER))
-      await session.update('people', id, { fields: { region: 'changed' } })
+      await session.updateOne('people', id, { region: 'changed' })
       return Promise.all(Array.from({ length: 8 }, () => session.getOne('people', id)))
     })
     expect(inside.map(({ fields }) => fields.region)).toEqual(inside.map(() => 'changed'))

@@ -19,6 +19,7 @@ onEachStorage('session.perform', (engine) => {
     expect(await owner.perform('getOne', { table: 'clients', id })).toEqual(await owner.getOne('clients', id))
     expect(await owner.perform('query', { query: 'SELECT email FROM clients' })).toEqual({
       records: [{ fields: { email: 'ann@acme.example' }, lowered: [] }],
+      isCut: false,
     })
     expect(await owner.perform('delete', { table: 'clients', ids: ['*'] })).toEqual({ ids: ['*'] })
   })

@@ -1,6 +1,6 @@
 /** The recorded input of an operation: every member that the operation reads, and each getter once. */
 import { expect, it } from 'vitest'
-import { recordedInput } from '../../../src/core/execution/recorded-content.ts'
+import { recordedInput } from '../../../src/core/execution/event-builder.ts'
 import { EMPTY_CATALOG_SCHEMA } from '../../../src/core/schema/catalog-schema.ts'
 import { layoutSchema } from '../../../src/core/schema/layout.ts'
 

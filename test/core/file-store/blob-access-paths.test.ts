@@ -2,7 +2,7 @@
 import pg from 'pg'
 import { expect, inject, it } from 'vitest'
 import { createTableShapes } from '../../../src/adapters/sql/table-shapes.ts'
-import { isNarrow } from '../../../src/adapters/sqlite/short-reads.ts'
+import { isNarrow } from '../../../src/adapters/sqlite/access-path.ts'
 import { keyOf, put, read, sampleBytes } from '../../../src/conformance/blobs/sample.ts'
 import { databaseBlobs } from '../../../src/core/file-store/database-blobs.ts'
 import type { StorageHandle } from '../../../src/core/ports/storage.ts'

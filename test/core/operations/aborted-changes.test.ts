@@ -37,9 +37,9 @@ onEachStorage('a change with a signal', (engine) => {
     'a batch': (session, signal) =>
       session.batch(
         [
-          { method: 'POST', tableName: 'clients', fields: BO },
-          { method: 'POST', tableName: 'clients', fields: { name: 'Bo' } },
-          { method: 'GET', tableName: 'clients', ID: { response: 0 } },
+          { insert: 'clients', fields: BO },
+          { insert: 'clients', fields: { name: 'Bo' } },
+          { get: 'clients', id: { response: 0 } },
         ],
         { signal, continueOnError: true },
       ),
@@ -81,7 +81,7 @@ onEachStorage('a change with a signal', (engine) => {
     const [{ id } = { id: '' }] = records
     const calls: ((signal: Signal) => Promise<unknown>)[] = [
       (signal) => session.insert('clients', [{ fields: { ...ANN, name: 'Bo' } }], { upsert: 'email', signal }),
-      (signal) => session.batch([{ method: 'PUT', tableName: 'clients', ID: id, fields: { name: 'Bo' } }], { signal }),
+      (signal) => session.batch([{ update: 'clients', id, fields: { name: 'Bo' } }], { signal }),
     ]
     for (const call of calls) {
       const controller = new AbortController()
@@ -167,11 +167,11 @@ onEachStorage('a file with a signal', (engine) => {
   it('by ticket ends too, and the ticket serves again', async () => {
     const { session, vault, person } = await openFileVault(engine.fresh().open())
     const id = await person()
-    const { tickets } = await session.uploadURL({ table: 'people', id, columns: ['photo'] })
+    const { tickets } = await session.uploadTicket({ table: 'people', id, columns: ['photo'] })
     const { ticket } = tickets.photo
     const { aborts } = await abortedEverywhere((signal) => vault.uploadWithTicket(ticket, { file: pngOf(100), signal }))
     expect(aborts).toBeGreaterThan(2)
-    const { ticket: opening } = await session.downloadURL('people', id, 'photo')
+    const { ticket: opening } = await session.downloadTicket('people', id, 'photo')
     const opened = await vault.downloadWithTicket(opening, { signal: new AbortController().signal })
     expect((await bytesOf(opened.stream)).length).toBe(pngOf(100).length)
   })

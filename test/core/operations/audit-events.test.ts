@@ -66,10 +66,10 @@ const VERBS: Readonly<Record<string, Verb>> = {
   'get by value': {
     action: 'GET',
     resourceType: 'RECORD',
-    content: { table: 'clients', columnName: 'email', columnValues: [HIDDEN] },
+    content: { table: 'clients', where: { email: [HIDDEN] } },
     about: 'record',
-    well: (session) => session.get('clients', { columnName: 'email', columnValues: [`${CANARY}@acme.example`] }),
-    badly: (session) => session.get('clients', { columnName: CANARY as 'email', columnValues: [CANARY] }),
+    well: (session) => session.get('clients', { where: { email: [`${CANARY}@acme.example`] } }),
+    badly: (session) => session.get('clients', { where: { [CANARY as 'email']: [CANARY] } }),
     code: 400,
   },
   'get one': {
@@ -86,8 +86,8 @@ const VERBS: Readonly<Record<string, Verb>> = {
     resourceType: 'RECORD',
     content: { table: 'clients', id: HIDDEN, fields: { country: HIDDEN } },
     about: 'record',
-    well: (session, { id }) => session.update('clients', id, { fields: { country: CANARY } }),
-    badly: (session, { id }) => session.update('clients', id, { fields: { name: null as unknown as string, country: CANARY } }),
+    well: (session, { id }) => session.updateOne('clients', id, { country: CANARY }),
+    badly: (session, { id }) => session.updateOne('clients', id, { name: null as unknown as string, country: CANARY }),
     code: 422,
   },
   tokenize: {
@@ -252,7 +252,7 @@ onEachStorage('events', (engine) => {
       () => owner.insert('clients', [hostile as { fields: { name: string } }]),
       () => owner.insert('clients', [{ fields: hostile as { name: string } }]),
       () => owner.get('clients', null as unknown as object),
-      () => owner.update('clients', 'x', undefined as unknown as { fields: object }),
+      () => owner.updateOne('clients', 'x', undefined as unknown as object),
       () => owner.delete('clients', undefined as unknown as '*'),
       () => owner.detokenize([null as unknown as { token: string }]),
       () => owner.query(Symbol('x') as unknown as string),

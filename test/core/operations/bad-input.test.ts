@@ -12,7 +12,7 @@ async function session() {
 
 /** Calls without types, as JavaScript callers make them. */
 type Untyped = Record<
-  'insert' | 'get' | 'getOne' | 'update' | 'delete' | 'deleteOne' | 'detokenize',
+  'insert' | 'get' | 'getOne' | 'updateOne' | 'delete' | 'deleteOne' | 'detokenize',
   (...given: unknown[]) => Promise<unknown>
 >
 
@@ -113,14 +113,14 @@ const badReads: readonly [why: string, args: unknown[], answer: { code: string; 
   ['no ids', ['people', { ids: [] }], { code: 'invalid_request' }],
   ['ids and no limit', ['people', { ids: [id], limit: 0 }], { code: 'out_of_range' }],
   ['ids and an unknown order', ['people', { ids: [id], orderBy: 'UP' }], { code: 'invalid_request' }],
-  ['ids and values to look up', ['people', { ids: [id], columnValues: ['x'] }], { code: 'invalid_request' }],
-  ['ids and a look-up', ['people', { ids: [id], columnName: 'email', columnValues: ['x'] }], { code: 'invalid_request' }],
+  ['ids and values to look up', ['people', { ids: [id], where: { email: [] } }], { code: 'invalid_request' }],
+  ['ids and a look-up', ['people', { ids: [id], where: { email: 'x' } }], { code: 'invalid_request' }],
   ['ids that are no texts', ['people', { ids: [5] }], { code: 'not_found' }],
-  ['a column without values', ['people', { columnName: 'email' }], { code: 'invalid_request' }],
-  ['values without a column', ['people', { columnValues: ['x'] }], { code: 'invalid_request' }],
-  ['a column that cannot be looked up', ['people', { columnName: 'name', columnValues: ['x'] }], { code: 'invalid_request' }],
-  ['a value of another type', ['people', { columnName: 'born', columnValues: ['soon'] }], { code: 'unprocessable' }],
-  ['a null to look up', ['people', { columnName: 'email', columnValues: [null] }], { code: 'unprocessable' }],
+  ['a column without values', ['people', { where: { email: undefined } }], { code: 'invalid_request' }],
+  ['values without a column', ['people', { where: {} }], { code: 'invalid_request' }],
+  ['a column that cannot be looked up', ['people', { where: { name: 'x' } }], { code: 'invalid_request' }],
+  ['a value of another type', ['people', { where: { born: 'soon' } }], { code: 'unprocessable' }],
+  ['a null to look up', ['people', { where: { email: [null] } }], { code: 'unprocessable' }],
   ['a limit of zero', ['people', { limit: 0 }], { code: 'out_of_range', grpcCode: 11 }],
   ['a limit past the page', ['people', { limit: 1001 }], { code: 'out_of_range', grpcCode: 11 }],
   ['a limit that is text', ['people', { limit: '5' }], { code: 'out_of_range', grpcCode: 11 }],
@@ -133,20 +133,19 @@ it.each(badReads)('get rejects %s', async (_why, args, answer) => {
   await expect(people.get(...args)).rejects.toMatchObject({ name: 'VaultError', ...answer })
 })
 
-it('get treats an empty column name as absent', async () => {
+it('get takes one value for a list of it, and insert an empty upsert as absent', async () => {
   const people = await untyped()
-  expect(await people.get('people', { columnName: '' })).toEqual({ records: [] })
-  expect(await people.get('people', { columnName: '', columnValues: [] })).toEqual({ records: [] })
+  expect(await people.get('people', { where: { email: 'x' } })).toEqual({ records: [] })
   await expect(people.insert('people', [{ fields: good }], { upsert: '' })).resolves.toBeDefined()
 })
 
 it('update rejects no fields, unknown columns and null in required columns', async () => {
   const people = await untyped()
-  await expect(people.update('people', id, { fields: {} })).rejects.toMatchObject({ code: 'invalid_request' })
-  await expect(people.update('people', id, undefined)).rejects.toMatchObject({ code: 'invalid_request' })
-  await expect(people.update('people', id, { fields: { nope: 1 } })).rejects.toMatchObject({ code: 'invalid_request' })
-  await expect(people.update('people', id, { fields: { name: null } })).rejects.toMatchObject({ code: 'unprocessable' })
-  await expect(people.update('people', id, { fields: good })).rejects.toMatchObject({ code: 'not_found' })
+  await expect(people.updateOne('people', id, {})).rejects.toMatchObject({ code: 'invalid_request' })
+  await expect(people.updateOne('people', id, undefined)).rejects.toMatchObject({ code: 'invalid_request' })
+  await expect(people.updateOne('people', id, { nope: 1 })).rejects.toMatchObject({ code: 'invalid_request' })
+  await expect(people.updateOne('people', id, { name: null })).rejects.toMatchObject({ code: 'unprocessable' })
+  await expect(people.updateOne('people', id, good)).rejects.toMatchObject({ code: 'not_found' })
 })
 
 it('"*" deletes all records only alone, not beside ids, and not as the id of one record', async () => {

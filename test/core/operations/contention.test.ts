@@ -46,9 +46,7 @@ onEachStorage('many changes of one record at once', (engine) => {
       const { id } = await insertOne(session, 'wide', { key: 'k' })
       begun.count = 0
       const answers = await Promise.all(
-        NUMBERS.map((number) =>
-          session.update('wide', id, { fields: { [`c${number}`]: `value ${number}` } }, { tokenization: true }),
-        ),
+        NUMBERS.map((number) => session.updateOne('wide', id, { [`c${number}`]: `value ${number}` }, { tokenization: true })),
       )
       expect(begun.count).toBeLessThan(8)
       expect((await session.getOne('wide', id)).fields).toMatchObject(VALUES)
@@ -64,7 +62,7 @@ onEachStorage('many changes of one record at once', (engine) => {
     await Promise.all(
       NUMBERS.map((number) => {
         const caller = { ...OWNER, actor: `caller-${number}@acme.example` }
-        return asLoose(vault.as(caller)).update('wide', id, { fields: { [`c${number}`]: 'x' } })
+        return asLoose(vault.as(caller)).updateOne('wide', id, { [`c${number}`]: 'x' })
       }),
     )
     const updates = (await eventsOf(vault)).filter(({ action }) => action === 'UPDATE')
@@ -86,7 +84,7 @@ onEachStorage('many changes of one record at once', (engine) => {
     const ends = await Promise.allSettled(
       NUMBERS.map((number) => {
         const fields = { [`c${number}`]: `value ${number}`, ...(isRefused(number) ? { code: 'taken' } : {}) }
-        return session.update('wide', id, { fields })
+        return session.updateOne('wide', id, fields)
       }),
     )
     for (const [number, end] of ends.entries()) {
@@ -109,9 +107,9 @@ onEachStorage('many changes of one record at once', (engine) => {
     const batches = vault.as(OWNER) as unknown as { batch(items: unknown): Promise<unknown> } // The tables have names of the test.
     const fieldsOf = (number: number) => ({ [`c${number}`]: `value ${number}` })
     const ways = [
-      (number: number) => session.update('wide', id, { fields: fieldsOf(number) }),
+      (number: number) => session.updateOne('wide', id, fieldsOf(number)),
       (number: number) => session.insert('wide', [{ fields: { key: 'k', ...fieldsOf(number) } }], { upsert: 'key' }),
-      (number: number) => batches.batch([{ method: 'PUT', tableName: 'wide', ID: id, fields: fieldsOf(number) }]),
+      (number: number) => batches.batch([{ update: 'wide', id, fields: fieldsOf(number) }]),
     ]
     await Promise.all(NUMBERS.map((number) => ways[number % 8 === 0 ? 2 : number % 2]?.(number)))
     expect((await session.getOne('wide', id)).fields).toMatchObject(VALUES)
@@ -125,11 +123,11 @@ onEachStorage('many changes of one record at once', (engine) => {
     const outside = new AsyncResource('outside')
     await vault.transaction(async (within) => {
       const inside = asLoose(within.as(OWNER))
-      await inside.update('wide', id, { fields: { c0: 'inside' } })
+      await inside.updateOne('wide', id, { c0: 'inside' })
       for (const number of NUMBERS.slice(2, 12)) {
-        updates.push(outside.runInAsyncScope(() => session.update('wide', id, { fields: { [`c${number}`]: 'outside' } })))
+        updates.push(outside.runInAsyncScope(() => session.updateOne('wide', id, { [`c${number}`]: 'outside' })))
       }
-      await inside.update('wide', id, { fields: { c1: 'inside' } })
+      await inside.updateOne('wide', id, { c1: 'inside' })
     })
     await Promise.all(updates)
     const { fields } = await session.getOne('wide', id)

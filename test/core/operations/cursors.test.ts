@@ -60,11 +60,11 @@ onEachStorage('a cursor', (engine) => {
 
   it('leads through the records with given values, in whichever order the values are listed', async () => {
     const { owner } = await open(engine.fresh().open(), 'AbCdEfG')
-    const lookUp = { columnName: 'country', columnValues: ['SE', 'FR'] } as const
+    const lookUp = { where: { country: ['SE', 'FR'] } } as const
     expect(await walk(owner, lookUp)).toBe('AC|EG')
     const [, after] = await page(owner, lookUp)
-    expect(await page(owner, { ...lookUp, columnValues: ['FR', 'SE', 'SE'], after: after ?? '' })).toEqual(['EG', undefined])
-    const sealed = { columnName: 'salary', columnValues: [200] } as const
+    expect(await page(owner, { where: { country: ['FR', 'SE', 'SE'] }, after: after ?? '' })).toEqual(['EG', undefined])
+    const sealed = { where: { salary: 200 } } as const
     expect(await walk(owner, { ...sealed, orderBy: 'DESCENDING' })).toBe('GE|CA')
   })
 
@@ -112,15 +112,15 @@ onEachStorage('a cursor', (engine) => {
     const { records } = await owner.get('clients', { tokenization: true })
     const tokens = records.flatMap(({ fields }) => [fields.name, fields.email])
     const [, after = ''] = await page(owner, {})
-    const byCountry = { columnName: 'country', columnValues: ['SE'] } as const
+    const byCountry = { where: { country: 'SE' } } as const
     const wrong: Record<string, readonly [string | undefined, Options]> = {
       'of another table': [(await owner.get('orders', { limit: 1 })).next, {}],
       'of the other order': [after, { orderBy: 'DESCENDING' }],
       'of the other order, back': [(await page(owner, { orderBy: 'DESCENDING' }))[1], {}],
       'of every record': [after, byCountry],
       'of a look-up': [(await page(owner, byCountry))[1], {}],
-      'of other values': [(await page(owner, byCountry))[1], { ...byCountry, columnValues: ['SE', 'DE'] }],
-      'of another column': [(await page(owner, byCountry))[1], { columnName: 'salary', columnValues: [200] }],
+      'of other values': [(await page(owner, byCountry))[1], { where: { country: ['SE', 'DE'] } }],
+      'of another column': [(await page(owner, byCountry))[1], { where: { salary: 200 } }],
       'of another vault': [(await page(other.owner, {}))[1], {}],
       truncated: [after.slice(0, -1), {}],
       lengthened: [`${after}A`, {}],
@@ -141,7 +141,7 @@ onEachStorage('a cursor', (engine) => {
       expect(error, name).toMatchObject({
         code: 'invalid_request',
         message:
-          'Get failed. after is not a cursor of this read. Pass the next of a page with the same table, columnName, columnValues and orderBy.',
+          'Get failed. after is not a cursor of this read. Pass the next of a page with the same table, where and orderBy.',
         details: [],
       })
     }

@@ -32,7 +32,7 @@ async function open(engine: Engine, role: (typeof ROLES)[number], change: object
     storage.transactions === 'concurrent' ? table?.endsWith('clients') === true : method === 'begin'
   const hasCome = interpose({
     isDue: isLast,
-    work: async () => void (await owner.update('clients', ids[1] ?? '', { fields: change })),
+    work: async () => void (await owner.updateOne('clients', ids[1] ?? '', change)),
   })
   const idsLeft = async () => (await owner.get('clients')).records.map(({ id }) => id)
   return { session, ids, idsLeft, hasCome }

@@ -70,7 +70,7 @@ onEachStorage('a port that throws', (engine) => {
     const owner = vault.as(OWNER)
     expect((await owner.getOne('clients', id)).fields.country).toBe('SE')
     expect((await owner.query('SELECT COUNT(*) FROM clients')).records[0]?.fields).toEqual({ 'count(*)': 1 })
-    await owner.update('clients', id, { fields: { country: 'DE' } })
+    await owner.updateOne('clients', id, { country: 'DE' })
     await vault.transaction(async (inside) => void (await inside.as(OWNER).deleteOne('clients', id)))
     await expect(owner.getOne('clients', id)).rejects.toMatchObject({ code: 'not_found' })
     expect(spans()).toBe(6)
@@ -134,13 +134,12 @@ onEachStorage('a port that throws', (engine) => {
     const lazy = (member: string, rest: object): object =>
       Object.defineProperty({ ...rest }, member, { enumerable: true, get: line })
     const changes = [
-      lazy('fields', {}),
-      lazy('tokens', { fields: { country: 'DE' } }),
-      { fields: lazy('country', {}) },
-      { fields: { country: 'DE' }, tokens: lazy('name', {}) },
-    ]
-    for (const [index, change] of changes.entries()) {
-      const { error, events } = await eventsBy(vault, () => owner.update('clients', id, change as { fields: object }))
+      [lazy('country', {})],
+      [{ country: 'DE' }, lazy('tokens', {})],
+      [{ country: 'DE' }, { tokens: lazy('name', {}) }],
+    ] as const
+    for (const [index, [fields, options]] of changes.entries()) {
+      const { error, events } = await eventsBy(vault, () => owner.updateOne('clients', id, fields, options))
       expect(error, String(index)).toBeInstanceOf(Error)
       expect(events, String(index)).toMatchObject([{ action: 'UPDATE' }])
       expect(events[0]?.code, String(index)).toBeGreaterThanOrEqual(400)

@@ -20,8 +20,8 @@ onEachStorage('events of many records', (engine) => {
     for (const count of [1000, 3, 700, 1, 999]) {
       const items = Array.from({ length: count }, (_, index) =>
         index % 2 === 0
-          ? ({ method: 'GET', tableName: 'notes', ID: notes[index] ?? '' } as const)
-          : ({ method: 'GET', tableName: 'cards', ID: cards[index] ?? '' } as const),
+          ? ({ get: 'notes', id: notes[index] ?? '' } as const)
+          : ({ get: 'cards', id: cards[index] ?? '' } as const),
       )
       const { responses } = await session.batch(items)
       expect(responses).toHaveLength(count)

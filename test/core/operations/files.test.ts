@@ -83,7 +83,7 @@ onEachStorage('files', (engine) => {
     const long = await upload(`${'n'.repeat(10_000)}.png`, pngOf(1009))
     expect(long.fileMetadata.photo).toMatchObject({ fileSizeKB: 2 })
     expect(long.fileMetadata.photo?.fileName).toMatch(/^n{251}\.png$/)
-    const read = await vault.session.getOne('people', id, { returnFileMetadata: true, downloadURL: true })
+    const read = await vault.session.getOne('people', id, { returnFileMetadata: true, downloadTickets: true })
     expect(read.fields.photo).toBe(long.fileMetadata.photo?.fileName)
     expect(read.fields.paper).toBeNull()
     expect(read.fileMetadata).toEqual(long.fileMetadata)
@@ -211,7 +211,7 @@ onEachStorage('files', (engine) => {
       id: '',
       fileColumns: ['paper'] as const,
     }
-    await expect(session.uploadStatus([record])).rejects.toMatchObject({ code: 'invalid_request' })
+    await expect(session.fileStatuses([record])).rejects.toMatchObject({ code: 'invalid_request' })
   })
 
   it('are replaced whole: who reads the old one reads it to its end, and the purge removes it later', async () => {
@@ -257,10 +257,10 @@ onEachStorage('files', (engine) => {
     const id = await vault.person()
     const session = asLoose(vault.session)
     await vault.session.uploadFile({ table: 'people', id, column: 'paper', file: text(10) })
-    await session.update('people', id, { fields: { name: 'Bo' } })
+    await session.updateOne('people', id, { name: 'Bo' })
     expect(await content(vault, id)).toHaveLength(10)
     for (const paper of [null, 'x', { file: 1, size: 1, name: 'x', contentType: 'text/plain' }]) {
-      await expect(session.update('people', id, { fields: { paper } })).rejects.toMatchObject({ code: 'unprocessable' })
+      await expect(session.updateOne('people', id, { paper })).rejects.toMatchObject({ code: 'unprocessable' })
       await expect(session.insert('people', [{ fields: { paper } }])).rejects.toMatchObject({ code: 'unprocessable' })
     }
   })
@@ -379,9 +379,9 @@ onEachStorage('files', (engine) => {
     await session.uploadFile({ table: 'people', id, column: 'paper', file: text(10), fileName: 'secret-name.txt' })
     await session.openFile('people', id, 'paper')
     await session.fileStatus('people', id, 'paper')
-    await session.uploadStatus([{ table: 'people', id, fileColumns: ['paper', 'photo'] }])
-    await session.downloadURL('people', id, 'paper')
-    await session.uploadURL({ table: 'people', id, columns: ['photo'] })
+    await session.fileStatuses([{ table: 'people', id, fileColumns: ['paper', 'photo'] }])
+    await session.downloadTicket('people', id, 'paper')
+    await session.uploadTicket({ table: 'people', id, columns: ['photo'] })
     await session.deleteFile('people', id, 'paper')
     const { events } = await session.listEvents({ filterOps: { accountID: 'v1', resourceIDs: `FILE/${id}` } })
     expect(events.map(({ request, response }) => [request.actionType, response.code])).toEqual([

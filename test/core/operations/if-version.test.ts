@@ -49,12 +49,12 @@ onEachStorage('versions', (engine) => {
     expectTypeOf(version).toEqualTypeOf<string>()
     const { records: byIds } = await carts.get('carts', { ids: [id], version: true })
     const { records: page } = await carts.get('carts', { version: true })
-    const { records: found } = await carts.get('carts', { columnName: 'owner', columnValues: ['ann'], version: true })
+    const { records: found } = await carts.get('carts', { where: { owner: 'ann' }, version: true })
     const { records: tokens } = await carts.get('carts', { ids: [id], tokenization: true, version: true })
     const [token = ''] = tokens.map(({ tokens }) => tokens.owner ?? '')
     const { records: byToken } = await carts.getByTokens([token], { version: true })
     const { records: columnOnly } = await carts.getByTokens([token], { version: true, columnOnly: true })
-    const { responses } = await carts.batch([{ method: 'GET', tableName: 'carts', ID: id, version: true }])
+    const { responses } = await carts.batch([{ get: 'carts', id, version: true }])
     const versions = [byIds, found, tokens, byToken, columnOnly].map(([record]) => record?.version)
     expect([...versions, page[0]?.version, responses[0].value.version]).toEqual(Array.from({ length: 7 }, () => version))
     for await (const { records } of carts.pages('carts', { version: true })) {
@@ -76,19 +76,19 @@ onEachStorage('versions', (engine) => {
       const both = await Promise.all([versionOf(carts, id), carts.getOne('carts', id), versionOf(carts, second)])
       expect(Object.keys(both[1])).not.toContain('version')
       versions.add(both[0]).add(both[2])
-      await carts.update('carts', id, { fields: { items: [round] } })
+      await carts.updateOne('carts', id, { items: [round] })
     }
     expect(versions.size).toBe(4)
   })
 
-  it('are compared by update, updateMany, delete, deleteOne and the items of a batch', async () => {
+  it('are compared by updateOne, update, delete, deleteOne and the items of a batch', async () => {
     const vault = await openCarts(engine.fresh().open())
     const carts = vault.as(OWNER)
     for (const session of [carts, vault.as(PICKER)]) {
       for (const [name, change] of Object.entries(CHANGES)) {
         const [id = ''] = await insertCarts(carts, 'ann')
         const ifVersion = await versionOf(session, id)
-        await carts.update('carts', id, { fields: { items: ['other'] } })
+        await carts.updateOne('carts', id, { items: ['other'] })
         await expect(change(session, { id, ifVersion }), name).rejects.toMatchObject({ code: 'aborted' })
         expect((await carts.getOne('carts', id)).fields.items, name).toEqual(['other'])
         await change(session, { id, ifVersion: (await versionOf(session, id)).toUpperCase() })
@@ -114,11 +114,11 @@ onEachStorage('versions', (engine) => {
         await expect(change(carts, { id, ifVersion })).rejects.toMatchObject({ code: 'invalid_request' })
       }
       // The picker sees no record of bo, whatever its version.
-      await carts.update('carts', second, { fields: { items: [1] } })
+      await carts.updateOne('carts', second, { items: [1] })
       await expect(change(vault.as(PICKER), { id: second, ifVersion: gone })).rejects.toMatchObject({ code: 'not_found' })
     }
     // @ts-expect-error A version is a text.
-    await expect(carts.update('carts', id, { fields: { items: [] } }, { ifVersion: 1 })).rejects.toMatchObject({
+    await expect(carts.updateOne('carts', id, { items: [] }, { ifVersion: 1 })).rejects.toMatchObject({
       code: 'invalid_request',
     })
     // @ts-expect-error An option that no deletion has.
@@ -133,10 +133,10 @@ onEachStorage('versions', (engine) => {
     const carts = (await openCarts(engine.fresh().open())).as(OWNER)
     const ids = await insertCarts(carts, 'ann', 'bo', 'cy')
     const named = await Promise.all(ids.map(async (id) => ({ id, ifVersion: await versionOf(carts, id) })))
-    await carts.update('carts', ids[1] ?? '', { fields: { items: ['other'] } })
+    await carts.updateOne('carts', ids[1] ?? '', { items: ['other'] })
     const changes = named.map((one) => ({ ...one, fields: { items: ['own'] } }))
     const moved = { code: 'aborted', details: [{ table: 'carts', index: 1 }] }
-    await expect(carts.updateMany('carts', changes)).rejects.toMatchObject(moved)
+    await expect(carts.update('carts', changes)).rejects.toMatchObject(moved)
     await expect(carts.delete('carts', named)).rejects.toMatchObject(moved)
     await expect(carts.delete('carts', [ids[0] ?? '', named[1] ?? ''])).rejects.toMatchObject(moved)
     const { records } = await carts.get('carts')
@@ -149,12 +149,12 @@ onEachStorage('versions', (engine) => {
     const carts = (await openCarts(engine.fresh().open())).as(OWNER)
     const [id = '', second = ''] = await insertCarts(carts, 'ann', 'bo')
     const old = await versionOf(carts, id)
-    await carts.update('carts', id, { fields: { items: ['other'] } })
+    await carts.updateOne('carts', id, { items: ['other'] })
     const { responses } = await carts.batch(
       [
-        { method: 'PUT', tableName: 'carts', ID: id, fields: { items: ['own'] }, ifVersion: old },
-        { method: 'PUT', tableName: 'carts', ID: second, fields: { items: ['own'] }, ifVersion: await versionOf(carts, second) },
-        { method: 'DELETE', tableName: 'carts', ID: id, ifVersion: old },
+        { update: 'carts', id, fields: { items: ['own'] }, ifVersion: old },
+        { update: 'carts', id: second, fields: { items: ['own'] }, ifVersion: await versionOf(carts, second) },
+        { delete: 'carts', id, ifVersion: old },
       ],
       { continueOnError: true },
     )
@@ -172,11 +172,11 @@ onEachStorage('versions', (engine) => {
     const sessions = vaults.map((vault) => vault.as(OWNER))
     const outcomes = await Promise.allSettled([
       ...Array.from({ length: 16 }, (_, caller) =>
-        sessions[caller % 2]?.update('carts', id, { fields: { items: [caller] } }, { ifVersion }),
+        sessions[caller % 2]?.updateOne('carts', id, { items: [caller] }, { ifVersion }),
       ),
       // What shares a transaction with them is not at fault.
-      ...Array.from({ length: 4 }, () => sessions[0]?.update('carts', other, { fields: { note: 'x' } })),
-      sessions[0]?.update('carts', id, { fields: { note: 'blind' } }),
+      ...Array.from({ length: 4 }, () => sessions[0]?.updateOne('carts', other, { note: 'x' })),
+      sessions[0]?.updateOne('carts', id, { note: 'blind' }),
     ])
     const own = outcomes.slice(0, 16)
     expect(own.filter(({ status }) => status === 'fulfilled').length).toBeLessThanOrEqual(1)
@@ -190,7 +190,7 @@ onEachStorage('versions', (engine) => {
     const carts = (await openCarts(engine.fresh().open())).as(OWNER)
     const [id = ''] = await insertCarts(carts, 'ann')
     const ifVersion = await versionOf(carts, id)
-    await carts.update('carts', id, { fields: { items: [] } }, { ifVersion })
+    await carts.updateOne('carts', id, { items: [] }, { ifVersion })
     await carts.deleteOne('carts', id, { ifVersion: await versionOf(carts, id) })
     const { events } = await carts.listEvents({ filterOps: { accountID: 'v1' } })
     expect(JSON.stringify(events)).toContain('ifVersion')
@@ -201,12 +201,11 @@ onEachStorage('versions', (engine) => {
 /** Every change that takes a version. */
 const CHANGES: Readonly<Record<string, (session: Session<Carts>, named: { id: string; ifVersion: string }) => Promise<unknown>>> =
   {
-    update: (session, { id, ifVersion }) => session.update('carts', id, { fields: { items: ['own'] } }, { ifVersion }),
-    updateMany: (session, named) => session.updateMany('carts', [{ ...named, fields: { items: ['own'] } }]),
+    updateOne: (session, { id, ifVersion }) => session.updateOne('carts', id, { items: ['own'] }, { ifVersion }),
+    update: (session, named) => session.update('carts', [{ ...named, fields: { items: ['own'] } }]),
     delete: (session, named) => session.delete('carts', [named]),
     deleteOne: (session, { id, ifVersion }) => session.deleteOne('carts', id, { ifVersion }),
-    PUT: (session, { id: ID, ifVersion }) =>
-      session.batch([{ method: 'PUT', tableName: 'carts', ID, ifVersion, fields: { items: ['own'] } }]),
-    'DELETE item (delete)': (session, { id: ID, ifVersion }) =>
-      session.batch([{ method: 'DELETE', tableName: 'carts', ID, ifVersion }]),
+    'update item': (session, { id, ifVersion }) =>
+      session.batch([{ update: 'carts', id, ifVersion, fields: { items: ['own'] } }]),
+    'delete item': (session, { id, ifVersion }) => session.batch([{ delete: 'carts', id, ifVersion }]),
   }

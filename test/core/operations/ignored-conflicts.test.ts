@@ -104,15 +104,15 @@ onEachStorage('an insert that ignores conflicts', (engine) => {
     expect(results).toEqual([false, true])
     const { responses } = await people.batch(
       [
-        { method: 'POST', tableName: 'people', fields: { name: 'Cy', badge: 'B-1' }, onConflict: 'ignore' },
-        { method: 'POST', tableName: 'people', fields: { name: 'Di', badge: 'B-2' }, onConflict: 'ignore' },
-        { method: 'GET', tableName: 'people', ID: { response: 0 } },
+        { insert: 'people', fields: { name: 'Cy', badge: 'B-1' }, onConflict: 'ignore' },
+        { insert: 'people', fields: { name: 'Di', badge: 'B-2' }, onConflict: 'ignore' },
+        { get: 'people', id: { response: 0 } },
       ],
       { continueOnError: true },
     )
     expect(responses).toMatchObject([
-      { ok: true, value: { records: [{ ignored: true }] } },
-      { ok: true, value: { records: [{ id: expect.any(String) }] } },
+      { ok: true, value: { ignored: true } },
+      { ok: true, value: { id: expect.any(String) } },
       { ok: false, error: { code: 'not_found', message: expect.stringContaining('which was ignored') } },
     ])
     expect((await people.get('people')).records).toHaveLength(2)

@@ -71,7 +71,7 @@ onEachStorage('a digest that does not agree with its value', (engine) => {
   it('finds no wrong record by value, token or key, and each look-up reports it', async () => {
     const { session, storage, records, run } = await open(4)
     await setDigest(storage, 'email', 2, 1)
-    const byValue = await run(() => session.get('people', { columnName: 'email', columnValues: ['canary0@acme.example'] }))
+    const byValue = await run(() => session.get('people', { where: { email: 'canary0@acme.example' } }))
     expect(byValue.answer).toEqual({ records: [] })
     expect(byValue.findings).toMatchObject([findingOf('email', 'GET', [[2, 1]])])
 
@@ -93,7 +93,7 @@ onEachStorage('a digest that does not agree with its value', (engine) => {
 
   it('is reported, and no other error is thrown, if the record with the digest has no value', async () => {
     const { session, storage, records, run } = await open(3)
-    await session.update('people', records[1]?.id ?? '', { fields: { email: null, city: null } })
+    await session.updateOne('people', records[1]?.id ?? '', { email: null, city: null })
     await setDigest(storage, 'email', 2, 1)
     await setDigest(storage, 'city', 2, 1)
     const upsert = await run(() => session.insert('people', [{ fields: { email: 'canary0@acme.example' } }], { upsert: 'email' }))
@@ -107,7 +107,7 @@ onEachStorage('a digest that does not agree with its value', (engine) => {
   it('is recorded once for an update, and kept when the transaction around a read rolls back', async () => {
     const { vault, session, storage, records, run } = await open(2)
     await setDigest(storage, 'email', 1, undefined)
-    const update = await run(() => session.update('people', records[0]?.id ?? '', { fields: { note: 2 } }))
+    const update = await run(() => session.updateOne('people', records[0]?.id ?? '', { note: 2 }))
     expect(update.error).toBeUndefined()
     expect(update.findings).toMatchObject([findingOf('email', 'UPDATE', [[1, 1]])])
     const rolledBack = await run(() =>
@@ -126,12 +126,12 @@ onEachStorage('a digest that does not agree with its value', (engine) => {
     const { tokens } = await session.getOne('people', id, { tokenization: true })
     const work: (() => Promise<unknown>)[] = [
       () => session.get('people', { redaction: 'PLAIN_TEXT' }),
-      () => session.get('people', { columnName: 'email', columnValues: ['CANARY1@acme.example', 'no-one@acme.example'] }),
+      () => session.get('people', { where: { email: ['CANARY1@acme.example', 'no-one@acme.example'] } }),
       () => session.detokenize(Object.values(tokens).map((token) => ({ token }))),
       () => session.getByTokens([tokens.city ?? '', tokens.card ?? '']),
       () => session.tokenize([{ value: 'canary city 1', table: 'people', column: 'city' }]),
       () => session.insert('people', [{ fields: { ...personOf(1), badge: 'b' } }], { upsert: 'email' }),
-      () => session.update('people', id, { fields: { email: null, city: null, code: null } }),
+      () => session.updateOne('people', id, { email: null, city: null, code: null }),
       () => session.get('people', { redaction: 'PLAIN_TEXT' }),
       () => session.delete('people', [id]),
     ]
@@ -159,12 +159,10 @@ onEachStorage('a record that does not open', (engine) => {
     await expect(session.getOne('people', id)).rejects.toMatchObject(named)
     await expect(session.get('people')).rejects.toMatchObject(named)
     await expect(session.get('people', { tokenization: true })).rejects.toMatchObject(named)
-    await expect(session.get('people', { columnName: 'email', columnValues: ['canary0@acme.example'] })).rejects.toMatchObject(
-      named,
-    )
+    await expect(session.get('people', { where: { email: 'canary0@acme.example' } })).rejects.toMatchObject(named)
     const caller = { actor: 'a', actorType: 'USER', roles: ['VAULT_OWNER'] } as const
     await expect(vault.as(caller).query('SELECT name FROM people')).rejects.toMatchObject(named)
-    await expect(session.update('people', id, { fields: { name: 'x' } })).rejects.toMatchObject(named)
+    await expect(session.updateOne('people', id, { name: 'x' })).rejects.toMatchObject(named)
     await expect(
       session.insert('people', [{ fields: { email: 'canary0@acme.example', name: 'x' } }], { upsert: 'email' }),
     ).rejects.toMatchObject(named)

@@ -47,12 +47,12 @@ describe('members of JSON and ARRAY values', () => {
   it('fit ten times into a request', async () => {
     const session = await open()
     const ten = Array.from({ length: 10 }, () => ({ fields: { json: nested(10_000) } }))
-    const items = ten.map(({ fields }) => ({ method: 'POST', tableName: 'docs', fields }) as const)
+    const items = ten.map(({ fields }) => ({ insert: 'docs', fields }) as const)
     expect((await session.insert('docs', ten)).records).toHaveLength(10)
     expect((await session.batch(items)).responses).toHaveLength(10)
     const one = { fields: { array: [1] } }
     expect(await refusalOf(session.insert('docs', [...ten, one]))).toMatch(TOO_MANY_IN_ALL)
-    const more = { method: 'POST', tableName: 'docs', ...one } as const
+    const more = { insert: 'docs', ...one } as const
     expect(await refusalOf(session.batch([...items, more], { continueOnError: true }))).toMatch(TOO_MANY_IN_ALL)
   })
 
@@ -62,8 +62,8 @@ describe('members of JSON and ARRAY values', () => {
       'docs',
       Array.from({ length: 20 }, (_, index) => ({ fields: { json: index % 2 } })),
     )
-    const where = (members: number, ...columnValues: number[]) =>
-      session.updateWhere('docs', { columnName: 'json', columnValues, fields: { array: nested(members) } })
+    const where = (members: number, ...values: number[]) =>
+      session.updateWhere('docs', { json: values }, { array: nested(members) })
     expect((await where(10, 1)).records).toHaveLength(10)
     expect((await where(5, 0, 1)).records).toHaveLength(20)
     expect(await refusalOf(where(6, 0, 1))).toMatch(TOO_MANY_IN_ALL)
@@ -75,33 +75,33 @@ describe('members of JSON and ARRAY values', () => {
     const fits = { fields: { json: nested(10) } }
     const { records } = await session.insert('docs', [fits])
     const id = records[0]?.id ?? ''
-    const where = { columnName: 'json', columnValues: [nested(10)] } as const
+    const where = { json: [nested(10)] } as const
     const refused: readonly (() => Promise<unknown>)[] = [
       () => session.insert('docs', [{ fields: { json: long } }]),
       () => session.insert('docs', [{ fields: { array: long } }], { onConflict: 'ignore' }),
-      () => session.update('docs', id, { fields: { json: long } }),
-      () => session.updateMany('docs', [{ id, fields: { array: long } }]),
-      () => session.updateWhere('docs', { ...where, fields: { json: long } }),
-      () => session.updateWhere('docs', { ...where, columnValues: [long], fields: { array: [] } }),
-      () => session.deleteWhere('docs', { ...where, columnValues: [long] }),
-      () => session.get('docs', { ...where, columnValues: [long] }),
+      () => session.updateOne('docs', id, { json: long }),
+      () => session.update('docs', [{ id, fields: { array: long } }]),
+      () => session.updateWhere('docs', where, { json: long }),
+      () => session.updateWhere('docs', { json: [long] }, { array: [] }),
+      () => session.deleteWhere('docs', { json: [long] }),
+      () => session.get('docs', { where: { json: [long] } }),
       () => session.tokenize([{ table: 'docs', column: 'json', value: long }]),
-      () => session.batch([{ method: 'POST', tableName: 'docs', fields: { json: long } }]),
-      () => session.batch([{ method: 'PUT', tableName: 'docs', ID: id, fields: { json: long } }]),
+      () => session.batch([{ insert: 'docs', fields: { json: long } }]),
+      () => session.batch([{ update: 'docs', id, fields: { json: long } }]),
     ]
     for (const [index, call] of refused.entries())
       expect([index, await refusalOf(call())]).toEqual([index, expect.stringMatching(TOO_MANY)])
-    expect((await session.get('docs', where)).records).toHaveLength(1)
+    expect((await session.get('docs', { where })).records).toHaveLength(1)
   })
 
   it('are limited for the look-ups and tokens of a request together', async () => {
     const session = await open(10)
     const eleven = Array.from({ length: 11 }, (_, index) => [index, ...new Array<number>(8).fill(1)])
-    expect(await refusalOf(session.get('docs', { columnName: 'json', columnValues: eleven }))).toMatch(TOO_MANY_IN_ALL)
+    expect(await refusalOf(session.get('docs', { where: { json: eleven } }))).toMatch(TOO_MANY_IN_ALL)
     const values = eleven.map((value) => ({ table: 'docs', column: 'json', value }) as const)
     expect(await refusalOf(session.tokenize(values))).toMatch(TOO_MANY_IN_ALL)
     const changes = Array.from({ length: 11 }, () => ({ id: OWNER.actor, fields: { json: eleven[0] ?? [] } }))
-    expect(await refusalOf(session.updateMany('docs', changes))).toMatch(TOO_MANY_IN_ALL)
+    expect(await refusalOf(session.update('docs', changes))).toMatch(TOO_MANY_IN_ALL)
   })
 
   it('do not limit what is stored already', async () => {

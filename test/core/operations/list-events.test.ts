@@ -92,7 +92,7 @@ onEachStorage('listed events', (engine) => {
       tokenization: true,
     })
     const [one, other] = records
-    await session.update('clients', other?.id ?? '', { fields: { country: 'SE' } })
+    await session.updateOne('clients', other?.id ?? '', { country: 'SE' })
     await session.detokenize([{ token: one?.tokens.name ?? '' }])
     await session.get('clients')
     await session.deleteOne('clients', one?.id ?? '')

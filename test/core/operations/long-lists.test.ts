@@ -124,7 +124,7 @@ onEachStorage('lists of long values', (engine) => {
     const shown = async () => (await stored()).map((fields, index) => ({ ...fields, number: index }))
 
     const second = fieldsOf(1).map(({ draft }) => ({ draft }))
-    const updated = await session.updateMany(
+    const updated = await session.update(
       'pages',
       second.map((fields, index) => ({ id: ids[index] ?? '', fields })),
       { tokenization: true },
@@ -143,15 +143,12 @@ onEachStorage('lists of long values', (engine) => {
     expect(upserted.records.map(({ id }) => id)).toEqual(ids)
     expect(await shown()).toEqual(all(third))
 
-    const found = await session.updateWhere('pages', {
-      ...{ columnName: 'shelf', columnValues: ['shelf 1', 'shelf 2'] },
-      fields: { draft: 'x'.repeat(50_000) },
-    })
+    const found = await session.updateWhere('pages', { shelf: ['shelf 1', 'shelf 2'] }, { draft: 'x'.repeat(50_000) })
     expect(found.records).toHaveLength(16)
     const fourth = third.map((fields, index) => (index % 3 === 0 ? fields : { ...fields, draft: 'x'.repeat(50_000) }))
     expect(await shown()).toEqual(all(fourth))
     expect(await vault.verifyRecords()).toMatchObject({ ok: true })
-    expect((await session.deleteWhere('pages', { columnName: 'shelf', columnValues: ['shelf 1'] })).ids).toHaveLength(8)
+    expect((await session.deleteWhere('pages', { shelf: 'shelf 1' })).ids).toHaveLength(8)
     await session.delete(
       'pages',
       ids.filter((_, index) => index % 3 !== 1),
@@ -177,7 +174,7 @@ onEachStorage('lists of long values', (engine) => {
     const changes = ids
       .slice(0, 11)
       .map((id, index) => ({ id, fields: { draft: 'z', code: index === 10 ? 'code 11' : `new ${index}` } }))
-    await expect(session.updateMany('pages', changes)).rejects.toMatchObject({ code: 'conflict' })
+    await expect(session.update('pages', changes)).rejects.toMatchObject({ code: 'conflict' })
     expect((await session.get('pages', { ids })).records.map(({ fields }) => fields)).toEqual(given)
     await expect(session.delete('pages', [...ids, '5a4bc4ef-11f5-4c08-9887-d943d109abf6'])).rejects.toMatchObject({
       code: 'not_found',

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
-import { column, createVault, defineSchema, type SessionGetOptions } from '../../../src/index.ts'
+import { column, createVault, defineSchema } from '../../../src/index.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
 import { OWNER, TEST_SECRET } from '../../support/vaults/test-vault.ts'
 
@@ -43,15 +43,15 @@ onEachStorage('look-ups', (engine) => {
       values.map((j) => ({ fields: { j } })),
     )
     for (const j of values) {
-      const where = { columnName: 'j', columnValues: [j] } as const
-      expect((await owner.get('things', where)).records.map(({ fields }) => fields.j)).toEqual([j])
-      const { records } = await owner.updateWhere('things', { ...where, fields: { number: 7 } })
+      const where = { j: [j] }
+      expect((await owner.get('things', { where })).records.map(({ fields }) => fields.j)).toEqual([j])
+      const { records } = await owner.updateWhere('things', where, { number: 7 })
       expect(records).toHaveLength(1)
       expect((await owner.getOne('things', records[0]?.id ?? '', { tokenization: true })).tokens.j).toBe(
         (await owner.tokenize([{ value: j, table: 'things', column: 'j' }])).records[0]?.token,
       )
     }
-    expect((await owner.deleteWhere('things', { columnName: 'j', columnValues: ['1', '{"a":1}'] })).ids).toHaveLength(2)
+    expect((await owner.deleteWhere('things', { j: ['1', '{"a":1}'] })).ids).toHaveLength(2)
     const { records } = await owner.get('things')
     expect(records.map(({ fields }) => fields.j)).toEqual([1, 'true', true, '[1]', [1], { a: 1 }, '"1"'])
   })
@@ -74,42 +74,38 @@ onEachStorage('look-ups', (engine) => {
       ['seen', '2027-01-15T09:00:00+01:00'],
       ['born', '2000-02-29'],
     ] as const
-    for (const [columnName, value] of found) {
-      const where = { columnName, columnValues: [value] }
-      expect(
-        (await owner.get('things', where as SessionGetOptions<(typeof schema)['tables']['things']>)).records.map((one) => one.id),
-      ).toEqual([id])
-      if (columnName !== 'born')
-        expect((await owner.tokenize([{ value, table: 'things', column: columnName } as never])).records).toHaveLength(1)
+    for (const [name, value] of found) {
+      const where = { [name]: [value] }
+      expect((await owner.get('things', { where: where as never })).records.map((one) => one.id)).toEqual([id])
+      if (name !== 'born')
+        expect((await owner.tokenize([{ value, table: 'things', column: name } as never])).records).toHaveLength(1)
     }
-    for (const [columnName, value] of [
+    for (const [name, value] of [
       ['list', '[1]'],
       ['flag', 'true'],
       ['score', '0.5'],
     ] as const) {
-      const where = { columnName, columnValues: [value] } as never
+      const where = { [name]: [value] } as never
       const refused = { code: 'unprocessable' }
-      await expect(owner.get('things', where)).rejects.toMatchObject(refused)
+      await expect(owner.get('things', { where })).rejects.toMatchObject(refused)
       await expect(owner.deleteWhere('things', where)).rejects.toMatchObject(refused)
-      await expect(owner.updateWhere('things', { ...(where as object), fields: { number: 1 } } as never)).rejects.toMatchObject(
-        refused,
-      )
-      await expect(owner.tokenize([{ value, table: 'things', column: columnName } as never])).rejects.toMatchObject(refused)
+      await expect(owner.updateWhere('things', where, { number: 1 })).rejects.toMatchObject(refused)
+      await expect(owner.tokenize([{ value, table: 'things', column: name } as never])).rejects.toMatchObject(refused)
     }
   })
 
   it('read texts of values for a wire, on request', async () => {
     const { owner } = await open()
     const { records } = await owner.insert('things', [{ fields: { j: '1' } }, { fields: { j: 1, flag: true, score: 0.5 } }])
-    for (const [columnName, text] of [
+    for (const [name, text] of [
       ['j', '1'],
       ['flag', 'true'],
       ['score', '5e-1'],
     ] as const) {
-      const options = { columnName, columnValues: [text] }
+      const options = { where: { [name]: [text] } }
       const read = await owner.perform('get', { table: 'things', options, areTexts: true })
       expect(read.records.map(({ id }) => id)).toEqual([records[1]?.id])
-      const asked = [{ value: text, table: 'things', column: columnName }]
+      const asked = [{ value: text, table: 'things', column: name }]
       expect((await owner.perform('tokenize', { records: asked, areTexts: true })).records).toHaveLength(1)
     }
   })
@@ -156,16 +152,16 @@ onEachStorage('normalized columns', (engine) => {
     ]
     for (const fields of cells) {
       const refused = { code: 'unprocessable', details: [{ table: 'people', column: Object.keys(fields)[0] }] }
-      const where = { columnName: 'digits', columnValues: ['1'] } as const
+      const where = { digits: '1' } as const
       const calls = [
         () => owner.insert('people', [{ fields }]),
         () => owner.insert('people', [{ fields: { digits: '9', ...fields } }], { upsert: 'digits' }),
         () => owner.insert('people', [{ fields }], { onConflict: 'ignore' }),
-        () => owner.update('people', id, { fields }),
-        () => owner.updateMany('people', [{ id, fields }]),
-        () => owner.updateWhere('people', { ...where, fields }),
-        () => owner.batch([{ method: 'POST', tableName: 'people', fields }]),
-        () => owner.batch([{ method: 'PUT', tableName: 'people', ID: id, fields }]),
+        () => owner.updateOne('people', id, fields),
+        () => owner.update('people', [{ id, fields }]),
+        () => owner.updateWhere('people', where, fields),
+        () => owner.batch([{ insert: 'people', fields }]),
+        () => owner.batch([{ update: 'people', id, fields }]),
       ]
       for (const call of calls) {
         const error: unknown = await call().catch((thrown: unknown) => thrown)
@@ -183,19 +179,17 @@ onEachStorage('normalized columns', (engine) => {
       { fields: { digits: '', phone: '' } },
       { fields: { digits: '1', phone: '+46 1', email: 'a@b' } },
     ])
-    for (const [columnName, value] of [
+    for (const [name, value] of [
       ['digits', 'unknown'],
       ['phone', 'none'],
       ['email', 'unknown'],
     ] as const) {
-      const where = { columnName, columnValues: [value] }
-      expect((await owner.get('people', where)).records).toEqual([])
+      const where = { [name]: value } as never
+      expect((await owner.get('people', { where })).records).toEqual([])
       expect(await owner.deleteWhere('people', where)).toEqual({ ids: [] })
-      expect(await owner.updateWhere('people', { ...where, fields: { name: 'X' } })).toEqual({ records: [] })
-      expect((await owner.query(`SELECT name FROM people WHERE ${columnName} = $1`, [value])).records).toEqual([])
-      expect(
-        (await owner.query(`SELECT name FROM people WHERE ${columnName} = 'none' OR ${columnName} = $1`, [value])).records,
-      ).toEqual([])
+      expect(await owner.updateWhere('people', where, { name: 'X' })).toEqual({ records: [] })
+      expect((await owner.query(`SELECT name FROM people WHERE ${name} = $1`, [value])).records).toEqual([])
+      expect((await owner.query(`SELECT name FROM people WHERE ${name} = 'none' OR ${name} = $1`, [value])).records).toEqual([])
     }
     for (const one of ['phone', 'mobile'] as const)
       await expect(owner.tokenize([{ value: 'private line', table: 'people', column: one }])).rejects.toMatchObject({
@@ -207,16 +201,16 @@ onEachStorage('normalized columns', (engine) => {
     const { owner } = await open()
     const fields = { phone: '+46 70-123 45 67', email: 'Ann@bücher.example', mobile: '+46 70-123 45 67' }
     const [{ id = '', tokens = {} } = {}] = (await owner.insert('people', [{ fields }], { tokenization: true })).records
-    for (const [columnName, value] of [
+    for (const [name, value] of [
       ['phone', ' 0046 70 1234567'],
       ['phone', '+٤٦ ٧٠ ١٢٣ ٤٥ ٦٧'],
       ['email', 'Ann@XN--BCHER-KVA.Example '],
     ] as const)
-      expect((await owner.get('people', { columnName, columnValues: [value] })).records.map((one) => one.id)).toEqual([id])
+      expect((await owner.get('people', { where: { [name]: [value] } as never })).records.map((one) => one.id)).toEqual([id])
     await expect(owner.insert('people', [{ fields: { email: 'Ann@xn--bcher-kva.example' } }])).rejects.toMatchObject({
       code: 'conflict',
     })
-    expect((await owner.get('people', { columnName: 'phone', columnValues: ['070-123 45 67'] })).records).toEqual([])
+    expect((await owner.get('people', { where: { phone: '070-123 45 67' } })).records).toEqual([])
     const { records } = await owner.tokenize([{ value: '0046701234567', table: 'people', column: 'mobile' }])
     expect(records[0]?.token).toBe(tokens.mobile)
     expect(tokens.mobile).toMatch(/^\+46\d{9}$/)
@@ -240,7 +234,7 @@ onEachStorage('normalized columns', (engine) => {
     await again.as(OWNER).delete('t', [records[0]?.id ?? ''])
     await again.close()
     const grown = await createVault({ ...options, schema: define({ searchable: true }), storage: place.open() })
-    const found = await grown.as(OWNER).perform('get', { table: 't', options: { columnName: 'n', columnValues: ['#1'] } })
+    const found = await grown.as(OWNER).perform('get', { table: 't', options: { where: { n: '#1' } } })
     expect(found.records).toHaveLength(1)
     await grown.close()
   })
@@ -256,16 +250,16 @@ onEachStorage('ids and tokens in capitals', (engine) => {
     expect(ID).not.toBe(id)
     expect(await owner.getOne('people', ID)).toMatchObject({ id, fields: { name: 'Ann' } })
     expect((await owner.get('people', { ids: [ID] })).records.map((one) => one.id)).toEqual([id])
-    expect(await owner.update('people', ID, { fields: { digits: '2' } })).toMatchObject({ id })
+    expect(await owner.updateOne('people', ID, { digits: '2' })).toMatchObject({ id })
     await expect(
-      owner.updateMany('people', [
+      owner.update('people', [
         { id: ID, fields: { digits: '3' } },
         { id, fields: { digits: '4' } },
       ]),
     ).rejects.toMatchObject({
       code: 'invalid_request',
     })
-    expect((await owner.updateMany('people', [{ id: ID, fields: { digits: '3' } }])).records[0]?.id).toBe(id)
+    expect((await owner.update('people', [{ id: ID, fields: { digits: '3' } }])).records[0]?.id).toBe(id)
     for (const where of ['svc_id = $1', 'NOT NOT svc_id = $1', "svc_id = $1 OR name LIKE '%zz%'"])
       expect((await owner.query(`SELECT svc_id FROM people WHERE ${where}`, [ID])).records).toEqual([
         expect.objectContaining({ fields: { svc_id: id } }),
@@ -284,8 +278,8 @@ onEachStorage('ids and tokens in capitals', (engine) => {
       }),
     ).rejects.toMatchObject({ code: 'unprocessable' })
     const { responses } = await owner.batch([
-      { method: 'GET', tableName: 'people', ID },
-      { method: 'DELETE', tableName: 'people', ID },
+      { get: 'people', id: ID },
+      { delete: 'people', id: ID },
     ])
     expect(responses).toMatchObject([{ value: { id } }, { value: { id, deleted: true } }])
     const [other] = (await owner.insert('people', [{ fields }])).records
@@ -300,7 +294,7 @@ describe('JSON', () => {
     const j = { a: 1, gone: undefined, deep: [{ gone: undefined, b: null }] }
     const [{ id = '' } = {}] = (await owner.insert('things', [{ fields: { j } }])).records
     expect((await owner.getOne('things', id)).fields.j).toStrictEqual({ a: 1, deep: [{ b: null }] })
-    const same = await owner.get('things', { columnName: 'j', columnValues: [{ deep: [{ b: null }], a: 1 }] })
+    const same = await owner.get('things', { where: { j: [{ deep: [{ b: null }], a: 1 }] } })
     expect(same.records.map((one) => one.id)).toEqual([id])
     await expect(owner.insert('things', [{ fields: { j: [undefined as never] } }])).rejects.toMatchObject({
       code: 'unprocessable',

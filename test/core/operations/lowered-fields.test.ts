@@ -239,7 +239,7 @@ onEachStorage('a write of what was shown in place of a value', (engine) => {
     const [id = ''] = ids
     for (const name of LOWERED) {
       const written = SHOWN[name as keyof typeof SHOWN]
-      const refused = await refusal(as('masked').update('people', id, { fields: { [name]: written, country: 'NO' } }))
+      const refused = await refusal(as('masked').updateOne('people', id, { [name]: written, country: 'NO' }))
       expect(refused, name).toEqual({
         code: 'unprocessable',
         message: `Update failed. Column "${name}" of table "people" cannot be set to the masked or redacted form of a value. Leave it out to keep the value; a session can write the text with allowShownText.`,
@@ -268,7 +268,7 @@ onEachStorage('a write of what was shown in place of a value', (engine) => {
     for (const role of ['masked', 'redacted', 'writer', 'plain'] as const) {
       for (const name of ['name', 'email', 'note', 'nick', 'code']) {
         const fields = { [name]: '*REDACTED*' }
-        expect(await refusal(as(role).update('people', id, { fields })), `${role} ${name}`).toMatchObject(REFUSED)
+        expect(await refusal(as(role).updateOne('people', id, fields)), `${role} ${name}`).toMatchObject(REFUSED)
         expect(await refusal(as(role).insert('people', [{ fields: {} }, { fields }])), `${role} ${name}`).toMatchObject({
           ...REFUSED,
           details: [{ table: 'people', column: name, index: 1 }],
@@ -288,13 +288,13 @@ onEachStorage('a write of what was shown in place of a value', (engine) => {
     for (const name of LOWERED) {
       const fields = { [name]: shown[name], country: 'NO' }
       const keyed = { fields: { email: URSULA.email, ...fields } }
-      const post = { method: 'POST', tableName: 'people', upsert: 'email', fields: keyed.fields }
+      const post = { insert: 'people', upsert: 'email', fields: keyed.fields }
       for (const [way, work] of Object.entries({
-        update: () => owner.update('people', id, { fields }),
-        updateMany: () => owner.updateMany('people', [{ id, fields }]),
-        updateWhere: () => owner.updateWhere('people', { columnName: 'email', columnValues: [URSULA.email], fields }),
-        put: () => owner.batch([{ method: 'PUT', tableName: 'people', ID: id, fields }]),
-        inTransaction: () => vault.transaction((inner) => asLoose(inner.as(OWNER)).update('people', id, { fields })),
+        updateOne: () => owner.updateOne('people', id, fields),
+        update: () => owner.update('people', [{ id, fields }]),
+        updateWhere: () => owner.updateWhere('people', { email: URSULA.email }, fields),
+        put: () => owner.batch([{ update: 'people', id, fields }]),
+        inTransaction: () => vault.transaction((inner) => asLoose(inner.as(OWNER)).updateOne('people', id, fields)),
         // The shown form of the key is that of another record.
         ...(name !== 'email' && {
           upsert: () => owner.insert('people', [keyed], { upsert: 'email' }),
@@ -312,12 +312,12 @@ onEachStorage('a write of what was shown in place of a value', (engine) => {
     const { as, owner, ids } = await open(engine.fresh().open())
     const [id = ''] = ids
     const allow = { allowShownText: true }
-    const put = { method: 'PUT', tableName: 'people', ID: id, ...allow }
-    const post = { method: 'POST', tableName: 'people', upsert: 'email', ...allow }
+    const put = { update: 'people', id, ...allow }
+    const post = { insert: 'people', upsert: 'email', ...allow }
     const nameAfter = async (work: Promise<unknown>) => {
       await work
       const { name, note } = (await owner.getOne('people', id, { redaction: 'PLAIN_TEXT' })).fields
-      await owner.update('people', id, { fields: { name: 'Ursula', note: URSULA.note } })
+      await owner.updateOne('people', id, { name: 'Ursula', note: URSULA.note })
       return [name, note]
     }
     for (const role of ['plain', 'masked', 'writer'] as const) {
@@ -325,26 +325,25 @@ onEachStorage('a write of what was shown in place of a value', (engine) => {
       for (const name of ['U*****', '*REDACTED*']) {
         const fields = { name, note: '*REDACTED*' }
         const both = [name, '*REDACTED*']
-        expect(await nameAfter(caller.update('people', id, { fields }, allow))).toEqual(both)
-        expect(await nameAfter(caller.updateMany('people', [{ id, fields }], allow))).toEqual(both)
+        expect(await nameAfter(caller.updateOne('people', id, fields, allow))).toEqual(both)
+        expect(await nameAfter(caller.update('people', [{ id, fields }], allow))).toEqual(both)
         expect(await nameAfter(caller.batch([{ ...put, fields }]))).toEqual(both)
         if (role !== 'plain') continue
-        const where = { columnName: 'email', columnValues: [URSULA.email], fields }
-        expect(await nameAfter(caller.updateWhere('people', where, allow))).toEqual(both)
+        expect(await nameAfter(caller.updateWhere('people', { email: URSULA.email }, fields, allow))).toEqual(both)
         const keyed = { email: URSULA.email, ...fields }
         expect(await nameAfter(caller.insert('people', [{ fields: keyed }], { upsert: 'email', ...allow }))).toEqual(both)
         expect(await nameAfter(caller.batch([{ ...post, fields: keyed }]))).toEqual(both)
       }
     }
     await as('writer').insert('people', [{ fields: { name: '*REDACTED*' } }], allow)
-    expect(await refusal(owner.update('people', id, { fields: {} }, { allowShownText: 1 }))).toMatchObject({
+    expect(await refusal(owner.updateOne('people', id, {}, { allowShownText: 1 }))).toMatchObject({
       code: 'invalid_request',
     })
   })
 
   it('is a value like any other in a column whose own level is plain text', async () => {
     const { as, owner, ids } = await open(engine.fresh().open())
-    await owner.update('people', ids[0] ?? '', { fields: { country: '*REDACTED*' } })
+    await owner.updateOne('people', ids[0] ?? '', { country: '*REDACTED*' })
     await as('plain').insert('people', [{ fields: { country: '*REDACTED*' } }])
     expect(await refusal(as('redacted').insert('people', [{ fields: { country: '*REDACTED*' } }]))).toMatchObject(REFUSED)
   })
@@ -354,17 +353,16 @@ onEachStorage('a write of what was shown in place of a value', (engine) => {
     const [id = ''] = ids
     for (const role of ['redacted', 'writer'] as const) {
       const answers: Cells[] = []
-      for (const name of ['U*****', 'V*****', '***'])
-        answers.push(await refusal(as(role).update('people', id, { fields: { name } })))
+      for (const name of ['U*****', 'V*****', '***']) answers.push(await refusal(as(role).updateOne('people', id, { name })))
       for (const answer of answers) expect(answer).toEqual(answers[0])
       expect(answers[0]).toMatchObject(REFUSED)
       // A mask that writes no stars writes what a value can be.
-      for (const born of ['1961-07-01', '1961-08-01']) await as(role).update('people', id, { fields: { born, name: 'Ursula' } })
-      await owner.update('people', id, { fields: { born: URSULA.born } })
+      for (const born of ['1961-07-01', '1961-08-01']) await as(role).updateOne('people', id, { born, name: 'Ursula' })
+      await owner.updateOne('people', id, { born: URSULA.born })
     }
     const [unknown = ''] = (await as('plain').insert('people', [{ fields: {} }])).records.map((one) => one.id)
     await owner.delete('people', [unknown])
-    expect(await refusal(as('masked').update('people', unknown, { fields: { name: 'U*****' } }))).toMatchObject({
+    expect(await refusal(as('masked').updateOne('people', unknown, { name: 'U*****' }))).toMatchObject({
       code: 'not_found',
     })
   })
@@ -373,18 +371,18 @@ onEachStorage('a write of what was shown in place of a value', (engine) => {
     const { as, owner, ids } = await open(engine.fresh().open())
     const [id = ''] = ids
     const fields = { name: 'B****', email: 'b***@acme.example', born: '1961-08-01', visits: 1300, nick: '**i', note: null }
-    await as('masked').update('people', id, { fields, tokens: { name: '*REDACTED*' } }, { byot: 'ENABLE' })
+    await as('masked').updateOne('people', id, fields, { tokens: { name: '*REDACTED*' }, byot: 'ENABLE' })
     expect((await owner.getOne('people', id, { redaction: 'PLAIN_TEXT' })).fields).toEqual({ ...fields, country: 'SE' })
     // The note is null now: nothing is shown in its place, but the text of a redacted value is refused all the same.
-    await as('masked').update('people', id, { fields: { note: { vip: false }, name: 'Ursula' } })
-    expect(await refusal(as('masked').update('people', id, { fields: { note: '*REDACTED*' } }))).toMatchObject(REFUSED)
+    await as('masked').updateOne('people', id, { note: { vip: false }, name: 'Ursula' })
+    expect(await refusal(as('masked').updateOne('people', id, { note: '*REDACTED*' }))).toMatchObject(REFUSED)
   })
 
   it('is refused also where the value equals its masked form, except for those who see the value', async () => {
     const { as, ids } = await open(engine.fresh().open())
     const [id = ''] = ids
-    await as('plain').update('people', id, { fields: { name: '***', visits: 1200 } }, { allowShownText: true })
-    await as('plain').update('people', id, { fields: { name: '***', visits: 1200 } })
-    expect(await refusal(as('masked').update('people', id, { fields: { name: '***' } }))).toMatchObject(REFUSED)
+    await as('plain').updateOne('people', id, { name: '***', visits: 1200 }, { allowShownText: true })
+    await as('plain').updateOne('people', id, { name: '***', visits: 1200 })
+    expect(await refusal(as('masked').updateOne('people', id, { name: '***' }))).toMatchObject(REFUSED)
   })
 })

@@ -118,16 +118,16 @@ onEachStorage('tokens of long lists', (engine) => {
       [vault.as(callerOf('writer')), ['account']],
     ] as const) {
       const changes = stored.map(({ id }, row) => ({ id, fields: fieldsOf(row, 2000) }))
-      const { records } = await caller.updateMany('people', changes as never, { tokenization: true })
+      const { records } = await caller.update('people', changes as never, { tokenization: true })
       await expectRead(session, records as never, hidden)
     }
   })
 
   it('of a batch are those of its items', async () => {
     const { session, typed } = await open()
-    const items = recordsFrom(0).map(({ fields }) => ({ method: 'POST', tableName: 'people', fields, tokenization: true }))
+    const items = recordsFrom(0).map(({ fields }) => ({ insert: 'people', fields, tokenization: true }))
     const { responses } = await typed.batch(items as never)
-    const stored = responses.flatMap((response) => (response.value as never as { records: LooseStored[] }).records)
+    const stored = responses.map((response) => response.value as never as LooseStored)
     expect(stored).toHaveLength(COUNT)
     await expectRead(session, stored)
   })

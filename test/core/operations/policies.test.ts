@@ -70,10 +70,10 @@ function everyVerb(
     insert: session.insert('clients', [{ fields: { name: 'New' } }]),
     upsert: session.insert('clients', [{ fields: { name: 'New', email: 'new@acme.example' } }], { upsert: 'email' }),
     get: session.get('clients', { ids: [id] }),
-    lookup: session.get('clients', { columnName: 'email', columnValues: ['anna@acme.example'] }),
+    lookup: session.get('clients', { where: { email: 'anna@acme.example' } }),
     page: session.get('clients'),
     query: session.query('SELECT name FROM clients'),
-    update: session.update('clients', id, { fields: { name: 'Other' } }),
+    update: session.updateOne('clients', id, { name: 'Other' }),
     tokenize: session.tokenize([{ table: 'clients', column: 'email', value: 'anna@acme.example' }]),
     detokenize: session.detokenize([{ token }]),
     getByTokens: session.getByTokens([token]),
@@ -111,11 +111,10 @@ onEachStorage('policies', (engine) => {
       expect(fields).toEqual({ name: 'A***', email: '*REDACTED*' })
     }
     const { records } = await support.get('clients', {
-      columnName: 'email',
-      columnValues: ['bert@acme.example', 'x@acme.example'],
+      where: { email: ['bert@acme.example', 'x@acme.example'] },
     })
     expect(records.map(({ id }) => id)).toEqual([ids[1]])
-    expect(await codeOf(support.get('clients', { columnName: 'name' as 'email', columnValues: ['Anna'] }))).toBe('forbidden')
+    expect(await codeOf(support.get('clients', { where: { ['name' as 'email']: 'Anna' } }))).toBe('forbidden')
   })
 
   it('give the same error for a hidden column as for one that does not exist', async () => {
@@ -124,12 +123,12 @@ onEachStorage('policies', (engine) => {
     const namings: Readonly<Record<string, (name: string) => Promise<unknown>>> = {
       fields: (name) => blind.get('clients', { fields: [name as 'name'] }),
       'fields of one': (name) => blind.getOne('clients', ids[0] ?? '', { fields: [name as 'name'] }),
-      lookup: (name) => blind.get('clients', { columnName: name as 'email', columnValues: ['anna@acme.example'] }),
+      lookup: (name) => blind.get('clients', { where: { [name as 'email']: 'anna@acme.example' } }),
       insert: (name) => blind.insert('clients', [{ fields: { name: 'n', [name]: 'x' } }]),
       'insert of tokens': (name) =>
         blind.insert('clients', [{ fields: { name: 'n' }, tokens: { [name]: 'x' } }], { byot: 'ENABLE' }),
       upsert: (name) => blind.insert('clients', [{ fields: { name: 'n' } }], { upsert: name as 'email' }),
-      update: (name) => blind.update('clients', ids[0] ?? '', { fields: { [name]: 'x' } }),
+      update: (name) => blind.updateOne('clients', ids[0] ?? '', { [name]: 'x' }),
       select: (name) => blind.query(`SELECT ${name} FROM clients`),
       where: (name) => blind.query(`SELECT name FROM clients WHERE ${name} = 'x'`),
       join: (name) => blind.query(`SELECT a.name FROM clients a JOIN clients b ON a.${name} = b.${name}`),
@@ -165,7 +164,7 @@ onEachStorage('policies', (engine) => {
     const verbs: Readonly<Record<string, (of: typeof hidden) => Promise<unknown>>> = {
       get: ({ id }) => session.get('clients', { ids: [ids[0] ?? '', id] }),
       getOne: ({ id }) => session.getOne('clients', id),
-      update: ({ id }) => session.update('clients', id, { fields: { name: 'n' } }),
+      update: ({ id }) => session.updateOne('clients', id, { name: 'n' }),
       delete: ({ id }) => session.delete('clients', [ids[0] ?? '', id]),
       deleteOne: ({ id }) => session.deleteOne('clients', id),
       detokenize: ({ token }) => session.detokenize([{ token: tokens[0] ?? '' }, { token }]),
@@ -176,7 +175,7 @@ onEachStorage('policies', (engine) => {
     }
     const answers: Readonly<Record<string, (of: typeof hidden) => Promise<unknown>>> = {
       getByTokens: ({ token }) => session.getByTokens([token]),
-      lookup: ({ email }) => session.get('clients', { columnName: 'email', columnValues: [email] }),
+      lookup: ({ email }) => session.get('clients', { where: { email: [email] } }),
       query: ({ email }) => session.query(`SELECT name FROM clients WHERE email = '${email}'`),
       detokenize: ({ token }) => session.detokenize([{ token: tokens[0] ?? '' }, { token }], { continueOnError: true }),
     }
@@ -221,8 +220,8 @@ onEachStorage('policies', (engine) => {
     expect(
       await codeOf(swede.insert('clients', [{ fields: { ...fields, country: 'SE' } }, { fields: { name: 'E', country: 'DE' } }])),
     ).toBe('forbidden')
-    expect(await codeOf(swede.update('clients', ids[0] ?? '', { fields: { country: 'DE' } }))).toBe('forbidden')
-    expect(await codeOf(swede.update('clients', ids[1] ?? '', { fields: { country: 'SE' } }))).toBe('not_found')
+    expect(await codeOf(swede.updateOne('clients', ids[0] ?? '', { country: 'DE' }))).toBe('forbidden')
+    expect(await codeOf(swede.updateOne('clients', ids[1] ?? '', { country: 'SE' }))).toBe('not_found')
     expect(await codeOf(swede.insert('clients', [{ fields: { ...PEOPLE[0], country: 'DE' } }], { upsert: 'email' }))).toBe(
       'forbidden',
     )

@@ -39,7 +39,7 @@ onEachStorage('a query', (engine) => {
     const { as } = await open()
     for (const condition of ["ssn = '2'", "ssn = '3'", "name LIKE 'hid%'", "name LIKE 'none%'"]) {
       const answer = await as('dept').query(`SELECT name FROM t WHERE ${condition}`, { budget: { maxRows: 0 } })
-      expect(answer).toEqual({ records: [] })
+      expect(answer).toEqual({ records: [], isCut: false })
     }
     await expect(as('dept').query("SELECT name FROM t WHERE ssn = '1'", { budget: { maxRows: 0 } })).rejects.toMatchObject({
       code: 'limit_exceeded',

@@ -120,7 +120,8 @@ it('values come behind the text, with a query of sql, or by name', async () => {
     await session.perform('query', { query, options }),
   ]
   const id = answers[0]?.records[0]?.fields.row_id
-  for (const answer of answers) expect(answer).toEqual({ records: [{ fields: { pay: 6, row_id: id }, lowered: [] }] })
+  for (const answer of answers)
+    expect(answer).toEqual({ records: [{ fields: { pay: 6, row_id: id }, lowered: [] }], isCut: false })
   await vault.close()
 })
 
@@ -128,7 +129,7 @@ it('no argument is ignored', async () => {
   const vault = await openClients(memoryStorage())
   const { query } = vault.as(OWNER) as unknown as Untyped
   const text = 'SELECT name FROM clients'
-  const empty = { records: [] }
+  const empty = { records: [], isCut: false }
   expect(await query(text, [])).toEqual(empty)
   expect(await query(text, undefined, { budget: { maxRows: 0 } })).toEqual(empty)
   await expect(query(text, new Array(2 ** 32 - 1))).rejects.toMatchObject({ code: 'limit_exceeded' })

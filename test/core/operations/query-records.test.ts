@@ -1,8 +1,11 @@
 /** Tests queries end to end: the results, and what is read and opened for them. */
 import { describe, expect, it } from 'vitest'
+import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
+import { openClients } from '../../support/audit/audited-clients.ts'
 import { openQueries, type Queries } from '../../support/queries/open-queries.ts'
 import { namesIn, numbers, PEOPLE, PETS, samplePeople } from '../../support/queries/sample-people.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
+import { OWNER } from '../../support/vaults/test-vault.ts'
 
 onEachStorage('queries', ({ fresh }) => {
   it('return at most 25 records in order of insertion, however they are found', async () => {
@@ -161,8 +164,9 @@ describe('reading and opening', () => {
     await queries.query("SELECT name FROM people WHERE city = 'Rome' LIMIT 5 OFFSET 100")
     expect([rowsRead(queries), queries.opened()]).toEqual([5, 5])
     queries.forget()
+    // One row more shows that the result is cut.
     await queries.query('SELECT city, svc_id FROM people')
-    expect([rowsRead(queries), queries.opened()]).toEqual([25, 0])
+    expect([rowsRead(queries), queries.opened()]).toEqual([26, 0])
     queries.forget()
     await queries.query("SELECT name FROM people WHERE city LIKE 'R%' LIMIT 5")
     expect([rowsRead(queries), queries.opened()]).toEqual([64, 5])
@@ -175,6 +179,29 @@ describe('reading and opening', () => {
     queries.forget()
     await queries.query('SELECT count(*), min(city) FROM people')
     expect(queries.calls.map(({ verb }) => verb)).toEqual(['aggregate'])
+  })
+
+  it('says whether the limit of the vault left records out, and not whether its own did', async () => {
+    const owner = (await openClients(memoryStorage())).as(OWNER)
+    await owner.insert(
+      'clients',
+      Array.from({ length: 30 }, () => ({ fields: { name: 'Ann', country: 'SE' } })),
+    )
+    const isCut = async (text: string, options = {}) => {
+      const found = await owner.query(text, options)
+      return [found.records.length, found.isCut]
+    }
+    for (const where of ['', "WHERE country LIKE 'S%'", "WHERE name LIKE '%'"]) {
+      expect(await isCut(`SELECT name FROM clients ${where}`)).toEqual([25, true])
+      expect(await isCut(`SELECT name FROM clients ${where} LIMIT 26`)).toEqual([25, true])
+      expect(await isCut(`SELECT name FROM clients ${where} LIMIT 25`)).toEqual([25, false])
+      expect(await isCut(`SELECT name FROM clients ${where} LIMIT 0`)).toEqual([0, false])
+      expect(await isCut(`SELECT name FROM clients ${where} OFFSET 5`)).toEqual([25, false])
+      expect(await isCut(`SELECT name FROM clients ${where} OFFSET 4`)).toEqual([25, true])
+      expect(await isCut(`SELECT name FROM clients ${where}`, { maxRecords: 29 })).toEqual([25, true])
+      expect(await isCut(`SELECT name FROM clients ${where}`, { maxRecords: 7 })).toEqual([7, true])
+    }
+    expect(await isCut('SELECT count(*) FROM clients')).toEqual([1, false])
   })
 
   it('looks up few rows of a joined table by digest for few rows before them', async () => {

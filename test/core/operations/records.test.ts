@@ -108,12 +108,12 @@ onEachStorage('records', (engine) => {
       { fields: { name: 'Cy', country: 'US' } },
     ])
     const by = async (options: Parameters<typeof people.get<'people'>>[1]) => (await people.get('people', options)).records.length
-    expect(await by({ columnName: 'email', columnValues: ['  ANN@acme.EXAMPLE'] })).toBe(1)
-    expect(await by({ columnName: 'born', columnValues: ['1990-02-28', '1990-02-28'] })).toBe(2)
-    expect(await by({ columnName: 'country', columnValues: ['SE', 'US'] })).toBe(3)
-    expect(await by({ columnName: 'country', columnValues: ['SE', 'US'], limit: 1, offset: 1 })).toBe(1)
-    expect(await by({ columnName: 'badge', columnValues: ['B-1'] })).toBe(1)
-    expect(await by({ columnName: 'badge', columnValues: ['B-2'] })).toBe(0)
+    expect(await by({ where: { email: '  ANN@acme.EXAMPLE' } })).toBe(1)
+    expect(await by({ where: { born: ['1990-02-28', '1990-02-28'] } })).toBe(2)
+    expect(await by({ where: { country: ['SE', 'US'] } })).toBe(3)
+    expect(await by({ where: { country: ['SE', 'US'] }, limit: 1, offset: 1 })).toBe(1)
+    expect(await by({ where: { badge: 'B-1' } })).toBe(1)
+    expect(await by({ where: { badge: 'B-2' } })).toBe(0)
   })
 
   it('have tokens of single cells, which end with their value and survive changes of others', async () => {
@@ -140,7 +140,7 @@ onEachStorage('records', (engine) => {
     const view = await people.getOne('people', first?.id ?? '', { tokenization: true })
     expect(view.tokens).toEqual(tokens)
     expect(view.fields).toEqual(tokens)
-    const updated = await people.update('people', first?.id ?? '', { fields: { ssn: '999-99-9999' } }, { tokenization: true })
+    const updated = await people.updateOne('people', first?.id ?? '', { ssn: '999-99-9999' }, { tokenization: true })
     expect(Object.keys(updated.tokens)).toEqual(['ssn'])
     expect(updated.updatedAt).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z$/)
     await expect(people.detokenize([{ token: tokens.ssn ?? '' }])).rejects.toMatchObject({
@@ -227,11 +227,11 @@ onEachStorage('records', (engine) => {
     const people = await session()
     const { records } = await people.insert('people', [{ fields: ANN }])
     const id = records[0]?.id ?? ''
-    await people.update('people', id, { fields: { notes: { fresh: true }, email: null, country: 'US' } })
+    await people.updateOne('people', id, { notes: { fresh: true }, email: null, country: 'US' })
     const { fields } = await people.getOne('people', id, { redaction: 'PLAIN_TEXT' })
     expect(fields).toEqual({ ...PLAIN, notes: { fresh: true }, email: null, country: 'US' })
     await people.insert('people', [{ fields: { name: 'Z', email: 'ann@acme.example' } }])
-    await expect(people.update('people', id, { fields: { email: 'ann@acme.example' } })).rejects.toMatchObject({
+    await expect(people.updateOne('people', id, { email: 'ann@acme.example' })).rejects.toMatchObject({
       code: 'conflict',
       details: [{ column: 'email' }],
     })
@@ -285,7 +285,7 @@ onEachStorage('records', (engine) => {
       () => clerk.insert('people', [{ fields: { name: 'X' } }]),
       () => clerk.get('people'),
       () => clerk.getOne('people', id),
-      () => clerk.update('people', id, { fields: { name: 'X' } }),
+      () => clerk.updateOne('people', id, { name: 'X' }),
       () => clerk.delete('people', '*'),
       () => clerk.deleteOne('people', id),
       () => clerk.detokenize([{ token }]),
@@ -319,7 +319,7 @@ onEachStorage('records', (engine) => {
     expect((await vault.as(OWNER).get('people')).records.length).toBe(0)
     const id = await vault.transaction(async (inside) => {
       const { records } = await inside.as(OWNER).insert('people', [{ fields: ANN }])
-      await inside.as(OWNER).update('people', records[0]?.id ?? '', { fields: { name: 'Ann II' } })
+      await inside.as(OWNER).updateOne('people', records[0]?.id ?? '', { name: 'Ann II' })
       return records[0]?.id ?? ''
     })
     expect((await vault.as(OWNER).getOne('people', id, { redaction: 'PLAIN_TEXT', fields: ['name'] })).fields.name).toBe('Ann II')

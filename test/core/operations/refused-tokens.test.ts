@@ -154,8 +154,10 @@ describe('supplied tokens are rejected', () => {
     await expect(refused).rejects.toMatchObject({ name: 'VaultError', code, message: expect.stringContaining(says), ...details })
     expect((await session.get('people')).records).toEqual([])
     const { id } = await insertOne(session, 'people', {})
-    const change = session.update('people', id, record as never, options)
-    await expect(change).rejects.toMatchObject({ name: 'VaultError', code, message: expect.stringContaining(says) })
+    const { fields, tokens } = record as { fields: Readonly<Record<string, unknown>>; tokens: object }
+    const change = session.updateOne('people', id, fields, { ...options, tokens })
+    const saysOfChange = tokens === null ? 'must not be null' : says
+    await expect(change).rejects.toMatchObject({ name: 'VaultError', code, message: expect.stringContaining(saysOfChange) })
   })
 
   it('if they are pointers of this vault: an id, a valid token, a deleted one', async () => {

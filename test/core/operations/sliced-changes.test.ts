@@ -33,13 +33,13 @@ onEachStorage('changes of long records', (engine) => {
     const fieldsOf = ({ code }: { readonly code: string }) => ({ draft: 'z'.repeat(50_000), code })
     const expected = { code: 'conflict', details: [{ table: 'pages', column: 'code', index: 10 }] }
     const updates = changed.map(({ id, code }) => ({ id, fields: fieldsOf({ code }) }))
-    await expect(session.updateMany('pages', updates)).rejects.toMatchObject(expected)
+    await expect(session.update('pages', updates)).rejects.toMatchObject(expected)
     await vault.transaction(async (work) => {
       const inner = work.as(OWNER)
-      const failed = await inner.updateMany('pages', updates).catch((error: VaultError) => error)
+      const failed = await inner.update('pages', updates).catch((error: VaultError) => error)
       expect(failed).toMatchObject(expected)
       // What the failed change did is rolled back alone.
-      await inner.updateMany('pages', updates.slice(0, 10))
+      await inner.update('pages', updates.slice(0, 10))
     })
     const stored = await session.get('pages', { ids: records.map(({ id = '' }) => id) })
     expect(stored.records.map(({ fields }) => fields?.code)).toEqual([
@@ -55,11 +55,11 @@ onEachStorage('changes of long records', (engine) => {
     const ids = records.map(({ id = '' }) => id)
     const draft = 'z'.repeat(50_000)
     const moved = ids.map((id, index) => ({ id, fields: { draft, code: index === 0 ? 'free' : `code ${index - 1}` } }))
-    await session.updateMany('pages', moved)
+    await session.update('pages', moved)
     const codes = async () => (await session.get('pages', { ids })).records.map(({ fields }) => fields?.code)
     expect(await codes()).toEqual(moved.map(({ fields }) => fields.code))
     const back = ids.map((id, index) => ({ id, fields: { draft, code: `code ${index}` } }))
-    await expect(session.updateMany('pages', back)).rejects.toMatchObject({ code: 'conflict', details: [{ index: 0 }] })
+    await expect(session.update('pages', back)).rejects.toMatchObject({ code: 'conflict', details: [{ index: 0 }] })
     expect(await codes()).toEqual(moved.map(({ fields }) => fields.code))
     await vault.close()
   })
@@ -81,7 +81,7 @@ onEachStorage('changes of long records', (engine) => {
       return moments.filter(({ table }) => table?.includes('pages') === true).map(({ method }) => method)
     }
     const updates = ids.map((id) => ({ id, fields: { draft: 'z'.repeat(2000) } }))
-    expect(await noted(() => session.updateMany('pages', updates))).toEqual(['update'])
+    expect(await noted(() => session.update('pages', updates))).toEqual(['update'])
     expect(await noted(() => session.delete('pages', ids))).toEqual(['delete'])
     expect((await session.get('pages')).records).toEqual([])
     await vault.close()

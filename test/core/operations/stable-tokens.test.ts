@@ -28,7 +28,7 @@ const NEW = { number: '4012888888881881', backup: '4012888888881881' }
 /** A change of the stored record that requests its tokens. */
 const CHANGES: Readonly<Record<string, (session: LooseSession, id: string) => Promise<Readonly<Record<string, string>>>>> = {
   async update(session, id) {
-    return (await session.update('cards', id, { fields: NEW }, { tokenization: true })).tokens
+    return (await session.updateOne('cards', id, NEW, { tokenization: true })).tokens
   },
   async upsert(session) {
     return (await insertOne(session, 'cards', { email: EMAIL, ...NEW }, { options: { upsert: 'email' } })).tokens
@@ -74,8 +74,8 @@ onEachStorage('the token of a stable column', (engine) => {
     const { session, owner } = await open(engine, 'writer')
     const { id, tokens } = await insertOne(session, 'cards', { email: 'bo@acme.example', ...NEW })
     expect(tokens.number).toMatch(/^4012\d{12}$/)
-    await owner.update('cards', id, { fields: { number: null } })
-    const again = await session.update('cards', id, { fields: NEW }, { tokenization: true })
+    await owner.updateOne('cards', id, { number: null })
+    const again = await session.updateOne('cards', id, NEW, { tokenization: true })
     expect(again.tokens.number).toMatch(/^4012\d{12}$/)
   })
 })

@@ -94,13 +94,13 @@ onEachStorage('supplied tokens', (engine) => {
     const { session, storage } = await open()
     const tokens = tokensOf('one')
     const { id } = await bring(session, { ...VALUES, bare: 'x' }, tokens)
-    await session.update('people', id, { fields: { bare: 'y', email: 'a@acme.example' } })
+    await session.updateOne('people', id, { bare: 'y', email: 'a@acme.example' })
     expect(await valuesOf(session, Object.values(tokens))).toEqual(TEXTS)
-    expect((await session.update('people', id, { fields: VALUES }, { tokenization: true })).tokens).toEqual(tokens)
+    expect((await session.updateOne('people', id, VALUES, { tokenization: true })).tokens).toEqual(tokens)
     expect(await valuesOf(session, Object.values(tokens))).toEqual(TEXTS)
     const next = Object.values(NEXT)
     for (const [k, name] of KINDS.entries()) {
-      const fresh = await session.update('people', id, { fields: { [name]: next[k] } }, { tokenization: true })
+      const fresh = await session.updateOne('people', id, { [name]: next[k] }, { tokenization: true })
       expect(fresh.tokens[name] === tokens[name]).toBe(name === 'kept')
       const alive = TEXTS.map((text, place) => {
         if (place > k) return text
@@ -108,7 +108,7 @@ onEachStorage('supplied tokens', (engine) => {
       })
       expect(await valuesOf(session, Object.values(tokens))).toEqual(alive)
     }
-    await session.update('people', id, { fields: { kept: null } })
+    await session.updateOne('people', id, { kept: null })
     expect(await valuesOf(session, [tokens.kept])).toEqual([undefined])
     const remembered = await storage.find(TOKENS.name, { kind: 'all' }, { order: 'asc', limit: 100 })
     expect(remembered.length).toBe(1) // Only the drawn token of the card.
@@ -227,24 +227,25 @@ onEachStorage('supplied tokens', (engine) => {
   it('in an update follow the same rules, and can repeat those of the record', async () => {
     const { session } = await open()
     const { id } = await bring(session, VALUES, tokensOf('one'))
-    const off = session.update('people', id, { fields: { pointer: 'Bo' }, tokens: { pointer: 'two' } })
+    const off = session.updateOne('people', id, { pointer: 'Bo' }, { tokens: { pointer: 'two' } })
     await expect(off).rejects.toMatchObject({ code: 'unprocessable', details: [{ table: 'people' }] })
-    const again = { fields: { ...VALUES, pointer: 'Bo' }, tokens: tokensOf('one') }
-    const kept = await session.update('people', id, again, { tokenization: true, byot: 'ENABLE_STRICT' })
+    const again = { ...VALUES, pointer: 'Bo' }
+    const strict = { tokens: tokensOf('one'), tokenization: true, byot: 'ENABLE_STRICT' }
+    const kept = await session.updateOne('people', id, again, strict)
     expect(kept.tokens).toEqual(tokensOf('one'))
     expect(await valuesOf(session, Object.values(tokensOf('one')))).toEqual(['Bo', ...TEXTS.slice(1)])
-    const lacking = session.update(
+    const lacking = session.updateOne(
       'people',
       id,
-      { fields: { pointer: 'Cy', badge: 'B-2' }, tokens: { badge: 'x' } },
-      { byot: 'ENABLE_STRICT' },
+      { pointer: 'Cy', badge: 'B-2' },
+      { tokens: { badge: 'x' }, byot: 'ENABLE_STRICT' },
     )
     await expect(lacking).rejects.toMatchObject({ code: 'unprocessable', details: [{ column: 'pointer' }] })
     await bring(session, { pointer: 'Dy' }, { pointer: 'taken' })
-    const taken = session.update('people', id, { fields: { card: '4242424242424242' }, tokens: { card: 'taken' } }, ENABLE)
+    const taken = session.updateOne('people', id, { card: '4242424242424242' }, { tokens: { card: 'taken' }, ...ENABLE })
     await expect(taken).rejects.toMatchObject({ code: 'conflict', details: [{ column: 'card' }] })
     expect(await valuesOf(session, Object.values(tokensOf('one')))).toEqual(['Bo', ...TEXTS.slice(1)])
-    const two = await session.update('people', id, { fields: VALUES, tokens: tokensOf('two') }, { tokenization: true, ...ENABLE })
+    const two = await session.updateOne('people', id, VALUES, { tokens: tokensOf('two'), tokenization: true, ...ENABLE })
     expect(two.tokens).toEqual(tokensOf('two'))
     expect(await valuesOf(session, [...Object.values(tokensOf('one')), ...Object.values(tokensOf('two'))])).toEqual([
       ...KINDS.map(() => undefined),

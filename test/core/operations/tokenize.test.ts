@@ -140,7 +140,7 @@ onEachStorage('tokenize', (engine) => {
     const refused = ask('Ann', 'secret', 'ann', 'other')
     await expect(refused).rejects.toMatchObject({ code: 'not_found', grpcCode: 5, details: [{ index: 1 }, { index: 3 }] })
     await expect(refused).rejects.not.toThrow(/secret|other/)
-    await session.update('people', id, { fields: { name: 'Bo' } })
+    await session.updateOne('people', id, { name: 'Bo' })
     await expect(ask('Ann')).rejects.toMatchObject({ code: 'not_found', details: [{ index: 0 }] })
     await expect(ask('Bo')).resolves.toMatchObject({ records: [{ token: expect.any(String) }] })
     await session.delete('people', [id])

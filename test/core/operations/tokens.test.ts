@@ -96,14 +96,9 @@ onEachStorage('tokens', (engine) => {
     const { session } = await open()
     const { id, tokens } = await insertOne(session, 'cards', { ...FIELDS, label: null, bare: 'x' })
     expect(Object.keys(tokens)).toEqual(['owner', 'number', 'phone', 'pin'])
-    const updated = await session.update(
-      'cards',
-      id,
-      { fields: { label: 'Blue', owner: null, bare: 'y' } },
-      { tokenization: true },
-    )
+    const updated = await session.updateOne('cards', id, { label: 'Blue', owner: null, bare: 'y' }, { tokenization: true })
     expect(Object.keys(updated.tokens)).toEqual(['label'])
-    const quiet = await session.update('cards', id, { fields: { label: 'Red' } })
+    const quiet = await session.updateOne('cards', id, { label: 'Red' })
     expect(quiet.tokens).toBeUndefined()
   })
 
@@ -147,18 +142,13 @@ onEachStorage('tokens', (engine) => {
   it('a stable token survives a new value, but not null or the deletion of its record', async () => {
     const { session } = await open()
     const { id, tokens } = await insertOne(session, 'cards', { kept: 'one', code: '111111', label: 'one' })
-    const updated = await session.update(
-      'cards',
-      id,
-      { fields: { kept: 'two', code: '222222', label: 'two' } },
-      { tokenization: true },
-    )
+    const updated = await session.updateOne('cards', id, { kept: 'two', code: '222222', label: 'two' }, { tokenization: true })
     expect(updated.tokens).toEqual({ ...tokens, label: updated.tokens.label })
     expect(updated.tokens.label).not.toBe(tokens.label)
     expect(await valuesOf(session, [tokens.kept, tokens.code, tokens.label])).toEqual(['two', '222222', undefined])
     expect((await session.getOne('cards', id, { tokenization: true })).tokens).toEqual(updated.tokens)
-    await session.update('cards', id, { fields: { kept: null, code: null } })
-    const again = await session.update('cards', id, { fields: { kept: 'three', code: '333333' } }, { tokenization: true })
+    await session.updateOne('cards', id, { kept: null, code: null })
+    const again = await session.updateOne('cards', id, { kept: 'three', code: '333333' }, { tokenization: true })
     expect(again.tokens.kept).not.toBe(tokens.kept)
     expect(await valuesOf(session, [tokens.kept, again.tokens.kept, again.tokens.code])).toEqual([undefined, 'three', '333333'])
     await session.delete('cards', [id])
@@ -189,7 +179,7 @@ onEachStorage('tokens', (engine) => {
   it('a stable token is replaced if the new value equals its text', async () => {
     const { session } = await open()
     const { id, tokens } = await insertOne(session, 'cards', { code: '111111' })
-    const updated = await session.update('cards', id, { fields: { code: tokens.code } }, { tokenization: true })
+    const updated = await session.updateOne('cards', id, { code: tokens.code }, { tokenization: true })
     expect(updated.tokens.code).not.toBe(tokens.code)
     expect(await valuesOf(session, [tokens.code, updated.tokens.code])).toEqual([undefined, tokens.code])
   })
@@ -204,10 +194,10 @@ onEachStorage('tokens', (engine) => {
     const tokens = [records[0]?.tokens.owner, records[0]?.tokens.phone]
     const ids = records.map(({ id }) => id)
     await session.delete('cards', ids.slice(0, 100))
-    await session.update('cards', ids[100] ?? '', { fields: { owner: 'Bo', phone: null } })
+    await session.updateOne('cards', ids[100] ?? '', { owner: 'Bo', phone: null })
     await session.delete('cards', ids.slice(101, 199))
     expect(await valuesOf(session, tokens)).toEqual(['Ann', FIELDS.phone])
-    await session.update('cards', ids[199] ?? '', { fields: { owner: 'Cy', phone: '+46 70 000 00 01' } })
+    await session.updateOne('cards', ids[199] ?? '', { owner: 'Cy', phone: '+46 70 000 00 01' })
     expect(await valuesOf(session, tokens)).toEqual([undefined, undefined])
   })
 

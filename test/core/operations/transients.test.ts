@@ -46,13 +46,13 @@ onEachStorage('transient values', (engine) => {
       expect((await session.get('cards', { redaction })).records.map(({ fields }) => Object.keys(fields))).toEqual([['holder']])
     }
     expect((await session.getOne('cards', id, { fields: ['code', 'holder'] })).fields).toEqual({ holder: 'Ann' })
-    expect((await session.get('cards', { columnName: 'holder', columnValues: ['Ann'] })).records[0]?.fields).toEqual({
+    expect((await session.get('cards', { where: { holder: 'Ann' } })).records[0]?.fields).toEqual({
       holder: 'Ann',
     })
     const { records } = await session.getByTokens([tokens.holder, tokens.code], { redaction: 'PLAIN_TEXT' })
     expect(records[0]?.fields).toEqual({ holder: 'Ann' })
     expect(records[1]).toEqual({ token: tokens.code, fields: {}, lowered: [], error: 'Token Not Found', code: 'not_found' })
-    await expect(session.get('cards', { columnName: 'code', columnValues: ['123'] })).rejects.toMatchObject({
+    await expect(session.get('cards', { where: { code: '123' } })).rejects.toMatchObject({
       code: 'invalid_request',
     })
     await expect(session.tokenize([{ value: '123', table: 'cards', column: 'code' }])).rejects.toMatchObject({
@@ -81,7 +81,7 @@ onEachStorage('transient values', (engine) => {
     const { id, tokens } = await insertOne(vault.session, 'cards', FIELDS)
     vault.clock.ms += 59 * MINUTE
     expect((await alive(vault, tokens))[0]).toBe('123')
-    await vault.session.update('cards', id, { fields: { holder: 'Bo' } })
+    await vault.session.updateOne('cards', id, { holder: 'Bo' })
     await vault.session.getOne('cards', id, { tokenization: true })
     vault.clock.ms += MINUTE
     expect((await alive(vault, tokens))[0]).toBeUndefined()
@@ -91,12 +91,12 @@ onEachStorage('transient values', (engine) => {
     const vault = await open()
     const { id, tokens } = await insertOne(vault.session, 'cards', FIELDS)
     vault.clock.ms += 59 * MINUTE
-    const updated = await vault.session.update('cards', id, { fields: { code: '456' } }, { tokenization: true })
+    const updated = await vault.session.updateOne('cards', id, { code: '456' }, { tokenization: true })
     expect(updated.tokens.code).not.toBe(tokens.code)
     expect(await rowCount(vault)).toBe(3)
     vault.clock.ms += 59 * MINUTE
     expect(await valuesOf(vault.session, [tokens.code, updated.tokens.code])).toEqual([undefined, '456'])
-    await vault.session.update('cards', id, { fields: { code: null } })
+    await vault.session.updateOne('cards', id, { code: null })
     expect(await rowCount(vault)).toBe(2)
     expect(await valuesOf(vault.session, [updated.tokens.code])).toEqual([undefined])
   })
@@ -110,7 +110,7 @@ onEachStorage('transient values', (engine) => {
     })
     clock.ms += MINUTE - 1
     const { brief, ...written } = FIELDS
-    const again = await session.update('cards', id, { fields: { brief } }, { tokenization: true })
+    const again = await session.updateOne('cards', id, { brief }, { tokenization: true })
     expect(again.tokens).toEqual({ brief: 'my brief' })
     const upserted = await insertOne(session, 'cards', written, { options: { upsert: 'holder' } })
     const { brief: _mine, ...others } = tokens
@@ -121,7 +121,7 @@ onEachStorage('transient values', (engine) => {
     clock.ms += 1
     expect(await alive(vault, tokens)).toEqual(['123', undefined, '{"a":1}'])
     // An expired value is gone, whether it is purged or not: the same value is a new one.
-    const late = await session.update('cards', id, { fields: { brief } }, { tokenization: true })
+    const late = await session.updateOne('cards', id, { brief }, { tokenization: true })
     expect(late.tokens.brief).not.toBe('my brief')
     clock.ms += 59 * MINUTE - 2
     expect(await alive(vault, tokens)).toEqual(['123', undefined, '{"a":1}'])
@@ -141,7 +141,7 @@ onEachStorage('transient values', (engine) => {
     }
     const wasPurged = interpose({ isDue: ({ method }) => method === 'begin', work: purge })
     const { code, lasting } = FIELDS
-    const again = await vault.session.update('cards', id, { fields: { code, lasting } }, { tokenization: true })
+    const again = await vault.session.updateOne('cards', id, { code, lasting }, { tokenization: true })
     expect(wasPurged()).toBe(true)
     expect(again.tokens.lasting).toBe(tokens.lasting)
     expect(again.tokens.code).not.toBe(tokens.code)
@@ -152,7 +152,7 @@ onEachStorage('transient values', (engine) => {
     const hidden = { secrets: { code: column.string({ redaction: 'MASKED', mask: mask.keepFirst(1), token: 'transient' }) } }
     const { session, clock } = await openLoose(engine.fresh().open(), hidden)
     const { id } = await insertOne(session, 'secrets', { code: 'abc' })
-    const write = (code: string) => session.update('secrets', id, { fields: { code } })
+    const write = (code: string) => session.updateOne('secrets', id, { code })
     await expect(write('a**')).rejects.toMatchObject({ code: 'unprocessable', details: [{ column: 'code' }] })
     await write('b**')
     await write('abc')
@@ -270,7 +270,7 @@ onEachStorage('transient values', (engine) => {
     const before = await insertOne(vault.session, 'cards', FIELDS)
     const change = async (session: LooseSession) => {
       const made = await insertOne(session, 'cards', { ...FIELDS, holder: 'Bo' })
-      const updated = await session.update('cards', before.id, { fields: { code: '456' } }, { tokenization: true })
+      const updated = await session.updateOne('cards', before.id, { code: '456' }, { tokenization: true })
       expect(await valuesOf(session, [made.tokens.code, updated.tokens.code, before.tokens.code])).toEqual([
         '123',
         '456',

@@ -27,12 +27,12 @@ async function open(storage: StorageHandle) {
   return { vault, owner, ids, salaries }
 }
 
-onEachStorage('updateMany', (engine) => {
+onEachStorage('update', (engine) => {
   it('writes to each record its own columns, and returns them in order with one event', async () => {
     const { vault, owner, ids } = await open(engine.fresh().open())
     const [anna = '', bert = '', cilla = ''] = ids
     const { answer, events } = await eventsBy(vault, () =>
-      owner.updateMany(
+      owner.update(
         'clients',
         [
           { id: cilla, fields: { salary: 301 } },
@@ -73,7 +73,7 @@ onEachStorage('updateMany', (engine) => {
     const [anna = '', bert = ''] = ids
     const good = { id: anna, fields: { salary: 1 } }
     const fails = async (bad: object, error: object) => {
-      await expect(owner.updateMany('clients', [good, bad as never])).rejects.toMatchObject(error)
+      await expect(owner.update('clients', [good, bad as never])).rejects.toMatchObject(error)
     }
     await fails(
       { id: bert, fields: { email: 'anna@acme.example' } },
@@ -102,11 +102,11 @@ onEachStorage('updateMany', (engine) => {
   it('frees a unique value for a later record, in order', async () => {
     const { owner, ids } = await open(engine.fresh().open())
     const [anna = '', bert = ''] = ids
-    await owner.updateMany('clients', [
+    await owner.update('clients', [
       { id: anna, fields: { email: 'moved@acme.example' } },
       { id: bert, fields: { email: 'anna@acme.example' } },
     ])
-    const { records } = await owner.get('clients', { columnName: 'email', columnValues: ['anna@acme.example'] })
+    const { records } = await owner.get('clients', { where: { email: 'anna@acme.example' } })
     expect(records.map(({ id }) => id)).toEqual([bert])
   })
 
@@ -121,7 +121,7 @@ onEachStorage('updateMany', (engine) => {
         { id: anna, fields },
       ]
       const error: unknown = await swede
-        .updateMany('clients', (isFirst ? changes : changes.reverse()) as never)
+        .update('clients', (isFirst ? changes : changes.reverse()) as never)
         .catch((thrown: unknown) => thrown)
       return JSON.stringify([error, String(error)]).replaceAll(id, 'the id')
     }
@@ -131,7 +131,7 @@ onEachStorage('updateMany', (engine) => {
       }
     }
     expect(await salaries()).toEqual([100, 200, 300])
-    await swede.updateMany('clients', [{ id: anna, fields: { salary: 6 } }])
+    await swede.update('clients', [{ id: anna, fields: { salary: 6 } }])
     expect(await salaries()).toEqual([6, 200, 300])
   })
 
@@ -139,11 +139,7 @@ onEachStorage('updateMany', (engine) => {
     const { vault, owner, ids } = await open(engine.fresh().open())
     const one = ids.map((id, index) => ({ id, fields: { salary: 1000 + index } }))
     const other = ids.map((id, index) => ({ id, fields: { name: `new ${index}` } })).reverse()
-    await Promise.all([
-      owner.updateMany('clients', one),
-      vault.as(OWNER).updateMany('clients', other),
-      owner.updateMany('clients', one),
-    ])
+    await Promise.all([owner.update('clients', one), vault.as(OWNER).update('clients', other), owner.update('clients', one)])
     const { records } = await owner.get('clients', { redaction: 'PLAIN_TEXT', fields: ['name', 'salary'] })
     expect(records.map(({ fields }) => fields)).toEqual(ids.map((_, index) => ({ name: `new ${index}`, salary: 1000 + index })))
   })
@@ -152,10 +148,10 @@ onEachStorage('updateMany', (engine) => {
     const storage = engine.fresh().open()
     const vault = await openClients(storage, { limits: { maxRecords: 2 } })
     const owner = vault.as(OWNER)
-    await expect(owner.updateMany('clients', [])).rejects.toMatchObject({
+    await expect(owner.update('clients', [])).rejects.toMatchObject({
       message: 'Update failed. There are no records to update. Pass at least one.',
     })
     const change = { id: '6c0f5b52-7b5e-4d07-9f0e-4a3f6f6f9f11', fields: { salary: 1 } }
-    await expect(owner.updateMany('clients', [change, change, change])).rejects.toMatchObject({ code: 'limit_exceeded' })
+    await expect(owner.update('clients', [change, change, change])).rejects.toMatchObject({ code: 'limit_exceeded' })
   })
 })

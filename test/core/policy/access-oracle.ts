@@ -1,6 +1,5 @@
 /** A second implementation of policy rules, slow and obvious, that the property tests compare with. */
-import type { Action } from '../../../src/core/policy/actions.ts'
-import type { StatementDefinition } from '../../../src/core/policy/statement.ts'
+import type { Action, StatementDefinition } from '../../../src/core/policy/statement.ts'
 import type { RedactionLevel } from '../../../src/core/redaction/levels.ts'
 import type { Column, Table } from '../../../src/core/schema/layout.ts'
 

@@ -1,7 +1,6 @@
 /** Tests how statements combine: deny by default, DENY wins, the highest level applies, and which grants are implied. */
 import { describe, expect, it } from 'vitest'
-import { ACTIONS } from '../../../src/core/policy/actions.ts'
-import type { PolicyDefinition } from '../../../src/core/policy/statement.ts'
+import { ACTIONS, type PolicyDefinition } from '../../../src/core/policy/statement.ts'
 import { accessBy, accessUnder, columnAt, table } from './sample-vault.ts'
 
 const NAME = columnAt('name')

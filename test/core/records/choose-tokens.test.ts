@@ -206,7 +206,7 @@ onEachStorage('drawing tokens', (engine) => {
       await expect(refused).rejects.not.toThrow(/secret/)
     }
     const { id } = await insertOne(session, 'codes', { digits: '123456' })
-    await expect(session.update('codes', id, { fields: { digits: '12345' } })).rejects.toMatchObject({ code: 'unprocessable' })
+    await expect(session.updateOne('codes', id, { digits: '12345' })).rejects.toMatchObject({ code: 'unprocessable' })
     expect((await session.get('codes')).records.length).toBe(1)
   })
 })

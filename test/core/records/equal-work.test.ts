@@ -115,7 +115,7 @@ async function fixture(place: StorageHandle) {
   clock.ms += 3_600_000
   const live = await person('SE', '100000000005')
   await owner.delete('people', [dead.id])
-  await owner.update('people', replaced.id, { fields: { name: 'Another name' } })
+  await owner.updateOne('people', replaced.id, { name: 'Another name' })
 
   /** A random UUID that costs what a token of this column costs: the column that its object id selects. */
   const unknown = (column: 'name' | 'otp' | 'memo'): string => {

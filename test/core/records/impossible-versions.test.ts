@@ -38,7 +38,7 @@ onEachStorage('a record whose version is', (engine) => {
 
       const clerk = asLoose(vault.as(CLERK))
       const writes = {
-        update: () => session.update('people', id, { fields: { country: 'DE' } }),
+        update: () => session.updateOne('people', id, { country: 'DE' }),
         upsert: () => session.insert('people', [{ fields: { ...ann, country: 'DE' } }], { upsert: 'email' }),
         delete: () => clerk.delete('people', [other, id]),
         'delete of all': () => clerk.delete('people', '*'),
@@ -63,7 +63,7 @@ onEachStorage('a record whose version is high', (engine) => {
     const { vault, session, storage } = await openLoose(engine.fresh().open(), TABLES)
     const { records } = await session.insert('people', [{ fields: { country: 'SE' } }])
     await changeVersion(storage, 2n ** 52n)
-    await session.update('people', records[0]?.id ?? '', { fields: { country: 'DE' } })
+    await session.updateOne('people', records[0]?.id ?? '', { country: 'DE' })
     expect(await vault.verifyRecords()).toMatchObject({ ok: true })
   })
 })

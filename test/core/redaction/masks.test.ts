@@ -1,8 +1,7 @@
 /** Masks: the masked form of each, and the property that none reveals more than it states. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { compileMask, type MaskDefinition, mask, mayBeMaskedBy } from '../../../src/core/redaction/masks.ts'
-import { MaskError } from '../../../src/core/redaction/replacement.ts'
+import { compileMask, type MaskDefinition, MaskError, mask, mayBeMaskedBy } from '../../../src/core/redaction/masks.ts'
 
 const RUNS = { seed: 20_260_131, numRuns: 1000 }
 

@@ -1,7 +1,7 @@
 /** Looking up digests: the record with the lowest id of each, however many records share one and however often a digest is asked for. */
 import { expect, it } from 'vitest'
 import type { PhysicalTable } from '../../../src/core/ports/storage.ts'
-import { type DigestColumn, findByDigest } from '../../../src/core/row-access/find-by-digest.ts'
+import { type DigestColumn, findByDigest } from '../../../src/core/row-access/find-visible.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
 
 const PHYSICAL: PhysicalTable = {

@@ -1,7 +1,6 @@
 /** Tests that sums of doubles are those of exact arithmetic, rounded once. */
 import { describe, expect, it } from 'vitest'
-import { createExactSum } from '../../../src/core/sql/exact-sum.ts'
-import { nearestDouble } from '../../../src/core/sql/nearest-double.ts'
+import { createExactSum, nearestDouble } from '../../../src/core/sql/exact-sum.ts'
 import { type SeededRandom, seededRandom } from '../../support/random/seeded-random.ts'
 
 const LEAST = 5e-324

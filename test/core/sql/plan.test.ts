@@ -1,8 +1,8 @@
 /** Tests which conditions storage evaluates, which the vault evaluates, and how a plan is explained. */
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { Condition } from '../../../src/core/expressions/condition.ts'
-import { joinEqualities, joinKey } from '../../../src/core/sql/join-keys.ts'
-import { canBeMissing, pushDownConditions } from '../../../src/core/sql/push-down-conditions.ts'
+import { joinKey } from '../../../src/core/queries/join-side.ts'
+import { canBeMissing, joinEqualities, pushDownConditions } from '../../../src/core/sql/plan.ts'
 import type { Source } from '../../../src/core/sql/query.ts'
 import type { JoinKind } from '../../../src/core/sql/select.ts'
 import { openQueries, type Queries } from '../../support/queries/open-queries.ts'

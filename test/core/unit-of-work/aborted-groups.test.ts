@@ -22,7 +22,7 @@ async function callAll(engine: Engine, moment: CommitMoment | 'begun') {
     const more = ABORTED.has(n) ? { signal: aborting.signal } : {}
     const fields = { name: `new ${n}` }
     if (n % 3 === 0) return session.insert('people', [{ fields }], more)
-    if (n % 3 === 1) return session.batch([{ method: 'POST', tableName: 'people', fields }], more)
+    if (n % 3 === 1) return session.batch([{ insert: 'people', fields }], more)
     return session.get('people', { ids: [known], ...more })
   }
   if (moment !== 'begun') at(moment, { isDue: () => true, run: async () => aborting.abort() })

@@ -27,7 +27,7 @@ async function doAll(vault: VaultInTransaction<Clients>, email: string): Promise
   const session = vault.as(OWNER)
   const id = await insertClient(session, email)
   await session.getOne('clients', id)
-  await session.update('clients', id, { fields: { country: 'SE' } })
+  await session.updateOne('clients', id, { country: 'SE' })
   await expect(insertClient(session, email)).rejects.toMatchObject({ code: 'conflict' })
   await expect(vault.as(CLERK).getOne('clients', id)).rejects.toMatchObject({ code: 'forbidden' })
   return id

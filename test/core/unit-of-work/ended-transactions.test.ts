@@ -10,7 +10,7 @@ const NEW = [{ fields: { name: 'n' } }]
 
 const CALLS: Readonly<Record<string, (vault: VaultInTransaction<Clients>, id: string) => Promise<unknown>>> = {
   insert: (vault) => vault.as(OWNER).insert('clients', NEW),
-  update: (vault, id) => vault.as(OWNER).update('clients', id, { fields: { country: 'SE' } }),
+  update: (vault, id) => vault.as(OWNER).updateOne('clients', id, { country: 'SE' }),
   delete: (vault, id) => vault.as(OWNER).deleteOne('clients', id),
   get: (vault) => vault.as(OWNER).get('clients'),
   query: (vault) => vault.as(OWNER).query('SELECT name FROM clients'),

@@ -25,9 +25,9 @@ async function changeInside(vault: Vault<People>, hostTransaction: unknown): Pro
     tokenization: true,
   })
   const id = records[0]?.id ?? ''
-  await people.update('people', id, { fields: { country: 'SE' } })
-  const failing = { method: 'GET', tableName: 'people', ID: 'none' } as const
-  const { responses } = await people.batch([failing, { method: 'PUT', tableName: 'people', ID: id, fields: { country: 'SE' } }], {
+  await people.updateOne('people', id, { country: 'SE' })
+  const failing = { get: 'people', id: 'none' } as const
+  const { responses } = await people.batch([failing, { update: 'people', id, fields: { country: 'SE' } }], {
     continueOnError: true,
   })
   expect(responses.map(({ ok }) => ok)).toEqual([false, true])
@@ -49,8 +49,8 @@ async function assertRefused(inside: Pick<Vault<People>, 'as'>, code = 'invalid_
     insert: () => inside.as(OWNER).insert('people', [{ fields: { name: 'Ann' } }]),
     get: () => inside.as(OWNER).get('people'),
     query: () => inside.as(OWNER).query('SELECT name FROM people'),
-    update: () => inside.as(OWNER).update('people', UNKNOWN_ID, { fields: { country: 'SE' } }),
-    batch: () => inside.as(OWNER).batch([{ method: 'GET', tableName: 'people', ID: UNKNOWN_ID }], { continueOnError: true }),
+    update: () => inside.as(OWNER).updateOne('people', UNKNOWN_ID, { country: 'SE' }),
+    batch: () => inside.as(OWNER).batch([{ get: 'people', id: UNKNOWN_ID }], { continueOnError: true }),
     'a refused call': () => inside.as(CLERK).get('people'),
   }
   for (const [name, call] of Object.entries(calls)) await expect(call(), name).rejects.toMatchObject({ code })

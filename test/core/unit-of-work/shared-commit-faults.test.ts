@@ -61,9 +61,9 @@ interface RandomCall {
 async function runRandom({ session, random, record }: RandomCall, n: number): Promise<Ended> {
   const value = { [`c${n}`]: `value ${n}` }
   const [isChange, run] = random.pick<readonly [boolean, () => Promise<unknown>]>([
-    [true, () => session.update('wide', record.id, { fields: value })],
+    [true, () => session.updateOne('wide', record.id, value)],
     [true, () => session.insert('wide', [{ fields: { key: 'key', ...value } }], { upsert: 'key' })],
-    [true, () => session.update('wide', record.id, { fields: { key: 'taken', ...value } })],
+    [true, () => session.updateOne('wide', record.id, { key: 'taken', ...value })],
     [false, () => session.getOne('wide', record.id)],
     [false, () => session.detokenize([{ token: record.token }])],
     [false, () => session.tokenize([{ table: 'wide', column: 'code', value: 'code' }])],

@@ -1,10 +1,15 @@
 /** DATE, TIME and DATETIME, compared with the calendar of the runtime. */
 import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
-import { dayText, FIRST_DAY, LAST_DAY, toDays } from '../../../src/core/values/calendar.ts'
-import { dateType } from '../../../src/core/values/date-type.ts'
-import { datetimeType } from '../../../src/core/values/datetime-type.ts'
-import { timeType } from '../../../src/core/values/time-type.ts'
+import {
+  dateType,
+  datetimeType,
+  dayText,
+  FIRST_DAY,
+  LAST_DAY,
+  timeType,
+  toDays,
+} from '../../../src/core/values/calendar-types.ts'
 import { readableOf, takenOf } from '../../support/column-types/cases.ts'
 
 describe('the calendar', () => {

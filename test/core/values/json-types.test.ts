@@ -2,10 +2,8 @@
 import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
 import { ByteWriter } from '../../../src/core/util/bytes.ts'
-import { arrayType } from '../../../src/core/values/array-type.ts'
 import type { JsonValue } from '../../../src/core/values/column-type.ts'
-import { jsonCanonical } from '../../../src/core/values/json-canonical.ts'
-import { jsonType } from '../../../src/core/values/json-type.ts'
+import { arrayType, jsonCanonical, jsonType } from '../../../src/core/values/json-types.ts'
 import { outcomeOf, readableOf, takenOf } from '../../support/column-types/cases.ts'
 
 describe('JSON', () => {

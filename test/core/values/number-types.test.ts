@@ -1,8 +1,7 @@
 /** INTEGER, FLOAT and BOOL: the bounds of accepted values. */
 import { describe, expect, it } from 'vitest'
 import { boolType } from '../../../src/core/values/bool-type.ts'
-import { floatType } from '../../../src/core/values/float-type.ts'
-import { integerType } from '../../../src/core/values/integer-type.ts'
+import { floatType, integerType } from '../../../src/core/values/number-types.ts'
 import { outcomeOf, readableOf, takenOf } from '../../support/column-types/cases.ts'
 
 describe('INTEGER', () => {

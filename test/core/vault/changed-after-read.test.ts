@@ -39,7 +39,7 @@ async function insertAccount(session: Session<Accounts>, owner = 'ann'): Promise
 /** Adds one to the balance. */
 async function addOne(session: Session<Accounts>, id: string): Promise<void> {
   const { fields } = await session.getOne('accounts', id, { onLowered: 'throw' })
-  await session.update('accounts', id, { fields: { balance: Number(fields.balance) + 1 } })
+  await session.updateOne('accounts', id, { balance: Number(fields.balance) + 1 })
 }
 
 async function balanceOf(vault: Vault<Accounts>, id: string): Promise<unknown> {
@@ -77,7 +77,7 @@ const READS: Readonly<Record<string, (session: Session<Accounts>, account: Accou
   getOne: (session, { id }) => session.getOne('accounts', id),
   'get by ids': (session, { id }) => session.get('accounts', { ids: [id] }),
   'a page': (session) => session.get('accounts'),
-  'a look-up': (session) => session.get('accounts', { columnName: 'owner', columnValues: ['ann'] }),
+  'a look-up': (session) => session.get('accounts', { where: { owner: 'ann' } }),
   getByTokens: (session, { token }) => session.getByTokens([token]),
   detokenize: (session, { token }) => session.detokenize([{ token }]),
   'a query of rows': (session) => session.query("SELECT balance FROM accounts WHERE owner = 'ann'"),
@@ -85,22 +85,20 @@ const READS: Readonly<Record<string, (session: Session<Accounts>, account: Accou
   'totals of a sealed column': (session) => session.query('SELECT SUM(balance) FROM accounts'),
   'totals of a plain column': (session) => session.query('SELECT MAX(cap) FROM accounts'),
   'a mean of a plain column': (session) => session.query('SELECT AVG(rate) FROM accounts'),
-  'a batch': (session, { id }) => session.batch([{ method: 'GET', tableName: 'accounts', ID: id }]),
+  'a batch': (session, { id }) => session.batch([{ get: 'accounts', id }]),
 }
 
 /** Every kind of change of a record. */
 const CHANGES: Readonly<Record<string, (session: Session<Accounts>, account: Account) => Promise<unknown>>> = {
-  update: (session, { id }) => session.update('accounts', id, { fields: { balance: 6 } }),
-  updateMany: (session, { id }) => session.updateMany('accounts', [{ id, fields: { balance: 6 } }]),
-  updateWhere: (session) =>
-    session.updateWhere('accounts', { columnName: 'owner', columnValues: ['ann'], fields: { balance: 6 } }),
+  updateOne: (session, { id }) => session.updateOne('accounts', id, { balance: 6 }),
+  update: (session, { id }) => session.update('accounts', [{ id, fields: { balance: 6 } }]),
+  updateWhere: (session) => session.updateWhere('accounts', { owner: 'ann' }, { balance: 6 }),
   upsert: (session) => session.insert('accounts', [{ fields: { owner: 'ann', balance: 6 } }], { upsert: 'owner' }),
-  batch: (session, { id }) =>
-    session.batch([{ method: 'PUT', tableName: 'accounts', ID: id, fields: { balance: 6 } }], { continueOnError: true }),
+  batch: (session, { id }) => session.batch([{ update: 'accounts', id, fields: { balance: 6 } }], { continueOnError: true }),
   delete: (session, { id }) => session.delete('accounts', [id]),
   'delete all': (session) => session.delete('accounts', '*'),
   deleteOne: (session, { id }) => session.deleteOne('accounts', id),
-  deleteWhere: (session) => session.deleteWhere('accounts', { columnName: 'owner', columnValues: ['ann'] }),
+  deleteWhere: (session) => session.deleteWhere('accounts', { owner: 'ann' }),
 }
 
 describe('on postgres, where others write meanwhile', () => {
@@ -127,7 +125,7 @@ describe('on postgres, where others write meanwhile', () => {
       .catch((error: unknown) => error)
     return { outcome, runs, others, account }
   }
-  const moveIt = (others: Session<Accounts>, { id }: Account) => others.update('accounts', id, { fields: { balance: 50 } })
+  const moveIt = (others: Session<Accounts>, { id }: Account) => others.updateOne('accounts', id, { balance: 50 })
 
   it.each(Object.keys(READS))('an update is aborted after %s', async (name) => {
     const { outcome, others, account } = await beside(async (session, outside, account) => {
@@ -169,9 +167,9 @@ describe('on postgres, where others write meanwhile', () => {
     const again = await beside(async (session, _, { id }) => {
       for (let round = 0; round < 3; round++) await addOne(session, id)
       await session.batch([
-        { method: 'GET', tableName: 'accounts', ID: id },
-        { method: 'PUT', tableName: 'accounts', ID: id, fields: { balance: 1 } },
-        { method: 'GET', tableName: 'accounts', ID: id },
+        { get: 'accounts', id },
+        { update: 'accounts', id, fields: { balance: 1 } },
+        { get: 'accounts', id },
       ])
       await addOne(session, id)
     })
@@ -207,7 +205,7 @@ describe('on postgres, where others write meanwhile', () => {
       for (let round = 1; round <= 8; round++) {
         await Promise.all([
           session.getOne('accounts', id),
-          session.update('accounts', id, { fields: { balance: round } }),
+          session.updateOne('accounts', id, { balance: round }),
           session.query('SELECT * FROM accounts'),
         ])
       }
@@ -220,7 +218,7 @@ describe('on postgres, where others write meanwhile', () => {
     const { outcome } = await beside(async (session, outside, account) => {
       await insertAccount(session, 'bo')
       await session.getOne('accounts', account.id)
-      const taken = session.update('accounts', account.id, { fields: { owner: 'bo' } })
+      const taken = session.updateOne('accounts', account.id, { owner: 'bo' })
       await expect(taken).rejects.toMatchObject({ code: 'conflict' })
       await moveIt(outside, account)
       await CHANGES.update?.(session, account)
@@ -275,7 +273,7 @@ describe('on postgres, where others write meanwhile', () => {
           async (inside) => {
             runs++
             for (const id of ids) {
-              await inside.as(OWNER).update('accounts', id, { fields: { balance: index } })
+              await inside.as(OWNER).updateOne('accounts', id, { balance: index })
               locked[index]?.resolve()
               await locked[1 - index]?.promise
             }
@@ -342,7 +340,7 @@ onEachStorage('the options of a transaction', (engine) => {
     const runs: number[] = []
     const result = vault.transaction(async (inside) => {
       runs.push(Number((await inside.as(OWNER).getOne('accounts', id)).fields.balance))
-      await inside.as(OWNER).update('accounts', id, { fields: { balance: 9 } })
+      await inside.as(OWNER).updateOne('accounts', id, { balance: 9 })
       if (runs.length < 4) throw new VaultError('aborted', 'Again.')
       return 'done'
     })

@@ -56,11 +56,11 @@ onEachStorage('credentials of a vault', (engine) => {
     const vault = await open(place.open(), { clock })
     const other = await open(place.open(), { clock })
     const given = { ...API_KEY, context: { country: 'SE' }, expiresAt: START_MS + HOUR }
-    const { keyID, actor } = await vault.as(OWNER).createCredential(given)
-    expect(actor).toBe(keyID)
-    const { events, answer } = await eventsBy(vault, () => other.credentials.find(keyID))
+    const { keyId, actor } = await vault.as(OWNER).createCredential(given)
+    expect(actor).toBe(keyId)
+    const { events, answer } = await eventsBy(vault, () => other.credentials.find(keyId))
     expect(events).toEqual([])
-    expect(answer).toEqual({ ...given, keyID, actor, actorType: 'SERVICE_ACCOUNT', createdAt: START_MS, isValid: true })
+    expect(answer).toEqual({ ...given, keyId, actor, actorType: 'SERVICE_ACCOUNT', createdAt: START_MS, isValid: true })
     expect(await other.credentials.find('unknown')).toBeUndefined()
     expect(await other.credentials.find('x'.repeat(100_000))).toBeUndefined()
     expect(await other.credentials.find(undefined as never)).toBeUndefined()
@@ -72,9 +72,9 @@ onEachStorage('credentials of a vault', (engine) => {
     const first = await owner.createCredential(API_KEY)
     const second = await owner.createCredential(ACCOUNT)
     await owner.revokeCredential({ jti: 'some jwt', expiresAt: START_MS + HOUR })
-    await owner.revokeCredential({ keyID: second.keyID })
+    await owner.revokeCredential({ keyId: second.keyId })
     const { credentials } = await owner.listCredentials()
-    expect(credentials.map(({ keyID }) => keyID)).toEqual([first.keyID, second.keyID])
+    expect(credentials.map(({ keyId }) => keyId)).toEqual([first.keyId, second.keyId])
     expect(credentials.map(({ revokedAt }) => revokedAt)).toEqual([undefined, START_MS])
     expect(JSON.stringify(credentials)).not.toContain(TEST_VERIFIER)
     expect(JSON.stringify(credentials)).not.toContain(n)
@@ -86,13 +86,13 @@ onEachStorage('credentials of a vault', (engine) => {
 
   it('are created, revoked and listed by callers with ALL ON * in plain text only', async () => {
     const vault = await open(engine.fresh().open())
-    const { keyID } = await vault.as({ ...OWNER, roles: ['custom'] }).createCredential(API_KEY)
+    const { keyId } = await vault.as({ ...OWNER, roles: ['custom'] }).createCredential(API_KEY)
     const refused = [[], ['reader'], ['VAULT_EDITOR'], ['masked'], ['partly'], ['one'], ['named'], ['VAULT_OWNER', 'partly']]
     for (const roles of refused) {
       const session = vault.as({ ...OWNER, roles })
       const calls = [
         () => session.createCredential(API_KEY),
-        () => session.revokeCredential({ keyID }),
+        () => session.revokeCredential({ keyId }),
         () => session.revokeCredential({ jti: 'x', expiresAt: START_MS }),
         () => session.listCredentials(),
       ]
@@ -102,21 +102,21 @@ onEachStorage('credentials of a vault', (engine) => {
         expect(events).toMatchObject([{ code: 401, resourceType: 'CREDENTIAL' }])
       }
     }
-    expect((await vault.credentials.find(keyID))?.revokedAt).toBeUndefined()
+    expect((await vault.credentials.find(keyId))?.revokedAt).toBeUndefined()
   })
 
   it('are found by a key id that their creator chose, which one credential has', async () => {
     const place = engine.fresh()
     const vaults = [await open(place.open()), await open(place.open())]
     const created = await Promise.allSettled(
-      vaults.map((vault) => vault.as(OWNER).createCredential({ ...API_KEY, keyID: CHOSEN })),
+      vaults.map((vault) => vault.as(OWNER).createCredential({ ...API_KEY, keyId: CHOSEN })),
     )
     expect(created.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
     expect(created.find((one) => one.status === 'rejected')?.reason).toMatchObject({
       code: 'conflict',
-      message: 'Create credential failed. A credential has this keyID. Choose another one.',
+      message: 'Create credential failed. A credential has this keyId. Choose another one.',
     })
-    for (const vault of vaults) expect(await vault.credentials.find(CHOSEN)).toMatchObject({ keyID: CHOSEN, actor: CHOSEN })
+    for (const vault of vaults) expect(await vault.credentials.find(CHOSEN)).toMatchObject({ keyId: CHOSEN, actor: CHOSEN })
   })
 
   it('are refused with a member that is invalid, which the error names without its content', async () => {
@@ -135,7 +135,7 @@ onEachStorage('credentials of a vault', (engine) => {
       { ...API_KEY, context: 'x' },
       { ...API_KEY, context: { long: 'x'.repeat(5000) } },
       { ...API_KEY, keyID: 'chosen' },
-      { ...ACCOUNT, keyID: CHOSEN },
+      { ...ACCOUNT, keyId: CHOSEN },
       { ...API_KEY, secret: 'test secret in plain text' },
     ]
     for (const given of invalid) {
@@ -146,24 +146,24 @@ onEachStorage('credentials of a vault', (engine) => {
     }
     await expect(vault.as(OWNER).createCredential({ ...API_KEY, expiresAt: 1 })).rejects.toMatchObject({ code: 'out_of_range' })
     await expect(vault.as(OWNER).revokeCredential({} as never)).rejects.toMatchObject({ code: 'invalid_request' })
-    await expect(vault.as(OWNER).revokeCredential({ keyID: 'unknown' })).rejects.toMatchObject({ code: 'not_found' })
+    await expect(vault.as(OWNER).revokeCredential({ keyId: 'unknown' })).rejects.toMatchObject({ code: 'not_found' })
   })
 
   it('leave events that name them, and nothing that verifies them', async () => {
     const vault = await open(engine.fresh().open())
     const owner = vault.as(OWNER)
-    const { keyID } = await owner.createCredential(API_KEY)
+    const { keyId } = await owner.createCredential(API_KEY)
     await owner.createCredential(ACCOUNT)
-    await owner.revokeCredential({ keyID: keyID.toUpperCase() })
-    await owner.revokeCredential({ keyID })
+    await owner.revokeCredential({ keyId: keyId.toUpperCase() })
+    await owner.revokeCredential({ keyId })
     const listed = await listedBy(owner)
-    const about = listed.filter(({ request }) => request.resources.includes(`CREDENTIAL/${keyID}`))
+    const about = listed.filter(({ request }) => request.resources.includes(`CREDENTIAL/${keyId}`))
     expect(about.map(({ request }) => request.actionType)).toEqual([
       'CREATE_CREDENTIAL',
       'REVOKE_CREDENTIAL',
       'REVOKE_CREDENTIAL',
     ])
-    const found = await owner.listEvents({ filterOps: { accountID: 'v1', resourceIDs: `CREDENTIAL/${keyID}` } })
+    const found = await owner.listEvents({ filterOps: { accountID: 'v1', resourceIDs: `CREDENTIAL/${keyId}` } })
     expect(found.events).toHaveLength(3)
     expect(JSON.stringify(listed)).not.toContain(TEST_VERIFIER)
     expect(JSON.stringify(listed)).not.toContain(n)
@@ -175,19 +175,19 @@ onEachStorage('credentials of a vault', (engine) => {
     const clock = clockAt()
     const vault = await open(place.open(), { clock })
     const other = await open(place.open(), { clock })
-    const { keyID } = await vault.as(OWNER).createCredential(API_KEY)
+    const { keyId } = await vault.as(OWNER).createCredential(API_KEY)
     await vault
       .transaction(async (inside) => {
-        await inside.as(OWNER).revokeCredential({ keyID })
+        await inside.as(OWNER).revokeCredential({ keyId })
         throw new Error('rolled back')
       })
       .catch(() => {})
-    expect((await other.credentials.find(keyID))?.revokedAt).toBeUndefined()
-    await vault.transaction((inside) => inside.as(OWNER).revokeCredential({ keyID }))
-    expect(await other.credentials.find(keyID)).toMatchObject({ revokedAt: START_MS, isValid: false })
+    expect((await other.credentials.find(keyId))?.revokedAt).toBeUndefined()
+    await vault.transaction((inside) => inside.as(OWNER).revokeCredential({ keyId }))
+    expect(await other.credentials.find(keyId)).toMatchObject({ revokedAt: START_MS, isValid: false })
     clock.ms += HOUR
-    await other.as(OWNER).revokeCredential({ keyID })
-    expect((await vault.credentials.find(keyID))?.revokedAt).toBe(START_MS)
+    await other.as(OWNER).revokeCredential({ keyId })
+    expect((await vault.credentials.find(keyId))?.revokedAt).toBe(START_MS)
   })
 
   it('and JWTs of others are revoked until they expire, also when many callers do it at once', async () => {
@@ -229,12 +229,12 @@ onEachStorage('credentials of a vault', (engine) => {
     const clock = clockAt()
     const vault = await open(place.open(), { clock })
     const other = await open(place.open(), { clock })
-    const { keyID, actor } = await vault.as(OWNER).createCredential({ ...ACCOUNT, context: { country: 'SE' } })
+    const { keyId, actor } = await vault.as(OWNER).createCredential({ ...ACCOUNT, context: { country: 'SE' } })
     let count = 0
     const issue = (more = {}) =>
-      vault.credentials.issueBearer({ keyID, assertion: { text: `assertion ${count++}`, expiresAt: START_MS + HOUR }, ...more })
+      vault.credentials.issueBearer({ keyId, assertion: { text: `assertion ${count++}`, expiresAt: START_MS + HOUR }, ...more })
     const { bearer, expiresAt } = await issue({ context: { country: 'DE', unit: 'x' }, request: { ipAddress: '192.0.2.7' } })
-    const caller = { actor, actorType: 'SERVICE_ACCOUNT', keyID, expiresAt }
+    const caller = { actor, actorType: 'SERVICE_ACCOUNT', keyId, expiresAt }
     expect(await other.credentials.verifyBearer(bearer)).toEqual({
       ...caller,
       jwtID: expect.any(String),
@@ -242,21 +242,21 @@ onEachStorage('credentials of a vault', (engine) => {
       context: { country: 'SE', unit: 'x' },
     })
     const payload = JSON.parse(Buffer.from(bearer.split('.')[1] ?? '', 'base64url').toString())
-    expect(payload).toMatchObject({ iss: 'v1', aud: 'v1', sub: actor, key: keyID, exp: START_MS / 1000 + 3600 })
+    expect(payload).toMatchObject({ iss: 'v1', aud: 'v1', sub: actor, key: keyId, exp: START_MS / 1000 + 3600 })
     const narrowed = await issue({ roles: ['reader'] })
     expect(await other.credentials.verifyBearer(narrowed.bearer)).toMatchObject({ roles: ['reader'] })
     await expect(issue({ roles: ['VAULT_OWNER'] })).rejects.toMatchObject({ code: 'forbidden' })
-    const again = { keyID, assertion: { text: 'assertion 0', expiresAt: START_MS + HOUR } }
+    const again = { keyId, assertion: { text: 'assertion 0', expiresAt: START_MS + HOUR } }
     await expect(other.credentials.issueBearer(again)).rejects.toMatchObject({ code: 'unauthenticated' })
     const trail = (await eventsOf(vault)).filter(({ action }) => action === 'ISSUE_BEARER')
     // At one time of the clock, events of several chains have no order.
     expect(trail.map(({ code, credential, context }) => [code, credential, context.actor]).sort()).toEqual([
-      [200, keyID, actor],
-      [200, keyID, actor],
-      [401, keyID, actor],
-      [401, keyID, actor],
+      [200, keyId, actor],
+      [200, keyId, actor],
+      [401, keyId, actor],
+      [401, keyId, actor],
     ])
-    const context = { authMode: 'SERVICE_ACCOUNT_JWT', keyID }
+    const context = { authMode: 'SERVICE_ACCOUNT_JWT', keyID: keyId }
     for (const event of trail) expect(event.context).toMatchObject(context)
     expect(trail.map((event) => event.context.ipAddress).sort()).toEqual(['', '', '', '192.0.2.7'])
     await vault.as(OWNER).revokeCredential({ jti: payload.jti, expiresAt })
@@ -266,7 +266,7 @@ onEachStorage('credentials of a vault', (engine) => {
     clock.ms += 1
     expect(await other.credentials.verifyBearer(narrowed.bearer)).toBeUndefined()
     const last = await issue()
-    await other.as(OWNER).revokeCredential({ keyID })
+    await other.as(OWNER).revokeCredential({ keyId })
     expect(await vault.credentials.verifyBearer(last.bearer)).toBeUndefined()
     await expect(issue()).rejects.toMatchObject({ code: 'unauthenticated' })
     expect(await vault.verifyAudit()).toMatchObject({ ok: true })
@@ -274,9 +274,9 @@ onEachStorage('credentials of a vault', (engine) => {
 
   it('that are service accounts cannot take off a role with a DENY by the scope', async () => {
     const vault = await open(engine.fresh().open(), { clock: clockAt() })
-    const { keyID } = await vault.as(OWNER).createCredential({ ...ACCOUNT, roles: ['reader', 'writer', 'limited'] })
+    const { keyId } = await vault.as(OWNER).createCredential({ ...ACCOUNT, roles: ['reader', 'writer', 'limited'] })
     const issue = (roles: readonly string[]) =>
-      vault.credentials.issueBearer({ keyID, assertion: { text: roles.join(), expiresAt: START_MS + HOUR }, roles })
+      vault.credentials.issueBearer({ keyId, assertion: { text: roles.join(), expiresAt: START_MS + HOUR }, roles })
     await expect(issue(['reader'])).rejects.toMatchObject({ code: 'forbidden' })
     const { bearer } = await issue(['reader', 'limited'])
     expect(await vault.credentials.verifyBearer(bearer)).toMatchObject({ roles: ['reader', 'limited'] })
@@ -286,20 +286,20 @@ onEachStorage('credentials of a vault', (engine) => {
     const clock = clockAt()
     const vault = await open(engine.fresh().open(), { clock })
     const assertion = { text: 'assertion', expiresAt: START_MS + HOUR }
-    const { keyID } = await vault.as(OWNER).createCredential(API_KEY)
+    const { keyId } = await vault.as(OWNER).createCredential(API_KEY)
     const messages = new Set<string>()
     const refuse = async (refused: string) => {
-      await vault.credentials.issueBearer({ keyID: refused, assertion }).then(
+      await vault.credentials.issueBearer({ keyId: refused, assertion }).then(
         () => expect.fail('a bearer was issued'),
         (error: VaultError) => messages.add(`${error.code} ${error.message}`),
       )
     }
-    await refuse(keyID)
+    await refuse(keyId)
     await refuse('unknown')
     const short = await vault.as(OWNER).createCredential({ ...ACCOUNT, expiresAt: START_MS + 10_000 })
-    expect((await vault.credentials.issueBearer({ keyID: short.keyID, assertion })).expiresAt).toBe(START_MS + 10_000)
+    expect((await vault.credentials.issueBearer({ keyId: short.keyId, assertion })).expiresAt).toBe(START_MS + 10_000)
     clock.ms += 10_000
-    await refuse(short.keyID)
+    await refuse(short.keyId)
     expect(messages.size).toBe(1)
     expect((await eventsOf(vault)).at(-1)).toMatchObject({ action: 'ISSUE_BEARER', code: 401 })
     await expect(vault.credentials.issueBearer({} as never)).rejects.toMatchObject({ code: 'invalid_request' })
@@ -307,9 +307,9 @@ onEachStorage('credentials of a vault', (engine) => {
 
   it('are not forged: a bearer that is altered, of another vault or not a bearer at all is not verified', async () => {
     const vault = await open(engine.fresh().open())
-    const { keyID } = await vault.as(OWNER).createCredential(ACCOUNT)
+    const { keyId } = await vault.as(OWNER).createCredential(ACCOUNT)
     const assertion = { text: 'assertion', expiresAt: Date.now() + HOUR }
-    const { bearer } = await vault.credentials.issueBearer({ keyID, assertion })
+    const { bearer } = await vault.credentials.issueBearer({ keyId, assertion })
     expect(await vault.credentials.verifyBearer(bearer)).toBeDefined()
     const [header = '', payload = '', signature = ''] = bearer.split('.')
     const encode = (json: object) => Buffer.from(JSON.stringify(json)).toString('base64url')
@@ -347,13 +347,13 @@ onEachStorage('credentials of a vault', (engine) => {
     await set(0, { digest: new Uint8Array(1) })
     await set(1, { digest: first.digest ?? null })
     await set(0, { digest: second.digest ?? null })
-    await expect(vault.credentials.find(weak.keyID)).rejects.toMatchObject({ code: 'data_loss' })
-    await expect(vault.credentials.find(strong.keyID)).rejects.toMatchObject({ code: 'data_loss' })
+    await expect(vault.credentials.find(weak.keyId)).rejects.toMatchObject({ code: 'data_loss' })
+    await expect(vault.credentials.find(strong.keyId)).rejects.toMatchObject({ code: 'data_loss' })
     // The body of one row in the other.
     await set(1, { digest: new Uint8Array(1) })
     await set(0, { digest: first.digest ?? null, body: second.body ?? null })
     await expect(owner.listCredentials()).rejects.toMatchObject({ code: 'data_loss' })
-    await expect(owner.revokeCredential({ keyID: weak.keyID })).rejects.toMatchObject({ code: 'data_loss' })
+    await expect(owner.revokeCredential({ keyId: weak.keyId })).rejects.toMatchObject({ code: 'data_loss' })
   })
 
   it('leave no event if a request is refused before, except for the refusal itself', async () => {

@@ -22,8 +22,8 @@ onEachStorage('scans of files', (engine) => {
   const expectClosed = async ({ session }: FileVault, id: string): Promise<void> => {
     const refused = { code: 'failed_precondition', httpStatus: 422 }
     await expect(session.openFile('people', id, 'paper')).rejects.toMatchObject(refused)
-    await expect(session.downloadURL('people', id, 'paper')).rejects.toMatchObject(refused)
-    const { downloadTickets } = await session.getOne('people', id, { downloadURL: true, redaction: 'PLAIN_TEXT' })
+    await expect(session.downloadTicket('people', id, 'paper')).rejects.toMatchObject(refused)
+    const { downloadTickets } = await session.getOne('people', id, { downloadTickets: true, redaction: 'PLAIN_TEXT' })
     expect(downloadTickets).toEqual({})
   }
 
@@ -61,7 +61,7 @@ onEachStorage('scans of files', (engine) => {
     release()
     await untilStatus(() => status(vault, id), 'SCAN_CLEAN')
     expect(seen.map((content) => content.equals(CONTENT))).toEqual([true])
-    const { ticket } = await vault.session.downloadURL('people', id, 'paper')
+    const { ticket } = await vault.session.downloadTicket('people', id, 'paper')
     expect((await bytesOf((await vault.vault.downloadWithTicket(ticket)).stream)).equals(CONTENT)).toBe(true)
     const { events } = await vault.session.listEvents({ filterOps: { accountID: 'v1', actionType: 'SCAN_FILE' } })
     expect(events).toHaveLength(1)

@@ -41,7 +41,7 @@ onEachStorage('file tickets', (engine) => {
 
   it('open the last bytes, and no range that mixes both forms or has no bytes', async () => {
     const vault = await open()
-    const { ticket } = await vault.session.downloadURL('people', await withPaper(vault), 'paper')
+    const { ticket } = await vault.session.downloadTicket('people', await withPaper(vault), 'paper')
     const { stream } = await vault.vault.downloadWithTicket(ticket, { range: { last: 8 } })
     expect((await bytesOf(stream)).equals(CONTENT.subarray(-8))).toBe(true)
     for (const range of [{ last: 0 }, { last: -1 }, { last: 1.5 }, { last: 1, start: 0 }, { last: 1, end: 2 }]) {
@@ -52,8 +52,8 @@ onEachStorage('file tickets', (engine) => {
   it('are recorded with the request that uses them', async () => {
     const vault = await open()
     const id = await withPaper(vault)
-    const { ticket } = await vault.session.downloadURL('people', id, 'paper')
-    const { tickets } = await vault.session.uploadURL({ table: 'people', id, columns: ['paper'] })
+    const { ticket } = await vault.session.downloadTicket('people', id, 'paper')
+    const { tickets } = await vault.session.uploadTicket({ table: 'people', id, columns: ['paper'] })
     await vault.vault.downloadWithTicket(ticket, {}, { requestID: 'request-1', ipAddress: '192.0.2.1' })
     await vault.vault.uploadWithTicket(tickets.paper.ticket, { file: CONTENT }, { requestID: 'request-2' })
     await expect(vault.vault.downloadWithTicket('x', {}, { requestID: 'request-3' })).rejects.toMatchObject(INVALID)
@@ -67,7 +67,7 @@ onEachStorage('file tickets', (engine) => {
   it('download the file for fifteen minutes, as the caller who asked for them', async () => {
     const vault = await open()
     const id = await withPaper(vault)
-    const { ticket, expiresAt } = await as(vault, 'reader').downloadURL('people', id, 'paper')
+    const { ticket, expiresAt } = await as(vault, 'reader').downloadTicket('people', id, 'paper')
     expect(expiresAt).toBe(vault.clock.ms + 15 * MINUTES)
     expect(ticket).toMatch(/^[A-Za-z0-9_-]+$/)
     expect((await download(vault, ticket)).equals(CONTENT)).toBe(true)
@@ -91,9 +91,9 @@ onEachStorage('file tickets', (engine) => {
     const other = await open()
     const id = await withPaper(vault)
     const otherId = await withPaper(other)
-    const { ticket } = await vault.session.downloadURL('people', id, 'paper')
-    const { tickets } = await vault.session.uploadURL({ table: 'people', id, columns: ['photo'] })
-    const foreign = await other.session.downloadURL('people', otherId, 'paper')
+    const { ticket } = await vault.session.downloadTicket('people', id, 'paper')
+    const { tickets } = await vault.session.uploadTicket({ table: 'people', id, columns: ['photo'] })
+    const foreign = await other.session.downloadTicket('people', otherId, 'paper')
     const middle = ticket.length >> 1
     const altered = `${ticket.slice(0, middle)}${ticket[middle] === 'A' ? 'B' : 'A'}${ticket.slice(middle + 1)}`
     const texts = [
@@ -117,11 +117,11 @@ onEachStorage('file tickets', (engine) => {
         (error: Error) => messages.add(error.message),
       )
     }
-    const { ticket: second } = await vault.session.downloadURL('people', id, 'paper')
+    const { ticket: second } = await vault.session.downloadTicket('people', id, 'paper')
     await vault.session.uploadFile({ table: 'people', id, column: 'paper', file: CONTENT.subarray(1) })
     for (const old of [ticket, second])
       await vault.vault.downloadWithTicket(old).catch((error: Error) => messages.add(error.message))
-    const { ticket: third } = await vault.session.downloadURL('people', id, 'paper')
+    const { ticket: third } = await vault.session.downloadTicket('people', id, 'paper')
     await vault.session.delete('people', [id])
     await vault.vault.downloadWithTicket(third).catch((error: Error) => messages.add(error.message))
     expect([...messages]).toEqual([`Open file failed. ${SENTENCE}`])
@@ -130,22 +130,22 @@ onEachStorage('file tickets', (engine) => {
   it('need the grants of the caller when they are issued and when they are redeemed', async () => {
     const vault = await open()
     const id = await withPaper(vault)
-    await expect(as(vault, 'masked').downloadURL('people', id, 'paper')).rejects.toMatchObject({ code: 'forbidden' })
+    await expect(as(vault, 'masked').downloadTicket('people', id, 'paper')).rejects.toMatchObject({ code: 'forbidden' })
     await expect(as(vault, 'masked').openFile('people', id, 'paper')).rejects.toMatchObject({ code: 'forbidden' })
-    await expect(as(vault, 'creator').downloadURL('people', id, 'paper')).rejects.toMatchObject({ code: 'forbidden' })
-    await expect(as(vault, 'reader').uploadURL({ table: 'people', id, columns: ['paper'] })).rejects.toMatchObject({
+    await expect(as(vault, 'creator').downloadTicket('people', id, 'paper')).rejects.toMatchObject({ code: 'forbidden' })
+    await expect(as(vault, 'reader').uploadTicket({ table: 'people', id, columns: ['paper'] })).rejects.toMatchObject({
       code: 'forbidden',
     })
-    await expect(as(vault, 'uploader').uploadURL({ table: 'people', id, columns: ['paper'] })).rejects.toMatchObject({
+    await expect(as(vault, 'uploader').uploadTicket({ table: 'people', id, columns: ['paper'] })).rejects.toMatchObject({
       code: 'invalid_request',
     })
     const empty = await vault.person()
-    await expect(as(vault, 'once').uploadURL({ table: 'people', id: empty, columns: ['paper'] })).rejects.toMatchObject({
+    await expect(as(vault, 'once').uploadTicket({ table: 'people', id: empty, columns: ['paper'] })).rejects.toMatchObject({
       code: 'forbidden',
     })
-    const { ticket } = await as(vault, 'swede').downloadURL('people', id, 'paper')
-    const { tickets } = await as(vault, 'swede').uploadURL({ table: 'people', id, columns: ['photo'] })
-    await vault.session.update('people', id, { fields: { country: 'DE' } })
+    const { ticket } = await as(vault, 'swede').downloadTicket('people', id, 'paper')
+    const { tickets } = await as(vault, 'swede').uploadTicket({ table: 'people', id, columns: ['photo'] })
+    await vault.session.updateOne('people', id, { country: 'DE' })
     await expect(download(vault, ticket)).rejects.toMatchObject(INVALID)
     await expect(vault.vault.uploadWithTicket(tickets.photo.ticket, { file: pngOf(10) })).rejects.toMatchObject(INVALID)
     expect(vault.blobs.keys()).toHaveLength(1)
@@ -154,7 +154,7 @@ onEachStorage('file tickets', (engine) => {
   it('upload once, into a record or a new one, and say what is wrong with the content', async () => {
     const vault = await open()
     const id = await vault.person()
-    const { tickets } = await as(vault, 'uploader').uploadURL({ table: 'people', id, columns: ['photo'] })
+    const { tickets } = await as(vault, 'uploader').uploadTicket({ table: 'people', id, columns: ['photo'] })
     const { ticket } = tickets.photo
     const wrong = vault.vault.uploadWithTicket(ticket, { file: CONTENT })
     await expect(wrong).rejects.toMatchObject({ code: 'unprocessable' })
@@ -170,7 +170,7 @@ onEachStorage('file tickets', (engine) => {
     await expect(vault.vault.uploadWithTicket(ticket, { file: pngOf(20) })).rejects.toMatchObject(INVALID)
     await vault.session.deleteFile('people', id, 'photo')
     await expect(vault.vault.uploadWithTicket(ticket, { file: pngOf(20) })).rejects.toMatchObject(INVALID)
-    const created = await as(vault, 'creator').uploadURL({ table: 'people', columns: ['paper'] })
+    const created = await as(vault, 'creator').uploadTicket({ table: 'people', columns: ['paper'] })
     const record = await vault.vault.uploadWithTicket(created.tickets.paper.ticket, { file: CONTENT })
     expect((await bytesOf((await vault.session.openFile('people', record.id, 'paper')).stream)).equals(CONTENT)).toBe(true)
     await expect(vault.vault.uploadWithTicket(created.tickets.paper.ticket, { file: CONTENT })).rejects.toMatchObject(INVALID)
@@ -186,7 +186,7 @@ onEachStorage('file tickets', (engine) => {
     const context = { note: 'n'.repeat(16_000), nested: { list: [1, null, { deep: true }] } }
     const ticketOf = (length: number) => {
       const roles = [...OWNER.roles, ...Array.from({ length }, (_, index) => String(index).padEnd(128, '語'))]
-      return vault.vault.as({ ...OWNER, roles, context }).downloadURL('people', id, 'paper')
+      return vault.vault.as({ ...OWNER, roles, context }).downloadTicket('people', id, 'paper')
     }
     const { ticket } = await ticketOf(80)
     expect((await download(vault, ticket)).equals(CONTENT)).toBe(true)
@@ -197,7 +197,7 @@ onEachStorage('file tickets', (engine) => {
     const storage = engine.fresh().open()
     const before = await openFileVault(storage)
     const id = await withPaper(before)
-    const { ticket } = await before.session.downloadURL('people', id, 'paper')
+    const { ticket } = await before.session.downloadTicket('people', id, 'paper')
     const scanning = await openFileVault(storage, { blobs: before.blobs, scanner: scriptedScanner(() => 'infected') })
     await expect(download(scanning, ticket)).rejects.toMatchObject(INVALID)
     await scanning.vault.scanFiles()

@@ -67,10 +67,9 @@ onEachStorage('the pages of a read', (engine) => {
 
   it('do not change with the options that were passed', async () => {
     const { owner } = await open()
-    const options: { limit: number; columnName: 'country'; columnValues: string[] } = {
+    const options: { limit: number; where: { country: string } } = {
       limit: 2,
-      columnName: 'country',
-      columnValues: ['SE'],
+      where: { country: 'SE' },
     }
     let count = 0
     for await (const { records } of owner.pages('clients', options)) {

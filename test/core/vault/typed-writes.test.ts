@@ -18,19 +18,33 @@ async function compiled(session: Session<Clients>, id: string): Promise<void> {
   const [ignorable] = (await session.insert('clients', [{ fields: { name: 'Ann' } }], { onConflict: 'ignore' })).records
   if (ignorable !== undefined && ignorable.ignored !== true) expectTypeOf(ignorable.id).toEqualTypeOf<string>()
   expectTypeOf<IgnoredRecord['id']>().toEqualTypeOf<undefined>()
-  await session.updateMany('clients', [{ id, fields: { salary: 5 } }])
-  const where = { columnName: 'country', columnValues: ['DE'] } as const
-  const { records } = await session.updateWhere('clients', { ...where, fields: { salary: 6 } }, { tokenization: true })
+  await session.update('clients', [{ id, fields: { salary: 5 } }])
+  const where = { country: 'DE' } as const
+  const { records } = await session.updateWhere('clients', where, { salary: 6 }, { tokenization: true })
   expectTypeOf(records[0]?.tokens.email).toEqualTypeOf<string | undefined>()
   await session.deleteWhere('clients', where)
   // @ts-expect-error a column without a look-up
-  await session.deleteWhere('clients', { columnName: 'name', columnValues: ['Ann'] })
+  await session.deleteWhere('clients', { name: 'Ann' })
   // @ts-expect-error a value that the column does not hold
-  await session.deleteWhere('clients', { columnName: 'email', columnValues: [5] })
+  await session.deleteWhere('clients', { email: 5 })
   // @ts-expect-error no such column
-  await session.updateMany('clients', [{ id, fields: { phone: '1' } }])
+  await session.update('clients', [{ id, fields: { phone: '1' } }])
   // @ts-expect-error no such column
-  await session.updateWhere('clients', { ...where, fields: { phone: '1' } })
+  await session.updateWhere('clients', where, { phone: '1' })
+  // @ts-expect-error two columns
+  await session.deleteWhere('clients', { country: 'DE', email: 'ann@acme.example' })
+  // @ts-expect-error a column without a look-up, beside one
+  await session.get('clients', { where: { country: 'DE', name: 'Ann' } })
+  // @ts-expect-error no such column
+  await session.get('clients', { where: { phone: '1' } })
+  const one = await session.insertOne('clients', { name: 'Ann' }, { tokenization: true })
+  expectTypeOf(one.tokens.email).toEqualTypeOf<string | undefined>()
+  // @ts-expect-error no such column
+  await session.insertOne('clients', { name: 'Ann', phone: '1' })
+  // @ts-expect-error a required column
+  await session.insertOne('clients', { country: 'DE' })
+  // @ts-expect-error no such column
+  await session.updateOne('clients', id, { phone: '1' })
 }
 
 it('calls are typed by the schema and their options', () => {

@@ -155,7 +155,7 @@ onEachStorage('long work', (engine) => {
 })
 
 /** A look-up that the schema of the type does not have yet. */
-const LOOK_UP: object = { columnName: 'name', columnValues: ['n7'] }
+const LOOK_UP: object = { where: { name: 'n7' } }
 
 onEachStorage('the opening of a vault whose column becomes searchable', (engine) => {
   const searchable = things(column.string({ redaction: 'PLAIN_TEXT', searchable: true }))
@@ -184,7 +184,7 @@ onEachStorage('the opening of a vault whose column becomes searchable', (engine)
     const notYet = async () => {
       const old = await open(place.open())
       await expect(old.as(OWNER).get('things', LOOK_UP)).rejects.toMatchObject({ code: 'invalid_request' })
-      await old.as(OWNER).update('things', (await old.as(OWNER).get('things')).records[0]?.id ?? '', { fields: { name: 'n0' } })
+      await old.as(OWNER).updateOne('things', (await old.as(OWNER).get('things')).records[0]?.id ?? '', { name: 'n0' })
     }
     const { result, aborts } = await abortedEverywhere((signal) => open(place.open(), { schema: searchable, signal }), notYet)
     expect(aborts).toBeGreaterThan(4)

@@ -164,10 +164,8 @@ const TAMPERINGS: readonly (readonly [string, (storage: StorageHandle) => Promis
 onEachStorage('verifyRecords', (engine) => {
   it('finds nothing after inserts, updates, deletions and expiry', async () => {
     const { vault, session, records, clock } = await openTampered(engine.fresh().open(), 6)
-    await session.update('people', records[0]?.id ?? '', { fields: { card: '4711000000009999', pin: '99', email: null } })
-    await session.update('people', records[1]?.id ?? '', {
-      fields: { email: 'canary0@acme.example', code: null, city: 'x', card: null },
-    })
+    await session.updateOne('people', records[0]?.id ?? '', { card: '4711000000009999', pin: '99', email: null })
+    await session.updateOne('people', records[1]?.id ?? '', { email: 'canary0@acme.example', code: null, city: 'x', card: null })
     await session.delete('people', [records[2]?.id ?? '', records[3]?.id ?? ''])
     expect(await vault.verifyRecords()).toEqual({ ok: true, recordCount: 4, findingCount: 0, counts: {}, findings: [] })
     clock.ms += 31 * 60_000
@@ -204,7 +202,7 @@ onEachStorage('verifyRecords', (engine) => {
   it('finds a digest without a value', async () => {
     const storage = engine.fresh().open()
     const { vault, session, records } = await openTampered(storage, 1)
-    await session.update('people', records[0]?.id ?? '', { fields: { email: null } })
+    await session.updateOne('people', records[0]?.id ?? '', { email: null })
     await setDigest(storage, 1, 'email', new Uint8Array(12).fill(1))
     expect(shown(await vault.verifyRecords(), records)).toEqual(['unexpected_digest email 0'])
   })
@@ -223,8 +221,8 @@ onEachStorage('verifyRecords beside writers', (engine) => {
     const before = async (read: string) => {
       // The first read of records is that of the slice itself.
       if (read !== table || ++reads !== (table === RECORDS ? 2 : 1)) return
-      await session.update('people', records[0]?.id ?? '', { fields: { [name]: value } })
-      if (name === 'email') await session.update('people', records[1]?.id ?? '', { fields: { email: 'canary0@acme.example' } })
+      await session.updateOne('people', records[0]?.id ?? '', { [name]: value })
+      if (name === 'email') await session.updateOne('people', records[1]?.id ?? '', { email: 'canary0@acme.example' })
     }
     const interrupted: StorageHandle = {
       ...storage,

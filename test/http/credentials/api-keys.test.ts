@@ -1,7 +1,6 @@
 /** API keys: made by an owner, found by their key id, refused alike, and revoked at once. */
 import { expect, it } from 'vitest'
-import { parseApiKey, printApiKey, printPrefixed } from '../../../src/http/credentials/api-key-text.ts'
-import { apiKeys, createApiKey } from '../../../src/http/credentials/api-keys.ts'
+import { apiKeys, createApiKey, parseApiKey, printApiKey, printPrefixed } from '../../../src/http/credentials/api-keys.ts'
 import { callerOf } from '../../support/audit/audited-clients.ts'
 import { ask, onMemoryAndSqlite, openVaultAt, testClock } from '../../support/http/credential-vaults.ts'
 import { OWNER } from '../../support/vaults/test-vault.ts'
@@ -12,10 +11,10 @@ const HOUR = 60 * 60_000
 onMemoryAndSqlite('API keys', (engine) => {
   it('authenticate their requests as the key, with its roles and context', async () => {
     const vault = await openVaultAt(engine, testClock())
-    const { keyID, apiKey } = await createApiKey(vault.as(OWNER), { ...KEY, context: { country: 'SE' } })
+    const { keyId, apiKey } = await createApiKey(vault.as(OWNER), { ...KEY, context: { country: 'SE' } })
     expect(await ask(apiKeys(), apiKey, vault)).toEqual({
-      caller: { actor: keyID, actorType: 'SERVICE_ACCOUNT', roles: ['reader'], context: { country: 'SE' } },
-      credential: { authMode: 'API_KEY', keyID },
+      caller: { actor: keyId, actorType: 'SERVICE_ACCOUNT', roles: ['reader'], context: { country: 'SE' } },
+      credential: { authMode: 'API_KEY', keyID: keyId },
     })
     const other = await createApiKey(vault.as(OWNER), KEY)
     expect(other.apiKey).not.toBe(apiKey)
@@ -35,17 +34,17 @@ onMemoryAndSqlite('API keys', (engine) => {
     const clock = testClock()
     const vault = await openVaultAt(engine, clock)
     const foreign = await openVaultAt(engine, clock, 'v2')
-    const { keyID, apiKey } = await createApiKey(vault.as(OWNER), { ...KEY, expiresAt: clock.ms + HOUR })
+    const { keyId, apiKey } = await createApiKey(vault.as(OWNER), { ...KEY, expiresAt: clock.ms + HOUR })
     const other = await createApiKey(vault.as(OWNER), KEY)
     const unknown = { refused: 'unknown API key' }
     expect(await ask(apiKeys(), apiKey, foreign)).toEqual(unknown)
     expect(await ask(apiKeys(), apiKey, undefined)).toEqual(unknown)
     const [parts, otherParts] = [parseApiKey(apiKey), parseApiKey(other.apiKey)]
     if (parts === undefined || otherParts === undefined) return expect.fail('a key has no parts')
-    expect(await ask(apiKeys(), printApiKey({ keyID, secret: otherParts.secret }), vault)).toEqual(unknown)
-    expect(await ask(apiKeys(), printApiKey({ ...parts, keyID: other.keyID }), vault)).toEqual(unknown)
+    expect(await ask(apiKeys(), printApiKey({ keyId, secret: otherParts.secret }), vault)).toEqual(unknown)
+    expect(await ask(apiKeys(), printApiKey({ ...parts, keyId: other.keyId }), vault)).toEqual(unknown)
     const past = { refused: 'API key that is revoked or expired' }
-    await vault.as(OWNER).revokeCredential({ keyID: other.keyID })
+    await vault.as(OWNER).revokeCredential({ keyId: other.keyId })
     expect(await ask(apiKeys(), other.apiKey, vault)).toEqual(past)
     clock.ms += HOUR - 1
     expect(await ask(apiKeys(), apiKey, vault)).toHaveProperty('caller')
@@ -68,12 +67,12 @@ onMemoryAndSqlite('API keys', (engine) => {
 
   it('in the form that clients check serve as any other: made, found, refused and revoked alike', async () => {
     const vault = await openVaultAt(engine, testClock())
-    const { keyID, apiKey } = await createApiKey(vault.as(OWNER), { ...KEY, format: { prefix: 'acme' } })
+    const { keyId, apiKey } = await createApiKey(vault.as(OWNER), { ...KEY, format: { prefix: 'acme' } })
     expect(apiKey).toMatch(/^acme-[A-Za-z0-9]{5}-[0-9a-f]{32}$/)
-    expect(keyID).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+    expect(keyId).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
     expect(await ask(apiKeys(), apiKey, vault)).toEqual({
-      caller: { actor: keyID, actorType: 'SERVICE_ACCOUNT', roles: ['reader'] },
-      credential: { authMode: 'API_KEY', keyID },
+      caller: { actor: keyId, actorType: 'SERVICE_ACCOUNT', roles: ['reader'] },
+      credential: { authMode: 'API_KEY', keyID: keyId },
     })
     const secret = apiKey.slice(-32)
     const lines: string[] = [JSON.stringify(await vault.as(OWNER).listCredentials())]
@@ -81,8 +80,8 @@ onMemoryAndSqlite('API keys', (engine) => {
     for (let i = 0; i <= 24; i++) expect(lines.join()).not.toContain(secret.slice(i, i + 8))
     const unknown = printPrefixed('acme', '0'.repeat(32))
     expect(await ask(apiKeys(), unknown, vault)).toEqual({ refused: 'unknown API key' })
-    expect(await ask(apiKeys(), printApiKey({ keyID, secret: 'A'.repeat(43) }), vault)).toBeDefined()
-    await vault.as(OWNER).revokeCredential({ keyID })
+    expect(await ask(apiKeys(), printApiKey({ keyId, secret: 'A'.repeat(43) }), vault)).toBeDefined()
+    await vault.as(OWNER).revokeCredential({ keyId })
     expect(await ask(apiKeys(), apiKey, vault)).toEqual({ refused: 'API key that is revoked or expired' })
   })
 

@@ -1,7 +1,7 @@
 /** Requests with API keys and bearers of service accounts: who they are in events, and that every refusal is the same. */
 import { expect, it } from 'vitest'
-import { createServiceAccount } from '../../../src/http/credentials/create-service-account.ts'
 import { exchangeAssertion } from '../../../src/http/credentials/exchange-assertion.ts'
+import { createServiceAccount } from '../../../src/http/credentials/service-accounts.ts'
 import { apiKeys, createApiKey, createHandler, serviceAccounts } from '../../../src/http/index.ts'
 import type { Vault } from '../../../src/index.ts'
 import { type Clients, eventsBy } from '../../support/audit/audited-clients.ts'
@@ -34,11 +34,11 @@ onMemoryAndSqlite('requests over HTTP', (engine) => {
 
   it('with an API key are recorded with its key id', async () => {
     const { vault, ask } = await serve()
-    const { keyID, apiKey } = await createApiKey(vault.as(OWNER), READER)
+    const { keyId, apiKey } = await createApiKey(vault.as(OWNER), READER)
     const { answer, events } = await eventsBy(vault, () => ask(apiKey))
     expect(answer).toMatchObject({ status: 200 })
     expect(events).toMatchObject([
-      { action: 'GET', code: 200, context: { actor: keyID, actorType: 'SERVICE_ACCOUNT', authMode: 'API_KEY', keyID } },
+      { action: 'GET', code: 200, context: { actor: keyId, actorType: 'SERVICE_ACCOUNT', authMode: 'API_KEY', keyID: keyId } },
     ])
   })
 
@@ -47,18 +47,18 @@ onMemoryAndSqlite('requests over HTTP', (engine) => {
     const { key, accessToken } = await bearerOf(vault, clock)
     const { answer, events } = await eventsBy(vault, () => ask(accessToken))
     expect(answer).toMatchObject({ status: 200 })
-    const { key: keyID, jti: jwtID } = JSON.parse(Buffer.from(accessToken.split('.')[1] ?? '', 'base64url').toString())
-    const context = { actor: key.clientID, authMode: 'SERVICE_ACCOUNT_JWT', keyID, jwtID, bearerTokenContextID: 'c-7' }
+    const { key: keyId, jti: jwtID } = JSON.parse(Buffer.from(accessToken.split('.')[1] ?? '', 'base64url').toString())
+    const context = { actor: key.clientID, authMode: 'SERVICE_ACCOUNT_JWT', keyID: keyId, jwtID, bearerTokenContextID: 'c-7' }
     expect(events).toMatchObject([{ action: 'GET', code: 200, context: { ...context, subject: key.clientID } }])
   })
 
   it('that are refused have the same bytes, and leave one event in the vault that they name', async () => {
     const { clock, vault, other, ask } = await serve()
-    const { keyID, apiKey } = await createApiKey(vault.as(OWNER), READER)
+    const { keyId, apiKey } = await createApiKey(vault.as(OWNER), READER)
     const { apiKey: ended } = await createApiKey(vault.as(OWNER), { ...READER, expiresAt: clock.ms + 1 })
     const { key, accessToken } = await bearerOf(vault, clock)
-    await vault.as(OWNER).revokeCredential({ keyID })
-    await vault.as(OWNER).revokeCredential({ keyID: key.keyID })
+    await vault.as(OWNER).revokeCredential({ keyId })
+    await vault.as(OWNER).revokeCredential({ keyId: key.keyID })
     clock.ms += 1
     const foreign = await createApiKey(other.as(OWNER), READER)
     const bodies = new Set<string>()

@@ -1,9 +1,8 @@
 /** The token exchange: assertions as existing clients sign them, what is refused, and the bearers that come of it. */
 import { createPublicKey } from 'node:crypto'
 import { expect, it } from 'vitest'
-import { createServiceAccount } from '../../../src/http/credentials/create-service-account.ts'
 import { exchangeAssertion } from '../../../src/http/credentials/exchange-assertion.ts'
-import { serviceAccounts } from '../../../src/http/credentials/service-accounts.ts'
+import { createServiceAccount, serviceAccounts } from '../../../src/http/credentials/service-accounts.ts'
 import type { Vault } from '../../../src/index.ts'
 import { type Clients, eventsBy, eventsOf } from '../../support/audit/audited-clients.ts'
 import { assertionClaims, forgedTexts, signClaims } from '../../support/http/client-jwts.ts'
@@ -184,7 +183,7 @@ onMemoryAndSqlite('the token exchange', (engine) => {
   it('ends with the service account: it and its bearers are refused from then on', async () => {
     const { vault, key, exchange, assert } = await setUp()
     const { accessToken } = await exchange(await assert())
-    await vault.as(OWNER).revokeCredential({ keyID: key.keyID })
+    await vault.as(OWNER).revokeCredential({ keyId: key.keyID })
     expect(await ask(serviceAccounts(), accessToken, vault)).toEqual({ refused: 'bearer that is not valid' })
     await expect(assert({ jti: 'x' }).then(exchange)).rejects.toMatchObject({ message: REFUSAL })
   })

@@ -2,7 +2,7 @@
 import { createServer, type RequestListener } from 'node:http'
 import express from 'express'
 import { expect, it } from 'vitest'
-import { createServiceAccount, type ServiceAccountKey } from '../../../src/http/credentials/create-service-account.ts'
+import { createServiceAccount, type ServiceAccountKey } from '../../../src/http/credentials/service-accounts.ts'
 import {
   answerClientError,
   apiKeys,
@@ -85,7 +85,7 @@ onEachStorage('credentials over sockets', (engine) => {
 
   it('an API key and a bearer are refused by every server once one has revoked them', async () => {
     const { first, second, owner, close } = await serveAll()
-    const { keyID, apiKey } = await createApiKey(owner, { name: 'export', roles: ['reader'], context: { country: 'SE' } })
+    const { keyId, apiKey } = await createApiKey(owner, { name: 'export', roles: ['reader'], context: { country: 'SE' } })
     const format = { prefix: 'acme' }
     const inForm = await createApiKey(owner, { name: 'import', roles: ['reader'], context: { country: 'SE' }, format })
     expect(inForm.apiKey).toMatch(/^[a-z]+-[A-Za-z0-9]{5}-[0-9a-fA-F]{32}$/)
@@ -99,11 +99,11 @@ onEachStorage('credentials over sockets', (engine) => {
     await owner.revokeCredential({ jti, expiresAt: exp * 1000 })
     expect((await second.send('GET', CLIENTS, single)).status).toBe(401)
     expect((await second.send('GET', CLIENTS, bearer)).status).toBe(200)
-    await owner.revokeCredential({ keyID })
+    await owner.revokeCredential({ keyId })
     expect((await second.send('GET', CLIENTS, apiKey)).status).toBe(401)
-    await first.vault.as(OWNER).revokeCredential({ keyID: inForm.keyID })
+    await first.vault.as(OWNER).revokeCredential({ keyId: inForm.keyId })
     expect((await second.send('GET', CLIENTS, inForm.apiKey)).status).toBe(401)
-    for (const { keyID: stored } of (await owner.listCredentials()).credentials) await owner.revokeCredential({ keyID: stored })
+    for (const { keyId: stored } of (await owner.listCredentials()).credentials) await owner.revokeCredential({ keyId: stored })
     expect((await second.send('GET', CLIENTS, bearer)).status).toBe(401)
     expect((await second.exchange(await assertionOf(key))).status).toBe(401)
     await close()
@@ -223,8 +223,8 @@ onEachStorage('credentials over sockets', (engine) => {
     const unknown = await detokenize(first, ['7f39c1a4-0000-4000-8000-000000000000'])
     expect(alone.text).toBe(unknown.text)
     expect(JSON.stringify([first.logged, await eventsOf(first.vault)])).not.toContain(valid)
-    for (const { keyID, name } of (await owner.listCredentials()).credentials)
-      if (name === 'billing') await owner.revokeCredential({ keyID })
+    for (const { keyId, name } of (await owner.listCredentials()).credentials)
+      if (name === 'billing') await owner.revokeCredential({ keyId })
     expect((await detokenize(second, [valid, token])).json.records[0].error).toBe(json.records[2].error)
     await close()
   })

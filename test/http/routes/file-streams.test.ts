@@ -115,7 +115,7 @@ describe.each([
 
   it('keep nothing of an upload by ticket whose client goes away, and take it again', () =>
     served(async (files, handled) => {
-      const { tickets } = await files.session.uploadURL({ table: 'teams', id: await team(files), columns: ['badge'] })
+      const { tickets } = await files.session.uploadTicket({ table: 'teams', id: await team(files), columns: ['badge'] })
       const path = `/v1/files/v1/${tickets.badge.ticket}`
       for (const [number, end] of [1, 70_000, 299_999].entries()) {
         const outgoing = begin(files, ['PUT', path], { 'content-length': 300_000 }).on('error', () => {})
@@ -134,7 +134,7 @@ describe.each([
     await served(async (files, handled) => {
       const id = await team(files)
       await files.session.uploadFile({ table: 'teams', id, column: 'badge', file: Buffer.alloc(LENGTH, 'long ') })
-      const { ticket } = await files.session.downloadURL('teams', id, 'badge')
+      const { ticket } = await files.session.downloadTicket('teams', id, 'badge')
       const outgoing = begin(files, ['GET', `/v1/files/v1/${ticket}`])
         .on('error', () => {})
         .end()

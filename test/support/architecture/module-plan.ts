@@ -10,10 +10,11 @@ export const LAYERS: readonly (readonly string[])[] = [
   ['schema'],
   ['expressions'],
   ['policy', 'barrier', 'sql', 'audit'],
-  ['maintenance'],
+  ['pace'],
   ['audit-log', 'row-access', 'catalog', 'file-store', 'credentials'],
   ['unit-of-work', 'queries'],
-  ['execution', 'records'],
+  ['records'],
+  ['execution'],
   ['operations', 'verification'],
   ['batch'],
   ['vault'],
@@ -23,7 +24,7 @@ export const LAYERS: readonly (readonly string[])[] = [
 export const ASYNC_MODULES: ReadonlySet<string> = new Set([
   'util',
   'ports',
-  'maintenance',
+  'pace',
   'audit-log',
   'row-access',
   'catalog',
@@ -117,9 +118,8 @@ export const MAX_FILE_LINES = 400
  */
 export const BOUNDED_SPREADS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'src/core/util/bytes.ts': { 'String.fromCharCode(...units)': 'at most 4,096 units, and 32 of a short text' },
-  'src/adapters/sqlite/better-sqlite-driver.ts': { 'statement.get(...parameters)': 'SQLite has at most 32,766 parameters' },
-  'src/adapters/sqlite/driver-connection.ts': { 'statement.get(...step.parameters)': 'SQLite has at most 32,766 parameters' },
-  'src/adapters/sqlite/node-sqlite-driver.ts': {
+  'src/adapters/sqlite/connection.ts': { 'statement.get(...step.parameters)': 'SQLite has at most 32,766 parameters' },
+  'src/adapters/sqlite/drivers.ts': {
     'statement.run(...bound(parameters))': 'SQLite has at most 32,766 parameters',
     'statement.all(...bound(parameters))': 'SQLite has at most 32,766 parameters',
     'statement.get(...bound(parameters))': 'SQLite has at most 32,766 parameters',

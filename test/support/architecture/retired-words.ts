@@ -53,6 +53,9 @@ export const RETIRED_WORDS: readonly RetiredRow[] = [
     use: 'baseline and alternative',
     in: /^(benchmarks|docs\/benchmarks|test\/benchmarks)/,
   },
+  // Public words
+  { words: 'batch id', use: 'nothing: items run in order', in: /^src\/core\// },
+  { words: 'column values', use: 'where', in: /^(src\/core\/(operations|vault)\/|docs\/(reading|writing)\.md)/ },
   // Prose
   { words: 'he|him|his|himself|she|her|hers', use: 'the caller, or they' },
   {
@@ -135,7 +138,6 @@ export const RETIRED_NAMES: Readonly<Record<string, string>> = {
   Chained: 'ChainOutput',
   commitTogether: 'createGroupCommit',
   settlingCommit: 'resolveInDoubtCommit',
-  Pace: 'BudgetMeter',
   Sift: 'ResidualFilter',
   HeldRow: 'BufferedRow',
   createPartners: 'createJoinSide',

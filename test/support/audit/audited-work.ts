@@ -29,7 +29,7 @@ async function doSome(vault: Vault<Clients>, { name, each, seed }: Omit<Work, 'c
   const id = records[0]?.id ?? ''
   const operations: readonly (() => Promise<unknown>)[] = [
     () => session.getOne('clients', id),
-    () => session.update('clients', id, { fields: { country: 'SE' } }),
+    () => session.updateOne('clients', id, { country: 'SE' }),
     () => session.insert('clients', [{ fields: { name, email: `${name}@acme.example` } }]),
     () => session.insert('clients', [{ fields: { name, email: 'shared@acme.example' } }], { upsert: 'email' }),
     () => vault.as(CLERK).getOne('clients', id),

@@ -21,12 +21,14 @@ export const COMPUTATIONS: ReadonlySet<string> = new Set([
   'GivenOf',
   'IsLiteral',
   'ItemValue',
+  'MethodOf',
   'RecordAsAsked',
   'Registry',
   'RequestedColumn',
   'ResponseTo',
   'ResultOf',
   'ShownFiles',
+  'TableOf',
 ])
 
 /** A type that an exported declaration names, and that is not exported. */

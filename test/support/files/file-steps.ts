@@ -85,7 +85,7 @@ async function uploadByReference(world: World): Promise<void> {
   const file = planFile(world)
   const { id, column } = slot
   const { session } = anyVault(world)
-  const { tickets } = await session.uploadURL({ table: 'papers', id, columns: [column] })
+  const { tickets } = await session.uploadTicket({ table: 'papers', id, columns: [column] })
   const { ticket } = tickets[column]
   await anyVault(world).vault.uploadWithTicket(ticket, { file: file.content, fileName: file.name })
   putFile(world, slot, file.name)
@@ -171,7 +171,7 @@ class RolledBack extends Error {}
 
 async function updateTitle(world: World): Promise<void> {
   const slot = anySlot(world)
-  if (slot !== undefined) await anyVault(world).session.update('papers', slot.id, { fields: { title: 'another title' } })
+  if (slot !== undefined) await anyVault(world).session.updateOne('papers', slot.id, { title: 'another title' })
 }
 
 async function status(world: World): Promise<void> {
@@ -184,7 +184,7 @@ async function issueReference(world: World): Promise<void> {
   if (found === undefined) return
   const { slot, file } = found
   try {
-    const { ticket, expiresAt } = await anyVault(world).session.downloadURL('papers', slot.id, slot.column)
+    const { ticket, expiresAt } = await anyVault(world).session.downloadTicket('papers', slot.id, slot.column)
     world.references.push({ slot, name: file.name, ticket, expiresAt })
   } catch (error) {
     assertRefusable(world, file, error, false)

@@ -89,7 +89,7 @@ export function randomArchiveRequest(
 ): readonly [name: string, send: ArchiveRequest] {
   const id = random.pick(ids)
   const range = random.pick([{}, { range: { start: random.below(10) } }, { range: { start: 90_000 } }])
-  const shown = { downloadURL: random.chance(0.5), returnFileMetadata: random.chance(0.5) }
+  const shown = { downloadTickets: random.chance(0.5), returnFileMetadata: random.chance(0.5) }
   const selected = random.pick(['front', '*', 'title'])
   const file = () => Buffer.from('written by the caller')
   const requests: Readonly<Record<string, ArchiveRequest>> = {
@@ -98,13 +98,13 @@ export function randomArchiveRequest(
     getOne: ({ caller }) => caller.getOne('papers', id, shown),
     openFile: async ({ caller }) => opened(await caller.openFile('papers', id, 'front', range)),
     fileStatus: ({ caller }) => caller.fileStatus('papers', id, 'front'),
-    uploadStatus: ({ caller }) => caller.uploadStatus([{ table: 'papers', id, fileColumns: ['front', 'back'] }]),
-    downloadURL: ({ caller }) => caller.downloadURL('papers', id, 'front'),
-    uploadURL: ({ caller }) => caller.uploadURL({ table: 'papers', id, columns: ['front'] }),
+    fileStatuses: ({ caller }) => caller.fileStatuses([{ table: 'papers', id, fileColumns: ['front', 'back'] }]),
+    downloadTicket: ({ caller }) => caller.downloadTicket('papers', id, 'front'),
+    uploadTicket: ({ caller }) => caller.uploadTicket({ table: 'papers', id, columns: ['front'] }),
     uploadFile: ({ caller }) =>
       caller.uploadFile({ table: 'papers', id, column: 'front', file: file(), returnFileMetadata: true }),
     'upload beside it': ({ caller }) => caller.uploadFile({ table: 'papers', id, column: 'back', file: file() }),
-    update: ({ caller }) => caller.update('papers', id, { fields: { title: 'another' } }),
+    update: ({ caller }) => caller.updateOne('papers', id, { title: 'another' }),
     query: ({ caller }) => caller.query(`SELECT ${selected} FROM papers`),
     'query by name': ({ caller }) => caller.query("SELECT title FROM papers WHERE front > 'm' ORDER BY front"),
     deleteOne: ({ caller }) => caller.deleteOne('papers', id),

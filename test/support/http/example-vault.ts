@@ -57,8 +57,8 @@ async function fill(vault: Vault, table: string): Promise<[example: string, real
     ...{ table, column: 'photo', id: ann.id, fileName: EXAMPLE.photo.fileName },
     file: new Uint8Array(EXAMPLE_FILE),
   })
-  const download = await session.perform('downloadURL', { table, column: 'photo', id: ann.id })
-  const { tickets } = await session.perform('uploadURL', { table, columns: ['photo'], id: ann.id })
+  const download = await session.perform('downloadTicket', { table, column: 'photo', id: ann.id })
+  const { tickets } = await session.perform('uploadTicket', { table, columns: ['photo'], id: ann.id })
   return [
     [EXAMPLE.id, ann.id],
     [EXAMPLE.otherID, cy.id],

@@ -18,7 +18,9 @@ function bodyOf(method: string, args: readonly unknown[], result: Members): unkn
   switch (method) {
     case 'insert':
       return { records: listOf(result.records).map(stored) }
-    case 'update':
+    case 'insertOne':
+      return { records: [stored(result)] }
+    case 'updateOne':
       return stored(result)
     case 'get':
       return { records: listOf(result.records).map(shown), ...only(result, ['next']) }
@@ -59,12 +61,13 @@ function found({ token, id: svc_id, table: table_name, fields, error }: Members)
   return { fields: { svc_id, ...Object(fields) }, token, table_name, http_code: 200 }
 }
 
-const SINGLE: Readonly<Record<string, string>> = { POST: 'insert', PUT: 'update', GET: 'getOne', DELETE: 'deleteOne' }
+const SINGLE: Readonly<Record<string, string>> = { insert: 'insertOne', update: 'updateOne', get: 'getOne', delete: 'deleteOne' }
 
 function item(response: Members, index: number, [items, options]: readonly unknown[]): unknown {
   const given: Members = Object(Array.isArray(items) ? items[index] : undefined)
   if (response.ok !== true) return { Body: { error: textOf(response.error) }, Status: statusOf(response.error).http }
-  const payload = bodyOf(SINGLE[String(given.method)] ?? '', [], Object(response.value))
+  const [method = ''] = Object.keys(SINGLE).filter((name) => Object.hasOwn(given, name))
+  const payload = bodyOf(SINGLE[method] ?? '', [], Object(response.value))
   return Reflect.get(Object(options), 'continueOnError') === true ? { Body: payload, Status: 200 } : payload
 }
 
@@ -92,8 +95,9 @@ export function expectedError(error: VaultError, statuses: readonly number[]): E
 /** The names of members on the wire. */
 const NAMES: readonly (readonly [RegExp, string])[] = [
   [/\bids\b/g, 'svc_ids'],
-  [/\bcolumnName\b/g, 'column_name'],
-  [/\bcolumnValues\b/g, 'column_values'],
+  [/(?<= cannot be combined with )where\b/, 'column_name'],
+  [/where must be an object with one column.*/, 'column_name and column_values must be given together.'],
+  [/\bvalues of where\b|\bwhere\.\w+/g, 'column_values'],
 ]
 
 /** Each verb with the names of its lists. */

@@ -51,10 +51,10 @@ function resultOf({ method, args }: LeakRequest, json: unknown): unknown {
   if (method === 'getOne') return Object.assign(recordOf(body), { answer: json })
   if (method !== 'batch') return { ...records, answer: json }
   const [items, options] = args
-  const methods = (Array.isArray(items) ? items : []).map((item) => Reflect.get(Object(item), 'method'))
+  const areReads = (Array.isArray(items) ? items : []).map((item) => Object.hasOwn(Object(item), 'get'))
   const isWrapped = memberOf(options, 'continueOnError') === true
   const responses = Array.isArray(body.responses) ? body.responses : []
-  return { responses: responses.map((response, index) => itemOf(response, { isRead: methods[index] === 'GET', isWrapped })) }
+  return { responses: responses.map((response, index) => itemOf(response, { isRead: areReads[index] === true, isWrapped })) }
 }
 
 /** A record with its id beside its fields. */

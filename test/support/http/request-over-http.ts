@@ -21,8 +21,13 @@ function carriedValue(given: unknown): unknown {
   return isObject(given) ? { ...given, value: textOf(given.value) } : given
 }
 
-function carriedOptions({ onLowered: _, onConflict: _ignored, columnValues, ...options }: Members): Members {
-  return Array.isArray(columnValues) ? { ...options, columnValues: columnValues.map(textOf) } : options
+/** Over HTTP, the values of a look-up are a list of texts. */
+function carriedOptions({ onLowered: _, onConflict: _ignored, where, ...options }: Members): Members {
+  if (!isObject(where)) return options
+  return {
+    ...options,
+    where: Object.fromEntries(Object.entries(where).map(([name, values]) => [name, listOf(values).map(textOf)])),
+  }
 }
 
 /** Returns the request of a call that HTTP can carry. */
@@ -38,7 +43,7 @@ type Parts = readonly [verb: string, path: string, parts: { readonly query?: Mem
 
 const TO_WIRE: Readonly<Record<string, (args: readonly unknown[]) => Parts>> = {
   insert: ([table, records, options]) => ['POST', at(table), { body: { records, ...Object(options) } }],
-  update: ([table, id, record, options]) => ['PUT', at(table, id), { body: { record, ...Object(options) } }],
+  updateOne: ([table, id, fields, options]) => ['PUT', at(table, id), { body: { record: { fields }, ...Object(options) } }],
   get: ([table, options]) => ['GET', at(table), { query: renamed(options) }],
   getOne: ([table, id, options]) => ['GET', at(table, id), { query: renamed(options) }],
   delete: ([table, ids]) => ['DELETE', at(table), { body: { svc_ids: ids === '*' ? ['*'] : ids } }],
@@ -52,12 +57,26 @@ const TO_WIRE: Readonly<Record<string, (args: readonly unknown[]) => Parts>> = {
   ],
   query: ([query]) => ['POST', at('query'), { body: { query } }],
   // Without byot, tokens of an item are taken over HTTP alone: the specification has none there.
-  batch: ([records, options]) => ['POST', '/v1/vaults/v1', { body: { records, byot: 'DISABLE', ...Object(options) } }],
+  batch: ([records, options]) => [
+    'POST',
+    '/v1/vaults/v1',
+    { body: { records: listOf(records).map(wireItem), byot: 'DISABLE', ...Object(options) } },
+  ],
   listEvents: ([query]) => ['GET', '/v1/audit/events', { query: flattened(query) }],
 }
 
+const METHODS: Readonly<Record<string, string>> = { insert: 'POST', update: 'PUT', get: 'GET', delete: 'DELETE' }
+
+/** An item of a batch as the wire has it. */
+function wireItem(item: unknown): unknown {
+  const { id: ID, ...members }: Members = Object(item)
+  const [verb = ''] = Object.keys(METHODS).filter((name) => Object.hasOwn(members, name))
+  const { [verb]: tableName, ...others } = members
+  return { method: METHODS[verb], tableName, ...(ID === undefined ? {} : { ID }), ...others }
+}
+
 /** How many arguments of a call are segments of its path: table and id. */
-const SEGMENTS: Readonly<Record<string, number>> = { insert: 1, update: 2, get: 1, getOne: 2, delete: 1, deleteOne: 2 }
+const SEGMENTS: Readonly<Record<string, number>> = { insert: 1, updateOne: 2, get: 1, getOne: 2, delete: 1, deleteOne: 2 }
 
 function at(...segments: readonly unknown[]): string {
   return ['/v1/vaults/v1', ...segments.map((segment) => encodeURIComponent(textOf(segment)))].join('/')
@@ -65,13 +84,14 @@ function at(...segments: readonly unknown[]): string {
 
 const NAMES: Readonly<Record<string, string>> = {
   ids: 'svc_ids',
-  columnName: 'column_name',
-  columnValues: 'column_values',
   orderBy: 'order_by',
 }
 
 function renamed(options: unknown): Members {
-  return Object.fromEntries(Object.entries(Object(options)).map(([name, value]) => [NAMES[name] ?? name, value]))
+  const { where, ...others }: Members = Object(options)
+  const [[column_name, column_values] = []] = Object.entries(Object(where))
+  const lookup = column_name === undefined ? {} : { column_name, column_values }
+  return Object.fromEntries(Object.entries({ ...others, ...lookup }).map(([name, value]) => [NAMES[name] ?? name, value]))
 }
 
 /** This route has its levels in lower case, and DEFAULT by leaving them out. */

@@ -29,8 +29,10 @@ export function errorsOfBatch(answer: unknown): unknown[] {
 }
 
 function requestOf(item: object): LeakRequest {
-  const { method, tableName, ID, fields, tokens, ...options }: Readonly<Record<string, unknown>> = { ...item }
-  if (method === 'POST') return { method: 'insert', args: [tableName, [{ fields, tokens }], options] }
-  if (method === 'PUT') return { method: 'update', args: [tableName, ID, { fields, tokens }, options] }
-  return { method: method === 'GET' ? 'getOne' : 'deleteOne', args: [tableName, ID, options] }
+  const { insert, update, get, delete: deleted, id, fields, ...options }: Readonly<Record<string, unknown>> = { ...item }
+  if (insert !== undefined) return { method: 'insertOne', args: [insert, fields, options] }
+  if (update !== undefined) return { method: 'updateOne', args: [update, id, fields, options] }
+  return get === undefined
+    ? { method: 'deleteOne', args: [deleted, id, options] }
+    : { method: 'getOne', args: [get, id, options] }
 }

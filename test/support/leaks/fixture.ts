@@ -158,7 +158,7 @@ function note(state: State, request: LeakRequest): void {
   const table = tables.find(({ name }) => name === request.args[0])
   apart.push(...apartIn(table, request.args, canaries))
   // A token supplied by the caller is returned as it is, even if it was made from a canary.
-  if (request.method !== 'insert' && request.method !== 'update') return
+  if (!/^(insert|insertOne|updateOne)$/.test(request.method)) return
   for (const id of canaries.findIn(spelt(tokensIn(request.args)))) asTokens.add(id)
 }
 

@@ -1,5 +1,5 @@
 /** The values that random requests are made of, with a preference for what the caller may do. */
-import type { Action } from '../../../src/core/policy/actions.ts'
+import type { Action } from '../../../src/core/policy/statement.ts'
 import type { SeededRandom } from '../random/seeded-random.ts'
 import type { CanaryForm } from './canaries.ts'
 import { withDigits } from './model.ts'

@@ -1,5 +1,5 @@
 /** Rows of two vaults that differ only in what one caller may not see, by the oracle. */
-import { ACTIONS, type Action } from '../../../src/core/policy/actions.ts'
+import { ACTIONS, type Action } from '../../../src/core/policy/statement.ts'
 import type { AskedRow } from '../policies/random-policies.ts'
 import type { SeededRandom } from '../random/seeded-random.ts'
 import type { CanaryForm } from './canaries.ts'

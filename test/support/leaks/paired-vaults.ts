@@ -161,7 +161,7 @@ function isMetBySupplying({ table, absent }: PairedRow, name: string): boolean {
 export async function outcomeOf(send: Send, request: LeakRequest, taken: string[] = []): Promise<string> {
   try {
     const answer = await send(request)
-    if (/^(insert|update|updateMany|updateWhere|batch)$/.test(request.method)) taken.push(...tokensIn(answer))
+    if (/^(insert|insertOne|update|updateOne|updateWhere|batch)$/.test(request.method)) taken.push(...tokensIn(answer))
     return [JSON.stringify(answer), ...errorsOfBatch(answer).map(String)].join('\n')
   } catch (error) {
     if (!(error instanceof Error)) throw error

@@ -1,5 +1,5 @@
 /** Random requests of one caller, valid and invalid, for every operation. */
-import { ACTIONS, type Action } from '../../../src/core/policy/actions.ts'
+import { ACTIONS, type Action } from '../../../src/core/policy/statement.ts'
 import type { SeededRandom } from '../random/seeded-random.ts'
 import { makeInvalid } from './invalid-input.ts'
 import { columnsFor, type KnownValues, type LeakRequest, tableFor, valueFor } from './known-values.ts'
@@ -19,7 +19,7 @@ const MAKERS: readonly (readonly [maker: Maker, need: Action | undefined])[] = [
   [insertUntaken, 'CREATE'],
   [update, 'UPDATE'],
   [update, 'UPDATE'],
-  [updateMany, 'UPDATE'],
+  [updateOne, 'UPDATE'],
   [updateWhere, 'UPDATE'],
   [getByIds, 'READ'],
   [getByIds, 'READ'],
@@ -104,11 +104,11 @@ function upsert(random: SeededRandom, known: KnownValues): LeakRequest {
   return { method: 'insert', args: [table.name, records, { upsert: key.name, tokenization: random.chance(0.5) }] }
 }
 
-function update(random: SeededRandom, known: KnownValues): LeakRequest {
+function updateOne(random: SeededRandom, known: KnownValues): LeakRequest {
   const table = tableFor(random, known, 'UPDATE')
   const columns = columnsFor(random, known, table, 'UPDATE')
   const fields = recordFor(random, known, table, random.sample(columns, 1 + random.below(Math.min(3, columns.length))))
-  return { method: 'update', args: [table.name, idFor(random, known, table), { fields }, { tokenization: random.chance(0.5) }] }
+  return { method: 'updateOne', args: [table.name, idFor(random, known, table), fields, { tokenization: random.chance(0.5) }] }
 }
 
 /** At times records whose unique values exist, visible to the caller or not. */
@@ -118,30 +118,32 @@ function insertUntaken(random: SeededRandom, known: KnownValues): LeakRequest {
   return { method, args: [table, records, { ...Object(options), onConflict: 'ignore' }] }
 }
 
-function updateMany(random: SeededRandom, known: KnownValues): LeakRequest {
+function update(random: SeededRandom, known: KnownValues): LeakRequest {
   const table = tableFor(random, known, 'UPDATE')
   const columns = columnsFor(random, known, table, 'UPDATE')
   const changes = Array.from({ length: 1 + random.below(3) }, () => {
     const named = random.sample(columns, 1 + random.below(Math.min(3, columns.length)))
     return { id: idFor(random, known, table), fields: recordFor(random, known, table, named) }
   })
-  return { method: 'updateMany', args: [table.name, changes, { tokenization: random.chance(0.5) }] }
+  return { method: 'update', args: [table.name, changes, { tokenization: random.chance(0.5) }] }
 }
 
 /** The records of a look-up: mostly in a column that has an index. */
-function whereIn(random: SeededRandom, known: KnownValues, table: LeakTable): { columnName: string; columnValues: unknown[] } {
+function whereIn(random: SeededRandom, known: KnownValues, table: LeakTable): Readonly<Record<string, unknown>> {
   const found = table.columns.filter(({ definition }) => definition.unique || definition.searchable || definition.index)
   const column = random.pick(found.length > 0 && random.chance(0.9) ? found : table.columns)
-  const columnValues = Array.from({ length: 1 + random.below(2) }, () => valueFor(random, known, table, column))
-  return { columnName: column.name, columnValues }
+  const values = Array.from({ length: 1 + random.below(2) }, () => valueFor(random, known, table, column))
+  return { [column.name]: values.length === 1 && random.chance(0.5) ? values[0] : values }
 }
 
 function updateWhere(random: SeededRandom, known: KnownValues): LeakRequest {
   const table = tableFor(random, known, 'UPDATE')
   const columns = columnsFor(random, known, table, 'UPDATE')
   const fields = recordFor(random, known, table, random.sample(columns, 1 + random.below(Math.min(2, columns.length))))
-  const where = { ...whereIn(random, known, table), fields }
-  return { method: 'updateWhere', args: [table.name, where, { tokenization: random.chance(0.5) }] }
+  return {
+    method: 'updateWhere',
+    args: [table.name, whereIn(random, known, table), fields, { tokenization: random.chance(0.5) }],
+  }
 }
 
 function deleteWhere(random: SeededRandom, known: KnownValues): LeakRequest {
@@ -178,7 +180,7 @@ function getByIds(random: SeededRandom, known: KnownValues): LeakRequest {
 
 function lookUp(random: SeededRandom, known: KnownValues): LeakRequest {
   const table = tableFor(random, known, 'READ')
-  return { method: 'get', args: [table.name, { ...whereIn(random, known, table), ...showing(random, known, table) }] }
+  return { method: 'get', args: [table.name, { where: whereIn(random, known, table), ...showing(random, known, table) }] }
 }
 
 function getPage(random: SeededRandom, known: KnownValues): LeakRequest {
@@ -213,7 +215,7 @@ function remove(random: SeededRandom, known: KnownValues): LeakRequest {
 function batch(random: SeededRandom, known: KnownValues): LeakRequest {
   const changing = [...toItems(insert(random, known)), ...toItems(upsert(random, known)), ...toItems(update(random, known))]
   const table = tableFor(random, known, 'DELETE')
-  const removal = { method: 'DELETE', tableName: table.name, ID: idFor(random, known, table) }
+  const removal = { delete: table.name, id: idFor(random, known, table) }
   const changes = random.sample([...changing, removal], random.below(4))
   const reads = Array.from({ length: random.below(4) + (changes.length === 0 ? 1 : 0) }, () => readItem(random, known))
   const options = { continueOnError: random.chance(0.8), ...(random.chance(0.2) ? { byot: 'ENABLE' } : {}) }
@@ -223,17 +225,16 @@ function batch(random: SeededRandom, known: KnownValues): LeakRequest {
 function readItem(random: SeededRandom, known: KnownValues): object {
   const table = tableFor(random, known, 'READ')
   const showing = random.chance(0.3) ? { tokenization: true } : random.chance(0.8) ? { redaction: random.pick(LEVELS) } : {}
-  return { method: 'GET', tableName: table.name, ID: idFor(random, known, table), ...showing }
+  return { get: table.name, id: idFor(random, known, table), ...showing }
 }
 
 /** An insert or an update as items of a batch. */
 function toItems({ method, args: [tableName, first, second, third] }: LeakRequest): object[] {
   const { tokenization, upsert: key } = Object(method === 'insert' ? second : third)
   const asked = tokenization === true ? { tokenization } : {}
-  if (method === 'update')
-    return [{ method: 'PUT', tableName, ID: first, fields: Reflect.get(Object(second), 'fields'), ...asked }]
+  if (method === 'updateOne') return [{ update: tableName, id: first, fields: second, ...asked }]
   const upserting = key === undefined ? {} : { upsert: key }
-  return (Array.isArray(first) ? first : []).map((record) => ({ method: 'POST', tableName, ...record, ...asked, ...upserting }))
+  return (Array.isArray(first) ? first : []).map((record) => ({ insert: tableName, ...record, ...asked, ...upserting }))
 }
 
 function someTokens(random: SeededRandom, known: KnownValues): string[] {

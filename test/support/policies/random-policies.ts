@@ -1,6 +1,5 @@
 /** Random roles for the tables of the leak checks, and callers with some of them. */
-import { ACTIONS, type Action } from '../../../src/core/policy/actions.ts'
-import type { StatementDefinition } from '../../../src/core/policy/statement.ts'
+import { ACTIONS, type Action, type StatementDefinition } from '../../../src/core/policy/statement.ts'
 import type { Caller } from '../../../src/index.ts'
 import type { LeakTable } from '../leaks/schemas.ts'
 import type { SeededRandom } from '../random/seeded-random.ts'

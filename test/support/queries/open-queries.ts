@@ -17,7 +17,7 @@ import { assignIds, EMPTY_CATALOG_SCHEMA } from '../../../src/core/schema/catalo
 import type { SchemaDefinition } from '../../../src/core/schema/column.ts'
 import { layoutSchema } from '../../../src/core/schema/layout.ts'
 import { RECORD_ID_NAME } from '../../../src/core/schema/names.ts'
-import { createJsonBudget } from '../../../src/core/values/parse-json.ts'
+import { createJsonBudget } from '../../../src/core/values/json-types.ts'
 import { limitsShape } from '../../../src/core/vault/limits-shape.ts'
 import { defineSchema } from '../../../src/index.ts'
 import { sealRecords } from '../vaults/seal-records.ts'

@@ -1,7 +1,6 @@
 /** Prints a parsed condition as text that parses to the same tree. */
 
-import type { ColumnIdentifier, Expression, Operand } from '../../../src/core/expressions/ast.ts'
-import { PRECEDENCE } from '../../../src/core/expressions/operators.ts'
+import { type ColumnIdentifier, type Expression, type Operand, PRECEDENCE } from '../../../src/core/expressions/ast.ts'
 import { RESERVED_WORDS } from '../../../src/core/schema/names.ts'
 import { unreachable } from '../../../src/core/util/causes.ts'
 

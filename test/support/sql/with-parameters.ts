@@ -1,6 +1,7 @@
 /** Puts literals of a query into a list of values, with parameters in their places. */
+
+import { type Constant, replaceConstants } from '../../../src/core/expressions/ast.ts'
 import type { QueryValue } from '../../../src/core/expressions/parameter-values.ts'
-import { type Constant, replaceConstants } from '../../../src/core/expressions/replace-constants.ts'
 import { parseSelect } from '../../../src/core/sql/parse-select.ts'
 import { VaultError } from '../../../src/index.ts'
 import type { SeededRandom } from '../random/seeded-random.ts'

@@ -1,7 +1,7 @@
 /** For every token kind: columns, values, and the required form of their tokens. */
-import type { ColumnDefinition, TokenDefinition } from '../../../src/core/schema/column.ts'
+import type { ColumnDefinition } from '../../../src/core/schema/column.ts'
 import type { TokenFormatDefinition } from '../../../src/core/tokens/token-formats.ts'
-import type { TokenKindName } from '../../../src/core/tokens/token-kind.ts'
+import type { TokenDefinition, TokenKindName } from '../../../src/core/tokens/token-kind.ts'
 import type { ColumnTypeName, JsonValue } from '../../../src/core/values/column-type.ts'
 
 /** One column, its values and the form of its tokens. */

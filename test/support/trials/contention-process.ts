@@ -75,7 +75,7 @@ async function transfer(random: SeededRandom, request: string): Promise<void> {
   try {
     await vault.transaction(async (transaction) => {
       const session = transaction.as(trialCaller(request))
-      for (const id of [from, to]) await session.update('accounts', id, { fields: { note: request } })
+      for (const id of [from, to]) await session.updateOne('accounts', id, { note: request })
       await move(transaction, request, { [from]: -amount, [to]: amount })
       if (amount % 10 === 3) throw new RolledBack()
     })
@@ -88,7 +88,7 @@ async function move(place: Pick<TrialVault, 'as'>, request: string, changes: Rea
   const session = place.as(trialCaller(request))
   for (const [id, change] of Object.entries(changes)) {
     const { fields } = await session.getOne('accounts', id)
-    await session.update('accounts', id, { fields: { amount: Number(fields.amount) + change } })
+    await session.updateOne('accounts', id, { amount: Number(fields.amount) + change })
   }
 }
 

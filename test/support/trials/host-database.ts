@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as pause } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import pg from 'pg'
-import { sqliteCodeOf } from '../../../src/adapters/sqlite/sqlite-codes.ts'
+import { sqliteCodeOf } from '../../../src/adapters/sqlite/sqlite-errors.ts'
 import type { StorageAddress } from '../storages/open-storage.ts'
 
 /** The application's connection to the database of a vault. */

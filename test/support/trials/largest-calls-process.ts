@@ -34,7 +34,7 @@ const owner = vault.as(OWNER)
 const narrowed = vault.as(CLERK)
 const codes = Array.from({ length: items }, (_, index) => index)
 const records = codes.map((code) => ({ fields: { code, size: 1 } }))
-const byCode = { columnName: 'code', columnValues: codes } as const
+const byCode = { code: codes } as const
 
 const { records: inserted } = await owner.insert('people', records, { tokenization: true })
 const ids = inserted.map(({ id }) => id ?? '')
@@ -44,7 +44,7 @@ const tokens = inserted.map(({ tokens }) => tokens?.code ?? '')
 const VERBS: Readonly<Record<string, () => Promise<number>>> = {
   get: async () => (await narrowed.get('people', { ids })).records.length,
   'get a page': async () => (await narrowed.get('people', { limit: items })).records.length,
-  'get by values': async () => (await narrowed.get('people', { ...byCode, limit: items })).records.length,
+  'get by values': async () => (await narrowed.get('people', { where: byCode, limit: items })).records.length,
   query: async () => (await narrowed.query('SELECT code FROM people WHERE size = 1')).records.length,
   getByTokens: async () => (await owner.getByTokens(tokens)).records.length,
   detokenize: async () => (await owner.detokenize(tokens.map((token) => ({ token })))).records.length,
@@ -54,21 +54,21 @@ const VERBS: Readonly<Record<string, () => Promise<number>>> = {
   },
   upsert: async () => (await owner.insert('people', records, { upsert: 'code' })).records.length,
   'insert beside others': async () => (await owner.insert('people', records, { onConflict: 'ignore' })).records.length,
-  updateMany: async () =>
+  update: async () =>
     (
-      await narrowed.updateMany(
+      await narrowed.update(
         'people',
         ids.map((id) => ({ id, fields: { size: 2 } })),
       )
     ).records.length,
-  updateWhere: async () => (await narrowed.updateWhere('people', { ...byCode, fields: { size: 3 } })).records.length,
+  updateWhere: async () => (await narrowed.updateWhere('people', byCode, { size: 3 })).records.length,
   async batch() {
-    const changes = ids.map((ID) => ({ method: 'PUT', tableName: 'people', ID, fields: { size: 4 } }) as const)
+    const changes = ids.map((id) => ({ update: 'people', id, fields: { size: 4 } }) as const)
     return (await owner.batch(changes)).responses.length
   },
   delete: async () => (await narrowed.delete('people', ids)).ids.length,
   'batch of inserts': async () =>
-    (await owner.batch(records.map(({ fields }) => ({ method: 'POST', tableName: 'people', fields }) as const))).responses.length,
+    (await owner.batch(records.map(({ fields }) => ({ insert: 'people', fields }) as const))).responses.length,
   deleteWhere: async () => (await narrowed.deleteWhere('people', byCode)).ids.length,
   insert: async () => (await owner.insert('people', records)).records.length,
   async 'delete all'() {

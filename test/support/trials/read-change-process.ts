@@ -49,19 +49,19 @@ function changed({ count, entries }: Tally, entry: string): { count: number; ent
 async function inTransaction(id: string, entry: string, random: SeededRandom): Promise<void> {
   await vault.transaction(async (inside) => {
     const session = inside.as(OWNER)
-    await session.update('tallies', id, { fields: changed(await read(session, id, random), entry) })
+    await session.updateOne('tallies', id, changed(await read(session, id, random), entry))
   })
 }
 
 async function withVersion(id: string, entry: string): Promise<void> {
   const session = vault.as(OWNER)
   const { fields, version } = await session.getOne('tallies', id, { version: true })
-  await session.update('tallies', id, { fields: changed(fields, entry) }, { ifVersion: version })
+  await session.updateOne('tallies', id, changed(fields, entry), { ifVersion: version })
 }
 
 async function blindly(id: string, entry: string, random: SeededRandom): Promise<void> {
   const session = vault.as(OWNER)
-  await session.update('tallies', id, { fields: changed(await read(session, id, random), entry) })
+  await session.updateOne('tallies', id, changed(await read(session, id, random), entry))
 }
 
 await Promise.all(

@@ -157,11 +157,11 @@ async function checkLookups(vault: TrialVault, { accounts }: KnownState): Promis
   const findings: string[] = []
   const logins = [...accounts.keys()]
   for (let start = 0; start < logins.length; start += LOOKUPS) {
-    const columnValues = logins.slice(start, start + LOOKUPS)
-    const { records } = await session.get('accounts', { columnName: 'login', columnValues, limit: PAGE, fields: ['login'] })
+    const asked = logins.slice(start, start + LOOKUPS)
+    const { records } = await session.get('accounts', { where: { login: asked }, limit: PAGE, fields: ['login'] })
     const found = new Set(records.map(({ fields }) => fields.login))
-    for (const login of columnValues) if (!found.has(login)) findings.push(`${login}: not found by its unique value`)
-    if (records.length !== columnValues.length) findings.push('A look-up by unique values returned other records.')
+    for (const login of asked) if (!found.has(login)) findings.push(`${login}: not found by its unique value`)
+    if (records.length !== asked.length) findings.push('A look-up by unique values returned other records.')
   }
   return findings
 }

@@ -133,7 +133,7 @@ async function insert(session: TrialSession, changes: Readonly<Record<string, Ac
 
 async function update(session: TrialSession, account: readonly [string, Account], state: AccountState): Promise<Answer> {
   const [login, { id }] = account
-  const answer = await session.update('accounts', id, { fields: fieldsOf(state) }, { tokenization: true })
+  const answer = await session.updateOne('accounts', id, fieldsOf(state), { tokenization: true })
   return { tokens: { [login]: tokensOf(answer.tokens) } }
 }
 
@@ -233,7 +233,7 @@ export async function increment(vault: TrialVault, name: string, requestID: stri
     for (const { id } of answer.records) {
       const { fields } = await session.getOne('counters', id)
       const next = Number(fields.plain ?? 0) + 1
-      await session.update('counters', id, { fields: { plain: next, sealed: next } })
+      await session.updateOne('counters', id, { plain: next, sealed: next })
     }
   })
   return {}

@@ -44,21 +44,28 @@ export function runModel(before: Records, items: readonly ModelItem[], continueO
 const INVALID: ModelEnd = { code: 'invalid_request' }
 
 /** The position that an item names in place of an id. */
-function referenceIn({ ID }: ModelItem): number | undefined {
-  const response: unknown = Reflect.get(Object(ID), 'response')
+function referenceIn({ id }: ModelItem): number | undefined {
+  const response: unknown = Reflect.get(Object(id), 'response')
   return typeof response === 'number' ? response : undefined
+}
+
+/** The method of an item; undefined for none, or more than one. */
+export function methodOf(item: ModelItem): 'insert' | 'update' | 'get' | 'delete' | undefined {
+  const [method, ...others] = (['insert', 'update', 'get', 'delete'] as const).filter((name) => item[name] !== undefined)
+  return others.length === 0 ? method : undefined
 }
 
 /** True for an item that cannot be read as one of its method. */
 function isMalformed(items: readonly ModelItem[], position: number): boolean {
   const item = items[position] ?? {}
-  const { method, ID } = item
-  if (typeof method !== 'string' || !['POST', 'PUT', 'GET', 'DELETE'].includes(method) || 'stray' in item) return true
-  if (method === 'POST') return 'ID' in item
-  if (method !== 'PUT' && 'fields' in item) return true
+  const { id } = item
+  const method = methodOf(item)
+  if (method === undefined || 'stray' in item) return true
+  if (method === 'insert') return 'id' in item
+  if (method !== 'update' && 'fields' in item) return true
   const reference = referenceIn(item)
-  if (reference === undefined) return typeof ID !== 'string'
-  return reference >= position || (items[reference]?.method === 'DELETE' && !isMalformed(items, reference))
+  if (reference === undefined) return typeof id !== 'string'
+  return reference >= position || (methodOf(items[reference] ?? {}) === 'delete' && !isMalformed(items, reference))
 }
 
 interface Running {
@@ -71,17 +78,18 @@ function endOfItem(records: Map<string, ModelRecord>, item: ModelItem, { ends, n
   const reference = referenceIn(item)
   if (reference === undefined) return endOf(records, item, newId)
   const earlier = ends[reference]
-  return earlier === undefined || 'code' in earlier ? { code: 'not_found' } : endOf(records, { ...item, ID: earlier.id }, newId)
+  return earlier === undefined || 'code' in earlier ? { code: 'not_found' } : endOf(records, { ...item, id: earlier.id }, newId)
 }
 
 function endOf(records: Map<string, ModelRecord>, item: ModelItem, newId: string): ModelEnd {
-  const { method, tableName } = item
+  const method = methodOf(item)
+  const tableName = method === undefined ? undefined : item[method]
   if (typeof tableName !== 'string' || !TABLES.includes(tableName)) return { code: 'not_found' }
   const columns = Object.keys(item.fields ?? {})
   if (columns.some((name) => !COLUMNS.includes(name))) return INVALID
   const grade: unknown = Reflect.get(Object(item.fields), 'grade')
   if (grade !== undefined && grade !== null && typeof grade !== 'number') return { code: 'unprocessable' }
-  if (method === 'POST') return post(records, item, { tableName, newId })
+  if (method === 'insert') return post(records, item, { tableName, newId })
   return onRecord(records, item, tableName)
 }
 
@@ -110,16 +118,16 @@ function post(records: Map<string, ModelRecord>, item: ModelItem, { tableName, n
 }
 
 function onRecord(records: Map<string, ModelRecord>, item: ModelItem, tableName: string): ModelEnd {
-  const id = String(item.ID)
+  const id = String(item.id)
   const old = records.get(id)
   const missing = { code: 'not_found' }
   if (old?.table !== tableName) return missing
-  if (item.method === 'GET') {
+  if (item.get !== undefined) {
     const { table: _table, token: _token, ...fields } = old
     return old.region === null || old.region === 'south' ? missing : { id, fields }
   }
   if (old.region !== 'north') return missing
-  if (item.method === 'DELETE') {
+  if (item.delete !== undefined) {
     records.delete(id)
     return { id }
   }

@@ -90,6 +90,7 @@ export const EVERY_VERB: Readonly<Record<string, Verb>> = {
   'insert of transient values': onTable((session, { table, own }) =>
     session.insert(table, [{ fields: { ...fieldsOf(own), pin: own } }], { tokenization: true }),
   ),
+  insertOne: onTable((session, { table, own }) => session.insertOne(table, fieldsOf(own))),
   'insert of 40': onTable((session, { table, own }) => session.insert(table, recordsOf(own, 40))),
   'insert of a taken value': onRecord((session, _, { table, mark }) =>
     refused('conflict', table, session.insert(table, [{ fields: fieldsOf(mark) }])),
@@ -102,13 +103,13 @@ export const EVERY_VERB: Readonly<Record<string, Verb>> = {
       upsert: 'email',
     }),
   ),
-  update: onRecord((session, { id }, { table, turn }) => session.update(table, id, { fields: { name: turn } })),
-  'update of none': onTable((session, { table, mark }) =>
-    refused('not_found', table, session.update(table, '6c0f5b52-7b5e-4d07-9f0e-4a3f6f6f9f11', { fields: { name: mark } })),
+  updateOne: onRecord((session, { id }, { table, turn }) => session.updateOne(table, id, { name: turn })),
+  'updateOne of none': onTable((session, { table, mark }) =>
+    refused('not_found', table, session.updateOne(table, '6c0f5b52-7b5e-4d07-9f0e-4a3f6f6f9f11', { name: mark })),
   ),
-  updateMany: onRecord((session, { id }, { table, turn }) => session.updateMany(table, [{ id, fields: { name: turn } }])),
+  update: onRecord((session, { id }, { table, turn }) => session.update(table, [{ id, fields: { name: turn } }])),
   updateWhere: onRecord((session, _, { table, mark, turn }) =>
-    session.updateWhere(table, { columnName: 'email', columnValues: [`${mark}@acme.example`], fields: { name: turn } }),
+    session.updateWhere(table, { email: [`${mark}@acme.example`] }, { name: turn }),
   ),
   delete: onTable(async (session, { table, own }) => {
     const { records } = await session.insert(table, recordsOf(own, 2))
@@ -119,12 +120,10 @@ export const EVERY_VERB: Readonly<Record<string, Verb>> = {
   }),
   deleteWhere: onTable(async (session, { table, own }) => {
     await session.insert(table, [{ fields: fieldsOf(own) }])
-    await session.deleteWhere(table, { columnName: 'team', columnValues: [own] })
+    await session.deleteWhere(table, { team: [own] })
   }),
   get: onRecord((session, { id }, { table }) => session.get(table, { ids: [id] })),
-  'get by a value': onRecord((session, _, { table, mark }) =>
-    session.get(table, { columnName: 'email', columnValues: [`${mark}@acme.example`] }),
-  ),
+  'get by a value': onRecord((session, _, { table, mark }) => session.get(table, { where: { email: [`${mark}@acme.example`] } })),
   getOne: onRecord((session, { id }, { table }) => session.getOne(table, id)),
   'getOne of none': onTable((session, { table }) =>
     refused('not_found', table, session.getOne(table, '6c0f5b52-7b5e-4d07-9f0e-4a3f6f6f9f11')),
@@ -143,20 +142,20 @@ export const EVERY_VERB: Readonly<Record<string, Verb>> = {
   ),
   batch: onRecord((session, { id }, { table, mark, turn }) =>
     session.batch([
-      { method: 'POST', tableName: table, fields: fieldsOf(`${mark}.${turn}`) },
-      { method: 'PUT', tableName: table, ID: id, fields: { name: turn } },
-      { method: 'GET', tableName: table, ID: id },
+      { insert: table, fields: fieldsOf(`${mark}.${turn}`) },
+      { update: table, id, fields: { name: turn } },
+      { get: table, id },
     ]),
   ),
   'batch of inserts': onTable((session, { table, own }) =>
-    session.batch(recordsOf(own, 3).map(({ fields }) => ({ method: 'POST', tableName: table, fields }))),
+    session.batch(recordsOf(own, 3).map(({ fields }) => ({ insert: table, fields }))),
   ),
   'batch with a failing item': onRecord((session, { id }, { table, mark, turn }) =>
     session.batch(
       [
-        { method: 'POST', tableName: table, fields: fieldsOf(mark) },
-        { method: 'POST', tableName: table, fields: fieldsOf(`${mark}.${turn}`) },
-        { method: 'DELETE', tableName: table, ID: `${id}0` },
+        { insert: table, fields: fieldsOf(mark) },
+        { insert: table, fields: fieldsOf(`${mark}.${turn}`) },
+        { delete: table, id: `${id}0` },
       ],
       { continueOnError: true },
     ),
@@ -187,9 +186,9 @@ export const EVERY_VERB: Readonly<Record<string, Verb>> = {
   revokeCredential: async ({ vault, mark }) => {
     const session = vault.as(OWNER)
     return async (turn) => {
-      const { keyID } = await createApiKey(session, { name: `${mark} ${turn}`, roles: ['VAULT_VIEWER'] })
-      await session.revokeCredential({ keyID })
-      if ((await vault.credentials.find(keyID))?.isValid !== false) throw new Error('a revoked credential is valid')
+      const { keyId } = await createApiKey(session, { name: `${mark} ${turn}`, roles: ['VAULT_VIEWER'] })
+      await session.revokeCredential({ keyId })
+      if ((await vault.credentials.find(keyId))?.isValid !== false) throw new Error('a revoked credential is valid')
     }
   },
   listCredentials: onTable((session) => session.listCredentials()),
@@ -208,7 +207,7 @@ export const EVERY_VERB: Readonly<Record<string, Verb>> = {
       vault.transaction(async (inner) => {
         const session = sessionOf(inner)
         const { records } = await session.insert(table, [{ fields: fieldsOf(`${mark}.${turn}`) }])
-        await session.update(table, records[0]?.id ?? '', { fields: { name: turn } })
+        await session.updateOne(table, records[0]?.id ?? '', { name: turn })
       }),
   'transaction that rolls back':
     async ({ vault, table, mark }) =>

@@ -40,9 +40,10 @@ export interface LooseRead {
 /** A session without types, as a JavaScript caller sees it. */
 export interface LooseSession {
   insert(table: string, records: readonly LooseRecord[], options?: Cells): Promise<{ records: LooseStored[] }>
-  update(table: string, id: string, change: LooseRecord, options?: Cells): Promise<LooseStored>
-  updateMany(table: string, records: readonly Cells[], options?: Cells): Promise<{ records: LooseStored[] }>
-  updateWhere(table: string, where: Cells, options?: Cells): Promise<{ records: LooseStored[] }>
+  insertOne(table: string, fields: Cells, options?: Cells): Promise<LooseStored>
+  update(table: string, records: readonly Cells[], options?: Cells): Promise<{ records: LooseStored[] }>
+  updateOne(table: string, id: string, fields: Cells, options?: Cells): Promise<LooseStored>
+  updateWhere(table: string, where: Cells, fields: Cells, options?: Cells): Promise<{ records: LooseStored[] }>
   batch(
     items: readonly Cells[],
     options?: Cells,

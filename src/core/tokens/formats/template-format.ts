@@ -7,7 +7,7 @@ export const DIGITS = '0123456789'
 /** Digits that a number without leading zeros can begin with. */
 export const LEADING_DIGITS = '123456789'
 export const LOWER = 'abcdefghijklmnopqrstuvwxyz'
-export const UPPER = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ'
+const UPPER = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ'
 
 /** The texts that share a template, and the template itself as tweak text: kept characters, and a sign for the class of each replaced one. */
 export interface TextTemplate {
@@ -16,7 +16,7 @@ export interface TextTemplate {
 }
 
 /** Returns the template of a text. Throws `TokenFormatError` if it has none. Every text of the domain has the same template. */
-export type TemplateReader = (text: string) => TextTemplate
+type TemplateReader = (text: string) => TextTemplate
 
 /** Returns a format, with a deterministic form, whose tokens have the template of their value. */
 export function templateFormat(read: TemplateReader): TokenFormat {

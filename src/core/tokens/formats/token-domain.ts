@@ -1,5 +1,4 @@
 /** Token domains: numbered sets of texts, with the text of a number and the number of a text. */
-
 import { fromUnits } from '../../util/bytes.ts'
 import { at, required } from '../../util/lists.ts'
 import type { TokenRange } from '../token-format.ts'

@@ -1,7 +1,6 @@
 /** Card tokens: their Luhn sums, their enumerated number, and rejected cards. */
 import { expect, it } from 'vitest'
-import { cardDomain, cardFormat } from '../../../../src/core/tokens/formats/card-format.ts'
-import { luhnDigit, luhnSum } from '../../../../src/core/tokens/formats/luhn.ts'
+import { cardDomain, cardFormat, luhnDigit, luhnSum } from '../../../../src/core/tokens/formats/card-format.ts'
 
 /** The Luhn check from its description: double every second digit from the right and subtract 9 from what exceeds 9. */
 function passes(text: string): boolean {

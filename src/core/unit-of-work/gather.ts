@@ -1,0 +1,249 @@
+/** What runs as one, and how each of it ends: the contract, and the commits that inserts and events of one event-loop turn share. */
+import { isVaultError, mayBeStored } from '../errors.ts'
+import type { NewRow } from '../ports/storage.ts'
+import type { Scheduler } from '../ports/time.ts'
+import { append, required } from '../util/lists.ts'
+import { createTurnSaver } from '../util/time.ts'
+import type { Batch } from './unit-of-work.ts'
+
+/** Nothing of it is stored, and nothing is said about it: it runs by itself. */
+export const ALONE: unique symbol = Symbol('runs by itself')
+
+/** How one of several ended that ran as one: with its result, with an error that is its own, or ALONE. */
+export type End<Result> = { readonly value: Result } | { readonly error: unknown } | typeof ALONE
+
+/** How items run as one. */
+export interface AsOne<Item, Result> {
+  /** Runs items, and returns how each ended, in order. Throws a fault of the whole: nothing is stored then, unless `mayBeStored`. */
+  run(items: readonly Item[]): Promise<readonly End<Result>[]>
+  /** True if a fault of the whole is about this item. Default: of several, it is known of none. */
+  readonly isFaultOf?: ((error: unknown, item: Item) => boolean) | undefined
+}
+
+/**
+ * Runs items as one, and returns how each ended. Never throws: a fault of the whole is the error of those that it is about, or of all if it may be
+ * stored. The others run by themselves. Nowhere else is an error handed to several.
+ */
+export async function runAsOne<Item, Result>(
+  { run, isFaultOf = neverKnown }: AsOne<Item, Result>,
+  items: readonly Item[],
+): Promise<readonly End<Result>[]> {
+  try {
+    return await run(items)
+  } catch (error) {
+    const isOfAll = items.length === 1 || mayBeStored(error)
+    return items.map((item) => (isOfAll || isFaultOf(error, item) ? { error } : ALONE))
+  }
+}
+
+/**
+ * Returns the result of an item, or throws its error. Called by its own caller: what runs by itself has the asynchronous context of that one, which
+ * engines read.
+ */
+export function resolveEnd<Result>(end: End<Result>, alone: () => Promise<Result>): Result | Promise<Result> {
+  if (end === ALONE) return alone()
+  if ('error' in end) throw end.error
+  return end.value
+}
+
+/** True for an item that ended with a result. */
+export function hasValue(end: End<unknown> | undefined): boolean {
+  return end !== undefined && end !== ALONE && 'value' in end
+}
+
+function neverKnown(): boolean {
+  return false
+}
+
+/** Stores a list of items, all or none. Resolves when they are stored. */
+export type Send<T> = (items: readonly T[]) => Promise<void>
+
+/** The turns of the event loop, and who else acts in them. */
+export interface EventLoopTurns {
+  readonly scheduler: Scheduler
+  /** True if no call is in progress besides the one that asks. */
+  isAlone(): boolean
+  readonly onCommit?: OnCommit
+}
+
+/** Options of a group commit. */
+export interface GroupCommitOptions<T> extends EventLoopTurns {
+  /** Returns the weight of an item, such as its number of rows. */
+  weightOf(item: T): number
+  /** Maximum weight of a list. */
+  readonly maxWeight: number
+  /** Source: `AsOne.isFaultOf`. */
+  readonly isFaultOf?: AsOne<T, void>['isFaultOf']
+}
+
+/** One item of a list, and what ends the wait of its caller. */
+interface Waiting<T> {
+  readonly item: T
+  ended(end: End<void>): void
+}
+
+/**
+ * Turns that a list of several items waits for at most, while each of them brings another item. Requests of many connections arrive in
+ * turns that follow each other, and a commit costs as much as many turns.
+ */
+const MAX_FURTHER_TURNS = 8
+
+const STORED = { value: undefined }
+
+/**
+ * Returns a function that adds one item. A list is sent at the end of the event-loop turn that opened it, or after the turns that added
+ * more items, or at once for a call that is alone, as those before it were. It never waits for the list before: that one may be blocked by
+ * a lock whose holder waits for this item. Source: docs/inside/commits.md.
+ */
+export function createGroupCommit<T>(
+  send: Send<T>,
+  { scheduler, isAlone, weightOf, maxWeight, isFaultOf }: GroupCommitOptions<T>,
+): (item: T) => Promise<void> {
+  let gathering: Waiting<T>[] = []
+  let weight = 0
+  const turns = createTurnSaver()
+  const asOne: AsOne<T, void> = {
+    isFaultOf,
+    async run(items) {
+      await send(items)
+      return items.map(() => STORED)
+    },
+  }
+
+  async function sendList(list: readonly Waiting<T>[]): Promise<void> {
+    const items = list.map(({ item }) => item)
+    const ends = await runAsOne(asOne, items)
+    for (let index = 0; index < list.length; index++) list[index]?.ended(required(ends[index]))
+  }
+
+  function begin(): Waiting<T>[] {
+    const list: Waiting<T>[] = []
+    gathering = list
+    weight = 0
+    const end = () => {
+      if (gathering === list) gathering = []
+      turns.noteLength(list.length)
+      return sendList(list)
+    }
+    // The list is sent even if the scheduler fails, because its callers wait for it.
+    void gathered(list).then(end, end)
+    return list
+  }
+
+  /** Resolves after the turn of the list. If it has several items then, resolves after the first turn without another one. */
+  async function gathered(list: readonly Waiting<T>[]): Promise<void> {
+    await scheduler.yield()
+    for (let known = 1, turn = 0; list.length > known && gathering === list && turn < MAX_FURTHER_TURNS; turn++) {
+      known = list.length
+      await scheduler.yield()
+    }
+  }
+
+  function join(item: T): Promise<End<void>> {
+    return new Promise((ended) => {
+      const own = weightOf(item)
+      const list = gathering.length > 0 && weight + own <= maxWeight ? gathering : begin()
+      list.push({ item, ended })
+      weight += own
+    })
+  }
+
+  return (item) => {
+    const alone = () => send([item])
+    if (gathering.length === 0 && isAlone() && turns.saves()) return alone()
+    return join(item).then((end) => resolveEnd(end, alone))
+  }
+}
+
+/** Maximum number of rows of an insert that shares a commit. A larger one gains little. */
+const MAX_ROWS_TO_SHARE = 16
+/** Maximum length of the cells of an insert that shares a commit, in bytes and UTF-16 units. */
+const MAX_LENGTH_TO_SHARE = 64 * 1024
+/** Maximum number of rows, or of events, in a shared transaction. */
+const MAX_ROWS_TOGETHER = 256
+
+/** An insert, and the generation of the catalog it was made with. */
+export interface GroupedInsert {
+  readonly batches: readonly Batch[]
+  readonly generation: number
+}
+
+/** Returns the generation that changes have in common, or the oldest. The group then fails, and each change is stored alone. */
+export function oldestGeneration(changes: readonly { readonly generation: number }[]): number {
+  return changes.reduce((oldest, { generation }) => Math.min(oldest, generation), Number.POSITIVE_INFINITY)
+}
+
+/** Returns a function that inserts: small inserts share a commit, large ones are sent alone. */
+export function groupInserts<T extends GroupedInsert>(loop: EventLoopTurns, send: Send<T>): (insert: T) => Promise<void> {
+  const grouped = createGroupCommit(send, {
+    ...loop,
+    maxWeight: MAX_ROWS_TOGETHER,
+    weightOf: ({ batches }) => countRows(batches),
+    // Those whose ids came too late get others, and meet again.
+    isFaultOf: (error, { batches }) => isIdConflict(error) && haveRowsOf(batches, error),
+  })
+  return (insert) => (isSmall(insert.batches) ? grouped(insert) : send([insert]))
+}
+
+/** Returns a function that stores one event; the events of one turn share a commit. */
+export function groupEvents<T>(loop: EventLoopTurns, send: Send<T>): (event: T) => Promise<void> {
+  return createGroupCommit(send, { ...loop, maxWeight: MAX_ROWS_TOGETHER, weightOf: () => 1 })
+}
+
+/** True if there are rows of the table of a conflict. */
+function haveRowsOf(batches: readonly Batch[], error: unknown): boolean {
+  const [detail] = isVaultError(error, 'conflict') ? error.details : []
+  return batches.some(({ table, rows }) => table === detail?.table && rows.length > 0)
+}
+
+/** Returns the rows of all inserts, one batch for each table, in the order in which the tables first occur. */
+export function mergeBatches(inserts: readonly { readonly batches: readonly Batch[] }[]): Batch[] {
+  const [only] = inserts
+  if (only !== undefined && inserts.length === 1) return [...only.batches]
+  const tables = new Map<string, NewRow[]>()
+  for (const { batches } of inserts) {
+    for (const { table, rows } of batches) {
+      const merged = tables.get(table)
+      if (merged === undefined) tables.set(table, [...rows])
+      else append(merged, rows)
+    }
+  }
+  return [...tables].map(([table, rows]) => ({ table, rows }))
+}
+
+function countRows(batches: readonly Batch[]): number {
+  return batches.reduce((sum, { rows }) => sum + rows.length, 0)
+}
+
+function isSmall(batches: readonly Batch[]): boolean {
+  if (countRows(batches) > MAX_ROWS_TO_SHARE) return false
+  let length = 0
+  for (const { rows } of batches) {
+    for (const row of rows) {
+      for (const column in row) {
+        const cell = row[column]
+        if (typeof cell === 'string' || cell instanceof Uint8Array) length += cell.length
+      }
+    }
+  }
+  return length <= MAX_LENGTH_TO_SHARE
+}
+
+/** True for a conflict of row ids in any table. The rows can be stored with others. Source: docs/decisions/0048. */
+export function isIdConflict(error: unknown): boolean {
+  if (!isVaultError(error, 'conflict')) return false
+  const columns = error.details[0]?.columns
+  return columns?.length === 1 && columns[0] === 'id'
+}
+
+/** Called after a commit, with the number of operations that it stored. Undefined without metrics. */
+export type OnCommit = ((operations: number) => void) | undefined
+
+/** Returns the result of a commit, after it was counted. Without metrics, returns the commit itself, so that it ends no later. */
+export function noted<T>(onCommit: OnCommit, committed: Promise<T>, count: () => number): Promise<T> {
+  if (onCommit === undefined) return committed
+  return committed.then((result) => {
+    onCommit(count())
+    return result
+  })
+}
