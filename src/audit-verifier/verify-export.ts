@@ -2,7 +2,7 @@
 import { systemHash } from '../adapters/system/system-hash.ts'
 import { ChainVerifier, type TreeHead } from '../core/audit/chain-verifier.ts'
 import { findDivergence, parseCheckpoint, positionsOf, type SignedCheckpoint } from '../core/audit/checkpoint.ts'
-import type { ExportCounts } from '../core/audit/export-lines.ts'
+import { type ExportCounts, type ExportLine, readExportLine } from '../core/audit/export-lines.ts'
 import { VaultError } from '../core/errors.ts'
 import type { SignatureVerifier } from '../core/ports/crypto.ts'
 import { readInput } from '../core/util/boundary.ts'
@@ -10,8 +10,7 @@ import { toHex } from '../core/util/bytes.ts'
 import { unreachable } from '../core/util/causes.ts'
 import { required } from '../core/util/lists.ts'
 import { assertOptions } from '../core/util/options.ts'
-import { type ExportLine, readExportLine } from './export-reader.ts'
-import { createVerifiers, isSigned, type VerifierKey } from './public-keys.ts'
+import { createVerifiers, isSigned, type VerifierKey } from './checkpoints.ts'
 
 /** How long lines are verified before the event loop turns. */
 const MAX_BLOCK_MS = 8

@@ -4,6 +4,8 @@
 export const MAX_UNIQUE_TEXT_LENGTH = 2500
 /** Default number of records or events of a page. Source: specification, "Limits". */
 export const DEFAULT_PAGE_SIZE = 25
+/** Maximum number of events of a page. Source: specification, "GET /v1/audit/events". */
+export const MAX_EVENT_PAGE_SIZE = 100
 /** Maximum nesting depth of a JSON value. */
 export const MAX_JSON_DEPTH = 64
 /** Default maximum number of values of any kind in one value of a JSON or ARRAY column, the value itself included. */

@@ -10,11 +10,6 @@ export {
 } from './credentials/api-keys.ts'
 export type { Authenticate, Authenticated, CredentialContext, CredentialRequest, Refused } from './credentials/authenticate.ts'
 export {
-  createServiceAccount,
-  type ServiceAccountKey,
-  type ServiceAccountOptions,
-} from './credentials/create-service-account.ts'
-export {
   isSignedToken,
   resolveSignedToken,
   type SignedDataToken,
@@ -27,24 +22,25 @@ export {
   type IssuingVault,
   type TokenResponse,
 } from './credentials/exchange-assertion.ts'
+export type { StaticKey } from './credentials/issuer-keys.ts'
 export type { JwtAlgorithm } from './credentials/jwt-algorithms.ts'
 export { jwt } from './credentials/jwt-authenticator.ts'
 export type { JwtIssuer, JwtMode, JwtOptions } from './credentials/jwt-options.ts'
-export { serviceAccounts } from './credentials/service-accounts.ts'
-export type { StaticKey } from './credentials/static-keys.ts'
+export {
+  createServiceAccount,
+  type ServiceAccountKey,
+  type ServiceAccountOptions,
+  serviceAccounts,
+} from './credentials/service-accounts.ts'
 export type { JwtClaims } from './credentials/verify-token.ts'
 export { answerClientError } from './edges/client-error.ts'
-export type { ConnectionInfo } from './edges/connection-info.ts'
-export type { FetchHandler } from './edges/fetch-edge.ts'
+export type { ConnectionInfo, FetchHandler } from './edges/fetch-edge.ts'
 export type { NodeHandler } from './edges/node-edge.ts'
 export type { NodeRequest } from './edges/node-request.ts'
 export type { Names } from './names.ts'
-export type { HandlerOptions, HttpLimits } from './options.ts'
+export type { HandlerOptions, HttpLimits, HttpLog } from './options.ts'
 export { LEGACY_TABLES } from './options.ts'
-export type { ForwardedHeader } from './router/client-address.ts'
+export type { ForwardedHeader, TrustedProxies } from './router/client-address.ts'
 export type { AddressOptions } from './router/request-context.ts'
-export type { HttpLog } from './router/router-log.ts'
-export type { TrustedProxies } from './router/trusted-proxies.ts'
-export type { HostedVault } from './vaults/hosted-vault.ts'
-export type { OpenVault } from './vaults/open-vaults.ts'
+export type { HostedVault, OpenVault } from './vaults/open-vaults.ts'
 export type { VaultSource, VaultsOfAccount } from './vaults/vault-directory.ts'

@@ -13,26 +13,14 @@ export interface Names {
 }
 
 /** The names of the specification. */
-export const DEFAULT_NAMES: Names = { id: 'svc_id', ids: 'svc_ids', fileId: 'svcID' }
+const DEFAULT_NAMES: Names = { id: 'svc_id', ids: 'svc_ids', fileId: 'svcID' }
 
 /** Names that mean something else where an id is read or written. */
-const TAKEN: ReadonlySet<string> = new Set([
-  ...['fields', 'tokens', 'records', 'record', 'redaction', 'tokenization', 'offset', 'limit', 'downloadURL', 'error', 'deleted'],
-  ...['column_name', 'column_values', 'order_by', 'returnFileMetadata', 'fileMetadata', 'tableName', 'columnName', 'file'],
-  ...[
-    'columns',
-    'fileColumns',
-    'fileFields',
-    'uploadURLs',
-    'vaultID',
-    'ID',
-    'updatedTime',
-    'RecordIDResponse',
-    '__proto__',
-    'constructor',
-    'prototype',
-  ],
-])
+const TAKEN: ReadonlySet<string> = new Set(
+  `fields tokens records record redaction tokenization offset limit downloadURL error deleted column_name column_values order_by
+  returnFileMetadata fileMetadata tableName columnName file columns fileColumns fileFields uploadURLs vaultID ID updatedTime
+  RecordIDResponse __proto__ constructor prototype`.split(/\s+/),
+)
 
 /** Returns the names with their defaults. Throws `invalid_request` for one that is no name, or that is in use beside it. */
 export function parseNames(given: Partial<Names> = {}): Names {

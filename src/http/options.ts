@@ -1,10 +1,9 @@
-/** The options of a handler, and their checks. */
+/** The options of a handler, their checks, and its log. */
 import { readOptions } from '../core/util/options.ts'
 import { VaultError } from '../index.ts'
 import type { Authenticate } from './credentials/authenticate.ts'
 import { type Names, parseNames } from './names.ts'
 import type { AddressOptions } from './router/request-context.ts'
-import type { HttpLog } from './router/router-log.ts'
 import type { VaultSource, VaultsOfAccount } from './vaults/vault-directory.ts'
 
 /** Limits of requests. */
@@ -74,9 +73,19 @@ const DEFAULT_LIMITS: HttpLimits = {
 }
 
 const HANDLER_OPTIONS = [
-  ...(['vaults', 'vaultIdleMs', 'vaultsOfAccount', 'authenticate', 'baseUrl', 'tokenURI', 'names', 'legacyTables'] as const),
-  ...(['limits', 'log', 'trustedProxies', 'forwardedHeader'] as const),
-] satisfies readonly (keyof HandlerOptions)[]
+  'vaults',
+  'vaultIdleMs',
+  'vaultsOfAccount',
+  'authenticate',
+  'baseUrl',
+  'tokenURI',
+  'names',
+  'legacyTables',
+  'limits',
+  'log',
+  'trustedProxies',
+  'forwardedHeader',
+] as const satisfies readonly (keyof HandlerOptions)[]
 
 /** Returns a copy of what the host passes. Throws `invalid_request` for an option that is unknown or null. */
 export function readHandlerOptions(options: HandlerOptions): HandlerOptions {
@@ -142,4 +151,25 @@ function parseBaseUrl(baseUrl = ''): Pick<RouterOptions, 'basePath' | 'origin'> 
     throw new VaultError('invalid_request', 'Option "baseUrl" must be a path such as "/vault", or an http or https URL.')
   const path = url === undefined ? baseUrl : url.pathname
   return { basePath: path.replace(/\/+$/, ''), origin: url?.origin }
+}
+
+/** A log in the shape of pino. Fields never hold a value or a credential. */
+export interface HttpLog {
+  warn(fields: object, message: string): void
+  error(fields: object, message: string): void
+}
+
+/** Returns a log that never throws: whatever that of the host does, no response changes. */
+export function safeLog(log: HttpLog | undefined): HttpLog {
+  const safely = (write: () => void): void => {
+    try {
+      write()
+    } catch {
+      // There is no other place to report it.
+    }
+  }
+  return {
+    warn: (fields, message) => safely(() => log?.warn(fields, message)),
+    error: (fields, message) => safely(() => log?.error(fields, message)),
+  }
 }

@@ -1,9 +1,10 @@
 /** The offline verifier: its inputs, its results and the positions of failures. */
 import { describe, expect, it } from 'vitest'
-import { readCheckpoint } from '../../src/audit-verifier/read-checkpoint.ts'
+import { readCheckpoint } from '../../src/audit-verifier/checkpoints.ts'
 import { verifyExport } from '../../src/audit-verifier/verify-export.ts'
-import { decodeEvent } from '../../src/core/audit/encode-event.ts'
 import { checkpointLine, headerLine } from '../../src/core/audit/export-lines.ts'
+import { decodeEvent } from '../../src/core/audit/read-event.ts'
+import { encodeEvent } from '../../src/core/audit/write-event.ts'
 import { jsonCanonical } from '../../src/core/values/json-types.ts'
 import {
   createSigning,
@@ -38,7 +39,8 @@ describe('verifyExport returns ok', () => {
 
   it('for lines that have events as plain JSON', () => {
     const [event] = LINES.filter((line) => line.startsWith('{"digest"'))
-    expect(JSON.parse(event ?? '').event).toEqual(JSON.parse(JSON.stringify(decodeEvent(TRAIL.rows[0]?.bytes ?? Buffer.of()))))
+    const stored = decodeEvent(TRAIL.rows[0]?.bytes ?? Buffer.of())
+    expect(JSON.parse(event ?? '').event).toEqual(JSON.parse(Buffer.from(encodeEvent(stored)).toString('utf8')))
     for (const line of LINES) expect(jsonCanonical(JSON.parse(line))).toBe(line)
   })
 

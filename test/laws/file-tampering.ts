@@ -1,7 +1,7 @@
 /** Law: a stored file that was changed, moved or cut is refused, every byte before that is authentic, and bytes after its end are not read. */
 import type { Row, StorageHandle } from '../../src/core/ports/storage.ts'
 import { FILES } from '../../src/core/schema/system-tables.ts'
-import { SEALED_PIECE_BYTES } from '../../src/core/sealing/piece-layout.ts'
+import { SEALED_PIECE_BYTES } from '../../src/core/sealing/file-pieces.ts'
 import { isVaultError } from '../../src/index.ts'
 import { randomContent } from '../support/files/content-sources.ts'
 import { type FilePlace, onFreshFiles, turnOf } from '../support/files/file-places.ts'

@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { isVaultError } from '../../core/errors.ts'
 import type { Cell } from '../../core/ports/storage.ts'
-import { jitteredMs, retry } from '../../core/util/retry.ts'
+import { attempt, jitteredMs, type Reason } from '../../core/util/attempt.ts'
 import { createTurnSaver } from '../../core/util/time.ts'
 import { outcomeUnknownError } from '../errors/storage-errors.ts'
 import { command, type DriverConnection, OPEN_SAVEPOINT, RELEASE_SAVEPOINT, ROLLBACK_TO_SAVEPOINT } from './connection.ts'
@@ -308,16 +308,15 @@ export function createRetryWhileBusy({ now, pause }: BusyClock = SYSTEM): RetryW
     return at - heldSince < BUSY_TIMEOUT_MS
   }
 
+  const busy: Reason = {
+    is: (error) => isBusyError(error) && mayRetry(),
+    // Time is the bound: another process may hold the file through any number of attempts.
+    most: Number.POSITIVE_INFINITY,
+    between: async (count) => void (await pause(jitteredMs(count, PAUSE, 0.5 + Math.random() / 2))),
+  }
+
   return async (work) => {
-    const result = await retry(
-      {
-        // Time is the bound: another process may hold the file through any number of attempts.
-        maxAttempts: Number.POSITIVE_INFINITY,
-        shouldRetry: (error) => isBusyError(error) && mayRetry(),
-        between: async (attempt) => void (await pause(jitteredMs(attempt, PAUSE, 0.5 + Math.random() / 2))),
-      },
-      async () => work(),
-    )
+    const result = await attempt([busy], async () => work())
     refusedAt = Number.NEGATIVE_INFINITY
     return result
   }

@@ -1,15 +1,12 @@
-/** Begins to read the audit chains backward: which chains there are, and from which event on each is read. */
-import { type ChainHead, decodeHead } from '../audit/chain-head.ts'
-import { chainOfRow, fromRowId, type RowRange, rowsOfChains } from '../audit/chain-position.ts'
+/** Walks over the audit chains, which are read backward: where each begins, which of them are read next, and how many rows of each. */
+import { type ChainHead, chainOfRow, decodeHead, fromRowId, type RowRange, rowsOfChains } from '../audit/chain.ts'
 import { MAX_CHAINS } from '../limits.ts'
-import { createPageSize } from '../maintenance/page-size.ts'
-import { eachPossiblePage } from '../maintenance/possible-rows.ts'
+import { createPageSize, eachPossiblePage } from '../pace/pages.ts'
 import { AUDIT_CHAINS, AUDIT_EVENTS } from '../schema/system-tables.ts'
 import { append } from '../util/lists.ts'
 import { toTimestamp } from '../util/time.ts'
-import type { PacedReader } from './dated-events.ts'
 import type { OpenedEntry } from './event-store.ts'
-import { openInSlices } from './read-trail.ts'
+import { type DatedEvent, eventsAt, openInSlices, type PacedReader } from './read-trail.ts'
 
 /** A chain that is read backward. Times are timestamps of events, which have equal length: their texts order as the times do. */
 export interface ChainWalk {
@@ -39,10 +36,10 @@ function walkOf(chain: number, head: ChainHead | undefined): ChainWalk {
 
 /** Returns the head of each chain that has one, lowest chain first; undefined if it fails authentication. */
 async function storedHeads(reader: PacedReader): Promise<Map<number, ChainHead | undefined>> {
-  const { storage, yielder } = reader
+  const { storage, pace } = reader
   const heads = new Map<number, ChainHead | undefined>()
   for await (const rows of eachPossiblePage(storage, AUDIT_CHAINS.name, { size: createPageSize() })) {
-    for await (const entries of openInSlices(reader, { kind: 'head', rows, yielder })) {
+    for await (const entries of openInSlices(reader, { kind: 'head', rows, pace })) {
       for (const entry of entries) if (entry.id <= MAX_CHAINS) heads.set(entry.id, readHead(entry))
     }
   }
@@ -125,4 +122,104 @@ export async function lastRow(
   // Without a filter: a storage may look at each row that does not match.
   const [row] = await storage.find(AUDIT_EVENTS.name, { kind: 'all' }, { order: 'desc', after: before, limit: 1, columns: [] })
   return row !== undefined && row.id > after ? row.id : undefined
+}
+
+/** Chains that are read together at most. */
+const MAX_TOGETHER = 16
+/** Rows of the first read: of the latest chain, and of all others together. Mostly a page of a listing is in it. */
+const FIRST_ROWS = 32
+
+/** A chain to read, and how many rows of it. */
+export interface ChosenWalk {
+  readonly walk: ChainWalk
+  readonly rows: number
+}
+
+/**
+ * Returns the first chains to read: those with the latest events. Most rows are of the latest one, because callers that come one after the
+ * other, and those that share a commit, append to one chain.
+ */
+export function firstWalks(walks: readonly ChainWalk[]): ChosenWalk[] {
+  const latest = latestOf(walks)
+  const others = Math.ceil(FIRST_ROWS / latest.length)
+  return latest.map((walk, index) => ({ walk, rows: index === 0 ? FIRST_ROWS : others }))
+}
+
+/**
+ * Returns the next chains to read, with so many rows in all: the latest of those that can have a later event than half of the events that
+ * wait. So the chain is among them for which the next event waits, and no chain that ended long ago. `places` are those of the waiting.
+ */
+export function nextWalks(walks: readonly ChainWalk[], places: readonly string[], rows: number): ChosenWalk[] {
+  const middle = [...places].sort()[Math.floor(places.length / 2)] ?? ''
+  const latest = latestOf(walks.filter(({ earlierThan }) => earlierThan > middle))
+  return latest.map((walk) => ({ walk, rows: Math.ceil(rows / latest.length) }))
+}
+
+function latestOf(walks: readonly ChainWalk[]): ChainWalk[] {
+  return [...walks].sort((left, right) => (left.earlierThan > right.earlierThan ? -1 : 1)).slice(0, MAX_TOGETHER)
+}
+
+/** The search in one chain. The first row that is not earlier than the time is after `after` and at most `before`. */
+interface Search extends RowRange {
+  readonly walk: ChainWalk
+  /** Distance of the next row to look at from `before`, as long as all rows seen are too late: mostly, a time is near the newest event. */
+  readonly step: number
+}
+
+const FIRST_STEP = 32
+const STEP_GROWTH = 8
+
+/** Returns the walks, each beginning with its last event before `until`: times rise in a chain as its row ids do. All chains are searched at once, with a few reads for each doubling of the longest. */
+export async function narrowWalks(reader: PacedReader, walks: readonly ChainWalk[], until: string): Promise<ChainWalk[]> {
+  const late = walks.filter(({ earlierThan }) => earlierThan > until)
+  let searches = late.map((walk): Search => ({ walk, ...rowsOfChains(walk.chain), before: walk.before, step: FIRST_STEP }))
+  while (searches.some(isOpen)) searches = await narrowAll(reader, searches, until)
+  const narrowed = searches.map(({ walk, before }): ChainWalk => ({ ...walk, before, earlierThan: until }))
+  return [...walks.filter((walk) => !late.includes(walk)), ...narrowed]
+}
+
+function isOpen({ after, before }: Search): boolean {
+  return before - after > 1
+}
+
+/** Looks at one row of each chain that is not searched to its end. */
+async function narrowAll(reader: PacedReader, searches: readonly Search[], until: string): Promise<Search[]> {
+  const open = searches.filter(isOpen)
+  const { events } = await eventsAt(reader, open.map(probeOf))
+  const byRow = new Map(events.map((event) => [event.id, event]))
+  const narrowed = searches.filter((search) => !isOpen(search))
+  for (const search of open) {
+    const probe = probeOf(search)
+    const found = readable(byRow.get(probe)) ?? (await readableBefore(reader, { after: search.after, before: probe }))
+    const isLate = found !== undefined && found.time >= until
+    narrowed.push(isLate ? { ...search, before: found.row, step: search.step * STEP_GROWTH } : { ...search, after: probe })
+  }
+  return narrowed
+}
+
+/** The row to look at: in the middle, or near the end until an early one is found. */
+function probeOf({ after, before, step }: Search): number {
+  return Math.max(Math.floor((after + before) / 2), before - step)
+}
+
+/** A row, and the time of its event. */
+interface TimedRow {
+  readonly row: number
+  readonly time: string
+}
+
+/** Returns the last row of a range that has a readable event. Rows may be missing, and some may have been changed in the database. */
+async function readableBefore(reader: PacedReader, { after, before }: RowRange): Promise<TimedRow | undefined> {
+  for (let end = before; ; ) {
+    const row = await lastRow(reader, { after, before: end })
+    if (row === undefined) return undefined
+    const [event] = (await eventsAt(reader, [row])).events
+    const found = readable(event)
+    if (found !== undefined) return found
+    end = row
+  }
+}
+
+function readable(found: DatedEvent | undefined): TimedRow | undefined {
+  return found?.event === undefined ? undefined : { row: found.id, time: found.event.timestamp }
 }

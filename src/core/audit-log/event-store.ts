@@ -1,9 +1,8 @@
 /** Stores and opens audit events. Events are sealed into rows of their chain, and the head of the chain moves in the same transaction. */
-import { chainEvents } from '../audit/chain.ts'
-import { type ChainHead, decodeHead, writeHead } from '../audit/chain-head.ts'
-import { writeLeaf } from '../audit/encode-event.ts'
+import { type ChainHead, chainEvents, decodeHead, writeHead } from '../audit/chain.ts'
 import type { EventDraft } from '../audit/event.ts'
 import { hashPrefixed } from '../audit/merkle.ts'
+import { writeLeaf } from '../audit/read-event.ts'
 import { type Barrier, CATALOG_MOVED } from '../barrier/barrier.ts'
 import { isVaultError, VaultError } from '../errors.ts'
 import { MAX_CHAINS } from '../limits.ts'
@@ -12,13 +11,12 @@ import type { Log } from '../ports/observability.ts'
 import type { Cell, Changes, Filter, NewRow, Patch, Row, Storage, StorageReads } from '../ports/storage.ts'
 import type { Clock } from '../ports/time.ts'
 import { AUDIT_CHAINS, AUDIT_EVENTS } from '../schema/system-tables.ts'
-import { type AuditEntryKind, openEntries, sealAppended } from '../sealing/audit-entry.ts'
+import { type AuditEntryKind, openEntries, sealAppended } from '../sealing/entries.ts'
 import { readVersion } from '../sealing/envelope.ts'
-import { ByteWriter, toHex } from '../util/bytes.ts'
+import { ByteWriter, sameBytes } from '../util/bytes.ts'
 import { at } from '../util/lists.ts'
 import { copyFew, fewNumbers, slabItem } from '../util/memory.ts'
-import { createChangeIds } from './change-ids.ts'
-import { createKnownHeads } from './known-heads.ts'
+import { createChangeIds, createKnownHeads } from './known-chains.ts'
 
 /**
  * Thrown inside a transaction to roll it back if a chain cannot be appended to: another process moved its head meanwhile, or it was
@@ -75,8 +73,8 @@ export interface AppendedEvents {
   /** Its sequence number in its chain, and its row id. */
   readonly sequence: number
   readonly row: number
-  /** Its digest, 64 hex digits. */
-  readonly digest: string
+  /** Its digest. */
+  readonly digest: Uint8Array
 }
 
 /** Changes that append events, if the stored head of their chain is still the one that this process sealed last. */
@@ -270,7 +268,7 @@ export function createEventStore(ports: EventStorePorts): EventStore {
       )
       if (entry?.bytes === undefined) return false
       writeLeaf(leaf, entry.bytes)
-      return toHex(hashPrefixed(hash, leaf)) === digest
+      return sameBytes(hashPrefixed(hash, leaf), digest)
     },
     async unheld(storage) {
       if (lookedAt !== undefined && clock.now() - lookedAt < QUIET_NS) return []

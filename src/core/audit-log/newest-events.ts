@@ -1,14 +1,20 @@
 /** Reads the events of a range of time, newest first: the chains are read backward by row id, and their events merged by time. */
-import { chainOfRow, rowsOfChains } from '../audit/chain-position.ts'
-import { createPageSize } from '../maintenance/page-size.ts'
-import { createYielder } from '../maintenance/yielder.ts'
+import { chainOfRow, rowsOfChains } from '../audit/chain.ts'
+import { createPace } from '../pace/pace.ts'
+import { createPageSize } from '../pace/pages.ts'
 import type { Row } from '../ports/storage.ts'
 import { toTimestamp } from '../util/time.ts'
-import { beginWalks, type ChainWalk, END_OF_TIME, lastRow } from './chain-walk.ts'
-import { type ChosenWalk, firstWalks, nextWalks } from './choose-walks.ts'
-import { type DatedEvent, eventsAt, type PacedReader } from './dated-events.ts'
-import { narrowWalks } from './narrow-walks.ts'
-import type { AuditReader } from './read-trail.ts'
+import {
+  beginWalks,
+  type ChainWalk,
+  type ChosenWalk,
+  END_OF_TIME,
+  firstWalks,
+  lastRow,
+  narrowWalks,
+  nextWalks,
+} from './chain-walk.ts'
+import { type AuditReader, type DatedEvent, eventsAt, type PacedReader } from './read-trail.ts'
 
 /** A range of time in nanoseconds since 1970: from `since` (inclusive) to `until` (exclusive). Undefined means no limit. */
 export interface TimeRange {
@@ -32,7 +38,7 @@ interface PlacedEvent extends DatedEvent {
  * do not, because rows were replaced by older ones of the same chain, each event is still yielded, but it can be late.
  */
 export async function* eachNewest(reader: AuditReader, { since, until }: TimeRange): AsyncGenerator<readonly DatedEvent[]> {
-  const paced: PacedReader = { ...reader, yielder: createYielder(reader) }
+  const paced: PacedReader = { ...reader, pace: createPace(reader) }
   const range = { since: textOf(since ?? 0n), until: until === undefined ? END_OF_TIME : textOf(until) }
   if (range.since >= range.until) return
   const size = createPageSize(SIZES)

@@ -1,15 +1,15 @@
-/** Reads the audit trail in the order of its rows, chain by chain, in slices that hold the event loop for a few milliseconds. */
-import { decodeHead } from '../audit/chain-head.ts'
+/** Reads the audit trail in slices that hold the event loop for a few milliseconds. */
+import { decodeHead } from '../audit/chain.ts'
 import { type TreeHead, treeHeadOf } from '../audit/chain-verifier.ts'
-import { createPageSize } from '../maintenance/page-size.ts'
-import { eachPossiblePage, findImpossibleRows } from '../maintenance/possible-rows.ts'
-import { bytesOfRows, endOfSlice } from '../maintenance/row-bytes.ts'
-import { createYielder, type Yielder } from '../maintenance/yielder.ts'
+import type { ChainedEvent } from '../audit/event.ts'
+import { decodeEvent } from '../audit/read-event.ts'
+import { createPace, type Pace } from '../pace/pace.ts'
+import { bytesOfRows, createPageSize, eachPossiblePage, endOfSlice, findImpossibleRows } from '../pace/pages.ts'
 import type { Hash } from '../ports/crypto.ts'
 import type { Row, Storage } from '../ports/storage.ts'
 import type { Clock, Scheduler } from '../ports/time.ts'
 import { AUDIT_CHAINS, AUDIT_EVENTS } from '../schema/system-tables.ts'
-import type { AuditEntryKind } from '../sealing/audit-entry.ts'
+import type { AuditEntryKind } from '../sealing/entries.ts'
 import { type EventStore, type OpenedEntry, unreadableHead } from './event-store.ts'
 
 /** The dependencies of reading the audit trail. */
@@ -33,11 +33,11 @@ function eachHead(reader: AuditReader): AsyncGenerator<readonly OpenedEntry[]> {
 /** Yields all entries. Of those with an id that no row can have, which was changed in the database, yields at most two, unread: the first and the last. */
 async function* eachEntry(reader: AuditReader, table: string, kind: AuditEntryKind): AsyncGenerator<readonly OpenedEntry[]> {
   const { storage } = reader
-  const yielder = createYielder(reader)
+  const pace = createPace(reader)
   const { lowest, highest } = await findImpossibleRows(storage, table)
   if (lowest !== undefined) yield [{ id: lowest.id, at: 0n, bytes: undefined }]
   for await (const rows of eachPossiblePage(storage, table, { size: createPageSize() })) {
-    yield* openInSlices(reader, { kind, rows, yielder })
+    yield* openInSlices(reader, { kind, rows, pace })
   }
   if (highest !== undefined) yield [{ id: highest.id, at: 0n, bytes: undefined }]
 }
@@ -49,19 +49,19 @@ const SLICE = { size: 256, maxBytes: 64 * 1024 } as const
 interface RowsToOpen {
   readonly kind: AuditEntryKind
   readonly rows: readonly Row[]
-  readonly yielder: Yielder
+  readonly pace: Pace
 }
 
 /** Yields the entries of rows, in order, in slices. */
 export async function* openInSlices(
   { storage, events }: AuditReader,
-  { kind, rows, yielder }: RowsToOpen,
+  { kind, rows, pace }: RowsToOpen,
 ): AsyncGenerator<readonly OpenedEntry[]> {
   for (let start = 0; start < rows.length; ) {
     const end = endOfSlice(rows, start, SLICE)
     const slice = rows.slice(start, end)
     yield await events.open(storage, kind, slice)
-    await yielder.worked(bytesOfRows(slice))
+    await pace.worked(bytesOfRows(slice))
     start = end
   }
 }
@@ -94,4 +94,24 @@ export function allReadable(allHeads: readonly ReadHead[]): TreeHead[] {
   const lost = allHeads.find(({ head }) => head === undefined)
   if (lost !== undefined) throw unreadableHead(lost.chain)
   return readable(allHeads)
+}
+
+/** An event and its own time, which is sealed with it: a writer of the database can change the time of its row. `event` is undefined if it failed authentication. */
+export interface DatedEvent extends Pick<OpenedEntry, 'id' | 'at'> {
+  readonly event: ChainedEvent | undefined
+}
+
+/** A reader that gives the event loop its turns. */
+export interface PacedReader extends AuditReader {
+  readonly pace: Pace
+}
+
+/** Returns the events of the rows with these ids, in order, without rows that do not exist. Throws `data_loss` for an event in an unknown format. */
+export async function eventsAt(reader: PacedReader, ids: readonly number[]): Promise<{ rows: Row[]; events: DatedEvent[] }> {
+  const rows = (await reader.storage.get(AUDIT_EVENTS.name, ids)).filter((row) => row !== undefined)
+  const events: DatedEvent[] = []
+  for await (const entries of openInSlices(reader, { kind: 'event', rows, pace: reader.pace })) {
+    for (const { id, at, bytes } of entries) events.push({ id, at, event: bytes === undefined ? undefined : decodeEvent(bytes) })
+  }
+  return { rows, events }
 }

@@ -1,12 +1,12 @@
 /** Verifies all audit chains and finds the first position where they are not as they were written. */
 import type { Hash } from '../ports/crypto.ts'
-import { ByteWriter, sameBytes, toHex } from '../util/bytes.ts'
+import { ByteWriter, readUtf8, sameBytes, toHex } from '../util/bytes.ts'
 import { fromHex } from '../util/text.ts'
-import type { ChainHead } from './chain-head.ts'
-import { type ChainPosition, fromRowId } from './chain-position.ts'
-import type { ChainLinks } from './compact-to-text.ts'
-import { copyCanonical, decodeEvent, hasTimestamp, writeTextOf } from './encode-event.ts'
+import { toTimestamp } from '../util/time.ts'
+import { type ChainHead, type ChainPosition, fromRowId, NO_DIGEST } from './chain.ts'
+import { copyCanonical, parseEventText } from './event-text.ts'
 import { beginLeaf, hashPrefixed, MerkleBuilder } from './merkle.ts'
+import { type ChainLinks, copyText, decodeEvent } from './read-event.ts'
 
 /** A position of a chain: the digest of its event, and the Merkle root of all events up to it, 64 hex digits each. Source: RFC 9162, section 2.1. */
 export interface TreeHead {
@@ -43,9 +43,6 @@ export interface VerifierInput {
   readonly watchedPositions?: ReadonlyMap<number, ReadonlySet<number>>
 }
 
-/** The digest before the first event of a chain. */
-const NO_DIGEST = new Uint8Array(0)
-
 /** The last event of a chain. */
 type LastEvent = Omit<TreeHead, 'root'>
 
@@ -61,7 +58,7 @@ interface Entry {
 
 /** Returns the tree head of a chain head. */
 export function treeHeadOf(hash: Hash, { chain, sequence, digest, tree }: ChainHead): TreeHead {
-  return { chain, sequence, digest, root: toHex(new MerkleBuilder(hash, tree).root()) }
+  return { chain, sequence, digest: toHex(digest), root: toHex(new MerkleBuilder(hash, tree).root()) }
 }
 
 /** Verifies events in the order of rows, one at a time, and returns the result at the end. */
@@ -99,7 +96,7 @@ export class ChainVerifier {
     if (this.#failure !== undefined) return undefined
     const position = fromRowId(row)
     if (position === undefined) return this.#fail(this.#expected(), 'is followed or replaced by a row that is not an event')
-    return this.#follow(position, { bytes, links: bytes === undefined ? undefined : writeTextOf(this.#begin(), bytes), at })
+    return this.#follow(position, { bytes, links: bytes === undefined ? undefined : copyText(this.#begin(), bytes), at })
   }
 
   /** Verifies the next event of an export, which contains its position. Returns the same as `add`. */
@@ -159,13 +156,13 @@ export class ChainVerifier {
     if (position.sequence > expected.sequence) return this.#fail(expected, 'is missing')
     if (bytes === undefined || links === undefined) return this.#fail(expected, 'cannot be read')
     const problem = this.#problemOf(links, at) ?? this.#accept(links)
-    return problem === undefined ? this.#digest : this.#fail(expected, problem, decodeEvent(bytes).changeID)
+    return problem === undefined ? this.#digest : this.#fail(expected, problem, changeIdOf(bytes, at))
   }
 
   #problemOf({ position, vaultID, timestamp }: ChainLinks, at: bigint | undefined): string | undefined {
     if (position.chain !== this.#chain || position.sequence !== this.#sequence + 1) return 'was moved here from another position'
     if (vaultID !== this.#input.vaultID) return 'belongs to another vault'
-    if (at !== undefined && !hasTimestamp({ timestamp }, at)) return "has a row timestamp that differs from the event's"
+    if (at !== undefined && toTimestamp(at) !== timestamp) return "has a row timestamp that differs from the event's"
     if (!isDigest(position.previous, this.#digest)) return 'does not follow the event before it'
     return timestamp <= this.#timestamp ? 'is not later than the event before it' : undefined
   }
@@ -190,6 +187,11 @@ export class ChainVerifier {
   #fail(position: ChainPosition, problem: string, changeID?: string): undefined {
     this.#failure ??= failureAt(position, problem, changeID)
   }
+}
+
+/** Returns the id of an event, which was exported as text or is stored. */
+function changeIdOf(bytes: Uint8Array, at: bigint | undefined): string | undefined {
+  return at === undefined ? parseEventText(readUtf8(bytes, 0, bytes.length))?.changeID : decodeEvent(bytes).changeID
 }
 
 /** True if this is a digest, given as 64 hex digits or as bytes. No digits are no digest. */

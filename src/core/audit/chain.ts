@@ -1,14 +1,52 @@
-/** Appends events to a chain: each gets a position, a later time than the previous event, and the digest of the previous event. */
-import type { Hash, RootKeySet } from '../ports/crypto.ts'
-import { type ByteWriter, toHex } from '../util/bytes.ts'
-import { at } from '../util/lists.ts'
+/** A chain of events: positions in it, its head, and what is appended to it. */
+import { type Fault, fault } from '../errors.ts'
+import { MAX_CHAINS } from '../limits.ts'
+import { HASH_BYTES, type Hash, type RootKeySet, type RootKeyState } from '../ports/crypto.ts'
+import { ByteWriter, readI64, readU32 } from '../util/bytes.ts'
+import { at, required } from '../util/lists.ts'
 import { toTimestamp } from '../util/time.ts'
-import type { ChainHead } from './chain-head.ts'
-import { toRowId } from './chain-position.ts'
-import { writeCompactEvent } from './compact-event.ts'
+import { writeU16 } from './compact-text.ts'
 import type { EventDraft } from './event.ts'
-import { beginLeaf, hashPrefixed, MerkleBuilder } from './merkle.ts'
+import { beginLeaf, hashPrefixed, MerkleBuilder, type MerkleTree, peakBytes } from './merkle.ts'
 import { writeEvent } from './write-event.ts'
+
+/** Number of positions of a chain: 32 of the 48 bits of a row id, so that order by id is the order of the chains. */
+const CHAIN_SIZE = 0x1_0000_0000
+
+/** A chain and a sequence number in it, both from 1. */
+export interface ChainPosition {
+  readonly chain: number
+  readonly sequence: number
+}
+
+/** Returns the row id of a position. Throws `storage_full` beyond the last position of a chain. */
+export function toRowId({ chain, sequence }: ChainPosition): number {
+  if (sequence >= CHAIN_SIZE) throw fault('storage_full')`Audit chain ${chain} is full.`
+  return chain * CHAIN_SIZE + sequence
+}
+
+/** Returns the position of a row id; undefined for a row that no event can have. */
+export function fromRowId(row: number): ChainPosition | undefined {
+  const chain = chainOfRow(row)
+  const sequence = row % CHAIN_SIZE
+  return chain >= 1 && chain <= MAX_CHAINS && sequence >= 1 ? { chain, sequence } : undefined
+}
+
+/** Returns the number of the chain in a row id, even if no event can have the row. */
+export function chainOfRow(row: number): number {
+  return Math.floor(row / CHAIN_SIZE)
+}
+
+/** The rows between two ids, both excluded. */
+export interface RowRange {
+  readonly after: number
+  readonly before: number
+}
+
+/** Returns the range of the rows that the events of these chains have. */
+export function rowsOfChains(first: number, last = first): RowRange {
+  return { after: first * CHAIN_SIZE, before: (last + 1) * CHAIN_SIZE }
+}
 
 /** The chain to append to, and what events contain besides their drafts. */
 export interface ChainInput {
@@ -22,7 +60,7 @@ export interface ChainInput {
   readonly hash: Hash
   /** Root keys and generation of the catalog for the new head. */
   readonly keys: RootKeySet
-  /** Where the events are written side by side, each in its compact form. */
+  /** Where the bytes of the events are written side by side. */
   readonly out: ByteWriter
   /** Where the leaf of one event at a time is written: its canonical text, which is hashed. */
   readonly leaf: ByteWriter
@@ -43,35 +81,115 @@ export interface ChainOutput {
   readonly head: ChainHead
 }
 
-/** Appends a list of at least one event. Throws `storage_full` if the chain has no position left. */
+/** The digest before the first event of a chain. */
+export const NO_DIGEST = new Uint8Array(0)
+
+/** Appends a list of at least one event: each gets a position, a later time than the event before, and the digest of that event. Throws `storage_full` if the chain has no position left. */
 export function chainEvents(drafts: readonly EventDraft[], input: ChainInput): ChainOutput {
   const { chain, head, vaultID, accountID, hash, keys, now, out, leaf } = input
   const before = head?.sequence ?? 0
   const ids = drafts.map((_, index) => toRowId({ chain, sequence: before + 1 + index }))
   const changeIDs = input.changeIDsOf(ids)
   const tree = new MerkleBuilder(hash, head?.tree)
-  let previous: string | Uint8Array = head?.digest ?? ''
+  let previous = head?.digest ?? NO_DIGEST
   let time = head?.at ?? 0n
   const rows = drafts.map((draft, index) => {
     time = now > time ? now : time + 1n
     const position = { chain, sequence: before + 1 + index, previous }
-    const place = {
-      v: 1,
-      position,
-      changeID: at(changeIDs, index),
-      timestamp: toTimestamp(time),
-      at: time,
-      vaultID,
-      accountID,
-    } as const
+    const [changeID, timestamp] = [at(changeIDs, index), toTimestamp(time)]
     beginLeaf(leaf)
-    writeEvent(leaf, draft, place)
-    writeCompactEvent(out, draft, place)
+    writeEvent(leaf, out, { ...draft, position, changeID, timestamp, at: time, vaultID, accountID })
     const digest = hashPrefixed(hash, leaf)
     tree.append(digest)
     previous = digest
     return { id: at(ids, index), at: time, end: out.length }
   })
-  const digest = typeof previous === 'string' ? previous : toHex(previous)
-  return { rows, head: { chain, sequence: before + drafts.length, digest, at: time, tree: tree.tree(), keys } }
+  return { rows, head: { chain, sequence: before + drafts.length, digest: previous, at: time, tree: tree.tree(), keys } }
+}
+
+/** The head of a chain: its last event, and the Merkle tree of all its events. */
+export interface ChainHead {
+  readonly chain: number
+  /** Number of events in the chain, which is the sequence number of the last. */
+  readonly sequence: number
+  /** Digest of the last event. */
+  readonly digest: Uint8Array
+  /** Time of the last event, in nanoseconds since 1970. */
+  readonly at: bigint
+  /** Merkle tree of the digests of all events, so that a checkpoint does not read them. */
+  readonly tree: MerkleTree
+  /**
+   * Root keys and generation of the catalog. A writer of an older generation is stopped here. Generation 0 means that no change has
+   * confirmed it yet: the chain may have begun while another process changed the catalog.
+   */
+  readonly keys: RootKeySet
+}
+
+/*
+ * Layout in bytes, big-endian: version 1 | chain 4 | sequence 4 | time 8 | digest 32 | generation 4 | lookup version 2 | number of
+ * root keys 2 | per root key: version 2, state 1 | peaks of the tree.
+ */
+const VERSION = 1
+const DIGEST_START = 17
+const KEYS_START = DIGEST_START + HASH_BYTES
+const ROOTS_START = KEYS_START + 4 + 2 + 2
+const ROOT_BYTES = 3
+/** The states of root keys, by the byte that stores them. */
+const STATES: readonly RootKeyState[] = ['pending', 'active', 'retired']
+
+/** Returns the bytes of a head. */
+export function encodeHead(head: ChainHead): Uint8Array {
+  const out = new ByteWriter(ROOTS_START + head.keys.roots.length * ROOT_BYTES + head.tree.peaks.length)
+  writeHead(out, head)
+  return out.written()
+}
+
+/** Writes the bytes of a head. */
+export function writeHead(out: ByteWriter, { chain, sequence, digest, at, tree, keys }: ChainHead): void {
+  out.u8(VERSION)
+  out.u32(chain)
+  out.u32(sequence)
+  out.i64(at)
+  out.raw(digest)
+  out.u32(keys.generation)
+  writeU16(out, keys.lookupVersion)
+  writeU16(out, keys.roots.length)
+  for (const { version, state } of keys.roots) {
+    writeU16(out, version)
+    out.u8(STATES.indexOf(state))
+  }
+  out.raw(tree.peaks)
+}
+
+/** Returns the head of these bytes. Throws `data_loss` if they are not a head in a known format. */
+export function decodeHead(bytes: Uint8Array): ChainHead {
+  const roots = bytes[0] !== VERSION || bytes.length < ROOTS_START ? 0 : readU16(bytes, ROOTS_START - 2)
+  const peaksStart = ROOTS_START + roots * ROOT_BYTES
+  const sequence = roots === 0 ? 0 : readU32(bytes, 5)
+  if (roots === 0 || bytes.length !== peaksStart + peakBytes(sequence)) throw unknownFormat()
+  return {
+    chain: readU32(bytes, 1),
+    sequence,
+    digest: bytes.slice(DIGEST_START, KEYS_START),
+    at: BigInt(readI64(bytes, 9)),
+    tree: { size: sequence, peaks: bytes.slice(peaksStart) },
+    keys: {
+      generation: readU32(bytes, KEYS_START),
+      lookupVersion: readU16(bytes, KEYS_START + 4),
+      roots: Array.from({ length: roots }, (_, index) => {
+        const start = ROOTS_START + index * ROOT_BYTES
+        const state = STATES[required(bytes[start + 2])]
+        if (state === undefined) throw unknownFormat()
+        return { version: readU16(bytes, start), state }
+      }),
+    },
+  }
+}
+
+function unknownFormat(): Fault {
+  return fault('data_loss')`The head of an audit chain has an unknown format. Run vault.verifyAudit().`
+}
+
+function readU16(bytes: Uint8Array, start: number): number {
+  return (required(bytes[start]) << 8) | required(bytes[start + 1])
 }

@@ -9,6 +9,7 @@ import { toTimestamp } from '../util/time.ts'
 import type { JsonValue } from '../values/column-type.ts'
 import { jsonCanonical } from '../values/json-types.ts'
 import type { TreeHead, VerificationFailure } from './chain-verifier.ts'
+import { timestampShape } from './event-members.ts'
 import { hashLeaf, MerkleBuilder } from './merkle.ts'
 
 /** Prefix of the signed text, so that a signature of the same key over other text is never valid for a checkpoint. */
@@ -47,7 +48,8 @@ export interface CheckpointInput {
   readonly keys: RootKeySet
 }
 
-const hex = matching(/^[0-9a-f]{64}$/)
+/** A digest as text. */
+export const hexDigest = matching(/^[0-9a-f]{64}$/)
 const sequence = integer(1, 0xffff_ffff)
 const keyVersion = integer(1, 0xffff)
 
@@ -56,10 +58,10 @@ const signedShape: Shape<SignedCheckpoint> = objectOf({
     v: oneOf([1]),
     vaultID: text,
     accountID: text,
-    timestamp: matching(/^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{9}Z$/),
+    timestamp: timestampShape,
     events: integer(0),
-    chains: listOf(objectOf({ chain: integer(1, MAX_CHAINS), sequence, digest: hex })),
-    root: hex,
+    chains: listOf(objectOf({ chain: integer(1, MAX_CHAINS), sequence, digest: hexDigest })),
+    root: hexDigest,
     keys: objectOf({
       generation: integer(1, 0xffff_ffff),
       lookupVersion: keyVersion,

@@ -1,7 +1,47 @@
-/** Audit events: as an operation describes them, as they are chained and sealed, and as they are listed. Source: specification, "Audit event". */
+/** Audit events: as an operation describes them, as they are chained, and as they are listed. Source: specification, "Audit event". */
+import { type ErrorCode, VaultError } from '../errors.ts'
+import { MAX_ROW_ID } from '../ports/storage.ts'
+
+/** The kinds of operations. Lists of words only grow at their ends: a stored event has their indexes. */
+export const ACTION_TYPES = [
+  'INSERT',
+  'GET',
+  'UPDATE',
+  'DELETE',
+  'DETOKENIZE',
+  'TOKENIZE',
+  'GET_BY_TOKENS',
+  'QUERY',
+  'BATCH',
+  'LIST_EVENTS',
+  'UPLOAD_FILE',
+  'DELETE_FILE',
+  'FILE_STATUS',
+  'OPEN_FILE',
+  'UPLOAD_URL',
+  'DOWNLOAD_URL',
+  'SCAN_FILE',
+  'CREATE_CREDENTIAL',
+  'REVOKE_CREDENTIAL',
+  'LIST_CREDENTIALS',
+  'ISSUE_BEARER',
+  'REQUEST',
+] as const
+/** The kinds of resources, as in `<resourceType>/<resourceID>`. */
+export const RESOURCE_TYPES = ['RECORD', 'TABLE', 'TOKEN', 'VAULT', 'FILE', 'CREDENTIAL'] as const
+/** The kinds of callers, of ways in, and of authentication. */
+export const ACTOR_TYPES = ['USER', 'SERVICE_ACCOUNT'] as const
+export const ACCESS_TYPES = ['API', 'SQL'] as const
+export const AUTH_MODES = ['IDP_JWT', 'SERVICE_ACCOUNT_JWT', 'PAT_JWT', 'API_KEY', 'STS'] as const
+
+/** The kind of an operation. */
+export type ActionType = (typeof ACTION_TYPES)[number]
+
+/** The kind of a resource. */
+export type ResourceType = (typeof RESOURCE_TYPES)[number]
 
 /** Authentication mode of the caller. Default `STS`: authenticated by the embedding application. */
-export type AuthMode = 'IDP_JWT' | 'SERVICE_ACCOUNT_JWT' | 'PAT_JWT' | 'API_KEY' | 'STS'
+export type AuthMode = (typeof AUTH_MODES)[number]
 
 /** The caller, the origin and the credential of a request. All events of one request have the same context. */
 export interface EventContext {
@@ -9,8 +49,8 @@ export interface EventContext {
   readonly traceID: string
   readonly sessionID?: string
   readonly actor: string
-  readonly actorType: 'USER' | 'SERVICE_ACCOUNT'
-  readonly accessType: 'API' | 'SQL'
+  readonly actorType: (typeof ACTOR_TYPES)[number]
+  readonly accessType: (typeof ACCESS_TYPES)[number]
   readonly ipAddress: string
   readonly origin?: string
   readonly authMode: AuthMode
@@ -22,34 +62,6 @@ export interface EventContext {
   /** Email address of the end user for whom the caller acts. */
   readonly userEmail?: string
 }
-
-/** The kind of an operation. */
-export type ActionType =
-  | 'INSERT'
-  | 'GET'
-  | 'UPDATE'
-  | 'DELETE'
-  | 'DETOKENIZE'
-  | 'TOKENIZE'
-  | 'GET_BY_TOKENS'
-  | 'QUERY'
-  | 'BATCH'
-  | 'LIST_EVENTS'
-  | 'UPLOAD_FILE'
-  | 'DELETE_FILE'
-  | 'FILE_STATUS'
-  | 'OPEN_FILE'
-  | 'UPLOAD_URL'
-  | 'DOWNLOAD_URL'
-  | 'SCAN_FILE'
-  | 'CREATE_CREDENTIAL'
-  | 'REVOKE_CREDENTIAL'
-  | 'LIST_CREDENTIALS'
-  | 'ISSUE_BEARER'
-  | 'REQUEST'
-
-/** The kind of a resource, as in `<resourceType>/<resourceID>`. */
-export type ResourceType = 'RECORD' | 'TABLE' | 'TOKEN' | 'VAULT' | 'FILE' | 'CREDENTIAL'
 
 /** Rows of one table, as runs of neighbors: `[first row, count]`. They are listed as record ids. */
 export interface EventRows {
@@ -94,11 +106,11 @@ export interface EventDraft {
   readonly nested?: readonly NestedOutcome[] | undefined
 }
 
-/** The position of an event: chain and sequence number, both from 1, and the digest of the previous event (64 hex digits; empty for the first). */
+/** The position of an event: chain and sequence number, both from 1, and the digest of the previous event, as 64 hex digits or bytes; empty for the first. */
 export interface EventPosition {
   readonly chain: number
   readonly sequence: number
-  readonly previous: string
+  readonly previous: string | Uint8Array
 }
 
 /** What an event has besides its draft. `timestamp` is RFC 3339 in UTC with nine decimals, and rises within a chain. */
@@ -138,4 +150,71 @@ export interface AuditEvent {
       readonly data?: { readonly content: string }
     }[]
   }
+}
+
+/** HTTP status and message of an outcome. The message is empty on success. */
+export interface Outcome {
+  readonly code: number
+  readonly message: string
+  /** The code of a failure. Events do not record it. */
+  readonly failure?: ErrorCode
+}
+
+/** The operation succeeded. */
+export const SUCCESS: Outcome = { code: 200, message: '' }
+
+/** The outcome of an error. Only the message of a `VaultError` is kept: it holds no value, while an engine may have quoted one. */
+export function outcomeOf(error: unknown): Outcome & { readonly failure: ErrorCode } {
+  if (VaultError.isGenuine(error)) return { code: error.httpStatus, message: error.message, failure: error.code }
+  return { code: 500, message: 'Something unexpected went wrong.', failure: 'internal' }
+}
+
+/** A change that was made and then rolled back with its transaction. */
+export const ROLLED_BACK: Outcome = { code: 500, message: 'Rolled back with its transaction.' }
+
+/** A change whose transaction lost the storage during COMMIT. */
+export const OUTCOME_UNKNOWN: Outcome = { code: 500, message: 'Outcome unknown: storage was lost during commit.' }
+
+/** An item of a batch that did not run, because the batch had failed before. */
+export const NOT_RUN: Outcome = { code: 500, message: 'Not run: the batch failed before this item.' }
+
+/** True for the outcome of a change that ran, even if it rolled back: its event contains the rows. A refused change has none. */
+export function isOfChange(outcome: Outcome): boolean {
+  return outcome === SUCCESS || outcome === ROLLED_BACK || outcome === OUTCOME_UNKNOWN
+}
+
+/**
+ * Returns `[first row, count]` for each run, in the order given. Leaves out numbers that are no row ids: a row whose id was changed in
+ * the database is no record, and must not make the event of its read unreadable.
+ */
+export function toRuns(rows: readonly number[]): (readonly [first: number, count: number])[] {
+  const only = rows.length === 1 ? rows[0] : undefined
+  if (only !== undefined) return isRowId(only) ? [[only, 1]] : []
+  const runs: [number, number][] = []
+  for (const row of rows) {
+    if (!isRowId(row)) continue
+    const last = runs.at(-1)
+    if (last !== undefined && last[0] + last[1] === row) last[1]++
+    else runs.push([row, 1])
+  }
+  return runs
+}
+
+/** Returns the rows without numbers that are no row ids: the list itself, if there are none. */
+export function onlyRowIds(rows: readonly number[]): readonly number[] {
+  for (const row of rows) if (!isRowId(row)) return rows.filter(isRowId)
+  return rows
+}
+
+function isRowId(row: number): boolean {
+  return row >= 1 && row <= MAX_ROW_ID
+}
+
+/** Returns the rows of these runs, in order. */
+export function fromRuns(runs: readonly (readonly [first: number, count: number])[]): number[] {
+  const rows: number[] = []
+  for (const [first, count] of runs) {
+    for (let row = first; row < first + count; row++) rows.push(row)
+  }
+  return rows
 }

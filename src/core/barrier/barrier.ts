@@ -1,7 +1,7 @@
 /** The dependencies of every function that seals or reveals: keys, random bytes, and the vault. */
 import type { Entropy, KeyRing } from '../ports/crypto.ts'
 import type { Column, Table } from '../schema/layout.ts'
-import type { Address } from '../sealing/associated-data.ts'
+import type { Address } from '../sealing/envelope.ts'
 
 /** The keys and the vault that plaintext is sealed for. */
 export interface Barrier {

@@ -1,9 +1,10 @@
-/** Digests of values, by which equal values are found without opening a body. */
+/** Digests of values and the cells of look-ups, by which equal values are found without opening a body. */
 import { VaultError } from '../errors.ts'
 import { DIGEST_BYTES, type KeyRing } from '../ports/crypto.ts'
+import type { Cell } from '../ports/storage.ts'
 import type { Column } from '../schema/layout.ts'
-import { toDigestUuid } from '../sealing/digest-uuid.ts'
-import { ByteWriter, sameBytes } from '../util/bytes.ts'
+import { toDigestUuid } from '../sealing/pointer.ts'
+import { ByteWriter, keyOfBytes, sameBytes } from '../util/bytes.ts'
 import { required } from '../util/lists.ts'
 import { fewNumbers, plaintextBytes, type Slab } from '../util/memory.ts'
 import { normalize } from '../values/normalizers.ts'
@@ -83,4 +84,14 @@ function writeCanonical(column: Column, value: unknown, out: ByteWriter): void {
   out.u8(column.type.tag)
   const compared = column.normalize.length > 0 && typeof value === 'string' ? keyText(column, value) : value
   column.type.canonical(compared, out)
+}
+
+/** Returns the cell of `column.lookup` for each value, in order: a digest, or the plain cell. No value is null. */
+export function lookupCells(ring: KeyRing, column: Column, values: readonly unknown[]): Exclude<Cell, null>[] {
+  return column.lookup === column.digest ? digestValues(ring, column, values) : values.map((value) => column.type.toCell(value))
+}
+
+/** Returns text that is equal for equal cells of one column only: the key of a row in a map. */
+export function keyOfCell(cell: Cell | undefined): string {
+  return cell instanceof Uint8Array ? keyOfBytes(cell) : String(cell)
 }

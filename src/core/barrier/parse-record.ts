@@ -1,13 +1,11 @@
 /** Parses the untrusted fields of a record into a list of values by column position. */
-import { type ErrorCode, type ErrorDetail, type Fault, fault, printableName, type Sentence, say, words } from '../errors.ts'
+import { type ErrorCode, type Fault, fault, say, words } from '../errors.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { type JsonBudget, ValueError } from '../values/column-type.ts'
+import { cellDetail, inRecord, type RecordIndex, recordDetail, recordPath, unknownColumn } from './record-errors.ts'
 
 /** The values of a record by column position: undefined for a column that is not named, null for one that is named as null. */
 export type Values = readonly unknown[]
-
-/** Index of a record in its request, from 0; undefined for the one record of an update. */
-export type RecordIndex = number | undefined
 
 /** The position of a record, and what the values of its request can still hold. */
 export interface ParsedPlace {
@@ -81,32 +79,6 @@ export function assertComplete(table: Table, values: Values, index: RecordIndex)
     if (column.required && (value === undefined || value === null))
       throw brokenRule(table, column, { index, rule: 'is required but missing' })
   }
-}
-
-/** Returns the error for a column that does not exist. A column that is invisible to the caller gives the same error. */
-export function unknownColumn(table: string, column: unknown): Fault {
-  const name = printableName(column)
-  return fault('invalid_request', { table, column: name })`Column ${name} of table ${table} is invalid. Specify a valid column.`
-}
-
-/** Returns the error detail of a record. */
-export function recordDetail(table: Pick<Table, 'name'>, index: RecordIndex): ErrorDetail {
-  return { table: table.name, ...(index === undefined ? {} : { index }) }
-}
-
-/** Returns the error detail of a cell. */
-export function cellDetail(table: Pick<Table, 'name'>, column: Pick<Column, 'name'>, index: RecordIndex): ErrorDetail {
-  return { ...recordDetail(table, index), column: column.name }
-}
-
-/** Returns the path of a record in a message: `records[3]`, or `record`. */
-export function recordPath(index: RecordIndex): Sentence {
-  return index === undefined ? words('record') : say`records[${index}]`
-}
-
-/** Returns the path of a record for the end of a sentence: ` (records[3])`, or nothing. */
-export function inRecord(index: RecordIndex): Sentence {
-  return index === undefined ? words('') : say` (records[${index}])`
 }
 
 function brokenRule(

@@ -4,20 +4,22 @@ import type { Opened } from '../ports/crypto.ts'
 import type { Row } from '../ports/storage.ts'
 import { redact } from '../redaction/levels.ts'
 import { BODY, type Column, type ColumnView, plainValue, type Table } from '../schema/layout.ts'
-import { copyContent } from '../sealing/body-writer.ts'
-import { TOKEN_CHECK_BYTES, TRANSIENT_REF_BYTES } from '../sealing/cell-layout.ts'
-import { bitsOf, mapCells, unknownCells } from '../sealing/cell-map.ts'
 import {
+  bitsOf,
   type CellMap,
   checkStart,
   createCellMap,
+  mapCells,
   textEnd,
   textStart,
   type UnknownCells,
+  unknownCells,
   valueEnd,
   valueStart,
-} from '../sealing/cell-offsets.ts'
-import { readVersion } from '../sealing/envelope.ts'
+} from '../sealing/body-reader.ts'
+import { copyContent } from '../sealing/body-writer.ts'
+import { TOKEN_CHECK_BYTES, TRANSIENT_REF_BYTES } from '../sealing/cell-layout.ts'
+import { namesUnknownKey } from '../sealing/envelope.ts'
 import { openBodies } from '../sealing/open.ts'
 import { type ByteWriter, isUtf8, readI64, readU32, readUtf8 } from '../util/bytes.ts'
 import { required } from '../util/lists.ts'
@@ -26,7 +28,6 @@ import type { JsonValue } from '../values/column-type.ts'
 import { type Barrier, UNKNOWN_KEY } from './barrier.ts'
 import { isUnchanged } from './digest-values.ts'
 import { encodeRecordIds } from './record-ids.ts'
-import type { SealedRows } from './sealed-rows.ts'
 import { setTokenCheck, type TokenMetadata } from './token-metadata.ts'
 
 /** Redacted values by column name. */
@@ -36,6 +37,13 @@ export type Fields = { [column: string]: JsonValue }
 interface RowsToOpen {
   readonly ids: readonly number[]
   readonly rows: readonly Row[] | undefined
+}
+
+/** Ids and bodies of rows side by side: a scan of sealed columns needs no object for each row. */
+export interface RowBodies {
+  readonly length: number
+  readonly ids: readonly number[]
+  readonly bodies: Slab
 }
 
 /** A cursor over opened rows. `to` selects the row that the other methods read. */
@@ -213,7 +221,7 @@ export function openRows(barrier: Barrier, table: Table, rows: readonly Row[]): 
 }
 
 /** The same for rows of which only the bodies were read. The cursor has no plain columns. */
-export function openSealedRows(barrier: Barrier, table: Table, { ids, bodies }: SealedRows): OpenRows {
+export function openSealedRows(barrier: Barrier, table: Table, { ids, bodies }: RowBodies): OpenRows {
   return new OpenRows(barrier, table, { ids, rows: undefined }, openSlab(barrier, table.objectId, ids, bodies))
 }
 
@@ -237,8 +245,7 @@ function openSlab(barrier: Barrier, objectId: number, ids: readonly number[], bo
 /** Throws UNKNOWN_KEY if a body names a key that this process does not know. */
 function assertKnownKeys({ ring }: Barrier, bodies: Slab): void {
   for (let i = 0; i < bodies.count; i++) {
-    const version = readVersion(bodies.bytes, slabStart(bodies, i), slabStart(bodies, i + 1))
-    if (version !== 0 && !ring.hasVersion(version)) throw UNKNOWN_KEY
+    if (namesUnknownKey(ring, bodies.bytes, slabStart(bodies, i), slabStart(bodies, i + 1))) throw UNKNOWN_KEY
   }
 }
 

@@ -4,7 +4,7 @@ import type { Cell, NewRow, Patch, Row } from '../ports/storage.ts'
 import { BODY, type Column, type Table } from '../schema/layout.ts'
 import { beginValue, createLayoutWriter, endValue } from '../sealing/body-writer.ts'
 import { cellBits, HAS_CHECK, HAS_VALUE, IS_SHARED } from '../sealing/cell-layout.ts'
-import { sealBodies } from '../sealing/seal.ts'
+import { sealBodies } from '../sealing/envelope.ts'
 import { ByteWriter } from '../util/bytes.ts'
 import { required } from '../util/lists.ts'
 import { fewNumbers, plaintextBytes, type Slab, slabItem } from '../util/memory.ts'
@@ -221,9 +221,8 @@ function resealBodies(barrier: Barrier, table: Table, resealing: Resealing): Sla
     ends.push(out.length)
   }
   const ids = old.slice(0, ends.length).map((row) => row.id)
-  return sealBodies(barrier.ring, addressOf(barrier, table), ids, {
-    ...{ bytes: out.written(), ends: Uint32Array.from(ends), count: ends.length },
-  })
+  const plaintexts = { bytes: out.written(), ends: Uint32Array.from(ends), count: ends.length }
+  return sealBodies(barrier.ring, addressOf(barrier, table), ids, plaintexts)
 }
 
 /** One cell that is overwritten, in the row at an index. */

@@ -10,7 +10,8 @@ import { at, required } from '../util/lists.ts'
 import { normalize } from '../values/normalizers.ts'
 import { isWellFormed } from '../values/string-type.ts'
 import { comparedText, digestValues } from './digest-values.ts'
-import { cellDetail, inRecord, type RecordIndex, recordDetail, recordPath, unknownColumn, type Values } from './parse-record.ts'
+import type { Values } from './parse-record.ts'
+import { cellDetail, inRecord, type RecordIndex, recordDetail, recordPath, unknownColumn } from './record-errors.ts'
 import type { TokensByRow } from './token-metadata.ts'
 
 /** Whether supplied tokens are refused, accepted, or required for every tokenized value. Source: specification, "Records". */

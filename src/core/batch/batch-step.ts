@@ -1,6 +1,5 @@
 /** The items of a running batch as steps: parsed, or refused already, which running them throws. */
-import type { ResourceType } from '../audit/event.ts'
-import type { Outcome } from '../audit/outcome.ts'
+import type { Outcome, ResourceType } from '../audit/event.ts'
 import type { VaultError } from '../errors.ts'
 import type { OperationContext, ParsingContext } from '../execution/context.ts'
 import { EventBuilder, recordedInput } from '../execution/event-builder.ts'

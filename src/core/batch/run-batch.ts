@@ -1,5 +1,5 @@
 /** Batch: runs many record operations in one transaction, and records them in one event. It is an operation whose items are operations. */
-import { NOT_RUN } from '../audit/outcome.ts'
+import { NOT_RUN } from '../audit/event.ts'
 import { BYOT_MODES, type ByotMode } from '../barrier/supplied-tokens.ts'
 import { parseByot, parseFlag, parseList } from '../execution/check-input.ts'
 import type { ParsingContext } from '../execution/context.ts'

@@ -1,6 +1,6 @@
 /** Runs a batch prepared before its transaction begins, so that only storing is left to it. Source: docs/inside/batches.md. */
 import { isRefusal } from '../errors.ts'
-import { createYielder } from '../maintenance/yielder.ts'
+import { createPace } from '../pace/pace.ts'
 import { changeTogether, PREPARED_TOO_EARLY } from '../unit-of-work/changes-together.ts'
 import { insertBatches, savepointUnit, type UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import { at } from '../util/lists.ts'
@@ -93,16 +93,16 @@ async function changeGroups<Value>(
   const { context, signal, ended } = running
   // The items were parsed in this turn.
   await context.scheduler.yield()
-  const yielder = createYielder(context)
+  const pace = createPace(context)
   const parts = groups.map((positions) => async (on: UnitOfWork): Promise<readonly Value[]> => {
-    await yielder.worked()
+    await pace.worked()
     assertNotAborted(signal)
     const group = positions.map((position) => at(steps, position))
     if (at(group, 0).runner.method !== 'get') return runGroup(running, on, group)
     return on.change(({ storage }) => runGroup(running, savepointUnit(storage), group))
   })
   return changeTogether(unit, parts, {
-    yielder,
+    pace,
     async insert({ storage }, batches) {
       if (storage.lockRows === undefined) return insertBatches(storage, batches)
       if (!lockTogether(steps)) await lockRowsOf(context, storage, steps)

@@ -1,10 +1,10 @@
 /** Runs the steps of a batch in an open transaction: in groups where that changes no result, otherwise one by one, with rows locked in one order. */
-import { type Outcome, SUCCESS } from '../audit/outcome.ts'
-import { keyOfCell } from '../barrier/lookup.ts'
+import { type Outcome, SUCCESS } from '../audit/event.ts'
+import { keyOfCell } from '../barrier/digest-values.ts'
 import { Fault, fault, isRefusal, say, type VaultError, words } from '../errors.ts'
 import type { OperationContext } from '../execution/context.ts'
 import type { EventBuilder } from '../execution/event-builder.ts'
-import { createYielder, type Yielder } from '../maintenance/yielder.ts'
+import { createPace, type Pace } from '../pace/pace.ts'
 import type { Storage } from '../ports/storage.ts'
 import type { Layout } from '../schema/layout.ts'
 import { type Batch, savepointUnit } from '../unit-of-work/unit-of-work.ts'
@@ -58,7 +58,7 @@ export const TOO_MANY_REFUSED = new Error('a batch has more refused items than i
 
 /** A running batch that gives the event loop its turns between its parts, and that locks its rows at most once. */
 interface Paced<Value> extends Running<Value> {
-  readonly yielder: Yielder
+  readonly pace: Pace
   /** The items that were refused so far. */
   readonly refused: { count: number }
   lockRows(): Promise<void>
@@ -71,7 +71,7 @@ export async function runSteps<Value>(running: Running<Value>, storage: Storage,
     return step.runner.bind(running.context, step, recordOf(at(steps, earlier), at(running.ended.responses, earlier), earlier))
   }
   const lockRows = lockOnce(running.context, storage, steps)
-  const paced = { ...running, yielder: createYielder(running.context), refused: { count: 0 }, lockRows }
+  const paced = { ...running, pace: createPace(running.context), refused: { count: 0 }, lockRows }
   if (storage.lockRows !== undefined && !lockTogether(steps)) await lockRows()
   const run = running.isRefused ? runHalves : runPart
   for (const part of partsOf(steps, bind)) await run(paced, storage, part)
@@ -87,7 +87,7 @@ function recordOf<Value>({ runner }: Step<Value>, response: ItemResponse<Value>,
 
 /** Runs a part as a whole. If a step is refused, runs one half after the other. */
 async function runPart<Value>(running: Paced<Value>, storage: Storage, part: readonly Step<Value>[]): Promise<void> {
-  await running.yielder.worked()
+  await running.pace.worked()
   assertNotAborted(running.signal)
   if (part.length === 1) return runAlone(running, storage, at(part, 0))
   const values = await tryGroups(running, storage, part)
@@ -112,7 +112,7 @@ function addSuccess<Value>(ended: Ended<Value>, { event }: Step<Value>, value: V
 
 /** Runs the groups of a part in a savepoint, and returns the value of each step; undefined if one is refused, and nothing is stored. */
 async function tryGroups<Value>(
-  { context, yielder }: Paced<Value>,
+  { context, pace }: Paced<Value>,
   storage: Storage,
   part: readonly Step<Value>[],
 ): Promise<Value[] | undefined> {
@@ -123,7 +123,7 @@ async function tryGroups<Value>(
         const group = positions.map((position) => at(part, position))
         const results = await at(group, 0).runner.runAll({ ...context, unit: savepointUnit(inner) }, group)
         for (let index = 0; index < positions.length; index++) values[at(positions, index)] = at(results, index)
-        await yielder.worked()
+        await pace.worked()
       }
       return values
     })

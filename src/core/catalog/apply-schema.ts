@@ -9,10 +9,9 @@ import { type Layout, layoutSchema } from '../schema/layout.ts'
 import { CATALOG, SYSTEM_TABLES } from '../schema/system-tables.ts'
 import type { ReportProgress } from '../util/boundary.ts'
 import type { Signal } from '../util/signal.ts'
-import { type DigestsToFill, fillDigests } from './fill-digests.ts'
-import { assertCanGrow, equalValues, type GrownColumn, grownColumns } from './grown-columns.ts'
+import { raiseHeads } from './catalog-entries.ts'
+import { assertCanGrow, type DigestsToFill, equalValues, fillDigests, type GrownColumn, grownColumns } from './grown-columns.ts'
 import type { Catalog } from './open-catalog.ts'
-import { raiseHeads } from './raise-heads.ts'
 
 /** The catalog as it was opened, and the schema the vault is opened with. */
 export interface SchemaChange {
@@ -45,8 +44,7 @@ export async function applySchema(storage: Storage, { catalog, definition, ...wa
       const report = await summedProgress(inner, grown, watch.report)
       for (const growth of grown) {
         await assertCanGrow(inner, barrier, { ...growth, needsDigest: false, ...watch })
-        if (growth.needsDigest)
-          await fillDigests(inner, barrier, { ...growth, ...watch, report, equalValues: () => equalValues(growth) })
+        if (growth.needsDigest) await fillDigests(inner, barrier, { ...growth, ...watch, report })
       }
       await raiseHeads(inner, barrier, { ...state, generation: state.generation + 1 })
     }

@@ -1,13 +1,14 @@
 /** The stored entries of a catalog: how they are read, sealed and opened. */
-import { decodeHead } from '../audit/chain-head.ts'
+import { type ChainHead, decodeHead, encodeHead } from '../audit/chain.ts'
+import { type Barrier, CATALOG_MOVED } from '../barrier/barrier.ts'
 import { VaultError } from '../errors.ts'
+import { eachPage } from '../pace/pages.ts'
 import type { KeyRing, RootKeySet } from '../ports/crypto.ts'
-import type { Row, Storage } from '../ports/storage.ts'
+import type { Patch, Row, Storage } from '../ports/storage.ts'
 import type { CatalogSchema } from '../schema/catalog-schema.ts'
 import { AUDIT_CHAINS, CATALOG, MARKER } from '../schema/system-tables.ts'
-import { openEntries as openAuditEntries } from '../sealing/audit-entry.ts'
-import { openEntry, sealEntry } from '../sealing/sealed-entry.ts'
-import { ByteWriter, readUtf8 } from '../util/bytes.ts'
+import { openEntries, openEntry, sealEntries, sealEntry } from '../sealing/entries.ts'
+import { readUtf8, toUtf8 } from '../util/bytes.ts'
 import { slabItem } from '../util/memory.ts'
 
 /** Row id of the one marker. */
@@ -46,7 +47,7 @@ export async function readCatalogRows(storage: Pick<Storage, 'get' | 'find'>): P
 
 /** Seals the state. It is not secret, but an attacker who could change ordinals could make one column be read as another. */
 export function sealState(keys: CatalogKeys, id: number, state: CatalogState): Uint8Array {
-  return sealEntry({ ...keys, kind: 'schema', id }, utf8(JSON.stringify(state)))
+  return sealEntry({ ...keys, kind: 'schema', id }, toUtf8(JSON.stringify(state)))
 }
 
 /** Returns the state. Throws `data_loss` if it fails authentication. */
@@ -59,7 +60,7 @@ export function openState(keys: CatalogKeys, { id, content }: Row): CatalogState
 
 /** Seals the marker. */
 export function sealMarker(keys: CatalogKeys, generation: number): Uint8Array {
-  return sealEntry({ ...keys, kind: 'marker', id: MARKER_ID }, utf8(String(generation)))
+  return sealEntry({ ...keys, kind: 'marker', id: MARKER_ID }, toUtf8(String(generation)))
 }
 
 /** Returns the generation that the marker has. Throws `data_loss` if it is missing or fails authentication. */
@@ -77,22 +78,42 @@ export function assertNotRolledBack(keys: CatalogKeys, { generation }: CatalogSt
   if (isOlder) throw damaged('its catalog is an older copy than its records')
 }
 
-/** Returns the generations of these heads. One that fails authentication is left out: `verifyAudit` reports it. */
-function headGenerations({ ring, vault }: CatalogKeys, heads: readonly Row[]): number[] {
-  const sealed = heads.map(({ body }) => (body instanceof Uint8Array ? body : new Uint8Array(0)))
-  const ids = heads.map(({ id }) => id)
-  const { plaintexts, opened } = openAuditEntries({ ring, vault, kind: 'head' }, ids, sealed)
-  return heads.flatMap((_, index) => (opened[index] === 1 ? [decodeHead(slabItem(plaintexts, index)).keys.generation] : []))
+/** Returns the generations of these heads. */
+function headGenerations(keys: CatalogKeys, heads: readonly Row[]): number[] {
+  return openHeads(keys, heads).map(({ head }) => head.keys.generation)
 }
 
-/** Returns a text as bytes. */
-export function utf8(text: string): Uint8Array {
-  const out = new ByteWriter(text.length + 16)
-  out.utf8(text)
-  return out.written()
+/** Returns these heads opened. One that fails authentication is left out: `verifyAudit` reports it. */
+function openHeads({ ring, vault }: CatalogKeys, rows: readonly Row[]): { readonly row: Row; readonly head: ChainHead }[] {
+  const sealed = rows.map(({ body }) => (body instanceof Uint8Array ? body : new Uint8Array(0)))
+  const ids = rows.map(({ id }) => id)
+  const { plaintexts, opened } = openEntries({ ring, vault, kind: 'head' }, ids, sealed)
+  return rows.flatMap((row, index) => (opened[index] === 1 ? [{ row, head: decodeHead(slabItem(plaintexts, index)) }] : []))
 }
 
 /** Returns the error for a catalog that cannot be used. */
 export function damaged(problem: string): VaultError {
   return new VaultError('data_loss', `Cannot open the vault: ${problem}. Restore it from a backup.`)
+}
+
+/**
+ * Raises all heads, inside the transaction that changes the catalog and as its last step, because appending waits meanwhile. A chain
+ * that begins at the same time has generation 0, which its first change must confirm. A head that fails authentication is left as it is.
+ */
+export async function raiseHeads(storage: Storage, barrier: Barrier, keys: RootKeySet): Promise<void> {
+  await storage.lock([AUDIT_CHAINS.name])
+  for await (const rows of eachPage(storage, AUDIT_CHAINS.name)) {
+    const patches = raisedHeads(barrier, keys, rows)
+    if ((await storage.update(AUDIT_CHAINS.name, patches)).includes(false)) throw CATALOG_MOVED
+  }
+}
+
+function raisedHeads({ ring, vault }: Barrier, { generation, lookupVersion, roots }: RootKeySet, rows: readonly Row[]): Patch[] {
+  const authentic = openHeads({ ring, vault }, rows)
+  const raised = sealEntries(
+    { ring, vault, kind: 'head' },
+    authentic.map(({ row }) => row.id),
+    authentic.map(({ head }) => encodeHead({ ...head, keys: { generation, lookupVersion, roots } })),
+  )
+  return authentic.map(({ row: { id, version } }, index) => ({ id, version, set: { body: slabItem(raised, index) } }))
 }

@@ -6,8 +6,9 @@ import { assignIds, EMPTY_CATALOG_SCHEMA } from '../schema/catalog-schema.ts'
 import type { SchemaDefinition } from '../schema/column.ts'
 import { layoutSchema } from '../schema/layout.ts'
 import { CATALOG, MARKER, SYSTEM_TABLES } from '../schema/system-tables.ts'
+import { toUtf8 } from '../util/bytes.ts'
 import { at } from '../util/lists.ts'
-import { MARKER_ID, sealMarker, sealState, utf8 } from './catalog-entries.ts'
+import { MARKER_ID, sealMarker, sealState } from './catalog-entries.ts'
 
 /** Length of a root key in bytes. */
 const ROOT_BYTES = 32
@@ -53,7 +54,7 @@ export async function foundVault(ports: FoundingPorts, { vaultId, vault, definit
     schema: EMPTY_CATALOG_SCHEMA,
   } as const
   const entries = [
-    { id: at(ids, 0), entry: 'vault', key_id: null, content: utf8(vaultId) },
+    { id: at(ids, 0), entry: 'vault', key_id: null, content: toUtf8(vaultId) },
     { id: at(ids, 1), entry: `root/${root.version}`, key_id: wrapped.keyId, content: wrapped.bytes },
     { id: schemaId, entry: 'schema', key_id: null, content: sealState(sealing, schemaId, state) },
   ]
@@ -73,7 +74,7 @@ export async function foundVault(ports: FoundingPorts, { vaultId, vault, definit
 
 /** Returns the associated data that binds a wrapped root key to its vault and version. */
 export function rootAssociatedData(vaultId: string, version: number): Uint8Array {
-  return utf8(`strongroom/root/${version}/${vaultId}`)
+  return toUtf8(`strongroom/root/${version}/${vaultId}`)
 }
 
 /** Returns a table of the vault that holds rows: a system table, or a table that the schema would have in a new vault. Tables of the application do not count. */

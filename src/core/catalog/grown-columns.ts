@@ -1,13 +1,16 @@
-/** Finds the columns that a changed schema adds to existing tables or gives new requirements, and checks the stored records for them. */
+/** Finds the columns that a changed schema adds to existing tables or gives new requirements, checks the stored records for them, and fills new digests. */
 import type { Barrier } from '../barrier/barrier.ts'
 import { digestPresent, hasKey } from '../barrier/digest-values.ts'
+import { assertVersions } from '../barrier/record-errors.ts'
 import { columnValues } from '../barrier/reveal.ts'
-import { type Fault, fault, words } from '../errors.ts'
-import { eachPage } from '../maintenance/each-page.ts'
-import type { Storage } from '../ports/storage.ts'
+import { type Fault, fault, isVaultError, VaultError, words } from '../errors.ts'
+import { eachPage } from '../pace/pages.ts'
+import type { Row, Storage } from '../ports/storage.ts'
 import type { Scheduler } from '../ports/time.ts'
 import type { Column, Table } from '../schema/layout.ts'
+import { attempt, type Reason } from '../util/attempt.ts'
 import { keyOfBytes } from '../util/bytes.ts'
+import { required } from '../util/lists.ts'
 import { assertNotAborted, type Signal } from '../util/signal.ts'
 
 /** A column that is new in an existing table, or that has new requirements. */
@@ -94,4 +97,78 @@ export function equalValues({ table, column }: Pick<GrownColumn, 'table' | 'colu
     table: table.name,
     column: column.name,
   })`Cannot open the vault: column ${column.name} of table ${table.name} cannot become unique: records hold equal values. Change them first.`
+}
+
+/** A column whose digests are filled, inside the transaction that changes the catalog. */
+export interface DigestsToFill extends Pick<GrownColumn, 'table' | 'column'> {
+  readonly scheduler: Scheduler
+  readonly signal?: Signal | undefined
+  /** Called after each page with the number of records that got their digest. Its error ends the work. */
+  readonly report?: ((records: number) => Promise<void>) | undefined
+}
+
+/** Maximum number of attempts to fill a page, if other processes keep changing its rows. */
+const MAX_ATTEMPTS = 1000
+
+/** Thrown to read rows again that changed between reading and writing. */
+const CHANGED = new Error('rows changed between reading and writing them')
+
+/** The digest of each of some rows; undefined for a row without a value. */
+type DigestsOf = (rows: readonly Row[]) => readonly (Uint8Array | undefined)[]
+
+/** Stores the digest of every row. A row that changes meanwhile is read again. Throws `aborted` after 1,000 attempts, and `failed_precondition` if a unique digest repeats. */
+export async function fillDigests(
+  storage: Storage,
+  barrier: Barrier,
+  { table, column, scheduler, signal, report }: DigestsToFill,
+): Promise<void> {
+  const name = required(column.digest, 'The digest of a filled column')
+  const fill = async (digestsOf: DigestsOf, filled?: DigestsToFill['report']): Promise<void> => {
+    for await (const rows of eachPage(storage, table.physical.name, { scheduler })) {
+      assertNotAborted(signal)
+      try {
+        await patchPage(storage, barrier, { table, name, rows, digestsOf, scheduler })
+      } catch (error) {
+        throw isVaultError(error, 'conflict') ? equalValues({ table, column }) : error
+      }
+      await filled?.(rows.length)
+    }
+  }
+  // Digests of an earlier attempt may be stale. They are cleared first, so that none of them conflicts with a fresh one.
+  await fill((rows) => rows.map(() => undefined))
+  await fill((rows) => digestPresent(barrier.ring, column, columnValues(barrier, table, column, rows)), report)
+}
+
+/** A page of rows, the column of the digests, and how they are computed. */
+interface PageToFill {
+  readonly table: Table
+  readonly name: string
+  readonly rows: readonly Row[]
+  readonly digestsOf: DigestsOf
+  readonly scheduler: Scheduler
+}
+
+/** Patches the rows of one page. Reads a row again if it changed between reading and writing. */
+async function patchPage(
+  storage: Storage,
+  barrier: Barrier,
+  { table, name, rows, digestsOf, scheduler }: PageToFill,
+): Promise<void> {
+  let pending = rows
+  const changing: Reason = {
+    is: (error) => error === CHANGED,
+    most: MAX_ATTEMPTS,
+    between: () => scheduler.yield(),
+    lastWord: () => new VaultError('aborted', 'Cannot open the vault: other processes keep changing its records. Retry.'),
+  }
+  await attempt([changing], async () => {
+    assertVersions(barrier, table, pending)
+    const digests = digestsOf(pending)
+    const patches = pending.map(({ id, version }, index) => ({ id, version, set: { [name]: digests[index] ?? null } }))
+    const isPatched = await storage.update(table.physical.name, patches)
+    const changed = pending.flatMap(({ id }, index) => (isPatched[index] === true ? [] : [id]))
+    const again = await storage.get(table.physical.name, changed)
+    pending = again.filter((row) => row !== undefined)
+    if (pending.length > 0) throw CHANGED
+  })
 }

@@ -1,11 +1,11 @@
 /** Bearers of service accounts: compact JWS with HS256, signed and verified with a key that never leaves core. Source: RFC 7515. */
 import { digestItems } from '../barrier/digest-values.ts'
+import { VaultError } from '../errors.ts'
 import type { CallerContext } from '../policy/caller.ts'
-import type { Hash, KeyRing } from '../ports/crypto.ts'
+import { HASH_BYTES, type Hash, type KeyRing } from '../ports/crypto.ts'
 import { readUtf8, toUtf8 } from '../util/bytes.ts'
 import { toSlab } from '../util/memory.ts'
 import { fromBase64Url, toBase64Url } from '../util/text.ts'
-import { hmacSha256, isSameMac } from './hmac-sha256.ts'
 
 /** What a bearer says. Times are in seconds since 1970. Clients read `exp`. */
 export interface BearerClaims {
@@ -60,4 +60,32 @@ function macOf({ ring, hash }: BearerKeys, text: string): Uint8Array {
   } finally {
     key.fill(0)
   }
+}
+
+/** Block length of SHA-256 in bytes. */
+const BLOCK_BYTES = 64
+const INNER_PAD = 0x36
+const OUTER_PAD = 0x5c
+
+/** Returns 32 bytes. The key has 64 bytes at most. */
+export function hmacSha256(hash: Hash, key: Uint8Array, message: Uint8Array): Uint8Array {
+  if (key.length > BLOCK_BYTES)
+    throw new VaultError('internal', 'The key of an HMAC is too long. This is a defect; please report it.')
+  const padded = (pad: number, rest: Uint8Array): Uint8Array => {
+    const block = new Uint8Array(BLOCK_BYTES + rest.length).fill(pad, 0, BLOCK_BYTES)
+    for (const [index, byte] of key.entries()) block[index] = byte ^ pad
+    block.set(rest, BLOCK_BYTES)
+    const digest = hash.sha256(toSlab([block]))
+    block.fill(0, 0, BLOCK_BYTES)
+    return digest
+  }
+  return padded(OUTER_PAD, padded(INNER_PAD, message))
+}
+
+/** True if two results are equal, after the same work wherever they differ. */
+export function isSameMac(left: Uint8Array, right: Uint8Array): boolean {
+  if (left.length !== HASH_BYTES || right.length !== HASH_BYTES) return false
+  let difference = 0
+  for (const [index, byte] of left.entries()) difference |= byte ^ (right[index] ?? 0)
+  return difference === 0
 }

@@ -2,14 +2,17 @@
 import { type Barrier, UNKNOWN_KEY } from '../barrier/barrier.ts'
 import { digestItems } from '../barrier/digest-values.ts'
 import { type Fault, fault } from '../errors.ts'
+import type { MaintenancePass } from '../pace/pass.ts'
 import { DIGEST_BYTES } from '../ports/crypto.ts'
-import type { NewRow, Page, Patch, Row, StorageReads } from '../ports/storage.ts'
+import type { NewRow, Page, Patch, Row, Storage, StorageReads } from '../ports/storage.ts'
+import type { Clock } from '../ports/time.ts'
 import { CREDENTIALS } from '../schema/system-tables.ts'
-import { readVersion, writeHeader } from '../sealing/envelope.ts'
-import { openEntry, sealEntry } from '../sealing/sealed-entry.ts'
+import { openEntry, sealEntry } from '../sealing/entries.ts'
+import { namesUnknownKey, writeHeader } from '../sealing/envelope.ts'
 import { keyOfBytes, readUtf8, toUtf8 } from '../util/bytes.ts'
 import { at } from '../util/lists.ts'
 import { toSlab } from '../util/memory.ts'
+import { nowMs } from '../util/time.ts'
 
 /** What a row can be, as the plain column `kind` says it. */
 const KINDS = { credential: 1, revocation: 2, nonce: 3 } as const
@@ -115,8 +118,7 @@ function openRow(keys: EntryKeys, { id, version, body }: Row): OpenedEntry {
 
 /** Returns a body opened; undefined if it fails authentication. Throws UNKNOWN_KEY if its key may be in the catalog. */
 function openBody({ ring, vault, signalsUnknownKeys }: EntryKeys, id: number, body: Uint8Array): Uint8Array | undefined {
-  const version = readVersion(body, 0, body.length)
-  if (signalsUnknownKeys === true && version !== 0 && !ring.hasVersion(version)) throw UNKNOWN_KEY
+  if (signalsUnknownKeys === true && namesUnknownKey(ring, body)) throw UNKNOWN_KEY
   return openEntry({ ring, vault, kind: 'credential', id }, body)
 }
 
@@ -131,4 +133,24 @@ function unauthentic(): Fault {
   return fault(
     'data_loss',
   )`The row of a credential failed authentication: it was changed or moved in the database, or its key is missing. Restore it.`
+}
+
+/** Maximum number of rows that one slice deletes. */
+const SLICE = 500
+/** Milliseconds that a row stays after it expired: a JWT may be accepted for a moment after its time, and clocks of processes differ. */
+const GRACE_MS = 60 * 60_000
+
+/** Returns the pass that deletes them. Each slice is one transaction. */
+export function expiredCredentialsPass(storage: Storage, context: { readonly clock: Clock }): MaintenancePass {
+  const filter = { kind: 'compare', column: 'expires_at', operator: '<', value: nowMs(context) - GRACE_MS } as const
+  return {
+    async slice() {
+      const rows = await storage.transaction(async (inner) => {
+        const expired = await inner.find(CREDENTIALS.name, filter, { order: 'asc', limit: SLICE, columns: [] })
+        const ids = expired.map(({ id }) => id)
+        return ids.length === 0 ? 0 : (await inner.delete(CREDENTIALS.name, { ids })).length
+      })
+      return { rows, isLast: rows < SLICE }
+    },
+  }
 }

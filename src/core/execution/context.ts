@@ -1,5 +1,5 @@
 /** The dependencies of operations: the session of one caller, and the unit of work and event of one operation. */
-import type { AuditContext } from '../audit-log/audit-context.ts'
+import type { AuditTrail } from '../audit-log/audit-trail.ts'
 import type { CatalogFence } from '../catalog/catalog-fence.ts'
 import type { ReadingFiles } from '../file-store/read-content.ts'
 import type { QueryLimits } from '../limits.ts'
@@ -44,7 +44,7 @@ export interface SessionContext extends ReadingContext {
   readonly tracing: Tracing | undefined
   readonly measuring: Measuring | undefined
   readonly log: Log | undefined
-  readonly audit: AuditContext
+  readonly audit: AuditTrail
   readonly files: SessionFiles
   /** Undefined in a session inside a transaction, whose calls are not joined. */
   readonly joined: JoinedCalls<OperationContext> | undefined

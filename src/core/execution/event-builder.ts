@@ -1,10 +1,16 @@
 /** The event of a running operation: its caller, its request, the shape of its input, and the rows that it reads and writes. */
 import { v4 as uuid } from 'uuid'
-import type { EventContext, EventDraft, EventRows, ResourceType } from '../audit/event.ts'
-import { isOfChange, type Outcome, SUCCESS } from '../audit/outcome.ts'
+import {
+  type EventContext,
+  type EventDraft,
+  type EventRows,
+  isOfChange,
+  type Outcome,
+  type ResourceType,
+  SUCCESS,
+  toRuns,
+} from '../audit/event.ts'
 import { type Members, recordInput } from '../audit/record-shape.ts'
-import { toRuns } from '../audit/row-runs.ts'
-import { traceIdOf } from '../audit/trace-parent.ts'
 import type { Barrier, DigestMismatch } from '../barrier/barrier.ts'
 import { UNKNOWN_NAME } from '../errors.ts'
 import type { Caller, RequestContext } from '../policy/caller.ts'
@@ -313,3 +319,13 @@ function traceIdOfSpan(span: Span | undefined): string | undefined {
 }
 
 const TRACE_ID = /^[0-9a-f]{32}$/
+
+/** Hex digits: version 2 | trace id 32 | parent id 16 | flags 2. No id is all zeros. Later versions can have more after a dash. Version ff is invalid. */
+const TRACE_PARENT = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-.*)?$/
+
+/** Returns the trace id of a header; undefined if it is absent or malformed. A malformed header never fails a request. */
+export function traceIdOf(header: string | undefined): string | undefined {
+  const found = header === undefined ? null : TRACE_PARENT.exec(header)
+  if (found === null || (found[1] === '00' && found[3] !== undefined)) return undefined
+  return found[2]
+}

@@ -1,7 +1,15 @@
 /** The parts of an event: the items of a batch, each with the event that its operation would have by itself. */
-import type { NestedOutcome, ResourceType } from '../audit/event.ts'
-import { NOT_RUN, OUTCOME_UNKNOWN, type Outcome, ROLLED_BACK, SUCCESS } from '../audit/outcome.ts'
-import { onlyRowIds, toRuns } from '../audit/row-runs.ts'
+import {
+  type NestedOutcome,
+  NOT_RUN,
+  OUTCOME_UNKNOWN,
+  type Outcome,
+  onlyRowIds,
+  type ResourceType,
+  ROLLED_BACK,
+  SUCCESS,
+  toRuns,
+} from '../audit/event.ts'
 import { mayBeStoredCode, type VaultError } from '../errors.ts'
 import { at } from '../util/lists.ts'
 

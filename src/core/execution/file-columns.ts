@@ -1,10 +1,12 @@
 /** What the operations on files share: the column, the record, and the file that a caller may open. */
-import { cellDetail, unknownColumn, type Values } from '../barrier/parse-record.ts'
+
+import type { Values } from '../barrier/parse-record.ts'
+import { cellDetail, unknownColumn } from '../barrier/record-errors.ts'
 import { decodeRecordIds } from '../barrier/record-ids.ts'
 import { openColumns } from '../barrier/reveal.ts'
 import { type Fault, fault } from '../errors.ts'
 import { type OpenedFile, readFiles } from '../file-store/file-rows.ts'
-import { UNKNOWN_CONTENT_TYPE } from '../files/content-types.ts'
+import { UNKNOWN_CONTENT_TYPE } from '../files/file-metadata.ts'
 import { mayOpen } from '../files/scan-state.ts'
 import { forbidden } from '../policy/create-access.ts'
 import type { Action } from '../policy/statement.ts'

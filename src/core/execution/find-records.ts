@@ -1,8 +1,8 @@
 /** Finds the records that a read names, by their ids, by the value of a column or page by page, and those that are changed by the value of a column. */
-import { decodeCursor, encodePage, type PagedRead } from '../barrier/cursors.ts'
-import { keyOfCell, lookupCells } from '../barrier/lookup.ts'
+
+import { keyOfCell, lookupCells } from '../barrier/digest-values.ts'
 import { parseListedValue } from '../barrier/parse-record.ts'
-import { decodeRecordIds } from '../barrier/record-ids.ts'
+import { decodeCursor, decodeRecordIds, encodePage, type PagedRead } from '../barrier/record-ids.ts'
 import { type Fault, fault, words } from '../errors.ts'
 import type { RequiredGrant, TableAccess } from '../policy/table-access.ts'
 import type { Page, Row } from '../ports/storage.ts'

@@ -1,5 +1,7 @@
 /** Checks the names and rows of a request against the caller's grants: the few checks that operations share. */
-import { unknownColumn, type Values } from '../barrier/parse-record.ts'
+
+import type { Values } from '../barrier/parse-record.ts'
+import { unknownColumn } from '../barrier/record-errors.ts'
 import { openRows } from '../barrier/reveal.ts'
 import { forbidden } from '../policy/create-access.ts'
 import type { Action } from '../policy/statement.ts'

@@ -1,5 +1,5 @@
 /** Runs an operation in a span, and reports its end to the metrics. Their errors change neither its result nor its error. */
-import { outcomeOf } from '../audit/outcome.ts'
+import { outcomeOf } from '../audit/event.ts'
 import type { Metrics, Span, Tracing } from '../ports/observability.ts'
 import type { Stopwatch } from '../ports/time.ts'
 import type { EventBuilder } from './event-builder.ts'

@@ -1,6 +1,5 @@
 /** Performs one operation, with its span, its unit of work, its audit event, the verb in its errors, and the log of its failures. */
-import type { EventContext } from '../audit/event.ts'
-import { type Outcome, outcomeOf, SUCCESS } from '../audit/outcome.ts'
+import { type EventContext, type Outcome, outcomeOf, SUCCESS } from '../audit/event.ts'
 import { type Barrier, retryingBarrier } from '../barrier/barrier.ts'
 import { type ErrorCode, Fault, fault, isVaultError, VaultError } from '../errors.ts'
 import type { Span } from '../ports/observability.ts'

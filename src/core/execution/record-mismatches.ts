@@ -1,7 +1,5 @@
 /** Logs and records digests that do not agree with their values, as an operation saw them. */
-import type { EventContext, EventDraft } from '../audit/event.ts'
-import { outcomeOf, SUCCESS } from '../audit/outcome.ts'
-import { toRuns } from '../audit/row-runs.ts'
+import { type EventContext, type EventDraft, outcomeOf, SUCCESS, toRuns } from '../audit/event.ts'
 import { type Fault, fault } from '../errors.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import type { SessionContext } from './context.ts'

@@ -1,9 +1,10 @@
 /** Writes the records of an insert: as new ones, without those whose unique values are in use, or by the values of an upsert column. */
 import type { Barrier } from '../barrier/barrier.ts'
-import { valueTaken } from '../barrier/explain-conflict.ts'
-import { keyOfCell, lookupCells } from '../barrier/lookup.ts'
+import { keyOfCell, lookupCells } from '../barrier/digest-values.ts'
 import type { StoredRecord } from '../barrier/mint-tokens.ts'
-import { assertComplete, cellDetail, type Values } from '../barrier/parse-record.ts'
+import { assertComplete, type Values } from '../barrier/parse-record.ts'
+import { cellDetail } from '../barrier/record-errors.ts'
+import { valueTaken } from '../barrier/record-errors.ts'
 import type { TokensByRow } from '../barrier/token-metadata.ts'
 import { fault, isRefusal } from '../errors.ts'
 import { forbidden } from '../policy/create-access.ts'

@@ -6,9 +6,15 @@ import { BLOB_PIECES, BLOBS } from '../schema/system-tables.ts'
 import { assertBlobKeys, assertByteRange, causeOf, noBlobError } from '../util/causes.ts'
 import { required } from '../util/lists.ts'
 import { watchContent } from '../util/memory.ts'
-import { BLOB_PIECE_BYTES, type BlobRow, damagedBlobError, pieceIds, toBlobRow } from './blob-rows.ts'
-import { deleteBlobRows } from './delete-blob-rows.ts'
-import { writeBlobRows } from './write-blob-rows.ts'
+import {
+  BLOB_PIECE_BYTES,
+  type BlobRow,
+  damagedBlobError,
+  deleteBlobRows,
+  pieceIds,
+  toBlobRow,
+  writeBlobRows,
+} from './blob-rows.ts'
 
 /** Pieces that one read of the database returns. */
 const PIECES_AT_ONCE = 4

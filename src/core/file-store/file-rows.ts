@@ -2,19 +2,31 @@
 import type { Barrier } from '../barrier/barrier.ts'
 import { type Fault, fault, isVaultError } from '../errors.ts'
 import { SCAN_STATES, type ScanState } from '../files/scan-state.ts'
-import type { Patch, Row, Storage, StorageReads } from '../ports/storage.ts'
+import type { BlobStore, ContentTypeDetector } from '../ports/blobs.ts'
+import type { Patch, Row, Storage, StorageHandle, StorageReads } from '../ports/storage.ts'
+import type { Clock, Scheduler } from '../ports/time.ts'
 import type { Table } from '../schema/layout.ts'
 import { FILES } from '../schema/system-tables.ts'
-import { openEntry, sealEntry } from '../sealing/sealed-entry.ts'
+import { openEntry, sealEntry } from '../sealing/entries.ts'
 import { ByteWriter, readUtf8, toHex } from '../util/bytes.ts'
 import { at } from '../util/lists.ts'
 import { nowMs } from '../util/time.ts'
-import type { FileContext } from './file-context.ts'
 
 /** Milliseconds after which an upload that never ended is removed. */
 const UPLOAD_LEASE_MS = 24 * 60 * 60_000
 /** Length of a key of the blob store, in bytes. */
 const KEY_BYTES = 16
+
+/** The files of one vault. */
+export interface FileContext {
+  readonly barrier: Barrier
+  readonly clock: Clock
+  readonly scheduler: Scheduler
+  /** The storage outside any transaction. */
+  readonly storage: StorageHandle
+  readonly blobs: BlobStore
+  readonly contentTypes: ContentTypeDetector
+}
 
 /** What the sealed body of a file's row says. */
 export interface FileEntry {
@@ -115,7 +127,7 @@ function sealFile({ ring, vault }: Keys, id: number, entry: FileEntry): Uint8Arr
 }
 
 /** Returns a row opened. Throws `data_loss` if it fails authentication. */
-export function openFileRow({ ring, vault }: Keys, row: Row): OpenedFile {
+function openFileRow({ ring, vault }: Keys, row: Row): OpenedFile {
   const { id, version, body } = row
   const plaintext = body instanceof Uint8Array ? openEntry({ ring, vault, kind: 'file', id }, body) : undefined
   const entry = plaintext === undefined ? undefined : toEntry(plaintext)

@@ -2,16 +2,12 @@
 import { type Fault, fault, isVaultError } from '../errors.ts'
 import type { ScanState } from '../files/scan-state.ts'
 import { PIECE_BYTES } from '../limits.ts'
+import { createPace } from '../pace/pace.ts'
 import type { ByteRange } from '../ports/blobs.ts'
-import { readVersion } from '../sealing/envelope.ts'
-import { openPieces, type PiecesAddress } from '../sealing/file-pieces.ts'
-import { pieceCount, piecesOf, SEALED_PIECE_BYTES } from '../sealing/piece-layout.ts'
+import { namesUnknownKey } from '../sealing/envelope.ts'
+import { openPieces, type PiecesAddress, pieceCount, piecesOf, SEALED_PIECE_BYTES } from '../sealing/file-pieces.ts'
 import { freeBytes, slabItem, toSlab, withOwnMemory } from '../util/memory.ts'
-import type { FileContext } from './file-context.ts'
-import { readFiles } from './file-rows.ts'
-
-/** Number of pieces between two turns of the event loop. */
-const PIECES_PER_TURN = 4
+import { type FileContext, readFiles } from './file-rows.ts'
 
 /** A stored file whose content is read. */
 export interface ContentToRead {
@@ -47,6 +43,7 @@ export function lostStateOf(error: unknown): LostState | undefined {
 export async function* readContent(context: ReadingFiles, content: ContentToRead): AsyncGenerator<Uint8Array> {
   const { file, key, size, range } = content
   const { first, skip } = piecesOf(size, range)
+  const pace = createPace(context)
   let left = range.end - range.start
   let position = first
   for await (const sealed of sealedPieces(context, content)) {
@@ -60,7 +57,7 @@ export async function* readContent(context: ReadingFiles, content: ContentToRead
     // A reader can transfer a chunk, for example to a stream of bytes.
     yield withOwnMemory(part)
     // Other work gets a turn, also when neither the store nor the reader waits for anything.
-    if (position % PIECES_PER_TURN === 0) await context.scheduler.yield()
+    await pace.worked(piece.length)
   }
   if (left > 0) throw unauthentic()
 }
@@ -99,10 +96,8 @@ async function* sealedPieces(context: ReadingFiles, { file, key, size, range }: 
 
 /** Returns a piece opened. A key that another process added is read first. */
 async function open(context: ReadingFiles, position: Omit<PiecesAddress, 'ring'>, sealed: Uint8Array): Promise<Uint8Array> {
-  const { ring } = context.barrier
-  const version = readVersion(sealed, 0, sealed.length)
-  if (version !== 0 && !ring.hasVersion(version)) await context.reloadKeys()
-  const { plaintexts, opened } = openPieces({ ring, ...position }, toSlab([sealed]))
+  if (namesUnknownKey(context.barrier.ring, sealed)) await context.reloadKeys()
+  const { plaintexts, opened } = openPieces({ ring: context.barrier.ring, ...position }, toSlab([sealed]))
   if (opened[0] !== 1) throw unauthentic()
   return slabItem(plaintexts, 0)
 }

@@ -3,8 +3,7 @@ import { retryDelayMs } from '../files/scan-state.ts'
 import type { Patch } from '../ports/storage.ts'
 import { FILES } from '../schema/system-tables.ts'
 import { nowMs } from '../util/time.ts'
-import type { FileContext } from './file-context.ts'
-import { type OpenedFile, patchOf, tryOpenFileRow } from './file-rows.ts'
+import { type FileContext, type OpenedFile, patchOf, tryOpenFileRow } from './file-rows.ts'
 
 /** Milliseconds of a claim. It is renewed while content is read, so only the scanner's reply must be faster. */
 const CLAIM_MS = 5 * 60_000

@@ -1,13 +1,12 @@
 /** Stores the content of an upload: detects its type, cuts it into pieces, seals them and hands them to the blob store. */
 import { fault, VaultError, words } from '../errors.ts'
-import { isAllowedType, toContentType } from '../files/content-types.ts'
+import { isAllowedType, toContentType } from '../files/file-metadata.ts'
 import { PIECE_BYTES } from '../limits.ts'
 import type { Column, FileRules, Table } from '../schema/layout.ts'
 import { sealPieces } from '../sealing/file-pieces.ts'
 import { causeOf } from '../util/causes.ts'
 import { freeBytes, type Slab, withOwnMemory } from '../util/memory.ts'
-import type { FileContext } from './file-context.ts'
-import type { NewFile } from './file-rows.ts'
+import type { FileContext, NewFile } from './file-rows.ts'
 
 /** Number of pieces that are sealed together. The type of a file is detected from as many bytes. */
 const PIECES_PER_BATCH = 4

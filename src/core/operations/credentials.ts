@@ -6,17 +6,15 @@ import type { Barrier } from '../barrier/barrier.ts'
 import {
   CREDENTIAL_KINDS,
   type CredentialKind,
-  type ListedCredential,
-  type StoredCredential,
-  withoutVerifier,
-} from '../credentials/credential.ts'
-import {
   findCredential,
+  type ListedCredential,
   listCredentialRows,
   MAX_ENTRY_NAME_LENGTH,
   newCredentialRow,
+  type StoredCredential,
   storeRevoked,
   storeRevokedJwt,
+  withoutVerifier,
 } from '../credentials/credential-store.ts'
 import { type Fault, fault, isVaultError, words } from '../errors.ts'
 import { UUID } from '../execution/check-input.ts'

@@ -1,5 +1,5 @@
 /** Delete: the named records, all or none, or every record of a table that the caller can delete. */
-import { assertVersions } from '../barrier/assert-versions.ts'
+import { assertVersions } from '../barrier/record-errors.ts'
 import { decodeRecordIds } from '../barrier/record-ids.ts'
 import { fault } from '../errors.ts'
 import { parseList, recordsNotFound, requireTable, toIds } from '../execution/check-input.ts'
@@ -7,7 +7,7 @@ import type { OperationContext } from '../execution/context.ts'
 import { requireAccess } from '../execution/grants.ts'
 import { dividedRows, namedRows, type Operation } from '../execution/operation.ts'
 import { removeFilesOfDeleted } from '../file-store/remove-files.ts'
-import { createSlicing } from '../maintenance/slice-size.ts'
+import { createPace } from '../pace/pace.ts'
 import type { RequiredGrant, TableAccess } from '../policy/table-access.ts'
 import type { Row, Storage } from '../ports/storage.ts'
 import { reasonsOf, STALE } from '../records/attempt-change.ts'
@@ -156,7 +156,7 @@ async function deleteWhole(context: OperationContext, table: Table): Promise<voi
   const takesTurns = await hasManyRows(context, table)
   await context.unit.change(
     async ({ storage }) => {
-      if (access.alwaysMeets(needOf(table))) await deleteEveryRow(storage, context, { table, slicing: createSlicing(context) })
+      if (access.alwaysMeets(needOf(table))) await deleteEveryRow(storage, context, { table, pace: createPace(context) })
       else await deleteVisible(storage, context, access)
       context.event.setWrittenRows(table, [])
     },
@@ -193,16 +193,16 @@ async function deleteByIds(
 async function deleteVisible(storage: Storage, context: OperationContext, access: TableAccess): Promise<void> {
   const { table } = access
   const needs = [needOf(table)]
-  const slicing = createSlicing(context)
+  const pace = createPace(context)
   for (let after = 0; ; ) {
-    const limit = slicing.size()
+    const limit = pace.size()
     const page = { order: 'asc', after, limit } as const
     const found = await findVisible(storage, context, { access, needs, filter: { kind: 'all' }, page })
     const rows = found.map(({ row }) => row)
     await deleteRows(storage, context, { table, rows: await lockRows(storage, context, { access, rows, versions: NONE }) })
     const last = rows.at(-1)
     if (last === undefined || rows.length < limit) return
-    await slicing.endSlice()
+    await pace.turn()
     after = last.id
   }
 }

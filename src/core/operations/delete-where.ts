@@ -1,5 +1,5 @@
 /** Delete where: deletes the records with given values in a look-up column, all or none, in one transaction. */
-import { assertVersions } from '../barrier/assert-versions.ts'
+import { assertVersions } from '../barrier/record-errors.ts'
 import { requireTable } from '../execution/check-input.ts'
 import type { OperationContext } from '../execution/context.ts'
 import {

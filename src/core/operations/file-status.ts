@@ -1,6 +1,6 @@
 /** File status: whether a record has a file, and the state of its malware scan; for one file, or for many at once. */
 
-import { unknownColumn } from '../barrier/parse-record.ts'
+import { unknownColumn } from '../barrier/record-errors.ts'
 import { Fault, fault } from '../errors.ts'
 import { parseList, requireTable, toIds } from '../execution/check-input.ts'
 import type { OperationContext } from '../execution/context.ts'
@@ -16,7 +16,7 @@ import {
 import { requireAccess } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
 import { readFiles } from '../file-store/file-rows.ts'
-import { isAllowedType } from '../files/content-types.ts'
+import { isAllowedType } from '../files/file-metadata.ts'
 import { type ScanStatus, scanStatusOf } from '../files/scan-state.ts'
 import { at } from '../util/lists.ts'
 import { assertItems } from '../util/options.ts'

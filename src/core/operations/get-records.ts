@@ -1,6 +1,6 @@
 /** Get: records by their ids, by the value of a column, or page by page; as fields, or as tokens. */
 
-import { unknownColumn } from '../barrier/parse-record.ts'
+import { unknownColumn } from '../barrier/record-errors.ts'
 import { fault, words } from '../errors.ts'
 import { parseFlag, parseList, parseRedaction, requireTable, toIds } from '../execution/check-input.ts'
 import type { OperationContext, ParsingContext } from '../execution/context.ts'

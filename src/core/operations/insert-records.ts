@@ -1,4 +1,5 @@
 /** Insert: records of one table, all or none; returns ids and tokens. */
+
 import { parseFields, type Values } from '../barrier/parse-record.ts'
 import { assertOwnFormsUnused, BYOT_MODES, type ByotMode, parseTokens } from '../barrier/supplied-tokens.ts'
 import { fault } from '../errors.ts'

@@ -1,23 +1,32 @@
-/** List events: returns a page of audit events that match a filter, by default the newest first. */
-import { hasTimestamp } from '../audit/encode-event.ts'
-import type { AuditEvent, ChainedEvent, EventRows } from '../audit/event.ts'
-import type { AuditAfterOptions, EventQuery, EventQueryInput } from '../audit/event-query.ts'
-import { createEventTest, type RecordRow, type RecordRows } from '../audit/filter-events.ts'
-import { toNanoseconds } from '../audit/instant.ts'
-import { type IdsByRows, rowsOfEvent, toAuditEvent } from '../audit/list-event.ts'
+/** List events: returns a page of audit events that match a filter, by default the newest first. Ids of a page are made together. */
+import { type AuditEvent, type ChainedEvent, type EventRows, fromRuns } from '../audit/event.ts'
+import {
+  type AuditAfterOptions,
+  type EventQuery,
+  type EventQueryInput,
+  parseEventQuery,
+  RECORDED_EVENT_QUERY,
+} from '../audit/event-query.ts'
+import {
+  createEventTest,
+  type IdsByRows,
+  type RecordRow,
+  type RecordRows,
+  rowsOfEvent,
+  toAuditEvent,
+} from '../audit/listed-events.ts'
 import { EventPager } from '../audit/page-events.ts'
-import { parseEventQuery, RECORDED_EVENT_QUERY } from '../audit/parse-event-query.ts'
-import { fromRuns } from '../audit/row-runs.ts'
-import type { AuditContext } from '../audit-log/audit-context.ts'
-import { type DatedEvent, eventsAt } from '../audit-log/dated-events.ts'
+import type { AuditTrail } from '../audit-log/audit-trail.ts'
 import { eachNewest } from '../audit-log/newest-events.ts'
+import { type DatedEvent, eventsAt } from '../audit-log/read-trail.ts'
 import { decodeChangeIds, decodeRecordIds, encodeRecordIds } from '../barrier/record-ids.ts'
 import { fault } from '../errors.ts'
 import type { OperationContext } from '../execution/context.ts'
 import type { Operation } from '../execution/operation.ts'
-import { createYielder, type Yielder } from '../maintenance/yielder.ts'
+import { createPace, type Pace } from '../pace/pace.ts'
 import { forbidden } from '../policy/create-access.ts'
 import { at } from '../util/lists.ts'
+import { toNanoseconds, toTimestamp } from '../util/time.ts'
 
 /** Maximum number of events that one listing reads. */
 const MAX_EVENTS = 1_000_000
@@ -70,11 +79,11 @@ async function findPage(context: OperationContext, query: EventQuery): Promise<R
 }
 
 /** Yields events that can match: the one with a change id, or those of a range of time, newest first. */
-async function* candidates(audit: AuditContext, { filter, after }: EventQuery): AsyncGenerator<readonly DatedEvent[]> {
+async function* candidates(audit: AuditTrail, { filter, after }: EventQuery): AsyncGenerator<readonly DatedEvent[]> {
   const { changeID } = filter.context
   if (changeID !== undefined) {
     const [row] = decodeChangeIds(audit.barrier.ring, [changeID])
-    if (row !== undefined) yield (await eventsAt({ ...audit, yielder: createYielder(audit) }, [row])).events
+    if (row !== undefined) yield (await eventsAt({ ...audit, pace: createPace(audit) }, [row])).events
     return
   }
   // Events of the time of the last page's last event can follow it.
@@ -86,7 +95,7 @@ async function* candidates(audit: AuditContext, { filter, after }: EventQuery): 
 /** Returns the events that are authentic and stored under their own time. The others are logged, and `verifyAudit` reports them. */
 function readableEvents({ log }: OperationContext, found: readonly DatedEvent[]): ChainedEvent[] {
   return found.flatMap(({ id, at, event }) => {
-    if (event !== undefined && hasTimestamp(event, at)) return [event]
+    if (event !== undefined && event.timestamp === toTimestamp(at)) return [event]
     log?.error(
       { row: id },
       event === undefined ? 'an audit event failed authentication' : 'the stored time of an audit event was changed',
@@ -112,7 +121,7 @@ const ID_BYTES = 36
 
 /** Returns the events as listings return them, in order. As many are shown at once as have so many ids: each of their results is an object. */
 async function showEvents(context: OperationContext, events: readonly ChainedEvent[]): Promise<AuditEvent[]> {
-  const yielder = createYielder(context.audit)
+  const pace = createPace(context.audit)
   const shown: AuditEvent[] = []
   for (let start = 0; start < events.length; ) {
     const groups: EventRows[] = []
@@ -123,9 +132,9 @@ async function showEvents(context: OperationContext, events: readonly ChainedEve
         rows += countOf(group)
       }
     }
-    const ids = await idsOfRows(context, groups, yielder)
+    const ids = await idsOfRows(context, groups, pace)
     for (; start < end; start++) shown.push(toAuditEvent(at(events, start), ids))
-    await yielder.worked()
+    await pace.worked()
   }
   return shown
 }
@@ -138,7 +147,7 @@ function countOf({ runs }: EventRows): number {
 async function idsOfRows(
   { barrier, layout }: OperationContext,
   groups: readonly EventRows[],
-  yielder: Yielder,
+  pace: Pace,
 ): Promise<IdsByRows> {
   const found = new Map<EventRows, string[]>()
   for (const name of new Set(groups.map(({ table }) => table))) {
@@ -150,7 +159,7 @@ async function idsOfRows(
     while (ids.length < rows.length) {
       const slice = encodeRecordIds(barrier.ring, table, rows.slice(ids.length, ids.length + IDS_AT_ONCE))
       for (const id of slice) ids.push(id)
-      await yielder.worked(slice.length * ID_BYTES)
+      await pace.worked(slice.length * ID_BYTES)
     }
     let start = 0
     for (const one of own) {

@@ -8,7 +8,7 @@ import { parseFlag, parseList, paths, requireTable } from '../execution/check-in
 import type { OperationContext, ParsingContext } from '../execution/context.ts'
 import { requireAccess, requireColumn } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
-import { inSlices } from '../maintenance/in-slices.ts'
+import { inSlices } from '../pace/pace.ts'
 import { forbidden } from '../policy/create-access.ts'
 import type { TableAccess } from '../policy/table-access.ts'
 import { valuesInSlices } from '../row-access/evaluate-access.ts'

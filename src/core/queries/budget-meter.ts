@@ -1,5 +1,6 @@
 /** The budget of one query, and when it yields to the event loop. */
 import { fault, words } from '../errors.ts'
+import { createPace } from '../pace/pace.ts'
 import type { Clock, Scheduler } from '../ports/time.ts'
 import { assertNotAborted, type Signal } from '../util/signal.ts'
 
@@ -28,8 +29,8 @@ export interface BudgetMeter {
   yield(): Promise<void>
 }
 
-/** Longest time that a query blocks the event loop, in nanoseconds. */
-const MAX_BLOCKING_NS = 8_000_000n
+/** Longest time that a query holds the event loop, in nanoseconds. Shorter ones make its slices smaller, and the scan slower. */
+const MAX_HELD_NS = 8_000_000n
 
 const NARROW = words('Narrow it, or compare searchable columns by =.')
 
@@ -39,8 +40,9 @@ export function createBudgetMeter(
   budget: QueryBudget,
   signal: Signal | undefined,
 ): BudgetMeter {
-  let lastYield = clock.now()
-  const end = lastYield + BigInt(Math.ceil(budget.timeoutMs)) * 1_000_000n
+  const pace = createPace({ clock, scheduler }, MAX_HELD_NS)
+  const start = clock.now()
+  const end = start + BigInt(Math.ceil(budget.timeoutMs)) * 1_000_000n
   let rowsRead = 0
   let bytesInUse = 0
 
@@ -48,7 +50,7 @@ export function createBudgetMeter(
     assertNotAborted(signal)
     if (isOver) throw fault('deadline_exceeded')`It exceeded the time limit of ${budget.timeoutMs} ms. ${NARROW}`
   }
-  assertTime(lastYield === end)
+  assertTime(start === end)
   return {
     addRowsRead(rows) {
       rowsRead += rows
@@ -61,11 +63,10 @@ export function createBudgetMeter(
         throw fault('limit_exceeded')`It exceeded the join memory limit of ${budget.maxBytes} bytes. Narrow the joined tables.`
       }
     },
-    shouldYield: () => clock.now() - lastYield > MAX_BLOCKING_NS,
+    shouldYield: pace.isDue,
     async yield() {
-      await scheduler.yield()
-      lastYield = clock.now()
-      assertTime(lastYield > end)
+      await pace.turn()
+      assertTime(clock.now() > end)
     },
   }
 }

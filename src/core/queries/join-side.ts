@@ -1,5 +1,5 @@
 /** The rows of a joined table that can match: looked up in storage for a few tuples, or read once into an index for many. */
-import { lookupCells } from '../barrier/lookup.ts'
+import { lookupCells } from '../barrier/digest-values.ts'
 import { decodeRecordIds } from '../barrier/record-ids.ts'
 import type { Filter } from '../ports/storage.ts'
 import type { Table } from '../schema/layout.ts'

@@ -1,19 +1,19 @@
 /** The rows of a query: as a scan reads them, whole or only ids and bodies, and buffered with the opened values that joins and the result need. */
-import { type SealedRows, sliceSealedRows, toSealedRows } from '../barrier/sealed-rows.ts'
+import type { RowBodies } from '../barrier/reveal.ts'
 import type { ColumnRef } from '../expressions/condition.ts'
-import { bytesOfRows, endOfSlice } from '../maintenance/row-bytes.ts'
+import { bytesOfRows, endOfSlice } from '../pace/pages.ts'
 import type { Filter, Page, Row, StorageReads } from '../ports/storage.ts'
 import { BODY } from '../schema/layout.ts'
 import type { Plan, SourcePlan } from '../sql/plan.ts'
 import type { RowGrants } from '../sql/source-access.ts'
 import { required } from '../util/lists.ts'
-import { slabStart } from '../util/memory.ts'
+import { type Slab, slabStart, sliceSlab } from '../util/memory.ts'
 
 /** Rows in the order of their ids. */
-export type ScannedRows = readonly Row[] | SealedRows
+export type ScannedRows = readonly Row[] | RowBodies
 
 /** True if only ids and bodies were read. */
-export function isSealed(rows: ScannedRows): rows is SealedRows {
+export function isSealed(rows: ScannedRows): rows is RowBodies {
   return 'bodies' in rows
 }
 
@@ -36,13 +36,13 @@ export async function readScannedRows(storage: StorageReads, table: string, filt
 export async function readScannedBodies(storage: StorageReads, table: string, filter: Filter, page: Page): Promise<ScannedPage> {
   const { limit, after } = page
   const part = await storage.readBytes(table, filter, { column: BODY, limit, ...(after === undefined ? {} : { after }) })
-  return { rows: toSealedRows(part.ids, part.cells), next: part.next, free: () => part.free?.() }
+  return { rows: rowBodies(part.ids, part.cells), next: part.next, free: () => part.free?.() }
 }
 
 /** Returns the rows from index `from` to `to` (exclusive). */
 export function sliceOf(rows: ScannedRows, from: number, to: number): ScannedRows {
   if (from === 0 && to === rows.length) return rows
-  return isSealed(rows) ? sliceSealedRows(rows, from, to) : rows.slice(from, to)
+  return isSealed(rows) ? rowBodies(rows.ids.slice(from, to), sliceSlab(rows.bodies, from, to)) : rows.slice(from, to)
 }
 
 /** Estimated bytes of rows. */
@@ -59,6 +59,10 @@ export function endOf(rows: ScannedRows, start: number, limits: { readonly size:
   let end = start
   while (end < last && slabStart(bodies, end) < full) end++
   return end
+}
+
+function rowBodies(ids: readonly number[], bodies: Slab): RowBodies {
+  return { length: ids.length, ids, bodies }
 }
 
 /** One row of one source. */

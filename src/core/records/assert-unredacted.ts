@@ -1,12 +1,13 @@
 /** Refuses to write what is shown in place of a value: a masked record that is written back would destroy its values. */
 
 import { isUnchanged } from '../barrier/digest-values.ts'
-import { cellDetail, inRecord, type RecordIndex, type Values } from '../barrier/parse-record.ts'
+import type { Values } from '../barrier/parse-record.ts'
+import { cellDetail, inRecord, type RecordIndex } from '../barrier/record-errors.ts'
 import { type OpenRows, openColumns } from '../barrier/reveal.ts'
 import type { LevelOf } from '../barrier/token-metadata.ts'
 import { type Fault, fault } from '../errors.ts'
-import { inSlices } from '../maintenance/in-slices.ts'
-import { bytesOfBody } from '../maintenance/row-bytes.ts'
+import { inSlices } from '../pace/pace.ts'
+import { bytesOfBody } from '../pace/pages.ts'
 import type { RowAccess, TableAccess } from '../policy/table-access.ts'
 import type { Row, StorageReads } from '../ports/storage.ts'
 import { REDACTED_TEXT } from '../redaction/levels.ts'

@@ -1,5 +1,5 @@
 /** Changes records, again and again while others are in the way: the one loop of every operation that writes records. */
-import { explainConflict } from '../barrier/explain-conflict.ts'
+import { explainConflict } from '../barrier/record-errors.ts'
 import { fault, words } from '../errors.ts'
 import type { Storage } from '../ports/storage.ts'
 import type { Scheduler } from '../ports/time.ts'

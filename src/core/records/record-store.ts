@@ -1,16 +1,15 @@
 /** Writes and deletes records together with their stored tokens and transient values: one attempt, all or nothing. */
-import { assertVersions } from '../barrier/assert-versions.ts'
-import { explainConflict } from '../barrier/explain-conflict.ts'
+
 import { type MintInput, mintRecords, type StoredRecord } from '../barrier/mint-tokens.ts'
 import type { Values } from '../barrier/parse-record.ts'
+import { assertVersions, explainConflict } from '../barrier/record-errors.ts'
 import { type ResealedRows, resealRows, writeRows } from '../barrier/seal-rows.ts'
 import { countTransients, slotOf, type TokenMetadata, type TokenSources } from '../barrier/token-metadata.ts'
 import type { CatalogFence } from '../catalog/catalog-fence.ts'
 import { isVaultError } from '../errors.ts'
-import { discardFilesOf } from '../file-store/discard-files.ts'
-import { isRowId } from '../maintenance/possible-rows.ts'
-import type { Slicing } from '../maintenance/slice-size.ts'
-import { createYielder } from '../maintenance/yielder.ts'
+import { discardFilesOf } from '../file-store/remove-files.ts'
+import { createPace, meanwhile, type Pace, workInTurns } from '../pace/pace.ts'
+import { isRowId } from '../pace/pages.ts'
 import type { RowAccess } from '../policy/table-access.ts'
 import type { NewRow, Storage, StorageReads } from '../ports/storage.ts'
 import type { ReadingContext } from '../row-access/evaluate-access.ts'
@@ -21,7 +20,6 @@ import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import { nowMs } from '../util/time.ts'
 import { DRAWN_TOKEN_TAKEN, STALE } from './attempt-change.ts'
 import { chooseTokens, type DrawRequest, tokenTaken, type WriteRequest } from './choose-tokens.ts'
-import { meanwhile, workInTurns } from './meanwhile.ts'
 import { dropTokens, dropTransients, type NewToken, prepareTokens, reserveTransients } from './token-store.ts'
 import { type ChangeRequest, findUnchanged } from './unchanged-cells.ts'
 
@@ -102,12 +100,12 @@ export async function storeNew(unit: UnitOfWork, context: WritingContext, reques
   const { storage } = unit
   context.catalog.assertWritable(table)
   const isLong = records.length >= MIN_MEANWHILE
-  const yielder = isLong ? createYielder(context) : undefined
+  const pace = isLong ? createPace(context) : undefined
   const sources = await tokenSources(storage, context, request)
-  await yielder?.worked()
+  await pace?.worked()
   const writer = writeRows(context.barrier, table, { records, sources })
   await workInTurns(context.scheduler, writer.writeSome)
-  await yielder?.worked()
+  await pace?.worked()
   const ids = await storage.reserveIds(table.physical.name, records.length)
   const { rows, metadata, transients } = writer.seal(ids)
   const tokens = await prepareTokens(storage, context.barrier.ring, { table, ids, metadata })
@@ -121,12 +119,12 @@ export async function storeNew(unit: UnitOfWork, context: WritingContext, reques
   )
   const written = { ids, metadata, nowMs: sources.nowMs }
   const input = tokenization ? mintInputOf(written, records) : undefined
-  if (yielder === undefined) {
+  if (pace === undefined) {
     await stored
     return { ids, records: await mintInTurns(context, table, ids, input) }
   }
   const minter = mintRecords(context.barrier.ring, table, ids, input)
-  await meanwhile({ scheduler: context.scheduler, yielder }, stored, minter.mintSome)
+  await meanwhile(pace, stored, minter.mintSome)
   return { ids, records: minter.records }
 }
 
@@ -241,25 +239,25 @@ async function dropOf(
 export async function deleteEveryRow(
   storage: Storage,
   context: Pick<WritingContext, 'catalog' | 'clock'>,
-  { table, slicing }: { readonly table: Table; readonly slicing: Slicing },
+  { table, pace }: { readonly table: Table; readonly pace: Pace },
 ): Promise<void> {
-  for await (const rows of eachSlice(storage, table.physical.name, slicing)) await deleteRows(storage, context, { table, rows })
+  for await (const rows of eachSlice(storage, table.physical.name, pace)) await deleteRows(storage, context, { table, rows })
   // Few are left: rows that others inserted meanwhile, and rows whose id was changed in the database to one that no record has.
   const rest = await storage.delete(table.physical.name, { filter: { kind: 'all' } })
   await dropOf(storage, context, { table, rows: rest.filter(isRowId) })
 }
 
 /** Yields the ids of all rows in slices, rising. */
-async function* eachSlice(storage: Storage, table: string, slicing: Slicing): AsyncGenerator<readonly number[]> {
+async function* eachSlice(storage: Storage, table: string, pace: Pace): AsyncGenerator<readonly number[]> {
   for (let after = 0; ; ) {
-    const limit = slicing.size()
+    const limit = pace.size()
     const rows = await storage.find(table, { kind: 'all' }, { order: 'asc', after, limit, columns: [] })
     const ids = rows.map(({ id }) => id).filter(isRowId)
     const last = ids.at(-1)
     if (last === undefined) return
     yield ids
     if (ids.length < limit) return
-    await slicing.endSlice()
+    await pace.turn()
     after = last
   }
 }

@@ -1,11 +1,12 @@
 /** Shows rows as records: values at the level of each row's access, or tokens instead. */
-import { assertVersions } from '../barrier/assert-versions.ts'
+
 import { type MintInput, mintTokens, type Tokens } from '../barrier/mint-tokens.ts'
+import { assertVersions } from '../barrier/record-errors.ts'
 import { encodeVersions } from '../barrier/record-ids.ts'
 import { type Fields, openRows, revealRows } from '../barrier/reveal.ts'
 import { createTokenMetadata, slotOf } from '../barrier/token-metadata.ts'
 import type { FileMetadata } from '../files/file-metadata.ts'
-import { bytesOfRow } from '../maintenance/row-bytes.ts'
+import { bytesOfRow } from '../pace/pages.ts'
 import type { Row } from '../ports/storage.ts'
 import type { Redaction } from '../redaction/levels.ts'
 import type { FoundRows, ReadingContext, RowWithAccess } from '../row-access/evaluate-access.ts'

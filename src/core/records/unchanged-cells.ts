@@ -1,11 +1,12 @@
 /** Compares the cells of existing rows with the values that a write names: those that it does not change keep their tokens. */
-import { hasImpossibleVersion } from '../barrier/assert-versions.ts'
+
 import { isUnchanged } from '../barrier/digest-values.ts'
+import { hasImpossibleVersion } from '../barrier/record-errors.ts'
 import { type OpenRows, openRows } from '../barrier/reveal.ts'
 import { createTokenMetadata, type LevelOf, slotOf, type UnchangedCells } from '../barrier/token-metadata.ts'
 import { type FoundTransient, revealTransients } from '../barrier/transients.ts'
-import { inSlices } from '../maintenance/in-slices.ts'
-import { bytesOfBody } from '../maintenance/row-bytes.ts'
+import { inSlices } from '../pace/pace.ts'
+import { byBodies } from '../pace/pages.ts'
 import type { Row, StorageReads } from '../ports/storage.ts'
 import type { ReadingContext } from '../row-access/evaluate-access.ts'
 import type { Column, Table } from '../schema/layout.ts'
@@ -41,8 +42,7 @@ export async function findUnchanged(
       (token?.keeps === 'text' || token?.expires === true) && records.some((values) => (values[position] ?? null) !== null),
   )
   if (columns.length === 0) return { levelOf, keepsText, transients: new Map() }
-  const list = { count: rows.length, bytesAt: (index: number) => bytesOfBody(rows[index]) }
-  const named = await inSlices(list, context.scheduler, (start, end) =>
+  const named = await inSlices(byBodies(rows), context.scheduler, (start, end) =>
     compareRows(context, { ...request, levelOf }, { columns, keepsText, start, end }),
   )
   return { levelOf, keepsText, transients: await unchangedTransients(storage, context, named) }

@@ -1,12 +1,12 @@
 /** Writes records by their unique values, all or none: an upsert changes those that exist, and ignoring conflicts leaves them out. */
 import type { Barrier } from '../barrier/barrier.ts'
-import { isSameValue } from '../barrier/digest-values.ts'
-import { keyOfCell, lookupCells } from '../barrier/lookup.ts'
+import { isSameValue, keyOfCell, lookupCells } from '../barrier/digest-values.ts'
 import type { StoredRecord } from '../barrier/mint-tokens.ts'
-import type { RecordIndex, Values } from '../barrier/parse-record.ts'
+import type { Values } from '../barrier/parse-record.ts'
+import type { RecordIndex } from '../barrier/record-errors.ts'
 import { encodeRecordIds } from '../barrier/record-ids.ts'
 import { type Fault, fault, isVaultError, words } from '../errors.ts'
-import { createYielder } from '../maintenance/yielder.ts'
+import { createPace } from '../pace/pace.ts'
 import type { TableAccess } from '../policy/table-access.ts'
 import type { Cell, Row, StorageReads } from '../ports/storage.ts'
 import { levelsOf, type RowWithAccess, valuesInSlices } from '../row-access/evaluate-access.ts'
@@ -130,7 +130,7 @@ export async function storeUpserts(
   const chosen = [changed, fresh]
   const parts = [changes, inserts].map((part, index) => (on: UnitOfWork) => part(on, noting(index)))
   const end = (): void => context.event.setWrittenRows(table, areOfBatch ? byPosition(chosen, written) : written.flat())
-  const together = { yielder: createYielder(context), ...(areOfBatch && { insert: insertFirst }), end }
+  const together = { pace: createPace(context), ...(areOfBatch && { insert: insertFirst }), end }
   const lists = await (isPrepared ? changeTogether(unit, parts, together).catch(staleIfInOrder) : inOrder(unit, parts, end))
   return byPosition(chosen, lists)
 }

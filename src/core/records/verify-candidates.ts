@@ -4,8 +4,8 @@ import { digestValues } from '../barrier/digest-values.ts'
 import { type OpenRows, openRows } from '../barrier/reveal.ts'
 import { revealTransients } from '../barrier/transients.ts'
 import { VaultError } from '../errors.ts'
-import { inSlices } from '../maintenance/in-slices.ts'
-import { bytesOfBody } from '../maintenance/row-bytes.ts'
+import { inSlices } from '../pace/pace.ts'
+import { byBodies } from '../pace/pages.ts'
 import type { Row, StorageReads } from '../ports/storage.ts'
 import type { ReadingContext } from '../row-access/evaluate-access.ts'
 import type { Column, Table } from '../schema/layout.ts'
@@ -148,8 +148,7 @@ async function verifyRecords(
   { table, group }: { readonly table: Table; readonly group: readonly TokenCandidate[] },
 ): Promise<readonly CheckedCandidate[]> {
   const rows = await readRows(storage, table, group)
-  const list = { count: group.length, bytesAt: (index: number) => bytesOfBody(rows[index]) }
-  return inSlices(list, scheduler, (start, end) =>
+  return inSlices(byBodies(rows), scheduler, (start, end) =>
     checkRows(barrier, table, { group: group.slice(start, end), rows: rows.slice(start, end) }),
   )
 }

@@ -1,12 +1,13 @@
 /** Evaluates the conditions of a policy on rows: what a caller can do with each row. */
 import type { Barrier } from '../barrier/barrier.ts'
-import type { RecordIndex, Values } from '../barrier/parse-record.ts'
+import type { Values } from '../barrier/parse-record.ts'
+import type { RecordIndex } from '../barrier/record-errors.ts'
 import { columnValues, openColumns } from '../barrier/reveal.ts'
 import type { LevelOf } from '../barrier/token-metadata.ts'
 import type { Condition, Truth, ValueOf } from '../expressions/condition.ts'
 import { compileCondition } from '../expressions/evaluate-condition.ts'
-import { inSlices } from '../maintenance/in-slices.ts'
-import { bytesOfBody } from '../maintenance/row-bytes.ts'
+import { inSlices } from '../pace/pace.ts'
+import { byBodies } from '../pace/pages.ts'
 import type { RowAccess, TableAccess } from '../policy/table-access.ts'
 import type { Row } from '../ports/storage.ts'
 import type { Clock, Scheduler } from '../ports/time.ts'
@@ -79,26 +80,7 @@ export function evaluateAccessInSlices(
   rows: readonly Row[],
 ): RowWithAccess[] | Promise<RowWithAccess[]> {
   if (access.conditionColumns.length === 0) return evaluateAccess(barrier, access, rows)
-  return workInSlices(rows, scheduler, (slice) => evaluateAccess(barrier, access, slice))
-}
-
-/** As `columnValues`, with a turn of the event loop between two slices. No promise if it is one slice. */
-export function valuesInSlices(
-  { barrier, scheduler }: Pick<ReadingContext, 'barrier' | 'scheduler'>,
-  { table, column }: { readonly table: Table; readonly column: Column },
-  rows: readonly Row[],
-): unknown[] | Promise<unknown[]> {
-  return workInSlices(rows, scheduler, (slice) => columnValues(barrier, table, column, slice))
-}
-
-/** Works on slices of rows by the length of their bodies, which are opened as a whole, with a turn of the event loop between two of them. */
-export function workInSlices<T>(
-  rows: readonly Row[],
-  scheduler: Scheduler,
-  work: (slice: readonly Row[]) => T[],
-): T[] | Promise<T[]> {
-  const list = { count: rows.length, bytesAt: (index: number) => bytesOfBody(rows[index]) }
-  return inSlices(list, scheduler, (start, end) => work(rows.slice(start, end)))
+  return inSlices(byBodies(rows), scheduler, (start, end) => evaluateAccess(barrier, access, rows.slice(start, end)))
 }
 
 /** Returns the highest level at which the caller is shown a value: in a row, at the index of its access, or a transient value by its token. */
@@ -114,4 +96,13 @@ export function levelsOf(access: TableAccess, rows: readonly RowAccess[]): Level
 export function evaluateValues(access: TableAccess, valueIn: (column: Column) => unknown): RowAccess {
   const cellOf: ValueOf = ({ column }) => (column === undefined ? null : (valueIn(column) ?? null))
   return access.forRow(compiledConditions(access).map((isTrue) => isTrue(cellOf)))
+}
+
+/** As `columnValues`, with a turn of the event loop between two slices. No promise if it is one slice. */
+export function valuesInSlices(
+  { barrier, scheduler }: Pick<ReadingContext, 'barrier' | 'scheduler'>,
+  { table, column }: { readonly table: Table; readonly column: Column },
+  rows: readonly Row[],
+): unknown[] | Promise<unknown[]> {
+  return inSlices(byBodies(rows), scheduler, (start, end) => columnValues(barrier, table, column, rows.slice(start, end)))
 }

@@ -1,11 +1,11 @@
 /** Finds rows that are visible to a caller, also the first one of each digest. Storage filters what it can, the rest is evaluated row by row, and pages are cut last. */
 import type { Barrier } from '../barrier/barrier.ts'
-import { digestPresent, digestValues } from '../barrier/digest-values.ts'
-import { keyOfCell } from '../barrier/lookup.ts'
+import { digestPresent, digestValues, keyOfCell } from '../barrier/digest-values.ts'
 import { decodeRecordIds } from '../barrier/record-ids.ts'
 import { columnValues } from '../barrier/reveal.ts'
 import { type FilterCells, toFilter } from '../expressions/condition-filter.ts'
-import { eachPage } from '../maintenance/each-page.ts'
+import { inSlices } from '../pace/pace.ts'
+import { byBodies, eachPage } from '../pace/pages.ts'
 import type { RequiredGrant, TableAccess } from '../policy/table-access.ts'
 import type { Filter, Page, Row, StorageReads } from '../ports/storage.ts'
 import type { Column, Table } from '../schema/layout.ts'
@@ -16,7 +16,6 @@ import {
   evaluateAccessInSlices,
   type ReadingContext,
   type RowWithAccess,
-  workInSlices,
 } from './evaluate-access.ts'
 
 /** The rows to find: those that match the filter, meet all needs and, if `holds` is given, have one of its values. */
@@ -54,7 +53,10 @@ export async function findVisible(
   for await (const rows of pages) {
     assertNotAborted(signal)
     const isHeld =
-      holds && (await workInSlices(rows, scheduler, (slice) => areHeld(barrier, access.table, { ...holds, rows: slice })))
+      holds &&
+      (await inSlices(byBodies(rows), scheduler, (start, end) =>
+        areHeld(barrier, access.table, { ...holds, rows: rows.slice(start, end) }),
+      ))
     const evaluated = await evaluateAccessInSlices({ barrier, scheduler }, access, rows)
     for (const [index, one] of evaluated.entries()) {
       if (isHeld?.[index] === false || !needs.every((need) => one.access.meets(need))) continue

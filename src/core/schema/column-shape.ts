@@ -1,7 +1,7 @@
 /** The shape of the definition of a column, made of the options of its type and of its token kind, and what is wrong with one that has no shape. */
 import * as z from 'zod'
 import { printableName } from '../errors.ts'
-import { CONTENT_TYPE_PATTERN } from '../files/content-types.ts'
+import { CONTENT_TYPE_PATTERN } from '../files/file-metadata.ts'
 import { MAX_FILE_BYTES } from '../limits.ts'
 import { REDACTION_LEVELS } from '../redaction/levels.ts'
 import { tokenKinds } from '../tokens/token-kinds.ts'

@@ -1,5 +1,6 @@
 /** Writes the plaintext of bodies: the layout, and the contents of cells. */
 import { ByteWriter } from '../util/bytes.ts'
+import { type CellMap, checkStart, textEnd, textStart, valueEnd, valueStart } from './body-reader.ts'
 import {
   CELL_BITS,
   CELL_MASK,
@@ -14,7 +15,6 @@ import {
   type UnknownGroup,
   usesRecordCheck,
 } from './cell-layout.ts'
-import { type CellMap, checkStart, textEnd, textStart, valueEnd, valueStart } from './cell-offsets.ts'
 
 /** Writes the layouts of many bodies of one table. The layout of the last one is kept: the next body usually has the same. */
 export interface LayoutWriter {

@@ -177,7 +177,7 @@ export function readVarint(bytes: Uint8Array, start: number): [value: number, ne
 }
 
 /** Returns the offset after a varint length and so many bytes. */
-export function skipBytes(bytes: Uint8Array, from: number): number {
+function skipBytes(bytes: Uint8Array, from: number): number {
   const [size, next] = readVarint(bytes, from)
   return next + size
 }

@@ -1,6 +1,8 @@
-/** The plaintext header of everything sealed: its format, and the version of the root key. */
-import { SHORT_FORM } from '../ports/crypto.ts'
+/** The envelope of everything sealed: a header with the version of the root key, and the address of a body as associated data, so that a moved body does not open. */
+import { AAD_BYTES, type Hash, type KeyRing, SHORT_FORM } from '../ports/crypto.ts'
+import { ByteWriter } from '../util/bytes.ts'
 import { required } from '../util/lists.ts'
+import { fewBytes, type Slab, slabStart, toSlab } from '../util/memory.ts'
 
 /** Length of a long header in bytes: the format, and the version in two bytes. */
 export const HEADER_BYTES = 3
@@ -9,7 +11,7 @@ export const LONG_FORMAT = 1
 /** The format of new bodies: the header is one byte, and of the nonce only the random bytes are stored. 2 begins the associated data of pieces of files. */
 export const SHORT_FORMAT = 3
 /** The highest root key version that fits into a short header. */
-export const SHORT_VERSIONS = 0x7f
+const SHORT_VERSIONS = 0x7f
 
 /** Returns the long header of what is sealed under a root key version from 1 to 65535. */
 export function writeHeader(version: number): Uint8Array {
@@ -30,7 +32,113 @@ export function readVersion(bytes: Uint8Array, start: number, end: number): numb
   return (required(bytes[start + 1]) << 8) | required(bytes[start + 2])
 }
 
+/** True if a body names a root key that this process does not know, because another process may have added it. */
+export function namesUnknownKey(ring: KeyRing, bytes: Uint8Array, start = 0, end = bytes.length): boolean {
+  const version = readVersion(bytes, start, end)
+  return version !== 0 && !ring.hasVersion(version)
+}
+
+/** Returns the root key version of each body, as `readVersion`. */
+export function readVersions(bodies: Slab): Uint16Array {
+  const versions = new Uint16Array(bodies.count)
+  for (let i = 0; i < bodies.count; i++) versions[i] = readVersion(bodies.bytes, slabStart(bodies, i), required(bodies.ends[i]))
+  return versions
+}
+
 /** Returns the format of a body with at least one byte, by its header. */
 export function formatOf(firstByte: number): number {
   return firstByte >= SHORT_FORM ? SHORT_FORMAT : LONG_FORMAT
+}
+
+/** The table that holds a body. `vault` is the 16-byte digest of the vault id. */
+export interface Address {
+  readonly vault: Uint8Array
+  /** Object id of the table. */
+  readonly objectId: number
+}
+
+/** The address of one body, and the version of the root key it is sealed with. */
+export interface BodyAddress extends Address {
+  readonly id: number
+  readonly version: number
+}
+
+/** Length of the digest of the vault id, in bytes. */
+const VAULT_BYTES = 16
+/** Prefix of the hashed vault id, so that the digest is of no other text. */
+const VAULT_LABEL = 'strongroom/v1/vault/'
+
+/** Returns the 16-byte digest of a vault id: the first half of a SHA-256. It depends on no key, so that root keys can be replaced. */
+export function digestVaultId(hash: Hash, vaultId: string): Uint8Array {
+  const out = new ByteWriter(VAULT_LABEL.length + vaultId.length)
+  out.utf8(VAULT_LABEL + vaultId)
+  return hash.sha256(toSlab([out.written()])).slice(0, VAULT_BYTES)
+}
+
+/**
+ * Returns AAD_BYTES of associated data for each row, in order. `versionOf` returns the root key version of the body at an index, and
+ * `formatOf` its format: by default LONG_FORMAT, which all entries have.
+ */
+export function writeAssociatedData(
+  address: Address,
+  ids: readonly number[],
+  versionOf: (index: number) => number,
+  formatOf?: (index: number) => number,
+): Uint8Array {
+  const associatedData = fewBytes(ids.length * AAD_BYTES)
+  if (ids.length === 0) return associatedData
+  writeTable(associatedData, 0, address)
+  // What all rows have in common is copied in doubling pieces.
+  for (let done = AAD_BYTES; done < associatedData.length; done *= 2) associatedData.copyWithin(done, 0, done)
+  for (let i = 0; i < ids.length; i++) writeRow(associatedData, i * AAD_BYTES, required(ids[i]), versionOf(i))
+  if (formatOf !== undefined) for (let i = 0; i < ids.length; i++) associatedData[i * AAD_BYTES] = formatOf(i)
+  return associatedData
+}
+
+/**
+ * Writes the associated data of the entry at an index of a list. Layout in bytes, big-endian: format 1 | root key version 2 | zero 1 |
+ * object id 4 | row id 8 | vault 16.
+ */
+export function writeAddress(target: Uint8Array, index: number, address: BodyAddress): void {
+  const start = index * AAD_BYTES
+  writeTable(target, start, address)
+  writeRow(target, start, address.id, address.version)
+}
+
+function writeTable(target: Uint8Array, start: number, { vault, objectId }: Address): void {
+  target[start] = LONG_FORMAT
+  writeU32(target, start + 4, objectId)
+  for (let k = 0; k < VAULT_BYTES; k++) target[start + AAD_BYTES - VAULT_BYTES + k] = required(vault[k])
+}
+
+function writeRow(target: Uint8Array, start: number, id: number, version: number): void {
+  target[start + 1] = version >>> 8
+  target[start + 2] = version
+  writeU32(target, start + 8, Math.floor(id / 0x1_0000_0000))
+  writeU32(target, start + 12, id)
+}
+
+/** Writes the low 32 bits of a number, big-endian. A view of the buffer would cost more than the bytes. */
+function writeU32(target: Uint8Array, start: number, value: number): void {
+  target[start] = value >>> 24
+  target[start + 1] = value >>> 16
+  target[start + 2] = value >>> 8
+  target[start + 3] = value
+}
+
+/** Purpose of the keys that seal records. */
+export const RECORD_PURPOSE = 'record'
+
+/** Returns one sealed body for each plaintext, in order, bound to the row id at the same index of `ids`. */
+export function sealBodies(ring: KeyRing, address: Address, ids: readonly number[], plaintexts: Slab): Slab {
+  const version = ring.activeVersion
+  const header = writeBodyHeader(version)
+  const format = formatOf(required(header[0]))
+  const associatedData = writeAssociatedData(
+    address,
+    ids,
+    () => version,
+    () => format,
+  )
+  return ring.seal(RECORD_PURPOSE, header, plaintexts, associatedData)
 }

@@ -1,9 +1,12 @@
-/** Seals and opens the pieces of a file. Each piece is bound to its file, its content, its position, and whether it is the last. */
+/** Seals and opens the pieces of a file, and says where they are in its sealed content. Each is bound to its file, its content, its position, and whether it is the last. */
+
+import { PIECE_BYTES } from '../limits.ts'
+import type { ByteRange } from '../ports/blobs.ts'
 import { AAD_BYTES, type KeyRing, type Opened } from '../ports/crypto.ts'
 import { required } from '../util/lists.ts'
-import { type Slab, slabStart } from '../util/memory.ts'
+import type { Slab } from '../util/memory.ts'
 import { fromHex } from '../util/text.ts'
-import { HEADER_BYTES, readVersion, writeHeader } from './envelope.ts'
+import { HEADER_BYTES, readVersions, writeHeader } from './envelope.ts'
 
 /*
  * A file is cut into pieces of PIECE_BYTES; the last one can be shorter. Its sealed content is the sealed pieces, one after the other. This is
@@ -16,7 +19,7 @@ const PURPOSE = 'file'
 /** First byte of the associated data. Bodies of records and entries have another one. */
 const PIECE_FORMAT = 2
 /** Number of bytes that sealing adds to a piece: the header, the nonce and the tag. */
-export const SEALED_PIECE_OVERHEAD = HEADER_BYTES + 24 + 16
+const SEALED_PIECE_OVERHEAD = HEADER_BYTES + 24 + 16
 
 /** The keys, the file and the content of some neighboring pieces. The keys are those of one vault alone. */
 export interface PiecesAddress {
@@ -44,8 +47,7 @@ export function sealPieces(address: PiecesAddress, pieces: Slab): Slab {
 
 /** Returns each piece opened, in order. A piece that was changed or is not the one of this position does not open. */
 export function openPieces(address: PiecesAddress, sealed: Slab): Opened {
-  const versions = new Uint16Array(sealed.count)
-  for (let i = 0; i < sealed.count; i++) versions[i] = readVersion(sealed.bytes, slabStart(sealed, i), required(sealed.ends[i]))
+  const versions = readVersions(sealed)
   const associatedData = associatedDataOf(address, sealed.count, (index) => required(versions[index]))
   return address.ring.open(PURPOSE, HEADER_BYTES, versions, sealed, associatedData)
 }
@@ -70,4 +72,35 @@ function associatedDataOf(
     associatedData.set(content, start + AAD_BYTES - content.length)
   }
   return associatedData
+}
+
+/** Length of every sealed piece but the last, in bytes. */
+export const SEALED_PIECE_BYTES = PIECE_BYTES + SEALED_PIECE_OVERHEAD
+
+/** Returns the number of pieces of a file of `size` bytes. */
+export function pieceCount(size: number): number {
+  return Math.ceil(size / PIECE_BYTES)
+}
+
+/** Returns the length of the sealed content of a file of `size` bytes. */
+function sealedSize(size: number): number {
+  return size + pieceCount(size) * SEALED_PIECE_OVERHEAD
+}
+
+/** The pieces that hold a range of a file. */
+export interface PieceRange {
+  /** Position of the first piece, from 0. */
+  readonly first: number
+  /** The bytes of the sealed content that these pieces take. */
+  readonly sealed: ByteRange
+  /** Number of bytes of the first piece before the range. */
+  readonly skip: number
+}
+
+/** Returns the pieces that hold a range of a file of `size` bytes. The range is not empty and within the file. */
+export function piecesOf(size: number, { start, end }: ByteRange): PieceRange {
+  const first = Math.floor(start / PIECE_BYTES)
+  const last = Math.floor((end - 1) / PIECE_BYTES)
+  const sealedEnd = Math.min((last + 1) * SEALED_PIECE_BYTES, sealedSize(size))
+  return { first, sealed: { start: first * SEALED_PIECE_BYTES, end: sealedEnd }, skip: start - first * PIECE_BYTES }
 }

@@ -2,17 +2,14 @@
 import type { KeyRing, Opened } from '../ports/crypto.ts'
 import { required } from '../util/lists.ts'
 import { freeBytes, type Slab, slabStart } from '../util/memory.ts'
-import { type Address, writeAssociatedData } from './associated-data.ts'
-import { formatOf, HEADER_BYTES, readVersion } from './envelope.ts'
-import { RECORD_PURPOSE } from './seal.ts'
+import { type Address, formatOf, HEADER_BYTES, RECORD_PURPOSE, readVersions, writeAssociatedData } from './envelope.ts'
 
 /**
  * Returns the plaintext of each body, in order. A body that was changed, or moved to another row, does not open; the others do.
  * `ids` has the row id of each body.
  */
 export function openBodies(ring: KeyRing, address: Address, ids: readonly number[], bodies: Slab): Opened {
-  const versions = new Uint16Array(bodies.count)
-  for (let i = 0; i < bodies.count; i++) versions[i] = readVersion(bodies.bytes, slabStart(bodies, i), required(bodies.ends[i]))
+  const versions = readVersions(bodies)
   const associatedData = writeAssociatedData(
     address,
     ids,

@@ -1,6 +1,6 @@
-/** Pointers: the object id and row of a record or cell, and a token check, before encryption. */
+/** What tokens and ids hold before encryption: a pointer of an object id, a row and a token check; and digests and texts as UUIDs. */
 import { POINTER_WORDS } from '../ports/crypto.ts'
-import { required } from '../util/lists.ts'
+import { at, required } from '../util/lists.ts'
 
 /** A decoded pointer. `checkHigh` (26 bits) and `checkLow` (32 bits) are the token check of the cell in a token, the version in a version of a record, and zero in a record id. */
 export interface Pointer {
@@ -36,4 +36,11 @@ const CAPITAL = /[A-F]/
 /** Returns texts as ids and other pointers are made: in lower case. A UUID can be given in capitals. */
 export function toUuidTexts(texts: readonly string[]): readonly string[] {
   return texts.some((text) => CAPITAL.test(text)) ? texts.map((text) => text.toLowerCase()) : texts
+}
+
+/** Sets the version and variant bits of a 16-byte digest in place and returns it. 122 bits of the digest are kept. */
+export function toDigestUuid(digest: Uint8Array): Uint8Array {
+  digest[6] = (at(digest, 6) & 0x0f) | 0x80
+  digest[8] = (at(digest, 8) & 0x3f) | 0x80
+  return digest
 }

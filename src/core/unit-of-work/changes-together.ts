@@ -1,5 +1,5 @@
 /** Several changes as one: each prepares what it stores before the transaction begins, and all store in it. Source: docs/inside/commits.md. */
-import type { Yielder } from '../maintenance/yielder.ts'
+import type { Pace } from '../pace/pace.ts'
 import type { Storage } from '../ports/storage.ts'
 import { mergeBatches } from './gather.ts'
 import type { Batch, UnitOfWork } from './unit-of-work.ts'
@@ -19,7 +19,7 @@ export const PREPARED_TOO_EARLY = new Error('what was prepared before the transa
 /** How changes together run. */
 export interface ChangingTogether {
   /** Gives the event loop its turns while parts go on. */
-  readonly yielder: Yielder
+  readonly pace: Pick<Pace, 'worked'>
   /**
    * Inserts the rows that parts begin with, before any part changes something. The change can run again. Default: each part inserts its own, in order.
    * Not called in a part of several changes: the rows are then inserted with those of the others.
@@ -36,7 +36,7 @@ export interface ChangingTogether {
 export async function changeTogether<T>(
   unit: ChangingUnit,
   parts: readonly ChangePart<T>[],
-  { yielder, insert, end }: ChangingTogether,
+  { pace, insert, end }: ChangingTogether,
 ): Promise<T[]> {
   const prepared: PreparedPart<T>[] = []
   try {
@@ -71,7 +71,7 @@ export async function changeTogether<T>(
   }
   const results: T[] = []
   for (const part of prepared) {
-    await yielder.worked()
+    await pace.worked()
     part.goOn()
     results.push(await part.result)
   }

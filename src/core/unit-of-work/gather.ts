@@ -40,7 +40,7 @@ export async function runAsOne<Item, Result>(
  * Returns the result of an item, or throws its error. Called by its own caller: what runs by itself has the asynchronous context of that one, which
  * engines read.
  */
-export async function resolveEnd<Result>(end: End<Result>, alone: () => Promise<Result>): Promise<Result> {
+export function resolveEnd<Result>(end: End<Result>, alone: () => Promise<Result>): Result | Promise<Result> {
   if (end === ALONE) return alone()
   if ('error' in end) throw end.error
   return end.value
@@ -148,9 +148,10 @@ export function createGroupCommit<T>(
     })
   }
 
-  return async (item) => {
+  return (item) => {
     const alone = () => send([item])
-    return gathering.length === 0 && isAlone() && turns.saves() ? alone() : resolveEnd(await join(item), alone)
+    if (gathering.length === 0 && isAlone() && turns.saves()) return alone()
+    return join(item).then((end) => resolveEnd(end, alone))
   }
 }
 

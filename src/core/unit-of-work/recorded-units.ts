@@ -1,6 +1,5 @@
 /** Units of work with the audit on: a change and its event commit in one transaction, appended to a chain of the audit trail. */
-import type { EventDraft } from '../audit/event.ts'
-import { OUTCOME_UNKNOWN, type Outcome, ROLLED_BACK, SUCCESS } from '../audit/outcome.ts'
+import { type EventDraft, OUTCOME_UNKNOWN, type Outcome, ROLLED_BACK, SUCCESS } from '../audit/event.ts'
 import { type ChainPool, retryOnConflict, retryWhileBusy } from '../audit-log/chain-pool.ts'
 import type { EventStore, EventsToAppend, NextEvents } from '../audit-log/event-store.ts'
 import { isVaultError, mayBeStored, VaultError } from '../errors.ts'

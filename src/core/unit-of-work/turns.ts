@@ -1,6 +1,6 @@
 /** Turns: changes of one record run one after the other, and those that wait share the next transaction. */
 import { isRefusal } from '../errors.ts'
-import { createYielder } from '../maintenance/yielder.ts'
+import { createPace } from '../pace/pace.ts'
 import type { Storage } from '../ports/storage.ts'
 import type { Clock, Scheduler } from '../ports/time.ts'
 import { at, required } from '../util/lists.ts'
@@ -103,12 +103,12 @@ async function endOf(work: () => Promise<void>): Promise<Exclude<End<void>, type
 export async function runEach(
   storage: Storage,
   changes: readonly SharedChange<unknown>[],
-  pace: { readonly clock: Clock; readonly scheduler: Scheduler },
+  times: { readonly clock: Clock; readonly scheduler: Scheduler },
 ): Promise<readonly End<void>[]> {
   const ends: End<void>[] = []
-  const yielder = createYielder(pace)
+  const pace = createPace(times)
   for (const change of changes) {
-    await yielder.worked()
+    await pace.worked()
     const end = await endOf(() => change.run(unitWithin(storage)))
     if ('error' in end && !isRefusal(end.error)) throw end.error
     ends.push(end)

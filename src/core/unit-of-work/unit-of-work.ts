@@ -1,6 +1,5 @@
 /** Units of work: the storage of one operation, whose change is stored all or nothing. */
-import type { EventDraft, EventRows } from '../audit/event.ts'
-import { type Outcome, SUCCESS } from '../audit/outcome.ts'
+import { type EventDraft, type EventRows, type Outcome, SUCCESS } from '../audit/event.ts'
 import type { CatalogFence } from '../catalog/catalog-fence.ts'
 import { VaultError } from '../errors.ts'
 import type { NewRow, Row, Storage, StorageHandle, StorageReads, TransactionOptions } from '../ports/storage.ts'

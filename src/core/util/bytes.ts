@@ -118,16 +118,17 @@ export class ByteWriter {
 
   /** Writes text as a JSON string, as `JSON.stringify` does. */
   json(text: string): void {
-    this.reserve(text.length + 2)
+    this.reserve(2 * text.length + 2)
     const { bytes, length } = this
     let at = length
     bytes[at++] = QUOTE
     for (let i = 0; i < text.length; i++) {
       const unit = text.charCodeAt(i)
-      if (unit < FIRST_PRINTED || unit > 0x7f || unit === QUOTE || unit === BACKSLASH) {
+      if (unit < FIRST_PRINTED || unit > 0x7f) {
         this.utf8(JSON.stringify(text))
         return
       }
+      if (unit === QUOTE || unit === BACKSLASH) bytes[at++] = BACKSLASH
       bytes[at++] = unit
     }
     bytes[at++] = QUOTE

@@ -17,6 +17,12 @@ export function toTimestamp(nanoseconds: bigint): string {
   return `${last.text}${String(NANOS_PER_SECOND + fraction).slice(1)}Z`
 }
 
+/** Returns the nanoseconds since 1970 of a valid RFC 3339 text in UTC, such as a timestamp. */
+export function toNanoseconds(utc: string): bigint {
+  const fraction = utc.slice('YYYY-MM-DDTHH:MM:SS.'.length, -1)
+  return BigInt(Date.parse(`${utc.slice(0, 'YYYY-MM-DDTHH:MM:SS'.length)}Z`)) * 1_000_000n + BigInt(fraction.padEnd(9, '0'))
+}
+
 /** Returns the current time of a clock in milliseconds since 1970. */
 export function nowMs({ clock }: { readonly clock: { now(): bigint } }): number {
   return Number(clock.now() / 1_000_000n)

@@ -1,6 +1,6 @@
 /** Opens a vault: its storage, keys and policy, and the sessions of its callers. It has no rules of its own. */
 
-import type { AuditContext } from '../audit-log/audit-context.ts'
+import type { AuditTrail } from '../audit-log/audit-trail.ts'
 import { createChainPool } from '../audit-log/chain-pool.ts'
 import { createEventStore, type EventStore } from '../audit-log/event-store.ts'
 import { type Barrier, CATALOG_MOVED } from '../barrier/barrier.ts'
@@ -142,7 +142,7 @@ function createVault<S extends SchemaDefinition, Role extends string>(
     ...{ barrier, clock, hash, vaultID: id, accountID: accountId, catalog, log },
     holdsChains: storage.transactions === 'concurrent',
   })
-  const audit: AuditContext = { storage, events, scheduler, barrier, catalog, clock, hash, vaultID: id, accountID: accountId }
+  const audit: AuditTrail = { storage, events, scheduler, barrier, catalog, clock, hash, vaultID: id, accountID: accountId }
   const lifetime = createLifetime()
   const commits = { isAlone: lifetime.isAlone, onCommit: metrics?.committed }
   const factories = unitFactoriesOf(options, { events, catalog, log, ...commits, trackReads: trackReads(storage, layout) })

@@ -1,9 +1,13 @@
 /** The audit trail of a vault, as an application verifies, exports and signs it. */
 
-import type { AuditContext } from '../audit-log/audit-context.ts'
-import { checkpointAudit, parseCheckpointOptions } from '../audit-log/checkpoint-audit.ts'
-import { type ExportOptions, exportAudit } from '../audit-log/export-audit.ts'
-import { verifyAudit } from '../audit-log/verify-audit.ts'
+import {
+  type AuditTrail,
+  checkpointAudit,
+  type ExportOptions,
+  exportAudit,
+  parseCheckpointOptions,
+  verifyAudit,
+} from '../audit-log/audit-trail.ts'
 import type { VaultLifetime } from '../execution/lifetime.ts'
 import { withVerbOf } from '../execution/perform.ts'
 import type { StorageHandle } from '../ports/storage.ts'
@@ -16,7 +20,7 @@ import type { Vault } from './vault.ts'
 /** What the methods of the trail need. */
 interface AuditPorts {
   readonly storage: StorageHandle
-  readonly audit: AuditContext
+  readonly audit: AuditTrail
   readonly lifetime: VaultLifetime
   readonly outside: OutsideCalls
 }

@@ -2,8 +2,15 @@
 import * as z from 'zod'
 import { type Barrier, retryingBarrier, UNKNOWN_KEY } from '../barrier/barrier.ts'
 import { openBearer } from '../credentials/bearer.ts'
-import { isValidAt, type StoredCredential } from '../credentials/credential.ts'
-import { findCredential, findForBearer, isRevokedJwt, MAX_ENTRY_NAME_LENGTH, spendOnce } from '../credentials/credential-store.ts'
+import {
+  findCredential,
+  findForBearer,
+  isRevokedJwt,
+  isValidAt,
+  MAX_ENTRY_NAME_LENGTH,
+  type StoredCredential,
+  spendOnce,
+} from '../credentials/credential-store.ts'
 import { type Fault, fault, VaultError, words } from '../errors.ts'
 import type { SessionContext } from '../execution/context.ts'
 import { perform } from '../execution/perform.ts'

@@ -1,9 +1,9 @@
 /** The work of a vault that no caller asks for: probes, removal of what expired, scans of files, verification of records. */
 import { type Barrier, retryingBarrier } from '../barrier/barrier.ts'
-import { expiredCredentialsPass } from '../credentials/purge-credentials.ts'
+import { expiredCredentialsPass } from '../credentials/entry-rows.ts'
 import { requireTable } from '../execution/check-input.ts'
 import { removalPass } from '../file-store/remove-files.ts'
-import { type MaintenancePass, runPass } from '../maintenance/run-pass.ts'
+import { type MaintenancePass, runPass } from '../pace/pass.ts'
 import type { StorageHandle } from '../ports/storage.ts'
 import type { Clock } from '../ports/time.ts'
 import { purgePass } from '../records/token-store.ts'

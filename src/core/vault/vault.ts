@@ -1,9 +1,7 @@
 /** The vault as an application has it: what it does, method by method. `open-vault.ts` makes one. */
 import type { VerificationResult } from '../audit/chain-verifier.ts'
 import type { SignedCheckpoint } from '../audit/checkpoint.ts'
-import type { CheckpointOptions } from '../audit-log/checkpoint-audit.ts'
-import type { ExportOptions } from '../audit-log/export-audit.ts'
-import type { VerifyAuditOptions } from '../audit-log/verify-audit.ts'
+import type { CheckpointOptions, ExportOptions, VerifyAuditOptions } from '../audit-log/audit-trail.ts'
 import type { QueryValue } from '../expressions/parameter-values.ts'
 import type { OpenFileOptions, OpenFileResult } from '../operations/open-file.ts'
 import type { UploadedFile } from '../operations/upload-file.ts'

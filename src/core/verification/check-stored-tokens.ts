@@ -1,8 +1,8 @@
 /** Checks what rows have in other tables: their stored tokens and their transient values. */
-import { keyOfCell } from '../barrier/lookup.ts'
+import { keyOfCell } from '../barrier/digest-values.ts'
 import { slotOf, type TransientRef } from '../barrier/token-metadata.ts'
 import { type FoundTransient, revealTransients } from '../barrier/transients.ts'
-import { eachPossiblePage } from '../maintenance/possible-rows.ts'
+import { eachPossiblePage } from '../pace/pages.ts'
 import type { Row, StorageReads } from '../ports/storage.ts'
 import { digestTokenTexts, getTransients } from '../records/token-store.ts'
 import type { ReadingContext } from '../row-access/evaluate-access.ts'

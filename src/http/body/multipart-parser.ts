@@ -1,14 +1,48 @@
-/** Parses multipart bodies piece by piece, without streams in between: what a piece holds is returned before the next one is asked for. */
+/** Reads the parts of a multipart request as they arrive, piece by piece, without streams in between: what a piece holds is yielded before the next one is asked for. */
 import { Dicer } from '@fastify/busboy'
 import { VaultError } from '../../index.ts'
-import { createDelimiterCheck } from './delimiter-check.ts'
-import { MAX_PART_HEADER_BYTES, MAX_PART_HEADER_LINES, type PartHeader, parsePartHeader } from './part-header.ts'
+import type { HttpRequest } from '../router/http-message.ts'
+import {
+  MAX_PART_HEADER_BYTES,
+  MAX_PART_HEADER_LINES,
+  type PartHeader,
+  parseParameters,
+  parsePartHeader,
+} from './header-parameters.ts'
+import { assertNotEncoded } from './read-json-body.ts'
 
 /** What a body holds, in its order: a part begins, it has data, it ends. */
 export type PartEvent =
   | { readonly kind: 'part'; readonly header: PartHeader }
   | { readonly kind: 'data'; readonly data: Uint8Array }
   | { readonly kind: 'end' }
+
+/** What RFC 2046 allows. */
+const BOUNDARY = /^[ -~]{1,70}$/
+
+/** Some servers pass on megabytes at once. The parser gets them in pieces, so that what it makes of one stays small. */
+const MAX_PIECE = 65_536
+
+/**
+ * Yields what the parts hold. Nothing is read ahead: a slow reader slows the client down. When the reader leaves, the rest of the body is left
+ * to the server. Throws `invalid_request` for a body that is not multipart or not whole, `limit_exceeded`, and `cancelled` if the client goes
+ * away.
+ */
+export async function* readParts(request: HttpRequest): AsyncGenerator<PartEvent> {
+  const type = parseParameters(request.header('content-type') ?? '')
+  if (request.body === undefined || type?.value !== 'multipart/form-data') {
+    throw new VaultError('invalid_request', 'The body is not multipart. Send multipart/form-data.')
+  }
+  const boundary = type.parameters.get('boundary') ?? ''
+  if (!BOUNDARY.test(boundary))
+    throw new VaultError('invalid_request', 'The content type multipart/form-data has no valid boundary.')
+  assertNotEncoded(request)
+  const parser = createMultipartParser(boundary)
+  for await (const chunk of request.body.chunks()) {
+    for (let start = 0; start < chunk.length; start += MAX_PIECE) yield* parser.write(chunk.subarray(start, start + MAX_PIECE))
+  }
+  yield* await parser.end()
+}
 
 /** A parser of one body. It holds no more than the header of one part and a beginning of a delimiter. */
 export interface MultipartParser {
@@ -32,7 +66,7 @@ interface OpenPart {
 }
 
 /** Returns a parser for the parts between these boundaries. */
-export function createMultipartParser(boundary: string): MultipartParser {
+function createMultipartParser(boundary: string): MultipartParser {
   const open: OpenPart[] = []
   let parts = 0
   let idleBytes = 0
@@ -112,4 +146,35 @@ function takeEvents(open: OpenPart[]): PartEvent[] {
 function endOfPart({ header }: OpenPart): PartEvent {
   if (header === undefined) throw new VaultError('invalid_request', 'A part of the multipart body ends within its header.')
   return { kind: 'end' }
+}
+
+const DASH = '-'.charCodeAt(0)
+
+/**
+ * Returns a function that checks the next piece of a body, and throws `invalid_request` for a delimiter with one dash, which is neither one of
+ * a part nor the last one, wherever the pieces are cut. The multipart library takes what follows the dash for one thing or another, as the pieces happen to be.
+ */
+function createDelimiterCheck(boundary: string): (piece: Uint8Array) => void {
+  const delimiter = Buffer.from(`\r\n--${boundary}-`, 'latin1')
+  let tail = Buffer.from('\r\n')
+  return (piece) => {
+    const bytes = Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength)
+    const seam = Buffer.concat([tail, bytes.subarray(0, delimiter.length)])
+    if (hasLoneDash(seam, delimiter) || hasLoneDash(bytes, delimiter)) {
+      throw new VaultError(
+        'invalid_request',
+        'A delimiter of the multipart body has one dash behind its boundary. Send none, or two after the last part.',
+      )
+    }
+    tail = Buffer.from((bytes.length < delimiter.length ? seam : bytes).subarray(-delimiter.length))
+  }
+}
+
+/** Returns whether a byte other than a dash follows `delimiter`, which ends with a dash, in `bytes`. */
+function hasLoneDash(bytes: Buffer, delimiter: Buffer): boolean {
+  for (let at = bytes.indexOf(delimiter); at >= 0; at = bytes.indexOf(delimiter, at + 1)) {
+    const next = bytes[at + delimiter.length]
+    if (next !== undefined && next !== DASH) return true
+  }
+  return false
 }

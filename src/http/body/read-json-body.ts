@@ -1,12 +1,10 @@
 /** Reads the body of a request as JSON. */
 import { VaultError } from '../../index.ts'
 import type { HttpRequest } from '../router/http-message.ts'
-import { nextTurn } from '../router/next-turn.ts'
-import { bodyTooLong } from './body-errors.ts'
-import { checkJsonValue } from './check-json-value.ts'
-import { decodeUtf8 } from './decode-utf8.ts'
-import { parseJsonText } from './parse-json-text.ts'
-import { parseParameters } from './parse-parameters.ts'
+import { nextTurn } from '../router/json-response.ts'
+import { bodyTooLong, decodeUtf8 } from './body-bytes.ts'
+import { parseParameters } from './header-parameters.ts'
+import { checkJsonValue, parseJsonText } from './parse-json-text.ts'
 
 /** Options of reading a body. */
 export interface JsonBodyOptions {
@@ -91,7 +89,7 @@ function isListOrObject(text: string): boolean {
 }
 
 /** The length that the request announces. Undefined if it announces none. */
-export function announcedLength(request: HttpRequest): number | undefined {
+function announcedLength(request: HttpRequest): number | undefined {
   const header = request.header('content-length')?.trim()
   return header !== undefined && /^\d{1,15}$/.test(header) ? Number(header) : undefined
 }

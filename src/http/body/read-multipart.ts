@@ -1,11 +1,9 @@
 /** Reads a multipart body that has one file, and fields in any order. The content of the file is read as it arrives. */
 import { VaultError } from '../../index.ts'
 import type { HttpRequest } from '../router/http-message.ts'
-import { type ByteBuffer, createByteBuffer } from './byte-buffer.ts'
-import { decodeUtf8 } from './decode-utf8.ts'
-import type { PartEvent } from './multipart-parser.ts'
-import type { PartHeader } from './part-header.ts'
-import { readParts } from './read-parts.ts'
+import { type CollectedBytes, collectBytes, decodeUtf8 } from './body-bytes.ts'
+import type { PartHeader } from './header-parameters.ts'
+import { type PartEvent, readParts } from './multipart-parser.ts'
 
 /** Maximum length of a field, in bytes. */
 const MAX_FIELD_BYTES = 65_536
@@ -49,7 +47,7 @@ interface Reading {
 
 /** The part of the content that is in memory, and whether that is all. */
 interface Held {
-  readonly bytes: ByteBuffer
+  readonly bytes: CollectedBytes
   isWhole: boolean
 }
 
@@ -63,7 +61,7 @@ export async function readMultipart(request: HttpRequest, shape: MultipartShape 
   try {
     const header = await readFields(reading)
     if (header === undefined) throw new VaultError('invalid_request', 'The multipart body has no file.')
-    const held: Held = { bytes: createByteBuffer(), isWhole: false }
+    const held: Held = { bytes: heldBytes(shape), isWhole: false }
     if (isIncomplete(reading)) await holdFile(reading, held)
     return {
       key: header.key,
@@ -105,27 +103,27 @@ function isFile(reading: Reading, { key }: PartHeader): boolean {
 }
 
 async function readField(reading: Reading): Promise<string> {
-  const bytes = createByteBuffer()
-  for await (const data of dataOf(reading)) {
-    if (bytes.length + data.length > MAX_FIELD_BYTES) {
-      throw new VaultError('limit_exceeded', `A part of the multipart body is longer than ${MAX_FIELD_BYTES} bytes.`)
-    }
-    bytes.append(data)
-  }
+  const bytes = collectBytes(
+    MAX_FIELD_BYTES,
+    () => new VaultError('limit_exceeded', `A part of the multipart body is longer than ${MAX_FIELD_BYTES} bytes.`),
+  )
+  for await (const data of dataOf(reading)) bytes.add(data)
   const text = decodeUtf8(bytes.take())
   if (text === undefined) throw new VaultError('invalid_request', 'A part of the multipart body is not valid UTF-8.')
   return text
 }
 
+/** Returns nothing of a file yet. More of it than is held throws `invalid_request`. */
+function heldBytes({ required = [] }: MultipartShape): CollectedBytes {
+  return collectBytes(
+    MAX_HELD_BYTES,
+    () => new VaultError('invalid_request', `The file is longer than 1 MiB. Put the parts ${required.join(' and ')} before it.`),
+  )
+}
+
 /** Reads the file into memory, and then the fields behind it until no required one is missing. */
 async function holdFile(reading: Reading, held: Held): Promise<void> {
-  for await (const data of dataOf(reading)) {
-    if (held.bytes.length + data.length > MAX_HELD_BYTES) {
-      const { required = [] } = reading.shape
-      throw new VaultError('invalid_request', `The file is longer than 1 MiB. Put the parts ${required.join(' and ')} before it.`)
-    }
-    held.bytes.append(data)
-  }
+  for await (const data of dataOf(reading)) held.bytes.add(data)
   held.isWhole = true
   await readFields(reading, () => !isIncomplete(reading))
 }
@@ -136,7 +134,8 @@ function isIncomplete({ shape: { required = [] }, fields }: Reading): boolean {
 
 async function* contentOf(reading: Reading, held: Held): AsyncGenerator<Uint8Array> {
   try {
-    if (held.bytes.length > 0) yield held.bytes.take()
+    const start = held.bytes.take()
+    if (start.length > 0) yield start
     if (!held.isWhole) yield* dataOf(reading)
     await readFields(reading)
   } finally {

@@ -1,6 +1,6 @@
-/** The port through which every kind of credential is checked. */
+/** The port through which every kind of credential is checked, and several of its authenticators as one. */
 import type { Caller, RequestContext } from '../../index.ts'
-import type { HostedVault } from '../vaults/hosted-vault.ts'
+import type { HostedVault } from '../vaults/open-vaults.ts'
 
 /** What a credential is checked against. */
 export interface CredentialRequest {
@@ -36,3 +36,15 @@ export interface Refused {
  * impossible, such as `unavailable`. A credential of another vault is refused like an unknown one.
  */
 export type Authenticate = (request: CredentialRequest) => Promise<Authenticated | Refused | undefined>
+
+/** Returns an authenticator that asks one, or each of a list in order, and refuses a credential that none of them recognizes. */
+export function combined(given: Authenticate | readonly Authenticate[]): Authenticate {
+  const authenticators = typeof given === 'function' ? [given] : [...given]
+  return async (request) => {
+    for (const authenticate of authenticators) {
+      const answer = await authenticate(request)
+      if (answer !== undefined) return answer
+    }
+    return { refused: 'unknown kind of credential' }
+  }
+}

@@ -1,13 +1,13 @@
 /** Exchanges the assertion of a service account for a bearer: `POST /v1/auth/sa/oauth/token`. Source: RFC 7523. */
+
 import { createHash } from 'node:crypto'
+import * as z from 'zod'
 import { readOptions } from '../../core/util/options.ts'
 import { type Clock, isVaultError, type RequestContext, type Vault, VaultError } from '../../index.ts'
-import { type ClaimContext, readClaimContext } from './claim-context.ts'
-import { nowOf } from './now-of.ts'
-import { parseKeyID, type ServiceAccountKeyID } from './service-account-key-id.ts'
-import { parseTokenRequest, type TokenRequest } from './token-request.ts'
-import { unverifiedClaims } from './unverified-claims.ts'
-import { TOLERANCE_SECONDS, verifyClientJwt } from './verify-client-jwt.ts'
+import { type ClaimContext, readClaimContext } from './claims.ts'
+import { unverifiedClaims } from './read-token.ts'
+import { parseKeyID, type ServiceAccountKeyID } from './service-accounts.ts'
+import { nowOf, TOLERANCE_SECONDS, verifyClientJwt } from './verify-token.ts'
 
 /** What an exchange needs of a vault. */
 export type IssuingVault = Pick<Vault, 'id' | 'credentials' | 'recordRefusal'>
@@ -119,4 +119,65 @@ function digestOf(keyID: string, jti: string): string {
 /** The one error of an assertion: malformed, of an unknown client, expired, used before, or of a service account that was revoked. */
 function refusal(): VaultError {
   return new VaultError('unauthenticated', 'Token request failed. The assertion is not valid. Sign a new one with the key file.')
+}
+
+/** A token request. */
+export interface TokenRequest {
+  readonly assertion: string
+  /** Names of roles; undefined for all roles of the service account. */
+  readonly roles: readonly string[] | undefined
+}
+
+const GRANT_TYPE = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
+
+const shape = z.object({
+  grant_type: z.literal(GRANT_TYPE),
+  assertion: z.string().min(1).max(8192),
+  scope: z.string().max(8192).nullish(),
+})
+
+/**
+ * Returns the request in a body: an object that was JSON, or text that is JSON or a form. Other members are ignored. Throws
+ * `invalid_request`, which names the member.
+ */
+function parseTokenRequest(body: unknown): TokenRequest {
+  const parsed = shape.safeParse(typeof body === 'string' ? membersOf(body) : body)
+  if (!parsed.success) throw invalid(parsed.error.issues[0]?.path[0])
+  const { assertion, scope } = parsed.data
+  return { assertion, roles: rolesOf(scope ?? '') }
+}
+
+/** Returns the roles that a scope names: `role:<name>` each, separated by spaces. */
+function rolesOf(scope: string): readonly string[] | undefined {
+  const parts = scope.split(' ').filter((part) => part !== '')
+  if (parts.length === 0) return undefined
+  const roles = parts.map((part) => /^role:(.{1,128})$/u.exec(part)?.[1] ?? '')
+  if (roles.length > 100 || roles.includes('')) throw invalid('scope')
+  return roles
+}
+
+function membersOf(text: string): unknown {
+  if (!text.trimStart().startsWith('{')) {
+    const form = new URLSearchParams(text)
+    // A member that is sent twice has no one meaning.
+    return new Set(form.keys()).size === form.size ? Object.fromEntries(form) : undefined
+  }
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function invalid(member: PropertyKey | undefined): VaultError {
+  const members: Readonly<Record<string, string>> = {
+    grant_type: `grant_type must be ${GRANT_TYPE}.`,
+    assertion: 'assertion must be a signed JWT of at most 8,192 characters.',
+    scope: 'scope must be role:<name>, once or several times with spaces between, for at most 100 roles.',
+  }
+  const known = typeof member === 'string' ? members[member] : undefined
+  return new VaultError(
+    'invalid_request',
+    `Token request failed. ${known ?? 'Expected grant_type, assertion and optionally scope.'}`,
+  )
 }

@@ -3,11 +3,9 @@ import * as z from 'zod'
 import { readInput } from '../../core/util/boundary.ts'
 import { readOptions } from '../../core/util/options.ts'
 import { type Clock, VaultError } from '../../index.ts'
+import { createRemoteKeys, type KeySource, readStaticKeys, type StaticKey } from './issuer-keys.ts'
 import { isJwtAlgorithm, isSymmetric, type JwtAlgorithm } from './jwt-algorithms.ts'
-import type { KeySource } from './key-source.ts'
-import { createRemoteKeys } from './remote-keys.ts'
-import { readStaticKeys, type StaticKey } from './static-keys.ts'
-import type { JwtClaims, TokenRules } from './verify-token.ts'
+import { type JwtClaims, nowOf, type TokenRules } from './verify-token.ts'
 
 /** Whose tokens an issuer makes, as events record it. Callers of `SERVICE_ACCOUNT_JWT` are service accounts, all others users. */
 export type JwtMode = 'IDP_JWT' | 'PAT_JWT' | 'SERVICE_ACCOUNT_JWT'
@@ -56,8 +54,6 @@ export interface ReadyOptions extends Pick<JwtOptions, 'roles' | 'actor'> {
   /** Returns the time. */
   now(): Date
 }
-
-const NANOSECONDS_PER_MILLISECOND = 1_000_000n
 
 const nonEmpty = z.string().min(1).max(1000)
 const functionOf = <F>() => z.custom<F>((value) => typeof value === 'function')
@@ -111,7 +107,7 @@ export function parseJwtOptions(given: JwtOptions): ReadyOptions {
     issuers,
     roles,
     ...(actor === undefined ? {} : { actor }),
-    now: () => new Date(clock === undefined ? Date.now() : Number(clock.now() / NANOSECONDS_PER_MILLISECOND)),
+    now: () => nowOf(clock),
   }
 }
 

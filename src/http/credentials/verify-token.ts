@@ -1,11 +1,13 @@
-/** Verifies a token of a known issuer: header, signature, and registered claims. */
-import { errors, jwtVerify } from 'jose'
+/** Verifies JWTs: tokens of a known issuer, and what a client signed with the private key of a service account, as assertions and data tokens. */
+
+import { createPublicKey, type KeyObject, randomBytes } from 'node:crypto'
+import { decodeProtectedHeader, errors, type JWTPayload, jwtVerify } from 'jose'
 import * as z from 'zod'
-import { isVaultError } from '../../index.ts'
+import { type Clock, type FoundCredential, isVaultError } from '../../index.ts'
 import type { Refused } from './authenticate.ts'
-import { isEventText } from './event-text.ts'
+import { isEventText } from './claims.ts'
+import type { KeyHint, KeySource } from './issuer-keys.ts'
 import { isJwtAlgorithm, type JwtAlgorithm } from './jwt-algorithms.ts'
-import type { KeyHint, KeySource } from './key-source.ts'
 import { isCanonical, type UnverifiedToken } from './read-token.ts'
 
 /** The claims of a verified token. Times are in seconds since 1970. */
@@ -32,10 +34,12 @@ export interface VerifiedToken {
   readonly kid?: string
 }
 
-const CLOCK_TOLERANCE_SECONDS = 30
+/** Seconds by which the clock of an issuer or a client may differ. */
+export const TOLERANCE_SECONDS = 30
 
-/** Parameters that let a token choose its key, or that a verifier must understand. */
+/** Parameters that let a token choose its key, or that a verifier must understand. What a client signed has none of the others either. */
 const REFUSED_PARAMETERS = ['crit', 'jku', 'jwk', 'x5u', 'x5c']
+const REFUSED_OF_CLIENTS = [...REFUSED_PARAMETERS, 'b64', 'zip']
 
 /** Types of access tokens. Tokens for other uses, as `logout+jwt`, have the issuer and audience of one. */
 const TYPES: ReadonlySet<unknown> = new Set([undefined, 'jwt', 'at+jwt'])
@@ -60,7 +64,7 @@ export async function verifyToken(token: UnverifiedToken, rules: TokenRules, now
         issuer: rules.issuer,
         audience: [...rules.audience],
         requiredClaims: ['exp', 'jti'],
-        clockTolerance: CLOCK_TOLERANCE_SECONDS,
+        clockTolerance: TOLERANCE_SECONDS,
         currentDate: now,
       })
       return readClaims(payload, hint, now)
@@ -91,9 +95,7 @@ function readClaims(payload: object, { kid }: KeyHint, now: Date): VerifiedToken
   const parsed = shape.safeParse(payload)
   if (!parsed.success) return { refused: 'claim of an invalid form' }
   const { sub, ...claims } = parsed.data
-  const issued = claims.iat
-  if (typeof issued === 'number' && issued > now.getTime() / 1000 + CLOCK_TOLERANCE_SECONDS)
-    return { refused: 'issued in the future' }
+  if (isFromFuture(claims.iat, now)) return { refused: 'issued in the future' }
   return { claims: { ...claims, ...(sub === undefined ? {} : { sub }) }, ...(kid === undefined ? {} : { kid }) }
 }
 
@@ -102,4 +104,63 @@ function reasonOf(error: unknown): string {
   if (error instanceof errors.JWTExpired) return 'expired'
   if (error instanceof errors.JWTClaimValidationFailed) return `claim ${error.claim} is ${error.reason}`
   return 'not a signed token'
+}
+
+/** What is verified at a time. */
+interface Moment {
+  readonly now: Date
+  /** Seconds for which it is valid after its expiry. */
+  readonly lateSeconds: number
+}
+
+/** A public key without a private one, for the work of verifying what names an unknown service account. */
+const DECOY = decoyKey()
+
+/**
+ * Returns the claims of a JWT that is signed by this service account with RS256, and valid at a time; undefined for any other, and for an
+ * account that is not valid. The header chooses nothing. Never throws.
+ */
+export async function verifyClientJwt(
+  text: string,
+  account: FoundCredential | undefined,
+  { now, lateSeconds }: Moment,
+): Promise<JWTPayload | undefined> {
+  try {
+    const header = decodeProtectedHeader(text)
+    if (!isCanonical(text) || REFUSED_OF_CLIENTS.some((name) => Object.hasOwn(header, name))) return undefined
+    const isAccount = account?.kind === 'SERVICE_ACCOUNT'
+    const { payload } = await jwtVerify(text, isAccount ? keyOf(account) : DECOY, {
+      algorithms: ['RS256'],
+      requiredClaims: ['exp'],
+      clockTolerance: TOLERANCE_SECONDS,
+      currentDate: now,
+    })
+    const isCurrent = !isFromFuture(payload.iat, now) && (payload.exp ?? 0) + lateSeconds > now.getTime() / 1000
+    return isAccount && account.isValid && isCurrent ? payload : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** True for a time of issue after now, or one that is not a time. */
+function isFromFuture(iat: unknown, now: Date): boolean {
+  return iat !== undefined && !(typeof iat === 'number' && iat <= now.getTime() / 1000 + TOLERANCE_SECONDS)
+}
+
+function keyOf({ verifier }: FoundCredential): KeyObject {
+  return createPublicKey({ format: 'jwk', key: JSON.parse(verifier) })
+}
+
+function decoyKey(): KeyObject {
+  const modulus = randomBytes(256)
+  modulus[0] = 0x80 | (modulus[0] ?? 0)
+  modulus[255] = 1 | (modulus[255] ?? 0)
+  return createPublicKey({ format: 'jwk', key: { kty: 'RSA', n: modulus.toString('base64url'), e: 'AQAB' } })
+}
+
+const NANOSECONDS_PER_MILLISECOND = 1_000_000n
+
+/** Returns the time of a clock. Default: the clock of the system. */
+export function nowOf(clock: Clock | undefined): Date {
+  return new Date(clock === undefined ? Date.now() : Number(clock.now() / NANOSECONDS_PER_MILLISECOND))
 }

@@ -1,11 +1,9 @@
 /** A route as an operation of the API description. */
 import type { RouterOptions } from '../options.ts'
 import type { Route, RouteDescription, RouteExample } from '../router/route.ts'
-import type { Components } from './components.ts'
-import { errorReference } from './error-responses.ts'
-import { toJsonSchema } from './json-schema.ts'
+import { errorReference, REQUEST_ID_REFERENCE } from './error-responses.ts'
+import { type Components, toJsonSchema } from './json-schema.ts'
 import type { OpenApiContent, OpenApiOperation, OpenApiParameter, OpenApiResponse } from './openapi.ts'
-import { REQUEST_ID_REFERENCE } from './request-id-header.ts'
 
 /** What a route is described with. */
 interface Setting {
@@ -62,7 +60,7 @@ function pathParameters({ path, parameters = {}, example }: RouteDescription): O
 }
 
 /** The vault of all examples. */
-export const EXAMPLE_VAULT = 'acme'
+const EXAMPLE_VAULT = 'acme'
 
 function queryParameters({ query = {}, example }: RouteDescription, components: Components): OpenApiParameter[] {
   return Object.entries(query).map(([name, { description, schema: shape, isRequired = false }]) => {

@@ -1,10 +1,8 @@
-/** The responses of errors in the API description. Source: specification, "Error envelope", "Errors". */
+/** The responses of errors in the API description, and the header that every response has. Source: specification, "Error envelope", "Errors". */
 import * as z from 'zod'
-import { ALL_STATUSES, type ErrorStatus, STATUS_TEXTS } from '../router/error-status.ts'
-import type { Components } from './components.ts'
-import { toJsonSchema } from './json-schema.ts'
-import type { OpenApiResponse } from './openapi.ts'
-import { REQUEST_ID_REFERENCE } from './request-id-header.ts'
+import { ALL_STATUSES, type ErrorStatus, STATUS_TEXTS } from '../router/error-response.ts'
+import { type Components, toJsonSchema } from './json-schema.ts'
+import type { OpenApiHeader, OpenApiResponse } from './openapi.ts'
 
 /** Where an error is. */
 const ERROR_DETAIL = z
@@ -17,7 +15,7 @@ const ERROR_DETAIL = z
   .meta({ title: 'ErrorDetail', description: 'Where the error is: names and positions, never a value or a token.' })
 
 /** The body of every error. */
-export const ERROR_ENVELOPE = z
+const ERROR_ENVELOPE = z
   .object({
     error: z
       .object({
@@ -72,3 +70,13 @@ export function errorReference(status: ErrorStatus): { readonly $ref: string } {
 function nameOf(status: ErrorStatus): string {
   return (STATUS_TEXTS[status] ?? '').replaceAll(' ', '')
 }
+
+/** The id of the request. */
+export const REQUEST_ID_HEADER: OpenApiHeader = {
+  description: 'Id of the request, as its audit events have it. A well-formed one of the request is taken.',
+  required: true,
+  schema: { type: 'string', minLength: 36, maxLength: 36 },
+}
+
+/** The headers of a response: references to the shared ones. */
+export const REQUEST_ID_REFERENCE = { 'x-request-id': { $ref: '#/components/headers/RequestID' } } as const

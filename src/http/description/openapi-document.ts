@@ -1,12 +1,10 @@
-/** Builds the OpenAPI 3.1 document of a handler from its table of routes. */
+/** Builds the OpenAPI 3.1 document of a handler from its table of routes, and states its limits. */
 import type { RouterOptions } from '../options.ts'
 import type { Route, RouteDescription } from '../router/route.ts'
-import { createComponents } from './components.ts'
 import { describeRoute } from './describe-route.ts'
-import { errorResponses } from './error-responses.ts'
+import { errorResponses, REQUEST_ID_HEADER } from './error-responses.ts'
+import { createComponents } from './json-schema.ts'
 import type { OpenApiDocument, OpenApiOperation, StatedLimit } from './openapi.ts'
-import { REQUEST_ID_HEADER } from './request-id-header.ts'
-import { statedLimits } from './stated-limits.ts'
 
 /** What each group of routes is about, in the order of the document. */
 const GROUPS: Readonly<Record<RouteDescription['group'], string>> = {
@@ -75,4 +73,32 @@ const INTRODUCTION = [
 function introductionOf(limits: readonly StatedLimit[]): string {
   const rows = limits.map(({ limit, value, unit, appliesTo }) => `| ${limit} | ${value} ${unit} | ${appliesTo} |`)
   return [...INTRODUCTION, ['| limit | value | applies to |', '|---|---|---|', ...rows].join('\n')].join('\n\n')
+}
+
+/** Returns the limits of a handler with these options. */
+function statedLimits({ limits }: RouterOptions): StatedLimit[] {
+  return [
+    limit('Records per SQL query result', limits.maxQueryRecords, 'records', 'Query'),
+    limit('Default page size', 25, 'records', 'bulk get'),
+    limit('Maximum page size', limits.maxPageSize, 'records', 'bulk get'),
+    limit('Default offset', 0, 'records', 'bulk get'),
+    limit('Unique string column length', 2500, 'characters', 'insert, update'),
+    limit('Download URL validity', 15, 'minutes', 'get, batch'),
+    limit('Upload URL validity', 15, 'minutes', 'upload URLs'),
+    limit('clientTraceID length', 128, 'characters', 'audit'),
+    limit('Error message length', 1000, 'characters', 'error envelope'),
+    limit('Error http_status length', 100, 'characters', 'error envelope'),
+    limit('Error details', 25, 'entries', 'error envelope'),
+    limit('Files per upload request', 1, 'files', 'uploads'),
+    limit('JSON body length', limits.maxBodyBytes, 'bytes', 'every request with a JSON body'),
+    limit('Credential length', 8192, 'characters', 'Authorization header'),
+    limit('Default page of audit events', 25, 'events', 'audit'),
+    limit('Maximum page of audit events', 100, 'events', 'audit'),
+    limit('Token length', 256, 'characters', 'supplied tokens'),
+    limit('Query length', 16_384, 'characters', 'Query'),
+  ]
+}
+
+function limit(name: string, value: number, unit: string, appliesTo: string): StatedLimit {
+  return { limit: name, value, unit, appliesTo }
 }

@@ -2,7 +2,7 @@
 import { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { ErrorCode } from '../../index.ts'
-import { refusedResponse } from './refused-response.ts'
+import { refusedResponse } from '../router/error-response.ts'
 
 /** Time for which a client may go on sending after it was answered, in milliseconds. */
 const LINGER_MS = 2000

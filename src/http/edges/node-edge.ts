@@ -1,12 +1,9 @@
 /** The edge to node:http, and to the servers on top of it: Express, Fastify, Koa. */
 import type { ServerResponse } from 'node:http'
-import type { HttpRequest, HttpResponse } from '../router/http-message.ts'
+import { refusedCoding, refusedResponse } from '../router/error-response.ts'
+import { type HttpRequest, type HttpResponse, targetOf } from '../router/http-message.ts'
 import type { Router } from '../router/router.ts'
-import { drainRequest } from './drain-request.ts'
-import { nodeBody } from './node-body.ts'
-import { headerOf, type NodeRequest } from './node-request.ts'
-import { refusedCoding, refusedResponse } from './refused-response.ts'
-import { targetOf } from './target-of.ts'
+import { headerOf, type NodeRequest, nodeBody } from './node-request.ts'
 
 /** Handles a request of node:http. The promise resolves when the response is sent, and never rejects. */
 export type NodeHandler = (request: NodeRequest, response: ServerResponse) => Promise<void>
@@ -136,4 +133,29 @@ function waiterOf(response: ServerResponse): () => Promise<void> {
     new Promise((resolve) => {
       resume = resolve
     })
+}
+
+/** Bytes and time for which a client may go on sending after it was answered. */
+const MAX_DRAIN_BYTES = 64 * 1024 * 1024
+const MAX_DRAIN_MS = 5000
+
+/** Drops what the client still sends. Resolves at the end of the body, when the client ends the connection, or after 64 MiB or 5 seconds. */
+function drainRequest(request: NodeRequest): Promise<void> {
+  return new Promise((resolve) => {
+    let length = 0
+    const timer = setTimeout(() => end(), MAX_DRAIN_MS)
+    timer.unref()
+    const onData = (chunk: Uint8Array | string): void => {
+      length += chunk.length
+      if (length > MAX_DRAIN_BYTES) end()
+    }
+    const end = (): void => {
+      clearTimeout(timer)
+      request.off('data', onData).off('end', end).off('error', end).off('close', end)
+      resolve()
+    }
+    if (request.destroyed || request.readableEnded) return end()
+    request.on('data', onData).on('end', end).on('error', end).on('close', end)
+    request.resume()
+  })
 }

@@ -1,10 +1,9 @@
 /** Enters a vault with the credential of a request: opens it, checks the credential, and gives the session of its caller. */
 import { type Caller, isVaultError, VaultError } from '../../index.ts'
 import type { Authenticate } from '../credentials/authenticate.ts'
-import type { HostedVault } from '../vaults/hosted-vault.ts'
-import { bearerOf } from './bearer.ts'
+import type { HttpLog } from '../options.ts'
+import type { HostedVault } from '../vaults/open-vaults.ts'
 import type { Call, VaultAccess } from './route.ts'
-import type { HttpLog } from './router-log.ts'
 
 /** Enters a vault. Throws the one `unauthenticated` for a missing, malformed, unknown, expired or revoked credential, and for a vault that does not exist. */
 export type Entry = (call: Call, vaultID: string) => Promise<VaultAccess>
@@ -60,4 +59,12 @@ function unauthenticated(): VaultError {
     'unauthenticated',
     'The credential is not valid for this vault. Send a valid one as "Authorization: Bearer <token>".',
   )
+}
+
+// Visible ASCII without the comma, which joins the values of a header that is sent twice.
+const BEARER = /^bearer +([\x21-\x2b\x2d-\x7e]{1,8192})$/i
+
+/** Returns the text after "Bearer "; undefined unless the header is exactly one bearer credential of 1 to 8,192 visible characters. */
+export function bearerOf(header: string | undefined): string | undefined {
+  return header === undefined ? undefined : BEARER.exec(header)?.[1]
 }

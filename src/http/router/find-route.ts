@@ -1,6 +1,7 @@
-/** Finds the route of a request: fixed segments of a path come before parameters, and HEAD has the routes of GET. */
+/** From the target of a request to its route: fixed segments of a path come before parameters, and HEAD has the routes of GET. */
 import { VaultError } from '../../index.ts'
-import { decodePath } from '../body/parse-query.ts'
+import { decodePath, parseQuery } from '../body/parse-query.ts'
+import type { QueryTexts } from './request-shape.ts'
 import type { Route } from './route.ts'
 
 /** A route and the decoded parameters of a path. */
@@ -105,4 +106,21 @@ function paramsOf({ parameters }: KnownRoute, segments: readonly string[]): Read
   const params: Record<string, string> = {}
   for (const [name, position] of parameters) params[name] = segments[position] ?? ''
   return params
+}
+
+/** The parts of a target. */
+export interface Target {
+  /** Percent-encoded, under the mount point, beginning with "/". */
+  readonly path: string
+  /** Returns the decoded query. Throws `invalid_request`. */
+  query(): QueryTexts
+}
+
+/** Returns the parts of a target. A framework can have taken the mount point off it. */
+export function splitTarget(target: string, basePath: string): Target {
+  const end = target.indexOf('?')
+  const whole = end < 0 ? target : target.slice(0, end)
+  const text = end < 0 ? '' : target.slice(end + 1)
+  const isUnder = basePath === '' || (whole.startsWith(basePath) && whole.charAt(basePath.length) === '/')
+  return { path: isUnder ? whole.slice(basePath.length) : whole, query: () => parseQuery(text) }
 }

@@ -36,3 +36,11 @@ export interface HttpResponse {
   /** Chunks are sent as they are made. Undefined for no body. */
   readonly body: string | Uint8Array | AsyncIterable<Uint8Array> | undefined
 }
+
+/** Returns the target of a request: path and query of an URL, as received. One in absolute form, as proxies send it, begins with scheme and host. */
+export function targetOf(url: string): string {
+  if (url.startsWith('/')) return url
+  const start = /^[a-z][a-z\d+.-]*:\/\/[^/?#]*/i.exec(url)?.[0].length ?? 0
+  const target = url.slice(start).replace(/#.*$/s, '')
+  return start > 0 && !target.startsWith('/') ? `/${target}` : target
+}

@@ -1,9 +1,8 @@
 /** What an event records of a request: its ids, its origin and the address of the client. */
 import { randomUUID } from 'node:crypto'
 import { type RequestContext, VaultError } from '../../index.ts'
-import { clientAddress, type ForwardedHeader } from './client-address.ts'
+import { clientAddress, type ForwardedHeader, parseTrustedProxies, type TrustedProxies } from './client-address.ts'
 import type { HttpRequest } from './http-message.ts'
-import { parseTrustedProxies, type TrustedProxies } from './trusted-proxies.ts'
 
 /** How the address of a client is found. */
 export interface AddressOptions {

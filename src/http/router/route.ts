@@ -11,12 +11,11 @@ import {
 } from '../../index.ts'
 import { readJsonBody } from '../body/read-json-body.ts'
 import type { RouterOptions } from '../options.ts'
-import type { HostedVault } from '../vaults/hosted-vault.ts'
-import type { ErrorStatus } from './error-status.ts'
+import type { HostedVault } from '../vaults/open-vaults.ts'
+import type { ErrorStatus } from './error-response.ts'
 import type { HttpRequest, HttpResponse } from './http-message.ts'
 import { longJsonResponse } from './json-response.ts'
-import { parseShape } from './parse-shape.ts'
-import { type QueryOf, type QueryShape, type QueryTexts, readQuery } from './query-members.ts'
+import { parseShape, type QueryOf, type QueryShape, type QueryTexts, readQuery } from './request-shape.ts'
 import type { Scope } from './scope.ts'
 
 /** The methods of HTTP that routes have. */

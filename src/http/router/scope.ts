@@ -1,12 +1,10 @@
 /** What one request holds: the vaults in use until its response is sent, and who it turned out to be from. */
 import type { Caller, RequestContext } from '../../index.ts'
-import type { HostedVault } from '../vaults/hosted-vault.ts'
-import type { Lease } from '../vaults/open-vaults.ts'
+import type { HostedVault, Lease } from '../vaults/open-vaults.ts'
 import type { VaultDirectory } from '../vaults/vault-directory.ts'
 import type { Failure } from './error-response.ts'
 import type { HttpResponse } from './http-message.ts'
 import type { RefusalPace } from './refusal-pace.ts'
-import { releasing } from './releasing.ts'
 
 /** One request. */
 export interface Scope {
@@ -76,6 +74,40 @@ export function createScope({ vaults, pace }: ScopeParts, context: Scope['contex
         return response
       }
       return { ...response, body: releasing(body, release, onError) }
+    },
+  }
+}
+
+/** Returns the chunks. Release is called once: at their end, at an error, or when the reader ends them, also before the first one. The error is passed on. */
+function releasing(
+  chunks: AsyncIterable<Uint8Array>,
+  release: () => void,
+  onError: (error: unknown) => void,
+): AsyncIterable<Uint8Array> {
+  return {
+    [Symbol.asyncIterator]() {
+      const iterator = chunks[Symbol.asyncIterator]()
+      return {
+        async next() {
+          try {
+            const result = await iterator.next()
+            if (result.done === true) release()
+            return result
+          } catch (error) {
+            release()
+            onError(error)
+            throw error
+          }
+        },
+        async return() {
+          try {
+            await iterator.return?.()
+          } finally {
+            release()
+          }
+          return { done: true, value: undefined }
+        },
+      }
     },
   }
 }

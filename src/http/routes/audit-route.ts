@@ -1,8 +1,8 @@
 /** The route of audit events, of one vault or of an account. Source: specification, "Audit". */
 import { type EventQueryInput, isVaultError, type OperationResult, VaultError } from '../../index.ts'
-import { bearerOf } from '../router/bearer.ts'
+import { bearerOf } from '../router/enter-vault.ts'
 import { longJsonResponse } from '../router/json-response.ts'
-import { type QueryTexts, readQuery } from '../router/query-members.ts'
+import { type QueryTexts, readQuery } from '../router/request-shape.ts'
 import type { OpenCall, OpenRoute, VaultAccess } from '../router/route.ts'
 import { AUDIT_EXAMPLE } from './audit-example.ts'
 import { AUDIT_QUERY, AUDIT_RESPONSE } from './audit-shapes.ts'

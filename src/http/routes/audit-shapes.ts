@@ -1,6 +1,6 @@
 /** The query and the response of the route of audit events. Source: specification, "Audit", "Audit event". */
 import * as z from 'zod'
-import { choice, integer, text } from '../router/query-members.ts'
+import { choice, integer, text } from '../router/request-shape.ts'
 
 const ACTOR_TYPES = ['NONE', 'USER', 'GROUP', 'SERVICE_ACCOUNT', 'SQL_SERVICE_ACCOUNT'] as const
 const ACCESS_TYPES = ['ACCESS_NONE', 'API', 'SQL', 'IDP_LOGIN'] as const

@@ -1,7 +1,7 @@
 /** Replaces signed data tokens of a request by the tokens in them. */
 import { VaultError } from '../../index.ts'
 import { isSignedToken, resolveSignedToken } from '../credentials/data-tokens.ts'
-import { nextTurn } from '../router/next-turn.ts'
+import { nextTurn } from '../router/json-response.ts'
 import type { VaultAccess } from '../router/route.ts'
 
 /** Maximum number of signed tokens of a request: each signature is verified before the vault counts the tokens. */

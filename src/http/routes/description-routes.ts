@@ -4,7 +4,7 @@ import { createDocument } from '../description/openapi-document.ts'
 import { referencePage } from '../description/reference-page.ts'
 import { REFERENCE_POLICY } from '../description/reference-style.ts'
 import type { RouterOptions } from '../options.ts'
-import { readQuery } from '../router/query-members.ts'
+import { readQuery } from '../router/request-shape.ts'
 import type { Call, OpenRoute, Route } from '../router/route.ts'
 
 /** Returns the routes that describe a table of routes, which they are part of. Each makes its text once, when it is first asked for. */

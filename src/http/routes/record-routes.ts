@@ -13,7 +13,7 @@ import {
   type QueryOf,
   text,
   values,
-} from '../router/query-members.ts'
+} from '../router/request-shape.ts'
 import { operationRoute, type Route } from '../router/route.ts'
 import { recordExamples } from './record-examples.ts'
 import {

@@ -1,6 +1,6 @@
 /** Shapes that several routes share. */
 import * as z from 'zod'
-import { choice } from '../router/query-members.ts'
+import { choice } from '../router/request-shape.ts'
 
 /** True for an object that is not a list. */
 export function isObject(given: unknown): given is object {

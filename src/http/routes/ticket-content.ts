@@ -1,6 +1,5 @@
 /** Reads the file of an upload by ticket: the body itself, or the one part of a multipart body. */
-import { parseParameters } from '../body/parse-parameters.ts'
-import { fileNameOf } from '../body/part-header.ts'
+import { fileNameOf, parseParameters } from '../body/header-parameters.ts'
 import { assertNotEncoded } from '../body/read-json-body.ts'
 import { readMultipart } from '../body/read-multipart.ts'
 import type { HttpRequest } from '../router/http-message.ts'

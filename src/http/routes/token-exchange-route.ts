@@ -1,10 +1,10 @@
 /** The route at which service accounts exchange assertions for bearer tokens. It is not in the specification; existing clients call it. */
 import * as z from 'zod'
 import { VaultError } from '../../index.ts'
-import { decodeUtf8 } from '../body/decode-utf8.ts'
+import { decodeUtf8 } from '../body/body-bytes.ts'
 import { exchangeAssertion } from '../credentials/exchange-assertion.ts'
 import { jsonResponse } from '../router/json-response.ts'
-import { readQuery } from '../router/query-members.ts'
+import { readQuery } from '../router/request-shape.ts'
 import type { OpenCall, OpenRoute } from '../router/route.ts'
 import { baseUrlOf } from '../router/urls.ts'
 import { EXAMPLE } from './examples.ts'

@@ -2,7 +2,7 @@
 import * as z from 'zod'
 import { COLUMN_TYPES, type OperationInput, type OperationResult, STATUSES } from '../../index.ts'
 import type { RouterOptions } from '../options.ts'
-import { list } from '../router/query-members.ts'
+import { list } from '../router/request-shape.ts'
 import { operationRoute, type Route } from '../router/route.ts'
 import { bareTokens } from './bare-tokens.ts'
 import { flagMember, REDACTION_MEMBER, REDACTION_QUERY, SHOWN_BY_COLUMN, VAULT_MEMBER } from './shapes.ts'

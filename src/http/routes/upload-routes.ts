@@ -4,7 +4,7 @@ import { type OperationInput, type OperationResult, VaultError } from '../../ind
 import { type MultipartUpload, readMultipart } from '../body/read-multipart.ts'
 import type { RouterOptions } from '../options.ts'
 import { jsonResponse } from '../router/json-response.ts'
-import { flag, readQuery } from '../router/query-members.ts'
+import { flag, readQuery } from '../router/request-shape.ts'
 import type { AuthenticatedCall, BearerRoute, Route } from '../router/route.ts'
 import { fileExamples } from './file-examples.ts'
 import { FILE_METADATA, flagMember, idShape, namedShape } from './shapes.ts'

@@ -1,9 +1,11 @@
-/** What is idle, and closed after a time. */
-import { type After, afterTime } from './after-time.ts'
+/** What is idle, and closed after a time; and waiting for a limited time. */
 
 const DEFAULT_IDLE_MS = 600_000
 /** Beyond it, what is idle for longest is closed at once. */
 const MAX_IDLE = 100
+
+/** Calls back after a time in milliseconds. Returns a function that prevents the call. */
+export type After = (milliseconds: number, callback: () => void) => () => void
 
 /** When something idle is closed. */
 export interface IdleOptions {
@@ -49,4 +51,23 @@ export function createIdleList<Item>(options: Partial<IdleOptions>, onIdle: (ite
       return all
     },
   }
+}
+
+/** The timer of the system. It does not keep the process alive. */
+export const afterTime: After = (milliseconds, callback) => {
+  const timer = setTimeout(callback, milliseconds)
+  timer.unref()
+  return () => clearTimeout(timer)
+}
+
+/** What `withinTime` returns after the time. */
+export const LATE: unique symbol = Symbol('late')
+
+/** Returns what the promise resolves to, or `LATE` if it takes longer. Rejects as the promise does until then; a later error is ignored. */
+export async function withinTime<T>(promise: Promise<T>, milliseconds: number, after: After): Promise<T | typeof LATE> {
+  let prevent = (): void => {}
+  const late = new Promise<typeof LATE>((resolve) => {
+    prevent = after(milliseconds, () => resolve(LATE))
+  })
+  return Promise.race([promise, late]).finally(() => prevent())
 }

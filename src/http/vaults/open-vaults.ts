@@ -1,8 +1,11 @@
-/** Vaults that a function of the host opens: shared by requests, and closed after an idle time. */
-import { isVaultError, VaultError } from '../../index.ts'
-import { type After, afterTime, LATE, withinTime } from './after-time.ts'
-import type { HostedVault } from './hosted-vault.ts'
-import { createIdleList, type IdleOptions } from './idle-list.ts'
+/** Vaults as a handler uses them, and those that a function of the host opens: shared by requests, and closed after an idle time. */
+import { type Caller, isVaultError, type SchemaDefinition, type Session, type Vault, VaultError } from '../../index.ts'
+import { type After, afterTime, createIdleList, type IdleOptions, LATE, withinTime } from './idle-list.ts'
+
+/** A vault of any schema: sessions by the names of operations only, whose types do not depend on the schema. */
+export interface HostedVault extends Omit<Vault, 'as' | 'transaction' | 'withTransaction'> {
+  as(caller: Caller): Pick<Session<SchemaDefinition>, 'perform'>
+}
 
 /**
  * Opens a vault by its id, 1 to 128 characters, and returns undefined for an unknown one. It is called once for each vault in use, and the

@@ -1,7 +1,6 @@
 /** The vaults of a host: found by id, opened when they are first asked for, and closed when they were idle for a while. */
 import { VaultError } from '../../index.ts'
-import type { HostedVault } from './hosted-vault.ts'
-import { createOpenVaults, type Lease, type OpenVault, type OpenVaultsOptions } from './open-vaults.ts'
+import { createOpenVaults, type HostedVault, type Lease, type OpenVault, type OpenVaultsOptions } from './open-vaults.ts'
 
 /** One vault, a list of vaults, or a function that opens one by its id. */
 export type VaultSource = HostedVault | readonly HostedVault[] | OpenVault
@@ -58,4 +57,30 @@ function vaultsById(vaults: readonly HostedVault[]): ReadonlyMap<string, HostedV
 
 function unlisted(): never {
   throw new VaultError('invalid_request', 'This server does not list the vaults of an account. Name one in filterOps.vaultID.')
+}
+
+/**
+ * Returns the source. Throws `invalid_request` for a vault with a column that has the name of the record id, because its value would take the
+ * place of the id in every response; a function that opens one throws `internal` when it does. */
+export function checkIdName(source: VaultSource, idName: string): VaultSource {
+  if (typeof source === 'function') {
+    return async (vaultID) => {
+      const vault = await source(vaultID)
+      if (vault === undefined || tableWith(vault, idName) === undefined) return vault
+      await vault.close()
+      // The caller is not authenticated yet, so the text has nothing of the schema.
+      throw new VaultError('internal', 'Option "names.id" is the name of a column of this vault. Choose another name.')
+    }
+  }
+  for (const vault of [source].flat()) {
+    const table = tableWith(vault, idName)
+    if (table === undefined) continue
+    throw new VaultError('invalid_request', `Option "names.id" is the name of a column of table "${table}". Choose another name.`)
+  }
+  return source
+}
+
+/** Returns the table that has the column. What is no vault is refused later. */
+function tableWith(vault: Partial<HostedVault> | undefined, idName: string): string | undefined {
+  return Object.entries(vault?.schema ?? {}).find(([, columns]) => Object.hasOwn(columns, idName))?.[0]
 }

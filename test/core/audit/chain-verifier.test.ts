@@ -1,11 +1,11 @@
 /** Chain verification: intact chains pass, and for others the first failure is reported. */
 import { describe, expect, it } from 'vitest'
 import { systemHash } from '../../../src/adapters/system/system-hash.ts'
-import { toRowId } from '../../../src/core/audit/chain-position.ts'
+import { toRowId } from '../../../src/core/audit/chain.ts'
 import { ChainVerifier, treeHeadOf, type VerificationResult, type VerifierInput } from '../../../src/core/audit/chain-verifier.ts'
-import { decodeEvent, encodeEvent } from '../../../src/core/audit/encode-event.ts'
+import { decodeEvent } from '../../../src/core/audit/read-event.ts'
 import { toHex } from '../../../src/core/util/bytes.ts'
-import { DRAFT, START, treeHeadsOf, type WrittenRow, writeChain, writeTrail } from '../../support/audit/sample-trails.ts'
+import { bytesOf, DRAFT, START, treeHeadsOf, type WrittenRow, writeChain, writeTrail } from '../../support/audit/sample-trails.ts'
 
 const TRAIL = writeTrail([5, 3, 4])
 const HEADS = treeHeadsOf(TRAIL)
@@ -30,7 +30,7 @@ function changed(chain: number, sequence: number, change: (row: WrittenRow) => S
 
 /** Returns a row with changed members of its event. Digests stay as they are. */
 function edited(row: WrittenRow, edit: object): Stored {
-  return { ...row, bytes: encodeEvent({ ...decodeEvent(row.bytes), ...edit }) }
+  return { ...row, bytes: bytesOf({ ...decodeEvent(row.bytes), ...edit }) }
 }
 
 describe('the verification of an intact trail', () => {

@@ -1,6 +1,6 @@
 /** Batches of nothing but inserts of one kind, whose rows and event are handed to the storage together. */
 import { expect, test } from 'vitest'
-import { NOT_RUN, ROLLED_BACK } from '../../../src/core/audit/outcome.ts'
+import { NOT_RUN, ROLLED_BACK } from '../../../src/core/audit/event.ts'
 import { VaultError } from '../../../src/index.ts'
 import { eventsOf, openClients } from '../../support/audit/audited-clients.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'

@@ -1,6 +1,6 @@
 /** Events of changes for every outcome: rows are named where they were written, also if the transaction rolled back later. */
 import { expect, it } from 'vitest'
-import { OUTCOME_UNKNOWN, ROLLED_BACK, SUCCESS } from '../../../src/core/audit/outcome.ts'
+import { OUTCOME_UNKNOWN, ROLLED_BACK, SUCCESS } from '../../../src/core/audit/event.ts'
 import { EventBuilder, type EventStart } from '../../../src/core/execution/event-builder.ts'
 import type { Table } from '../../../src/core/schema/layout.ts'
 

@@ -1,17 +1,19 @@
 /** The cells of a body: written cells are found, invalid bytes are refused, and cells of other columns are never read. */
 import { describe, expect, it } from 'vitest'
-import { beginValue, copyContent, createLayoutWriter, endValue } from '../../../src/core/sealing/body-writer.ts'
-import { type CellSpec, type CheckPlacement, cellBits, hashColumn, toCellSpecs } from '../../../src/core/sealing/cell-layout.ts'
-import { bitsOf, mapCells, unknownCells } from '../../../src/core/sealing/cell-map.ts'
 import {
+  bitsOf,
   type CellMap,
   checkStart,
   createCellMap,
+  mapCells,
   textEnd,
   textStart,
+  unknownCells,
   valueEnd,
   valueStart,
-} from '../../../src/core/sealing/cell-offsets.ts'
+} from '../../../src/core/sealing/body-reader.ts'
+import { beginValue, copyContent, createLayoutWriter, endValue } from '../../../src/core/sealing/body-writer.ts'
+import { type CellSpec, type CheckPlacement, cellBits, hashColumn, toCellSpecs } from '../../../src/core/sealing/cell-layout.ts'
 import { ByteWriter } from '../../../src/core/util/bytes.ts'
 import { type SeededRandom, seededRandom } from '../../support/random/seeded-random.ts'
 

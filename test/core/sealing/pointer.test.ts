@@ -3,13 +3,13 @@ import { expect, it } from 'vitest'
 import { MAX_OBJECT_IDS } from '../../../src/core/limits.ts'
 import { AAD_BYTES, POINTER_WORDS } from '../../../src/core/ports/crypto.ts'
 import { MAX_ROW_ID } from '../../../src/core/ports/storage.ts'
-import { writeAssociatedData } from '../../../src/core/sealing/associated-data.ts'
 import {
   formatOf,
   HEADER_BYTES,
   LONG_FORMAT,
   readVersion,
   SHORT_FORMAT,
+  writeAssociatedData,
   writeBodyHeader,
   writeHeader,
 } from '../../../src/core/sealing/envelope.ts'

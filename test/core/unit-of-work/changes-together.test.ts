@@ -30,7 +30,7 @@ async function open() {
       log.push(`go on ${id}`)
       return id
     }
-  const last = { end: () => void log.push('last'), yielder: { worked: async () => void log.push('turn') } }
+  const last = { end: () => void log.push('last'), pace: { worked: async () => void log.push('turn') } }
   return { unit, log, ids, inserting, last }
 }
 

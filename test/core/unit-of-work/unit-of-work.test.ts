@@ -1,8 +1,7 @@
 /** Units of work: one outermost change each, events built for their outcome, and reads that cannot write. */
 import { describe, expect, it } from 'vitest'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
-import type { EventDraft } from '../../../src/core/audit/event.ts'
-import { SUCCESS } from '../../../src/core/audit/outcome.ts'
+import { type EventDraft, SUCCESS } from '../../../src/core/audit/event.ts'
 import type { Storage } from '../../../src/core/ports/storage.ts'
 import { type RecordedChange, unitFactoryOf } from '../../../src/core/unit-of-work/unit-of-work.ts'
 import { unrecordedUnits } from '../../../src/core/unit-of-work/unrecorded-units.ts'

@@ -1,9 +1,8 @@
 /** JSON of bodies is parsed strictly: nothing is lost, changed or guessed. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { checkJsonValue } from '../../../src/http/body/check-json-value.ts'
 import { locateJsonError } from '../../../src/http/body/locate-json-error.ts'
-import { parseJsonText } from '../../../src/http/body/parse-json-text.ts'
+import { checkJsonValue, parseJsonText } from '../../../src/http/body/parse-json-text.ts'
 import { scanJsonText } from '../../../src/http/body/scan-json-text.ts'
 import { isVaultError } from '../../../src/index.ts'
 

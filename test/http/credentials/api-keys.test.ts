@@ -1,7 +1,6 @@
 /** API keys: made by an owner, found by their key id, refused alike, and revoked at once. */
 import { expect, it } from 'vitest'
-import { parseApiKey, printApiKey, printPrefixed } from '../../../src/http/credentials/api-key-text.ts'
-import { apiKeys, createApiKey } from '../../../src/http/credentials/api-keys.ts'
+import { apiKeys, createApiKey, parseApiKey, printApiKey, printPrefixed } from '../../../src/http/credentials/api-keys.ts'
 import { callerOf } from '../../support/audit/audited-clients.ts'
 import { ask, onMemoryAndSqlite, openVaultAt, testClock } from '../../support/http/credential-vaults.ts'
 import { OWNER } from '../../support/vaults/test-vault.ts'

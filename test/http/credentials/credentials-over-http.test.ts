@@ -1,7 +1,7 @@
 /** Requests with API keys and bearers of service accounts: who they are in events, and that every refusal is the same. */
 import { expect, it } from 'vitest'
-import { createServiceAccount } from '../../../src/http/credentials/create-service-account.ts'
 import { exchangeAssertion } from '../../../src/http/credentials/exchange-assertion.ts'
+import { createServiceAccount } from '../../../src/http/credentials/service-accounts.ts'
 import { apiKeys, createApiKey, createHandler, serviceAccounts } from '../../../src/http/index.ts'
 import type { Vault } from '../../../src/index.ts'
 import { type Clients, eventsBy } from '../../support/audit/audited-clients.ts'

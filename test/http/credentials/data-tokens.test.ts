@@ -1,8 +1,8 @@
 /** Signed data tokens: what a client signs resolves for a while, in its vault and its context, as long as the service account is valid. */
 import { createPublicKey } from 'node:crypto'
 import { expect, it } from 'vitest'
-import { createServiceAccount } from '../../../src/http/credentials/create-service-account.ts'
 import { isSignedToken, resolveSignedToken, signDataTokens } from '../../../src/http/credentials/data-tokens.ts'
+import { createServiceAccount } from '../../../src/http/credentials/service-accounts.ts'
 import type { Caller } from '../../../src/index.ts'
 import { assertionClaims, forgedTexts, signClaims } from '../../support/http/client-jwts.ts'
 import { onMemoryAndSqlite, openVaultAt, TOKEN_URI, testClock } from '../../support/http/credential-vaults.ts'

@@ -1,9 +1,8 @@
 /** The token exchange: assertions as existing clients sign them, what is refused, and the bearers that come of it. */
 import { createPublicKey } from 'node:crypto'
 import { expect, it } from 'vitest'
-import { createServiceAccount } from '../../../src/http/credentials/create-service-account.ts'
 import { exchangeAssertion } from '../../../src/http/credentials/exchange-assertion.ts'
-import { serviceAccounts } from '../../../src/http/credentials/service-accounts.ts'
+import { createServiceAccount, serviceAccounts } from '../../../src/http/credentials/service-accounts.ts'
 import type { Vault } from '../../../src/index.ts'
 import { type Clients, eventsBy, eventsOf } from '../../support/audit/audited-clients.ts'
 import { assertionClaims, forgedTexts, signClaims } from '../../support/http/client-jwts.ts'

@@ -2,7 +2,7 @@
 import { createServer, type RequestListener } from 'node:http'
 import express from 'express'
 import { expect, it } from 'vitest'
-import { createServiceAccount, type ServiceAccountKey } from '../../../src/http/credentials/create-service-account.ts'
+import { createServiceAccount, type ServiceAccountKey } from '../../../src/http/credentials/service-accounts.ts'
 import {
   answerClientError,
   apiKeys,

@@ -3,7 +3,7 @@ import { createHmac, createSecretKey } from 'node:crypto'
 import { SignJWT } from 'jose'
 import { describe, expect, it } from 'vitest'
 import { memoryStorage } from '../../../src/adapters/memory/index.ts'
-import { combined } from '../../../src/http/credentials/authenticators.ts'
+import { combined } from '../../../src/http/credentials/authenticate.ts'
 import type { JwtIssuer } from '../../../src/http/credentials/jwt-options.ts'
 import { accepted, authenticator, issuer, refusal, requestOf } from '../../support/credentials/ask.ts'
 import {

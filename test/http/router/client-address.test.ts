@@ -1,7 +1,7 @@
 /** The address of a client behind proxies, also when the client writes the headers of proxies. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { normalizeAddress } from '../../../src/http/router/ip-address.ts'
+import { normalizeAddress } from '../../../src/http/router/client-address.ts'
 import { type AddressOptions, createRequestContext } from '../../../src/http/router/request-context.ts'
 import { requestFrom } from '../../support/credentials/http-request.ts'
 

@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { localKeys } from '../../../src/adapters/keys/index.ts'
 import { memoryStorage } from '../../../src/adapters/memory/index.ts'
-import type { HostedVault } from '../../../src/http/vaults/hosted-vault.ts'
+import type { HostedVault } from '../../../src/http/vaults/open-vaults.ts'
 import { createVault, type Vault } from '../../../src/index.ts'
 import { CLERK_CREDENTIAL } from '../../support/http/ask.ts'
 import { type ServedVault, serveVault } from '../../support/http/serve-vault.ts'

@@ -1,7 +1,7 @@
 /** Signed tokens of a request are verified a few at a time, so that other requests have their turn. */
 import { expect, it } from 'vitest'
-import { createServiceAccount } from '../../../src/http/credentials/create-service-account.ts'
 import { signDataTokens } from '../../../src/http/credentials/data-tokens.ts'
+import { createServiceAccount } from '../../../src/http/credentials/service-accounts.ts'
 import { bareTokens } from '../../../src/http/routes/bare-tokens.ts'
 import type { Vault } from '../../../src/index.ts'
 import { openClients } from '../../support/audit/audited-clients.ts'

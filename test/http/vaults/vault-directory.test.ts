@@ -1,6 +1,6 @@
 /** The vaults of a host: opened once, shared, closed when idle, and independent of each other. */
 import { describe, expect, it } from 'vitest'
-import type { HostedVault } from '../../../src/http/vaults/hosted-vault.ts'
+import type { HostedVault } from '../../../src/http/vaults/open-vaults.ts'
 import { createVaultDirectory, type VaultSource } from '../../../src/http/vaults/vault-directory.ts'
 import { type Vault, VaultError } from '../../../src/index.ts'
 import { serveVault } from '../../support/http/serve-vault.ts'

@@ -10,7 +10,7 @@ export const LAYERS: readonly (readonly string[])[] = [
   ['schema'],
   ['expressions'],
   ['policy', 'barrier', 'sql', 'audit'],
-  ['maintenance'],
+  ['pace'],
   ['audit-log', 'row-access', 'catalog', 'file-store', 'credentials'],
   ['unit-of-work', 'queries'],
   ['records'],
@@ -24,7 +24,7 @@ export const LAYERS: readonly (readonly string[])[] = [
 export const ASYNC_MODULES: ReadonlySet<string> = new Set([
   'util',
   'ports',
-  'maintenance',
+  'pace',
   'audit-log',
   'row-access',
   'catalog',

@@ -138,7 +138,6 @@ export const RETIRED_NAMES: Readonly<Record<string, string>> = {
   Chained: 'ChainOutput',
   commitTogether: 'createGroupCommit',
   settlingCommit: 'resolveInDoubtCommit',
-  Pace: 'BudgetMeter',
   Sift: 'ResidualFilter',
   HeldRow: 'BufferedRow',
   createPartners: 'createJoinSide',

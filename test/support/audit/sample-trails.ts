@@ -2,15 +2,16 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { ed25519Signer } from '../../../src/adapters/keys/local-keys.ts'
 import { systemHash } from '../../../src/adapters/system/system-hash.ts'
-import { type ChainedRow, chainEvents } from '../../../src/core/audit/chain.ts'
-import type { ChainHead } from '../../../src/core/audit/chain-head.ts'
+import { type ChainedRow, type ChainHead, chainEvents } from '../../../src/core/audit/chain.ts'
 import { type TreeHead, treeHeadOf } from '../../../src/core/audit/chain-verifier.ts'
 import { checkpointBytes, createCheckpoint, type SignedCheckpoint, signedCheckpoint } from '../../../src/core/audit/checkpoint.ts'
-import { writeLeaf } from '../../../src/core/audit/encode-event.ts'
-import type { EventDraft } from '../../../src/core/audit/event.ts'
+import type { ChainedEvent, EventDraft } from '../../../src/core/audit/event.ts'
 import { checkpointLine, endLine, eventLine, headerLine, headLine } from '../../../src/core/audit/export-lines.ts'
+import { writeLeaf } from '../../../src/core/audit/read-event.ts'
+import { writeEvent } from '../../../src/core/audit/write-event.ts'
 import type { RootKeySet, Signer } from '../../../src/core/ports/crypto.ts'
 import { ByteWriter } from '../../../src/core/util/bytes.ts'
+import { toNanoseconds } from '../../../src/core/util/time.ts'
 
 /** Start of the trails below, in nanoseconds since 1970. */
 export const START = 1_800_000_000_000_000_000n
@@ -160,6 +161,13 @@ export async function signCheckpoint(
 ): Promise<SignedCheckpoint> {
   const checkpoint = createCheckpoint(treeHeads, { vaultID: 'v1', accountID: 'acme', now, hash: systemHash, keys: SAMPLE_KEYS })
   return signedCheckpoint(checkpoint, signer.keyId, await signer.sign(checkpointBytes(checkpoint)))
+}
+
+/** The bytes as which an event is stored. */
+export function bytesOf(event: ChainedEvent): Uint8Array {
+  const out = new ByteWriter()
+  writeEvent(new ByteWriter(), out, { ...event, at: toNanoseconds(event.timestamp) })
+  return out.written().slice()
 }
 
 /** The canonical text of an event that is stored as these bytes. */

@@ -1,7 +1,8 @@
 /** Ways to tamper with an exported audit trail. The careful ways make the export consistent again; the careless ways do not. */
-import { decodeEvent, encodeEvent } from '../../../src/core/audit/encode-event.ts'
+
 import type { EventDraft } from '../../../src/core/audit/event.ts'
-import { exportLines, storedLine, type Trail, type WrittenRow, writeChain, writeTrail } from './sample-trails.ts'
+import { decodeEvent } from '../../../src/core/audit/read-event.ts'
+import { bytesOf, exportLines, storedLine, type Trail, type WrittenRow, writeChain, writeTrail } from './sample-trails.ts'
 
 /** One export to tamper with: the trail, its lines, and random integers. */
 export interface Target {
@@ -166,7 +167,7 @@ function edited({ bytes }: WrittenRow, below: Target['below']): Uint8Array {
   const event = decodeEvent(bytes)
   const whole = { ...event, ...changedDraft(event, below) }
   const elsewhere = [whole, { ...event, changeID: `${event.changeID}.` }, { ...event, accountID: 'other' }]
-  return encodeEvent(elsewhere[below(elsewhere.length)] ?? whole)
+  return bytesOf(elsewhere[below(elsewhere.length)] ?? whole)
 }
 
 function withEvent(target: Target, change: (row: WrittenRow, target: Target) => string): readonly string[] {

@@ -1,7 +1,7 @@
 /** What clients sign with a key file, and what attackers make of it. */
 import { createPrivateKey, generateKeyPairSync } from 'node:crypto'
 import { type JWTHeaderParameters, type JWTPayload, SignJWT } from 'jose'
-import type { ServiceAccountKey } from '../../../src/http/credentials/create-service-account.ts'
+import type { ServiceAccountKey } from '../../../src/http/credentials/service-accounts.ts'
 import { TOKEN_URI } from './credential-vaults.ts'
 
 const HEADER = { alg: 'RS256', typ: 'JWT' }

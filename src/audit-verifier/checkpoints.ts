@@ -1,0 +1,62 @@
+/** Reads stored checkpoints, and verifies their signatures with public keys. */
+import { createPublicKey, type KeyObject, verify } from 'node:crypto'
+import { checkpointBytes, parseCheckpoint, type SignedCheckpoint, signatureBytes } from '../core/audit/checkpoint.ts'
+import { VaultError } from '../core/errors.ts'
+import type { SignatureVerifier } from '../core/ports/crypto.ts'
+import { assertOptions } from '../core/util/options.ts'
+
+/** A public key. */
+export interface VerifierKey {
+  /** Name of the key, as in the checkpoints it signed. */
+  readonly keyId: string
+  /** An Ed25519 public key as PEM text (SPKI). */
+  readonly publicKey: string
+}
+
+/** Returns a verifier for each key, in order. Throws `invalid_request` for an invalid key, with its index in the details. */
+export function createVerifiers(keys: readonly VerifierKey[]): SignatureVerifier[] {
+  return keys.map((given, index) => {
+    assertOptions<VerifierKey>(given, ['keyId', 'publicKey'], { of: 'verifyExport', member: `keys[${index}]` })
+    const { keyId, publicKey } = given
+    const key = parsePem(publicKey)
+    if (key?.asymmetricKeyType !== 'ed25519') {
+      throw new VaultError('invalid_request', `keys[${index}].publicKey must be an Ed25519 public key in PEM format (SPKI).`, {
+        index,
+      })
+    }
+    return { keyId, verify: (bytes, signature) => verify(null, bytes, key, signature) }
+  })
+}
+
+/** True if one of the keys signed this checkpoint. */
+export function isSigned(signed: SignedCheckpoint, verifiers: readonly SignatureVerifier[]): boolean {
+  const signature = signatureBytes(signed)
+  if (signature === undefined) return false
+  const bytes = checkpointBytes(signed.checkpoint)
+  return verifiers.some((verifier) => verifier.keyId === signed.keyId && verifier.verify(bytes, signature))
+}
+
+function parsePem(pem: unknown): KeyObject | undefined {
+  try {
+    return typeof pem === 'string' ? createPublicKey(pem) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Returns the checkpoint of its JSON text. Throws `invalid_request` for other text. Does not check the signature: `verifyExport` does. */
+export function readCheckpoint(text: string): SignedCheckpoint {
+  const checkpoint = parseCheckpoint(parsed(text))
+  if (checkpoint === undefined) {
+    throw new VaultError('invalid_request', 'Not an audit checkpoint. Pass the complete stored text.')
+  }
+  return checkpoint
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
