@@ -144,11 +144,7 @@ function countOf({ runs }: EventRows): number {
 }
 
 /** Returns the record ids of each group of rows. */
-async function idsOfRows(
-  { barrier, layout }: OperationContext,
-  groups: readonly EventRows[],
-  pace: Pace,
-): Promise<IdsByRows> {
+async function idsOfRows({ barrier, layout }: OperationContext, groups: readonly EventRows[], pace: Pace): Promise<IdsByRows> {
   const found = new Map<EventRows, string[]>()
   for (const name of new Set(groups.map(({ table }) => table))) {
     const table = layout.tables.get(name)

@@ -1,8 +1,7 @@
 /** Writes the changes of existing records, all or none: what all updates share. The grants of the caller are checked by a function that they pass. */
 import type { StoredRecord } from '../barrier/mint-tokens.ts'
 import { parseFields, type Values } from '../barrier/parse-record.ts'
-import { inRecord } from '../barrier/record-errors.ts'
-import { type RecordIndex, recordDetail, recordPath } from '../barrier/record-errors.ts'
+import { inRecord, type RecordIndex, recordDetail, recordPath } from '../barrier/record-errors.ts'
 import { decodeRecordIds, decodeVersions } from '../barrier/record-ids.ts'
 import { assertOwnFormsUnused, type ByotMode, parseTokens } from '../barrier/supplied-tokens.ts'
 import { asRefusal, type Fault, fault } from '../errors.ts'

@@ -11,12 +11,7 @@ import type { Filter, Page, Row, StorageReads } from '../ports/storage.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { required } from '../util/lists.ts'
 import { assertNotAborted, type Signal } from '../util/signal.ts'
-import {
-  evaluateAccess,
-  evaluateAccessInSlices,
-  type ReadingContext,
-  type RowWithAccess,
-} from './evaluate-access.ts'
+import { evaluateAccess, evaluateAccessInSlices, type ReadingContext, type RowWithAccess } from './evaluate-access.ts'
 
 /** The rows to find: those that match the filter, meet all needs and, if `holds` is given, have one of its values. */
 export interface VisibleRows {
