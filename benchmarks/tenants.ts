@@ -7,7 +7,8 @@ import pg from 'pg'
 import { localKeys } from '../src/adapters/keys/index.ts'
 import { postgresStorage } from '../src/adapters/postgres/index.ts'
 import { sqliteStorage } from '../src/adapters/sqlite/index.ts'
-import { column, createVault, defineSchema, type StorageHandle, type Vault } from '../src/index.ts'
+import { column, createVault, defineSchema, type Vault } from '../src/index.ts'
+import type { StorageHandle } from '../src/storage-port.ts'
 import { startPostgres } from '../test/support/postgres/server.ts'
 
 /** Vaults that are opened before anything is measured, so that the code is compiled. */

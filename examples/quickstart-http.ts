@@ -70,9 +70,9 @@ heading('6. Batch: one transaction, and an item that means the record of an earl
 await send('POST', '/v1/vaults/quickstart', {
   body: {
     records: [
-      { insert: 'customers', fields: { name: 'Bo Ek', email: 'bo@acme.example', country: 'DE' } },
-      { update: 'customers', id: '$responses.0.records.0.svc_id', fields: { country: 'DK' } },
-      { insert: 'orders', fields: { customer: 'Bo', total: 95 } },
+      { method: 'POST', tableName: 'customers', fields: { name: 'Bo Ek', email: 'bo@acme.example', country: 'DE' } },
+      { method: 'PUT', tableName: 'customers', ID: '$responses.0.records.0.svc_id', fields: { country: 'DK' } },
+      { method: 'POST', tableName: 'orders', fields: { customer: 'Bo', total: 95 } },
     ],
   },
 })

@@ -11,7 +11,7 @@ export const PICTURE = join(TOP, 'docs/architecture.svg')
 /** What fits a screen, in pixels: test/docs/architecture-picture.test.ts holds the picture to it. */
 export const SCREEN = { width: 1200, height: 800 }
 
-const ROW = 13
+const ROW = 12
 const COLUMN = 21
 const GAP = 4
 const BOX_LEFT = 98
@@ -175,7 +175,7 @@ function drawModule({ name, files, imports }: Module, top: number, columns: read
   const middle = top + ROW / 2 + 4
   const cells = columns.flatMap((column, index) => {
     const x = MATRIX_LEFT + index * COLUMN
-    if (column.name === name) return [`<rect class="self" x="${x + 6}" y="${top + 2}" width="9" height="9" rx="2"/>`]
+    if (column.name === name) return [`<rect class="self" x="${x + 6}" y="${top + 2}" width="8" height="8" rx="2"/>`]
     const count = imports.get(column.name)
     if (count === undefined) return []
     return [
@@ -192,11 +192,11 @@ function drawModule({ name, files, imports }: Module, top: number, columns: read
 }
 
 const STYLE = `<style>
-text { font: 11px system-ui, sans-serif; fill: #1f2328 }
+text { font: 10.5px system-ui, sans-serif; fill: #1f2328 }
 .head { font-size: 15px; font-weight: 600 }
 .faint { fill: #59636e }
 .files { fill: #59636e; text-anchor: end }
-.count { font-size: 10px; text-anchor: middle }
+.count { font-size: 9.5px; text-anchor: middle }
 .paper { fill: #ffffff; stroke: #d1d9e0 }
 .band { fill: #f0f3f6 }
 .box { fill: #ffffff; stroke: #8c959f }

@@ -12,6 +12,8 @@ export const ENTRY_POINTS: Readonly<Record<string, string>> = {
   './http': 'src/http/index.ts',
   './errors': 'src/public-errors.ts',
   './audit-verifier': 'src/audit-verifier/index.ts',
+  './storage-port': 'src/storage-port.ts',
+  './blob-port': 'src/blob-port.ts',
   './blobs': 'src/adapters/blobs/index.ts',
   './blob-conformance': 'src/conformance/blobs/index.ts',
   './storage-conformance': 'src/conformance/storage/index.ts',

@@ -68,7 +68,7 @@ export function pageTable(recorded: readonly RecordedLaw[]): string {
       `\`${law.name}\``,
       law.statement,
       figureOf(law, law.figures.test),
-      figureOf(law, law.figures.soak),
+      law.figures.soak.toLocaleString('en'),
       ...(recorded.find((one) => one.law === law.name)?.lastRun ?? ['-', '-', '-', '-']),
     ]),
   )

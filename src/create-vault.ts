@@ -1,9 +1,15 @@
 /** Connects the default adapters to core. Only this file imports both. */
 import { contentTypeDetector } from './adapters/content-type/detect-content-type.ts'
 import { keyRingFactory } from './adapters/keys/key-ring-factory.ts'
-import { assertByteClass, systemEntropy } from './adapters/system/system-entropy.ts'
-import { systemHash } from './adapters/system/system-hash.ts'
-import { systemClock, systemScheduler, systemStopwatch, systemTimer } from './adapters/system/system-time.ts'
+import {
+  assertByteClass,
+  systemClock,
+  systemEntropy,
+  systemHash,
+  systemScheduler,
+  systemStopwatch,
+  systemTimer,
+} from './adapters/system/system.ts'
 import type { SchemaDefinition } from './core/schema/column.ts'
 import { openVault } from './core/vault/open-vault.ts'
 import { readVaultOptions, type VaultOptions } from './core/vault/options.ts'

@@ -1,9 +1,10 @@
 /** The operations that are walked: one warm call of each, in one vault on an empty storage. */
 import { randomBytes } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
-import { column, createVault, defineSchema, mask, type StorageHandle } from 'strongroom'
+import { column, createVault, defineSchema, mask } from 'strongroom'
 import { apiKeys, createApiKey, createHandler } from 'strongroom/http'
 import { localKeys } from 'strongroom/keys'
+import type { StorageHandle } from 'strongroom/storage-port'
 import { type CountedFunction, functionsEntered } from './count-calls.ts'
 
 /** What one call of an operation passes. */

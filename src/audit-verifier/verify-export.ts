@@ -1,5 +1,5 @@
 /** Verifies an exported audit trail without the vault, its keys or its storage. Reads line by line, in constant memory. */
-import { systemHash } from '../adapters/system/system-hash.ts'
+import { systemHash } from '../adapters/system/system.ts'
 import { ChainVerifier, type TreeHead } from '../core/audit/chain-verifier.ts'
 import { findDivergence, parseCheckpoint, positionsOf, type SignedCheckpoint } from '../core/audit/checkpoint.ts'
 import { type ExportCounts, type ExportLine, readExportLine } from '../core/audit/export-lines.ts'

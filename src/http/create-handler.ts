@@ -1,6 +1,7 @@
 /** Creates the handler of a host: one router, with the edges that servers call. */
 
-import { type ClosedByUsing, VaultError } from '../index.ts'
+import type { ClosedByUsing } from '../core/util/causes.ts'
+import { VaultError } from '../index.ts'
 import { createFetchHandler, type FetchHandler } from './edges/fetch-edge.ts'
 import { createNodeHandler, type NodeHandler } from './edges/node-edge.ts'
 import type { HandlerOptions } from './options.ts'

@@ -8,7 +8,7 @@ export {
   type CreatingSession,
   createApiKey,
 } from './credentials/api-keys.ts'
-export type { Authenticate, Authenticated, CredentialContext, CredentialRequest, Refused } from './credentials/authenticate.ts'
+export type { Authenticate, Authenticated, CredentialRecord, CredentialRequest, Refused } from './credentials/authenticate.ts'
 export {
   isSignedToken,
   resolveSignedToken,

@@ -110,8 +110,11 @@ const KINDS: Readonly<Record<string, (session: Untyped, parts: Parts) => Promise
   get(session, { name, value, options, flag, number, random }) {
     const members = {
       ids: () => (random.chance(0.7) ? [value(), value()] : value()),
-      where: () =>
-        random.chance(0.9) ? { [String(name('email', 'country'))]: random.chance(0.7) ? [value()] : value() } : value(),
+      where() {
+        const column = name('email', 'country')
+        const values = random.chance(0.7) ? [value()] : value()
+        return random.chance(0.9) ? { [typeof column === 'string' ? column : NAME]: values } : value()
+      },
       fields: () => [name('name')],
       redaction: () => value('MASKED'),
       tokenization: flag,

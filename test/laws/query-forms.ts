@@ -1,7 +1,7 @@
 /** Law of known forms: a query of a form that was planned before has the plan, the names and the error that it has alone. */
 import { isDeepStrictEqual } from 'node:util'
 import type { QueryValue } from '../../src/core/expressions/parameter-values.ts'
-import { type PlanContext, planText, type QuerySchema, readQuery } from '../../src/core/queries/query-text.ts'
+import { type Planning, planText, type QuerySchema, readQuery } from '../../src/core/queries/query-text.ts'
 import { RECORD_ID_NAME } from '../../src/core/schema/names.ts'
 import { VaultError } from '../../src/index.ts'
 import { openQueries } from '../support/queries/open-queries.ts'
@@ -73,7 +73,7 @@ function policyOf({ tables }: ReturnType<typeof drawFixture>) {
 }
 
 /** Throws unless a query is planned as if there were no forms. Returns whether it was of a known form. */
-export function assertPlannedAlike(context: PlanContext, text: string, values: readonly QueryValue[] = []): boolean {
+export function assertPlannedAlike(context: Planning, text: string, values: readonly QueryValue[] = []): boolean {
   const { result, isKnown } = planned(context, text, values)
   // Forms are kept by layout, and this one has none.
   const alone = planned({ ...context, layout: { ...context.layout } }, text, values)
@@ -81,7 +81,7 @@ export function assertPlannedAlike(context: PlanContext, text: string, values: r
   return isKnown
 }
 
-export function planned(context: PlanContext, text: string, given: readonly QueryValue[]) {
+export function planned(context: Planning, text: string, given: readonly QueryValue[]) {
   const schema: QuerySchema = { layout: context.layout, idName: RECORD_ID_NAME }
   const { names, parsed, ...rest } = readQuery(text, schema, given)
   const isKnown = parsed.kind === 'known'

@@ -3,7 +3,6 @@
  * `npm run types`, and against the built package, as ESM and as CommonJS, by scripts/check-package.ts. Never run.
  */
 import {
-  type BlobStore,
   type Caller,
   column,
   createVault,
@@ -17,6 +16,7 @@ import {
 } from 'strongroom'
 import { verifyExport } from 'strongroom/audit-verifier'
 import type { blobCases } from 'strongroom/blob-conformance'
+import type { BlobStore } from 'strongroom/blob-port'
 import { folderBlobs, s3Blobs } from 'strongroom/blobs'
 import { ed25519Signer, localKeys } from 'strongroom/keys'
 import { memoryStorage } from 'strongroom/memory'

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import type { Literal } from '../../src/core/expressions/ast.ts'
 import { type QueryValue, toLiterals } from '../../src/core/expressions/parameter-values.ts'
 import { QUERY_LIMITS } from '../../src/core/limits.ts'
-import { type PlanContext, planText, readQuery } from '../../src/core/queries/query-text.ts'
+import { type Planning, planText, readQuery } from '../../src/core/queries/query-text.ts'
 import { RECORD_ID_NAME } from '../../src/core/schema/names.ts'
 import { bindParameters } from '../../src/core/sql/bind-parameters.ts'
 import { parseSelect } from '../../src/core/sql/parse-select.ts'
@@ -26,7 +26,7 @@ const FIXTURES = 60
 const QUERIES = 20
 
 /** The plan and the names of a query, or its error without its position. Forms are kept by layout, and a new one has none. */
-function meaning(context: PlanContext, text: string, values: readonly QueryValue[]): unknown {
+function meaning(context: Planning, text: string, values: readonly QueryValue[]): unknown {
   const layout = { ...context.layout }
   const query = readQuery(text, { layout, idName: RECORD_ID_NAME }, values)
   try {

@@ -1,8 +1,6 @@
 /** Detects the type of a file from its first bytes: markup first, then signatures of binary formats, then kinds of text. The name decides of text in older encodings alone. */
 import type { ContentTypeDetector } from '../../core/ports/blobs.ts'
-import { isJson } from './json-text.ts'
-import { hasActiveMarkup, markupType } from './markup-type.ts'
-import { tableType } from './table-text.ts'
+import { hasActiveMarkup, isJson, markupType, tableType } from './text-type.ts'
 
 const UNKNOWN = 'application/octet-stream'
 

@@ -7,7 +7,7 @@ import { VaultError } from '../../core/errors.ts'
 import type { KeyProvider, Signer } from '../../core/ports/crypto.ts'
 import { errorCode, isForbidden } from '../../core/util/causes.ts'
 import { readOptions } from '../../core/util/options.ts'
-import { fillFresh } from '../system/system-entropy.ts'
+import { fillFresh } from '../system/system.ts'
 import {
   byteCodes,
   copySecret,

@@ -3,8 +3,8 @@ import { accessSync, constants, existsSync, realpathSync, type Stats, statSync }
 import { dirname } from 'node:path'
 import { isVaultError, VaultError } from '../../core/errors.ts'
 import { errorCode } from '../../core/util/causes.ts'
+import { createFileGuard, type FileGuard } from './connection.ts'
 import { type DriverDatabase, type DriverName, loadBetterSqlite, loadNodeSqlite, type OpenConnection } from './drivers.ts'
-import { createFileGuard, type FileGuard } from './file-guard.ts'
 import { isBusyError, mapSqliteError, sqliteCodeOf } from './sqlite-errors.ts'
 
 /** `full`: every commit reaches the disk before it is acknowledged. `normal`: a power failure may lose the last ones. */

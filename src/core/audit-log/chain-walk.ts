@@ -1,7 +1,7 @@
 /** Walks over the audit chains, which are read backward: where each begins, which of them are read next, and how many rows of each. */
 import { type ChainHead, chainOfRow, decodeHead, fromRowId, type RowRange, rowsOfChains } from '../audit/chain.ts'
 import { MAX_CHAINS } from '../limits.ts'
-import { createPageSize, eachPossiblePage } from '../pace/pages.ts'
+import { createPageSize, eachPossiblePage } from '../pace/pace.ts'
 import { AUDIT_CHAINS, AUDIT_EVENTS } from '../schema/system-tables.ts'
 import { append } from '../util/lists.ts'
 import { toTimestamp } from '../util/time.ts'

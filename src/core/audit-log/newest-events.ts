@@ -1,7 +1,6 @@
 /** Reads the events of a range of time, newest first: the chains are read backward by row id, and their events merged by time. */
 import { chainOfRow, rowsOfChains } from '../audit/chain.ts'
-import { createPace } from '../pace/pace.ts'
-import { createPageSize } from '../pace/pages.ts'
+import { createPace, createPageSize } from '../pace/pace.ts'
 import type { Row } from '../ports/storage.ts'
 import { toTimestamp } from '../util/time.ts'
 import {

@@ -3,13 +3,20 @@ import { decodeHead } from '../audit/chain.ts'
 import { type TreeHead, treeHeadOf } from '../audit/chain-verifier.ts'
 import type { ChainedEvent } from '../audit/event.ts'
 import { decodeEvent } from '../audit/read-event.ts'
-import { createPace, type Pace } from '../pace/pace.ts'
-import { bytesOfRows, createPageSize, eachPossiblePage, endOfSlice, findImpossibleRows } from '../pace/pages.ts'
+import {
+  bytesOfRows,
+  createPace,
+  createPageSize,
+  eachPossiblePage,
+  endOfSlice,
+  findImpossibleRows,
+  type Pace,
+} from '../pace/pace.ts'
 import type { Hash } from '../ports/crypto.ts'
 import type { Row, Storage } from '../ports/storage.ts'
 import type { Clock, Scheduler } from '../ports/time.ts'
 import { AUDIT_CHAINS, AUDIT_EVENTS } from '../schema/system-tables.ts'
-import type { AuditEntryKind } from '../sealing/entries.ts'
+import type { AuditEntryKind } from '../sealing/envelope.ts'
 import { type EventStore, type OpenedEntry, unreadableHead } from './event-store.ts'
 
 /** The dependencies of reading the audit trail. */

@@ -3,9 +3,8 @@ import type { Hash } from '../ports/crypto.ts'
 import { ByteWriter, readUtf8, sameBytes, toHex } from '../util/bytes.ts'
 import { fromHex } from '../util/text.ts'
 import { toTimestamp } from '../util/time.ts'
-import { type ChainHead, type ChainPosition, fromRowId, NO_DIGEST } from './chain.ts'
+import { beginLeaf, type ChainHead, type ChainPosition, fromRowId, hashPrefixed, MerkleBuilder, NO_DIGEST } from './chain.ts'
 import { copyCanonical, parseEventText } from './event-text.ts'
-import { beginLeaf, hashPrefixed, MerkleBuilder } from './merkle.ts'
 import { type ChainLinks, copyText, decodeEvent } from './read-event.ts'
 
 /** A position of a chain: the digest of its event, and the Merkle root of all events up to it, 64 hex digits each. Source: RFC 9162, section 2.1. */

@@ -8,9 +8,9 @@ import { fromBase64, fromHex, toBase64 } from '../util/text.ts'
 import { toTimestamp } from '../util/time.ts'
 import type { JsonValue } from '../values/column-type.ts'
 import { jsonCanonical } from '../values/json-types.ts'
+import { hashLeaf, MerkleBuilder } from './chain.ts'
 import type { TreeHead, VerificationFailure } from './chain-verifier.ts'
 import { timestampShape } from './event-members.ts'
-import { hashLeaf, MerkleBuilder } from './merkle.ts'
 
 /** Prefix of the signed text, so that a signature of the same key over other text is never valid for a checkpoint. */
 const CONTEXT = 'strongroom/checkpoint/v1\n'

@@ -7,9 +7,9 @@ import { required } from '../util/lists.ts'
 import { text as anyText, integer, objectOf, oneOf } from '../util/options.ts'
 import type { JsonValue } from '../values/column-type.ts'
 import { jsonCanonical } from '../values/json-types.ts'
+import { hashPrefixed } from './chain.ts'
 import type { TreeHead } from './chain-verifier.ts'
 import { checkpointJson, hexDigest, parseCheckpoint, type SignedCheckpoint } from './checkpoint.ts'
-import { hashPrefixed } from './merkle.ts'
 
 /** Name of the format in the header. */
 export const EXPORT_FORMAT = 'audit-export'

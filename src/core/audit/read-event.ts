@@ -4,10 +4,10 @@ import { HASH_BYTES } from '../ports/crypto.ts'
 import { type ByteWriter, readI64 } from '../util/bytes.ts'
 import { unreachable } from '../util/causes.ts'
 import { toTimestamp } from '../util/time.ts'
+import { beginLeaf } from './chain.ts'
 import { CompactReader, DAMAGED } from './compact-text.ts'
 import type { ChainedEvent } from './event.ts'
 import { EVENT, type Kind, type ListKind, type Member, type ObjectKind } from './event-members.ts'
-import { beginLeaf } from './merkle.ts'
 import { MARKS, MAX_KEPT_BYTES, VERSION, writeHex, writeRun } from './write-event.ts'
 
 const TIME_BYTES = 8

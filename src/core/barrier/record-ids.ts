@@ -2,7 +2,7 @@
 import { type KeyRing, POINTER_WORDS } from '../ports/crypto.ts'
 import type { Cell, Page, Row } from '../ports/storage.ts'
 import type { Column, Table } from '../schema/layout.ts'
-import { type Pointer, readPointer, toUuidTexts, writePointer } from '../sealing/pointer.ts'
+import { type Pointer, readPointer, toUuidTexts, writePointer } from '../sealing/envelope.ts'
 import { ByteWriter, readU32, toHex } from '../util/bytes.ts'
 import { required } from '../util/lists.ts'
 import { fewNumbers, toSlab } from '../util/memory.ts'

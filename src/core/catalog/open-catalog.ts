@@ -1,10 +1,11 @@
-/** Opens the catalog of a vault: the vault id, the root keys with their states, and the schema. Reads it again when another process changed it. */
+/** Opens the catalog of a vault: its id, root keys and schema. Reads it again when another process changed it, and keeps an older schema from writing what the stored one does not allow. */
 import type { Barrier } from '../barrier/barrier.ts'
 import { VaultError } from '../errors.ts'
 import type { Hash, KeyRing, RootKey, RootKeySet } from '../ports/crypto.ts'
 import type { Row, Storage, StorageReads } from '../ports/storage.ts'
-import type { CatalogSchema } from '../schema/catalog-schema.ts'
+import { type CatalogSchema, findOutdatedTables, hiddenTokenIds } from '../schema/catalog-schema.ts'
 import type { SchemaDefinition } from '../schema/column.ts'
+import type { Table } from '../schema/layout.ts'
 import { CATALOG, MARKER, SYSTEM_TABLES } from '../schema/system-tables.ts'
 import { digestVaultId, readVersion } from '../sealing/envelope.ts'
 import { readUtf8 } from '../util/bytes.ts'
@@ -203,5 +204,46 @@ function createUnwrapper({ keys }: CatalogPorts, entries: ReadonlyMap<string, Ro
     wipe() {
       for (const { key } of unwrapped.values()) key.fill(0)
     },
+  }
+}
+
+/** What writers know of the catalog. */
+export interface CatalogFence {
+  /** Root keys and generation as they were read last. */
+  readonly keys: RootKeySet
+  /** Throws `failed_precondition` for a table whose records this process must not write: its schema lacks a rule of the stored one. */
+  assertWritable(table: Table): void
+  /** Object ids of columns of a table that have tokens and that this process does not know: a deleted record loses those tokens too. */
+  hiddenTokenIds(table: Table): readonly number[]
+  /** True if a column of the table holds files, also one that this process does not know: a deleted record loses those files too. */
+  holdsFiles(table: Pick<Table, 'name'>): boolean
+  /** True if the stored catalog is of this generation, and this process has read none after it. One small read. */
+  isCurrent(storage: StorageReads, generation: number): Promise<boolean>
+  /** Reads the catalog again. */
+  reload(storage: StorageReads): Promise<void>
+}
+
+/** Returns the fence of a process that opened the vault with this definition. */
+export function createCatalogFence(catalog: Catalog, definition: SchemaDefinition): CatalogFence {
+  let evaluated = catalog.state
+  let outdated = findOutdatedTables(definition, evaluated.schema)
+  return {
+    get keys() {
+      return catalog.state
+    },
+    assertWritable({ name }) {
+      if (evaluated !== catalog.state) {
+        evaluated = catalog.state
+        outdated = findOutdatedTables(definition, evaluated.schema)
+      }
+      const reason = outdated.get(name)
+      if (reason !== undefined) throw reason
+    },
+    hiddenTokenIds: ({ name }) => hiddenTokenIds(definition, catalog.state.schema, name),
+    holdsFiles: ({ name }) =>
+      Object.values(catalog.state.schema.tables[name]?.columns ?? {}).some(({ definition: is }) => is.type === 'FILE'),
+    // A call can be older than the last reading, which another call of this process asked for meanwhile.
+    isCurrent: async (storage, generation) => catalog.state.generation === generation && (await catalog.isCurrent(storage)),
+    reload: catalog.reload,
   }
 }

@@ -1,6 +1,6 @@
 /** The dependencies of operations: the session of one caller, and the unit of work and event of one operation. */
 import type { AuditTrail } from '../audit-log/audit-trail.ts'
-import type { CatalogFence } from '../catalog/catalog-fence.ts'
+import type { CatalogFence } from '../catalog/open-catalog.ts'
 import type { ReadingFiles } from '../file-store/read-content.ts'
 import type { QueryLimits } from '../limits.ts'
 import type { Caller } from '../policy/caller.ts'

@@ -1,5 +1,4 @@
-/** What the operations on files share: the column, the record, and the file that a caller may open. */
-
+/** What the operations on files share: the column, the record, the file that a caller may open, and the content that a caller gives. */
 import type { Values } from '../barrier/parse-record.ts'
 import { cellDetail, unknownColumn } from '../barrier/record-errors.ts'
 import { decodeRecordIds } from '../barrier/record-ids.ts'
@@ -15,6 +14,7 @@ import type { Row, StorageReads } from '../ports/storage.ts'
 import { evaluateAccess, type RowWithAccess } from '../row-access/evaluate-access.ts'
 import type { Column, FileRules, Table } from '../schema/layout.ts'
 import { at } from '../util/lists.ts'
+import { type Signal, unlessAborted } from '../util/signal.ts'
 import type { StoredFile } from '../values/file-type.ts'
 import { recordsNotFound, requireTable, toIds } from './check-input.ts'
 import type { OperationContext, ParsingContext } from './context.ts'
@@ -168,4 +168,48 @@ export function parseFileInput({ table: name, id, column }: Untrusted<FileInput>
   const table = requireTable(context, name)
   context.event.setTable(table)
   return { table, id: at(toIds([id]), 0), column }
+}
+
+/** Returns the content as an async iterable, whose chunks are not checked yet. Throws `invalid_request` for anything else. */
+export function toSource(file: unknown): AsyncIterable<unknown> {
+  if (file instanceof Uint8Array) return once(file)
+  if (file instanceof ArrayBuffer) return once(new Uint8Array(file))
+  if (isAsyncIterable(file)) return file
+  if (typeof file === 'object' && file !== null) {
+    const stream: unknown = Reflect.get(file, 'stream')
+    // A Blob or a File: its stream is a new one at each call.
+    const opened: unknown = typeof stream === 'function' ? Reflect.apply(stream, file, []) : undefined
+    if (isAsyncIterable(opened)) return opened
+  }
+  throw fault(
+    'invalid_request',
+  )`file must be a Uint8Array, a Blob, a web stream, a Node stream, or another async iterable of bytes.`
+}
+
+/** Returns the source with an end: after an abort it throws `cancelled`, also while a chunk is waited for that may never come. */
+export function untilAborted(source: AsyncIterable<unknown>, signal: Signal | undefined): AsyncIterable<unknown> {
+  if (signal === undefined) return source
+  return {
+    [Symbol.asyncIterator]() {
+      const chunks = source[Symbol.asyncIterator]()
+      return {
+        next: () => unlessAborted(signal, () => chunks.next()),
+        return: async () => (await chunks.return?.()) ?? { done: true, value: undefined },
+      }
+    },
+  }
+}
+
+/** Returns the name that a File has; undefined for anything else. */
+export function nameOfFile(file: unknown): string | undefined {
+  const name: unknown = typeof file === 'object' && file !== null ? Reflect.get(file, 'name') : undefined
+  return typeof name === 'string' ? name : undefined
+}
+
+async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes
+}
+
+function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
+  return typeof value === 'object' && value !== null && typeof Reflect.get(value, Symbol.asyncIterator) === 'function'
 }

@@ -9,8 +9,8 @@ import { fault, isRefusal } from '../errors.ts'
 import { forbidden } from '../policy/create-access.ts'
 import type { TableAccess } from '../policy/table-access.ts'
 import type { Cell, Row, StorageReads } from '../ports/storage.ts'
-import { assertNewUnredacted, assertUnredacted } from '../records/assert-unredacted.ts'
 import { attemptChange } from '../records/attempt-change.ts'
+import { assertNewUnredacted, assertUnredacted } from '../records/compare-stored.ts'
 import { type NewRecords, storeNew, type WrittenRows } from '../records/record-store.ts'
 import {
   findExisting,

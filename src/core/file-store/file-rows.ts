@@ -7,7 +7,7 @@ import type { Patch, Row, Storage, StorageHandle, StorageReads } from '../ports/
 import type { Clock, Scheduler } from '../ports/time.ts'
 import type { Table } from '../schema/layout.ts'
 import { FILES } from '../schema/system-tables.ts'
-import { openEntry, sealEntry } from '../sealing/entries.ts'
+import { openEntry, sealEntry } from '../sealing/envelope.ts'
 import { ByteWriter, readUtf8, toHex } from '../util/bytes.ts'
 import { at } from '../util/lists.ts'
 import { nowMs } from '../util/time.ts'

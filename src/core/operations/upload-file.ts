@@ -12,11 +12,13 @@ import {
   fileIn,
   fileValues,
   NEW_FILE,
+  nameOfFile,
   recordRow,
   requireFileColumn,
   requireUpdatable,
+  toSource,
+  untilAborted,
 } from '../execution/file-columns.ts'
-import { nameOfFile, toSource, untilAborted } from '../execution/file-source.ts'
 import { invalidTicket, refusedAlike, requireTicket, type Ticket } from '../execution/file-tickets.ts'
 import { assertGranted, assertRequiredWritable, requireAccess } from '../execution/grants.ts'
 import type { Operation, Untrusted } from '../execution/operation.ts'

@@ -1,4 +1,4 @@
-/** The caller that an application authenticates, the caller's context and request. All are checked before any operation. */
+/** The caller that an application authenticates, its context and request, all checked before any operation; and the callers that none authenticates. */
 import * as z from 'zod'
 import { printableName, VaultError } from '../errors.ts'
 import { MAX_CLIENT_TRACE_LENGTH, MAX_CONTEXT_BYTES, MAX_CONTEXT_DEPTH, MAX_CONTEXT_NODES } from '../limits.ts'
@@ -171,3 +171,8 @@ function tooLarge(): VaultError {
   const bounds = `${MAX_CONTEXT_BYTES} bytes of JSON, ${MAX_CONTEXT_NODES} values and ${MAX_CONTEXT_DEPTH} levels`
   return new VaultError('invalid_request', `Invalid caller: "context" can have at most ${bounds}. Shorten it.`)
 }
+
+/** The vault itself, as its own caller: in events of scans. */
+export const VAULT_CALLER = parseCaller({ actor: 'strongroom', actorType: 'SERVICE_ACCOUNT', roles: [] })
+/** Who presents a text that is not a ticket or a credential of this vault. */
+export const UNKNOWN_CALLER = parseCaller({ actor: 'unknown', actorType: 'SERVICE_ACCOUNT', roles: [] })

@@ -2,14 +2,14 @@
 import { type Fault, fault, words } from '../errors.ts'
 import type { ValueOf } from '../expressions/condition.ts'
 import { compileCondition } from '../expressions/evaluate-condition.ts'
-import type { RedactionLevel } from '../redaction/levels.ts'
+import type { RedactionLevel } from '../redaction/masks.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { ValueError } from '../values/column-type.ts'
 import type { Caller } from './caller.ts'
 import type { Policy } from './compile-policy.ts'
 import { rulesFor } from './create-access.ts'
 import { appliesTo, type Rule } from './rule.ts'
-import { ACTIONS, type Action, type ActionSet, actionSet, bitOf, isAction } from './statement.ts'
+import { ACTIONS, type Action, type ActionSet, actionSet, BITS, isAction } from './statement.ts'
 import { appliesFor, createRowAccess } from './table-access.ts'
 
 /** Options of `explain`. */
@@ -84,7 +84,7 @@ export function explainAccess(policy: Policy, caller: Pick<Caller, 'roles' | 'co
 
 /** The actions that can grant this one. READ in plain text implies SEARCH, and so does writing a unique column. */
 function actionsImplying(action: Action, column: Column): ActionSet {
-  if (action !== 'SEARCH') return bitOf(action)
+  if (action !== 'SEARCH') return BITS[action]
   return actionSet(column.unique ? ['SEARCH', 'READ', 'CREATE', 'UPDATE'] : ['SEARCH', 'READ'])
 }
 

@@ -2,10 +2,9 @@
 import { print, type Sentence, VaultError } from '../errors.ts'
 import type { Expression, Placed } from '../expressions/ast.ts'
 import { LANGUAGE_ERROR_CODES, type LanguageError, lineAndColumn } from '../expressions/language-error.ts'
-import type { Redaction } from '../redaction/levels.ts'
+import type { Redaction } from '../redaction/masks.ts'
 import type { SchemaDefinition } from '../schema/column.ts'
 import type { ColumnName, TableName } from '../schema/infer.ts'
-import { required } from '../util/lists.ts'
 
 /** DENY wins over any ALLOW of any of the caller's roles. */
 export type Effect = 'ALLOW' | 'DENY'
@@ -119,21 +118,19 @@ export type Action = (typeof ACTIONS)[number]
 /** A set of actions, one bit each, so that testing a row takes one `&`. */
 export type ActionSet = number
 
-const BITS: ReadonlyMap<string, ActionSet> = new Map(ACTIONS.map((action, index) => [action, 1 << index]))
-
-/** The set of one action. */
-export function bitOf(action: Action): ActionSet {
-  return required(BITS.get(action), 'The bit of an action')
-}
+/** The set of each action alone. */
+export const BITS = Object.fromEntries(ACTIONS.map((action, index) => [action, 1 << index])) as Readonly<
+  Record<Action, ActionSet>
+>
 
 /** The set of these actions. */
 export function actionSet(actions: readonly Action[]): ActionSet {
-  return actions.reduce((set, action) => set | bitOf(action), 0)
+  return actions.reduce((set, action) => set | BITS[action], 0)
 }
 
 /** True for the name of an action. */
 export function isAction(input: unknown): input is Action {
-  return typeof input === 'string' && BITS.has(input)
+  return typeof input === 'string' && Object.hasOwn(BITS, input)
 }
 
 /** The error of a statement; to be thrown. `at` is an offset in the location's text, in UTF-16 units. */

@@ -1,11 +1,11 @@
 /** One caller's access to one table: what every row grants, what some row can grant, and what a given row grants. */
 import { allOf, anyOf, type Condition, columnsOf, negate, type Truth } from '../expressions/condition.ts'
-import { lowerLevel, type Redaction, type RedactionLevel } from '../redaction/levels.ts'
+import { lowerLevel, type Redaction, type RedactionLevel } from '../redaction/masks.ts'
 import type { Column, ColumnView, Table } from '../schema/layout.ts'
 import { at } from '../util/lists.ts'
 import type { Caller } from './caller.ts'
 import { appliesTo, levelBy, type Rule, type StatementOrigin } from './rule.ts'
-import { ACTIONS, type Action, type ActionSet, bitOf, type Effect } from './statement.ts'
+import { ACTIONS, type Action, type ActionSet, BITS, type Effect } from './statement.ts'
 
 /** A grant that a request requires of a row: an action on each of these columns or, without columns, on at least one. */
 export interface RequiredGrant {
@@ -60,10 +60,10 @@ export interface TableAccess {
   pushdownCondition(need: RequiredGrant): Condition
 }
 
-const READ = bitOf('READ')
-const SEARCH = bitOf('SEARCH')
-const CREATE = bitOf('CREATE')
-const UPDATE = bitOf('UPDATE')
+const READ = BITS.READ
+const SEARCH = BITS.SEARCH
+const CREATE = BITS.CREATE
+const UPDATE = BITS.UPDATE
 const WRITE = CREATE | UPDATE
 
 /** Maximum number of cached row accesses. Above it, the cache is cleared. */
@@ -195,7 +195,7 @@ function distinctColumns(rules: BoundRules, columns: readonly Column[]): Column[
 
 /** True exactly in the rows that grant the action on the column. */
 function granted(rules: BoundRules, action: Action, column: Column): Condition {
-  const direct = allowed(rules, bitOf(action), column)
+  const direct = allowed(rules, BITS[action], column)
   if (action !== 'SEARCH') return direct
   const shown = anyOf(
     conditionsOf(rules, 'ALLOW', (rule) => appliesTo(rule, READ, column) && levelBy(rule, column) === 'PLAIN_TEXT'),
@@ -240,9 +240,9 @@ export function createRowAccess(table: Table, rules: readonly Rule[]): RowAccess
   return {
     level: levelOf,
     ...createViews(table, levelOf),
-    allows: (action, column) => allows(grants[column.position], bitOf(action)),
+    allows: (action, column) => allows(grants[column.position], BITS[action]),
     meets: ({ action, columns }: RequiredGrant) => {
-      const wanted = bitOf(action)
+      const wanted = BITS[action]
       if (columns.length === 0) return grants.some((grant) => allows(grant, wanted))
       return columns.every((column) => allows(grants[column.position], wanted))
     },

@@ -3,7 +3,7 @@ import type { ValueOf } from '../expressions/condition.ts'
 import { compileCondition } from '../expressions/evaluate-condition.ts'
 import type { StepPlan } from '../sql/plan.ts'
 import { createJoinSide, createNumberSet, type JoinInput, type JoinSide } from './join-side.ts'
-import type { ScanContext } from './scan-rows.ts'
+import type { Scanning } from './scan-rows.ts'
 import type { BufferedRow, Tuple } from './scanned-rows.ts'
 
 /** Approximate number of tuples yielded at a time. */
@@ -13,7 +13,7 @@ const STRIDE_SIZE = 64
 
 /** Yields the tuples of a join in batches. A batch is never empty. */
 export async function* joinRows(
-  context: ScanContext,
+  context: Scanning,
   left: AsyncIterable<readonly Tuple[]>,
   joining: JoinInput,
 ): AsyncGenerator<Tuple[]> {

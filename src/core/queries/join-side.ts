@@ -6,7 +6,7 @@ import type { Table } from '../schema/layout.ts'
 import type { JoinEquality, StepPlan } from '../sql/plan.ts'
 import { required } from '../util/lists.ts'
 import type { BudgetMeter } from './budget-meter.ts'
-import { type ScanContext, scanRows } from './scan-rows.ts'
+import { type Scanning, scanRows } from './scan-rows.ts'
 import { type BufferedRow, type ReadBuffered, sizeOf, type Tuple } from './scanned-rows.ts'
 
 /** Returns the rows that can match a tuple. The join condition decides whether they do. */
@@ -31,7 +31,7 @@ export interface JoinSide {
 const MAX_LOOKUPS = 2000
 
 /** Creates the joined side of one join. Nothing is read before the first tuples. */
-export function createJoinSide(context: ScanContext, joining: JoinInput): JoinSide {
+export function createJoinSide(context: Scanning, joining: JoinInput): JoinSide {
   let table: Promise<BufferedTable> | undefined
   let lookedUp = 0
   let bytesInUse = 0
@@ -62,7 +62,7 @@ interface BufferedTable {
   readonly index: JoinIndex
 }
 
-async function readTable(context: ScanContext, { step, meter, read }: JoinInput): Promise<BufferedTable> {
+async function readTable(context: Scanning, { step, meter, read }: JoinInput): Promise<BufferedTable> {
   const rows: BufferedRow[] = []
   const index = createJoinIndex()
   const scan = scanRows(context, { plan: step.right, meter })
@@ -83,7 +83,7 @@ function candidatesIn({ rows, index }: BufferedTable, { step: { equalities }, re
 
 /** Looks up the candidates of these tuples in storage. Also returns the bytes that they use. */
 async function lookUp(
-  context: ScanContext,
+  context: Scanning,
   { step, meter, read }: JoinInput,
   { pair, tuples }: { readonly pair: JoinEquality; readonly tuples: readonly Tuple[] },
 ): Promise<{ readonly candidatesOf: CandidatesOf; readonly bytes: number }> {
@@ -114,7 +114,7 @@ interface LookupRequest {
 }
 
 /** The filter for rows with one of these values, or undefined if no row can have one. */
-function lookupFilter({ barrier }: ScanContext, { table, pair, values }: LookupRequest): Filter | undefined {
+function lookupFilter({ barrier }: Scanning, { table, pair, values }: LookupRequest): Filter | undefined {
   if (values.length === 0) return undefined
   const { column } = pair.right
   if (column?.lookup !== undefined) {

@@ -18,10 +18,10 @@ import type { SourceAccess } from '../sql/source-access.ts'
 import { isSqlQuery } from '../sql/sql.ts'
 import { readInput } from '../util/boundary.ts'
 import { unreachable } from '../util/causes.ts'
-import type { ScanContext } from './scan-rows.ts'
+import type { Scanning } from './scan-rows.ts'
 
 /** The dependencies of planning a query. */
-export interface PlanContext extends Pick<ScanContext, 'barrier'>, Pick<QuerySchema, 'layout'> {
+export interface Planning extends Pick<Scanning, 'barrier'>, Pick<QuerySchema, 'layout'> {
   readonly access: { table(table: Table): SourceAccess }
 }
 
@@ -78,7 +78,7 @@ function readSelect(text: string, values: readonly Literal[], limits: QueryLimit
 }
 
 /** Returns the plan of a query. Throws the errors of its text, with line and column. Reads no row. */
-export function planText(context: PlanContext, query: QueryText): Plan {
+export function planText(context: Planning, query: QueryText): Plan {
   return withQueryErrors(query.text, () => {
     const { text, values, limits, parsed } = query
     switch (parsed.kind) {
@@ -98,13 +98,13 @@ export function planText(context: PlanContext, query: QueryText): Plan {
   })
 }
 
-function planSelect(context: PlanContext, query: QueryText, select: Select): Plan {
+function planSelect(context: Planning, query: QueryText, select: Select): Plan {
   return planResolved(context, query, { select, names: namesFor(context, query, select) })
 }
 
 /** Returns the plan of a query of a known form; undefined if it is refused. */
 function planKnown(
-  context: PlanContext,
+  context: Planning,
   query: QueryText,
   { select, form }: ParsedText & { readonly kind: 'known' },
 ): Plan | undefined {
@@ -116,12 +116,12 @@ function planKnown(
   }
 }
 
-function namesFor({ layout, access }: PlanContext, { text, idName, limits }: QueryText, select: Select): ResolvedNames {
+function namesFor({ layout, access }: Planning, { text, idName, limits }: QueryText, select: Select): ResolvedNames {
   return resolveNames(select, { text, layout, idName, limits, accessTo: (table) => access.table(table) })
 }
 
 function planResolved(
-  { barrier }: PlanContext,
+  { barrier }: Planning,
   { limits }: QueryText,
   { select, names }: { readonly select: Select; readonly names: ResolvedNames },
 ): Plan {
@@ -130,7 +130,7 @@ function planResolved(
 
 /** Keeps the form of a query that is valid, so that the only words in it are those of SQL and of the schema, and aliases. */
 function keepTemplate(
-  { layout }: PlanContext,
+  { layout }: Planning,
   { idName, names }: QueryText,
   { select, cut }: ParsedText & { readonly kind: 'new' },
 ): void {

@@ -12,7 +12,7 @@ import type { JsonValue } from '../values/column-type.ts'
 import type { BudgetMeter } from './budget-meter.ts'
 import { joinRows } from './join-rows.ts'
 import { createResidualFilter } from './residual-filter.ts'
-import { createRowReader, createValueReader, type ScanContext, scanRows, TableScan } from './scan-rows.ts'
+import { createRowReader, createValueReader, type Scanning, scanRows, TableScan } from './scan-rows.ts'
 import { type BufferedRow, createReader, type ReadBuffered, type Tuple } from './scanned-rows.ts'
 
 /**
@@ -24,7 +24,7 @@ export type PlanResult =
   | { readonly kind: 'totals'; readonly values: readonly JsonValue[] | undefined }
 
 /** Runs a plan within its budget. Throws a `range` error if an aggregate overflows a double. */
-export function runPlan(context: ScanContext, plan: Plan, meter: BudgetMeter): Promise<PlanResult> {
+export function runPlan(context: Scanning, plan: Plan, meter: BudgetMeter): Promise<PlanResult> {
   const { outputs } = plan.query
   const running = { meter, read: createReader(plan) }
   return outputs.kind === 'rows'
@@ -37,7 +37,7 @@ interface Running {
   readonly read: ReadBuffered
 }
 
-async function resultRows(context: ScanContext, plan: Plan, running: Running): Promise<PlanResult> {
+async function resultRows(context: Scanning, plan: Plan, running: Running): Promise<PlanResult> {
   const { query, first, steps, strategy } = plan
   const { offset, mayBeCut } = query
   // One record more shows whether there are more.
@@ -89,13 +89,13 @@ interface RunningTotals extends Running {
   readonly aggregates: readonly AggregateOutput[]
 }
 
-async function resultTotals(context: ScanContext, plan: Plan, running: RunningTotals): Promise<PlanResult> {
+async function resultTotals(context: Scanning, plan: Plan, running: RunningTotals): Promise<PlanResult> {
   // Aggregates are one record: any OFFSET skips it, and LIMIT 0 leaves it out.
   const isLeftOut = plan.query.limit === 0 || plan.query.offset > 0
   return { kind: 'totals', values: isLeftOut ? undefined : await totals(context, plan, running) }
 }
 
-async function totals(context: ScanContext, plan: Plan, { aggregates, ...running }: RunningTotals): Promise<JsonValue[]> {
+async function totals(context: Scanning, plan: Plan, { aggregates, ...running }: RunningTotals): Promise<JsonValue[]> {
   const { first, steps, strategy } = plan
   switch (strategy.kind) {
     case 'aggregate': {
@@ -118,7 +118,7 @@ async function totals(context: ScanContext, plan: Plan, { aggregates, ...running
 
 /** Totals of one table: only the values of its aggregates are collected, slice by slice. */
 async function totalsOfTable(
-  context: ScanContext,
+  context: Scanning,
   { first }: Plan,
   { meter, aggregates }: Pick<RunningTotals, 'meter' | 'aggregates'>,
 ): Promise<JsonValue[]> {
@@ -145,7 +145,7 @@ const COLUMN_PAGE = 4096
 
 /** Totals of one plain column of one table. Storage returns its cells, and no rows. */
 async function totalsOfColumn(
-  { storage }: ScanContext,
+  { storage }: Scanning,
   { first }: Plan,
   { meter, aggregates, column }: Pick<RunningTotals, 'meter' | 'aggregates'> & { readonly column: Column },
 ): Promise<JsonValue[]> {
@@ -180,7 +180,7 @@ async function totalsOfJoin(
 }
 
 /** Yields the rows of FROM, joined step by step. */
-function joined(context: ScanContext, { first, steps }: Plan, { meter, read }: Running): AsyncIterable<readonly Tuple[]> {
+function joined(context: Scanning, { first, steps }: Plan, { meter, read }: Running): AsyncIterable<readonly Tuple[]> {
   return steps.reduce<AsyncIterable<readonly Tuple[]>>(
     (left, step: StepPlan) => joinRows(context, left, { step, meter, read }),
     tuplesOf(scanRows(context, { plan: first, meter })),

@@ -5,8 +5,8 @@ import { fault, words } from '../errors.ts'
 import { LanguageError } from '../expressions/language-error.ts'
 import { PatternError } from '../expressions/like.ts'
 import type { Clock, Scheduler } from '../ports/time.ts'
-import { lowerLevel, type RedactionLevel, redact } from '../redaction/levels.ts'
-import { notInPlainText } from '../row-access/lowered-columns.ts'
+import { lowerLevel, type RedactionLevel, redact } from '../redaction/masks.ts'
+import { notInPlainText } from '../row-access/evaluate-access.ts'
 import type { Table } from '../schema/layout.ts'
 import { explainPlan, type QueryPlan } from '../sql/explain-plan.ts'
 import type { Plan } from '../sql/plan.ts'
@@ -16,13 +16,13 @@ import { at, required } from '../util/lists.ts'
 import type { Signal } from '../util/signal.ts'
 import type { JsonValue } from '../values/column-type.ts'
 import { createBudgetMeter, type QueryBudget } from './budget-meter.ts'
-import { type PlanContext, planText, type QueryText } from './query-text.ts'
+import { type Planning, planText, type QueryText } from './query-text.ts'
 import { type PlanResult, runPlan } from './run-plan.ts'
-import type { ScanContext } from './scan-rows.ts'
+import type { Scanning } from './scan-rows.ts'
 import type { BufferedRow, ReadBuffered, Tuple } from './scanned-rows.ts'
 
 /** The dependencies of running a query. A query never writes to storage. */
-export interface QueryContext extends PlanContext, ScanContext {
+export interface QueryContext extends Planning, Scanning {
   readonly clock: Clock
   readonly scheduler: Scheduler
 }
@@ -72,7 +72,7 @@ export async function runQuery(context: QueryContext, request: QueryRequest): Pr
 }
 
 /** Returns the explained plan of a query: what storage filters, what is opened, and what allows each column. Reads no row and contains no value. */
-export function explainQuery(context: PlanContext, query: QueryText): QueryPlan {
+export function explainQuery(context: Planning, query: QueryText): QueryPlan {
   return explainPlan(planText(context, query), query.idName)
 }
 
@@ -85,7 +85,7 @@ function runError(text: string, error: unknown): unknown {
 }
 
 function show(
-  { barrier }: ScanContext,
+  { barrier }: Scanning,
   { query }: Plan,
   result: PlanResult,
   { idName, refusesLowered }: Pick<QueryRequest, 'idName' | 'refusesLowered'>,
@@ -125,7 +125,7 @@ function setField(fields: Fields, key: string, value: JsonValue): void {
 const NO_IDS: ReadonlyMap<number, string> = new Map()
 
 /** Returns the public ids of rows. */
-function encodeIds({ ring }: ScanContext['barrier'], table: Table, rows: readonly number[]): ReadonlyMap<number, string> {
+function encodeIds({ ring }: Scanning['barrier'], table: Table, rows: readonly number[]): ReadonlyMap<number, string> {
   const distinct = [...new Set(rows)]
   const encoded = encodeRecordIds(ring, table, distinct)
   return new Map(distinct.map((row, position) => [row, at(encoded, position)]))

@@ -31,7 +31,7 @@ const MAX_SLICE_BYTES = 512 * 1024
 const NO_ROWS: ScannedRows = []
 
 /** What reading needs. */
-export interface ScanContext {
+export interface Scanning {
   readonly storage: StorageReads
   readonly barrier: Barrier
 }
@@ -47,7 +47,7 @@ export interface ScannedTable {
 }
 
 /** Scans the visible rows of one source in order of insertion. */
-export function scanRows(context: ScanContext, scanned: ScannedTable): TableScan<readonly BufferedRow[]> {
+export function scanRows(context: Scanning, scanned: ScannedTable): TableScan<readonly BufferedRow[]> {
   const filter = createResidualFilter(context.barrier, scanned.plan)
   return new TableScan(context, scanned, createRowReader(filter, scanned.plan))
 }
@@ -80,7 +80,7 @@ export class TableScan<Batch extends { readonly length: number }> {
   /** True if the event loop must turn before more is read. */
   #mustYield = false
 
-  constructor({ storage }: ScanContext, scanned: ScannedTable, reader: SliceReader<Batch>) {
+  constructor({ storage }: Scanning, scanned: ScannedTable, reader: SliceReader<Batch>) {
     this.#storage = storage
     this.#scanned = scanned
     this.#reader = reader

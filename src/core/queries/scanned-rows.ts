@@ -1,7 +1,7 @@
 /** The rows of a query: as a scan reads them, whole or only ids and bodies, and buffered with the opened values that joins and the result need. */
 import type { RowBodies } from '../barrier/reveal.ts'
 import type { ColumnRef } from '../expressions/condition.ts'
-import { bytesOfRows, endOfSlice } from '../pace/pages.ts'
+import { bytesOfRows, endOfSlice } from '../pace/pace.ts'
 import type { Filter, Page, Row, StorageReads } from '../ports/storage.ts'
 import { BODY } from '../schema/layout.ts'
 import type { Plan, SourcePlan } from '../sql/plan.ts'

@@ -14,8 +14,8 @@ import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import { at } from '../util/lists.ts'
 import { toTimestamp } from '../util/time.ts'
 import { createJsonBudget, type JsonLimits } from '../values/json-types.ts'
-import { assertUnredacted } from './assert-unredacted.ts'
 import { attemptChange } from './attempt-change.ts'
+import { assertUnredacted } from './compare-stored.ts'
 import { mintInputOf, mintInTurns, storeChanges, type WritingContext, type Written } from './record-store.ts'
 
 /** An updated record; `updatedAt` is RFC 3339 with nine decimals. */

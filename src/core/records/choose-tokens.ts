@@ -1,7 +1,7 @@
 /** Chooses the tokens of records to be written: supplied ones, and drawn ones for the other values. */
 
 import { comparedText } from '../barrier/digest-values.ts'
-import { type Values } from '../barrier/parse-record.ts'
+import type { Values } from '../barrier/parse-record.ts'
 import { cellDetail, inRecord, type RecordIndex } from '../barrier/record-errors.ts'
 import type { TextOfToken, TokensByRow, UnchangedCells } from '../barrier/token-metadata.ts'
 import { type Fault, fault, words } from '../errors.ts'

@@ -1,8 +1,8 @@
-/** The envelope of everything sealed: a header with the version of the root key, and the address of a body as associated data, so that a moved body does not open. */
-import { AAD_BYTES, type Hash, type KeyRing, SHORT_FORM } from '../ports/crypto.ts'
+/** The envelope of everything sealed: its header and the address it is bound to; entries, which are sealed one by one; and pointers to rows, which are encrypted. */
+import { AAD_BYTES, type Hash, type KeyRing, type Opened, POINTER_WORDS, SHORT_FORM } from '../ports/crypto.ts'
 import { ByteWriter } from '../util/bytes.ts'
-import { required } from '../util/lists.ts'
-import { fewBytes, type Slab, slabStart, toSlab } from '../util/memory.ts'
+import { at, required } from '../util/lists.ts'
+import { fewBytes, type Slab, slabItem, slabStart, toSlab } from '../util/memory.ts'
 
 /** Length of a long header in bytes: the format, and the version in two bytes. */
 export const HEADER_BYTES = 3
@@ -141,4 +141,133 @@ export function sealBodies(ring: KeyRing, address: Address, ids: readonly number
     () => format,
   )
   return ring.seal(RECORD_PURPOSE, header, plaintexts, associatedData)
+}
+
+/**
+ * The purpose of the key of each kind, and its object id in associated data. The object ids are above the 16 bits of tables, or 0, which no
+ * table has: an event never opens as a head, and neither as a record.
+ */
+const KINDS = {
+  schema: { purpose: 'catalog', objectId: 0 },
+  event: { purpose: 'audit', objectId: 0x1_0000 },
+  head: { purpose: 'audit', objectId: 0x1_0001 },
+  marker: { purpose: 'catalog', objectId: 0x1_0002 },
+  file: { purpose: 'file-entry', objectId: 0x1_0003 },
+  ticket: { purpose: 'ticket', objectId: 0x1_0004 },
+  credential: { purpose: 'credential', objectId: 0x1_0005 },
+} as const
+
+/** The kind of an entry of the audit trail. */
+export type AuditEntryKind = 'event' | 'head'
+
+/** The keys, the vault and the kind of a list of entries. `vault` is the 16-byte digest of the vault id. */
+export interface EntriesAddress {
+  readonly ring: KeyRing
+  readonly vault: Uint8Array
+  readonly kind: keyof typeof KINDS
+}
+
+/** The keys, the vault, the kind and the row of one entry. */
+export interface EntryAddress extends EntriesAddress {
+  /** The row id. Tickets have no row, and 0 here. */
+  readonly id: number
+}
+
+/** Returns the sealed bytes of an entry. */
+export function sealEntry(address: EntryAddress, plaintext: Uint8Array): Uint8Array {
+  return slabItem(sealEntries(address, [address.id], [plaintext]), 0)
+}
+
+/** Returns the plaintext of an entry; undefined if it fails authentication. */
+export function openEntry(address: EntryAddress, sealed: Uint8Array): Uint8Array | undefined {
+  const { plaintexts, opened } = openEntries(address, [address.id], [sealed])
+  return opened[0] === 1 ? slabItem(plaintexts, 0) : undefined
+}
+
+/** Returns one sealed entry for each plaintext, in order, bound to the row id at the same index of `ids`. */
+export function sealEntries(
+  { ring, vault, kind }: EntriesAddress,
+  ids: readonly number[],
+  plaintexts: readonly Uint8Array[],
+): Slab {
+  const { purpose, objectId } = KINDS[kind]
+  const version = ring.activeVersion
+  const associatedData = writeAssociatedData({ vault, objectId }, ids, () => version)
+  return ring.seal(purpose, writeHeader(version), toSlab(plaintexts), associatedData)
+}
+
+/** Returns the plaintext of each entry, in order. An entry that was changed or moved does not open; the others do. */
+export function openEntries(
+  { ring, vault, kind }: EntriesAddress,
+  ids: readonly number[],
+  sealed: readonly Uint8Array[],
+): Opened {
+  const { purpose, objectId } = KINDS[kind]
+  const bodies = toSlab(sealed)
+  const versions = readVersions(bodies)
+  const associatedData = writeAssociatedData({ vault, objectId }, ids, (index) => required(versions[index]))
+  return ring.open(purpose, HEADER_BYTES, versions, bodies, associatedData)
+}
+
+/** New events of a chain, and its head after them. */
+export interface AppendedEntries {
+  readonly chain: number
+  /** Row ids of the events. */
+  readonly ids: readonly number[]
+  /** The plaintexts of the events, in order, and then that of the head. */
+  readonly plaintexts: Slab
+}
+
+/** Returns the sealed events, in order, and then the sealed head: one call for all, because a call costs as much as an event. */
+export function sealAppended({ ring, vault }: Omit<EntriesAddress, 'kind'>, { chain, ids, plaintexts }: AppendedEntries): Slab {
+  const version = ring.activeVersion
+  const associatedData = new Uint8Array((ids.length + 1) * AAD_BYTES)
+  for (let i = 0; i < ids.length; i++) {
+    writeAddress(associatedData, i, { vault, objectId: KINDS.event.objectId, id: required(ids[i]), version })
+  }
+  writeAddress(associatedData, ids.length, { vault, objectId: KINDS.head.objectId, id: chain, version })
+  return ring.seal(KINDS.event.purpose, writeHeader(version), plaintexts, associatedData)
+}
+
+/** A decoded pointer. `checkHigh` (26 bits) and `checkLow` (32 bits) are the token check of the cell in a token, the version in a version of a record, and zero in a record id. */
+export interface Pointer {
+  readonly objectId: number
+  readonly row: number
+  readonly checkHigh: number
+  readonly checkLow: number
+}
+
+/** Writes a pointer at index `index` of a list of words. Layout in bits: object id 16 | row 48 | token check 64. */
+export function writePointer(words: Uint32Array, index: number, { objectId, row, checkHigh, checkLow }: Pointer): void {
+  const start = index * POINTER_WORDS
+  words[start] = (objectId << 16) | Math.floor(row / 0x1_0000_0000)
+  words[start + 1] = row >>> 0
+  words[start + 2] = checkHigh
+  words[start + 3] = checkLow
+}
+
+/** Returns the pointer at index `index` of a list of words. Throws `internal` if the list is too short. */
+export function readPointer(words: Uint32Array, index: number): Pointer {
+  const start = index * POINTER_WORDS
+  const top = required(words[start])
+  return {
+    objectId: top >>> 16,
+    row: (top & 0xffff) * 0x1_0000_0000 + required(words[start + 1]),
+    checkHigh: required(words[start + 2]),
+    checkLow: required(words[start + 3]),
+  }
+}
+
+const CAPITAL = /[A-F]/
+
+/** Returns texts as ids and other pointers are made: in lower case. A UUID can be given in capitals. */
+export function toUuidTexts(texts: readonly string[]): readonly string[] {
+  return texts.some((text) => CAPITAL.test(text)) ? texts.map((text) => text.toLowerCase()) : texts
+}
+
+/** Sets the version and variant bits of a 16-byte digest in place and returns it. 122 bits of the digest are kept. */
+export function toDigestUuid(digest: Uint8Array): Uint8Array {
+  digest[6] = (at(digest, 6) & 0x0f) | 0x80
+  digest[8] = (at(digest, 8) & 0x3f) | 0x80
+  return digest
 }

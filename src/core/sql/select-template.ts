@@ -1,6 +1,6 @@
 /** A parsed query without its literals: texts that differ only in literals have one form, are parsed once, and are each bound to their own. */
 import type { Constant, Literal } from '../expressions/ast.ts'
-import { REDACTIONS } from '../redaction/levels.ts'
+import { REDACTIONS } from '../redaction/masks.ts'
 import { replaceInSelect, type Select } from './select.ts'
 
 /** The parsed query of every text of one form. It contains none of their literals. */

@@ -8,6 +8,7 @@ import type { Changes, Storage, StorageHandle, TransactionOptions } from '../por
 import type { Clock } from '../ports/time.ts'
 import { bareCause } from '../util/causes.ts'
 import {
+  type CommitProgress,
   type End,
   type EventLoopTurns,
   type GroupedInsert,
@@ -18,8 +19,9 @@ import {
   noted,
   type OnCommit,
   oldestGeneration,
+  resolveInDoubtCommit,
+  resolveNext,
 } from './gather.ts'
-import { type CommitProgress, resolveInDoubtCommit, resolveNext } from './in-doubt-commit.ts'
 import type { BeginReads, TrackReads } from './read-versions.ts'
 import { createTurns, runEach, type SharedChange } from './turns.ts'
 import {

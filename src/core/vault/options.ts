@@ -1,7 +1,8 @@
-/** The options of a vault, and their checks. */
+/** The options of a vault, and their checks: shapes, and the default and the range of each limit. */
 import * as z from 'zod'
 import { VaultError } from '../errors.ts'
 import type { Limits } from '../execution/context.ts'
+import { DEFAULT_MAX_BYTES, DEFAULT_MAX_ROWS, DEFAULT_TIMEOUT_MS, MAX_JSON_MEMBERS, QUERY_LIMITS } from '../limits.ts'
 import type { PolicyFor } from '../policy/statement.ts'
 import type { BlobStore, ContentTypeDetector, FileScanner } from '../ports/blobs.ts'
 import type { Entropy, Hash, KeyProvider, KeyRingFactory } from '../ports/crypto.ts'
@@ -14,7 +15,6 @@ import { type OnProgress, readInput } from '../util/boundary.ts'
 import { readOptions } from '../util/options.ts'
 import type { Signal } from '../util/signal.ts'
 import { isWellFormed } from '../values/string-type.ts'
-import { limitsShape } from './limits-shape.ts'
 import type { OnInfected } from './scan-worker.ts'
 
 /** Options of `createVault`. `Role` are the roles of the policy, if they are known. */
@@ -88,6 +88,38 @@ function isObject(value: unknown): value is object {
 function idShape(): z.ZodString {
   const problem = 'must be a string of 1 to 128 characters'
   return z.string(problem).min(1, problem).max(128, problem).refine(isWellFormed, 'must be well-formed text')
+}
+
+/** Records and lexemes of one request. Each is held in memory as a whole. */
+const MAX_ITEMS = 1_000_000
+/** A condition is parsed and evaluated by functions that call themselves: each level takes some of the stack. */
+const MAX_DEPTH = 256
+/** Every table of a query buffers rows, and the rows of each are joined with those of all before. */
+const MAX_TABLES = 64
+/** The longest time of a timer. */
+const MAX_MS = 2 ** 31 - 1
+
+/** The limits of a vault, each with its default. */
+export const limitsShape = z.object(
+  {
+    maxRecords: limit(1000, MAX_ITEMS),
+    maxPageSize: limit(1000, MAX_ITEMS),
+    maxJsonMembers: limit(MAX_JSON_MEMBERS, MAX_ITEMS),
+    maxQueryRecords: limit(QUERY_LIMITS.maxQueryRecords, MAX_ITEMS),
+    maxQueryLength: limit(QUERY_LIMITS.maxQueryLength, MAX_ITEMS),
+    maxQueryLexemes: limit(QUERY_LIMITS.maxQueryLexemes, MAX_ITEMS),
+    maxQueryNesting: limit(QUERY_LIMITS.maxQueryNesting, MAX_DEPTH),
+    maxQueryTables: limit(QUERY_LIMITS.maxQueryTables, MAX_TABLES),
+    maxRowsRead: limit(DEFAULT_MAX_ROWS, Number.MAX_SAFE_INTEGER),
+    queryTimeoutMs: limit(DEFAULT_TIMEOUT_MS, MAX_MS),
+    maxJoinBytes: limit(DEFAULT_MAX_BYTES, Number.MAX_SAFE_INTEGER),
+  },
+  'must be an object',
+) satisfies z.ZodType<Limits>
+
+function limit(byDefault: number, highest: number) {
+  const rule = `must be an integer from 1 to ${highest}`
+  return z.int(rule).min(1, rule).max(highest, rule).default(byDefault)
 }
 
 const optionsShape = z.object({

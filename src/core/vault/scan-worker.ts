@@ -10,7 +10,7 @@ import type { FileScanner } from '../ports/blobs.ts'
 import type { Log } from '../ports/observability.ts'
 import type { Timer } from '../ports/time.ts'
 import { assertNotAborted, createAbortable, type Signal, unlessAborted } from '../util/signal.ts'
-import type { Watch } from './watched-work.ts'
+import type { Watch } from './outside-calls.ts'
 
 /** Files that one process scans at the same time. */
 const SCANS_AT_ONCE = 2

@@ -54,9 +54,8 @@ import type { NoOptions, SchemaDefinition } from '../schema/column.ts'
 import type { FileColumn, InsertFields, TableName, TokensOf, UpdateFields } from '../schema/infer.ts'
 import type { SqlQuery } from '../sql/sql.ts'
 import { at } from '../util/lists.ts'
-import { toInsertInput, toQueryInput } from './query-input.ts'
-import { type RecordPage, readPages } from './read-pages.ts'
 import type { BatchResponses, CheckedItems, ItemOutline } from './session-batch.ts'
+import { type GivenUpload, type RecordPage, readPages, toInsertInput, toQueryInput, toUploadInput } from './session-input.ts'
 import type {
   FoundRecord,
   InsertedRecordOf,
@@ -73,7 +72,6 @@ import type {
   TokenizeValue,
   WrittenRecord,
 } from './session-records.ts'
-import { type GivenUpload, toUploadInput } from './upload-input.ts'
 
 /** The methods of one caller. Each checks its input at run time too. Errors are `VaultError`s that name positions, never values. */
 export interface Session<S extends SchemaDefinition> {

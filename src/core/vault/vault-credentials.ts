@@ -16,13 +16,19 @@ import type { SessionContext } from '../execution/context.ts'
 import { perform } from '../execution/perform.ts'
 import { type IssueBearerInput, type IssuedBearer, issueBearer } from '../operations/issue-bearer.ts'
 import { refusedBy } from '../operations/record-scan.ts'
-import { type Caller, type CallerContext, parseCaller, parseContext, type RequestContext } from '../policy/caller.ts'
+import {
+  type Caller,
+  type CallerContext,
+  parseCaller,
+  parseContext,
+  type RequestContext,
+  UNKNOWN_CALLER,
+} from '../policy/caller.ts'
 import type { Storage } from '../ports/storage.ts'
 import type { Clock } from '../ports/time.ts'
 import { readInput, toVaultError } from '../util/boundary.ts'
 import { assertMembers, readOptions } from '../util/options.ts'
 import { nowMs } from '../util/time.ts'
-import { UNKNOWN_CALLER } from './system-callers.ts'
 
 /** A stored credential as it is now. */
 export interface FoundCredential extends StoredCredential {

@@ -1,20 +1,19 @@
 /** The files of an open vault: their stores, their scans, and what tickets open. */
 import type { Barrier } from '../barrier/barrier.ts'
-import type { CatalogFence } from '../catalog/catalog-fence.ts'
+import type { CatalogFence } from '../catalog/open-catalog.ts'
 import type { SessionContext, SessionFiles } from '../execution/context.ts'
 import { openTicket, type Ticket } from '../execution/file-tickets.ts'
 import { perform } from '../execution/perform.ts'
 import { databaseBlobs } from '../file-store/database-blobs.ts'
 import { type OpenFileOptions, type OpenFileResult, openByTicket } from '../operations/open-file.ts'
 import { type UploadedFile, type UploadFileInput, type UploadFileOptions, uploadByTicket } from '../operations/upload-file.ts'
-import { type Caller, parseCaller, type RequestContext } from '../policy/caller.ts'
+import { type Caller, parseCaller, type RequestContext, UNKNOWN_CALLER, VAULT_CALLER } from '../policy/caller.ts'
 import type { Log } from '../ports/observability.ts'
 import type { SchemaDefinition } from '../schema/column.ts'
 import type { Layout } from '../schema/layout.ts'
 import type { OpenOptions } from './options.ts'
 import { createScanWorker, type ScanWorker } from './scan-worker.ts'
-import { UNKNOWN_CALLER, VAULT_CALLER } from './system-callers.ts'
-import { toTicketUpload } from './upload-input.ts'
+import { toTicketUpload } from './session-input.ts'
 
 /** The dependencies of a vault's files. */
 interface FilePorts {

@@ -9,13 +9,13 @@ import type { Clock } from '../ports/time.ts'
 import { purgePass } from '../records/token-store.ts'
 import type { Layout } from '../schema/layout.ts'
 import { CATALOG } from '../schema/system-tables.ts'
-import { type VerifyingContext, verifyRecords } from '../verification/verify-records.ts'
+import { type Verifying, verifyRecords } from '../verification/verify-records.ts'
 import type { OutsideCalls } from './outside-calls.ts'
 import type { Vault } from './vault.ts'
 import type { VaultFiles } from './vault-files.ts'
 
 /** What maintenance needs. */
-interface MaintenancePorts extends VerifyingContext {
+interface MaintenancePorts extends Verifying {
   readonly storage: StorageHandle
   readonly clock: Clock
   readonly barrier: Barrier

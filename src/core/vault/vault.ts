@@ -16,11 +16,10 @@ import type { SqlQuery } from '../sql/sql.ts'
 import type { ClosedByUsing } from '../util/causes.ts'
 import type { RecordVerificationResult } from '../verification/record-findings.ts'
 import type { VerifyRecordsOptions } from '../verification/verify-records.ts'
-import type { VaultTransactionOptions } from './retried-transaction.ts'
+import type { VaultTransactionOptions, WatchOptions } from './outside-calls.ts'
 import type { Session } from './session.ts'
 import type { Refusal, VaultCredentials } from './vault-credentials.ts'
 import type { UploadByTicket } from './vault-files.ts'
-import type { WatchOptions } from './watched-work.ts'
 
 /** A vault inside a transaction. The changes of all sessions commit or roll back together. */
 export interface VaultInTransaction<S extends SchemaDefinition, Role extends string = string> {

@@ -1,7 +1,7 @@
 /** Finds records that share a value of a unique column, although storage has a unique index: a digest that was changed in the database evades it. */
 import type { Barrier } from '../barrier/barrier.ts'
 import { isSameValue, keyOfCell } from '../barrier/digest-values.ts'
-import { isRowId } from '../pace/pages.ts'
+import { isRowId } from '../pace/pace.ts'
 import type { Cell, StorageReads } from '../ports/storage.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { required } from '../util/lists.ts'

@@ -2,7 +2,7 @@
 import { keyOfCell } from '../barrier/digest-values.ts'
 import { slotOf, type TransientRef } from '../barrier/token-metadata.ts'
 import { type FoundTransient, revealTransients } from '../barrier/transients.ts'
-import { eachPossiblePage } from '../pace/pages.ts'
+import { eachPossiblePage } from '../pace/pace.ts'
 import type { Row, StorageReads } from '../ports/storage.ts'
 import { digestTokenTexts, getTransients } from '../records/token-store.ts'
 import type { ReadingContext } from '../row-access/evaluate-access.ts'

@@ -1,7 +1,7 @@
 /** Verifies stored records: that each opens, and agrees with its digests, its stored tokens and its transient values. */
 import { UNKNOWN_KEY } from '../barrier/barrier.ts'
-import type { CatalogFence } from '../catalog/catalog-fence.ts'
-import { createPageSize, eachPossiblePage, findImpossibleRows, isRowId } from '../pace/pages.ts'
+import type { CatalogFence } from '../catalog/open-catalog.ts'
+import { createPageSize, eachPossiblePage, findImpossibleRows, isRowId } from '../pace/pace.ts'
 import type { Row, StorageReads } from '../ports/storage.ts'
 import type { ReadingContext } from '../row-access/evaluate-access.ts'
 import type { Column, Table } from '../schema/layout.ts'
@@ -31,7 +31,7 @@ interface VerificationWatch {
 }
 
 /** The dependencies of a verification. */
-export interface VerifyingContext extends ReadingContext {
+export interface Verifying extends ReadingContext {
   readonly catalog: Pick<CatalogFence, 'reload'>
   readonly storage: StorageReads
 }
@@ -46,7 +46,7 @@ const MAX_CHECKS = 10
  * the row did not change meanwhile. A record that changes during each of 10 checks is not reported. Throws `cancelled`.
  */
 export async function verifyRecords(
-  context: VerifyingContext,
+  context: Verifying,
   tables: readonly Table[],
   { signal, report }: VerificationWatch = {},
 ): Promise<RecordVerificationResult> {
@@ -92,7 +92,7 @@ interface Slice {
  * Returns what is wrong with some rows. Other tables are read after the rows, and suspicious rows once more after those. A row that
  * still has its version had it throughout, because a record and what belongs to it change in one transaction. Another one is checked again.
  */
-async function checkSlice(context: VerifyingContext, { table, rows, unindexed }: Slice): Promise<readonly Suspicion[]> {
+async function checkSlice(context: Verifying, { table, rows, unindexed }: Slice): Promise<readonly Suspicion[]> {
   const confirmed: Suspicion[] = []
   let pending = rows
   for (let checks = 0; checks < MAX_CHECKS && pending.length > 0; checks++) {
@@ -114,7 +114,7 @@ function isUnchanged(row: Row, again: Row | undefined): boolean {
 }
 
 /** Returns what seems wrong. Reads the catalog again for a key that this process does not know: another process may have made it. */
-async function suspect(context: VerifyingContext, slice: Slice): Promise<readonly Suspicion[]> {
+async function suspect(context: Verifying, slice: Slice): Promise<readonly Suspicion[]> {
   try {
     return await suspectNow(context, slice)
   } catch (error) {
@@ -125,7 +125,7 @@ async function suspect(context: VerifyingContext, slice: Slice): Promise<readonl
   }
 }
 
-async function suspectNow(context: VerifyingContext, { table, rows, unindexed }: Slice): Promise<readonly Suspicion[]> {
+async function suspectNow(context: Verifying, { table, rows, unindexed }: Slice): Promise<readonly Suspicion[]> {
   const { storage, barrier } = context
   const page = openPage(barrier, table, rows)
   return [
@@ -137,7 +137,7 @@ async function suspectNow(context: VerifyingContext, { table, rows, unindexed }:
 }
 
 /** Returns the rows that still exist, by id. */
-async function storedAgain({ storage }: VerifyingContext, table: string, rows: readonly Row[]): Promise<Map<number, Row>> {
+async function storedAgain({ storage }: Verifying, table: string, rows: readonly Row[]): Promise<Map<number, Row>> {
   if (rows.length === 0) return new Map()
   const ids = rows.map(({ id }) => id)
   const again = await storage.get(table, ids)
@@ -159,7 +159,7 @@ interface TokenRow {
 }
 
 /** Finds stored tokens whose record or transient value does not exist. Those of existing records are compared with their cells. */
-async function verifyTokenRows(context: VerifyingContext, { tables, findings, signal }: TokenWalk): Promise<void> {
+async function verifyTokenRows(context: Verifying, { tables, findings, signal }: TokenWalk): Promise<void> {
   const columns = new Map(
     tables.flatMap((table) => table.tokenized.map((column) => [column.objectId, { table, column }] as const)),
   )
@@ -188,7 +188,7 @@ async function verifyTokenRows(context: VerifyingContext, { tables, findings, si
 }
 
 /** Returns the tokens whose row does not exist, or cannot exist. */
-async function findOrphans({ storage }: VerifyingContext, tokens: readonly TokenRow[]): Promise<TokenRow[]> {
+async function findOrphans({ storage }: Verifying, tokens: readonly TokenRow[]): Promise<TokenRow[]> {
   const orphans = tokens.filter((token) => !isRowId(token.row.row_id))
   const nameOf = ({ row, column, table }: TokenRow): string | undefined => {
     if (!isRowId(row.row_id)) return undefined

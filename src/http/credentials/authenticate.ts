@@ -15,7 +15,7 @@ export interface CredentialRequest {
 }
 
 /** The members of an event that a credential determines. */
-export type CredentialContext = Pick<
+export type CredentialRecord = Pick<
   RequestContext,
   'authMode' | 'jwtID' | 'keyID' | 'bearerTokenContextID' | 'subject' | 'sessionID'
 >
@@ -23,7 +23,7 @@ export type CredentialContext = Pick<
 /** An authenticated caller. */
 export interface Authenticated {
   readonly caller: Pick<Caller, 'actor' | 'actorType' | 'roles' | 'context'>
-  readonly credential: CredentialContext
+  readonly credential: CredentialRecord
 }
 
 /** A credential that is refused. The reason goes into the log of the host, never into a response or an event. */

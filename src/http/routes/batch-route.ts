@@ -6,8 +6,17 @@ import type { RouterOptions } from '../options.ts'
 import { type ErrorStatus, toFailure, wireMessage } from '../router/error-response.ts'
 import { type Call, operationRoute, type Route, type RouteExample } from '../router/route.ts'
 import { EXAMPLE } from './examples.ts'
-import { BY_COLUMN, BYOT_MEMBER, flagMember, isObject, REDACTION_MEMBER, VAULT_MEMBER } from './shapes.ts'
-import { toWireId, toWireIds, toWireRecord } from './wire-records.ts'
+import {
+  BY_COLUMN,
+  BYOT_MEMBER,
+  flagMember,
+  isObject,
+  REDACTION_MEMBER,
+  toWireId,
+  toWireIds,
+  toWireRecord,
+  VAULT_MEMBER,
+} from './shapes.ts'
 
 const METHODS = ['POST', 'PUT', 'GET', 'DELETE'] as const
 

@@ -1,12 +1,12 @@
 /** Routes of files with JSON bodies: their status, their deletion, and URLs to upload to. Source: specification, "Files". */
 import * as z from 'zod'
-import { type OperationResult, type UploadedFileStatus, VaultError } from '../../index.ts'
+import { type OperationResult, VaultError } from '../../index.ts'
 import type { Names } from '../names.ts'
 import type { RouterOptions } from '../options.ts'
 import { invalidId } from '../router/error-response.ts'
 import { operationRoute, type Route } from '../router/route.ts'
 import { fileUrl } from '../router/urls.ts'
-import { fileExamples } from './file-examples.ts'
+import { fileExamples } from './examples.ts'
 import { deletedShape, namedShape, VAULT_MEMBER } from './shapes.ts'
 
 /** Returns the routes. */
@@ -158,7 +158,7 @@ function toStatusRecord({ table, id, fields, error, httpStatus }: StatusResult, 
   }
 }
 
-function toColumnStatus({ avScanStatus, fileStatus, mimetypeStatus }: UploadedFileStatus) {
+function toColumnStatus({ avScanStatus, fileStatus, mimetypeStatus }: StatusResult['fields'][string]) {
   return { av_scan_status: avScanStatus, file_status: fileStatus, mimetype_status: mimetypeStatus }
 }
 

@@ -15,7 +15,7 @@ import {
   values,
 } from '../router/request-shape.ts'
 import { operationRoute, type Route } from '../router/route.ts'
-import { recordExamples } from './record-examples.ts'
+import { recordExamples } from './examples.ts'
 import {
   BYOT_MEMBER,
   deletedShape,
@@ -26,9 +26,11 @@ import {
   READ_RECORD,
   RECORD,
   REDACTION_QUERY,
+  toWireId,
+  toWireIds,
+  toWireRecord,
   VAULT_MEMBER,
 } from './shapes.ts'
-import { toWireId, toWireIds, toWireRecord } from './wire-records.ts'
 
 /** Members of the query of a read. */
 const SHOW = {

@@ -1,19 +1,19 @@
-/** Routes of tickets: a file is downloaded and uploaded by an URL that needs no bearer. */
+/** Routes of tickets: a file is downloaded and uploaded by an URL that needs no bearer. A browser saves what it downloads, and runs nothing of it. */
 import * as z from 'zod'
-import { VaultError } from '../../index.ts'
+import { type OpenFileOptions, type OpenFileResult, VaultError } from '../../index.ts'
+import { fileNameOf, parseParameters } from '../body/header-parameters.ts'
+import { assertNotEncoded } from '../body/read-json-body.ts'
+import { readMultipart } from '../body/read-multipart.ts'
 import type { Names } from '../names.ts'
 import type { RouterOptions } from '../options.ts'
-import type { HttpResponse } from '../router/http-message.ts'
+import type { HttpRequest, HttpResponse } from '../router/http-message.ts'
 import { jsonResponse } from '../router/json-response.ts'
 import { flag, readQuery, text } from '../router/request-shape.ts'
 import type { OpenCall, OpenRoute, Route } from '../router/route.ts'
 import { TICKET_PATH } from '../router/urls.ts'
 import type { HostedVault } from '../vaults/open-vaults.ts'
-import { downloadHeaders } from './download-headers.ts'
-import { fileExamples } from './file-examples.ts'
-import { parseRange } from './parse-range.ts'
+import { fileExamples } from './examples.ts'
 import { FILE_METADATA, namedShape } from './shapes.ts'
-import { ticketContent } from './ticket-content.ts'
 
 /** Returns the routes. */
 export function ticketRoutes({ names }: RouterOptions): Route[] {
@@ -110,4 +110,75 @@ async function vaultOf({ params, scope }: OpenCall): Promise<HostedVault> {
 
 function ticketOf({ params }: OpenCall): string {
   return params.ticket ?? ''
+}
+
+/** A file as it arrives. */
+export interface ArrivingFile {
+  readonly content: AsyncIterable<Uint8Array>
+  /** As the client sent it; undefined if it sent none. */
+  readonly fileName: string | undefined
+  /** Reads no more of it. Called in any case. */
+  close(): void
+}
+
+/** Returns the file of a request. Throws `invalid_request` for a multipart body without one, and for a body with a content encoding. */
+export async function ticketContent(request: HttpRequest): Promise<ArrivingFile> {
+  const type = parseParameters(request.header('content-type') ?? '')
+  if (type?.value === 'multipart/form-data') return readMultipart(request)
+  assertNotEncoded(request)
+  const { body } = request
+  const fileName = fileNameOf(request.header('content-disposition') ?? '')
+  // The vault closes the content itself, and refuses an empty one.
+  return { content: body?.chunks() ?? nothing(), fileName, close: () => {} }
+}
+
+async function* nothing(): AsyncGenerator<Uint8Array> {}
+
+/** Returns the headers of a file or of a part of it. */
+export function downloadHeaders(
+  { metadata, size, range }: Omit<OpenFileResult, 'stream'>,
+  isPart: boolean,
+): Record<string, string> {
+  return {
+    'content-type': metadata.fileType,
+    'content-length': String(range.end - range.start),
+    'content-disposition': dispositionOf(metadata.fileName),
+    'accept-ranges': 'bytes',
+    // A part that a proxy or a middleware compresses is not the part that was asked for.
+    'cache-control': 'no-store, no-transform',
+    ...(isPart ? { 'content-range': `bytes ${range.start}-${range.end - 1}/${size}` } : {}),
+    'content-security-policy': "default-src 'none'; frame-ancestors 'none'; sandbox",
+  }
+}
+
+/** Returns an attachment with the name in both forms of RFC 6266: in ASCII, and in full as RFC 8187 encodes it. */
+function dispositionOf(name: string): string {
+  const visible = name.replace(UNSAFE, '_')
+  const ascii = visible.replace(/[^\x20-\x7e]|["%\\]/g, '_')
+  return `attachment; filename="${ascii}"; filename*=UTF-8''${encode(visible)}`
+}
+
+/** Control characters, those that change the direction of text, and halves of a character. Stored names have none; a header does not rely on it. */
+const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu
+
+function encode(text: string): string {
+  return encodeURIComponent(text).replace(/['()*]/g, (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`)
+}
+
+/** The part of a file that a request asks for. */
+export type FileRange = NonNullable<OpenFileOptions['range']>
+
+/**
+ * Returns the one range of a header; undefined for no header, for several ranges and for anything that is no range of bytes: the whole
+ * file answers these. With `If-Range` too, because a file has no validator that it could match.
+ */
+export function parseRange(header: string | undefined, ifRange: string | undefined): FileRange | undefined {
+  if (header === undefined || ifRange !== undefined) return undefined
+  const [, first = '', last = ''] = /^bytes=[ \t]*(\d*)-(\d*)[ \t]*$/i.exec(header) ?? []
+  if (first === '') return last === '' ? undefined : { last: Math.min(Number(last), Number.MAX_SAFE_INTEGER) }
+  const start = Math.min(Number(first), Number.MAX_SAFE_INTEGER)
+  if (last === '') return { start }
+  const end = Number(last) + 1
+  if (end <= Number(first)) return undefined
+  return Number.isSafeInteger(end) ? { start, end } : { start }
 }

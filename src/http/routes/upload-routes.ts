@@ -6,7 +6,7 @@ import type { RouterOptions } from '../options.ts'
 import { jsonResponse } from '../router/json-response.ts'
 import { flag, readQuery } from '../router/request-shape.ts'
 import type { AuthenticatedCall, BearerRoute, Route } from '../router/route.ts'
-import { fileExamples } from './file-examples.ts'
+import { fileExamples } from './examples.ts'
 import { FILE_METADATA, flagMember, idShape, namedShape } from './shapes.ts'
 
 /** Returns the routes. */

@@ -3,7 +3,7 @@ import { copyFileSync, cpSync, mkdirSync, mkdtempSync, renameSync, rmSync, statS
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { createFileGuard } from '../../../src/adapters/sqlite/file-guard.ts'
+import { createFileGuard } from '../../../src/adapters/sqlite/connection.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'strongroom-guard-'))
 afterAll(() => rmSync(root, { recursive: true, force: true }))

@@ -1,6 +1,6 @@
 /** The system clock: nanoseconds, strictly rising, for any steps of the wall clock. */
 import { expect, it } from 'vitest'
-import { createClock, systemClock } from '../../../src/adapters/system/system-time.ts'
+import { createClock, systemClock } from '../../../src/adapters/system/system.ts'
 
 it('returns nanoseconds since 1970, close to the wall clock', () => {
   const before = BigInt(Date.now()) * 1_000_000n

@@ -1,6 +1,6 @@
 /** The system entropy: fresh bytes of every size, each in a separate buffer. */
 import { expect, it } from 'vitest'
-import { systemEntropy } from '../../../src/adapters/system/system-entropy.ts'
+import { systemEntropy } from '../../../src/adapters/system/system.ts'
 
 it('returns the requested number of bytes', () => {
   for (const count of [0, 1, 16, 1023, 1024, 1025, 16_384, 100_000]) expect(systemEntropy.bytes(count).length).toBe(count)

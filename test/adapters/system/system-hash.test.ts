@@ -1,6 +1,6 @@
 /** The SHA-256 of the system: published digests, and lists. */
 import { expect, it } from 'vitest'
-import { systemHash } from '../../../src/adapters/system/system-hash.ts'
+import { systemHash } from '../../../src/adapters/system/system.ts'
 import { toSlab } from '../../../src/core/util/memory.ts'
 
 it('hashes each input separately as specified in FIPS 180-4', () => {

@@ -1,10 +1,11 @@
 /** Chains that were tampered with are not used further: the vault continues in another chain, logs it, and verification reports it. */
 import { describe, expect, it } from 'vitest'
-import { systemScheduler } from '../../../src/adapters/system/system-time.ts'
+import { systemScheduler } from '../../../src/adapters/system/system.ts'
 import { MAX_CHAINS } from '../../../src/core/limits.ts'
 import { MAX_ROW_ID } from '../../../src/core/ports/storage.ts'
 import { AUDIT_CHAINS } from '../../../src/core/schema/system-tables.ts'
-import { column, type Log, type Row, type StorageHandle, type Vault } from '../../../src/index.ts'
+import { column, type Log, type Vault } from '../../../src/index.ts'
+import type { Row, StorageHandle } from '../../../src/storage-port.ts'
 import { type Clients, eventsBy, openClients } from '../../support/audit/audited-clients.ts'
 import { onEachStorage, postgresEngine } from '../../support/storages/engines.ts'
 import { faultyStorage } from '../../support/storages/faulty-storage.ts'

@@ -1,7 +1,7 @@
 /** Listing the trail by time equals reading all of it and sorting: for several chains, gaps, rows changed in the database, and any range. */
 import { describe, expect, it } from 'vitest'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
-import { systemScheduler } from '../../../src/adapters/system/system-time.ts'
+import { systemScheduler } from '../../../src/adapters/system/system.ts'
 import { encodeHead, rowsOfChains } from '../../../src/core/audit/chain.ts'
 import { decodeEvent } from '../../../src/core/audit/read-event.ts'
 import type { EventStore } from '../../../src/core/audit-log/event-store.ts'

@@ -1,7 +1,7 @@
 /** Long events are read, opened and verified in slices of bounded length, with turns of the event loop between. */
 import { expect, it } from 'vitest'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
-import { createClock } from '../../../src/adapters/system/system-time.ts'
+import { createClock } from '../../../src/adapters/system/system.ts'
 import type { EventStore } from '../../../src/core/audit-log/event-store.ts'
 import { eachNewest } from '../../../src/core/audit-log/newest-events.ts'
 import { eachEvent } from '../../../src/core/audit-log/read-trail.ts'

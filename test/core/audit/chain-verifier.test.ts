@@ -1,6 +1,6 @@
 /** Chain verification: intact chains pass, and for others the first failure is reported. */
 import { describe, expect, it } from 'vitest'
-import { systemHash } from '../../../src/adapters/system/system-hash.ts'
+import { systemHash } from '../../../src/adapters/system/system.ts'
 import { toRowId } from '../../../src/core/audit/chain.ts'
 import { ChainVerifier, treeHeadOf, type VerificationResult, type VerifierInput } from '../../../src/core/audit/chain-verifier.ts'
 import { decodeEvent } from '../../../src/core/audit/read-event.ts'

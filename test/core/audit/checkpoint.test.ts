@@ -1,7 +1,7 @@
 /** Checkpoints: the signed bytes, parsing, and the comparison of trails with them. */
 import { createHash, createPublicKey, verify } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { systemHash } from '../../../src/adapters/system/system-hash.ts'
+import { systemHash } from '../../../src/adapters/system/system.ts'
 import { ChainVerifier } from '../../../src/core/audit/chain-verifier.ts'
 import {
   type Checkpoint,

@@ -1,8 +1,8 @@
 /** Merkle trees: published roots, for trees that grow in one go and for stored ones. */
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { systemHash } from '../../../src/adapters/system/system-hash.ts'
-import { hashLeaf, MerkleBuilder, peakBytes } from '../../../src/core/audit/merkle.ts'
+import { systemHash } from '../../../src/adapters/system/system.ts'
+import { hashLeaf, MerkleBuilder, peakBytes } from '../../../src/core/audit/chain.ts'
 import { toHex } from '../../../src/core/util/bytes.ts'
 
 /** Leaves and roots of the reference implementation of Certificate Transparency (RFC 6962, whose tree RFC 9162 kept): root n is over the first n leaves. */

@@ -1,7 +1,7 @@
 /** Minting in slices: the ids and tokens are those of each row by itself, whatever a cell stores. */
 import { expect, it } from 'vitest'
 import { keyRingFactory } from '../../../src/adapters/keys/key-ring-factory.ts'
-import { systemEntropy } from '../../../src/adapters/system/system-entropy.ts'
+import { systemEntropy } from '../../../src/adapters/system/system.ts'
 import { type MintInput, mintRecords, mintTokens, type StoredRecord } from '../../../src/core/barrier/mint-tokens.ts'
 import { encodeRecordIds } from '../../../src/core/barrier/record-ids.ts'
 import { drawTokenMetadata } from '../../../src/core/barrier/token-metadata.ts'

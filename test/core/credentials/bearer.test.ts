@@ -1,7 +1,7 @@
 /** HMAC-SHA-256 against the platform's, for keys and messages of many lengths, and its comparison. */
 import { createHmac, randomBytes } from 'node:crypto'
 import { expect, it } from 'vitest'
-import { systemHash } from '../../../src/adapters/system/system-hash.ts'
+import { systemHash } from '../../../src/adapters/system/system.ts'
 import { hmacSha256, isSameMac } from '../../../src/core/credentials/bearer.ts'
 
 it('equals that of the platform', () => {

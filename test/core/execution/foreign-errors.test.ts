@@ -12,10 +12,10 @@ import {
   defineSchema,
   isVaultError,
   mask,
-  type StorageHandle,
   VaultError,
   type VaultOptions,
 } from '../../../src/index.ts'
+import type { StorageHandle } from '../../../src/storage-port.ts'
 import { type Clients, clients, eventsBy, eventsOf, openClients } from '../../support/audit/audited-clients.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
 import { faultyStorage } from '../../support/storages/faulty-storage.ts'

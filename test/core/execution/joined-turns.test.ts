@@ -1,6 +1,6 @@
 /** Calls that run as one take few turns: if they need more, each runs by itself. */
 import { expect, it } from 'vitest'
-import { systemScheduler } from '../../../src/adapters/system/system-time.ts'
+import { systemScheduler } from '../../../src/adapters/system/system.ts'
 import type { OperationContext } from '../../../src/core/execution/context.ts'
 import { createJoinedCalls } from '../../../src/core/execution/joined-calls.ts'
 import { ALONE } from '../../../src/core/unit-of-work/gather.ts'

@@ -1,6 +1,7 @@
 /** Cursors of `get`: where a page goes on, which cursors are refused, and what a cursor shows. */
 import { expect, it } from 'vitest'
-import type { PolicyFor, SessionPagesOptions, StorageHandle } from '../../../src/index.ts'
+import type { PolicyFor, SessionGetOptions } from '../../../src/index.ts'
+import type { StorageHandle } from '../../../src/storage-port.ts'
 import { type Clients, callerOf, eventsBy, openClients } from '../../support/audit/audited-clients.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
 import { OWNER } from '../../support/vaults/test-vault.ts'
@@ -27,7 +28,7 @@ async function open(storage: StorageHandle, letters: string, id = 'v1') {
 }
 
 type Session = Awaited<ReturnType<typeof open>>['owner']
-type Options = SessionPagesOptions<Clients['clients']>
+type Options = SessionGetOptions<Clients['clients']>
 
 /** The names of a page, and its cursor. */
 async function page(session: Session, options: Options): Promise<[string, string | undefined]> {

@@ -1,8 +1,9 @@
 /** Errors thrown by a log, a span or a getter in the input do not change the outcome of an operation. No error of a port keeps its text. */
 import { inspect } from 'node:util'
 import { expect, it } from 'vitest'
-import { systemEntropy } from '../../../src/adapters/system/system-entropy.ts'
-import { type Entropy, isVaultError, type Log, type StorageHandle, type Tracing, VaultError } from '../../../src/index.ts'
+import { systemEntropy } from '../../../src/adapters/system/system.ts'
+import { type Entropy, isVaultError, type Log, type Tracing, VaultError } from '../../../src/index.ts'
+import type { StorageHandle } from '../../../src/storage-port.ts'
 import { eventsBy, eventsOf, openClients } from '../../support/audit/audited-clients.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
 import { faultyStorage } from '../../support/storages/faulty-storage.ts'

@@ -1,7 +1,8 @@
 /** Compare-and-set: reads return versions, and a change with the version of an earlier read is aborted if the record was written since. */
 import { expect, expectTypeOf, it } from 'vitest'
 import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
-import { column, createVault, defineSchema, type Session, type StorageHandle, type Vault } from '../../../src/index.ts'
+import { column, createVault, defineSchema, type Session, type Vault } from '../../../src/index.ts'
+import type { StorageHandle } from '../../../src/storage-port.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
 import { OWNER, TEST_SECRET } from '../../support/vaults/test-vault.ts'
 

@@ -1,6 +1,7 @@
 /** Policies through operations: what each role can do, and that hidden data looks like missing data. */
 import { expect, it } from 'vitest'
-import { type Caller, isVaultError, type PolicyFor, type StorageHandle, type VaultError } from '../../../src/index.ts'
+import { type Caller, isVaultError, type PolicyFor, type VaultError } from '../../../src/index.ts'
+import type { StorageHandle } from '../../../src/storage-port.ts'
 import { type ClientSession, type Clients, callerOf, openClients, PEOPLE } from '../../support/audit/audited-clients.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
 import { OWNER } from '../../support/vaults/test-vault.ts'

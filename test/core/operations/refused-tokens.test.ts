@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import { POINTER_WORDS } from '../../../src/core/ports/crypto.ts'
-import { writePointer } from '../../../src/core/sealing/pointer.ts'
+import { writePointer } from '../../../src/core/sealing/envelope.ts'
 import { column } from '../../../src/index.ts'
 import { type Cells, insertOne, openLoose, valuesOf } from '../../support/vaults/open-untyped.ts'
 

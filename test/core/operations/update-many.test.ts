@@ -1,6 +1,7 @@
 /** Updates of many records: each record gets its own values, all or none, in order, with one event and one write of storage. */
 import { expect, it } from 'vitest'
-import type { Caller, StorageHandle } from '../../../src/index.ts'
+import type { Caller } from '../../../src/index.ts'
+import type { StorageHandle } from '../../../src/storage-port.ts'
 import { callerOf, eventsBy, openClients, PEOPLE } from '../../support/audit/audited-clients.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
 import { OWNER } from '../../support/vaults/test-vault.ts'

@@ -1,6 +1,7 @@
 /** Deletions and updates by the value of a column: the records that a read by the column returns are changed, all or none, and no others. */
 import { expect, it } from 'vitest'
-import type { PolicyFor, StorageHandle } from '../../../src/index.ts'
+import type { PolicyFor } from '../../../src/index.ts'
+import type { StorageHandle } from '../../../src/storage-port.ts'
 import { type Clients, callerOf, eventsBy, openClients } from '../../support/audit/audited-clients.ts'
 import { type Engine, onEachStorage } from '../../support/storages/engines.ts'
 import { interposedStorage, type Moment } from '../../support/storages/interposed-storage.ts'

@@ -1,7 +1,7 @@
 /** Walks of a table, page by page, and pages of rows of unknown length: small at first, then as long in bytes as they should be. */
 import { describe, expect, it } from 'vitest'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
-import { createPageSize, eachPage, type PageWalk } from '../../../src/core/pace/pages.ts'
+import { createPageSize, eachPage, type PageWalk } from '../../../src/core/pace/pace.ts'
 import type { Row, Storage } from '../../../src/core/ports/storage.ts'
 
 const TABLE = { name: 'things', columns: [{ name: 'n', type: 'integer' }], indexes: [] } as const

@@ -1,6 +1,6 @@
 /** Drawn tokens are unused: collisions are drawn again, nearly full formats are searched, and exhausted formats give an error. */
 import { expect, it } from 'vitest'
-import { systemEntropy } from '../../../src/adapters/system/system-entropy.ts'
+import { systemEntropy } from '../../../src/adapters/system/system.ts'
 import type { Entropy } from '../../../src/core/ports/crypto.ts'
 import { tokenRows } from '../../../src/core/records/token-store.ts'
 import type { SchemaDefinition } from '../../../src/core/schema/column.ts'

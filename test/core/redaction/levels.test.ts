@@ -7,7 +7,7 @@ import {
   REDACTED_TEXT,
   REDACTION_LEVELS,
   redact,
-} from '../../../src/core/redaction/levels.ts'
+} from '../../../src/core/redaction/masks.ts'
 
 it('returns the level that reveals less, in either order', () => {
   REDACTION_LEVELS.forEach((one, i) => {

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { keyRingFactory } from '../../../src/adapters/keys/key-ring-factory.ts'
 import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
-import { systemEntropy } from '../../../src/adapters/system/system-entropy.ts'
+import { systemEntropy } from '../../../src/adapters/system/system.ts'
 import type { Barrier } from '../../../src/core/barrier/barrier.ts'
 import { revealRows } from '../../../src/core/barrier/reveal.ts'
 import { resealRows } from '../../../src/core/barrier/seal-rows.ts'

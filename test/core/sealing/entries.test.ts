@@ -1,7 +1,7 @@
 /** Sealed entries of the audit trail: each opens only in its own row, kind and vault. */
 import { expect, it } from 'vitest'
 import { keyRingFactory } from '../../../src/adapters/keys/key-ring-factory.ts'
-import { type EntriesAddress, openEntries, sealEntries } from '../../../src/core/sealing/entries.ts'
+import { type EntriesAddress, openEntries, sealEntries } from '../../../src/core/sealing/envelope.ts'
 import { slabItem } from '../../../src/core/util/memory.ts'
 
 const RING = keyRingFactory.createRing('v1', [{ version: 1, key: new Uint8Array(32).fill(9) }])

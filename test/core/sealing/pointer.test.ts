@@ -7,13 +7,14 @@ import {
   formatOf,
   HEADER_BYTES,
   LONG_FORMAT,
+  readPointer,
   readVersion,
   SHORT_FORMAT,
   writeAssociatedData,
   writeBodyHeader,
   writeHeader,
+  writePointer,
 } from '../../../src/core/sealing/envelope.ts'
-import { readPointer, writePointer } from '../../../src/core/sealing/pointer.ts'
 
 it('reads back a pointer with every object id, row and token check', () => {
   const pointers = [0, 1, MAX_OBJECT_IDS].flatMap((objectId) =>

@@ -1,6 +1,7 @@
 /** Tests of the `sql` tag: what becomes a parameter, what becomes text, and what is refused. */
 import { describe, expect, it } from 'vitest'
-import { isVaultError, type SqlPiece, type SqlQuery, sql } from '../../../src/index.ts'
+import type { SqlPiece } from '../../../src/core/sql/sql.ts'
+import { isVaultError, type SqlQuery, sql } from '../../../src/index.ts'
 import { hostileInputs } from '../../support/vaults/hostile-inputs.ts'
 
 const TEST_SECRET = "a secret ' OR TRUE --"

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { parse, stringify } from 'uuid'
 import { describe, expect, it } from 'vitest'
 import type { KeyRing } from '../../../src/core/ports/crypto.ts'
-import { toDigestUuid } from '../../../src/core/sealing/pointer.ts'
+import { toDigestUuid } from '../../../src/core/sealing/envelope.ts'
 import { deterministicKind } from '../../../src/core/tokens/deterministic-kind.ts'
 import type { Derivation } from '../../../src/core/tokens/token-kind.ts'
 

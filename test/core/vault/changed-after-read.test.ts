@@ -2,15 +2,8 @@
 import pg from 'pg'
 import { describe, expect, it } from 'vitest'
 import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
-import {
-  column,
-  createVault,
-  defineSchema,
-  type Session,
-  type StorageHandle,
-  type Vault,
-  VaultError,
-} from '../../../src/index.ts'
+import { column, createVault, defineSchema, type Session, type Vault, VaultError } from '../../../src/index.ts'
+import type { StorageHandle } from '../../../src/storage-port.ts'
 import { onEachStorage, postgresEngine } from '../../support/storages/engines.ts'
 import { interposedStorage } from '../../support/storages/interposed-storage.ts'
 import { OWNER, TEST_SECRET } from '../../support/vaults/test-vault.ts'

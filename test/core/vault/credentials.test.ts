@@ -3,14 +3,8 @@ import { createHash, generateKeyPairSync } from 'node:crypto'
 import { expect, it } from 'vitest'
 import { CREDENTIALS } from '../../../src/core/schema/system-tables.ts'
 import { at } from '../../../src/core/util/lists.ts'
-import {
-  type Caller,
-  type Cell,
-  type CreateCredentialInput,
-  type StorageHandle,
-  VaultError,
-  type VaultOptions,
-} from '../../../src/index.ts'
+import { type Caller, type CreateCredentialInput, VaultError, type VaultOptions } from '../../../src/index.ts'
+import type { Cell, StorageHandle } from '../../../src/storage-port.ts'
 import { type Clients, eventsBy, eventsOf, listedBy, openClients } from '../../support/audit/audited-clients.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
 import { faultyStorage } from '../../support/storages/faulty-storage.ts'

@@ -1,7 +1,6 @@
 /** Tests of the checks of the options of a vault. */
 import { describe, expect, it } from 'vitest'
-import { systemEntropy } from '../../../src/adapters/system/system-entropy.ts'
-import { systemClock } from '../../../src/adapters/system/system-time.ts'
+import { systemClock, systemEntropy } from '../../../src/adapters/system/system.ts'
 import { parseOptions } from '../../../src/core/vault/options.ts'
 
 const VALID = {

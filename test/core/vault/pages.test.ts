@@ -1,6 +1,6 @@
 /** Pages of a session: one audited read each, read when it is asked for, and nothing left open. */
 import { expect, it } from 'vitest'
-import type { StorageHandle } from '../../../src/index.ts'
+import type { StorageHandle } from '../../../src/storage-port.ts'
 import { callerOf, eventsBy, openClients } from '../../support/audit/audited-clients.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
 import { OWNER } from '../../support/vaults/test-vault.ts'

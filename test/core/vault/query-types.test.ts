@@ -1,7 +1,7 @@
 /** The types of queries: their arguments, and the fields of their records. The compiler checks them; nothing is asked. */
 import { expectTypeOf, it } from 'vitest'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
-import { type QueryRecord, type QueryRecordFields, type SqlQuery, sql } from '../../../src/index.ts'
+import { type Fields, type QueryRecord, type SqlQuery, sql } from '../../../src/index.ts'
 import { openClients } from '../../support/audit/audited-clients.ts'
 import { OWNER } from '../../support/vaults/test-vault.ts'
 
@@ -20,9 +20,7 @@ it('a query has the types that its caller claims, and no others', async () => {
   expectTypeOf(typed.records[0]?.fields.pay).toEqualTypeOf<number | null | undefined>()
   expectTypeOf<QueryRecord<Row>['lowered']>().toEqualTypeOf<readonly ('name' | 'pay')[]>()
   expectTypeOf(await query<Row>(sql`SELECT name, salary AS pay FROM clients`)).toEqualTypeOf(typed)
-  expectTypeOf((await query('SELECT name FROM clients', { onLowered: 'throw' })).records).toEqualTypeOf<
-    QueryRecord<QueryRecordFields>[]
-  >()
+  expectTypeOf((await query('SELECT name FROM clients', { onLowered: 'throw' })).records).toEqualTypeOf<QueryRecord<Fields>[]>()
   expectTypeOf<QueryRecord['lowered']>().toEqualTypeOf<readonly string[]>()
   expectTypeOf(sql`${sql.join([new Date(0), 'a', sql`b`], sql` OR `)}`).toEqualTypeOf<SqlQuery>()
   const refused = () => [

@@ -1,18 +1,11 @@
 /** Long work of a vault: its signal ends it at every step, and its callback receives how far it has come, and can end it. */
 import { expect, it } from 'vitest'
 import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
-import {
-  column,
-  createVault,
-  defineSchema,
-  type FileScanner,
-  type Progress,
-  type ScanVerdict,
-  type StorageHandle,
-  type Vault,
-  VaultError,
-  type WatchOptions,
-} from '../../../src/index.ts'
+import type { FileScanner, ScanVerdict } from '../../../src/blob-port.ts'
+import type { Progress } from '../../../src/core/util/boundary.ts'
+import type { WatchOptions } from '../../../src/core/vault/outside-calls.ts'
+import { column, createVault, defineSchema, type Vault, VaultError } from '../../../src/index.ts'
+import type { StorageHandle } from '../../../src/storage-port.ts'
 import { openFileVault, pngOf } from '../../support/files/open-file-vault.ts'
 import { abortedEverywhere } from '../../support/signals/aborted-at.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'

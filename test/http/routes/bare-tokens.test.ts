@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest'
 import { signDataTokens } from '../../../src/http/credentials/data-tokens.ts'
 import { createServiceAccount } from '../../../src/http/credentials/service-accounts.ts'
-import { bareTokens } from '../../../src/http/routes/bare-tokens.ts'
+import { bareTokens } from '../../../src/http/routes/token-routes.ts'
 import type { Vault } from '../../../src/index.ts'
 import { openClients } from '../../support/audit/audited-clients.ts'
 import { TOKEN_URI } from '../../support/http/credential-vaults.ts'

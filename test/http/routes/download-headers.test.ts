@@ -1,7 +1,7 @@
 /** The headers of a download, whatever its name. */
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { downloadHeaders } from '../../../src/http/routes/download-headers.ts'
+import { downloadHeaders } from '../../../src/http/routes/ticket-routes.ts'
 
 const headersOf = (fileName: string) =>
   downloadHeaders({ metadata: { fileName, fileSizeKB: 1, fileType: 'text/html' }, size: 10, range: { start: 2, end: 5 } }, true)

@@ -1,6 +1,6 @@
 /** The Range header: one range of bytes, or the whole file. */
 import { expect, it } from 'vitest'
-import { parseRange } from '../../../src/http/routes/parse-range.ts'
+import { parseRange } from '../../../src/http/routes/ticket-routes.ts'
 
 const MAX = Number.MAX_SAFE_INTEGER
 

@@ -63,7 +63,7 @@ export const COMPOSITION_SEES = /^src\/(core|adapters\/keys|adapters\/system|ada
 
 /** What the offline audit verifier may import: it runs without a vault, storage or keys. */
 export const VERIFIER_SEES =
-  /^src\/(audit-verifier|core\/(audit|ports|util|values))\/|^src\/(core\/(errors|limits)|adapters\/system\/system-hash)\.ts$/
+  /^src\/(audit-verifier|core\/(audit|ports|util|values))\/|^src\/(core\/(errors|limits)|adapters\/system\/system)\.ts$/
 
 /** Files that only one other file may import. */
 export const PRIVATE_FILES: Readonly<Record<string, string>> = {
@@ -92,7 +92,7 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
 
 /** Paths that may exist in `src`. */
 export const TOP_LEVEL =
-  /^src\/(index\.ts|create-vault\.ts|public-errors\.ts|(core|adapters|audit-verifier|conformance|http)\/.+)$/
+  /^src\/(index\.ts|create-vault\.ts|public-errors\.ts|storage-port\.ts|blob-port\.ts|(core|adapters|audit-verifier|conformance|http)\/.+)$/
 
 /** Names of files or folders that do not say what they hold. */
 export const EMPTY_NAMES: ReadonlySet<string> = new Set([

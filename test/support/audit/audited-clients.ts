@@ -11,10 +11,10 @@ import {
   mask,
   type PolicyFor,
   type Session,
-  type StorageHandle,
   type Vault,
   type VaultOptions,
 } from '../../../src/index.ts'
+import type { StorageHandle } from '../../../src/storage-port.ts'
 import { TEST_SECRET } from '../vaults/test-vault.ts'
 
 /** Two tables, one with random and deterministic tokens. */

@@ -1,7 +1,7 @@
 /** Audit trails to verify and to tamper with: a few chains with events of every kind, and their export. */
 import { generateKeyPairSync } from 'node:crypto'
 import { ed25519Signer } from '../../../src/adapters/keys/local-keys.ts'
-import { systemHash } from '../../../src/adapters/system/system-hash.ts'
+import { systemHash } from '../../../src/adapters/system/system.ts'
 import { type ChainedRow, type ChainHead, chainEvents } from '../../../src/core/audit/chain.ts'
 import { type TreeHead, treeHeadOf } from '../../../src/core/audit/chain-verifier.ts'
 import { checkpointBytes, createCheckpoint, type SignedCheckpoint, signedCheckpoint } from '../../../src/core/audit/checkpoint.ts'

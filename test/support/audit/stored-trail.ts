@@ -1,6 +1,7 @@
 /** A stored audit trail, and ways to tamper with it. */
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
-import type { NewRow, Row, SignedCheckpoint, StorageHandle, Vault } from '../../../src/index.ts'
+import type { SignedCheckpoint, Vault } from '../../../src/index.ts'
+import type { NewRow, Row, StorageHandle } from '../../../src/storage-port.ts'
 import type { SeededRandom } from '../random/seeded-random.ts'
 import { CLERK, OWNER } from '../vaults/test-vault.ts'
 import { type Clients, openClients } from './audited-clients.ts'

@@ -1,8 +1,7 @@
 /** Opens tables for queries without a vault: a layout, keys, access by a policy, and a storage that records its calls. */
 import { keyRingFactory } from '../../../src/adapters/keys/key-ring-factory.ts'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
-import { systemEntropy } from '../../../src/adapters/system/system-entropy.ts'
-import { systemScheduler } from '../../../src/adapters/system/system-time.ts'
+import { systemEntropy, systemScheduler } from '../../../src/adapters/system/system.ts'
 import { parseFields } from '../../../src/core/barrier/parse-record.ts'
 import { EventBuilder } from '../../../src/core/execution/event-builder.ts'
 import { MAX_JSON_MEMBERS } from '../../../src/core/limits.ts'
@@ -18,7 +17,7 @@ import type { SchemaDefinition } from '../../../src/core/schema/column.ts'
 import { layoutSchema } from '../../../src/core/schema/layout.ts'
 import { RECORD_ID_NAME } from '../../../src/core/schema/names.ts'
 import { createJsonBudget } from '../../../src/core/values/json-types.ts'
-import { limitsShape } from '../../../src/core/vault/limits-shape.ts'
+import { limitsShape } from '../../../src/core/vault/options.ts'
 import { defineSchema } from '../../../src/index.ts'
 import { sealRecords } from '../vaults/seal-records.ts'
 

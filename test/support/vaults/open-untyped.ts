@@ -1,7 +1,7 @@
 /** Opens vaults whose schema is made at run time, with a clock and entropy that the test controls. */
 import { keyRingFactory } from '../../../src/adapters/keys/key-ring-factory.ts'
 import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
-import { systemEntropy } from '../../../src/adapters/system/system-entropy.ts'
+import { systemEntropy } from '../../../src/adapters/system/system.ts'
 import type { PolicyDefinition } from '../../../src/core/policy/statement.ts'
 import type { BlobStore } from '../../../src/core/ports/blobs.ts'
 import type { Entropy, KeyRing } from '../../../src/core/ports/crypto.ts'

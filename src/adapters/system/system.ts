@@ -1,8 +1,10 @@
-/** Random bytes of the operating system: drawn in large pieces, because each draw costs a system call, or at each call from the kernel. */
-import { randomFillSync } from 'node:crypto'
+/** What a vault is given of this machine: random bytes, SHA-256, the clocks and timers, and turns of the event loop. */
+import { hash, randomFillSync } from 'node:crypto'
 import { openSync, readSync } from 'node:fs'
 import { VaultError } from '../../core/errors.ts'
-import type { Entropy } from '../../core/ports/crypto.ts'
+import { type Entropy, HASH_BYTES, type Hash } from '../../core/ports/crypto.ts'
+import type { Clock, Scheduler, Stopwatch, Timer } from '../../core/ports/time.ts'
+import { type Slab, slabItem } from '../../core/util/memory.ts'
 
 const POOL_BYTES = 16_384
 /** Length of the requests that can become a key, in bytes: each is drawn alone, also from the kernel. */
@@ -96,4 +98,62 @@ export function assertByteClass(): void {
     'The Uint8Array of this global scope is not the one of the runtime, as in the test environment jsdom, so stored bytes cannot be recognized. ' +
       'Use the environment node: begin the file with a comment that has @vitest-environment node, or for Jest @jest-environment node.',
   )
+}
+
+/** The default hash. Digests come as text of one character for each byte: the platform returns that in half the time of a buffer. */
+export const systemHash: Hash = {
+  sha256(inputs) {
+    const hashes = new Uint8Array(inputs.count * HASH_BYTES)
+    for (let i = 0; i < inputs.count; i++) {
+      const digest = hash('sha256', inputs.count === 1 ? wholeOrItem(inputs) : slabItem(inputs, i), 'binary')
+      for (let at = 0; at < HASH_BYTES; at++) hashes[i * HASH_BYTES + at] = digest.charCodeAt(at)
+    }
+    return hashes
+  },
+}
+
+/** Returns the only input, without a view of its own if it is the whole slab, as for nearly all hashes. */
+function wholeOrItem(inputs: Slab): Uint8Array {
+  return inputs.ends[0] === inputs.bytes.length ? inputs.bytes : slabItem(inputs, 0)
+}
+
+const NANOSECONDS_PER_MILLISECOND = 1_000_000n
+
+/** Returns a clock for a source of milliseconds since 1970. */
+export function createClock(milliseconds: () => number): Clock {
+  let last = 0n
+  return {
+    now() {
+      const wall = BigInt(Math.floor(milliseconds())) * NANOSECONDS_PER_MILLISECOND
+      // Strictly rising within the process, even if the wall clock is set back, because times order events.
+      last = wall > last ? wall : last + 1n
+      return last
+    },
+  }
+}
+
+/** The default clock. */
+export const systemClock: Clock = createClock(Date.now)
+
+/** The default scheduler. It yields by `setImmediate`, which runs after pending input and output. */
+export const systemScheduler: Scheduler = {
+  yield: () =>
+    new Promise((resolve) => {
+      setImmediate(resolve)
+    }),
+}
+
+/** The default stopwatch. */
+export const systemStopwatch: Stopwatch = { now: () => performance.now() }
+
+/** Maximum delay of a timer of Node, in milliseconds. A longer one would fire at once. */
+const MAX_DELAY_MS = 2 ** 31 - 1
+
+/** The default timer. */
+export const systemTimer: Timer = {
+  after(milliseconds, callback, keepsAlive = false) {
+    const timer = setTimeout(callback, Math.min(milliseconds, MAX_DELAY_MS))
+    if (!keepsAlive) timer.unref()
+    return () => clearTimeout(timer)
+  },
 }

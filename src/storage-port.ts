@@ -1,0 +1,23 @@
+/** The entry point "strongroom/storage-port": the types of a storage, for adapters of your own. docs/storage-port.md says what it must do. */
+export type {
+  Aggregate,
+  BytesPart,
+  Cell,
+  Changes,
+  ColumnCells,
+  ColumnPage,
+  DeleteTarget,
+  DisposableStorage,
+  Filter,
+  NewRow,
+  Page,
+  Patch,
+  PhysicalColumn,
+  PhysicalIndex,
+  PhysicalTable,
+  PhysicalType,
+  Row,
+  Storage,
+  StorageHandle,
+  TransactionOptions,
+} from './core/ports/storage.ts'
