@@ -172,7 +172,7 @@ function drawLayer({ layer, top }: LayerRow, width: number): string[] {
 
 /** The box of a module, and one cell for each module it imports. */
 function drawModule({ name, files, imports }: Module, top: number, columns: readonly Module[]): string[] {
-  const middle = top + ROW / 2 + 4
+  const middle = top + ROW / 2 + 3.5
   const cells = columns.flatMap((column, index) => {
     const x = MATRIX_LEFT + index * COLUMN
     if (column.name === name) return [`<rect class="self" x="${x + 6}" y="${top + 2}" width="8" height="8" rx="2"/>`]
