@@ -54,10 +54,14 @@ export function engineError(engine: string, table: string | undefined, cause: Er
 
 /** `internal`: a column of another type is read as bytes. */
 export function notBytesError(table: string, column: string): VaultError {
-  return new VaultError('internal', `Column ${quoted(column)} of table ${quoted(table)} has no bytes. Read it with readColumn.`, {
-    table,
-    column,
-  })
+  return new VaultError(
+    'internal',
+    `Column ${quoted(column)} of table ${quoted(table)} has no bytes. Scan it with the shape column.`,
+    {
+      table,
+      column,
+    },
+  )
 }
 
 /** `data_loss`: an integer column holds other text. BigInt would quote it. */

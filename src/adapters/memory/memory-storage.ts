@@ -1,7 +1,7 @@
 /** The memory storage: the storage port in its plainest form, and the first adapter to read. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { VaultError } from '../../core/errors.ts'
-import type { DeleteTarget, DisposableStorage, Storage } from '../../core/ports/storage.ts'
+import type { DeleteTarget, DisposableStorage, Row, Scans, Storage } from '../../core/ports/storage.ts'
 import { copyToSlab, freeBytes } from '../../core/util/memory.ts'
 import { assertOptions } from '../../core/util/options.ts'
 import {
@@ -37,11 +37,12 @@ export function memoryStorage(options: Readonly<Record<string, never>> = {}): Di
   const database: Database = { tables: new Map(), undoLog: createUndoLog(), running: new AsyncLocalStorage() }
   return {
     ...createStorage(database, undefined),
-    transactions: 'serial',
     isInsideTransaction: () => isInside(database),
+    mayTurn: () => true,
     joinTransaction(): Storage {
       throw new VaultError('invalid_request', 'The memory storage cannot join host transactions. Use transaction() instead.')
     },
+    closeMs: Number.POSITIVE_INFINITY,
     async close(): Promise<void> {},
     async [Symbol.asyncDispose]() {
       await this.close()
@@ -89,26 +90,55 @@ function createStorage(database: Database, enclosing: Transaction | undefined): 
     }
   }
 
+  /** Copies of the rows of these ids, as this storage sees them. */
+  function rowsOf(name: string, ids: readonly number[]): readonly (Row | undefined)[] {
+    const { table, rowAt } = view(name)
+    const copyBytes = createBytesCopier(ids.length)
+    return ids.map((id) => {
+      const row = rowAt(id)
+      return row === undefined ? undefined : copyOut(row, table.bytesColumns, copyBytes)
+    })
+  }
+
+  const scans: Scans = {
+    async column(name, filter, { column, ...page }) {
+      const seen = view(name)
+      columnNamed(seen.table, column)
+      const rows = findRows(seen, filter, { order: 'asc', ...page })
+      const copyBytes = createBytesCopier(rows.length)
+      const cells = rows.map(({ [column]: cell = null }) => (cell instanceof Uint8Array ? copyBytes(cell) : cell))
+      return { cells, next: rows.length < page.limit ? undefined : rows.at(-1)?.id }
+    },
+    async bytes(name, filter, { column, ...page }) {
+      const seen = view(name)
+      if (columnNamed(seen.table, column).type !== 'bytes') throw notBytesError(name, column)
+      const rows = findRows(seen, filter, { order: 'asc', ...page })
+      const cells = copyToSlab(rows.map(({ [column]: cell }) => (cell instanceof Uint8Array ? cell : NO_BYTES)))
+      const next = rows.length < page.limit ? undefined : rows.at(-1)?.id
+      return { ids: rows.map(({ id }) => id), cells, next, free: () => freeBytes(cells.bytes) }
+    },
+  }
+
   return {
+    transactions: 'serial',
     prepare: (definitions) => change(() => prepareTables(tables, definitions, undoLog)),
     insert: (name, rows) => change(() => insertRows(tableNamed(name), rows, undoLog)),
     update: (name, patches) => change(() => updateRows(tableNamed(name), patches, undoLog)),
     delete: (name, target) => change(() => deleteRows(tableNamed(name), targetIds(tableNamed(name), target), undoLog)),
 
-    commit: (changes) =>
+    commit: (changes, { read } = {}) =>
       change(() => {
         const { updates, inserts } = changes
+        const before = read === undefined || rowsOf(read.table, [read.id])[0]
+        if (before === undefined) return undefined
         for (const { table, patches } of updates) assertApplied(updateRows(tableNamed(table), patches, undoLog))
         for (const { table, rows } of inserts) insertRows(tableNamed(table), rows, undoLog)
-        return true
+        return before
       }).catch(falseIfMissed),
 
     // Every transaction has the database to itself.
-    lock: async (names) => {
-      for (const name of names) tableNamed(name)
-    },
-    tryLock: async (name) => {
-      tableNamed(name)
+    async lock(target) {
+      for (const name of target.kind === 'tables' ? target.tables : [target.table]) tableNamed(name)
       return true
     },
 
@@ -128,14 +158,7 @@ function createStorage(database: Database, enclosing: Transaction | undefined): 
       return reserveIds(tableNamed(name), count)
     },
 
-    async get(name, ids) {
-      const { table, rowAt } = view(name)
-      const copyBytes = createBytesCopier(ids.length)
-      return ids.map((id) => {
-        const row = rowAt(id)
-        return row === undefined ? undefined : copyOut(row, table.bytesColumns, copyBytes)
-      })
-    },
+    get: async (name, ids) => rowsOf(name, ids),
 
     async find(name, filter, page) {
       const seen = view(name)
@@ -148,23 +171,7 @@ function createStorage(database: Database, enclosing: Transaction | undefined): 
       )
     },
 
-    async readColumn(name, filter, { column, ...page }) {
-      const seen = view(name)
-      columnNamed(seen.table, column)
-      const rows = findRows(seen, filter, { order: 'asc', ...page })
-      const copyBytes = createBytesCopier(rows.length)
-      const cells = rows.map(({ [column]: cell = null }) => (cell instanceof Uint8Array ? copyBytes(cell) : cell))
-      return { cells, next: rows.length < page.limit ? undefined : rows.at(-1)?.id }
-    },
-
-    async readBytes(name, filter, { column, ...page }) {
-      const seen = view(name)
-      if (columnNamed(seen.table, column).type !== 'bytes') throw notBytesError(name, column)
-      const rows = findRows(seen, filter, { order: 'asc', ...page })
-      const cells = copyToSlab(rows.map(({ [column]: cell }) => (cell instanceof Uint8Array ? cell : NO_BYTES)))
-      const next = rows.length < page.limit ? undefined : rows.at(-1)?.id
-      return { ids: rows.map(({ id }) => id), cells, next, free: () => freeBytes(cells.bytes) }
-    },
+    scan: (name, filter, page) => scans[page.shape](name, filter, page),
 
     async aggregate(name, filter, aggregates) {
       const seen = view(name)

@@ -1,6 +1,6 @@
 /** The PostgreSQL storage: a handle on one schema of one database, through a pool of its own or the caller's. */
 import { isVaultError, VaultError } from '../../core/errors.ts'
-import type { DisposableStorage, Storage } from '../../core/ports/storage.ts'
+import type { DisposableStorage, Scans, Storage } from '../../core/ports/storage.ts'
 import { readOptions } from '../../core/util/options.ts'
 import { closedError } from '../errors/storage-errors.ts'
 import { isInsideTransaction } from '../sql/nested-transaction.ts'
@@ -31,7 +31,6 @@ import {
   aggregateRows,
   commitChanges,
   deleteRows,
-  getAndCommit,
   insertRows,
   lockRows,
   type QueryBuilders,
@@ -89,9 +88,8 @@ export function postgresStorage(options: PostgresOptions): DisposableStorage {
   })
   return {
     ...createStorage(state, executor),
-    transactions: 'concurrent',
-    getAndCommit: async (table, id, changes) => getAndCommit(state, executor, { table, id, changes }),
     isInsideTransaction: () => isInsideTransaction(state),
+    mayTurn: () => true,
     joinTransaction: (host) => createStorage(state, createHostExecutor(host)),
     closeMs: timeouts.closeMs,
     close(withinMs = timeouts.closeMs) {
@@ -194,7 +192,12 @@ function createStorage(state: HandleState, executor: Executor): Storage {
   const { context, builders, shapes, ids } = state
   const transaction: Storage['transaction'] = (work, options) =>
     executor.transaction((inner) => work(createStorage(state, inner)), options)
+  const scans: Scans = {
+    column: async (table, filter, page) => readColumn(builders, executor, shapes.of(table), { filter, page }),
+    bytes: async (table, filter, page) => readBytes(builders, executor, shapes.of(table), { filter, page }),
+  }
   return {
+    transactions: 'concurrent',
     async prepare(tables) {
       const { schema, dialect } = context
       const preparing = withMappedErrors(
@@ -221,25 +224,25 @@ function createStorage(state: HandleState, executor: Executor): Storage {
     },
     get: async (table, ids) => getRows(builders, executor, shapes.of(table), ids),
     find: async (table, filter, page) => findRows(builders, executor, shapes.of(table), { filter, page }),
-    readColumn: async (table, filter, page) => readColumn(builders, executor, shapes.of(table), { filter, page }),
-    readBytes: async (table, filter, page) => readBytes(builders, executor, shapes.of(table), { filter, page }),
+    scan: (table, filter, page) => scans[page.shape](table, filter, page),
     update: async (table, patches) => updateRows(builders, executor, shapes.of(table), patches),
     delete: async (table, target) => deleteRows(builders, executor, shapes.of(table), target),
     aggregate: async (table, filter, aggregates) => aggregateRows(builders, executor, shapes.of(table), { filter, aggregates }),
-    async lock(tables) {
-      const { dialect } = context
-      await withMappedErrors(
-        lockTables(
-          executor,
-          dialect,
-          tables.map((table) => shapes.of(table).name),
-        ),
-      )
+    async lock(target) {
+      if (target.kind === 'id') return tryLockRow(builders, executor, shapes.of(target.table), target.id)
+      if (target.kind === 'rows') await lockRows(builders, executor, shapes.of(target.table), target.ids)
+      else
+        await withMappedErrors(
+          lockTables(
+            executor,
+            context.dialect,
+            target.tables.map((table) => shapes.of(table).name),
+          ),
+        )
+      return true
     },
-    tryLock: async (table, id) => tryLockRow(builders, executor, shapes.of(table), id),
-    lockRows: async (table, ids) => lockRows(builders, executor, shapes.of(table), ids),
-    commit: async (changes) =>
-      ids.forgetIfTaken(executor, commitChanges({ builders, shapes, storage: { transaction } }, executor, changes)),
+    commit: async (changes, { read } = {}) =>
+      ids.forgetIfTaken(executor, commitChanges({ builders, shapes, storage: { transaction } }, executor, { changes, read })),
     transaction,
   }
 }

@@ -100,7 +100,7 @@ function isWorthPacking(shape: TableShape): boolean {
 /** Cells of one text at most: 12 bytes each. */
 const MAX_CELLS = 16_384
 
-/** `Storage.readColumn`. Only numbers are packed, because texts and bytes can be of any length. */
+/** A scan of the shape `column`. Only numbers are packed, because texts and bytes can be of any length. */
 export async function readColumn(
   builders: QueryBuilders,
   executor: Executor,
@@ -115,7 +115,7 @@ export async function readColumn(
   return { cells, next: cells.length < page.limit ? undefined : Number(last) }
 }
 
-/** `Storage.readBytes`: the same rows, packed where they are many. */
+/** A scan of the shape `bytes`: the same rows, packed where they are many. */
 export async function readBytes(
   builders: QueryBuilders,
   executor: Executor,

@@ -38,7 +38,7 @@ export interface RowQueries {
   /** All patches must set and expect the same columns, and no two the same row. Returns the ids that matched. */
   update(shape: TableShape, patches: readonly Patch[]): PreparedQuery
   /**
-   * All of it or nothing. Fails with a division by zero if the patch matches no row, or another open transaction has locked its id by `tryLock`.
+   * All of it or nothing. Fails with a division by zero if the patch matches no row, or another open transaction has locked its id.
    * With `read` it returns that row as `get` does; if there is none, it stores nothing and returns nothing.
    */
   commit(parts: CommitParts): PreparedQuery
@@ -53,7 +53,7 @@ export interface CommitParts {
   readonly update: { readonly shape: TableShape; readonly patch: Patch } | undefined
   readonly inserts: readonly { readonly shape: TableShape; readonly rows: readonly NewRow[] }[]
   /** The row that must exist for the changes to be stored. Default: none. */
-  readonly read?: { readonly shape: TableShape; readonly id: number }
+  readonly read?: { readonly shape: TableShape; readonly id: number } | undefined
 }
 
 export interface SqlContext {

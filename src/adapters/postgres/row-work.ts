@@ -1,5 +1,16 @@
 /** The port's methods that write and aggregate rows: which queries run, one for a whole commit where it fits into one, and what their rows become. */
-import type { Aggregate, Cell, Changes, DeleteTarget, Filter, NewRow, Patch, Row, Storage } from '../../core/ports/storage.ts'
+import type {
+  Aggregate,
+  Cell,
+  Changes,
+  CommitOptions,
+  DeleteTarget,
+  Filter,
+  NewRow,
+  Patch,
+  Row,
+  Storage,
+} from '../../core/ports/storage.ts'
 import { at } from '../../core/util/lists.ts'
 import { commitInTransaction } from '../sql/nested-transaction.ts'
 import type { SqlStatements } from '../sql/sql-statements.ts'
@@ -255,38 +266,21 @@ function uniqueColumnsOf({ name, table }: TableShape): ReadonlyMap<string, reado
   return new Map([[primaryKeyName(name), ['id']], ...unique.map((index) => [indexName(table, index), index.columns] as const)])
 }
 
-/** Stores all changes or none. Returns false if a patch does not apply. `storage` is the one of the executor. */
+/** `Storage.commit`: in one statement that commits by itself, where the changes fit into one. `storage` is the one of the executor. */
 export async function commitChanges(
   { builders, shapes, storage }: Committing,
   executor: Executor,
-  changes: Changes,
-): Promise<boolean> {
+  { changes, read }: CommitOptions & { readonly changes: Changes },
+): Promise<Row | boolean | undefined> {
   const { commitAlone } = executor
-  const parts = commitAlone === undefined ? undefined : partsOf(shapes, changes)
-  if (commitAlone === undefined || parts === undefined) return commitInTransaction(storage, changes)
-  if (parts.update === undefined && parts.inserts.length === 0) return true
+  const parts = commitAlone === undefined ? undefined : partsOf(shapes, changes, read)
+  if (commitAlone === undefined || parts === undefined) return commitInTransaction(storage, changes, { read })
+  if (read === undefined && parts.update === undefined && parts.inserts.length === 0) return true
+  if (read !== undefined && !Number.isSafeInteger(read.id)) return undefined
   try {
-    await commitAlone(builders.queries.commit(parts))
-    return true
-  } catch (error) {
-    if (isDivisionByZero(error)) return false
-    throw mapCommitError(error, parts)
-  }
-}
-
-/** Stores all changes if a row exists, and returns it. Undefined without it, and false if a patch does not apply or the changes are too many. */
-export async function getAndCommit(
-  { builders, shapes }: Pick<Committing, 'builders' | 'shapes'>,
-  { commitAlone }: Executor,
-  { table, id, changes }: { readonly table: string; readonly id: number; readonly changes: Changes },
-): Promise<Row | undefined | false> {
-  const shape = shapes.of(table)
-  const parts = partsOf(shapes, changes)
-  if (commitAlone === undefined || parts === undefined) return false
-  if (!Number.isSafeInteger(id)) return undefined
-  try {
-    const [raw] = await commitAlone(builders.queries.commit({ ...parts, read: { shape, id } }))
-    return raw === undefined ? undefined : toRow(shape, raw)
+    const [raw] = await commitAlone(builders.queries.commit(parts))
+    if (parts.read === undefined) return true
+    return raw === undefined ? undefined : toRow(parts.read.shape, raw)
   } catch (error) {
     if (isDivisionByZero(error)) return false
     throw mapCommitError(error, parts)
@@ -301,11 +295,11 @@ interface Committing {
 }
 
 /** Returns the changes as parts of one statement; undefined if they are too many, or too long for one message. */
-function partsOf(shapes: TableShapes, { updates, inserts }: Changes): CommitParts | undefined {
+function partsOf(shapes: TableShapes, { updates, inserts }: Changes, read: CommitOptions['read']): CommitParts | undefined {
   const patched = updates.flatMap(({ table, patches }) => patches.map((patch) => ({ shape: shapes.of(table), patch })))
   const inserted = inserts.map(({ table, rows }) => ({ shape: shapes.of(table), rows })).filter(({ rows }) => rows.length > 0)
   if (patched.length > 1 || inserted.some(({ shape, rows }) => toSlices(shape, rows).length > 1)) return undefined
-  return { update: patched[0], inserts: inserted }
+  return { update: patched[0], inserts: inserted, read: read && { shape: shapes.of(read.table), id: read.id } }
 }
 
 /** Names the table that the error is about, and the row if the server says which. */

@@ -1,6 +1,6 @@
 /** Nested transactions, for both SQL engines: each level is a savepoint in the level above, which calls may run when, and a `commit` as a transaction. */
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { Changes, Storage } from '../../core/ports/storage.ts'
+import type { Changes, CommitOptions, Row, Storage } from '../../core/ports/storage.ts'
 import { assertApplied, endedError, falseIfMissed, outerStorageError } from '../errors/storage-errors.ts'
 
 /** What a level must know of the connection its transaction runs on. */
@@ -73,9 +73,9 @@ export function isInsideTransaction(owner: object): boolean {
   return currentLevelOf(owner) !== undefined
 }
 
-/** True when the running code was called from inside a transaction of this owner that has not ended, and that takes no turns. */
-export function mustNotTurn(owner: object): boolean {
-  return currentLevelOf(owner)?.takesTurns === false
+/** False when the running code was called from inside a transaction of this owner that has not ended, and that takes no turns. */
+export function mayTurn(owner: object): boolean {
+  return currentLevelOf(owner)?.takesTurns !== false
 }
 
 /** Returns the innermost open level of this owner that the running code was called from. */
@@ -240,26 +240,33 @@ function createRevocable(): Revocable {
   }
 }
 
-/**
- * `Storage.commit` where changes do not fit into one statement or one writer. Returns false if a patch does not apply, or another open transaction has
- * locked its row by `tryLock`.
- */
+/** `Storage.commit` where changes do not fit into one statement or one writer. */
 export async function commitInTransaction(
   storage: Pick<Storage, 'transaction'>,
   { updates, inserts }: Changes,
-): Promise<boolean> {
+  { read }: CommitOptions = {},
+): Promise<Row | boolean | undefined> {
   try {
-    await storage.transaction(async (inner) => {
+    return await storage.transaction(async (inner) => {
       // First, because the transaction that has a lock can have inserted equal rows, for which this one would wait.
       for (const { table, patches } of updates) {
-        for (const { id } of patches) assertApplied([await inner.tryLock(table, id)])
+        for (const { id } of patches) assertApplied([await inner.lock({ kind: 'id', table, id })])
       }
+      const row = read === undefined || (await lockedRow(inner, read))
+      if (row === undefined) return undefined
       // In the order in which one statement locks the tables.
       for (const { table, rows } of inserts) await inner.insert(table, rows)
       for (const { table, patches } of updates) assertApplied(await inner.update(table, patches))
+      return row
     })
-    return true
   } catch (error) {
     return falseIfMissed(error)
   }
+}
+
+/** Returns a row that no other transaction changes before the end of this one. */
+async function lockedRow(storage: Storage, { table, id }: NonNullable<CommitOptions['read']>): Promise<Row | undefined> {
+  await storage.lock({ kind: 'rows', table, ids: [id] })
+  const [row] = await storage.get(table, [id])
+  return row
 }

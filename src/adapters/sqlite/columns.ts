@@ -15,7 +15,7 @@ import { sqliteSqlDialect } from './sqlite-sql-dialect.ts'
 
 const statements = createSqlStatements(sqliteSqlDialect)
 
-/** `Storage.readColumn` of any other filter: the cells in the next `limit` ids. */
+/** A scan of the shape `column` of any other filter: the cells in the next `limit` ids. */
 export async function readColumnSlice(
   read: OnSnapshot,
   { shape, filter }: { readonly shape: TableShape; readonly filter: Filter },

@@ -1,5 +1,5 @@
 /** The reads of the storage port: one statement where that is short, else slices between which the event loop turns. */
-import type { Filter, Page, Row, Storage } from '../../core/ports/storage.ts'
+import type { Filter, Page, Row, Scans, Storage } from '../../core/ports/storage.ts'
 import { bytesOfRows, columnOfRows, rowsOfColumn } from '../sql/stored-cells.ts'
 import { assertBytes, type TableShape, type TableShapes } from '../sql/table-shapes.ts'
 import {
@@ -46,7 +46,7 @@ export interface Reader {
 export function createReads(
   shapes: TableShapes,
   { yielder, read, scan, scanCache }: Reader,
-): Pick<Storage, 'get' | 'find' | 'readColumn' | 'readBytes' | 'aggregate'> {
+): Pick<Storage, 'get' | 'find' | 'scan' | 'aggregate'> {
   async function lastRow(shape: TableShape): Promise<Row | undefined> {
     return (await read(findRows(shape, EVERY, { order: 'desc', limit: 1, columns: [] })))[0]
   }
@@ -59,21 +59,15 @@ export function createReads(
     return isReadByRows(shape, filter) ? scanCache(slices) : scan(slices)
   }
 
-  return {
-    find: async (table, filter, page) => rowsOnPage(shapes.of(table), filter, page),
-    async get(table, ids) {
-      const shape = shapes.of(table)
-      if (ids.length <= FEW_ROWS || ids.length <= Math.min(ROWS_AT_ONCE, rowsAtOnce(shape))) return read(getRows(shape, ids))
-      return scan((run) => getInSlices({ shape, filter: EVERY, yielder, run }, ids))
-    },
-    async readColumn(table, filter, page) {
+  const scans: Scans = {
+    async column(table, filter, page) {
       const shape = shapes.of(table)
       if (!isReadByRows(shape, filter)) return readColumnSlice(read, { shape, filter }, page)
       // A longer page of few rows would be looked for in slices, too.
       const short = { ...page, limit: Math.min(page.limit, MAX_SHORT_PAGE) }
       return columnOfRows(await rowsOnPage(shape, filter, rowsOfColumn(short)), short)
     },
-    async readBytes(table, filter, page) {
+    async bytes(table, filter, page) {
       const shape = shapes.of(table)
       assertBytes(shape, page.column)
       const isJoined = page.limit >= MIN_JOINED_LIMIT && !isReadByRows(shape, filter) && isWorthJoining(shape)
@@ -83,6 +77,16 @@ export function createReads(
       const found = rowsOnPage(shape, filter, rowsOfColumn(page))
       return bytesOfRows(found instanceof Promise ? await found : found, page)
     },
+  }
+
+  return {
+    find: async (table, filter, page) => rowsOnPage(shapes.of(table), filter, page),
+    async get(table, ids) {
+      const shape = shapes.of(table)
+      if (ids.length <= FEW_ROWS || ids.length <= Math.min(ROWS_AT_ONCE, rowsAtOnce(shape))) return read(getRows(shape, ids))
+      return scan((run) => getInSlices({ shape, filter: EVERY, yielder, run }, ids))
+    },
+    scan: (table, filter, page) => scans[page.shape](table, filter, page),
     async aggregate(table, given, aggregates) {
       const shape = shapes.of(table)
       const filter = tightened(given)

@@ -1,5 +1,5 @@
 /** Storage in one SQLite file: a writing connection behind a queue of shared commits, others that read snapshots, and transactions as savepoints. */
-import type { DisposableStorage, Storage } from '../../core/ports/storage.ts'
+import type { DisposableStorage, Row, Storage } from '../../core/ports/storage.ts'
 import { readOptions } from '../../core/util/options.ts'
 import { assertApplied, closedError, falseIfMissed, outerStorageError } from '../errors/storage-errors.ts'
 import {
@@ -8,7 +8,7 @@ import {
   inCallersContext,
   isInsideTransaction,
   type Level,
-  mustNotTurn,
+  mayTurn,
   runCall,
   runNested,
   runToEnd,
@@ -37,6 +37,7 @@ import {
 import { joinHost } from './join-host.ts'
 import { openDatabase, type Synchronous } from './open-database.ts'
 import { prepareWork, tablesExistWork } from './prepare-tables.ts'
+import { getRows } from './read-rows.ts'
 import { createReads, type Reader } from './reads.ts'
 import { deleteRows, insertRows, updateRows } from './rows.ts'
 import { createScanners, type Scanners } from './scanners.ts'
@@ -104,9 +105,8 @@ export function sqliteStorage(options: SqliteOptions): DisposableStorage {
 
   return {
     ...rootStorage({ state, writing, reading, queue, scanners, assertOpen }),
-    transactions: 'serial',
     isInsideTransaction: () => isInsideTransaction(state),
-    mustNotTurn: () => mustNotTurn(state),
+    mayTurn: () => mayTurn(state),
     joinTransaction(host) {
       assertOpen()
       const connection = joinHost(host, { filename: database.filename, driver })
@@ -115,6 +115,7 @@ export function sqliteStorage(options: SqliteOptions): DisposableStorage {
       const frame = { state, level, above: [state.ids.committed], own: new Map(), blockSize: 0, latest: new Map() }
       return transactionStorage(frame, connection)
     },
+    closeMs: Number.POSITIVE_INFINITY,
     close() {
       closing ??= Promise.all([queue.idle(), scanners.close()]).then(() => database.close())
       return closing
@@ -149,6 +150,7 @@ function sharedMethods(
   reader: Reader,
 ): Omit<Storage, 'prepare' | 'reserveIds' | 'insert' | 'commit' | 'transaction'> {
   return {
+    transactions: 'serial',
     ...createReads(shapes, reader),
     async update(table, patches) {
       return write(updateRows(shapes.of(table), patches, longWrites))
@@ -157,11 +159,8 @@ function sharedMethods(
       return write(deleteRows(shapes.of(table), target))
     },
     // One writer at a time has the whole file.
-    async lock(tables) {
-      for (const table of tables) shapes.of(table)
-    },
-    async tryLock(table) {
-      shapes.of(table)
+    async lock(target) {
+      for (const table of target.kind === 'tables' ? target.tables : [target.table]) shapes.of(table)
       return true
     },
   }
@@ -263,16 +262,19 @@ function rootStorage({ state, writing, reading, queue, scanners, assertOpen }: H
       const run = ({ latest }: WriterBlocks) => writing.run(insertRows(shapes.of(table), newRows, { latest, longWrites }))
       await push({ isAtomic: true, run })
     },
-    async commit({ updates, inserts }) {
+    async commit({ updates, inserts }, { read: name } = {}) {
+      let before: Row | true | undefined = true
       // Nothing is awaited between the statements, so this costs neither a level nor an asynchronous context.
       const run = (latest: LatestIds): void => {
+        if (name !== undefined) [before] = writing.run(getRows(shapes.of(name.table), [name.id]))
+        if (before === undefined) return
         for (const { table, patches } of updates) assertApplied(writing.run(updateRows(shapes.of(table), patches, longWrites)))
         for (const { table, rows } of inserts) writing.run(insertRows(shapes.of(table), rows, { latest, longWrites }))
       }
       assertCanWrite()
       try {
         if (!queue.commitAtOnce(run)) await queue.push({ isAtomic: false, run: ({ latest }) => run(latest) })
-        return true
+        return before
       } catch (error) {
         return falseIfMissed(error)
       }
@@ -337,7 +339,7 @@ function transactionStorage(frame: TransactionFrame, connection: Connection): St
     async insert(table, newRows) {
       await run(insertRows(shapes.of(table), newRows, { latest, longWrites }))
     },
-    commit: (changes) => commitInTransaction({ transaction }, changes),
+    commit: (changes, options) => commitInTransaction({ transaction }, changes, options),
     transaction,
   }
 }

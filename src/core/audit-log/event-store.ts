@@ -297,7 +297,7 @@ export function createEventStore(ports: EventStorePorts): EventStore {
     async append(storage, chain, { drafts, generation }) {
       // Two processes can use one chain. The second would wait until the transaction of the first ends, and an application may keep that open.
       const [isFree, [row]] = await Promise.all([
-        storage.tryLock(AUDIT_CHAINS.name, chain),
+        storage.lock({ kind: 'id', table: AUDIT_CHAINS.name, id: chain }),
         storage.get(AUDIT_CHAINS.name, [chain]),
       ])
       if (!isFree) throw CHAIN_BUSY

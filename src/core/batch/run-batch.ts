@@ -104,7 +104,7 @@ async function runWithin(
 ): Promise<boolean> {
   const work = async ({ storage }: UnitOfWork<Storage>): Promise<void> => {
     clearEnded(running.ended)
-    const isHeld = !takesTurns && running.context.scheduler.mustNotTurn?.() === true
+    const isHeld = !takesTurns && running.context.scheduler.mayTurn?.() === false
     await runSteps(isHeld ? { ...running, maxRefused: MAX_REFUSED } : running, storage, steps)
   }
   try {

@@ -104,7 +104,7 @@ async function changeGroups<Value>(
   return changeTogether(unit, parts, {
     pace,
     async insert({ storage }, batches) {
-      if (storage.lockRows === undefined) return insertBatches(storage, batches)
+      if (storage.transactions === 'serial') return insertBatches(storage, batches)
       if (!lockTogether(steps)) await lockRowsOf(context, storage, steps)
       await insertBatches(storage, inOrderOfValues(context.layout, batches))
     },

@@ -72,7 +72,7 @@ export async function runSteps<Value>(running: Running<Value>, storage: Storage,
   }
   const lockRows = lockOnce(running.context, storage, steps)
   const paced = { ...running, pace: createPace(running.context), refused: { count: 0 }, lockRows }
-  if (storage.lockRows !== undefined && !lockTogether(steps)) await lockRows()
+  if (storage.transactions === 'concurrent' && !lockTogether(steps)) await lockRows()
   const run = running.isRefused ? runHalves : runPart
   for (const part of partsOf(steps, bind)) await run(paced, storage, part)
 }
@@ -245,7 +245,7 @@ export async function lockRowsOf<Value>(
   storage: Storage,
   steps: readonly Step<Value>[],
 ): Promise<void> {
-  if (storage.lockRows === undefined) return
+  if (storage.transactions === 'serial') return
   const byTable = new Map<string, Set<number>>()
   const within = { ...context, unit: savepointUnit(storage) }
   for (const [runner, own] of groupBy(steps.filter(changesRow), (step) => step.runner)) {
@@ -256,7 +256,8 @@ export async function lockRowsOf<Value>(
       for (const id of ids) locked.add(id)
     }
   }
-  for (const name of [...byTable.keys()].sort()) await storage.lockRows(name, [...(byTable.get(name) ?? [])])
+  for (const table of [...byTable.keys()].sort())
+    await storage.lock({ kind: 'rows', table, ids: [...(byTable.get(table) ?? [])] })
 }
 
 /** True for a step that can change a row that exists: one that names a record, or an upsert. */

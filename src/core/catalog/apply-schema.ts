@@ -39,7 +39,7 @@ export async function applySchema(storage: Storage, { catalog, definition, ...wa
     await prepareGrown(storage, layout)
     const change = async (inner: Storage): Promise<void> => {
       // Writers of these tables end first, and their records are seen below. Later ones wait, and find the next generation.
-      await inner.lock([...new Set(grown.map(({ table }) => table.physical.name))])
+      await inner.lock({ kind: 'tables', tables: [...new Set(grown.map(({ table }) => table.physical.name))] })
       if (!(await catalog.store(inner, { schema: catalogSchema }))) throw CATALOG_MOVED
       const report = await summedProgress(inner, grown, watch.report)
       for (const growth of grown) {

@@ -101,7 +101,7 @@ export function damaged(problem: string): VaultError {
  * that begins at the same time has generation 0, which its first change must confirm. A head that fails authentication is left as it is.
  */
 export async function raiseHeads(storage: Storage, barrier: Barrier, keys: RootKeySet): Promise<void> {
-  await storage.lock([AUDIT_CHAINS.name])
+  await storage.lock({ kind: 'tables', tables: [AUDIT_CHAINS.name] })
   for await (const rows of eachPage(storage, AUDIT_CHAINS.name)) {
     const patches = raisedHeads(barrier, keys, rows)
     if ((await storage.update(AUDIT_CHAINS.name, patches)).includes(false)) throw CATALOG_MOVED

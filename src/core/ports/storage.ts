@@ -122,7 +122,7 @@ export interface ColumnPage {
   readonly limit: number
 }
 
-/** A part of a column. */
+/** A part of a column, cell by cell. */
 export interface ColumnCells {
   /** One cell for each row, in the order of ids. There can be fewer than the limit, or none, also where more follow. */
   readonly cells: readonly Cell[]
@@ -142,6 +142,25 @@ export interface BytesPart {
   readonly next: number | undefined
 }
 
+/** What a scan returns, by its shape. */
+export interface ScanParts {
+  readonly column: ColumnCells
+  readonly bytes: BytesPart
+}
+
+/** The shape in which a scan returns a column: cell by cell, or bytes side by side, with the ids of their rows. */
+export type ScanShape = keyof ScanParts
+
+/** A part of a column to read, and its shape. */
+export interface ScanPage<Shape extends ScanShape = ScanShape> extends ColumnPage {
+  readonly shape: Shape
+}
+
+/** The scans of an engine, by shape, from which it makes its `scan`. */
+export type Scans = {
+  readonly [Shape in ScanShape]: (table: string, filter: Filter, page: ColumnPage) => Promise<ScanParts[Shape]>
+}
+
 /**
  * An aggregate over the rows that match a filter, computed by the engine. Nulls are ignored. `sum` is of integers only: core adds doubles
  * itself, because engines round after each value.
@@ -155,8 +174,20 @@ export interface Aggregate {
 /** The rows to delete: by id, or all that match a filter. */
 export type DeleteTarget = { readonly ids: readonly number[] } | { readonly filter: Filter }
 
+/** How changes are stored. */
+export interface CommitOptions {
+  /** A row to read with them, as it was before: the changes are stored only if it exists. Default: none. */
+  readonly read?: { readonly table: string; readonly id: number } | undefined
+}
+
+/** What `lock` locks: tables and rows against writers, and the id of a row, whether or not it exists, against others that lock it. */
+export type LockTarget =
+  | { readonly kind: 'tables'; readonly tables: readonly string[] }
+  | { readonly kind: 'rows'; readonly table: string; readonly ids: readonly number[] }
+  | { readonly kind: 'id'; readonly table: string; readonly id: number }
+
 /**
- * One storage engine. All methods but `lockRows` are required. They take and return lists, and an empty list gives an empty list. Tables and columns
+ * One storage engine. All methods are required. They take and return lists, and an empty list gives an empty list. Tables and columns
  * are named as in `prepare`. A call that throws has changed nothing, except after `outcome_unknown`. All errors are `VaultError`s,
  * and none quotes a cell:
  * - `conflict`: a unique index is violated. Details are `{ table, columns, index? }`: the columns of the violated index, and the
@@ -170,6 +201,8 @@ export type DeleteTarget = { readonly ids: readonly number[] } | { readonly filt
  * - `internal`: everything else, such as misuse of the port.
  */
 export interface Storage {
+  /** Whether transactions of this engine wait for each other, as with the one writer of SQLite, or run concurrently. */
+  readonly transactions: 'serial' | 'concurrent'
   /**
    * Creates missing tables, columns and indexes. Never drops or changes one. Throws `failed_precondition`, with the table and columns
    * in the details, if a column exists with another type or if duplicates prevent a unique index; nothing is changed then. Concurrent calls are safe.
@@ -186,10 +219,11 @@ export interface Storage {
   get(table: string, ids: readonly number[]): Promise<readonly (Row | undefined)[]>
   /** Returns the rows that match a filter, in the order of the page. */
   find(table: string, filter: Filter, page: Page): Promise<readonly Row[]>
-  /** Returns a part of one column in the rows that match a filter, in rising order of ids. It costs less than rows. */
-  readColumn(table: string, filter: Filter, page: ColumnPage): Promise<ColumnCells>
-  /** Returns a part of one column of bytes and the ids of its rows, as `readColumn` does. Throws `internal` for another type. */
-  readBytes(table: string, filter: Filter, page: ColumnPage): Promise<BytesPart>
+  /**
+   * Returns a part of one column in the rows that match a filter, in rising order of ids, in the shape of the page. It costs less than rows. Throws
+   * `internal` for the shape `bytes` of a column of another type.
+   */
+  scan<Shape extends ScanShape>(table: string, filter: Filter, page: ScanPage<Shape>): Promise<ScanParts[Shape]>
   /**
    * Applies each patch whose `version` and `expected` cells equal the stored ones, and increments the version. Patches are applied in order, also several of one row.
    * Returns one boolean per patch, in order: whether it was applied. Throws `conflict` without applying any.
@@ -197,32 +231,27 @@ export interface Storage {
   update(table: string, patches: readonly Patch[]): Promise<readonly boolean[]>
   /**
    * Stores all changes or none, with as few round trips as the engine allows: outside a transaction it commits them, inside it is a
-   * savepoint. Returns false, with nothing changed, if a patch does not apply, or if another open transaction has locked the id of its row
-   * by `tryLock`, for which it does not wait. Throws `conflict` as `insert` and `update` do.
+   * savepoint. Returns true. With `read`, returns the row in place of true, of one state of the database with the changes, and undefined, with
+   * nothing changed, if there is no such row. Returns false, with nothing changed, if a patch does not apply, or if another open transaction
+   * has locked the id of its row, for which it does not wait. Throws `conflict` as `insert` and `update` do.
    */
-  commit(changes: Changes): Promise<boolean>
+  commit(changes: Changes, options?: CommitOptions): Promise<Row | boolean | undefined>
   /** Deletes rows. Returns the ids of the deleted rows, in rising order. */
   delete(table: string, target: DeleteTarget): Promise<readonly number[]>
   /** Returns one cell per aggregate, in order. Sums are exact at any size. Without rows, `count` is 0 and the others are null. */
   aggregate(table: string, filter: Filter, aggregates: readonly Aggregate[]): Promise<readonly Cell[]>
   /**
-   * Inside a transaction: waits until no other open transaction has written these tables, and keeps others from writing them until
-   * this one ends. Readers do not wait. Later statements see what the awaited ones committed. Throws `unavailable` after 30 seconds.
-   * An engine with one writer at a time has nothing to do.
+   * Inside a transaction: locks until the transaction ends, and returns true. An engine with one writer at a time has nothing to do.
+   * - `tables`: waits until no other open transaction has written these tables, and keeps others from writing them. Readers do not wait. Throws
+   *   `unavailable` after 30 seconds.
+   * - `rows`: waits for other open transactions that have written or locked these rows, one after the other in the order of their ids, and lets
+   *   others wait that write them. An id without a row is passed over.
+   * - `id`: never waits, and stops no one from writing the row. Returns false if another open transaction has locked the same, or rarely
+   *   without need.
+   *
+   * Later statements see what the awaited transactions committed.
    */
-  lock(tables: readonly string[]): Promise<void>
-  /**
-   * Inside a transaction: locks an id of a table until the transaction ends, whether or not a row has it, and returns true. Returns false
-   * if another open transaction has locked it by this method, or rarely without need. Never waits, and stops no one from writing the row.
-   * An engine with one writer at a time returns true.
-   */
-  tryLock(table: string, id: number): Promise<boolean>
-  /**
-   * Inside a transaction: locks the rows of these ids until the transaction ends, one after the other in the order of their ids. Waits for other open
-   * transactions that have written or locked them, and lets others wait that write them. Later statements see what the awaited ones committed.
-   * An id without a row is passed over. Absent in engines with one writer at a time, where no two writers can wait for each other.
-   */
-  readonly lockRows?: ((table: string, ids: readonly number[]) => Promise<void>) | undefined
+  lock(target: LockTarget): Promise<boolean>
   /**
    * Runs `work` in one transaction and returns its result. If `work` throws, the transaction is rolled back and the error is rethrown
    * unchanged. Nested calls are savepoints. `work` can run again after a deadlock or a serialization failure, unless the options say otherwise. Inside `work`, only the
@@ -235,7 +264,7 @@ export interface Storage {
 export interface TransactionOptions {
   /**
    * True for work that waits for its caller, or that goes on for too long without the event loop: the event loop turns while the transaction is
-   * open, also where `mustNotTurn` says that it should not. A nested one is as the one around it. Default false.
+   * open, also where `mayTurn` would say that it should not. A nested one is as the one around it. Default false.
    */
   readonly takesTurns?: boolean
   /** True for work that must not run again: a deadlock or a serialization failure is `aborted` at once. Default false. */
@@ -243,18 +272,10 @@ export interface TransactionOptions {
 }
 
 /** The methods of a storage that change no stored row. */
-export type StorageReads = Pick<Storage, 'reserveIds' | 'get' | 'find' | 'readColumn' | 'readBytes' | 'aggregate'>
+export type StorageReads = Pick<Storage, 'reserveIds' | 'get' | 'find' | 'scan' | 'aggregate'>
 
 /** A storage as an application opens it: the port, and methods of the handle. */
 export interface StorageHandle extends Storage {
-  /** Whether transactions of this engine wait for each other, as with the one writer of SQLite, or run concurrently. */
-  readonly transactions: 'serial' | 'concurrent'
-  /**
-   * Returns the row of an id, as `get` does, and stores the changes if it exists, as `commit` does, in one round trip and of one state of
-   * the database. Returns undefined if there is no such row, and false if `commit` would or more than one call is needed: nothing is stored
-   * then. Only for engines where a round trip costs more than its work; absent in others. Core calls it outside transactions only.
-   */
-  readonly getAndCommit?: (table: string, id: number, changes: Changes) => Promise<Row | undefined | false>
   /** Returns this storage inside a transaction that the application opened on the same database. The application commits it. */
   joinTransaction(hostTransaction: unknown): Storage
   /**
@@ -263,16 +284,16 @@ export interface StorageHandle extends Storage {
    */
   isInsideTransaction(): boolean
   /**
-   * True if the running code was called from inside a transaction of this handle in which the event loop must not turn: other users of the
-   * database in this process would stop the process while they wait for its end. Core and the engine then take no turns until it ends. Absent
-   * where no connection waits like that.
+   * False if the running code was called from inside a transaction of this handle in which the event loop must not turn: other users of the
+   * database in this process would stop the process while they wait for its end. Core and the engine then take no turns until it ends. Always
+   * true where no connection waits like that.
    */
-  readonly mustNotTurn?: () => boolean
+  mayTurn(): boolean
   /**
-   * How long `close` waits for calls in progress, in milliseconds. A vault that closes waits no longer for its own. Absent where what is in
+   * How long `close` waits for calls in progress, in milliseconds. A vault that closes waits no longer for its own. Infinity where what is in
    * progress does not depend on a network: it is waited for until it ends.
    */
-  readonly closeMs?: number
+  readonly closeMs: number
   /**
    * Closes the connections and files that this handle opened, when the calls in progress have ended, or after `withinMs`: with 0 those still in
    * progress fail at once. Default: `closeMs`.

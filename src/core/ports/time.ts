@@ -10,8 +10,8 @@ export interface Clock {
 export interface Scheduler {
   /** Resolves in a later turn of the event loop, after pending input and output was handled. A microtask is not enough. */
   yield(): Promise<void>
-  /** True where the running code must hold the event loop until a transaction ends. Absent where that is never so. */
-  mustNotTurn?(): boolean
+  /** False where the running code must hold the event loop until a transaction ends. Absent where that is never so. */
+  mayTurn?(): boolean
 }
 
 /** Measures how long work takes. The clock cannot: it counts in milliseconds, and can be set while the work goes on. */

@@ -1,7 +1,7 @@
 /** Runs a query plan: returns its rows or its aggregates. */
 import { VaultError } from '../errors.ts'
 import type { ColumnRef } from '../expressions/condition.ts'
-import type { ColumnPage } from '../ports/storage.ts'
+import type { ColumnCells, ScanPage } from '../ports/storage.ts'
 import { type Column, plainValue } from '../schema/layout.ts'
 import { createAccumulator, resultsOfCells } from '../sql/aggregate.ts'
 import type { Plan, StepPlan } from '../sql/plan.ts'
@@ -151,9 +151,9 @@ async function totalsOfColumn(
 ): Promise<JsonValue[]> {
   const { physical, name } = first.source.table
   const parts = aggregates.map((output) => ({ countsRows: output.ref === undefined, accumulator: createAccumulator(output) }))
-  let page: ColumnPage | undefined = { column: required(column.plain), limit: COLUMN_PAGE }
+  let page: ScanPage<'column'> | undefined = { shape: 'column', column: required(column.plain), limit: COLUMN_PAGE }
   while (page !== undefined) {
-    const { cells, next } = await storage.readColumn(physical.name, first.filter, page)
+    const { cells, next }: ColumnCells = await storage.scan(physical.name, first.filter, page)
     meter.addRowsRead(cells.length)
     const values = cells.map((cell) => (cell === null ? null : plainValue(column, cell, name)))
     for (const { countsRows, accumulator } of parts) {

@@ -35,7 +35,8 @@ export async function readScannedRows(storage: StorageReads, table: string, filt
 /** Reads the ids and bodies of a page in rising order. There can be fewer than its limit, or none, also where more follow. */
 export async function readScannedBodies(storage: StorageReads, table: string, filter: Filter, page: Page): Promise<ScannedPage> {
   const { limit, after } = page
-  const part = await storage.readBytes(table, filter, { column: BODY, limit, ...(after === undefined ? {} : { after }) })
+  const sealed = { shape: 'bytes', column: BODY, limit, ...(after === undefined ? {} : { after }) } as const
+  const part = await storage.scan(table, filter, sealed)
   return { rows: rowBodies(part.ids, part.cells), next: part.next, free: () => part.free?.() }
 }
 

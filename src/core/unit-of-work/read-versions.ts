@@ -1,6 +1,6 @@
 /** The versions of the records that a transaction has read: a change of one that others changed since is refused, so no update is lost. */
 import { type Fault, fault } from '../errors.ts'
-import type { ColumnPage, Filter, Page, Patch, Row, Storage, StorageHandle } from '../ports/storage.ts'
+import type { ColumnPage, Filter, Page, Patch, Row, Scans, Storage } from '../ports/storage.ts'
 import type { Layout } from '../schema/layout.ts'
 import { required } from '../util/lists.ts'
 import { toSlab } from '../util/memory.ts'
@@ -33,7 +33,7 @@ const EMPTY = new Uint8Array(0)
  * of it is open. Outside transactions nothing is tracked. Source: docs/transactions.md.
  */
 export function trackReads(
-  { transactions }: Pick<StorageHandle, 'transactions'>,
+  { transactions }: Pick<Storage, 'transactions'>,
   { tables }: Pick<Layout, 'tables'>,
 ): TrackReads | undefined {
   if (transactions === 'serial') return undefined
@@ -128,6 +128,7 @@ function trackedStorage(storage: Storage, names: RecordTables, level: Level): St
   const find: Storage['find'] = (table, filter, page) => noted(table, storage.find(table, filter, page))
   return {
     ...trackedReads(storage, names, find),
+    transactions: storage.transactions,
     get: (table, ids) => noted(table, storage.get(table, ids)),
     find,
     prepare: (tables) => storage.prepare(tables),
@@ -147,10 +148,8 @@ function trackedStorage(storage: Storage, names: RecordTables, level: Level): St
       if (names.has(table)) level.noteWritten(table, deleted)
       return deleted
     },
-    commit: (changes) => storage.commit(changes),
-    lock: (tables) => storage.lock(tables),
-    tryLock: (table, id) => storage.tryLock(table, id),
-    lockRows: storage.lockRows?.bind(storage),
+    commit: (changes, options) => storage.commit(changes, options),
+    lock: (target) => storage.lock(target),
     async transaction(work, options) {
       const child = new Level(level)
       const result = await storage.transaction((inner) => work(trackedStorage(inner, names, child)), options)
@@ -165,24 +164,26 @@ function trackedReads(
   storage: Storage,
   names: RecordTables,
   find: Storage['find'],
-): Pick<Storage, 'reserveIds' | 'readColumn' | 'readBytes' | 'aggregate'> {
+): Pick<Storage, 'reserveIds' | 'scan' | 'aggregate'> {
   /** Returns a part of a column, with its rows. */
   async function read(table: string, filter: Filter, { column, limit, after }: ColumnPage): Promise<readonly Row[]> {
     return find(table, filter, { order: 'asc', limit, columns: [column], ...(after === undefined ? {} : { after }) })
   }
-  return {
-    reserveIds: (table, count) => storage.reserveIds(table, count),
-    async readColumn(table, filter, page) {
-      if (!names.has(table)) return storage.readColumn(table, filter, page)
+  const scans: Scans = {
+    async column(table, filter, page) {
       const rows = await read(table, filter, page)
       return { cells: rows.map((row) => row[page.column] ?? null), next: nextOf(rows, page) }
     },
-    async readBytes(table, filter, page) {
-      if (!names.has(table)) return storage.readBytes(table, filter, page)
+    async bytes(table, filter, page) {
       const rows = await read(table, filter, page)
       const cells = toSlab(rows.map(({ [page.column]: cell }) => (cell instanceof Uint8Array ? cell : EMPTY)))
       return { ids: rows.map(({ id }) => id), cells, next: nextOf(rows, page) }
     },
+  }
+  return {
+    reserveIds: (table, count) => storage.reserveIds(table, count),
+    scan: (table, filter, page) =>
+      names.has(table) ? scans[page.shape](table, filter, page) : storage.scan(table, filter, page),
     async aggregate(table, filter, aggregates) {
       // A count returns no value of a row.
       const readsValues = names.has(table) && aggregates.some(({ kind }) => kind !== 'count')

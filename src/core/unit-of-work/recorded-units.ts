@@ -310,16 +310,16 @@ export interface RecordedReadPorts {
   readonly onCommit?: OnCommit
 }
 
-/** Returns undefined for a storage without such a call. */
+/** Returns undefined for an engine with serial transactions, which runs in this process: there a round trip costs less than its work. */
 export function recordedReads({ storage, chains, events, isAlone, onCommit }: RecordedReadPorts): GetRecorded | undefined {
-  if (storage.getAndCommit === undefined) return undefined
+  if (storage.transactions === 'serial') return undefined
 
   async function getOn(chain: number, [table, id, event]: Parameters<GetRecorded>): Promise<RecordedRow | undefined> {
     const next = events.next(chain, { drafts: [event()], generation: undefined })
     if (next === undefined) return undefined
     try {
-      const row = await storage.getAndCommit?.(table, id, next.changes)
-      if (row) return { row, isRecorded: true }
+      const row = await storage.commit(next.changes, { read: { table, id } })
+      if (typeof row === 'object') return { row, isRecorded: true }
       next.undo()
       return row === undefined ? { row, isRecorded: false } : undefined
     } catch (error) {

@@ -301,9 +301,9 @@ export function assertOutsideTransaction(storage: StorageHandle): void {
 }
 
 /** Returns the scheduler. Inside a transaction of the storage that must not turn it takes no turn: work goes on at once. */
-export function turnsOutside({ mustNotTurn }: Pick<StorageHandle, 'mustNotTurn'>, scheduler: Scheduler): Scheduler {
-  if (mustNotTurn === undefined) return scheduler
-  return { mustNotTurn, yield: () => (mustNotTurn() ? NO_TURN : scheduler.yield()) }
+export function turnsOutside(storage: Pick<StorageHandle, 'mayTurn'>, scheduler: Scheduler): Scheduler {
+  const mayTurn = (): boolean => storage.mayTurn()
+  return { mayTurn, yield: () => (mayTurn() ? scheduler.yield() : NO_TURN) }
 }
 
 const NO_TURN: Promise<void> = Promise.resolve()

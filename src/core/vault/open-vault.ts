@@ -231,10 +231,10 @@ function createVault<S extends SchemaDefinition, Role extends string>(
 /** Waits for work, for a time at most. Returns what is left of the time, in milliseconds; undefined without a limit. Throws the error of the work. */
 async function waitAtMost(
   work: Promise<void>,
-  limitMs: number | undefined,
+  limitMs: number,
   { timer, stopwatch }: Pick<OpenOptions<SchemaDefinition>, 'timer' | 'stopwatch'>,
 ): Promise<number | undefined> {
-  if (limitMs === undefined) return void (await work)
+  if (limitMs === Number.POSITIVE_INFINITY) return void (await work)
   const end = stopwatch.now() + limitMs
   let stop = (): void => {}
   const late = new Promise<void>((resolve) => {

@@ -2,8 +2,9 @@
 
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import { isVaultError, VaultError } from '../../../src/core/errors.ts'
-import type { Cell, Filter, NewRow, Row, Storage, StorageHandle } from '../../../src/core/ports/storage.ts'
+import type { Cell, Filter, NewRow, Row, Scans, Storage, StorageHandle } from '../../../src/core/ports/storage.ts'
 import { copyToSlab, slabItem } from '../../../src/core/util/memory.ts'
+import { scansOf, scanWith } from '../../support/storages/whole-column.ts'
 
 /** Returns the faulty methods over a correct storage. */
 type Fault = (storage: Storage) => Partial<Storage>
@@ -15,6 +16,14 @@ const mapRow = (row: Row | undefined, change: (cell: Cell) => Cell): Row | undef
 
 const bytesOf = (rows: readonly NewRow[]): Uint8Array<ArrayBuffer>[] =>
   rows.flatMap((row) => Object.values(row)).filter((cell) => cell instanceof Uint8Array) as Uint8Array<ArrayBuffer>[]
+
+/** A fault in the scans. */
+function rescanned(change: (scans: Scans) => Partial<Scans>): Fault {
+  return (storage) => {
+    const scans = scansOf(storage)
+    return scanWith({ ...scans, ...change(scans) })
+  }
+}
 
 /** Faults that adapters are known to have. */
 export const FAULTS = {
@@ -113,30 +122,36 @@ export const FAULTS = {
     find: (table, filter, { after, ...page }) =>
       storage.find(table, filter, page.order === 'asc' && after !== undefined ? { ...page, after } : page),
   }),
-  'a column ends with its first part': (storage) => ({
-    readColumn: async (table, filter, page) => ({ ...(await storage.readColumn(table, filter, page)), next: undefined }),
-  }),
-  'a column leaves out its nulls': (storage) => ({
-    async readColumn(table, filter, page) {
-      const { cells, next } = await storage.readColumn(table, filter, page)
+  'a column ends with its first part': rescanned(({ column }) => ({
+    column: async (table, filter, page) => ({ ...(await column(table, filter, page)), next: undefined }),
+  })),
+  'a column leaves out its nulls': rescanned(({ column }) => ({
+    async column(table, filter, page) {
+      const { cells, next } = await column(table, filter, page)
       return { cells: cells.filter((cell) => cell !== null), next }
     },
-  }),
-  'a column of bytes ends with its first part': (storage) => ({
-    readBytes: async (table, filter, page) => ({ ...(await storage.readBytes(table, filter, page)), next: undefined }),
-  }),
-  'a column of bytes leaves out its nulls': (storage) => ({
-    async readBytes(table, filter, page) {
-      const part = await storage.readBytes(table, filter, page)
+  })),
+  'a column of bytes ends with its first part': rescanned(({ bytes }) => ({
+    bytes: async (table, filter, page) => ({ ...(await bytes(table, filter, page)), next: undefined }),
+  })),
+  'a column of bytes leaves out its nulls': rescanned(({ bytes }) => ({
+    async bytes(table, filter, page) {
+      const part = await bytes(table, filter, page)
       const kept = part.ids.flatMap((id, index) => (slabItem(part.cells, index).length > 0 ? [{ id, index }] : []))
       return { ...part, ids: kept.map(({ id }) => id), cells: copyToSlab(kept.map(({ index }) => slabItem(part.cells, index))) }
     },
-  }),
-  'a column of bytes has those of the row before': (storage) => ({
-    async readBytes(table, filter, page) {
-      const part = await storage.readBytes(table, filter, page)
+  })),
+  'a column of bytes has those of the row before': rescanned(({ bytes }) => ({
+    async bytes(table, filter, page) {
+      const part = await bytes(table, filter, page)
       const cells = part.ids.map((_, index) => slabItem(part.cells, Math.max(0, index - 1)))
       return { ...part, cells: copyToSlab(cells) }
+    },
+  })),
+  'a read with changes stores them without its row': (storage) => ({
+    async commit(changes, { read } = {}) {
+      const stored = await storage.commit(changes)
+      return read === undefined || stored === false ? stored : (await storage.get(read.table, [read.id]))[0]
     },
   }),
   'sums are cut to 64 bits': (storage) => ({

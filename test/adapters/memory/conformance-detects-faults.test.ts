@@ -26,6 +26,7 @@ const NOTICED_BY: Record<FaultName, readonly string[]> = {
   'a column of bytes ends with its first part': ['L6', 'L7'],
   'a column of bytes leaves out its nulls': ['L6', 'L7'],
   'a column of bytes has those of the row before': ['L6', 'L7'],
+  'a read with changes stores them without its row': ['G2', 'G3'],
   'sums are cut to 64 bits': ['M8', 'M9'],
 }
 

@@ -107,7 +107,7 @@ it('a deletion of several rows locks them in the order of their ids, as an updat
     await untilWaiting(1)
     const locking = other.transaction(async (inner) => {
       runs++
-      await inner.lockRows?.('notes', [3, 1])
+      await inner.lock({ kind: 'rows', table: 'notes', ids: [3, 1] })
       return (await inner.get('notes', [1, 3])).length
     })
     await untilWaiting(2)

@@ -35,7 +35,7 @@ interface Ran {
 describe('the path of a scan', () => {
   const filename = nextFile()
   let file: Database.Database
-  let reads: Pick<Storage, 'find' | 'readColumn' | 'aggregate'>
+  let reads: Pick<Storage, 'find' | 'scan' | 'aggregate'>
   let ran: Ran[] = []
 
   beforeAll(async () => {
@@ -113,7 +113,7 @@ describe('the path of a scan', () => {
     const filter: Filter = { kind: 'compare', column: 'body', operator: '<>', value: new Uint8Array(1) }
     for (const some of [{ kind: 'all' } as const, filter]) {
       const plans = await plansOf(async () => {
-        const part = await reads.readColumn('events', some, { column: 'at', after: 700, limit: 1000 })
+        const part = await reads.scan('events', some, { shape: 'column', column: 'at', after: 700, limit: 1000 })
         expect(part).toMatchObject({ cells: { length: 1000 }, next: 1700 })
       })
       expect(plans).toEqual([
@@ -125,7 +125,7 @@ describe('the path of a scan', () => {
 
   it('of a part of a column in a narrow range is its index', async () => {
     const plans = await plansOf(async () => {
-      const part = await reads.readColumn('events', NARROW, { column: 'kind', limit: 4096 })
+      const part = await reads.scan('events', NARROW, { shape: 'column', column: 'kind', limit: 4096 })
       expect(part).toMatchObject({ cells: { length: 299 }, next: undefined })
     })
     expect(plans[0]).toMatch(BY_AT)
@@ -161,7 +161,7 @@ describe('the path of a scan', () => {
 
   it.each(Object.entries(few))('of a part of a column in %s is one statement, and its end', async (_, [filter, length]) => {
     const plans = await plansOf(async () => {
-      const part = await reads.readColumn('events', filter, { column: 'kind', limit: 4096 })
+      const part = await reads.scan('events', filter, { shape: 'column', column: 'kind', limit: 4096 })
       expect(part).toMatchObject({ cells: { length }, next: undefined })
     })
     expect(plans).toHaveLength(1)

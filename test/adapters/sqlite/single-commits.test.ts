@@ -34,7 +34,7 @@ it('changes committed one by one wait for another process that writes, and for n
       holder.exec('begin immediate')
       let isStored = false
       const stored = storage.commit(changesTo(version, version + 1, `note ${version}`)).then((applied) => {
-        isStored = applied
+        isStored = applied === true
       })
       await new Promise((resolve) => setImmediate(resolve))
       expect(isStored).toBe(false)

@@ -147,12 +147,15 @@ for (const createHost of [driverHost, nodeHost, kyselyHost]) {
           const aggregates = [{ kind: 'count' }, { kind: 'sum', column: 'amount' }] as const
           expect(await inner.aggregate('more_notes', EVERY, aggregates)).toEqual([58, 1662])
           expect(await inner.find('more_notes', { kind: 'in', column: 'label', values: ['l3', 'l4'] }, ALL)).toHaveLength(2)
-          expect(await inner.readColumn('more_notes', EVERY, { column: 'amount', limit: 3 })).toEqual({
+          expect(await inner.scan('more_notes', EVERY, { shape: 'column', column: 'amount', limit: 3 })).toEqual({
             cells: [9, 1, 2],
             next: 3,
           })
           const long = { kind: 'compare', column: 'amount', operator: '>', value: 55 } as const
-          expect((await inner.readColumn('more_notes', long, { column: 'label', limit: 90 })).cells).toEqual(['l56', 'l57'])
+          expect((await inner.scan('more_notes', long, { shape: 'column', column: 'label', limit: 90 })).cells).toEqual([
+            'l56',
+            'l57',
+          ])
           const clash = Array.from({ length: 30 }, (_, n) => ({ id: 100 + n, label: n === 27 ? 'l5' : `m${n}` }))
           await expect(inner.insert('more_notes', clash)).rejects.toMatchObject({
             code: 'conflict',

@@ -1,4 +1,7 @@
-/** The system entropy: fresh bytes of every size, each in a separate buffer. */
+/** The system entropy: fresh bytes of every size, each in a separate buffer. A `Uint8Array` of another scope, as of jsdom, is refused. */
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
 import { systemEntropy } from '../../../src/adapters/system/system.ts'
 
@@ -29,4 +32,18 @@ it('sets every bit in about half the results', () => {
     // 100,000 fair coins deviate from 50,000 by 1,500 less than once in 10^20 runs.
     expect(Math.abs(ones - 50_000)).toBeLessThan(1500)
   }
+})
+
+const run = promisify(execFile)
+/** Puts the class of another realm into the global scope, before the vault is loaded. */
+const OTHER_CLASS = `data:text/javascript,${encodeURIComponent("import vm from 'node:vm'; globalThis.Uint8Array = vm.runInNewContext('Uint8Array')")}`
+
+it('a vault is not opened where bytes of the runtime are no Uint8Array, and the error names the environment to use', async () => {
+  const program = join(import.meta.dirname, '../keys/wasm/opening-process.ts')
+  const opened = async (...flags: readonly string[]): Promise<string> =>
+    (await run(process.execPath, [...flags, program])).stdout.trim()
+  expect(await opened()).toBe('opened')
+  expect(await opened('--import', OTHER_CLASS)).toMatch(
+    /^failed_precondition: .*@vitest-environment node.*@jest-environment node/,
+  )
 })

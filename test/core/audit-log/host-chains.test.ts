@@ -116,7 +116,7 @@ describe('on PostgreSQL', () => {
     await storage.insert('heads', [{ id: 1, position: 0 }])
     await client.query('begin')
     const host = joined.joinTransaction(client)
-    expect(await host.tryLock('heads', 1)).toBe(true)
+    expect(await host.lock({ kind: 'id', table: 'heads', id: 1 })).toBe(true)
     await host.insert('notes', [{ id: 1, title: 'of the application' }])
     const commit = (length: number) =>
       storage.commit({

@@ -27,7 +27,7 @@ onEachStorage('a batch of inserts', (engine) => {
     faulty.mend()
     expect(methods.filter((method) => method === 'begin')).toHaveLength(1)
     // The head of the chain is known, and is neither locked nor read.
-    expect(methods).not.toContain('tryLock')
+    expect(methods).not.toContain('lock id')
     const ids = responses.map(({ value }) => value.id)
     expect((await session.get('clients', { ids, redaction: 'PLAIN_TEXT' })).records.map(({ fields }) => fields.email)).toEqual(
       addresses(100),

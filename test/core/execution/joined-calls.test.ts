@@ -119,12 +119,12 @@ function countingStorage(sound: StorageHandle) {
     if (reads.fails) throw new VaultError('unavailable', 'The storage cannot be reached.')
     return sound.get(table, ids)
   }
-  return { reads, storage: { ...withoutGetAndCommit(sound), get } satisfies StorageHandle }
+  return { reads, storage: { ...withoutReadingCommits(sound), get } satisfies StorageHandle }
 }
 
-/** The storage without its way to read and record in one call, after which a record that fails authentication has two events. */
-function withoutGetAndCommit({ getAndCommit: _, ...storage }: StorageHandle): StorageHandle {
-  return storage
+/** The storage, which stores no changes with a row that is read: a record that is read and recorded in one call and fails authentication has two events. */
+function withoutReadingCommits(storage: StorageHandle): StorageHandle {
+  return { ...storage, commit: async (changes, { read } = {}) => read === undefined && storage.commit(changes) }
 }
 
 /** Changes rows as a writer of the database could: bodies and digests of other rows, plain cells, and rows that are gone. */
@@ -149,7 +149,7 @@ onEachStorage('calls that come together', (engine) => {
     'answer and record what each answers and records alone, with any caller and any input, in a %s database',
     async (state) => {
       const storage = engine.fresh().open()
-      const opened = await open(state === 'tampered' ? withoutGetAndCommit(storage) : storage)
+      const opened = await open(state === 'tampered' ? withoutReadingCommits(storage) : storage)
       const random = seededRandom(`joined-calls ${state}`)
       if (state === 'tampered') await tamper(opened.storage, random)
       const indexes = Array.from({ length: 300 }, (_, index) => index)

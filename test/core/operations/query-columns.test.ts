@@ -2,6 +2,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { column } from '../../../src/index.ts'
 import { openQueries, type Queries } from '../../support/queries/open-queries.ts'
+import { scansOf, scanWith } from '../../support/storages/whole-column.ts'
 
 const SHOWN = { redaction: 'PLAIN_TEXT' } as const
 const PLAIN = { ...SHOWN, encrypted: false } as const
@@ -47,10 +48,10 @@ describe('aggregates of one plain column', () => {
     ' WHERE size > 9999',
   ])('are those of the sealed column, of which only the bodies are read%s', async (where) => {
     const [ofColumn] = await queries.query(ALL_OF('weight') + where)
-    expect(verbs()).toEqual(new Set(['readColumn']))
+    expect(verbs()).toEqual(new Set(['scan column']))
     queries.forget()
     expect(await queries.query(ALL_OF('sealed') + where)).toEqual([ofColumn])
-    expect(verbs()).toEqual(new Set(['readBytes']))
+    expect(verbs()).toEqual(new Set(['scan bytes']))
   })
 
   it('are explained, and open nothing', async () => {
@@ -90,7 +91,10 @@ describe('aggregates of one plain column', () => {
 
   it('refuse a stored cell that is no value of the column', async () => {
     const { storage } = queries
-    const damaged = { ...storage, readColumn: async () => ({ cells: [1, 'TEST_SECRET'], next: undefined }) }
+    const damaged = {
+      ...storage,
+      ...scanWith({ ...scansOf(storage), column: async () => ({ cells: [1, 'TEST_SECRET'], next: undefined }) }),
+    }
     const beside = await openQueries(TABLES, { storage: damaged })
     const failing = beside.query('SELECT SUM(weight) FROM parts')
     await expect(failing).rejects.toMatchObject({ code: 'data_loss' })

@@ -98,7 +98,7 @@ describe.each(['memory', 'SQLite'])('scans of bodies in %s', (engine) => {
       const [totals] = await queries.query(`SELECT COUNT(*) AS count, SUM(size) AS sum FROM people WHERE name ${condition}`)
       expect(totals, condition).toEqual({ count: found.length, sum: found.length === 0 ? null : sum })
     }
-    expect(new Set(queries.calls.map(({ verb }) => verb))).toEqual(new Set(['readBytes']))
+    expect(new Set(queries.calls.map(({ verb }) => verb))).toEqual(new Set(['scan bytes']))
   })
 
   it('return records in order, also after a plain condition that few rows match', async () => {

@@ -15,9 +15,9 @@ const POLICY: PolicyFor<Clients> = {
   memos: ['ALLOW READ ON orders.* WITH REDACTION = PLAIN_TEXT'],
 }
 
-type GetAndCommit = NonNullable<StorageHandle['getAndCommit']>
+type Committing = ReturnType<StorageHandle['commit']>
 /** Runs in place of the call, which it can make. */
-type Around = (call: () => ReturnType<GetAndCommit>, changes: Changes) => ReturnType<GetAndCommit>
+type Around = (call: () => Committing, changes: Changes) => Committing
 
 interface Opened {
   readonly vault: Vault<Clients>
@@ -39,13 +39,10 @@ async function open(sound: StorageHandle): Promise<Opened> {
       if (table === RECORDS) calls.push('get')
       return sound.get(table, ids)
     },
-    commit: (changes) => {
-      calls.push('commit')
-      return sound.commit(changes)
-    },
-    getAndCommit: (table, id, changes) => {
-      calls.push('getAndCommit')
-      return wrapped(() => requireMethod(sound)(table, id, changes), changes)
+    commit: (changes, options) => {
+      const reads = options?.read !== undefined
+      calls.push(reads ? 'read and commit' : 'commit')
+      return reads ? wrapped(() => sound.commit(changes, options), changes) : sound.commit(changes, options)
     },
   }
   const vault = await openClients(storage, { policy: POLICY })
@@ -71,11 +68,6 @@ async function open(sound: StorageHandle): Promise<Opened> {
   }
 }
 
-function requireMethod({ getAndCommit }: StorageHandle): GetAndCommit {
-  if (getAndCommit === undefined) throw new Error('this storage has no getAndCommit')
-  return getAndCommit
-}
-
 async function firstRow(storage: StorageHandle): Promise<Row> {
   const [row] = await storage.find(RECORDS, { kind: 'all' }, { order: 'asc', limit: 1 })
   if (row === undefined) throw new Error('no rows')
@@ -89,10 +81,10 @@ describe('a read of one record', () => {
     const { session, vault, ids, calls } = await open(engine.fresh().open())
     const [id] = ids
     const one = await eventsBy(vault, () => session.getOne('clients', id, { redaction: 'PLAIN_TEXT' }))
-    expect(calls()).toEqual(['getAndCommit'])
+    expect(calls()).toEqual(['read and commit'])
     expect(one.answer).toMatchObject({ id, fields: PEOPLE[0] })
     const listed = await eventsBy(vault, () => session.get('clients', { ids: [id], redaction: 'PLAIN_TEXT' }))
-    expect(calls()).toEqual(['getAndCommit'])
+    expect(calls()).toEqual(['read and commit'])
     expect(listed.answer).toEqual({ records: [one.answer] })
     const slow = await eventsBy(vault, () => session.getOne('clients', id, { redaction: 'PLAIN_TEXT', onLowered: 'throw' }))
     expect(calls()).toEqual(['get', 'commit'])
@@ -107,7 +99,7 @@ describe('a read of one record', () => {
     await session.deleteOne('clients', ids[0])
     calls()
     const deleted = await eventsBy(vault, () => session.getOne('clients', ids[0]))
-    expect(calls()).toEqual(['getAndCommit', 'commit'])
+    expect(calls()).toEqual(['read and commit', 'commit'])
     const hidden = await eventsBy(vault, () => vault.as(callerOf('swedes')).getOne('clients', ids[1]))
     expect(calls()).toEqual(['get', 'commit'])
     const refused = await eventsBy(vault, () => vault.as(callerOf('memos')).getOne('clients', ids[1]))
@@ -126,9 +118,9 @@ describe('a read of one record', () => {
     await vault.as(callerOf('swedes')).getOne('clients', ids[0])
     expect(calls()).toEqual(['get', 'commit'])
     await vault.as(callerOf('names')).getOne('clients', ids[0])
-    expect(calls()).toEqual(['getAndCommit'])
+    expect(calls()).toEqual(['read and commit'])
     const { tokens = {} } = await session.getOne('clients', ids[0], { tokenization: true })
-    expect(calls()).toEqual(['getAndCommit'])
+    expect(calls()).toEqual(['read and commit'])
     await session.detokenize([{ token: tokens.name ?? '' }])
     await session.getOne('clients', ids[0], { returnFileMetadata: true })
     await session.get('clients', { ids: [ids[0], ids[1]] })
@@ -143,7 +135,7 @@ describe('a read of one record', () => {
     const all = Array.from({ length: 20 }, (_, index) => ids[index % 3] ?? '')
     const { events } = await eventsBy(vault, () => Promise.all(all.map((id) => session.getOne('clients', id))))
     expect(events).toHaveLength(20)
-    expect(calls().filter((call) => call === 'getAndCommit').length).toBeLessThanOrEqual(1)
+    expect(calls().filter((call) => call === 'read and commit').length).toBeLessThanOrEqual(1)
   })
 
   it('that fails authentication has the event of the read, and one of the failure with the same request', async () => {
@@ -151,7 +143,7 @@ describe('a read of one record', () => {
     const row = await firstRow(storage)
     await storage.update(RECORDS, [{ id: row.id, version: row.version, set: { body: new Uint8Array(64) } }])
     const { error, events } = await eventsBy(vault, () => session.getOne('clients', ids[0]))
-    expect(calls()).toEqual(['getAndCommit', 'commit'])
+    expect(calls()).toEqual(['read and commit', 'commit'])
     expect(error).toMatchObject({ code: 'data_loss', details: [{ id: ids[0] }] })
     expect(events.map(({ code }) => code)).toEqual([200, 500])
     expect(new Set(events.map(({ context }) => context.requestID)).size).toBe(1)
@@ -166,7 +158,7 @@ describe('a read of one record', () => {
     const { answer, events } = await eventsBy(vault, () => session.getOne('clients', ids[0], { redaction: 'PLAIN_TEXT' }))
     expect(answer).toMatchObject({ fields: PEOPLE[0] })
     expect(events).toMatchObject([{ code: 200 }])
-    expect(calls().slice(0, 2)).toEqual(['getAndCommit', 'get'])
+    expect(calls().slice(0, 2)).toEqual(['read and commit', 'get'])
   })
 
   it('has its result and one event if the connection is lost after the commit, and no result if it is lost before', async () => {

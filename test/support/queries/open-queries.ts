@@ -19,6 +19,7 @@ import { RECORD_ID_NAME } from '../../../src/core/schema/names.ts'
 import { createJsonBudget } from '../../../src/core/values/json-types.ts'
 import { limitsShape } from '../../../src/core/vault/options.ts'
 import { defineSchema } from '../../../src/index.ts'
+import { scansOf, scanWith } from '../storages/whole-column.ts'
 import { sealRecords } from '../vaults/seal-records.ts'
 
 /** Fields of one record. */
@@ -26,7 +27,7 @@ export type Record_ = Readonly<Record<string, unknown>>
 
 /** One call of the storage. */
 export interface Call {
-  readonly verb: 'find' | 'readColumn' | 'readBytes' | 'aggregate'
+  readonly verb: 'find' | 'scan column' | 'scan bytes' | 'aggregate'
   readonly table: string
   readonly rows: number
 }
@@ -129,22 +130,25 @@ export async function openQueries(tables: SchemaDefinition, options: QueriesOpti
 }
 
 function watched(storage: Storage, calls: Call[]): Storage {
+  const scans = scansOf(storage)
   return {
     ...storage,
+    ...scanWith({
+      async column(table, filter, page) {
+        const part = await scans.column(table, filter, page)
+        calls.push({ verb: 'scan column', table, rows: part.cells.length })
+        return part
+      },
+      async bytes(table, filter, page) {
+        const part = await scans.bytes(table, filter, page)
+        calls.push({ verb: 'scan bytes', table, rows: part.ids.length })
+        return part
+      },
+    }),
     async find(table, filter, page) {
       const rows = await storage.find(table, filter, page)
       calls.push({ verb: 'find', table, rows: rows.length })
       return rows
-    },
-    async readColumn(table, filter, page) {
-      const part = await storage.readColumn(table, filter, page)
-      calls.push({ verb: 'readColumn', table, rows: part.cells.length })
-      return part
-    },
-    async readBytes(table, filter, page) {
-      const part = await storage.readBytes(table, filter, page)
-      calls.push({ verb: 'readBytes', table, rows: part.ids.length })
-      return part
     },
     async aggregate(table, filter, aggregates) {
       calls.push({ verb: 'aggregate', table, rows: 0 })

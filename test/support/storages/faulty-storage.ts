@@ -1,9 +1,22 @@
 /** A storage whose calls fail on demand, inside transactions too. */
-import type { Changes, PhysicalTable, Row, Storage, StorageHandle } from '../../../src/core/ports/storage.ts'
+import type {
+  Changes,
+  LockTarget,
+  PhysicalTable,
+  Row,
+  ScanShape,
+  Storage,
+  StorageHandle,
+} from '../../../src/core/ports/storage.ts'
 
-/** One call: the method of the port, or the begin or commit of a transaction. The method `commit` counts as a transaction and what is in it. */
+/** One call: the method of the port, or the begin or commit of a transaction. The method `commit` counts as a transaction and what is in it, after the read that it has. */
 export interface Call {
-  readonly method: Exclude<keyof Storage, 'transaction'> | 'begin' | 'commit' | 'committed'
+  readonly method:
+    | Exclude<keyof Storage, 'transaction' | 'transactions' | 'scan' | 'lock'>
+    | `scan ${ScanShape}`
+    | `lock ${LockTarget['kind']}`
+    | 'begin'
+    | 'committed'
   /** The table of the call; undefined if it has none. */
   readonly table: string | undefined
 }
@@ -34,6 +47,7 @@ export function faultyStorage(sound: StorageHandle): FaultyStorage {
 
   function wrap(inner: Storage): Storage {
     return {
+      transactions: inner.transactions,
       async prepare(definitions: readonly PhysicalTable[]) {
         assertSound('prepare')
         await inner.prepare(definitions)
@@ -55,13 +69,9 @@ export function faultyStorage(sound: StorageHandle): FaultyStorage {
         assertSound('find', table)
         return inner.find(table, filter, page)
       },
-      async readColumn(table, filter, page) {
-        assertSound('readColumn', table)
-        return inner.readColumn(table, filter, page)
-      },
-      async readBytes(table, filter, page) {
-        assertSound('readBytes', table)
-        return inner.readBytes(table, filter, page)
+      async scan(table, filter, page) {
+        assertSound(`scan ${page.shape}`, table)
+        return inner.scan(table, filter, page)
       },
       async update(table, patches) {
         assertSound('update', table)
@@ -75,33 +85,24 @@ export function faultyStorage(sound: StorageHandle): FaultyStorage {
         assertSound('aggregate', table)
         return inner.aggregate(table, filter, aggregates)
       },
-      async commit(changes) {
+      async commit(changes, options) {
+        if (options?.read !== undefined) assertSound('get', options.read.table)
         assertSoundCommit(changes)
-        const isStored = await inner.commit(changes)
-        assertSound('committed')
-        return isStored
+        const stored = await inner.commit(changes, options)
+        if (stored !== undefined && stored !== false) assertSound('committed')
+        return stored
       },
-      async lock(tables) {
-        assertSound('lock', tables[0])
-        return inner.lock(tables)
+      async lock(target) {
+        assertSound(`lock ${target.kind}`, target.kind === 'tables' ? target.tables[0] : target.table)
+        return inner.lock(target)
       },
-      async tryLock(table, id) {
-        assertSound('tryLock', table)
-        return inner.tryLock(table, id)
-      },
-      lockRows:
-        inner.lockRows &&
-        (async (table, ids) => {
-          assertSound('lockRows', table)
-          await inner.lockRows?.(table, ids)
-        }),
-      async transaction(work) {
+      async transaction(work, options) {
         assertSound('begin')
         const answer = await inner.transaction(async (within) => {
           const found = await work(wrap(within))
           assertSound('commit')
           return found
-        })
+        }, options)
         assertSound('committed')
         return answer
       },
@@ -115,19 +116,11 @@ export function faultyStorage(sound: StorageHandle): FaultyStorage {
     assertSound('commit')
   }
 
-  /** Counts as a read and, after it, a commit. */
-  const getAndCommit: StorageHandle['getAndCommit'] = async (table, id, changes) => {
-    assertSound('get', table)
-    assertSoundCommit(changes)
-    const found = await sound.getAndCommit?.(table, id, changes)
-    if (found) assertSound('committed')
-    return found
-  }
   const handle = {
     ...wrap(sound),
-    ...(sound.getAndCommit === undefined ? {} : { getAndCommit }),
-    transactions: sound.transactions,
     isInsideTransaction: () => sound.isInsideTransaction(),
+    mayTurn: () => sound.mayTurn(),
+    closeMs: sound.closeMs,
     joinTransaction: (hostTransaction: unknown) => wrap(sound.joinTransaction(hostTransaction)),
     close: () => sound.close(),
   }

@@ -47,9 +47,9 @@ export function interposedStorage(sound: StorageHandle): InterposedStorage {
         await before('delete', table)
         return inner.delete(table, target)
       },
-      async transaction(work) {
+      async transaction(work, options) {
         await before('begin')
-        return inner.transaction((within) => work(wrap(within)))
+        return inner.transaction((within) => work(wrap(within)), options)
       },
     }
   }

@@ -24,8 +24,8 @@ export type Operation =
   | { readonly kind: 'update'; readonly patches: readonly LoosePatch[] }
   | { readonly kind: 'commit'; readonly patches: readonly LoosePatch[]; readonly rows: readonly NewRow[] }
   | { readonly kind: 'delete'; readonly target: DeleteTarget }
-  | { readonly kind: 'readColumn'; readonly filter: Filter; readonly column: string; readonly limit: number }
-  | { readonly kind: 'readBytes'; readonly filter: Filter; readonly column: string; readonly limit: number }
+  | { readonly kind: 'scan column'; readonly filter: Filter; readonly column: string; readonly limit: number }
+  | { readonly kind: 'scan bytes'; readonly filter: Filter; readonly column: string; readonly limit: number }
   | { readonly kind: 'aggregate'; readonly filter: Filter; readonly aggregates: readonly Aggregate[] }
   | { readonly kind: 'reserve'; readonly count: number }
   | { readonly kind: 'transaction'; readonly operations: readonly Operation[]; readonly throws: boolean }
@@ -201,7 +201,7 @@ const { operation } = fc.letrec<{ operation: Operation }>((tie) => ({
     {
       weight: 2,
       arbitrary: fc.record({
-        kind: fc.constant('readColumn' as const),
+        kind: fc.constant('scan column' as const),
         filter,
         column: fc.constantFrom('id', 'version', ...COLUMNS),
         limit: fc.integer({ min: 1, max: 20 }),
@@ -210,7 +210,7 @@ const { operation } = fc.letrec<{ operation: Operation }>((tie) => ({
     {
       weight: 2,
       arbitrary: fc.record({
-        kind: fc.constant('readBytes' as const),
+        kind: fc.constant('scan bytes' as const),
         filter,
         column: fc.constantFrom(...BYTES_COLUMNS),
         limit: fc.constantFrom(1, 3, 150),
@@ -293,9 +293,9 @@ async function perform(storage: Storage, operation: Operation): Promise<unknown>
       return commit(storage, operation)
     case 'delete':
       return storage.delete(table, operation.target)
-    case 'readColumn':
+    case 'scan column':
       return wholeColumn(storage, PLAYGROUND.name, operation)
-    case 'readBytes':
+    case 'scan bytes':
       return wholeBytes(storage, PLAYGROUND.name, operation)
     case 'aggregate':
       return await storage.aggregate(table, operation.filter, operation.aggregates)
@@ -330,7 +330,7 @@ async function update(storage: Storage, patches: readonly LoosePatch[]): Promise
 async function commit(
   storage: Storage,
   { patches, rows }: { readonly patches: readonly LoosePatch[]; readonly rows: readonly NewRow[] },
-): Promise<boolean> {
+): ReturnType<Storage['commit']> {
   const patched = new Set(patches.map((patch) => patch.id))
   const inserts = [{ table: PLAYGROUND.name, rows: rows.filter((one) => !patched.has(one.id)) }]
   const updates = [{ table: PLAYGROUND.name, patches: await exactPatches(storage, patches) }]

@@ -34,15 +34,11 @@ export function watchedCommits(sound: StorageHandle): WatchedCommits {
     return result
   }
 
-  const { getAndCommit } = sound
   return {
     storage: {
       ...sound,
-      commit: (changes) => committing(() => sound.commit(changes)),
-      transaction: (work) => committing(() => sound.transaction(work)),
-      ...(getAndCommit === undefined
-        ? {}
-        : { getAndCommit: (table, id, changes) => committing(() => getAndCommit(table, id, changes)) }),
+      commit: (changes, options) => committing(() => sound.commit(changes, options)),
+      transaction: (work, options) => committing(() => sound.transaction(work, options)),
     },
     at(moment, work) {
       waiting = { moment, work }

@@ -115,7 +115,7 @@ export const bytesCases: readonly StorageCase[] = [
       await storage.insert('things', [{ id: 1, b: window(1) }])
       assertEqual(await storage.commit(change(1)), true)
       assertEqual(await storage.update('things', change(2).updates[0]?.patches ?? []), [true])
-      await storage.getAndCommit?.('things', 1, change(3))
+      await storage.commit(change(3), { read: { table: 'things', id: 1 } })
       await storage.transaction(async (inner) => {
         await inner.insert('things', [{ id: 9, b: window(14) }])
         await inner.commit({ updates: [], inserts: [{ table: 'things', rows: [{ id: 10, b: window(15) }] }] })

@@ -58,8 +58,8 @@ async function wholeColumn(
   const cells: Cell[] = []
   let next = after
   for (let parts = 0; parts < 1000; parts++) {
-    const page = next === undefined ? { column, limit } : { column, limit, after: next }
-    const part = await storage.readColumn('measured', filter, page)
+    const page = { shape: 'column', column, limit, ...(next === undefined ? {} : { after: next }) } as const
+    const part = await storage.scan('measured', filter, page)
     if (part.cells.length > limit) throw new Error(`a part has ${part.cells.length} cells, and its limit is ${limit}`)
     append(cells, part.cells)
     if (part.next === undefined) return cells
@@ -90,8 +90,8 @@ async function wholeBytes(
   const found: [number, Uint8Array][] = []
   let next = after
   for (let parts = 0; parts < 1000; parts++) {
-    const page = next === undefined ? { column: 'b', limit } : { column: 'b', limit, after: next }
-    const part = await storage.readBytes('measured', filter, page)
+    const page = { shape: 'bytes', column: 'b', limit, ...(next === undefined ? {} : { after: next }) } as const
+    const part = await storage.scan('measured', filter, page)
     if (part.ids.length > limit) throw new Error(`a part has ${part.ids.length} cells, and its limit is ${limit}`)
     assertEqual(part.cells.count, part.ids.length, 'the number of cells')
     for (const [index, id] of part.ids.entries()) found.push([id, slabItem(part.cells, index).slice()])
@@ -141,8 +141,9 @@ export const columnCases: readonly StorageCase[] = [
   }),
   storageCase('L5 unknown columns and tables are refused', [MEASURED], async ({ storage }) => {
     await storage.insert('measured', ROWS)
-    await assertRejects(storage.readColumn('measured', EVERY, { column: 'none', limit: 5 }), 'internal', 'an unknown column')
-    await assertRejects(storage.readColumn('none', EVERY, { column: 'n', limit: 5 }), 'internal', 'an unknown table')
+    const page = { shape: 'column', limit: 5 } as const
+    await assertRejects(storage.scan('measured', EVERY, { ...page, column: 'none' }), 'internal', 'an unknown column')
+    await assertRejects(storage.scan('none', EVERY, { ...page, column: 'n' }), 'internal', 'an unknown table')
   }),
   storageCase(
     'L6 the parts of a column of bytes are its cells and ids, and no memory of stored rows',
@@ -170,9 +171,10 @@ export const columnCases: readonly StorageCase[] = [
   }),
   storageCase('L8 only columns of bytes are read as bytes', [MEASURED], async ({ storage }) => {
     await storage.insert('measured', ROWS)
+    const page = { shape: 'bytes', limit: 5 } as const
     for (const column of ['id', 'version', 'n', 'r', 't', 'none']) {
-      await assertRejects(storage.readBytes('measured', EVERY, { column, limit: 5 }), 'internal', `column ${column}`)
+      await assertRejects(storage.scan('measured', EVERY, { ...page, column }), 'internal', `column ${column}`)
     }
-    await assertRejects(storage.readBytes('none', EVERY, { column: 'b', limit: 5 }), 'internal', 'an unknown table')
+    await assertRejects(storage.scan('none', EVERY, { ...page, column: 'b' }), 'internal', 'an unknown table')
   }),
 ]

@@ -1,5 +1,5 @@
-/** Changes of several tables. Clause K: they are stored as one or not at all; G: with a row that is read, where a storage has it. */
-import type { Changes, Storage, StorageHandle } from '../../../core/ports/storage.ts'
+/** Changes of several tables. Clause K: they are stored as one or not at all; G: with a row that is read. */
+import type { Changes, Storage } from '../../../core/ports/storage.ts'
 import { assert, assertEqual, assertRejects } from '../../assert.ts'
 import { ALL, EVERY, idsFound, KEYED, numbers, rolledBack, rowOf, rowsWithIds, THINGS } from '../sample.ts'
 import { type StorageCase, storageCase } from '../storage-case.ts'
@@ -8,8 +8,6 @@ const NONE: Changes = { updates: [], inserts: [] }
 
 /** Rows of each table in one commit. */
 const COUNTS = [1, 2].flatMap((things) => [1, 2].map((keyed) => ({ things, keyed })))
-
-type GetAndCommit = NonNullable<StorageHandle['getAndCommit']>
 
 export const commitCases: readonly StorageCase[] = [
   storageCase('K1 a commit applies its patches and inserts its rows', [THINGS, KEYED], async ({ storage }) => {
@@ -189,53 +187,61 @@ export const commitCases: readonly StorageCase[] = [
       assertEqual(other?.email, keyed === 1 ? undefined : `${next}@x`)
     }
   }),
-  ifPresent('G1 a read with changes returns the row as get does, and stores the changes', async (storage, read) => {
-    await start(storage)
-    await storage.insert('things', [{ id: 3, n: -(2n ** 62n), r: -0.25, t: "quote ' and \u0000", b: new Uint8Array(3000) }])
-    const rows = await storage.find('things', EVERY, ALL)
-    for (const [index, row] of rows.entries()) {
-      const insert = { table: 'keyed', rows: [{ id: 20 + index, email: `${index}@x` }] }
-      assertEqual(await read('things', row.id, { updates: [], inserts: [insert] }), row)
-    }
-    assertEqual(await read('things', 3, changes(1, 'old', ['a@x', 'b@x'])), rows[2])
-    const [changed] = await storage.get('things', [1])
-    assertEqual([changed?.version, changed?.t, changed?.n], [2, 'new', 7])
-    assertEqual(await idsFound(storage, 'keyed', EVERY), [1, 10, 11, 20, 21, 22])
-  }),
-  ifPresent('G2 a read with changes of its own row returns the row as it was before', async (storage, read) => {
+  storageCase(
+    'G1 a read with changes returns the row as get does, and stores the changes',
+    [THINGS, KEYED],
+    async ({ storage }) => {
+      await start(storage)
+      await storage.insert('things', [{ id: 3, n: -(2n ** 62n), r: -0.25, t: "quote ' and \u0000", b: new Uint8Array(3000) }])
+      const rows = await storage.find('things', EVERY, ALL)
+      for (const [index, row] of rows.entries()) {
+        const insert = { table: 'keyed', rows: [{ id: 20 + index, email: `${index}@x` }] }
+        assertEqual(await committing(storage, row.id, { updates: [], inserts: [insert] }), row)
+      }
+      assertEqual(await committing(storage, 3, changes(1, 'old', ['a@x', 'b@x'])), rows[2])
+      const [changed] = await storage.get('things', [1])
+      assertEqual([changed?.version, changed?.t, changed?.n], [2, 'new', 7])
+      assertEqual(await idsFound(storage, 'keyed', EVERY), [1, 10, 11, 20, 21, 22])
+    },
+  ),
+  storageCase('G2 a read with changes of its own row returns the row as it was before', [THINGS, KEYED], async ({ storage }) => {
     await start(storage)
     const before = await rowOf(storage, 'things', 1)
-    assertEqual(await read('things', 1, changes(1, 'old', ['a@x'])), before)
+    assertEqual(await committing(storage, 1, changes(1, 'old', ['a@x'])), before)
     assertEqual((await storage.get('things', [1]))[0]?.t, 'new')
   }),
-  ifPresent('G3 without the row nothing is stored, and the result is undefined', async (storage, read) => {
+  storageCase('G3 without the row nothing is stored, and the result is undefined', [THINGS, KEYED], async ({ storage }) => {
     const before = await start(storage)
     for (const id of [4, 0, -1, 2 ** 48, Number.MAX_SAFE_INTEGER, 2 ** 60]) {
-      assertEqual(await read('things', id, changes(1, 'old', ['a@x'])), undefined)
+      assertEqual(await committing(storage, id, changes(1, 'old', ['a@x'])), undefined)
     }
-    assertEqual(await read('things', 4, changes(9, 'old', ['taken@x'])), undefined)
+    assertEqual(await committing(storage, 4, changes(9, 'old', ['taken@x'])), undefined)
     assertEqual(await contentOf(storage), before)
   }),
-  ifPresent('G4 with a patch that does not apply nothing is stored, and the result is false', async (storage, read) => {
+  storageCase(
+    'G4 with a patch that does not apply nothing is stored, and the result is false',
+    [THINGS, KEYED],
+    async ({ storage }) => {
+      const before = await start(storage)
+      assertEqual(await committing(storage, 2, changes(2, 'old', ['a@x'])), false)
+      assertEqual(await contentOf(storage), before)
+      await storage.delete('things', { ids: [1] })
+      assertEqual(await committing(storage, 2, changes(1, 'old', ['a@x'])), false)
+      assertEqual(await idsFound(storage, 'keyed', EVERY), [1])
+    },
+  ),
+  storageCase('G5 with a conflict nothing is stored, the patch included', [THINGS, KEYED], async ({ storage }) => {
     const before = await start(storage)
-    assertEqual(await read('things', 2, changes(2, 'old', ['a@x'])), false)
-    assertEqual(await contentOf(storage), before)
-    await storage.delete('things', { ids: [1] })
-    assertEqual(await read('things', 2, changes(1, 'old', ['a@x'])), false)
-    assertEqual(await idsFound(storage, 'keyed', EVERY), [1])
-  }),
-  ifPresent('G5 with a conflict nothing is stored, the patch included', async (storage, read) => {
-    const before = await start(storage)
-    const error = await assertRejects(read('things', 2, changes(1, 'old', ['a@x', 'taken@x'])), 'conflict')
+    const error = await assertRejects(committing(storage, 2, changes(1, 'old', ['a@x', 'taken@x'])), 'conflict')
     assertEqual([error.details[0]?.table, error.details[0]?.columns], ['keyed', ['email']])
     assertEqual(await contentOf(storage), before)
   }),
-  ifPresent('G6 of reads that change one row at once, one is stored', async (storage, read, another) => {
+  storageCase('G6 of reads that change one row at once, one is stored', [THINGS, KEYED], async ({ storage, another }) => {
     await start(storage)
-    const other = (await another()).getAndCommit ?? read
+    const other = await another()
     const results = await Promise.all(
       numbers(0, 20).map((n) =>
-        (n % 2 === 0 ? read : other)('things', 2, {
+        committing(n % 2 === 0 ? storage : other, 2, {
           updates: [{ table: 'things', patches: [{ id: 1, version: 1, set: { n } }] }],
           inserts: [{ table: 'keyed', rows: [{ id: 100 + n, email: `${n}@x` }] }],
         }),
@@ -247,19 +253,57 @@ export const commitCases: readonly StorageCase[] = [
     assertEqual((await storage.get('things', [1]))[0]?.n, winner)
     assertEqual(await idsFound(storage, 'keyed', EVERY), [1, 100 + winner])
   }),
-  ifPresent('G7 a row that is deleted meanwhile is read with its changes, or neither', async (storage, read, another) => {
-    await start(storage)
-    const other = await another()
-    for (const n of numbers(0, 20)) {
-      await storage.insert('things', [{ id: 50 + n }])
-      const [found] = await Promise.all([
-        read('things', 50 + n, { updates: [], inserts: [{ table: 'keyed', rows: [{ id: 50 + n }] }] }),
-        other.delete('things', { ids: [50 + n] }),
-      ])
-      const [stored] = await storage.get('keyed', [50 + n])
-      assert(found !== false, 'a patch that does not exist did not apply')
-      assertEqual(stored !== undefined, found !== undefined)
-    }
+  storageCase(
+    'G7 a row that is deleted meanwhile is read with its changes, or neither',
+    [THINGS, KEYED],
+    async ({ storage, another }) => {
+      await start(storage)
+      const other = await another()
+      for (const n of numbers(0, 20)) {
+        await storage.insert('things', [{ id: 50 + n }])
+        const [found] = await Promise.all([
+          committing(storage, 50 + n, { updates: [], inserts: [{ table: 'keyed', rows: [{ id: 50 + n }] }] }),
+          other.delete('things', { ids: [50 + n] }),
+        ])
+        const [stored] = await storage.get('keyed', [50 + n])
+        assert(found !== false, 'a patch that does not exist did not apply')
+        assertEqual(stored !== undefined, found !== undefined)
+      }
+    },
+  ),
+  storageCase('G8 a read with changes inside a transaction ends with it', [THINGS, KEYED], async ({ storage }) => {
+    const before = await start(storage)
+    const row = await rowOf(storage, 'things', 1)
+    await rolledBack(storage, async (inner) => {
+      assertEqual(await committing(inner, 1, changes(1, 'old', ['a@x'])), row)
+      assertEqual(await committing(inner, 4, changes(2, 'new', ['b@x'])), undefined)
+      assertEqual(await committing(inner, 2, changes(9, 'old', [])), false)
+      assertEqual(await idsFound(inner, 'keyed', EVERY), [1, 10])
+    })
+    assertEqual(await contentOf(storage), before)
+  }),
+  storageCase('G9 a read with more changes than one statement takes is stored as one', [THINGS, KEYED], async ({ storage }) => {
+    const before = await start(storage)
+    const row = await rowOf(storage, 'things', 2)
+    const several = (version: number): Changes => ({
+      updates: [
+        { table: 'things', patches: [{ id: 2, version: 1, set: { n: 1 } }] },
+        { table: 'keyed', patches: [{ id: 1, version, set: { color: 'red' } }] },
+      ],
+      inserts: [{ table: 'things', rows: rowsWithIds([3]) }],
+    })
+    assertEqual(await committing(storage, 2, several(2)), false)
+    assertEqual(await committing(storage, 4, several(1)), undefined)
+    assertEqual(await contentOf(storage), before)
+    assertEqual(await committing(storage, 2, several(1)), row)
+    assertEqual(await idsFound(storage, 'things', EVERY), [1, 2, 3])
+    assertEqual((await rowOf(storage, 'things', 2)).n, 1)
+  }),
+  storageCase('G10 a read with no changes returns the row', [THINGS, KEYED], async ({ storage }) => {
+    const before = await start(storage)
+    assertEqual(await committing(storage, 1, NONE), await rowOf(storage, 'things', 1))
+    assertEqual(await committing(storage, 4, NONE), undefined)
+    assertEqual(await contentOf(storage), before)
   }),
 ]
 
@@ -282,13 +326,7 @@ async function start(storage: Storage): Promise<unknown> {
   return contentOf(storage)
 }
 
-/** A case of the method. Storages without it pass. */
-function ifPresent(
-  name: string,
-  body: (storage: StorageHandle, read: GetAndCommit, another: () => Promise<StorageHandle>) => Promise<void>,
-): StorageCase {
-  return storageCase(name, [THINGS, KEYED], async ({ storage, another }) => {
-    const read: GetAndCommit | undefined = storage.getAndCommit
-    if (read !== undefined) await body(storage, read, another)
-  })
+/** Stores changes with a row of `things` that is read. */
+function committing(storage: Storage, id: number, given: Changes): ReturnType<Storage['commit']> {
+  return storage.commit(given, { read: { table: 'things', id } })
 }

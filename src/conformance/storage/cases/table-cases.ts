@@ -97,6 +97,12 @@ export const tableCases: readonly StorageCase[] = [
     await assertRejects(storage.update('nowhere', [{ id: 1, version: 1, set: {} }]), 'internal', 'update')
     await assertRejects(storage.delete('nowhere', { ids: [1] }), 'internal', 'delete')
     await assertRejects(storage.aggregate('nowhere', EVERY, [{ kind: 'count' }]), 'internal', 'aggregate')
+    await assertRejects(storage.commit({ updates: [], inserts: [{ table: 'nowhere', rows: [{ id: 1 }] }] }), 'internal', 'commit')
+    await storage.transaction(async (inner) => {
+      await assertRejects(inner.lock({ kind: 'tables', tables: ['nowhere'] }), 'internal', 'a lock of a table')
+      await assertRejects(inner.lock({ kind: 'rows', table: 'nowhere', ids: [1] }), 'internal', 'a lock of rows')
+      await assertRejects(inner.lock({ kind: 'id', table: 'nowhere', id: 1 }), 'internal', 'a lock of an id')
+    })
   }),
   storageCase('A12 an unknown column is refused, not ignored', [THINGS], async ({ storage }) => {
     await storage.insert('things', [{ id: 1 }])

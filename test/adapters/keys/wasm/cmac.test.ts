@@ -1,12 +1,12 @@
 /** AES-256-CMAC of lists and of single inputs: equality with an independent implementation. */
 import { cmac } from '@noble/ciphers/aes.js'
 import { expect, it } from 'vitest'
-import { createCmac } from '../../../src/adapters/keys/wasm/cmac.ts'
-import { toSlab } from '../../../src/core/util/memory.ts'
-import { batchedDigests } from '../../laws/batched-digests.ts'
-import { itHolds } from '../../support/laws/it-holds.ts'
-import { toHex } from './read-vectors.ts'
-import { seededBytes } from './seeded-bytes.ts'
+import { createCmac } from '../../../../src/adapters/keys/wasm/cmac.ts'
+import { toSlab } from '../../../../src/core/util/memory.ts'
+import { batchedDigests } from '../../../laws/batched-digests.ts'
+import { itHolds } from '../../../support/laws/it-holds.ts'
+import { toHex } from '../read-vectors.ts'
+import { seededBytes } from '../seeded-bytes.ts'
 
 const SEED = 'cmac property 1'
 

@@ -1,8 +1,8 @@
 /** A separate process that opens a vault in memory and prints "opened", or the code and message of the error: `node opening-process.ts`. */
 import { randomBytes } from 'node:crypto'
-import { localKeys } from '../../../src/adapters/keys/index.ts'
-import { memoryStorage } from '../../../src/adapters/memory/index.ts'
-import { column, createVault, defineSchema, isVaultError } from '../../../src/index.ts'
+import { localKeys } from '../../../../src/adapters/keys/index.ts'
+import { memoryStorage } from '../../../../src/adapters/memory/index.ts'
+import { column, createVault, defineSchema, isVaultError } from '../../../../src/index.ts'
 
 try {
   const keys = localKeys({ key: randomBytes(32).toString('base64') })

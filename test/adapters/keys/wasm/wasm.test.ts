@@ -1,21 +1,20 @@
 /** The bytes of the module are the compiled form of its source. */
-
 import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { createContext, runInContext } from 'node:vm'
 import { describe, expect, it, vi } from 'vitest'
-import { buildWasm, renderWasmFile } from '../../../scripts/build-wasm.ts'
-import { getWasm, REGION, withoutRelaxed } from '../../../src/adapters/keys/wasm/wasm.ts'
-import { wasmBytes } from '../../../src/adapters/keys/wasm/wasm-bytes.ts'
+import { buildWasm, renderWasmFile } from '../../../../scripts/build-wasm.ts'
+import { getWasm, REGION, withoutRelaxed } from '../../../../src/adapters/keys/wasm/wasm.ts'
+import { wasmBytes } from '../../../../src/adapters/keys/wasm/wasm-bytes.ts'
 
 const run = promisify(execFile)
 
 it('rebuilding the module from its source gives the published bytes', async () => {
   const { bytes } = await buildWasm()
   expect(Buffer.from(bytes).toString('base64')).toBe(wasmBytes)
-  const file = await readFile(new URL('../../../src/adapters/keys/wasm/wasm-bytes.ts', import.meta.url), 'utf8')
+  const file = await readFile(new URL('../../../../src/adapters/keys/wasm/wasm-bytes.ts', import.meta.url), 'utf8')
   expect(file).toBe(renderWasmFile(bytes))
 })
 
@@ -57,7 +56,7 @@ describe('a runtime without WebAssembly SIMD', () => {
 
   it('gets an error of its own where the engine may not compile, as in workerd', async () => {
     vi.resetModules()
-    const fresh = await import('../../../src/adapters/keys/wasm/wasm.ts')
+    const fresh = await import('../../../../src/adapters/keys/wasm/wasm.ts')
     const forbidding = createContext({}, { codeGeneration: { strings: true, wasm: false } })
     vi.stubGlobal('WebAssembly', runInContext('WebAssembly', forbidding))
     try {
@@ -76,7 +75,7 @@ describe('a runtime without WebAssembly SIMD', () => {
 
   it('gets the same error where there is no WebAssembly, as with --jitless', async () => {
     vi.resetModules()
-    const fresh = await import('../../../src/adapters/keys/wasm/wasm.ts')
+    const fresh = await import('../../../../src/adapters/keys/wasm/wasm.ts')
     vi.stubGlobal('WebAssembly', undefined)
     try {
       expect(() => fresh.getWasm()).toThrow(

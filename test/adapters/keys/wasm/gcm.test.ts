@@ -1,10 +1,10 @@
 /** AES-256-GCM, batched: equality with the platform's own cipher. */
 import { expect, it } from 'vitest'
-import { batchedSealing, platformSeal } from '../../laws/batched-sealing.ts'
-import { itHolds } from '../../support/laws/it-holds.ts'
-import { type GcmCase, openCases, sealCases } from './gcm-cases.ts'
-import { toHex } from './read-vectors.ts'
-import { seededBytes } from './seeded-bytes.ts'
+import { batchedSealing, platformSeal } from '../../../laws/batched-sealing.ts'
+import { itHolds } from '../../../support/laws/it-holds.ts'
+import { type GcmCase, openCases, sealCases } from '../gcm-cases.ts'
+import { toHex } from '../read-vectors.ts'
+import { seededBytes } from '../seeded-bytes.ts'
 
 const SEED = 'gcm property 1'
 

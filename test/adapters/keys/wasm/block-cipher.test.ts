@@ -1,9 +1,9 @@
 /** AES-256 inside the module: the published example, and equality with the platform's own cipher. */
 import { createCipheriv } from 'node:crypto'
 import { expect, it } from 'vitest'
-import { expandKey, getWasm, REGION, SCHEDULE_BYTES } from '../../../src/adapters/keys/wasm/wasm.ts'
-import { hex, toHex } from './read-vectors.ts'
-import { seededBytes } from './seeded-bytes.ts'
+import { expandKey, getWasm, REGION, SCHEDULE_BYTES } from '../../../../src/adapters/keys/wasm/wasm.ts'
+import { hex, toHex } from '../read-vectors.ts'
+import { seededBytes } from '../seeded-bytes.ts'
 
 const SEED = 'aes property 1'
 

@@ -1,10 +1,10 @@
 /** Pointer encryption: FF1 against an independent implementation, the UUID form, and decryption. */
 import { FF1 } from '@noble/ciphers/ff1.js'
 import { expect, it } from 'vitest'
-import { createPointerCipher, pointerTweak } from '../../../src/adapters/keys/wasm/pointer-cipher.ts'
-import { MODULE_BLOCKS } from '../../../src/adapters/keys/wasm/wasm.ts'
-import { hex, readFf1Vectors } from './read-vectors.ts'
-import { type SeededBytes, seededBytes } from './seeded-bytes.ts'
+import { createPointerCipher, pointerTweak } from '../../../../src/adapters/keys/wasm/pointer-cipher.ts'
+import { MODULE_BLOCKS } from '../../../../src/adapters/keys/wasm/wasm.ts'
+import { hex, readFf1Vectors } from '../read-vectors.ts'
+import { type SeededBytes, seededBytes } from '../seeded-bytes.ts'
 
 const vectors = readFf1Vectors('ff1').cases
 const SEED = 'pointer property 1'
