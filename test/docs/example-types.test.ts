@@ -19,7 +19,7 @@ const LIBRARIES = [
 /** Bodies of responses as in the types of browsers, which many applications have: those of Node make them `unknown`. */
 const GLOBALS = 'interface Response { json(): Promise<any> }'
 
-it.each(LIBRARIES)('every example compiles with the types of $types', { timeout: 180_000 }, ({ options }) => {
+it.each(LIBRARIES)('every example compiles with the types of $types', ({ options }) => {
   const parent = join(ROOT, '.examples')
   mkdirSync(parent, { recursive: true })
   // Two levels below the repository, where examples that import its sources expect them.

@@ -77,7 +77,7 @@ it.each(PAGES)('a $name is $count files of src, which its page lists', ({ count,
   expect(inSources.map(({ path }) => path).sort()).toEqual(listedFiles(text, newFile).sort())
 })
 
-it('the changes of the pages compile, with the samples of the tests', { timeout: 240_000 }, () => {
+it('the changes of the pages compile, with the samples of the tests', () => {
   const include = ['src', ...PAGES.flatMap(({ changes }) => changes.map(({ path }) => path))]
   writeFileSync(join(copy, 'tsconfig.json'), JSON.stringify({ extends: '../../tsconfig.json', include }))
   const compiler = join(ROOT, 'node_modules/typescript-7/bin/tsc')
@@ -85,7 +85,7 @@ it('the changes of the pages compile, with the samples of the tests', { timeout:
   expect(status, stdout).toBe(0)
 })
 
-it.each(PAGES)('a vault has the $name of the page: its program runs', { timeout: 120_000 }, ({ changes }) => {
+it.each(PAGES)('a vault has the $name of the page: its program runs', ({ changes }) => {
   const program = changes.find(({ path }) => path.startsWith('examples/'))?.path ?? ''
   const { status, stderr } = spawnSync(process.execPath, [join(copy, program)], { encoding: 'utf8', timeout: 100_000 })
   expect(status, stderr).toBe(0)

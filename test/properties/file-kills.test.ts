@@ -15,4 +15,4 @@ it('a file that was acknowledged and is not stored is found out', async () => {
     found.push(...failures.filter((failure) => failure.includes('a record has')))
   }
   expect(found).not.toEqual([])
-}, 120_000)
+})

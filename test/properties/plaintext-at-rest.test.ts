@@ -134,4 +134,4 @@ it('Postgres: every table as text, every file of the server, and its log with pa
   } finally {
     await server.stop()
   }
-}, 120_000)
+})

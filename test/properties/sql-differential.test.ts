@@ -29,6 +29,6 @@ describe('the comparison of engines', () => {
     it(`fails when ${name}`, async () => {
       const outcome = await find(fault(inMemory), 10_000)
       expect(outcome.faults.some((line) => !line.includes('is not answered'))).toBe(true)
-    }, 300_000)
+    })
   }
 })

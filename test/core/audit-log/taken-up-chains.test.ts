@@ -132,7 +132,7 @@ describe('on PostgreSQL', () => {
     ])
   })
 
-  it('real processes that close or are killed leave no more chains than live at once', { timeout: 240_000 }, async () => {
+  it('real processes that close or are killed leave no more chains than live at once', async () => {
     const place = engine.fresh()
     await (await openPeople(place.open())).close()
     const address = JSON.stringify(place.address())

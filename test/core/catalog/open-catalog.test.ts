@@ -155,7 +155,7 @@ onEachStorage('opening a vault', (engine) => {
       }),
     )
     expect(outcomes.flat().filter((outcome) => outcome.status === 'fulfilled')).toEqual([])
-  }, 120_000)
+  })
 
   it('rejects retyped, unsealed and new required columns by name', async () => {
     const place = engine.fresh()

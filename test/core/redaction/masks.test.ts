@@ -91,16 +91,16 @@ describe('a replacing mask', () => {
     const text = 'a'.repeat(50_000)
     expect(compileMask(replace('(a+)+$', 'x'))(text)).toBe('x')
     expect(compileMask(replace('(a+)+$', 'x'))(`${text}!`)).toBe('*REDACTED*')
-  }, 2000)
+  })
 
   it('stops a pattern that searches the rest of the text at every match, and redacts the text', () => {
     expect(compileMask(replace('(a.*b)|a', 'x'))('a'.repeat(50_000))).toBe('*REDACTED*')
     expect(compileMask(replace('(a.*b)|a', 'x'))('a'.repeat(1000))).toBe('x'.repeat(1000))
-  }, 20_000)
+  })
 
   it('masks long texts if the length of its matches is bounded', () => {
     expect(compileMask(replace('[0-9]', '*'))('1'.repeat(50_000))).toBe('*'.repeat(50_000))
-  }, 5000)
+  })
 })
 
 const text = fc.oneof(

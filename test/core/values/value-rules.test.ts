@@ -47,7 +47,7 @@ describe('pattern', () => {
   it('takes time linear in the text', () => {
     expect(check({ pattern: '(a+)+' }, `${'a'.repeat(50_000)}!`)).toContain('fault')
     expect(check({ pattern: '(a|aa)+' }, 'a'.repeat(50_000))).toBeUndefined()
-  }, 5000)
+  })
 
   it('is rejected if it is invalid, when the rules are compiled', () => {
     expect(outcomeOf(() => compileRules({ pattern: '(' }))).toContain('RE2')
