@@ -1,5 +1,4 @@
 /** The contract of every column type: what values are, how they are parsed, written as bytes, compared and returned. */
-import type * as z from 'zod'
 import type { Cell, PhysicalType } from '../ports/storage.ts'
 import type { ByteWriter } from '../util/bytes.ts'
 import type { PlainText } from './shown-text.ts'
@@ -15,6 +14,14 @@ export type JsonInput =
   | null
   | readonly JsonInput[]
   | { readonly [member: string]: JsonInput | undefined }
+
+/**
+ * The shape of an option in the definition of a column, made with the schema library. Types that applications see do not name that library:
+ * it is inside the package, and its types are not.
+ */
+export interface OptionShape {
+  readonly _zod: object
+}
 
 /** Every column type by its name in a schema, as the compiler knows it: what callers write, and what a read in plain text returns. */
 export interface ValueTypes {
@@ -77,7 +84,7 @@ export interface ColumnType<Value> {
   /** True if tokens of the values can have a format. */
   readonly hasFormats?: boolean
   /** The options of its columns beyond those of every column, by name. */
-  readonly options?: Readonly<Record<string, z.ZodType>>
+  readonly options?: Readonly<Record<string, OptionShape>>
   /** Returns untrusted input as a trusted value, in one canonical form per value. Throws `ValueError`. Is never called with null. Default of `json`: one value of the default limit. */
   parse(input: unknown, json?: JsonBudget): Value
   /** The same for the text of a lookup or a query literal. Throws `ValueError`. */
