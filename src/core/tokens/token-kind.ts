@@ -1,6 +1,6 @@
 /** The contract of every token kind: its options, what a cell stores for its token, and how tokens that are not stored are derived from values. */
 import type { KeyRing } from '../ports/crypto.ts'
-import type { OptionShape } from '../values/column-type.ts'
+import type { OptionShape } from '../util/options.ts'
 import type { TokenFormat } from './token-format.ts'
 import type { TokenFormatDefinition } from './token-formats.ts'
 

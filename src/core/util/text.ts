@@ -1,4 +1,4 @@
-/** Text from bytes and back: short ASCII, hex digits, base64 and base64url (RFC 4648, sections 4 and 5); the parts of email addresses, and text without bytes. */
+/** Text from bytes and back: short ASCII, hex digits, base64 and base64url (RFC 4648, sections 4 and 5), and the parts of email addresses. */
 import { at } from './lists.ts'
 
 /** Bytes up to which a text has a case below. */
@@ -141,12 +141,4 @@ export function splitEmail(text: string): EmailAddress | undefined {
 /** True for a label of a domain, in Unicode or in ASCII. */
 export function isLabel(label: string): boolean {
   return label.length <= MAX_LABEL_LENGTH && LABEL.test(label)
-}
-
-/** With the u flag, a surrogate that is part of a pair does not match. */
-const LONE_SURROGATE = /[\ud800-\udfff]/u
-
-/** True if the text has no lone surrogates. */
-export function isWellFormed(text: string): boolean {
-  return !LONE_SURROGATE.test(text)
 }

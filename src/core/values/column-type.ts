@@ -1,6 +1,7 @@
 /** The contract of every column type: what values are, how they are parsed, written as bytes, compared and returned. */
 import type { Cell, PhysicalType } from '../ports/storage.ts'
 import type { ByteWriter } from '../util/bytes.ts'
+import type { OptionShape } from '../util/options.ts'
 import type { PlainText } from './shown-text.ts'
 
 /** A JSON value as `JSON.parse` returns it. */
@@ -14,14 +15,6 @@ export type JsonInput =
   | null
   | readonly JsonInput[]
   | { readonly [member: string]: JsonInput | undefined }
-
-/**
- * The shape of an option in the definition of a column, made with the schema library. Types that applications see do not name that library:
- * it is inside the package, and its types are not.
- */
-export interface OptionShape {
-  readonly _zod: object
-}
 
 /** Every column type by its name in a schema, as the compiler knows it: what callers write, and what a read in plain text returns. */
 export interface ValueTypes {

@@ -1,7 +1,6 @@
 /** STRING: any well-formed Unicode text, including NUL and the empty text. */
 import * as z from 'zod'
-import { type ByteWriter, readUtf8 } from '../util/bytes.ts'
-import { isWellFormed } from '../util/text.ts'
+import { type ByteWriter, isWellFormed, readUtf8 } from '../util/bytes.ts'
 import { type ColumnType, textCell, ValueError } from './column-type.ts'
 import { normalizers } from './normalizers.ts'
 import { foldText } from './spelling.ts'
