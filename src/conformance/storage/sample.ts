@@ -74,14 +74,20 @@ export function rowsWithIds(ids: readonly number[]): NewRow[] {
 /** Runs work in a transaction that then throws, and asserts that the thrown object is rethrown. */
 export async function rolledBack(storage: Storage, work: (storage: Storage) => Promise<void>): Promise<void> {
   const reason = new Error('rolled back on purpose')
+  let thrown: unknown
   const rejection = await rejectionOf(
     storage.transaction(async (inner) => {
-      await work(inner)
-      throw reason
+      // What a case finds wrong inside is what it fails with.
+      thrown = await work(inner).then(
+        () => reason,
+        (error: unknown) => error,
+      )
+      throw thrown
     }),
     'the transaction',
   )
-  assert(rejection === reason, 'what work threw should come out as the very same object')
+  assert(rejection === thrown, 'what work threw should come out as the very same object')
+  if (thrown !== reason) throw thrown
 }
 
 /** Counts the rows. */

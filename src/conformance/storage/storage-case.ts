@@ -1,5 +1,9 @@
 /** A conformance case of a storage: what it is called, and how it gets the storages it works with. */
 import type { PhysicalTable, StorageHandle } from '../../core/ports/storage.ts'
+import { assert } from '../assert.ts'
+
+/** How transactions of one storage run beside each other. */
+const WAYS: readonly unknown[] = ['serial', 'concurrent']
 
 /** The adapter under test. */
 export interface StorageUnderTest {
@@ -38,6 +42,8 @@ export function storageCase(
       const prepared = async (opening: Promise<StorageHandle>) => {
         const handle = await opening
         handles.add(handle)
+        // Cases wait where transactions are concurrent. What is neither would make them wait forever.
+        assert(WAYS.includes(handle.transactions), `transactions of a storage should be 'serial' or 'concurrent'`)
         if (tables.length > 0) await handle.prepare(tables)
         return handle
       }

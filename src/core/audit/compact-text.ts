@@ -1,6 +1,5 @@
 /** Texts and numbers in few bytes, each in one form only: ids as the bytes that their digits stand for, other text as UTF-8. */
-import { type ByteWriter, fromUnits, readUtf8, sameBytes, toHex, toUtf8 } from '../util/bytes.ts'
-import { isWellFormed } from '../values/string-type.ts'
+import { type ByteWriter, fromUnits, isWellFormed, readUtf8, sameBytes, toHex, toUtf8 } from '../util/bytes.ts'
 
 /*
  * A text begins with a number: what follows.

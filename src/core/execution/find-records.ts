@@ -3,7 +3,7 @@
 import { keyOfCell, lookupCells } from '../barrier/digest-values.ts'
 import { parseListedValue } from '../barrier/parse-record.ts'
 import { decodeCursor, decodeRecordIds, encodePage, type PagedRead } from '../barrier/record-ids.ts'
-import { type Fault, fault, words } from '../errors.ts'
+import { type Fault, fault, printableName, words } from '../errors.ts'
 import type { RequiredGrant, TableAccess } from '../policy/table-access.ts'
 import type { Page, Row } from '../ports/storage.ts'
 import { evaluateAccessInSlices, type FoundRows, type RowWithAccess } from '../row-access/evaluate-access.ts'
@@ -237,9 +237,11 @@ export type Where = Readonly<Record<string, unknown>>
 export function parseWhere(context: ParsingContext, where: unknown): Lookup {
   const columns = typeof where === 'object' && where !== null && !Array.isArray(where) ? Object.entries(where) : []
   const [first, ...others] = columns
-  if (first === undefined || others.length > 0 || first[1] === undefined)
-    throw fault('invalid_request')`where must be an object with one column, and its value or a list of values.`
+  if (first === undefined)
+    throw fault('invalid_request')`where must be an object with one column, and its value or a list of values: { column: value }.`
+  if (others.length > 0) throw fault('invalid_request')`where has more than one column. Look up one of them, or use a query.`
   const [name, value] = first
+  if (value === undefined) throw fault('invalid_request')`Column ${printableName(name)} of where is undefined. Give it a value.`
   const values = Array.isArray(value) ? parseList(context, value, 'values of where') : [value]
   return { columnName: name, values, isList: Array.isArray(value), areTexts: false }
 }

@@ -44,10 +44,11 @@ export const deleteWhere: Operation<DeleteWhereInput, DeleteWhereRequest, { ids:
   members: ['table', 'where', 'options'],
   recorded: { table: 'name', where: 'lookup' },
   parse({ table: name, where, options = {} }, context) {
-    assertOptions(options, [])
     const table = requireTable(context, name)
     context.event.setTable(table)
-    return { table, lookup: parseWhere(context, where) }
+    const lookup = parseWhere(context, where)
+    assertOptions(options, [])
+    return { table, lookup }
   },
   async execute(context, { table, lookup }) {
     const changing = { table, scheduler: context.scheduler }

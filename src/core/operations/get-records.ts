@@ -149,7 +149,7 @@ export const get: Operation<GetInput, GetRequest, GetResult> = {
     areTexts: 'omitted',
   },
   parse({ table, options = {}, areTexts }, context) {
-    assertOptions<GetOptions>(options, GET_OPTIONS)
+    assertOptions<GetOptions>(options, GET_OPTIONS, { note: 'Name records by { ids }, or by { where: { column: value } }.' })
     return { ...parseShow(table, options, context), which: parseWhich(options, context, parseFlag(areTexts, 'areTexts')) }
   },
   execute: (context, request) => readRecords(context, request),

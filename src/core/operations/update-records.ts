@@ -85,10 +85,10 @@ export const update: Operation<UpdateInput, UpdateRequest, { records: UpdatedRec
   parse({ table: name, records: given, options = {} }, context) {
     const table = requireTable(context, name)
     context.event.setTable(table)
-    assertOptions<UpdateOptions>(options, ['tokenization', 'byot', 'allowShownText'])
-    const modes = parseWriteModes(options)
     assertNotEmpty(given, 'update')
     const records = parseList(context, given, 'records')
+    assertOptions<UpdateOptions>(options, ['tokenization', 'byot', 'allowShownText'])
+    const modes = parseWriteModes(options)
     assertItems(records, ['id', 'fields', 'tokens', 'ifVersion'], 'records')
     return {
       ...{ table, ...modes },

@@ -67,8 +67,9 @@ export const updateWhere: Operation<UpdateWhereInput, UpdateWhereRequest, { reco
   parse({ table: name, where, fields, options = {} }, context) {
     const table = requireTable(context, name)
     context.event.setTable(table)
+    const lookup = parseWhere(context, where)
     assertOptions<UpdateWhereOptions>(options, ['tokenization', 'allowShownText'])
-    return { table, lookup: parseWhere(context, where), fields, ...parseWriteModes(options) }
+    return { table, lookup, fields, ...parseWriteModes(options) }
   },
   async execute(context, { table, lookup, fields, tokenization, mode, allowsShownText }) {
     const access = requireChangeAccess(context, table, 'UPDATE')

@@ -1,6 +1,6 @@
 /** The contract of every token kind: its options, what a cell stores for its token, and how tokens that are not stored are derived from values. */
-import type * as z from 'zod'
 import type { KeyRing } from '../ports/crypto.ts'
+import type { OptionShape } from '../util/options.ts'
 import type { TokenFormat } from './token-format.ts'
 import type { TokenFormatDefinition } from './token-formats.ts'
 
@@ -64,7 +64,7 @@ export type Recovered =
 export interface TokenKind<Name extends TokenKindName = TokenKindName> {
   readonly name: Name
   /** The shapes of its options in the definition of a column, by name. */
-  readonly options: Readonly<Record<keyof TokenKindTypes[Name]['options'], z.ZodType>>
+  readonly options: Readonly<Record<keyof TokenKindTypes[Name]['options'], OptionShape>>
   /**
    * What the cell stores: a token check if the token is a pointer to the cell; the `text` of the token if it was drawn or
    * supplied; `nothing` if the token is derived from the value.

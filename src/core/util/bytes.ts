@@ -310,3 +310,11 @@ function beyond(end: number, { length }: Uint8Array): VaultError {
  * literal with getters. Hidden classes live until a collection of the old generation, and so does all that the getters reach.
  */
 export type Writable<T> = { -readonly [Member in keyof T]: T[Member] }
+
+/** With the u flag, a surrogate that is part of a pair does not match. */
+const LONE_SURROGATE = /[\ud800-\udfff]/u
+
+/** True if the text has no lone surrogates, so that it can be read back from its bytes. */
+export function isWellFormed(text: string): boolean {
+  return !LONE_SURROGATE.test(text)
+}

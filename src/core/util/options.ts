@@ -2,6 +2,14 @@
 import { type Fault, fault, printableName, type Sentence, say, words } from '../errors.ts'
 import { readInput } from './boundary.ts'
 
+/**
+ * The shape of an option in the definition of a column, made with the schema library. Types that applications see do not name that library:
+ * it is inside the package, and its types are not.
+ */
+export interface OptionShape {
+  readonly _zod: object
+}
+
 /** Which options are checked, for the error. */
 export interface OptionsPlace {
   /** The function that they are passed to, such as `localKeys`. Absent in operations, which put their verb in front. */

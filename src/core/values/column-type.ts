@@ -1,7 +1,7 @@
 /** The contract of every column type: what values are, how they are parsed, written as bytes, compared and returned. */
-import type * as z from 'zod'
 import type { Cell, PhysicalType } from '../ports/storage.ts'
 import type { ByteWriter } from '../util/bytes.ts'
+import type { OptionShape } from '../util/options.ts'
 import type { PlainText } from './shown-text.ts'
 
 /** A JSON value as `JSON.parse` returns it. */
@@ -77,7 +77,7 @@ export interface ColumnType<Value> {
   /** True if tokens of the values can have a format. */
   readonly hasFormats?: boolean
   /** The options of its columns beyond those of every column, by name. */
-  readonly options?: Readonly<Record<string, z.ZodType>>
+  readonly options?: Readonly<Record<string, OptionShape>>
   /** Returns untrusted input as a trusted value, in one canonical form per value. Throws `ValueError`. Is never called with null. Default of `json`: one value of the default limit. */
   parse(input: unknown, json?: JsonBudget): Value
   /** The same for the text of a lookup or a query literal. Throws `ValueError`. */

@@ -1,9 +1,8 @@
 /** JSON and ARRAY: plain data, copied and checked in one pass, and its canonical text (RFC 8785). Null means that there is no value. */
 import { FULL_JSON_VALUES, MAX_JSON_DEPTH, MAX_JSON_MEMBERS } from '../limits.ts'
-import { readUtf8 } from '../util/bytes.ts'
+import { isWellFormed, readUtf8 } from '../util/bytes.ts'
 import { type ColumnType, type JsonBudget, type JsonValue, textCell, ValueError } from './column-type.ts'
 import { foldText } from './spelling.ts'
-import { isWellFormed } from './string-type.ts'
 
 /** Trusted form: copied, plain data. JSON values cannot be ordered. The order of members and the Unicode form
  * of texts do not matter for equality. */

@@ -1,6 +1,6 @@
 /** STRING: any well-formed Unicode text, including NUL and the empty text. */
 import * as z from 'zod'
-import { type ByteWriter, readUtf8 } from '../util/bytes.ts'
+import { type ByteWriter, isWellFormed, readUtf8 } from '../util/bytes.ts'
 import { type ColumnType, textCell, ValueError } from './column-type.ts'
 import { normalizers } from './normalizers.ts'
 import { foldText } from './spelling.ts'
@@ -71,14 +71,6 @@ export function compareCodePoints(left: string, right: string): number {
 function rank(unit: number): number {
   if (unit < 0xd800) return unit
   return unit < 0xe000 ? unit + 0x2000 : unit - 0x800
-}
-
-/** With the u flag, a surrogate that is part of a pair does not match. */
-const LONE_SURROGATE = /[\ud800-\udfff]/u
-
-/** True if the text has no lone surrogates. */
-export function isWellFormed(text: string): boolean {
-  return !LONE_SURROGATE.test(text)
 }
 
 /** Throws `ValueError` for text with lone surrogates: it could not be read back from its bytes. */

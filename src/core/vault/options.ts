@@ -12,9 +12,9 @@ import type { Clock, Scheduler, Stopwatch, Timer } from '../ports/time.ts'
 import type { SchemaDefinition } from '../schema/column.ts'
 import type { Schema } from '../schema/define-schema.ts'
 import { type OnProgress, readInput } from '../util/boundary.ts'
+import { isWellFormed } from '../util/bytes.ts'
 import { readOptions } from '../util/options.ts'
 import type { Signal } from '../util/signal.ts'
-import { isWellFormed } from '../values/string-type.ts'
 import type { OnInfected } from './scan-worker.ts'
 
 /** Options of `createVault`. `Role` are the roles of the policy, if they are known. */

@@ -37,10 +37,10 @@ import {
   fileStatus,
   fileStatuses,
 } from '../operations/file-status.ts'
-import { downloadTicket, type UploadTicketInput, uploadTicket } from '../operations/file-urls.ts'
 import { type GetByTokensOptions, getByTokens } from '../operations/get-by-tokens.ts'
 import { get, getOne } from '../operations/get-records.ts'
 import { insert, type RecordInput } from '../operations/insert-records.ts'
+import { downloadTicket, type UploadTicketInput, uploadTicket } from '../operations/issue-tickets.ts'
 import { type EventList, listEvents } from '../operations/list-events.ts'
 import { type OpenFileOptions, type OpenFileResult, openFile } from '../operations/open-file.ts'
 import { type QueryOptions, type QueryOutcome, query } from '../operations/query-records.ts'

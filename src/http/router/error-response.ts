@@ -92,7 +92,10 @@ const COMMON: Readonly<Record<string, string>> = { orderBy: 'order_by', download
 
 /** What a vault says in words that the wire does not have: of look-ups, and of the items of a batch. */
 const SENTENCES: readonly (readonly [RegExp, string])[] = [
-  [/^where must be an object with one column, .*/, 'column_name and column_values must be given together.'],
+  [
+    /^(?:where must be an object with one column, |Column .* of where is undefined\.).*/,
+    'column_name and column_values must be given together.',
+  ],
   [/ cannot be combined with where\./, ' cannot be combined with column_name.'],
   [/(?<=same table, )where(?= and )/, 'column_name, column_values'],
   [/\bvalues of where\b|\bwhere\.\w+/, 'column_values'],

@@ -160,6 +160,11 @@ export const FAULTS = {
         typeof cell === 'bigint' ? BigInt.asIntN(64, cell) : cell,
       ),
   }),
+  'a lock is refused': () => ({ lock: async () => false }),
+  'it does not say how its transactions run': () => ({ transactions: undefined as never }),
+  'a page has columns that were not asked for': (storage) => ({
+    find: (table, filter, { columns: _, ...page }) => storage.find(table, filter, page),
+  }),
 } as const satisfies Record<string, Fault>
 
 export type FaultName = keyof typeof FAULTS

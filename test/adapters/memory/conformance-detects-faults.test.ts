@@ -28,6 +28,9 @@ const NOTICED_BY: Record<FaultName, readonly string[]> = {
   'a column of bytes has those of the row before': ['L6', 'L7'],
   'a read with changes stores them without its row': ['G2', 'G3'],
   'sums are cut to 64 bits': ['M8', 'M9'],
+  'a lock is refused': ['T23', 'T24'],
+  'it does not say how its transactions run': ['A1', 'T26'],
+  'a page has columns that were not asked for': ['F20', 'T27'],
 }
 
 async function redCases(fault: FaultName): Promise<string[]> {
@@ -55,4 +58,15 @@ describe('the conformance suite', () => {
       expect(await redCases(fault)).toEqual(expect.arrayContaining([...cases]))
     })
   }
+
+  it('fails with what it finds inside a transaction, and waits for no point that is not reached', async () => {
+    const failureOf = async (fault: FaultName, id: string) => {
+      const storage = brokenStorage(fault)
+      const one = storageCases.find((each) => each.id === id)
+      return one?.run({ open: async () => storage, reopen: async () => storage }).then(() => 'none', String)
+    }
+    expect(await failureOf('a lock is refused', 'T23')).toBe('Error: the result should be true and is false')
+    expect(await failureOf('a page has columns that were not asked for', 'T27')).toMatch(/^Error: find without columns should be/)
+    expect(await failureOf('a read with changes stores them without its row', 'G3')).toMatch(/^Error: .* should be/)
+  })
 })

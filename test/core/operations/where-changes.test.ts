@@ -173,8 +173,30 @@ onEachStorage('both', (engine) => {
     for (const more of [{ limit: 1 }, { country: 'SE' }])
       await expect(refused({ ...WHERE, ...more })).rejects.toMatchObject({
         code: 'invalid_request',
-        message: expect.stringContaining('where must be an object with one column'),
+        message: expect.stringContaining('where has more than one column. Look up one of them'),
       })
+    expect(await stored()).toEqual(UNCHANGED)
+  })
+
+  it('name what is wrong with the records that they are given, before an argument that is then at a wrong place', async () => {
+    const { vault, owner, stored } = await open(engine.fresh().open())
+    const session = vault.as(OWNER) as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>
+    const messageOf = (method: string, ...args: unknown[]) =>
+      session[method]?.('clients', ...args).then(
+        () => 'none',
+        (error: Error) => error.message,
+      )
+    const where = 'where must be an object with one column, and its value or a list of values: { column: value }.'
+    expect(await messageOf('updateWhere', 'salary', [100], { name: 'X' })).toBe(`Update failed. ${where}`)
+    expect(await messageOf('deleteWhere', 'salary', [100])).toBe(`Delete failed. ${where}`)
+    const missing = 'Column "salary" of where is undefined. Give it a value.'
+    expect(await messageOf('deleteWhere', { salary: undefined })).toBe(`Delete failed. ${missing}`)
+    const { records } = await owner.get('clients')
+    const named = await messageOf('update', records[0]?.id, { name: 'X' })
+    expect(named).toBe('Update failed. Expected a non-empty array of records.')
+    const asked = 'Name records by { ids }, or by { where: { column: value } }.'
+    expect(await messageOf('get', [records[0]?.id])).toBe(`Get failed. The options must be an object. ${asked}`)
+    expect(await messageOf('get', { columnName: 'salary' })).toContain(`Unknown option "columnName". ${asked}`)
     expect(await stored()).toEqual(UNCHANGED)
   })
 

@@ -96,7 +96,10 @@ export function expectedError(error: VaultError, statuses: readonly number[]): E
 const NAMES: readonly (readonly [RegExp, string])[] = [
   [/\bids\b/g, 'svc_ids'],
   [/(?<= cannot be combined with )where\b/, 'column_name'],
-  [/where must be an object with one column.*/, 'column_name and column_values must be given together.'],
+  [
+    /where must be an object with one column.*|Column .* of where is undefined.*/,
+    'column_name and column_values must be given together.',
+  ],
   [/\bvalues of where\b|\bwhere\.\w+/g, 'column_values'],
 ]
 
