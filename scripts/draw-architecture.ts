@@ -8,13 +8,17 @@ const TOP = join(import.meta.dirname, '..')
 /** The committed picture. */
 export const PICTURE = join(TOP, 'docs/architecture.svg')
 
-const ROW = 20
-const GAP = 10
-const BOX_LEFT = 118
-const BOX_WIDTH = 186
-const MATRIX_LEFT = 322
-const HEAD = 190
-const PADDING = 16
+/** What fits a screen, in pixels: test/docs/architecture-picture.test.ts holds the picture to it. */
+export const SCREEN = { width: 1200, height: 800 }
+
+const ROW = 12
+const COLUMN = 21
+const GAP = 4
+const BOX_LEFT = 98
+const BOX_WIDTH = 178
+const MATRIX_LEFT = 288
+const HEAD = 96
+const PADDING = 12
 
 /** One module: a folder or a file of `src/core`, an adapter, or another part of `src`. */
 interface Module {
@@ -38,7 +42,7 @@ export function drawArchitecture(): string {
   const imported = new Set(modules.flatMap(({ imports }) => [...imports.keys()]))
   const columns = modules.filter(({ name }) => imported.has(name))
   const rows = placeRows(layers)
-  const width = MATRIX_LEFT + columns.length * ROW + PADDING
+  const width = MATRIX_LEFT + columns.length * COLUMN + PADDING
   const height = HEAD + layers.reduce((sum, layer) => sum + layer.modules.length * ROW + GAP, 0) + PADDING
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img" aria-labelledby="title about">`,
@@ -138,53 +142,49 @@ function describe(modules: readonly Module[]): string {
 
 function drawLegend(): string[] {
   const lines = [
-    'Each row is a module,',
-    'with its number of files.',
-    'A cell says how many of',
-    'them import the module',
-    'named at the top.',
-    'Every import goes down:',
-    'nothing is left of the',
-    'gray diagonal.',
+    'Each row is a module, with its number of files.',
+    'A cell says how many of them import the',
+    'module named at the top. Every import goes',
+    'down: nothing is left of the gray diagonal.',
   ]
   return [
-    `<text class="head" x="${PADDING}" y="30">Modules and their imports</text>`,
-    ...lines.map((line, index) => `<text class="faint" x="${PADDING}" y="${52 + index * 15}">${line}</text>`),
+    `<text class="head" x="${PADDING}" y="24">Modules and their imports</text>`,
+    ...lines.map((line, index) => `<text class="faint" x="${PADDING}" y="${42 + index * 14}">${line}</text>`),
   ]
 }
 
 /** The name of an imported module, written upwards, and a line down to the last row. */
 function drawColumn(name: string, index: number, height: number): string {
-  const x = MATRIX_LEFT + index * ROW + ROW / 2
+  const x = MATRIX_LEFT + index * COLUMN + COLUMN / 2
   return (
     `<path class="guide" d="M${x} ${HEAD - 4}V${height - PADDING}"/>` +
-    `<text transform="translate(${x + 4} ${HEAD - 10}) rotate(-90)">${name}</text>`
+    `<text transform="translate(${x + 4} ${HEAD - 7}) rotate(-90)">${name.replace('adapters/', '')}</text>`
   )
 }
 
 function drawLayer({ layer, top }: LayerRow, width: number): string[] {
   const height = layer.modules.length * ROW
   return [
-    `<rect class="band" x="${PADDING / 2}" y="${top - 3}" width="${width - PADDING}" height="${height + 6}" rx="5"/>`,
+    `<rect class="band" x="${PADDING / 2}" y="${top - 1}" width="${width - PADDING}" height="${height + 2}" rx="3"/>`,
     `<text class="faint" x="${PADDING}" y="${top + height / 2 + 4}">${layer.title}</text>`,
   ]
 }
 
 /** The box of a module, and one cell for each module it imports. */
 function drawModule({ name, files, imports }: Module, top: number, columns: readonly Module[]): string[] {
-  const middle = top + ROW / 2 + 4
+  const middle = top + ROW / 2 + 3.5
   const cells = columns.flatMap((column, index) => {
-    const x = MATRIX_LEFT + index * ROW
-    if (column.name === name) return [`<rect class="self" x="${x + 5}" y="${top + 5}" width="10" height="10" rx="2"/>`]
+    const x = MATRIX_LEFT + index * COLUMN
+    if (column.name === name) return [`<rect class="self" x="${x + 6}" y="${top + 2}" width="8" height="8" rx="2"/>`]
     const count = imports.get(column.name)
     if (count === undefined) return []
     return [
-      `<rect class="cell" x="${x + 1}" y="${top + 2}" width="${ROW - 2}" height="${ROW - 4}" rx="3"/>` +
-        `<text class="count" x="${x + ROW / 2}" y="${middle}">${count}</text>`,
+      `<rect class="cell" x="${x + 1}" y="${top + 1}" width="${COLUMN - 2}" height="${ROW - 2}" rx="2"/>` +
+        `<text class="count" x="${x + COLUMN / 2}" y="${middle}">${count}</text>`,
     ]
   })
   return [
-    `<rect class="box" x="${BOX_LEFT}" y="${top + 1}" width="${BOX_WIDTH}" height="${ROW - 2}" rx="4"/>` +
+    `<rect class="box" x="${BOX_LEFT}" y="${top + 0.5}" width="${BOX_WIDTH}" height="${ROW - 1}" rx="2"/>` +
       `<text x="${BOX_LEFT + 8}" y="${middle}">${name}</text>` +
       `<text class="files" x="${BOX_LEFT + BOX_WIDTH - 8}" y="${middle}">${files}</text>`,
     ...cells,
@@ -192,11 +192,11 @@ function drawModule({ name, files, imports }: Module, top: number, columns: read
 }
 
 const STYLE = `<style>
-text { font: 12px system-ui, sans-serif; fill: #1f2328 }
+text { font: 10.5px system-ui, sans-serif; fill: #1f2328 }
 .head { font-size: 15px; font-weight: 600 }
 .faint { fill: #59636e }
 .files { fill: #59636e; text-anchor: end }
-.count { font-size: 10.5px; text-anchor: middle }
+.count { font-size: 9.5px; text-anchor: middle }
 .paper { fill: #ffffff; stroke: #d1d9e0 }
 .band { fill: #f0f3f6 }
 .box { fill: #ffffff; stroke: #8c959f }
