@@ -252,6 +252,14 @@ onEachStorage('storage faults', (engine) => {
     expect(records.map(({ fields }) => fields.memo)).toEqual(['perhaps'])
   })
 
+  it('that are lost to other writers do not send the caller to the storage', async () => {
+    const { faulty, given } = await open(engine.fresh().open())
+    const lost = 'The transaction lost to others. Run it again.'
+    faulty.fail(({ table }) => (table === 'audit_events' ? new VaultError('aborted', lost) : undefined))
+    const message = `Get failed. The audit event could not be stored, so no result is returned. ${lost}`
+    await expect(given.session.getOne('clients', given.id)).rejects.toMatchObject({ code: 'aborted', message })
+  })
+
   it('that no retry mends are internal, and the error does not say to retry', async () => {
     const place = engine.fresh()
     const address = place.address()
