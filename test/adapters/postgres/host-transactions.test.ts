@@ -95,7 +95,7 @@ describe('a pg client with an open transaction', () => {
     client.release()
   })
 
-  it('that lost to others is told to begin again, though it ran once', async () => {
+  it('that lost to others fails with the advice to begin again, though it ran once', async () => {
     const vault = await openPeople(postgresStorage({ connectionString: database.url, schema: 'lost' }))
     const session = vault.as(OWNER)
     const { id } = await session.insertOne('orders', { total: 1 })

@@ -68,7 +68,7 @@ describe('an ordered table', () => {
   it('stores what shares one commit, or one transaction, in any order', async () => {
     await withHandles(async (one) => {
       const ids = await one.reserveIds('notes', 40)
-      // Time stands still: on a busy machine the commit would end before all are in it.
+      // The time does not change: on a busy machine the commit would end before all are in it.
       vi.spyOn(performance, 'now').mockReturnValue(performance.now())
       const writers = [...ids].reverse().map((id) => one.insert('notes', [{ id }]))
       expect((await Promise.allSettled(writers)).map(({ status }) => status)).toEqual(ids.map(() => 'fulfilled'))
