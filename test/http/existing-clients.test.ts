@@ -198,6 +198,17 @@ it('reads what an item of a batch lacks', async () => {
   expect(Object(json).responses[1]).toEqual({ Body: { error: 'Get failed. tableName must be text.' }, Status: 400 })
 })
 
+it('reads that the batchID of an item is no text', async () => {
+  const records = [{ method: 'GET', tableName: 'people', ID: ann.id, batchID: 7 }]
+  const error = 'Get failed. batchID must be a string.'
+  expect(await ask('POST', V, { json: { records } })).toMatchObject({
+    status: 400,
+    json: { error: { message: `Batch failed. Item 0: ${error}` } },
+  })
+  const { json } = await ask('POST', V, { json: { records, continueOnError: true } })
+  expect(Object(json).responses).toEqual([{ Body: { error }, Status: 400 }])
+})
+
 it('reads details in every error, also where there is nothing to locate', async () => {
   expect(await ask('GET', '/nothing')).toMatchObject({ status: 404, json: { error: { details: [] } } })
   expect(await ask('POST', `${V}/query`, { json: {} })).toMatchObject({ status: 400, json: { error: { details: [] } } })

@@ -7,7 +7,7 @@ import type { FileMetadata } from '../files/file-metadata.ts'
 import type { GetOptions, ReadOptions } from '../operations/get-records.ts'
 import type { TokenizeParameter } from '../operations/tokenize-values.ts'
 import type { UpdateOneOptions } from '../operations/update-records.ts'
-import type { NoOptions, SchemaDefinition, TableDefinition } from '../schema/column.ts'
+import type { ColumnDefinition, NoOptions, SchemaDefinition, TableDefinition } from '../schema/column.ts'
 import type {
   ColumnName,
   DeterministicColumn,
@@ -119,10 +119,13 @@ export type SessionWhere<T extends TableDefinition> =
   string extends ColumnName<T>
     ? Where
     : {
-        [K in LookupColumn<T>]: { readonly [Name in K]: InputValue<T[K]> | readonly InputValue<T[K]>[] } & {
+        [K in LookupColumn<T>]: { readonly [Name in K]: SoleValue<T[K]> | readonly InputValue<T[K]>[] } & {
           readonly [Name in Exclude<ColumnName<T>, K>]?: never
         }
       }[LookupColumn<T>]
+
+/** A value that is looked up without a list around it. A list would be read as many values: one list of an ARRAY or a JSON column is in a list too. */
+type SoleValue<C extends ColumnDefinition> = Exclude<InputValue<C>, readonly unknown[]>
 
 /** A value to tokenize: in a column with deterministic tokens, or in a column group. */
 export type TokenizeValue<S extends SchemaDefinition> =

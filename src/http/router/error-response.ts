@@ -104,7 +104,7 @@ const SENTENCES: readonly (readonly [RegExp, string])[] = [
   [/(?<= cannot be combined with )delete\./, 'method DELETE.'],
   [/\bid refers to an item that deletes its record\./, 'ID refers to a DELETE item, which leaves no record.'],
   [/\bid refers to /, 'ID refers to '],
-  [/Unknown member batchID of an item\..*/, 'batchID must be a string.'],
+  [/Unknown member "batchID" of an item\..*/, 'batchID must be a string.'],
 ]
 
 /** The verb with which an operation of a vault begins its errors. It is not always that of the route. */

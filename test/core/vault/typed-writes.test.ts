@@ -47,8 +47,30 @@ async function compiled(session: Session<Clients>, id: string): Promise<void> {
   await session.updateOne('clients', id, { phone: '1' })
 }
 
+const LISTS = {
+  samples: {
+    tags: column.array({ searchable: true }),
+    notes: column.json({ searchable: true }),
+    born: column.date({ unique: true }),
+  },
+}
+
+/** Never run. A list is many values, so that a look-up of one list has it in a list. */
+async function compiledLists(session: Session<typeof LISTS>): Promise<void> {
+  await session.get('samples', { where: { tags: [['a', 'b']] } })
+  await session.get('samples', { where: { notes: { since: [2019] } } })
+  await session.get('samples', { where: { notes: [[2019], 'x', null] } })
+  await session.get('samples', { where: { born: ['2001-02-03'] } })
+  // @ts-expect-error two values that are no lists
+  await session.get('samples', { where: { tags: ['a', 'b'] } })
+  // @ts-expect-error two values that are no lists
+  await session.deleteWhere('samples', { tags: ['a', 'b'] })
+  // @ts-expect-error two values that are no lists
+  await session.updateWhere('samples', { tags: ['a', 'b'] }, { born: '2001-02-03' })
+}
+
 it('calls are typed by the schema and their options', () => {
-  expect(compiled).toBeTypeOf('function')
+  expect([compiled, compiledLists]).toHaveLength(2)
 })
 
 /** A helper of an application, with a type parameter in place of a schema. */

@@ -1,5 +1,6 @@
 /** Bodies that the routes of a test vault accept, by the operation of the route. */
 import type { Route } from '../../../src/http/router/route.ts'
+import type { OperationName } from '../../../src/index.ts'
 import type { SeededRandom } from '../random/seeded-random.ts'
 import type { HttpVocabulary } from './http-vocabulary.ts'
 
@@ -8,18 +9,18 @@ type Maker = (random: SeededRandom, vocabulary: HttpVocabulary) => unknown
 /** Returns a body for the route; undefined for one without. */
 export function validBody(random: SeededRandom, { operation, method }: Route, vocabulary: HttpVocabulary): unknown {
   if (method === 'GET') return undefined
-  return MAKERS[operation ?? '']?.(random, vocabulary)
+  return operation === undefined ? undefined : MAKERS[operation]?.(random, vocabulary)
 }
 
 const LEVELS = ['DEFAULT', 'PLAIN_TEXT', 'MASKED', 'REDACTED'] as const
 
-const MAKERS: Readonly<Record<string, Maker>> = {
+const MAKERS: Readonly<Partial<Record<OperationName, Maker>>> = {
   insert: (random) => ({
     records: Array.from({ length: 1 + random.below(2) }, () => ({ fields: fieldsFor(random) })),
     ...flags(random, ['tokenization', 'homogeneous']),
     ...some(random, { upsert: random.pick(['email', '', 'name']), byot: random.pick(['DISABLE', 'ENABLE', 'ENABLE_STRICT']) }),
   }),
-  update: (random) => ({ record: { fields: fieldsFor(random) }, ...flags(random, ['tokenization']) }),
+  updateOne: (random) => ({ record: { fields: fieldsFor(random) }, ...flags(random, ['tokenization']) }),
   delete: (random, { ids }) => ({ svc_ids: random.chance(0.01) ? ['*'] : random.sample(ids, 1 + random.below(2)), vaultID: '' }),
   detokenize: (random, { tokens }) => ({
     detokenizationParameters: random.sample([...tokens, 'no such token'], 2).map((token) => ({
@@ -53,10 +54,10 @@ const MAKERS: Readonly<Record<string, Maker>> = {
       'SELECT name FROM people LIMIT -1',
     ]),
   }),
-  uploadStatus: (random, { ids }) => ({
+  fileStatuses: (random, { ids }) => ({
     records: [{ tableName: 'papers', svcID: random.pick(ids), fileColumns: ['scan'] }],
   }),
-  uploadURL: (random, { ids }) => ({
+  uploadTicket: (random, { ids }) => ({
     tableName: 'papers',
     fileColumns: ['scan'],
     ...some(random, { svcID: random.pick(ids) }),
