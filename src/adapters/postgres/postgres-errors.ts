@@ -100,7 +100,8 @@ export function mapPostgresError(error: unknown, context: FailedStatement): Vaul
 }
 
 function retryableError(cause: Error): VaultError {
-  const message = 'The transaction failed repeatedly by deadlock or serialization. Retry.'
+  const message =
+    'PostgreSQL ended a transaction that had a deadlock or a serialization conflict with others. Run it again, from its beginning.'
   const error = new VaultError('aborted', message, {}, { cause })
   markRetryable(error, 'contention')
   return error

@@ -181,7 +181,9 @@ function unrecorded(error: unknown, running: Running): VaultError {
   if (isVaultError(error, 'invalid_request') || isVaultError(error, 'failed_precondition'))
     return new VaultError(error.code, prefixed(operation.verb, error.message), {}, { cause })
   const code = UNRECORDED_CODES[failure] ?? 'internal'
-  const sentence = `The audit event could not be stored, so no result is returned.${code === 'internal' ? '' : ' Check the storage, then retry.'}`
+  // What lost to other writers says itself what to run again.
+  const advice = code === 'internal' || code === 'aborted' ? '' : ' Check the storage, then retry.'
+  const sentence = `The audit event could not be stored, so no result is returned.${advice}`
   return new VaultError(code, `${prefixed(operation.verb, sentence)} ${cause?.message ?? ''}`.trim(), {}, { cause })
 }
 

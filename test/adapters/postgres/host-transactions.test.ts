@@ -5,6 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'v
 import { postgresStorage } from '../../../src/adapters/postgres/index.ts'
 import type { PhysicalTable, Storage } from '../../../src/core/ports/storage.ts'
 import { freshDatabase } from '../../support/postgres/fresh-database.ts'
+import { OWNER, openPeople } from '../../support/vaults/test-vault.ts'
 
 const NOTES: PhysicalTable = {
   name: 'notes',
@@ -92,6 +93,23 @@ describe('a pg client with an open transaction', () => {
     expect((await client.query('select n from kept order by n')).rows).toHaveLength(5)
     await client.query('drop table kept')
     client.release()
+  })
+
+  it('that lost to others fails with the advice to begin again, though it ran once', async () => {
+    const vault = await openPeople(postgresStorage({ connectionString: database.url, schema: 'lost' }))
+    const session = vault.as(OWNER)
+    const { id } = await session.insertOne('orders', { total: 1 })
+    const client = await pool.connect()
+    await client.query('begin isolation level repeatable read')
+    await client.query('select 1')
+    await session.updateOne('orders', id, { total: 2 })
+    const joined = vault.withTransaction(client).as(OWNER)
+    const failure: unknown = await joined.updateOne('orders', id, { total: 3 }).catch((error: unknown) => error)
+    await client.query('rollback')
+    client.release()
+    await vault.close()
+    const message = expect.stringMatching(/serialization conflict with others\. Run it again, from its beginning\.$/)
+    expect(failure).toMatchObject({ name: 'VaultError', code: 'aborted', message })
   })
 
   it('is rejected without an open transaction, before and after one', async () => {

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import Database from 'better-sqlite3'
-import { describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { sqliteStorage } from '../../../src/adapters/sqlite/index.ts'
 import type { PhysicalTable, StorageHandle } from '../../../src/core/ports/storage.ts'
 import { column } from '../../../src/index.ts'
@@ -39,6 +39,8 @@ async function reservedInside(storage: StorageHandle, count = 1): Promise<readon
 }
 
 describe('an ordered table', () => {
+  afterEach(() => vi.restoreAllMocks())
+
   it('refuses ids that were reserved before another handle committed higher ones, and stores nothing', async () => {
     await withHandles(async (one, two) => {
       const [early = 0, next = 0] = await one.reserveIds('notes', 2)
@@ -66,6 +68,8 @@ describe('an ordered table', () => {
   it('stores what shares one commit, or one transaction, in any order', async () => {
     await withHandles(async (one) => {
       const ids = await one.reserveIds('notes', 40)
+      // The time does not change: on a busy machine the commit would end before all are in it.
+      vi.spyOn(performance, 'now').mockReturnValue(performance.now())
       const writers = [...ids].reverse().map((id) => one.insert('notes', [{ id }]))
       expect((await Promise.allSettled(writers)).map(({ status }) => status)).toEqual(ids.map(() => 'fulfilled'))
       const more = await one.reserveIds('notes', 3)
