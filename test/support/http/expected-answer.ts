@@ -101,6 +101,11 @@ const NAMES: readonly (readonly [RegExp, string])[] = [
     'column_name and column_values must be given together.',
   ],
   [/\bvalues of where\b|\bwhere\.\w+/g, 'column_values'],
+  [/\bid (?=cannot be combined with insert\.|refers to )/, 'ID '],
+  [/(?<= cannot be combined with )insert\./, 'method POST.'],
+  [/(?<= cannot be combined with )update\./, 'method PUT.'],
+  [/(?<= cannot be combined with )get\./, 'method GET.'],
+  [/(?<= cannot be combined with )delete\./, 'method DELETE.'],
 ]
 
 /** Each verb with the names of its lists. */
