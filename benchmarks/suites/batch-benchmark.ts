@@ -89,24 +89,24 @@ function mixedRunner(vault: PeopleVault): (items: readonly MixedItem[]) => Promi
     const values = await vault.batch(items.map((item) => toItem(item, ids)))
     const read: unknown[] = []
     for (const [index, item] of items.entries()) {
-      const value = values[index]
-      if (value !== undefined && 'records' in value && item.kind === 'insert') ids.push(value.records[0].id)
-      if (value !== undefined && 'fields' in value) read.push(value.fields)
+      const { id, fields } = at(values, index)
+      if (item.kind === 'insert') ids.push(id)
+      if (item.kind === 'get') read.push(fields)
     }
     return read
   }
 }
 
 function toItem(item: MixedItem, ids: readonly string[]): PersonItem {
-  const tableName = 'people'
+  const table = 'people'
   switch (item.kind) {
     case 'insert':
-      return { insert: tableName, fields: item.person }
+      return { insert: table, fields: item.person }
     case 'get':
-      return { get: tableName, id: at(ids, item.position), redaction: 'PLAIN_TEXT' }
+      return { get: table, id: at(ids, item.position), redaction: 'PLAIN_TEXT' }
     case 'update':
-      return { update: tableName, id: at(ids, item.position), fields: { phone: item.phone } }
+      return { update: table, id: at(ids, item.position), fields: { phone: item.phone } }
     case 'delete':
-      return { delete: tableName, id: at(ids, item.position) }
+      return { delete: table, id: at(ids, item.position) }
   }
 }
