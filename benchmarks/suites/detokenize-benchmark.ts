@@ -12,7 +12,7 @@ const QUICK_SQLITE: readonly Reading[] = [
   { kind: 'list', length: 1000, audit: 'on', target: 0.42 },
 ]
 
-const QUICK_POSTGRES: readonly Reading[] = [{ kind: 'list', length: 1000, audit: 'on', target: 0.5 }]
+const QUICK_POSTGRES: readonly Reading[] = [{ kind: 'list', length: 1000, audit: 'on', target: 0.26 }]
 
 const SQLITE: readonly Reading[] = [
   ...QUICK_SQLITE,

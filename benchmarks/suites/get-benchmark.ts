@@ -28,7 +28,7 @@ const QUICK_POSTGRES: readonly Reading[] = [
   singles(64, 'commits'),
 ]
 
-const MEMORY: readonly Reading[] = [singles(1, 'audit off', 0.2), singles(8, 'audit off'), singles(64, 'audit off')]
+const MEMORY: readonly Reading[] = [singles(1, 'audit off', 0.15), singles(8, 'audit off'), singles(64, 'audit off')]
 
 const SQLITE: readonly Reading[] = [
   ...QUICK_SQLITE,
