@@ -28,7 +28,13 @@ export async function createVault<const S extends SchemaDefinition, const Role e
   const { clock = systemClock, entropy = systemEntropy } = given
   return openVault({
     ...given,
-    ...{ clock, entropy, keyRingFactory, hash: systemHash, scheduler: systemScheduler },
-    ...{ stopwatch: systemStopwatch, timer: systemTimer, contentTypes: contentTypeDetector },
+    clock,
+    entropy,
+    keyRingFactory,
+    hash: systemHash,
+    scheduler: systemScheduler,
+    stopwatch: systemStopwatch,
+    timer: systemTimer,
+    contentTypes: contentTypeDetector,
   })
 }

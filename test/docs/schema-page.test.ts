@@ -1,7 +1,7 @@
 /** docs/schema.md has every column type, and every option with the types that take it, every reserved word, mask and token kind. */
 import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
-import { mask } from '../../src/core/redaction/masks.ts'
+import { mask } from '../../src/core/redaction.ts'
 import { RESERVED_WORDS } from '../../src/core/schema/names.ts'
 import { tokenKinds } from '../../src/core/tokens/token-kinds.ts'
 import { columnTypes } from '../../src/core/values/column-types.ts'

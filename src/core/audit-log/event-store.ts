@@ -375,7 +375,7 @@ function isUnknownVersion(ring: KeyRing, version: number): boolean {
 }
 
 /** Returns an integer cell as a bigint; 0 if it is not an integer: it was changed in the database. */
-export function toBigint(cell: Cell | undefined): bigint {
+function toBigint(cell: Cell | undefined): bigint {
   return typeof cell === 'bigint' || Number.isInteger(cell) ? BigInt(cell as number | bigint) : 0n
 }
 

@@ -215,7 +215,7 @@ export interface MerkleTree {
 }
 
 /** The empty tree. */
-export const EMPTY_TREE: MerkleTree = { size: 0, peaks: new Uint8Array(0) }
+const EMPTY_TREE: MerkleTree = { size: 0, peaks: new Uint8Array(0) }
 
 /** Returns the length of the peaks of a tree with `size` leaves, in bytes. */
 export function peakBytes(size: number): number {

@@ -195,8 +195,11 @@ type QueryInput = z.infer<typeof queryShape>
 
 /** The words of enums that mean that the member is not set. */
 const UNSET: Readonly<Record<string, readonly string[]>> = {
-  ...{ actorType: ['NONE'], accessType: ['ACCESS_NONE'], authMode: ['AUTH_NONE'] },
-  ...{ actionType: ['NONE'], resourceType: ['NONE', 'NONE_API'] },
+  actorType: ['NONE'],
+  accessType: ['ACCESS_NONE'],
+  authMode: ['AUTH_NONE'],
+  actionType: ['NONE'],
+  resourceType: ['NONE', 'NONE_API'],
 }
 
 /**

@@ -12,7 +12,7 @@ import type { TreeHead } from './chain-verifier.ts'
 import { checkpointJson, hexDigest, parseCheckpoint, type SignedCheckpoint } from './checkpoint.ts'
 
 /** Name of the format in the header. */
-export const EXPORT_FORMAT = 'audit-export'
+const EXPORT_FORMAT = 'audit-export'
 
 /** Number of lines of an export by kind. */
 export interface ExportCounts {

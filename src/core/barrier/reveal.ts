@@ -2,7 +2,7 @@
 import { type Fault, fault, words } from '../errors.ts'
 import type { Opened } from '../ports/crypto.ts'
 import type { Row } from '../ports/storage.ts'
-import { redact } from '../redaction/masks.ts'
+import { redact } from '../redaction.ts'
 import { BODY, type Column, type ColumnView, plainValue, type Table } from '../schema/layout.ts'
 import {
   bitsOf,

@@ -1,7 +1,7 @@
 /** Token metadata of a list of rows: what tokenized cells store, so that tokens can be minted and verified. */
 import type { Entropy } from '../ports/crypto.ts'
 import type { Row } from '../ports/storage.ts'
-import type { RedactionLevel } from '../redaction/masks.ts'
+import type { RedactionLevel } from '../redaction.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { TOKEN_CHECK_BYTES, TOKEN_CHECK_HIGH_MASK } from '../sealing/cell-layout.ts'
 import { type ByteWriter, readU32 } from '../util/bytes.ts'

@@ -3,7 +3,7 @@ import type { RecordedShape } from '../audit/record-shape.ts'
 import type { ByotMode } from '../barrier/supplied-tokens.ts'
 import { fault, words } from '../errors.ts'
 import type { Untrusted } from '../execution/operation.ts'
-import { REDACTIONS, type Redaction } from '../redaction/masks.ts'
+import { REDACTIONS, type Redaction } from '../redaction.ts'
 import { assertMembers, hasOwnNames } from '../util/options.ts'
 
 /** The methods of items, each named by the verb of the session that does the same for one record. */

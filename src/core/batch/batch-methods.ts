@@ -33,7 +33,9 @@ const METHODS = {
       operation: OPERATIONS.updateOne,
       members: ['id', 'fields', 'tokens', 'tokenization', 'allowShownText', 'ifVersion'],
       inputOf: ({ table, id, fields, tokens, tokenization, allowShownText, byot, ifVersion }) => ({
-        ...{ table, id, fields },
+        table,
+        id,
+        fields,
         options: { tokens, tokenization, allowShownText, byot, ifVersion },
       }),
       toValue: (result) => result,

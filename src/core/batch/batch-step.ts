@@ -209,7 +209,9 @@ export function openMethod<Given extends object, Request, Result, Value>({
   }
 
   const runner: Runner<Value> = {
-    ...{ method: name, resourceType, verb },
+    method: name,
+    resourceType,
+    verb,
     recordOf: (value) => recordOf?.(value),
     bind(context, step, record) {
       const members = required(step.members, 'The members of an item')
@@ -259,7 +261,7 @@ export function openMethod<Given extends object, Request, Result, Value>({
     return step
   }
 
-  return { ...{ name, verb, foreign: foreignMembers(ownMembers) }, begin }
+  return { name, verb, foreign: foreignMembers(ownMembers), begin }
 }
 
 /** Returns the group of an item. Most items are of the group of the one before, and have its text: one of their own would be kept for each. */
@@ -288,7 +290,9 @@ export interface RefusedItem {
 export function refusedStep(context: ParsingContext, { item, verb, refused }: RefusedItem): Step<never> {
   const recorded = typeof item === 'object' && item !== null ? recordedInput(context, { recorded: RECORDED_ITEM }, item) : ''
   const runner: Runner<never> = {
-    ...{ method: undefined, resourceType: 'RECORD', verb },
+    method: undefined,
+    resourceType: 'RECORD',
+    verb,
     recordOf: () => undefined,
     bind: (_, step) => step,
     run: () => Promise.reject(refused),

@@ -140,7 +140,7 @@ function* partsOf(context: ParsingContext, steps: readonly Step<Value>[], ended:
 }
 
 /** Collects the recorded inputs of steps in order. */
-export class RecordedContents {
+class RecordedContents {
   readonly #context: ParsingContext
   /** The position of the newest step of each runner that is recorded for itself, or of an earlier step with the same input. */
   readonly #newest = new Map<Runner<unknown>, number>()

@@ -231,7 +231,7 @@ export function groupsOf(part: readonly GroupedStep[]): readonly (readonly numbe
 }
 
 /** Returns a function that locks the rows that the steps will change, as `lockRowsOf`. Called again, it does nothing more. */
-export function lockOnce<Value>(context: OperationContext, storage: Storage, steps: readonly Step<Value>[]): () => Promise<void> {
+function lockOnce<Value>(context: OperationContext, storage: Storage, steps: readonly Step<Value>[]): () => Promise<void> {
   let locking: Promise<void> | undefined
   return () => {
     locking ??= lockRowsOf(context, storage, steps)

@@ -3,7 +3,7 @@
 import { BYOT_MODES, type ByotMode, isByotMode } from '../barrier/supplied-tokens.ts'
 import { type Fault, fault, MAX_DETAILS, printableName, type Sentence, say, withoutStack, words } from '../errors.ts'
 import { MAX_TOKEN_LENGTH } from '../limits.ts'
-import { isRedaction, REDACTIONS, type Redaction } from '../redaction/masks.ts'
+import { isRedaction, REDACTIONS, type Redaction } from '../redaction.ts'
 import type { Layout, Table } from '../schema/layout.ts'
 import { inWords } from '../util/lists.ts'
 import type { Limits } from './context.ts'

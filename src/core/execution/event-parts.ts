@@ -101,7 +101,9 @@ function toNested({
   items,
 }: Alike): NestedOutcome {
   return {
-    ...{ code, message, resourceType },
+    code,
+    message,
+    resourceType,
     ...(items === 1 ? {} : { items }),
     ...(typeof content === 'string' ? { content } : { contentOf: source }),
     ...(table === undefined ? {} : { rows: { table, runs: toRuns(rows) } }),

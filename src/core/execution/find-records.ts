@@ -170,7 +170,10 @@ async function rowsOnPage(context: OperationContext, access: TableAccess, listed
   assertNotAborted(signal)
   const rows = await findVisible(unit.storage, context, {
     ...wanted,
-    ...{ access, needs, signal, page: { ...page, ...start, limit: page.limit + 1 } },
+    access,
+    needs,
+    signal,
+    page: { ...page, ...start, limit: page.limit + 1 },
   })
   const hasNext = rows.length > page.limit
   const shown = hasNext ? rows.slice(0, page.limit) : rows

@@ -236,7 +236,7 @@ export function mismatch(fault: LanguageError, ...operands: readonly ResolvedOpe
 }
 
 /** The sentence with its first letter in upper case. */
-export function capitalize({ texts, pieces }: Sentence): Sentence {
+function capitalize({ texts, pieces }: Sentence): Sentence {
   const [first = '', ...others] = texts
   const [piece, ...rest] = pieces
   if (first === '' && typeof piece === 'object') return { texts, pieces: [capitalize(piece), ...rest] }
@@ -257,7 +257,7 @@ export function describe(operand: ResolvedOperand): Sentence {
 }
 
 /** The name of the parameter whose value a literal is, at the beginning of a sentence; otherwise `written`, as in "This pattern". */
-export function subjectOf({ parameter }: Literal, written: string): Sentence {
+function subjectOf({ parameter }: Literal, written: string): Sentence {
   return words(parameter === undefined ? written : `Parameter $${parameter}`)
 }
 

@@ -149,7 +149,7 @@ export interface BlobRow {
 }
 
 /** Returns the row of a blob as stored. Throws `data_loss` if its numbers cannot be right. */
-export function toBlobRow({ id, version, pieces, size }: Row): BlobRow {
+function toBlobRow({ id, version, pieces, size }: Row): BlobRow {
   const isWhole = size !== null
   if (!isCount(pieces) || (isWhole && !isCount(size))) throw damagedBlobError()
   return { id, version, pieces, size: isWhole ? size : undefined }
@@ -168,12 +168,12 @@ function assertPiecesFit(blobId: number, pieces: number): void {
 }
 
 /** Row ids of the pieces from `first` up to but not including `end`. */
-export function pieceIds(blobId: number, first: number, end: number): readonly number[] {
+function pieceIds(blobId: number, first: number, end: number): readonly number[] {
   return Array.from({ length: Math.max(0, end - first) }, (_, index) => blobId * MAX_PIECES + first + index)
 }
 
 /** `data_loss`: rows of a blob were changed or deleted in the database. */
-export function damagedBlobError(): VaultError {
+function damagedBlobError(): VaultError {
   return new VaultError('data_loss', 'Rows of a blob were changed in the database. Restore them from a backup.')
 }
 
@@ -194,7 +194,7 @@ interface Progress {
 export type NewBlob = Pick<Progress, 'id' | 'key'>
 
 /** Stores the chunks as a new blob. Its row has a size from the last transaction on, and the blob is whole then. */
-export async function writeBlobRows(storage: Storage, blob: NewBlob, content: AsyncIterable<Uint8Array>): Promise<void> {
+async function writeBlobRows(storage: Storage, blob: NewBlob, content: AsyncIterable<Uint8Array>): Promise<void> {
   let progress: Progress = { ...blob, version: 0, pieces: 0, size: 0 }
   for await (const block of toBlocks(content, { size: BLOCK_BYTES })) progress = await storeBlock(storage, progress, block)
 }
@@ -236,7 +236,7 @@ interface Step {
  * Deletes the blobs of these row ids, from the last piece to the first, so that the row of a blob always says what is left. Each step
  * counts as a change of that row: a write that goes on fails at its next piece, and a step that lost to it is repeated.
  */
-export async function deleteBlobRows(storage: Storage, ids: readonly number[]): Promise<void> {
+async function deleteBlobRows(storage: Storage, ids: readonly number[]): Promise<void> {
   for (let start = 0; start < ids.length; start += MAX_BLOBS_AT_ONCE) {
     const some = ids.slice(start, start + MAX_BLOBS_AT_ONCE)
     for (let steps = await nextSteps(storage, some); steps.length > 0; steps = await nextSteps(storage, some))

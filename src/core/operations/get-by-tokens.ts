@@ -9,7 +9,7 @@ import type { Operation } from '../execution/operation.ts'
 import { forbidden } from '../policy/create-access.ts'
 import { showRecords, type UntypedRecord, withVersions } from '../records/show-records.ts'
 import { addRowsOf, needsOfTokens, resolveVisible, type VisibleResolution, type VisibleToken } from '../records/visible-tokens.ts'
-import { REDACTIONS, type Redaction } from '../redaction/masks.ts'
+import { REDACTIONS, type Redaction } from '../redaction.ts'
 import { assertPlainText, loweredColumns, ON_LOWERED, type OnLowered, parseOnLowered } from '../row-access/evaluate-access.ts'
 import type { Column } from '../schema/layout.ts'
 import { at, groupBy } from '../util/lists.ts'
@@ -79,8 +79,12 @@ export const getByTokens: Operation<GetByTokensInput, GetByTokensRequest, { reco
   verb: 'Get by tokens',
   members: ['tokens', 'options'],
   recorded: {
-    ...{ tokens: 'value', redaction: REDACTIONS, onLowered: ON_LOWERED },
-    ...{ columnOnly: 'flag', version: 'flag', onMissing: ON_MISSING },
+    tokens: 'value',
+    redaction: REDACTIONS,
+    onLowered: ON_LOWERED,
+    columnOnly: 'flag',
+    version: 'flag',
+    onMissing: ON_MISSING,
   },
   parse({ tokens, options = {} }, context) {
     assertOptions<GetByTokensOptions>(options, ['redaction', 'onLowered', 'columnOnly', 'version', 'onMissing'])

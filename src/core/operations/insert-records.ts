@@ -182,7 +182,8 @@ function parseRecords(
   if (homogeneous) assertHomogeneous(table, values)
   const supplied = values.map((of, index) => parseTokens(table, tokens[index], { mode, values: of, index }))
   assertOwnFormsUnused({ ring: context.barrier.ring, layout: context.layout }, table, {
-    ...{ tokens: supplied, values },
+    tokens: supplied,
+    values,
     indexes: [...records.keys()],
   })
   return { access, values, supplied, tokenization, allowsShownText }

@@ -85,8 +85,14 @@ function issue(context: OperationContext, credential: StoredCredential, request:
   const bearer = signBearer(
     { ring: barrier.ring, hash: audit.hash },
     {
-      ...{ iss: vaultID, aud: vaultID, sub: credential.actor, key: credential.keyId },
-      ...{ iat, exp, jti: uuid({ random: barrier.entropy.bytes(16) }), roles: [...new Set(roles)] },
+      iss: vaultID,
+      aud: vaultID,
+      sub: credential.actor,
+      key: credential.keyId,
+      iat,
+      exp,
+      jti: uuid({ random: barrier.entropy.bytes(16) }),
+      roles: [...new Set(roles)],
       ...(attributes === undefined ? {} : { ctx: attributes }),
     },
   )

@@ -79,8 +79,11 @@ export const update: Operation<UpdateInput, UpdateRequest, { records: UpdatedRec
   verb: 'Update',
   members: ['table', 'records', 'options'],
   recorded: {
-    ...{ table: 'name', records: { id: 'value', fields: 'columns', tokens: 'columns', ifVersion: 'value' } },
-    ...{ tokenization: 'flag', byot: BYOT_MODES, allowShownText: 'flag' },
+    table: 'name',
+    records: { id: 'value', fields: 'columns', tokens: 'columns', ifVersion: 'value' },
+    tokenization: 'flag',
+    byot: BYOT_MODES,
+    allowShownText: 'flag',
   },
   parse({ table: name, records: given, options = {} }, context) {
     const table = requireTable(context, name)
@@ -91,7 +94,8 @@ export const update: Operation<UpdateInput, UpdateRequest, { records: UpdatedRec
     const modes = parseWriteModes(options)
     assertItems(records, ['id', 'fields', 'tokens', 'ifVersion'], 'records')
     return {
-      ...{ table, ...modes },
+      table,
+      ...modes,
       ids: toIds(records.map((record) => memberOf(record, 'id'))),
       given: records.map((record, index) => ({
         fields: memberOf(record, 'fields'),
@@ -115,8 +119,14 @@ export const updateOne: Operation<UpdateOneInput, UpdateRequest, UpdatedRecord> 
   verb: 'Update',
   members: ['table', 'id', 'fields', 'options'],
   recorded: {
-    ...{ table: 'name', id: 'value', fields: 'columns', tokens: 'columns' },
-    ...{ tokenization: 'flag', byot: BYOT_MODES, allowShownText: 'flag', ifVersion: 'value' },
+    table: 'name',
+    id: 'value',
+    fields: 'columns',
+    tokens: 'columns',
+    tokenization: 'flag',
+    byot: BYOT_MODES,
+    allowShownText: 'flag',
+    ifVersion: 'value',
   },
   parse({ table: name, id, fields, options = {} }, context) {
     const table = requireTable(context, name)
@@ -161,7 +171,12 @@ async function updateAll(
     return parseChanges(context, table, { mode, given })
   })
   const overwritten = await changeRecords(context.unit, context, {
-    ...{ table, access, ids, changes, allowsShownText, notFound },
+    table,
+    access,
+    ids,
+    changes,
+    allowsShownText,
+    notFound,
     check: (overwrites) => checkOverwrites(context, access, overwrites),
   })
   const updated = await updatedRecords(context, table, { ...overwritten, changes, tokenization })

@@ -86,7 +86,11 @@ export const updateWhere: Operation<UpdateWhereInput, UpdateWhereRequest, { reco
       const rows = found.rows.map(({ row }) => row)
       const changes = rows.map(() => change)
       const overwritten = await overwrite(unit, context, {
-        ...{ table, access, changes, rows, allowsShownText },
+        table,
+        access,
+        changes,
+        rows,
+        allowsShownText,
         check: (overwrites) => checkOverwrites(context, access, overwrites),
         notFound: (missing) => notChangeable(access, found.ids, missing),
       })

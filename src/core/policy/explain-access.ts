@@ -2,7 +2,7 @@
 import { type Fault, fault, words } from '../errors.ts'
 import type { ValueOf } from '../expressions/condition.ts'
 import { compileCondition } from '../expressions/evaluate-condition.ts'
-import type { RedactionLevel } from '../redaction/masks.ts'
+import type { RedactionLevel } from '../redaction.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { ValueError } from '../values/column-type.ts'
 import type { Caller } from './caller.ts'

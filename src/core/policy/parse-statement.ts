@@ -2,7 +2,7 @@
 import { say, words } from '../errors.ts'
 import type { Expression } from '../expressions/ast.ts'
 import { LanguageError } from '../expressions/language-error.ts'
-import { isRedaction, type Redaction } from '../redaction/masks.ts'
+import { isRedaction, type Redaction } from '../redaction.ts'
 import { at as itemAt } from '../util/lists.ts'
 import { readConditionText, readStatementText } from './read-statement-text.ts'
 import {

@@ -6,7 +6,7 @@ import { LanguageError } from '../expressions/language-error.ts'
 import { foldName } from '../expressions/lexer.ts'
 import { type ContextValue, UNUSABLE } from '../expressions/resolve-comparison.ts'
 import { resolveExpression } from '../expressions/resolve-expression.ts'
-import type { Redaction, RedactionLevel } from '../redaction/masks.ts'
+import type { Redaction, RedactionLevel } from '../redaction.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { unreachable } from '../util/causes.ts'
 import type { Caller } from './caller.ts'
@@ -75,7 +75,9 @@ export function ruleConditionOf(table: Table, { location, text, expression }: Wh
     const opened = [...new Set(openedIn(table, expression, effect === 'ALLOW'))]
     if (!usesContext) return { key: text, usesContext, opened, bind: () => withoutContext }
     return {
-      ...{ key: text, usesContext, opened },
+      key: text,
+      usesContext,
+      opened,
       bind: (attributes) => resolveExpression(expression, { column, context: contextByName(attributes) }),
     }
   } catch (error) {

@@ -2,7 +2,7 @@
 import { print, type Sentence, VaultError } from '../errors.ts'
 import type { Expression, Placed } from '../expressions/ast.ts'
 import { LANGUAGE_ERROR_CODES, type LanguageError, lineAndColumn } from '../expressions/language-error.ts'
-import type { Redaction } from '../redaction/masks.ts'
+import type { Redaction } from '../redaction.ts'
 import type { SchemaDefinition } from '../schema/column.ts'
 import type { ColumnName, TableName } from '../schema/infer.ts'
 

@@ -171,7 +171,7 @@ interface Forms {
 const formsOf = new WeakMap<object, Forms>()
 
 /** Returns a form that was kept; undefined if it was not, or not lately. */
-export function findForm({ layout, idName }: QuerySchema, text: string): QueryForm | undefined {
+function findForm({ layout, idName }: QuerySchema, text: string): QueryForm | undefined {
   const forms = openForms(layout)
   const key = keyOf(idName, text)
   const young = forms.young.get(key)
@@ -202,7 +202,7 @@ export function readQueryForms({ layout }: Pick<QuerySchema, 'layout'>): CacheRe
 }
 
 /** Keeps the form of a valid query. */
-export function keepForm({ layout, idName }: QuerySchema, text: string, form: Pick<QueryForm, 'template' | 'names'>): void {
+function keepForm({ layout, idName }: QuerySchema, text: string, form: Pick<QueryForm, 'template' | 'names'>): void {
   keep(openForms(layout), keyOf(idName, text), { ...form, resolvedFor: createResolvedNames() })
 }
 

@@ -131,7 +131,8 @@ export async function overwrite(
   if (!allowsShownText) await assertUnredacted(unit.storage, context, { table, rows, before, levelOf, records: overwrites })
   const written = await storeChanges(unit, context, {
     table,
-    ...{ rows, levelOf },
+    rows,
+    levelOf,
     records: changes.map(({ values }) => values),
     supplied: changes.map(({ supplied }) => supplied),
     indexes: changes.map(({ index }) => index),

@@ -9,7 +9,7 @@ import { type Fault, fault } from '../errors.ts'
 import { byBodies, bytesOfBody, inSlices } from '../pace/pace.ts'
 import type { RowAccess, TableAccess } from '../policy/table-access.ts'
 import type { Row, StorageReads } from '../ports/storage.ts'
-import { REDACTED_TEXT } from '../redaction/masks.ts'
+import { REDACTED_TEXT } from '../redaction.ts'
 import { evaluateValues, type ReadingContext } from '../row-access/evaluate-access.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { at, groupBy, required } from '../util/lists.ts'
@@ -119,7 +119,7 @@ export interface TransientCell {
 }
 
 /** Returns a function for the cell of a transient column in the row that a cursor is at; undefined if it has no value. */
-export function transientCells(cursor: OpenRows, table: Table): (column: Column) => TransientCell | undefined {
+function transientCells(cursor: OpenRows, table: Table): (column: Column) => TransientCell | undefined {
   const stored = createTokenMetadata(table, 1)
   return (column) => {
     const slot = slotOf(stored, 0, column)
@@ -137,7 +137,7 @@ export function transientCells(cursor: OpenRows, table: Table): (column: Column)
 }
 
 /** Returns the values of those cells that have not expired, with their rows. A row that was changed in the database has none. */
-export async function liveTransients(
+async function liveTransients(
   storage: StorageReads,
   context: ReadingContext,
   cells: readonly TransientCell[],

@@ -201,7 +201,8 @@ async function insert(unit: UnitOfWork, context: WritingContext, chosen: Chosen)
 function writeRequestOf({ table, key, records, positions, tokenization }: Chosen): NewRecords {
   const chosen = positions.map((position) => at(records, position))
   return {
-    ...{ table, tokenization },
+    table,
+    tokenization,
     records: chosen.map(({ values }) => values),
     supplied: chosen.map(({ supplied }) => supplied),
     indexes: chosen.map(({ index }) => index),
@@ -225,7 +226,8 @@ export async function storeUntaken(unit: UnitOfWork, context: WritingContext, re
     return { positions, records: [] }
   }
   const free = {
-    ...{ table, tokenization },
+    table,
+    tokenization,
     records: positions.map((position) => at(records, position)),
     supplied: positions.map((position) => supplied[position]),
     indexes: positions.map((position) => indexes[position]),

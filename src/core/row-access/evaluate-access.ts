@@ -11,7 +11,7 @@ import { byBodies, inSlices } from '../pace/pace.ts'
 import type { RowAccess, TableAccess } from '../policy/table-access.ts'
 import type { Row } from '../ports/storage.ts'
 import type { Clock, Scheduler } from '../ports/time.ts'
-import type { Redaction } from '../redaction/masks.ts'
+import type { Redaction } from '../redaction.ts'
 import type { Column, ColumnView, Layout, Table } from '../schema/layout.ts'
 import { at } from '../util/lists.ts'
 

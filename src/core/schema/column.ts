@@ -1,5 +1,5 @@
 /** Column definitions as plain JSON, and typed builders for them. */
-import type { MaskDefinition, RedactionLevel } from '../redaction/masks.ts'
+import type { MaskDefinition, RedactionLevel } from '../redaction.ts'
 import type { TokenDefinition, TokenKindName, TokenKindTypes } from '../tokens/token-kind.ts'
 import { readInput } from '../util/boundary.ts'
 import type { ColumnTypeName, ValueTypes } from '../values/column-type.ts'

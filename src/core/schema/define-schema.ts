@@ -1,6 +1,6 @@
 /** Checks the definition of a schema, from builders or from plain JSON, and freezes it. */
 import { type Fault, fault, printableName, type Sentence, say, words } from '../errors.ts'
-import { compileMask, MaskError } from '../redaction/masks.ts'
+import { compileMask, MaskError } from '../redaction.ts'
 import { TokenFormatError } from '../tokens/token-format.ts'
 import { compileFormat, type TokenFormatDefinition, type TokenPreset } from '../tokens/token-formats.ts'
 import { tokenKinds } from '../tokens/token-kinds.ts'

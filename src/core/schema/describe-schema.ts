@@ -1,5 +1,5 @@
 /** Describes a schema as plain data, for hosts that build forms or API descriptions from it. */
-import type { RedactionLevel } from '../redaction/masks.ts'
+import type { RedactionLevel } from '../redaction.ts'
 import type { TokenKindName } from '../tokens/token-kind.ts'
 import type { ValueTypes } from '../values/column-type.ts'
 import type { ColumnDefinition, SchemaDefinition } from './column.ts'

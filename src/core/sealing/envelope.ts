@@ -99,7 +99,7 @@ export function writeAssociatedData(
  * Writes the associated data of the entry at an index of a list. Layout in bytes, big-endian: format 1 | root key version 2 | zero 1 |
  * object id 4 | row id 8 | vault 16.
  */
-export function writeAddress(target: Uint8Array, index: number, address: BodyAddress): void {
+function writeAddress(target: Uint8Array, index: number, address: BodyAddress): void {
   const start = index * AAD_BYTES
   writeTable(target, start, address)
   writeRow(target, start, address.id, address.version)

@@ -1,6 +1,6 @@
 /** A parsed query without its literals: texts that differ only in literals have one form, are parsed once, and are each bound to their own. */
 import type { Constant, Literal } from '../expressions/ast.ts'
-import { REDACTIONS } from '../redaction/masks.ts'
+import { REDACTIONS } from '../redaction.ts'
 import { replaceInSelect, type Select } from './select.ts'
 
 /** The parsed query of every text of one form. It contains none of their literals. */
@@ -8,7 +8,7 @@ export interface SelectTemplate {
   /** The query with empty literals. Offsets after the first literal are those of another text, so errors must not use them. */
   readonly select: Select
   /** Returns the query of a text of this form, of which these are the literals; undefined if their number differs. */
-  bind(literals: readonly CutLiteral[]): Select | undefined
+  bind(literals: readonly Literal[]): Select | undefined
 }
 
 /** Where the value of an empty literal comes from. */
@@ -20,7 +20,7 @@ interface Slot {
 }
 
 /** Returns the template of a query, from which these literals were cut; undefined if not each of them is in a condition, once. */
-export function createTemplate(bound: Select, literals: readonly CutLiteral[]): SelectTemplate | undefined {
+export function createTemplate(bound: Select, literals: readonly Literal[]): SelectTemplate | undefined {
   const slots = new Map<Constant, Slot>()
   const filled = new Set<number>()
   let isWhole = true
@@ -59,7 +59,7 @@ function emptied({ kind }: Constant): Literal {
 }
 
 /** Returns where a literal was cut; undefined if it stayed in the form. A negative number begins at its sign, before what was cut. */
-function slotOf(literal: Constant, literals: readonly CutLiteral[]): Slot | undefined {
+function slotOf(literal: Constant, literals: readonly Literal[]): Slot | undefined {
   const index = literals.findIndex(({ at }) => at >= literal.at)
   const cut = literals[index]
   if (cut === undefined || cut.kind !== literal.kind) return undefined
@@ -69,20 +69,18 @@ function slotOf(literal: Constant, literals: readonly CutLiteral[]): Slot | unde
   return isSigned ? { index, distance } : undefined
 }
 
-function valueIn(slot: Slot | undefined, given: readonly CutLiteral[]): Literal | undefined {
+function valueIn(slot: Slot | undefined, given: readonly Literal[]): Literal | undefined {
   const literal = slot === undefined ? undefined : given[slot.index]
   if (slot === undefined || literal?.kind !== 'number' || slot.distance === 0) return literal
   return { kind: 'number', text: `-${literal.text}`, at: literal.at - slot.distance }
 }
 
-/** A literal that was cut out, or the value of a parameter that was. A number in the text is without its sign, which stays in the form. */
-export type CutLiteral = Literal
-
 /** A query without its literals, and the literals in the order of the text. */
 export interface CutText {
   /** The text with a mark in the place of each literal and parameter. All else is as written, also blanks. */
   readonly form: string
-  readonly literals: readonly CutLiteral[]
+  /** What was cut out, or the values of parameters that were. A number in the text is without its sign, which stays in the form. */
+  readonly literals: readonly Literal[]
 }
 
 /** Longest text that is cut, with its values. Longer ones are rare, and their forms would fill memory. */
@@ -107,7 +105,7 @@ const CUTTABLE =
  */
 export function cutLiterals(text: string, values: readonly Literal[]): CutText | undefined {
   if (text.length > MAX_CUT_LENGTH) return undefined
-  const literals: CutLiteral[] = []
+  const literals: Literal[] = []
   const bound: Literal[] = []
   let form = ''
   let kept = 0
@@ -134,7 +132,7 @@ function valueAt(values: readonly Literal[], written: string, at: number): Liter
 }
 
 /** Returns the literal of a match; undefined for any other match. */
-function toLiteral(written: string, at: number): CutLiteral | undefined {
+function toLiteral(written: string, at: number): Literal | undefined {
   if (written.startsWith("'")) {
     return written.length === 1 ? undefined : { kind: 'text', text: written.slice(1, -1).replaceAll("''", "'"), at }
   }
@@ -152,7 +150,7 @@ const WORD_BEFORE = 16
 const AFTER_WINDOW_WORD = /(?:limit|offset)\s+$/i
 
 /** Returns the text of a literal that stays in the form; undefined if it is cut. A parameter is no level, whatever its value is. */
-function textInForm(text: string, literal: CutLiteral): string | undefined {
+function textInForm(text: string, literal: Literal): string | undefined {
   if (literal.kind === 'text') return literal.parameter === undefined && isLevel(literal) ? literal.text : undefined
   if (literal.kind !== 'number') return undefined
   const before = text.slice(Math.max(0, literal.at - WORD_BEFORE), literal.at)

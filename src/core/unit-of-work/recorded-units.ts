@@ -311,7 +311,7 @@ export interface RecordedReadPorts {
 }
 
 /** Returns undefined for an engine with serial transactions, which runs in this process: there a round trip costs less than its work. */
-export function recordedReads({ storage, chains, events, isAlone, onCommit }: RecordedReadPorts): GetRecorded | undefined {
+function recordedReads({ storage, chains, events, isAlone, onCommit }: RecordedReadPorts): GetRecorded | undefined {
   if (storage.transactions === 'serial') return undefined
 
   async function getOn(chain: number, [table, id, event]: Parameters<GetRecorded>): Promise<RecordedRow | undefined> {
@@ -347,7 +347,7 @@ export function recordedReads({ storage, chains, events, isAlone, onCommit }: Re
 const LOST = 'The connection was lost while the audit event was stored, so no result is returned. Check the storage, then retry.'
 
 /** A list of events in order. An event that is recorded again in another chain counts once. */
-export class TransactionEvents {
+class TransactionEvents {
   readonly #recorded = new Map<EventDraft | BuildEvent, (outcome: Outcome) => EventDraft>()
 
   /** Adds the event of a read, a refusal or a failure. A rollback does not change it. */

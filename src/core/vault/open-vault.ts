@@ -82,8 +82,11 @@ async function open<S extends SchemaDefinition, Role extends string>(
     assertNotAborted(signal)
     const catalog = await openCatalog(options, options.id, tables)
     const layout = await applySchema(options.storage, {
-      ...{ catalog, definition: tables, scheduler: options.scheduler },
-      ...{ signal, report },
+      catalog,
+      definition: tables,
+      scheduler: options.scheduler,
+      signal,
+      report,
     })
     const schema = describeSchema(layout, tables)
     return {
@@ -137,7 +140,13 @@ function createVault<S extends SchemaDefinition, Role extends string>(
   const policy = readInput(() => compilePolicy(options.policy ?? {}, layout), VaultError.isGenuine)
   for (const column of timedColumns(policy)) log?.warn(column, TIMED)
   const events = createEventStore({
-    ...{ barrier, clock, hash, vaultID: id, accountID: accountId, catalog, log },
+    barrier,
+    clock,
+    hash,
+    vaultID: id,
+    accountID: accountId,
+    catalog,
+    log,
     holdsChains: storage.transactions === 'concurrent',
   })
   const audit: AuditTrail = { storage, events, scheduler, barrier, catalog, clock, hash, vaultID: id, accountID: accountId }

@@ -2,7 +2,7 @@
 import type { MethodName, ResponseReference } from '../batch/batch-item.ts'
 import type { BatchOptions } from '../batch/run-batch.ts'
 import type { ItemResponse } from '../batch/run-steps.ts'
-import type { Redaction } from '../redaction/masks.ts'
+import type { Redaction } from '../redaction.ts'
 import type { SchemaDefinition, TableDefinition } from '../schema/column.ts'
 import type { ColumnName, InsertFields, TableName, TokensOf, UniqueColumn, UpdateFields } from '../schema/infer.ts'
 import type { InsertedRecordOf, ReadRecord, WrittenRecord } from './session-records.ts'

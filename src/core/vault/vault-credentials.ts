@@ -173,7 +173,11 @@ async function verify(ports: CredentialPorts, barrier: Barrier, given: unknown):
   const { actor, actorType, keyId } = credential
   const context = { ...claims.ctx, ...credential.context }
   return {
-    ...{ actor, actorType, keyId, jwtID: claims.jti, expiresAt: claims.exp * 1000 },
+    actor,
+    actorType,
+    keyId,
+    jwtID: claims.jti,
+    expiresAt: claims.exp * 1000,
     roles: claims.roles.filter((role) => credential.roles.includes(role)),
     ...(Object.keys(context).length === 0 ? {} : { context }),
   }

@@ -1,5 +1,6 @@
 /** Reads queries and bodies by their shapes, which the API description shows too, and says what is wrong where, in the names of the wire. */
 import * as z from 'zod'
+import { inWords } from '../../core/util/lists.ts'
 import { VaultError } from '../../index.ts'
 
 /** A member of a query. */
@@ -49,7 +50,7 @@ function assertKnown(shape: QueryShape, texts: QueryTexts): void {
     const name = given.replace(/\[\d*\]$/, '')
     if (Object.hasOwn(shape, name)) throw invalid(`${name} has brackets. Repeat it without them for each item.`)
     const known = Object.keys(shape)
-    const hint = known.length === 0 ? 'This route has none' : `Use only ${orList(known)}`
+    const hint = known.length === 0 ? 'This route has none' : `Use only ${inWords(known)}`
     throw invalid(`Member ${index + 1} of the query string is unknown. ${hint}.`)
   }
 }
@@ -94,7 +95,7 @@ export function choice<const Choice extends string>(
       const given = single(texts, name)
       if (given === undefined) return undefined
       const known = choices.find((word) => word === given)
-      if (known === undefined) throw invalid(`${name} must be ${orList(choices)}.`)
+      if (known === undefined) throw invalid(`${name} must be ${inWords(choices)}.`)
       return known
     },
   }
@@ -143,11 +144,6 @@ function single([first, ...others]: readonly string[], name: string): string | u
 
 function invalid(sentence: string): VaultError {
   return new VaultError('invalid_request', sentence)
-}
-
-/** Returns "A, B or C". */
-export function orList(words: readonly string[]): string {
-  return words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`
 }
 
 /** Returns a member whose name the host chose, for a shape whose other members have types. Its value is read by `namedList`. */
@@ -215,7 +211,7 @@ function expectation(issue: z.core.$ZodIssue): string {
     case 'invalid_type':
       return TYPES[issue.expected] ?? 'is invalid'
     case 'invalid_value':
-      return `must be ${orList(issue.values.map(String))}`
+      return `must be ${inWords(issue.values.map(String))}`
     case 'too_small':
       return 'must not be empty'
     case 'custom':

@@ -22,7 +22,10 @@ const METHODS = ['POST', 'PUT', 'GET', 'DELETE'] as const
 
 /** The methods of the wire, and those of the vault. */
 const METHOD_OF: Readonly<Record<string, 'insert' | 'update' | 'get' | 'delete'>> = {
-  ...{ POST: 'insert', PUT: 'update', GET: 'get', DELETE: 'delete' },
+  POST: 'insert',
+  PUT: 'update',
+  GET: 'get',
+  DELETE: 'delete',
 }
 const STATUSES: readonly ErrorStatus[] = [400, 401, 404, 422, 500]
 
@@ -152,7 +155,10 @@ const ITEM_NAMES = { id: 'ID' } as const
 
 /** The defaults of the specification. Some clients send every member of an item, also those that its method does not have. */
 const DEFAULTS: Readonly<Partial<Record<(typeof MEMBERS)[number], unknown>>> = {
-  ...{ redaction: 'DEFAULT', tokenization: false, downloadURL: false, returnFileMetadata: false },
+  redaction: 'DEFAULT',
+  tokenization: false,
+  downloadURL: false,
+  returnFileMetadata: false,
 }
 
 /** The specification requires `fields` of every item, also where it is valid for POST and PUT only. */

@@ -122,7 +122,7 @@ export interface ArrivingFile {
 }
 
 /** Returns the file of a request. Throws `invalid_request` for a multipart body without one, and for a body with a content encoding. */
-export async function ticketContent(request: HttpRequest): Promise<ArrivingFile> {
+async function ticketContent(request: HttpRequest): Promise<ArrivingFile> {
   const type = parseParameters(request.header('content-type') ?? '')
   if (type?.value === 'multipart/form-data') return readMultipart(request)
   assertNotEncoded(request)

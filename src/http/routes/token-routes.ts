@@ -72,7 +72,8 @@ const detokenizeRoute = operationRoute({
     records: records.map(({ token: bare, valueType, value, error }, index) => ({
       token: body.detokenizationParameters[index]?.token ?? bare,
       // Columns that hold files have no tokens.
-      ...{ valueType: valueType as ValueType, value },
+      valueType: valueType as ValueType,
+      value,
       ...(error === undefined ? {} : { error }),
     })),
   }),

@@ -1,6 +1,6 @@
 /** Reads name the fields that are not in plain text, or refuse them; writes refuse what is shown in place of a value. */
 import { expect, it } from 'vitest'
-import { mask } from '../../../src/core/redaction/masks.ts'
+import { mask } from '../../../src/core/redaction.ts'
 import type { TableDefinition } from '../../../src/core/schema/column.ts'
 import { type Caller, column, isVaultError } from '../../../src/index.ts'
 import type { StorageHandle } from '../../../src/storage-port.ts'

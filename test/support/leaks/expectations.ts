@@ -1,6 +1,6 @@
 /** Compares results with the oracle, cell by cell: they must hold no more and no less. */
 import { isDeepStrictEqual } from 'node:util'
-import type { Redaction, RedactionLevel } from '../../../src/core/redaction/masks.ts'
+import type { Redaction, RedactionLevel } from '../../../src/core/redaction.ts'
 import type { LeakRequest } from './known-values.ts'
 import { type Model, type ModelRow, spelt } from './model.ts'
 import { answeredLevel, type Oracle } from './oracle.ts'

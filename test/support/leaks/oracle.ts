@@ -1,6 +1,6 @@
 /** The oracle: what a caller may see, by a slow and simple second implementation of the policy rules. */
 import type { Action, StatementDefinition } from '../../../src/core/policy/statement.ts'
-import type { Redaction, RedactionLevel } from '../../../src/core/redaction/masks.ts'
+import type { Redaction, RedactionLevel } from '../../../src/core/redaction.ts'
 import type { Caller } from '../../../src/index.ts'
 import { type AskedRow, CONDITIONS, type RandomPolicy } from '../policies/random-policies.ts'
 import type { LeakColumn, LeakTable } from './schemas.ts'

@@ -1,5 +1,5 @@
 /** What a caller is shown in place of a value, by a second implementation of the masks. */
-import type { RedactionLevel } from '../../../src/core/redaction/masks.ts'
+import type { RedactionLevel } from '../../../src/core/redaction.ts'
 import { spelt } from './model.ts'
 import type { LeakColumn } from './schemas.ts'
 

@@ -1,7 +1,19 @@
-/** Masks: the masked form of each, and the property that none reveals more than it states. */
+/** Redaction: levels and their results, the masked form of each mask, and the property that none reveals more than it states. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { compileMask, type MaskDefinition, MaskError, mask, mayBeMaskedBy } from '../../../src/core/redaction/masks.ts'
+import {
+  compileMask,
+  isRedaction,
+  isRedactionLevel,
+  lowerLevel,
+  type MaskDefinition,
+  MaskError,
+  mask,
+  mayBeMaskedBy,
+  REDACTED_TEXT,
+  REDACTION_LEVELS,
+  redact,
+} from '../../src/core/redaction.ts'
 
 const RUNS = { seed: 20_260_131, numRuns: 1000 }
 
@@ -172,3 +184,32 @@ function revealedOfEmail(given: string): unknown {
     found !== null && domain.split('.').every((label) => /^[\p{L}\p{N}](?:[\p{L}\p{N}\p{M}-]*[\p{L}\p{N}\p{M}])?$/u.test(label))
   return reads ? [domain, [...local].length > 1 ? [...local][0] : ''] : 'no email'
 }
+
+it('returns the level that reveals less, in either order', () => {
+  REDACTION_LEVELS.forEach((one, i) => {
+    REDACTION_LEVELS.forEach((other, k) => {
+      expect(lowerLevel(one, other)).toBe(REDACTION_LEVELS[Math.max(i, k)])
+    })
+  })
+})
+
+it('accepts three levels, and DEFAULT in requests', () => {
+  expect(
+    [...REDACTION_LEVELS, 'DEFAULT', 'masked', '', 'toString', '__proto__', 1, null, undefined, ['MASKED']].filter(
+      isRedactionLevel,
+    ),
+  ).toEqual(REDACTION_LEVELS)
+  expect(['DEFAULT', 'MASKED', 'default', 'constructor', Symbol.iterator].filter(isRedaction)).toEqual(['DEFAULT', 'MASKED'])
+})
+
+describe('redact', () => {
+  const shout = (text: string): string => text.toUpperCase()
+
+  it('returns plain text unchanged, the masked form if masked, and a constant otherwise', () => {
+    expect(redact('PLAIN_TEXT', 'secret', shout)).toBe('secret')
+    expect(redact('MASKED', 'secret', shout)).toBe('SECRET')
+    expect(redact('MASKED', 'secret')).toBe(REDACTED_TEXT)
+    expect(redact('MASKED', 'secret', undefined)).toBe('*REDACTED*')
+    expect(redact('REDACTED', 'secret', shout)).toBe('*REDACTED*')
+  })
+})

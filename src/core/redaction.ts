@@ -1,8 +1,8 @@
 /** Redaction: the levels at which a result shows a value, the text of a value at each, and masks, as plain JSON and compiled. */
 import { type RE2JS as Pattern, RE2JS } from 're2js'
-import { unreachable } from '../util/causes.ts'
-import { required } from '../util/lists.ts'
-import { readOptions } from '../util/options.ts'
+import { unreachable } from './util/causes.ts'
+import { required } from './util/lists.ts'
+import { readOptions } from './util/options.ts'
 
 /** A mask as a schema defines it. */
 export type MaskDefinition =

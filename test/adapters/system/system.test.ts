@@ -1,9 +1,10 @@
-/** The system entropy: fresh bytes of every size, each in a separate buffer. A `Uint8Array` of another scope, as of jsdom, is refused. */
+/** The ports of this machine: fresh bytes of every size and scope, published digests and lists of them, and a clock that rises for any steps of the wall clock. */
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
-import { systemEntropy } from '../../../src/adapters/system/system.ts'
+import { createClock, systemClock, systemEntropy, systemHash } from '../../../src/adapters/system/system.ts'
+import { toSlab } from '../../../src/core/util/memory.ts'
 
 it('returns the requested number of bytes', () => {
   for (const count of [0, 1, 16, 1023, 1024, 1025, 16_384, 100_000]) expect(systemEntropy.bytes(count).length).toBe(count)
@@ -46,4 +47,47 @@ it('a vault is not opened where bytes of the runtime are no Uint8Array, and the 
   expect(await opened('--import', OTHER_CLASS)).toMatch(
     /^failed_precondition: .*@vitest-environment node.*@jest-environment node/,
   )
+})
+
+it('hashes each input separately as specified in FIPS 180-4', () => {
+  const hashes = systemHash.sha256(toSlab([Buffer.from('abc'), Uint8Array.of(), Buffer.from('abc')]))
+  const abc = 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad'
+  const nothing = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
+  expect(Buffer.from(hashes).toString('hex')).toBe(abc + nothing + abc)
+  expect(systemHash.sha256(toSlab([]))).toEqual(new Uint8Array(0))
+})
+
+it('hashes a single input without the bytes behind it', () => {
+  const bytes = Buffer.from('abcdef')
+  const alone = systemHash.sha256(toSlab([Buffer.from('abc')]))
+  expect(systemHash.sha256({ bytes, ends: Uint32Array.of(3), count: 1 })).toEqual(alone)
+  expect(systemHash.sha256({ bytes, ends: Uint32Array.of(6), count: 1 })).not.toEqual(alone)
+})
+
+it('returns nanoseconds since 1970, close to the wall clock', () => {
+  const before = BigInt(Date.now()) * 1_000_000n
+  const now = systemClock.now()
+  const after = BigInt(Date.now() + 1) * 1_000_000n
+  expect(now >= before && now <= after).toBe(true)
+})
+
+it('returns no time twice', () => {
+  let last = systemClock.now()
+  for (let i = 0; i < 20_000; i++) {
+    const now = systemClock.now()
+    if (now <= last) expect.unreachable(`moment ${i} did not rise`)
+    last = now
+  }
+  expect(last > 0n).toBe(true)
+})
+
+it('follows the wall clock forward and never goes back', () => {
+  const wall = { now: 1000 }
+  const clock = createClock(() => wall.now)
+  expect(clock.now()).toBe(1_000_000_000n)
+  expect(clock.now()).toBe(1_000_000_001n)
+  wall.now = 400
+  expect(clock.now()).toBe(1_000_000_002n)
+  wall.now = 1001.7
+  expect(clock.now()).toBe(1_001_000_000n)
 })
