@@ -7,10 +7,10 @@ import { measureReads, type Reading, type ReadVerb } from '../measuring/measure-
 import type { Entry } from '../report/result-shape.ts'
 import type { Benchmark, Measurement, RunConfig } from '../runner/run-config.ts'
 
-/** One audited record per call, by so many callers at once. By the clock the ratio is that of the disk, so its target is one of CPU. */
+/** One audited record per call, by so many callers at once. */
 const singles = (callers: number, against: 'commits' | 'audit off', target?: number): Reading => ({
   ...{ kind: 'singles', callers, against },
-  ...(target === undefined ? {} : { target, by: 'cpu' }),
+  ...(target === undefined ? {} : { target }),
 })
 
 const QUICK_SQLITE: readonly Reading[] = [
