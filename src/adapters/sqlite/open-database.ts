@@ -13,8 +13,10 @@ export type Synchronous = 'full' | 'normal'
 /** How SQLite numbers them. */
 const LEVELS: Readonly<Record<Synchronous, number>> = { full: 2, normal: 1 }
 
-/** While opening, another process may be switching the file to WAL or recovering it; nothing else runs yet. */
-const OPENING_TIMEOUT_MS = 2000
+/** While opening, another process may be switching the file to WAL, recovering it or writing all the time; nothing else runs yet. */
+const OPENING_TIMEOUT_MS = 10_000
+/** SQLite does not wait at all where waiting could be a deadlock, as when two processes switch one file to WAL. Opening then begins anew after this. */
+const OPENING_PAUSE_MS = 5
 /** SQLite sleeps inside the call and blocks the event loop, so it waits this short; the write queue waits longer. */
 const BUSY_TIMEOUT_MS = 4
 /** Random index keys touch many pages: rare checkpoints and a large cache combine their writes. */
@@ -53,7 +55,19 @@ interface OpeningOptions {
   readonly driver: DriverName
 }
 
-export function openDatabase({ filename, synchronous, driver }: OpeningOptions): OpenDatabase {
+export function openDatabase(options: OpeningOptions): OpenDatabase {
+  const end = performance.now() + OPENING_TIMEOUT_MS
+  for (;;) {
+    try {
+      return openOnce(options)
+    } catch (error) {
+      if (!isBusyError(error) || performance.now() >= end) throw error
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, OPENING_PAUSE_MS)
+    }
+  }
+}
+
+function openOnce({ filename, synchronous, driver }: OpeningOptions): OpenDatabase {
   if (typeof filename !== 'string' || filename === ':memory:' || filename.trim() === '') {
     throw new VaultError(
       'invalid_request',

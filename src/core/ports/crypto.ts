@@ -132,6 +132,12 @@ export interface KeyProvider {
   wrap(key: Uint8Array, associatedData: Uint8Array): Promise<WrappedKey>
   /** Returns the root key in an array of its own, which the vault overwrites. Throws `failed_precondition` if the provider does not have the key, or if bytes or `associatedData` differ. */
   unwrap(wrapped: WrappedKey, associatedData: Uint8Array): Promise<Uint8Array>
+  /** Returns the `keyId` that `wrap` would use now: a root key with another one is due to be wrapped again. Absent: unknown, so that each is. */
+  currentKeyId?(): Promise<string>
+  /** Wraps again with the current key-encryption key inside the key service, so that the root key does not leave it. Absent: `unwrap`, then `wrap`. */
+  rewrap?(wrapped: WrappedKey, associatedData: Uint8Array): Promise<WrappedKey>
+  /** Ends connections and workers of the provider. Called when the vault closes. */
+  close?(): Promise<void>
 }
 
 /** An Ed25519 private key in use. Source: RFC 8032. */
