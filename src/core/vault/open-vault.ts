@@ -14,6 +14,7 @@ import { createLifetime, createTransactionLifetime, type Lifetime } from '../exe
 import { quietMetrics } from '../execution/measured.ts'
 import { withVerb } from '../execution/perform.ts'
 import type { QueryValue } from '../expressions/parameter-values.ts'
+import { createJobs } from '../maintenance/jobs.ts'
 import { type Caller, parseCaller } from '../policy/caller.ts'
 import { compilePolicy, timedColumns } from '../policy/compile-policy.ts'
 import { accessOf, readCachedAccesses } from '../policy/create-access.ts'
@@ -156,7 +157,8 @@ function createVault<S extends SchemaDefinition, Role extends string>(
   const outer = outsideTransactions(storage, factories.outer)
   const shared = { barrier, catalog, clock, layout, limits, scheduler, tracing, measuring, log, audit }
   const joined = createJoinedCalls(scheduler)
-  const files = createVaultFiles(options, { barrier, catalog, layout, log, contextOf: (caller) => outerContext(caller) })
+  const jobs = createJobs({ ...options, barrier, catalog, log })
+  const files = createVaultFiles(options, { barrier, catalog, layout, log, jobs, contextOf: (caller) => outerContext(caller) })
   const sharedOutside = { ...shared, units: outer, lifetime, files: files.outer, joined }
   const outerContext = (caller: Caller): SessionContext => contextIn(sharedOutside, caller)
   const contextIn = (common: Omit<SessionContext, 'caller' | 'access'>, caller: Caller): SessionContext => {
@@ -197,8 +199,8 @@ function createVault<S extends SchemaDefinition, Role extends string>(
         withVerb('Join', () => factories.join(hostTransaction)),
         lifetime,
       ),
-    ...createVaultMaintenance({ ...shared, storage, files, outside }),
-    ...createVaultAudit({ storage, audit, lifetime, outside }),
+    ...createVaultMaintenance({ ...shared, storage, files, outside, jobs }),
+    ...createVaultAudit({ storage, audit, lifetime, outside, jobs }),
     downloadWithTicket: (ticket, opening, request) => files.download(ticket, opening, request),
     uploadWithTicket: (ticket, given, request) => files.upload(ticket, given, request),
     credentials: createVaultCredentials(credentialPorts),
