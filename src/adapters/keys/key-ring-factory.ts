@@ -111,6 +111,12 @@ function createKeyRing(vaultId: string, roots: readonly RootKey[], { activeVersi
       contents.add(content)
       return content
     },
+    withRoots(versions, more, use) {
+      if (isClosed) throw closedError()
+      const missing = versions.find((version) => !lookups.has(version))
+      if (missing !== undefined) throw missingRoot(missing)
+      return keyRingFactory.createRing(vaultId, [...roots.filter(({ version }) => versions.includes(version)), ...more], use)
+    },
     close() {
       isClosed = true
       for (const made of [...sealers.values(), ...lookups.values(), ...contents]) made.close()
