@@ -15,7 +15,10 @@ export const TOKENS: PhysicalTable = {
   ],
 }
 
-/** Transient values, each sealed with its token check and its expiry, and bound to the object id of its column. `expires_at` is in milliseconds since 1970, and used only to purge. */
+/**
+ * Transient values, each sealed with its token check and its expiry, and bound to the object id of its column. `expires_at` is in milliseconds since
+ * 1970, and used only to purge.
+ */
 export const TRANSIENTS: PhysicalTable = {
   name: 'transients',
   columns: [
