@@ -29,6 +29,11 @@ export interface VaultOptions<S extends SchemaDefinition, Role extends string = 
   readonly keys: KeyProvider
   /** Whose ciphers compute: those of a WebAssembly module and the platform, or `node:crypto` alone, which is slower. The stored bytes are the same. Default 'wasm'. Source: docs/security.md. */
   readonly cryptography?: 'wasm' | 'node'
+  /**
+   * The fingerprint that the vault must have, as `vault.keys()` answers it: 64 hex digits. A database that was exchanged for another one, or was emptied and
+   * founded anew, is then refused. Default: any.
+   */
+  readonly keyFingerprint?: string
   /** Clock for timestamps, expiry and time limits. Default: the clock of the operating system. */
   readonly clock?: Clock
   /** Source of random bytes. Default: the operating system's CSPRNG. */
@@ -130,6 +135,10 @@ const optionsShape = z.object({
   storage: z.custom((value) => hasMethod(value, 'joinTransaction'), 'must be a storage, such as sqliteStorage({ … })'),
   keys: z.custom((value) => hasMethod(value, 'unwrap'), 'must be a key provider, such as localKeys({ … })'),
   cryptography: z.enum(['wasm', 'node'], "must be 'wasm' or 'node'").optional(),
+  keyFingerprint: z
+    .string('must be 64 hex digits')
+    .regex(/^[0-9a-f]{64}$/, 'must be 64 hex digits')
+    .optional(),
   clock: z.custom((value) => hasMethod(value, 'now'), 'must have a method now() that returns nanoseconds as a bigint'),
   entropy: z.custom((value) => hasMethod(value, 'bytes'), 'must have a method bytes(count) that returns a Uint8Array'),
   accountId: idShape().optional(),
