@@ -2,8 +2,10 @@
 import type { Barrier } from '../barrier/barrier.ts'
 import { type ErrorCode, Fault, fault } from '../errors.ts'
 import { TICKET_MINUTES } from '../limits.ts'
+import type { CurrentCatalog } from '../maintenance/store-current.ts'
 import type { Caller } from '../policy/caller.ts'
-import { openEntry, sealEntry } from '../sealing/envelope.ts'
+import type { StorageReads } from '../ports/storage.ts'
+import { namesUnknownKey, openEntry, sealEntry } from '../sealing/envelope.ts'
 import { ByteWriter, readUtf8 } from '../util/bytes.ts'
 import { fromBase64Url, toBase64Url } from '../util/text.ts'
 import { nowMs } from '../util/time.ts'
@@ -53,16 +55,27 @@ export function issueTicket(
   return { ticket, expiresAt }
 }
 
+/** What opening a ticket needs. */
+interface TicketPorts {
+  readonly barrier: Pick<Barrier, 'ring' | 'vault'>
+  readonly clock: OperationContext['clock']
+  readonly catalog: CurrentCatalog
+  readonly storage: StorageReads
+}
+
 /** Returns what a ticket says; undefined for a text that is no ticket of this vault and direction, or one that has expired. */
-export function openTicket(
-  { barrier, clock }: { readonly barrier: Pick<Barrier, 'ring' | 'vault'>; readonly clock: OperationContext['clock'] },
+export async function openTicket(
+  { barrier, clock, catalog, storage }: TicketPorts,
   text: unknown,
   direction: Ticket['direction'],
-): Ticket | undefined {
+): Promise<Ticket | undefined> {
   if (typeof text !== 'string' || text.length > MAX_TICKET_LENGTH) return undefined
   const sealed = fromBase64Url(text)
-  const plaintext =
-    sealed === undefined ? undefined : openEntry({ ring: barrier.ring, vault: barrier.vault, kind: 'ticket', id: 0 }, sealed)
+  if (sealed === undefined) return undefined
+  // Another process can have rotated the keys and issued it. A made-up text costs one small read.
+  const isUnknown = namesUnknownKey(barrier.ring, sealed)
+  if (isUnknown && !(await catalog.isCurrent(storage, catalog.keys.generation))) await catalog.reload(storage)
+  const plaintext = openEntry({ ring: barrier.ring, vault: barrier.vault, kind: 'ticket', id: 0 }, sealed)
   if (plaintext === undefined) return undefined
   // It was authenticated, so it is what `issueTicket` wrote.
   const ticket = JSON.parse(readUtf8(plaintext, 0, plaintext.length)) as Ticket

@@ -2,6 +2,7 @@
 import { type Barrier, UNKNOWN_KEY, whyUnreadable } from '../barrier/barrier.ts'
 import { type Fault, fault, isVaultError } from '../errors.ts'
 import { SCAN_STATES, type ScanState } from '../files/scan-state.ts'
+import { type CurrentCatalog, storeCurrent } from '../maintenance/store-current.ts'
 import type { BlobStore, ContentTypeDetector } from '../ports/blobs.ts'
 import type { Patch, Row, Storage, StorageHandle, StorageReads } from '../ports/storage.ts'
 import type { Clock, Scheduler } from '../ports/time.ts'
@@ -28,8 +29,7 @@ export interface FileContext {
   readonly storage: StorageHandle
   readonly blobs: BlobStore
   readonly contentTypes: ContentTypeDetector
-  /** Reads the catalog again, for root keys that another process added. */
-  reloadKeys(): Promise<void>
+  readonly catalog: CurrentCatalog
 }
 
 /** What the sealed body of a file's row says. */
@@ -82,11 +82,10 @@ export async function beginFile(
   const { entropy } = context.barrier
   const key = toHex(entropy.bytes(KEY_BYTES))
   const entry: FileEntry = { secret: entropy.bytes(SECRET_BYTES), key, state: 'pending', size: 0, failures: 0, keepUntil }
-  const body = sealFile(context.barrier, id, entry)
   const removeAt = nowMs(context) + UPLOAD_LEASE_MS
-  const row = { id, body, table_id: table.objectId, row_id: null, scan_at: null, remove_at: removeAt }
+  const row = { id, table_id: table.objectId, row_id: null, scan_at: null, remove_at: removeAt }
   try {
-    await context.storage.insert(FILES.name, [row])
+    await storeCurrent(context, (inner) => inner.insert(FILES.name, [{ ...row, body: sealFile(context.barrier, id, entry) }]))
   } catch (error) {
     throw isVaultError(error, 'conflict') ? fault('conflict')`This upload has begun before.` : error
   }
@@ -166,10 +165,10 @@ function openFileRow(keys: Keys, row: Row): OpenedFile {
 
 /** Returns rows opened, outside any operation; undefined for one that fails authentication. Keys that another process added are read first. */
 export async function openFileRows(
-  { barrier, reloadKeys }: Pick<FileContext, 'barrier' | 'reloadKeys'>,
+  { barrier, catalog, storage }: Pick<FileContext, 'barrier' | 'catalog' | 'storage'>,
   rows: readonly Row[],
 ): Promise<readonly (OpenedFile | undefined)[]> {
-  if (rows.some((row) => hasUnknownKey(barrier.ring, row))) await reloadKeys()
+  if (rows.some((row) => hasUnknownKey(barrier.ring, row))) await catalog.reload(storage)
   return rows.map((row) => tryOpenFileRow(barrier, row))
 }
 

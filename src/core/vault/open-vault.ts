@@ -160,7 +160,7 @@ function createVault<S extends SchemaDefinition, Role extends string>(
   const shared = { barrier, catalog, clock, layout, limits, scheduler, tracing, measuring, log, audit }
   const joined = createJoinedCalls(scheduler)
   const jobs = createJobs({ ...options, barrier, catalog, log })
-  const openings = createOpenings({ ...options, catalog: stored, log })
+  const openings = createOpenings({ ...options, stored, catalog, log })
   stored.onKeys((replaced) => {
     lifetime.afterCurrent(() => stored.closeRing(replaced))
     void openings.note()
@@ -178,7 +178,7 @@ function createVault<S extends SchemaDefinition, Role extends string>(
     storage,
     clock,
     barrier,
-    reloadKeys: () => catalog.reload(storage),
+    catalog,
     contextOf: outerContext,
     outside: outside.run,
   }

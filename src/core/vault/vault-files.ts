@@ -12,6 +12,7 @@ import { type Caller, parseCaller, type RequestContext, UNKNOWN_CALLER, VAULT_CA
 import type { Log } from '../ports/observability.ts'
 import type { SchemaDefinition } from '../schema/column.ts'
 import type { Layout } from '../schema/layout.ts'
+import { guard } from '../util/boundary.ts'
 import type { OpenOptions } from './options.ts'
 import { createScanWorker, type ScanWorker } from './scan-worker.ts'
 import { toTicketUpload } from './session-input.ts'
@@ -48,7 +49,7 @@ export function createVaultFiles<S extends SchemaDefinition>(options: OpenOption
   const { barrier, catalog, layout, log, jobs } = ports
   const blobs = options.blobs ?? databaseBlobs(storage)
   const hasFiles = [...layout.tables.values()].some(({ files }) => files.length > 0)
-  const reading = { barrier, clock, scheduler, storage, blobs, contentTypes, reloadKeys: () => catalog.reload(storage) }
+  const reading = { barrier, clock, scheduler, storage, blobs, contentTypes, catalog }
   const session = (): SessionContext => ports.contextOf(VAULT_CALLER)
   const scans =
     scanner === undefined || !hasFiles
@@ -70,11 +71,11 @@ export function createVaultFiles<S extends SchemaDefinition>(options: OpenOption
     inTransaction: { ...outer, isInTransaction: true },
     scans,
     async download(text, opening, request) {
-      const ticket = openTicket({ barrier, clock }, text, 'download')
+      const ticket = await guard('Download failed.', () => openTicket(reading, text, 'download'))
       return perform(callerOf(ticket, request), openByTicket(ticket), opening === undefined ? {} : { options: opening })
     },
     async upload(text, given, request) {
-      const ticket = openTicket({ barrier, clock }, text, 'upload')
+      const ticket = await guard('Upload failed.', () => openTicket(reading, text, 'upload'))
       return perform(callerOf(ticket, request), uploadByTicket(ticket), toTicketUpload(given))
     },
     stop: async () => scans?.stop(),
