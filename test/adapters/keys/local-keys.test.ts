@@ -268,3 +268,36 @@ it('rejects a key that is not an Ed25519 private key, and a key without an id', 
   for (const keyId of ['', 'x'.repeat(129)])
     expect(() => ed25519Signer({ keyId, privateKey: pem })).toThrow('1 to 128 characters')
 })
+
+it('a ring of files wraps with the first and unwraps with each, and a new first file is made only to wrap', async () => {
+  const [file, older] = [join(folder, 'ring-new.key'), join(folder, 'ring-old.key')]
+  const before = await localKeys({ file: older }).wrap(SECRET, CONTEXT)
+  const ring = localKeys({ file, olderFiles: [older] })
+  expect(Buffer.from(await ring.unwrap(before, CONTEXT)).equals(SECRET)).toBe(true)
+  await expect(stat(file)).rejects.toMatchObject({ code: 'ENOENT' })
+  const after = await ring.wrap(SECRET, CONTEXT)
+  expect(after.keyId).not.toBe(before.keyId)
+  expect(await ring.currentKeyId?.()).toBe(after.keyId)
+  for (const wrapped of [before, after]) expect(Buffer.from(await ring.unwrap(wrapped, CONTEXT)).equals(SECRET)).toBe(true)
+  await expect(localKeys({ file }).unwrap(before, CONTEXT)).rejects.toMatchObject({ code: 'failed_precondition' })
+  await rm(older)
+  const { message } = await failureOf(ring.unwrap(before, CONTEXT))
+  expect(message).toBe(`Cannot unwrap the root key: key file ${older} does not exist. Restore it.`)
+})
+
+it('a ring of texts unwraps with each, and refuses what is no list or of the other kind', async () => {
+  const [key = '', older = ''] = [randomBytes(32), randomBytes(32)].map((bytes) => bytes.toString('base64'))
+  const before = await localKeys({ key: older }).wrap(SECRET, CONTEXT)
+  const ring = localKeys({ key, olderKeys: [older] })
+  expect(Buffer.from(await ring.unwrap(before, CONTEXT)).equals(SECRET)).toBe(true)
+  const changed = { ...before, bytes: Uint8Array.from(before.bytes, (byte, index) => (index === 40 ? byte ^ 1 : byte)) }
+  expect((await failureOf(ring.unwrap(changed, CONTEXT))).message).toContain('its wrapped bytes were changed')
+  const { message } = await failureOf(localKeys({ key }).unwrap(before, CONTEXT))
+  expect(message).toContain('it was wrapped by another key than the given one')
+  for (const options of [
+    { key, olderKeys: older },
+    { key, olderFiles: ['x'] },
+    { key, olderKeys: ['short'] },
+  ])
+    expect(() => localKeys(options as never)).toThrow(/localKeys: /)
+})
