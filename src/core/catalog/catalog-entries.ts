@@ -1,6 +1,6 @@
 /** The stored entries of a catalog: how they are read, sealed and opened. */
 import { type ChainHead, decodeHead, encodeHead } from '../audit/chain.ts'
-import { CATALOG_MOVED } from '../barrier/barrier.ts'
+import { CATALOG_MOVED, type DestroyedKey } from '../barrier/barrier.ts'
 import { VaultError } from '../errors.ts'
 import { eachPage } from '../pace/pace.ts'
 import type { KeyRing, RootKeySet } from '../ports/crypto.ts'
@@ -28,15 +28,11 @@ export interface CatalogState extends RootKeySet {
   readonly identity: string
   /** When each root key got its state, in milliseconds since 1970, by its version. */
   readonly since: Readonly<Record<string, number>>
+  /** True from the activation of a root key until every body was sealed again with it. */
+  readonly isResealing: boolean
   /** The root keys that were destroyed, and when, in milliseconds since 1970. */
   readonly destroyed: readonly DestroyedKey[]
   readonly schema: CatalogSchema
-}
-
-/** A root key that was destroyed, and when, in milliseconds since 1970. */
-export interface DestroyedKey {
-  readonly version: number
-  readonly at: number
 }
 
 /** The keys and the vault of a catalog. `vault` is the 16-byte digest of the vault id. */

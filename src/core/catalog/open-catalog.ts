@@ -8,7 +8,7 @@ import type { SchemaDefinition } from '../schema/column.ts'
 import type { Table } from '../schema/layout.ts'
 import { CATALOG, MARKER, SYSTEM_TABLES } from '../schema/system-tables.ts'
 import { digestVaultId } from '../sealing/envelope.ts'
-import { readUtf8, toHex, toUtf8 } from '../util/bytes.ts'
+import { readUtf8, toHex, toUtf8, type Writable } from '../util/bytes.ts'
 import { required } from '../util/lists.ts'
 import { toSlab } from '../util/memory.ts'
 import { nowMs } from '../util/time.ts'
@@ -41,6 +41,7 @@ export interface CatalogChange {
   readonly schema?: CatalogSchema
   readonly keys?: Omit<RootKeySet, 'generation'>
   readonly destroyed?: CatalogState['destroyed']
+  readonly isResealing?: boolean
   /** The root keys that the active one seals from now on: all but itself and a pending one. */
   readonly sealedRoots?: readonly RootKey[]
 }
@@ -55,6 +56,8 @@ export interface Catalog {
   isCurrent(storage: StorageReads): Promise<boolean>
   /** Reads the catalog again. Root keys are unwrapped only if they changed. Throws like `openCatalog`. */
   reload(storage: StorageReads): Promise<void>
+  /** Calls back after each reading that found other keys, with the ring that was replaced. */
+  onKeys(listener: (replaced: KeyRing) => void): void
   /** Overwrites the keys of this ring, and of those that `reload` replaced: calls in progress may have used them until now. */
   close(): void
   /**
@@ -88,15 +91,20 @@ export async function openCatalog(ports: CatalogPorts, vaultId: string, definiti
   if (rows.entries.size === 0 || rows.marker === undefined) rows = await readCatalogRows(storage)
   const read = (read: CatalogRows, known: Reading | undefined) => openRows(ports, { vaultId, vault, rows: read, known })
   let reading = await read(rows, undefined)
-  const barrier: { ring: KeyRing } & Omit<Barrier, 'ring'> = { ring: reading.ring, entropy, vault }
+  const { destroyed } = reading.state
+  const barrier: Writable<Barrier> = { ring: reading.ring, entropy, vault, destroyed }
   let reloading: Promise<void> | undefined
 
   const rings = new Set([reading.ring])
+  const listeners: ((replaced: KeyRing) => void)[] = []
 
   async function readAgain(within: StorageReads): Promise<void> {
+    const before = reading.ring
     reading = await read(await readCatalogRows(within), reading)
     rings.add(reading.ring)
     barrier.ring = reading.ring
+    barrier.destroyed = reading.state.destroyed
+    if (before !== reading.ring) for (const listener of listeners) listener(before)
   }
 
   return {
@@ -140,6 +148,7 @@ export async function openCatalog(ports: CatalogPorts, vaultId: string, definiti
         if (sealing !== reading.ring) sealing.close()
       }
     },
+    onKeys: (listener) => void listeners.push(listener),
     close() {
       for (const ring of rings) ring.close()
     },
@@ -184,7 +193,7 @@ function otherVault(): VaultError {
 }
 
 /** Returns the next state. What this release does not know stays in it. */
-function changedState(before: CatalogState, { schema, keys, destroyed }: CatalogChange, now: number): CatalogState {
+function changedState(before: CatalogState, { schema, keys, destroyed, isResealing }: CatalogChange, now: number): CatalogState {
   const { lookupVersion, roots } = keys ?? before
   const since = roots.map(({ version, state }) => {
     const was = before.roots.find((root) => root.version === version)
@@ -196,6 +205,7 @@ function changedState(before: CatalogState, { schema, keys, destroyed }: Catalog
     lookupVersion,
     roots,
     since: Object.fromEntries(since) as CatalogState['since'],
+    isResealing: isResealing ?? before.isResealing,
     destroyed: destroyed ?? before.destroyed,
     schema: schema ?? before.schema,
   }

@@ -67,12 +67,19 @@ export async function activateRootKey(
       const change = {
         keys: { lookupVersion, roots: roots.map((root) => ({ version: root.version, state: stateOf(root) })) },
         sealedRoots: sealed,
+        isResealing: true,
       }
       await catalog.store(inner, change, () => removeEntry(inner, before))
     })
   } finally {
     wipeRoots(sealed)
   }
+  await catalog.reload(storage)
+}
+
+/** Notes that every body was sealed again. */
+export async function endResealing({ storage }: KeyChangePorts, catalog: Catalog): Promise<void> {
+  await storage.transaction((inner) => catalog.store(inner, { isResealing: false }))
   await catalog.reload(storage)
 }
 

@@ -2,7 +2,7 @@
 import type { CatalogState } from '../catalog/catalog-entries.ts'
 import type { Filter, Row } from '../ports/storage.ts'
 import { BODY, layoutSchema } from '../schema/layout.ts'
-import { AUDIT_CHAINS, AUDIT_EVENTS, CATALOG, CREDENTIALS, FILES, MARKER, TRANSIENTS } from '../schema/system-tables.ts'
+import { AUDIT_CHAINS, AUDIT_EVENTS, CATALOG, CREDENTIALS, FILES, MARKER, OPENINGS, TRANSIENTS } from '../schema/system-tables.ts'
 import { type Bodies, bodiesOf } from '../sealing/envelope.ts'
 
 const ALL: Filter = { kind: 'all' }

@@ -156,6 +156,7 @@ const KINDS = {
   ticket: { purpose: 'ticket', objectId: 0x1_0004 },
   credential: { purpose: 'credential', objectId: 0x1_0005 },
   ring: { purpose: 'ring', objectId: 0x1_0007 },
+  opening: { purpose: 'opening', objectId: 0x1_0008 },
 } as const
 
 /** The kind of an entry of the audit trail. */
