@@ -6,7 +6,7 @@ import { TICKET_MINUTES } from '../limits.ts'
 import type { Caller } from '../policy/caller.ts'
 import type { RootKeySet } from '../ports/crypto.ts'
 import type { StorageReads } from '../ports/storage.ts'
-import { openEntry, readVersion, sealEntry } from '../sealing/envelope.ts'
+import { LONG_FORMAT, openEntry, readVersion, sealEntry } from '../sealing/envelope.ts'
 import { ByteWriter, readUtf8 } from '../util/bytes.ts'
 import { at } from '../util/lists.ts'
 import { fromBase64Url, toBase64Url } from '../util/text.ts'
@@ -62,12 +62,12 @@ const HEADER_LENGTH = 4
 
 /**
  * True for a text whose header names a root key that is newer than all that this process knows: another process may have issued the ticket after a
- * rotation. Anyone can write such a text.
+ * rotation. An attacker can write such a text, too.
  */
 export function namesNewerKey({ roots }: RootKeySet, text: unknown): boolean {
   if (typeof text !== 'string' || text.length > MAX_TICKET_LENGTH) return false
   const header = fromBase64Url(text.slice(0, HEADER_LENGTH))
-  return header !== undefined && readVersion(header, 0, header.length) > at(roots, roots.length - 1).version
+  return header?.[0] === LONG_FORMAT && readVersion(header, 0, header.length) > at(roots, roots.length - 1).version
 }
 
 /**
