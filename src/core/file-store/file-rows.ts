@@ -63,12 +63,12 @@ export interface OpenedFile {
 /** A new file, and the key of its content. */
 export interface NewFile {
   readonly id: number
-  /** When it is removed unless it is attached, in milliseconds since 1970. */
-  readonly removeAt: number
   readonly entry: FileEntry
+  /** When an upload that never ends is removed, in milliseconds since 1970. */
+  readonly removeAt: number
 }
 
-type Keys = Pick<Barrier, 'ring' | 'vault' | 'destroyed' | 'signalsUnknownKeys'>
+type Keys = Pick<Barrier, 'ring' | 'vault' | 'signalsUnknownKeys' | 'destroyed'>
 
 /** Returns the id of a new file. */
 export async function reserveFile(storage: StorageReads): Promise<number> {
@@ -91,7 +91,7 @@ export async function beginFile(
   } catch (error) {
     throw isVaultError(error, 'conflict') ? fault('conflict')`This upload has begun before.` : error
   }
-  return { id, removeAt, entry }
+  return { id, entry, removeAt }
 }
 
 /** Makes an uploaded file the file of a record. It is to be scanned from now on. Throws `aborted` if the upload was removed as abandoned. */
@@ -102,12 +102,14 @@ export async function attachFile(
 ): Promise<void> {
   const body = sealFile(context.barrier, file.id, { ...file.entry, size })
   const set = { body, row_id: rowId, scan_at: nowMs(context), remove_at: null }
+  const { id, removeAt } = file
+  const filter = { kind: 'compare', column: 'id', operator: '=', value: id } as const
+  // A rotation of keys seals the row again, and raises its version. A removal changes its time.
   for (let version = FIRST_VERSION; ; ) {
-    const [isAttached] = await storage.update(FILES.name, [{ id: file.id, version, set }])
+    const [isAttached] = await storage.update(FILES.name, [{ id, version, set, expected: { remove_at: removeAt } }])
     if (isAttached === true) return
-    const [row] = await storage.get(FILES.name, [file.id])
-    // A rotation seals the row again meanwhile. A removal gives it another time.
-    if (row === undefined || row.row_id !== null || row.remove_at !== file.removeAt) throw uploadRemoved()
+    const [row] = await storage.find(FILES.name, filter, { order: 'asc', limit: 1, columns: ['remove_at'], newest: true })
+    if (row?.remove_at !== removeAt || row.version === version) throw uploadRemoved()
     version = row.version
   }
 }
