@@ -113,9 +113,9 @@ function createJob(ports: JobPorts, { signal, report, pace }: Watch, row: RunRow
       await row.keep()
     }
   }
-  const advance = async ({ rows, done = rows, table }: Slice): Promise<void> => {
-    row.advance(done, table)
-    await report?.({ done: state.done, ...(state.total !== undefined && { total: state.total }) })
+  const advance = async ({ rows, done, table }: Slice): Promise<void> => {
+    row.advance(done ?? rows, table)
+    if (done !== 0) await report?.({ done: state.done, ...(state.total !== undefined && { total: state.total }) })
     await row.keep()
     // A slice that took longer than its share is not made up for.
     if (pace !== undefined) await wait((rows * 1000) / pace - (stopwatch.now() - begun))

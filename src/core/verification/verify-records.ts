@@ -1,6 +1,7 @@
 /** Verifies stored records: that each opens, and agrees with its digests, its stored tokens and its transient values. */
 import { UNKNOWN_KEY } from '../barrier/barrier.ts'
 import type { CatalogFence } from '../catalog/open-catalog.ts'
+import { isVaultError } from '../errors.ts'
 import type { Job } from '../maintenance/job.ts'
 import { createPageSize, eachPossiblePage, findImpossibleRows, isRowId } from '../pace/pace.ts'
 import type { Row, StorageReads } from '../ports/storage.ts'
@@ -52,13 +53,19 @@ export async function verifyRecords(context: Verifying, tables: readonly Table[]
   return findings.result(recordCount)
 }
 
-async function countRecords(storage: StorageReads, tables: readonly Table[]): Promise<number> {
-  let total = 0
-  for (const { physical } of tables) {
-    const [count] = await storage.aggregate(physical.name, { kind: 'all' }, [{ kind: 'count' }])
-    total += Number(count)
+/** Returns the number of records; undefined if a storage cannot count them, because of a row that is damaged. */
+async function countRecords(storage: StorageReads, tables: readonly Table[]): Promise<number | undefined> {
+  try {
+    let total = 0
+    for (const { physical } of tables) {
+      const [count] = await storage.aggregate(physical.name, { kind: 'all' }, [{ kind: 'count' }])
+      total += Number(count)
+    }
+    return total
+  } catch (error) {
+    if (isVaultError(error, 'data_loss')) return undefined
+    throw error
   }
-  return total
 }
 
 /** Rows of one table to check. */
