@@ -10,7 +10,9 @@ export interface KeyStep {
 const STEPS = ['added', 'activated', 'ended', 'rewrapped', 'destroyed'] as const
 
 /** Returns the operation that only records a step of this action. */
-export function keyStep(action: 'ROTATE_KEYS' | 'REWRAP_KEYS' | 'DESTROY_KEY'): Operation<KeyStep, undefined, undefined> {
+export function keyStep(
+  action: 'ROTATE_KEYS' | 'REWRAP_KEYS' | 'DESTROY_KEY',
+): Operation<KeyStep, undefined, undefined> {
   return {
     action,
     resourceType: 'VAULT',

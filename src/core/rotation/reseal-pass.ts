@@ -98,11 +98,7 @@ function patchesOf(keys: CatalogKeys, place: SealedPlace, rows: readonly Row[], 
 
 /** Returns the number of bodies of a place by the version of their root key. Reads all of them. */
 export async function countBodies(
-  {
-    storage,
-    scheduler,
-    signal,
-  }: { readonly storage: Storage; readonly scheduler: Scheduler; readonly signal?: Signal | undefined },
+  { storage, scheduler, signal }: { readonly storage: Storage; readonly scheduler: Scheduler; readonly signal?: Signal | undefined },
   { table, column, filter }: SealedPlace,
 ): Promise<ReadonlyMap<number, number>> {
   const counts = new Map<number, number>()

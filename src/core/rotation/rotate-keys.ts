@@ -71,9 +71,7 @@ async function replaceKey(
     most: LOCK_TRIES,
     between: () => job.wait(PAUSE_MS),
     lastWord: (error: unknown) =>
-      fault(
-        'unavailable',
-      )`A transaction has been writing for more than a minute, or the storage or the key service is away (${words(
+      fault('unavailable')`A transaction has been writing for more than a minute, or the storage or the key service is away (${words(
         isVaultError(error) ? error.message : 'no answer',
       )}). Nothing is half done: call rotateKeys again.`,
   }
@@ -82,11 +80,7 @@ async function replaceKey(
 }
 
 /** Seals all places again, from where an earlier run ended. Every commit since the activation is under the new key, so one visit of each row is enough. */
-async function resealAll(
-  { storage, catalog }: RotationPorts,
-  job: Job,
-  version: number,
-): Promise<Omit<KeyRotation, 'version' | 'complete'>> {
+async function resealAll({ storage, catalog }: RotationPorts, job: Job, version: number): Promise<Omit<KeyRotation, 'version' | 'complete'>> {
   const places = sealedPlaces(catalog.state)
   const begin = placeOf(job, version, places)
   const counts: ResealCounts = { resealed: 0, unreadable: begin.unreadable }
