@@ -1,15 +1,21 @@
 /** Jobs: one process at a time does what is exclusive, another goes on from its place, all are listed, and each keeps its pace. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import { openCatalog } from '../../../src/core/catalog/open-catalog.ts'
 import type { Job, JobPlace } from '../../../src/core/maintenance/job.ts'
-import { createJobs, type JobPorts, type Jobs } from '../../../src/core/maintenance/jobs.ts'
-import type { Storage, StorageHandle, StorageReads } from '../../../src/core/ports/storage.ts'
-import { MAINTENANCE, TRANSIENTS } from '../../../src/core/schema/system-tables.ts'
+import type { JobKind, JobPorts, Jobs } from '../../../src/core/maintenance/jobs.ts'
+import type { Storage, StorageHandle } from '../../../src/core/ports/storage.ts'
+import { activateRootKey, addRootKey } from '../../../src/core/rotation/change-keys.ts'
+import { MAINTENANCE } from '../../../src/core/schema/system-tables.ts'
+import { readVersion } from '../../../src/core/sealing/envelope.ts'
 import { createAbortable } from '../../../src/core/util/signal.ts'
+import { BEGIN, committedSlices, countingPass, openJobs, plantedTime, VAULT_ID } from '../../support/maintenance/planted-jobs.ts'
 import { abortedAt } from '../../support/signals/aborted-at.ts'
-import { onEachStorage, type Place } from '../../support/storages/engines.ts'
+import { ENGINES, onEachStorage, type Place } from '../../support/storages/engines.ts'
 import { interposedStorage } from '../../support/storages/interposed-storage.ts'
 import { SYSTEM_PORTS } from '../../support/vaults/system-ports.ts'
 import { TEST_SECRET } from '../../support/vaults/test-vault.ts'
@@ -17,50 +23,6 @@ import { TEST_SECRET } from '../../support/vaults/test-vault.ts'
 const ROTATION = { kind: 'rotateKeys', exclusive: true } as const
 const MINUTE = 60_000
 const ALL = { order: 'asc', limit: 100 } as const
-
-/** A clock that is set by hand, and timers that set it on. */
-function plantedTime() {
-  const time = { ms: Date.UTC(2026, 0, 31), waits: [] as number[] }
-  const ports: Pick<JobPorts, 'clock' | 'stopwatch' | 'timer'> = {
-    clock: { now: () => BigInt(Math.round(time.ms)) * 1_000_000n },
-    stopwatch: { now: () => time.ms },
-    timer: {
-      after(milliseconds, callback) {
-        time.waits.push(milliseconds)
-        time.ms += milliseconds
-        const immediate = setImmediate(callback)
-        return () => clearImmediate(immediate)
-      },
-    },
-  }
-  return { time, ports }
-}
-
-type Planted = ReturnType<typeof plantedTime>
-
-/** The jobs of one process. */
-async function openJobs(storage: StorageHandle, { ports }: Planted, name: string, more: Partial<JobPorts> = {}): Promise<Jobs> {
-  const catalog = await openCatalog({ ...SYSTEM_PORTS, storage, keys: localKeys({ key: TEST_SECRET }) }, 'v1', {})
-  const { barrier, reload } = catalog
-  const known = { reload, keys: catalog.state, isCurrent: (within: StorageReads) => catalog.isCurrent(within) }
-  return createJobs({ ...SYSTEM_PORTS, ...ports, storage, barrier, catalog: known, log: undefined, process: name, ...more })
-}
-
-/** A pass of slices of ten rows, each of which stores its place with what it did. */
-function countingPass(storage: Storage, job: Job, slices: number) {
-  let after = Number(job.place?.after ?? 0)
-  return {
-    async slice() {
-      const next = after + 1
-      await storage.transaction(async (inner) => {
-        await job.savePlace(inner, { target: 2, after: next })
-        await inner.insert(TRANSIENTS.name, [{ id: next, body: new Uint8Array(1), expires_at: 1 }])
-      })
-      after = next
-      return { rows: 10, isLast: after >= slices, table: 'people' }
-    },
-  }
-}
 
 /** A run that waits inside its work until it is ended. */
 function held() {
@@ -78,7 +40,10 @@ onEachStorage('an exclusive job', (engine) => {
   it('is refused to a second process with when and where it runs, listed from there, and free again at its end', async () => {
     const planted = plantedTime()
     const place = engine.fresh()
-    const [first, second] = [await openJobs(place.open(), planted, 'a:1'), await openJobs(place.open(), planted, 'b:2')]
+    const [first, second] = [
+      await openJobs(place.open(), planted, { name: 'a:1' }),
+      await openJobs(place.open(), planted, { name: 'b:2' }),
+    ]
     const one = held()
     const running = first.run(ROTATION, {}, one.work)
     const job = await one.begun
@@ -90,7 +55,7 @@ onEachStorage('an exclusive job', (engine) => {
     expect(await second.run({ kind: 'rotateLookups', exclusive: true }, {}, async () => 'other')).toBe('other')
     planted.time.ms += 20_000
     await job.advance({ rows: 7, table: 'people' })
-    const startedAt = Date.UTC(2026, 0, 31)
+    const startedAt = BEGIN
     expect(await second.list()).toEqual([
       {
         job: 'rotateKeys',
@@ -115,13 +80,13 @@ onEachStorage('an exclusive job', (engine) => {
     const planted = plantedTime()
     const place = engine.fresh()
     const [storage, other] = [place.open(), place.open()]
-    const [first, second] = [await openJobs(storage, planted, 'a:1'), await openJobs(other, planted, 'b:2')]
+    const [first, second] = [await openJobs(storage, planted, { name: 'a:1' }), await openJobs(other, planted, { name: 'b:2' })]
     const stopped = Promise.withResolvers<void>()
     const dead = first.run(ROTATION, {}, async (job) => {
       const pass = countingPass(storage, job, 100)
       for (let slices = 0; slices < 25; slices++) await job.advance(await pass.slice())
       stopped.resolve()
-      await until(() => planted.time.ms > Date.UTC(2026, 0, 31, 0, 2))
+      await until(() => planted.time.ms > BEGIN + 2 * MINUTE)
       await pass.slice()
     })
     await stopped.promise
@@ -132,8 +97,6 @@ onEachStorage('an exclusive job', (engine) => {
     const running = second.run(ROTATION, {}, async (job) => {
       places.push(job.place)
       await taken.work(job)
-      // The slices after the place that was stored last are of the dead process.
-      await other.delete(TRANSIENTS.name, { filter: { kind: 'compare', column: 'id', operator: '>', value: 20 } })
       return job.pass(countingPass(other, job, 30))
     })
     await taken.begun
@@ -148,7 +111,7 @@ onEachStorage('an exclusive job', (engine) => {
   it('that was aborted goes on at once, exactly where it ended, and counts on', async () => {
     const planted = plantedTime()
     const storage = engine.fresh().open()
-    const jobs = await openJobs(storage, planted, 'a:1')
+    const jobs = await openJobs(storage, planted, { name: 'a:1' })
     const run = (signal?: ReturnType<typeof abortedAt>) =>
       jobs.run(ROTATION, { signal, report: async (progress) => void seen.push(progress.done) }, (job) =>
         job.pass(countingPass(storage, job, 9)),
@@ -158,21 +121,44 @@ onEachStorage('an exclusive job', (engine) => {
     expect(await jobs.list()).toMatchObject([{ done: 30, isOverdue: true }])
     await run()
     expect(seen).toEqual([10, 20, 30, 40, 50, 60, 70, 80, 90])
-    expect(await storage.find(TRANSIENTS.name, { kind: 'all' }, { ...ALL, columns: [] })).toHaveLength(9)
+    expect(await committedSlices(storage)).toHaveLength(9)
     expect(await storage.find(MAINTENANCE.name, { kind: 'all' }, ALL)).toEqual([])
   })
 
   it('that fails before it has a place leaves nothing', async () => {
-    const jobs = await openJobs(engine.fresh().open(), plantedTime(), 'a:1')
+    const jobs = await openJobs(engine.fresh().open(), plantedTime(), { name: 'a:1' })
     const own = new Error('own')
     await expect(jobs.run(ROTATION, {}, () => Promise.reject(own))).rejects.toBe(own)
     expect(await jobs.list()).toEqual([])
   })
 
+  it('does not keep the place of a slice that was rolled back', async () => {
+    const planted = plantedTime()
+    const storage = engine.fresh().open()
+    const jobs = await openJobs(storage, planted, { name: 'a:1' })
+    const run = jobs.run(ROTATION, {}, async (job) => {
+      for (let after = 1; ; after++) {
+        await storage.transaction(async (inner) => {
+          await job.savePlace(inner, { after })
+          if (after === 20) throw new Error('slice 20')
+        })
+        await job.advance({ rows: 1 })
+      }
+    })
+    await expect(run).rejects.toThrow('slice 20')
+    const place = (isStopped: boolean) =>
+      jobs.run(ROTATION, {}, async (job) => {
+        expect(job.place).toEqual({ after: 19 })
+        if (isStopped) throw new Error('stopped')
+      })
+    await expect(place(true)).rejects.toThrow('stopped')
+    await place(false)
+  })
+
   it('begins anew over a row that was changed, once its lease is over', async () => {
     const planted = plantedTime()
     const storage = engine.fresh().open()
-    const jobs = await openJobs(storage, planted, 'a:1')
+    const jobs = await openJobs(storage, planted, { name: 'a:1' })
     const one = held()
     const dead = jobs.run(ROTATION, {}, one.work)
     await one.begun
@@ -192,7 +178,7 @@ onEachStorage('an exclusive job', (engine) => {
 async function takeOverAtOnce(place: Place, change: (sound: StorageHandle) => StorageHandle): Promise<number> {
   const planted = plantedTime()
   const { storage: late, interpose } = interposedStorage(change(place.open()))
-  const [first, second] = [await openJobs(late, planted, 'a:1'), await openJobs(place.open(), planted, 'b:2')]
+  const [first, second] = [await openJobs(late, planted, { name: 'a:1' }), await openJobs(place.open(), planted, { name: 'b:2' })]
   await endEarly(first, late)
   const one = held()
   let runs = 0
@@ -260,7 +246,10 @@ onEachStorage('a job that is only listed', (engine) => {
     const planted = plantedTime()
     const place = engine.fresh()
     const storage = place.open()
-    const [first, second] = [await openJobs(storage, planted, 'a:1'), await openJobs(place.open(), planted, 'b:2')]
+    const [first, second] = [
+      await openJobs(storage, planted, { name: 'a:1' }),
+      await openJobs(place.open(), planted, { name: 'b:2' }),
+    ]
     const runs = [held(), held()]
     const ended = runs.map(({ work }, index) => (index === 0 ? first : second).run({ kind: 'verifyRecords' }, {}, work))
     const [left, right] = [await runs[0]?.begun, await runs[1]?.begun]
@@ -289,7 +278,10 @@ onEachStorage('a job that is only listed', (engine) => {
   it('of a process that died is overdue, then swept; one that was only slow is listed again', async () => {
     const planted = plantedTime()
     const place = engine.fresh()
-    const [first, second] = [await openJobs(place.open(), planted, 'a:1'), await openJobs(place.open(), planted, 'b:2')]
+    const [first, second] = [
+      await openJobs(place.open(), planted, { name: 'a:1' }),
+      await openJobs(place.open(), planted, { name: 'b:2' }),
+    ]
     const one = held()
     const running = first.run({ kind: 'verifyAudit' }, {}, one.work)
     const job = await one.begun
@@ -313,7 +305,7 @@ onEachStorage('a job that is only listed', (engine) => {
     let isBroken = false
     const transaction: Storage['transaction'] = (work, options) =>
       isBroken ? Promise.reject(new Error('broken')) : storage.transaction(work, options)
-    const jobs = await openJobs({ ...storage, transaction }, planted, 'a:1')
+    const jobs = await openJobs({ ...storage, transaction }, planted, { name: 'a:1' })
     isBroken = true
     const work = async (job: Job): Promise<string> => {
       planted.time.ms += 2000
@@ -332,11 +324,87 @@ onEachStorage('a job that is only listed', (engine) => {
   })
 })
 
+/** Runs a job in a process that has read nothing since another process replaced the root key. Returns the keys of its rows. */
+async function rowsAfterRotation(place: Place, kind: JobKind, change?: (ports: JobPorts) => JobPorts): Promise<unknown> {
+  const planted = plantedTime()
+  const [own, other] = [place.open(), place.open()]
+  const jobs = await openJobs(own, planted, { name: 'a:1', ...(change && { change }) })
+  const keys = localKeys({ key: TEST_SECRET })
+  const ports = { ...SYSTEM_PORTS, storage: other, keys, vaultId: VAULT_ID }
+  const catalog = await openCatalog(ports, VAULT_ID, {})
+  const version = await addRootKey(ports, catalog)
+  await activateRootKey(ports, catalog, { version, tables: [MAINTENANCE.name], waitMs: 1000 })
+  return jobs.run(kind, {}, async (job) => {
+    planted.time.ms += 20_000
+    await job.advance({ rows: 1 })
+    const rows = await other.find(MAINTENANCE.name, { kind: 'all' }, ALL)
+    return rows.map(({ body }) => body instanceof Uint8Array && version - readVersion(body, 0, body.length))
+  })
+}
+
+onEachStorage('the row of a job in a process that slept through a rotation', (engine) => {
+  it.each([ROTATION, { kind: 'verifyAudit' } as const])('is sealed with the new key: %o', async (kind) => {
+    expect(await rowsAfterRotation(engine.fresh(), kind)).toEqual([0])
+  })
+
+  it('would be sealed with the old one without a look at the catalog, which this test finds', async () => {
+    const blind = (ports: JobPorts): JobPorts => ({
+      ...ports,
+      catalog: { keys: ports.catalog.keys, reload: ports.catalog.reload, isCurrent: async () => true },
+    })
+    expect(await rowsAfterRotation(engine.fresh(), ROTATION, blind)).toEqual([1])
+  })
+})
+
+describe.each(['sqlite', 'postgres'] as const)('a killed process on %s', (name) => {
+  const engine = ENGINES[name]()
+
+  it('leaves its jobs listed and overdue; another goes on from its place, and forgets what was only listed', async () => {
+    const place = engine.fresh()
+    const [storage, planted] = [place.open(), plantedTime()]
+    const jobs = await openJobs(storage, planted, { name: 'b:2' })
+    const script = join(import.meta.dirname, '../../support/maintenance/killed-job-process.ts')
+    const child = spawn(process.execPath, [script, JSON.stringify(place.address())], { stdio: ['ignore', 'pipe', 'inherit'] })
+    let lines = 0
+    for await (const chunk of child.stdout) {
+      lines += String(chunk).split('\n').length - 1
+      if (lines >= 45) break
+    }
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+    await expect(jobs.run(ROTATION, {}, async () => 'twice')).rejects.toMatchObject({
+      code: 'failed_precondition',
+      message: expect.stringContaining('in process killed:1.'),
+    })
+    planted.time.ms += MINUTE + 1001
+    const left = { process: 'killed:1', isOverdue: true }
+    expect(await jobs.list()).toMatchObject([
+      { job: 'rotateKeys', ...left },
+      { job: 'verifyRecords', ...left },
+    ])
+    await jobs.sweep()
+    expect(await jobs.list()).toMatchObject([{ job: 'rotateKeys', table: 'people', ...left }])
+    const before = await committedSlices(storage)
+    expect(before.length).toBeGreaterThanOrEqual(45)
+    const slices = before.length + 30
+    const rows = await jobs.run(ROTATION, {}, (job) => {
+      const after = Number(job.place?.after)
+      expect(after % 20).toBe(0)
+      expect(after).toBeGreaterThan(before.length - 20 - 1)
+      expect(after).toBeLessThanOrEqual(before.length)
+      return job.pass(countingPass(storage, job, slices))
+    })
+    expect(rows).toBeLessThanOrEqual(10 * (30 + 20))
+    expect(await committedSlices(storage)).toEqual(Array.from({ length: slices }, (_, index) => index + 1))
+    expect(await jobs.list()).toEqual([])
+  })
+})
+
 describe('the pace of a job', () => {
   it('gives each slice its time, less what it took, and keeps the row meanwhile', async () => {
     const planted = plantedTime()
     const { time } = planted
-    const jobs = await openJobs(memoryStorage(), planted, 'a:1')
+    const jobs = await openJobs(memoryStorage(), planted, { name: 'a:1' })
     const took = [0, 400, 2000, 0]
     const ended: number[] = []
     const start = time.ms
@@ -362,11 +430,11 @@ describe('the pace of a job', () => {
 
   it('is not waited for after an abort', async () => {
     const planted = plantedTime()
-    const jobs = await openJobs(memoryStorage(), planted, 'a:1')
+    const jobs = await openJobs(memoryStorage(), planted, { name: 'a:1' })
     const { signal, abort } = createAbortable()
     const timer = { after: () => () => void stopped.push(true) }
     const stopped: boolean[] = []
-    const waiting = await openJobs(memoryStorage(), { ...planted, ports: { ...planted.ports, timer } }, 'a:1')
+    const waiting = await openJobs(memoryStorage(), planted, { name: 'a:1', change: (ports) => ({ ...ports, timer }) })
     const run = waiting.run({ kind: 'purgeExpired' }, { signal, pace: 1 }, (job) => job.advance({ rows: 1000 }))
     setImmediate(abort)
     await expect(run).rejects.toMatchObject({ code: 'cancelled' })
@@ -379,7 +447,7 @@ it('a pass runs every slice, reports the rows so far, and yields between two sli
   const events: string[] = []
   const planted = plantedTime()
   const scheduler = { yield: async () => void events.push('yield') }
-  const jobs = await openJobs(memoryStorage(), planted, 'a:1', { scheduler })
+  const jobs = await openJobs(memoryStorage(), planted, { name: 'a:1', change: (ports) => ({ ...ports, scheduler }) })
   const sizes = [3, 2, 0]
   const pass = { slice: async () => ({ rows: sizes.shift() ?? 0, isLast: sizes.length === 0 }) }
   const report = async ({ done }: { done: number }): Promise<void> => void events.push(`${done} rows`)
