@@ -47,7 +47,7 @@ export interface Job {
   advance(slice: Slice): Promise<void>
   /** Keeps the row of the job within a slice that takes long, outside of transactions. Nearly always only looks at the clock. */
   keep(): Promise<void>
-  /** Waits outside of transactions, and keeps the row of the job meanwhile. Throws `cancelled` at an abort. */
+  /** Waits outside of transactions, and keeps the row of the job meanwhile. Throws `cancelled` at an abort, and when the vault closes. */
   wait(milliseconds: number): Promise<void>
   /**
    * Takes the place of an exclusive job after the slice in progress, within its transaction, and stores it there with every 20th slice. Throws

@@ -224,6 +224,7 @@ function createVault<S extends SchemaDefinition, Role extends string>(
       }),
     close: () =>
       guard('Close failed.', async () => {
+        jobs.stop()
         const ended = Promise.all([lifetime.close(), files.stop()])
         const stopped = ended.then(() => factories.release()).then(() => files.outer.blobs.close())
         try {

@@ -76,6 +76,19 @@ onEachStorage('slow work', (engine) => {
     },
   )
 
+  it('that waits for its pace is ended by closing the vault, which does not wait for it', async () => {
+    const time = { ms: BEGIN }
+    const vault = await open(engine.fresh().open(), time)
+    await vault.as(OWNER).insert('things', [{ fields: { name: 'n', code: 'c' } }])
+    const slice = Promise.withResolvers<void>()
+    const verifying = vault.verifyRecords({ pace: 1e-6, onProgress: () => slice.resolve() })
+    await slice.promise
+    const [ended] = await Promise.allSettled([verifying, vault.close()])
+    expect(ended).toMatchObject({
+      reason: { code: 'cancelled', message: 'Verify failed. The vault was closed. Call it again on an open one.' },
+    })
+  })
+
   it('that takes less is never listed', async () => {
     const time = { ms: BEGIN }
     const place = engine.fresh()
