@@ -39,7 +39,7 @@ export interface Job {
   readonly signal: Signal | undefined
   /** The last place of an exclusive job that ended early or whose process died, possibly of another version of the work; undefined at a new beginning. */
   readonly place: JobPlace | undefined
-  /** Says how many rows there are in all, before the first slice; undefined: not known. A job that goes on counts those of before. */
+  /** Says how many rows there are in all, if that is known, before the first slice. A job that goes on counts those of before. */
   expect(total: number | undefined): void
   /** Runs a pass to its end. Returns the number of rows changed. Yields to the event loop between two slices. */
   pass(pass: MaintenancePass): Promise<number>

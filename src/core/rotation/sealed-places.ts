@@ -23,7 +23,7 @@ export interface SealedPlace {
   readonly column: string
   /** The rows whose cell is sealed. */
   readonly filter: Filter
-  /** The columns by which `bodiesOf` tells what a row holds. */
+  /** The columns by which `bodiesOf` knows what a row holds. */
   readonly reads: readonly string[]
   /** Returns how the body of a row is sealed. */
   bodiesOf(row: Row): Bodies
@@ -48,6 +48,7 @@ export function sealedPlaces({ schema }: Pick<CatalogState, 'schema'>): readonly
     place(OPENINGS.name, bodiesOf('opening')),
     place(MAINTENANCE.name, bodiesOf('maintenance')),
     place(MARKER.name, bodiesOf('marker')),
+    place(MAINTENANCE.name, bodiesOf('maintenance')),
     {
       table: CATALOG.name,
       column: 'content',
@@ -55,6 +56,7 @@ export function sealedPlaces({ schema }: Pick<CatalogState, 'schema'>): readonly
       reads: ['entry'],
       bodiesOf: ({ entry }) => bodiesOf(entry === 'ring' ? 'ring' : 'schema'),
     },
+    place(OPENINGS.name, bodiesOf('opening')),
     place(AUDIT_CHAINS.name, bodiesOf('head')),
     place(AUDIT_EVENTS.name, bodiesOf('event')),
   ]

@@ -15,11 +15,15 @@ export const TOKENS: PhysicalTable = {
   ],
 }
 
-/** Transient values, each sealed with its token check and its expiry. `expires_at` is in milliseconds since 1970, and used only to purge. */
+/**
+ * Transient values, each sealed with its token check and its expiry, and bound to the object id of its column. `expires_at` is in milliseconds since
+ * 1970, and used only to purge.
+ */
 export const TRANSIENTS: PhysicalTable = {
   name: 'transients',
   columns: [
     { name: 'body', type: 'bytes' },
+    { name: 'object_id', type: 'integer' },
     { name: 'expires_at', type: 'integer' },
   ],
   indexes: [{ columns: ['expires_at'], unique: false }],

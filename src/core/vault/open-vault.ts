@@ -5,7 +5,7 @@ import { createChainPool } from '../audit-log/chain-pool.ts'
 import { createEventStore, type EventStore } from '../audit-log/event-store.ts'
 import { type Barrier, CATALOG_MOVED } from '../barrier/barrier.ts'
 import { applySchema } from '../catalog/apply-schema.ts'
-import { type CatalogFence, createCatalogFence, openCatalog } from '../catalog/open-catalog.ts'
+import { type Catalog, type CatalogFence, createCatalogFence, openCatalog } from '../catalog/open-catalog.ts'
 import { Fault, VaultError } from '../errors.ts'
 import { requireTable } from '../execution/check-input.ts'
 import type { Limits, SessionContext } from '../execution/context.ts'
@@ -22,6 +22,7 @@ import { type ExplainOptions, explainAccess } from '../policy/explain-access.ts'
 import type { Log } from '../ports/observability.ts'
 import { readQuery, readQueryForms } from '../queries/query-text.ts'
 import { explainQuery } from '../queries/run-query.ts'
+import { createOpenings } from '../rotation/openings.ts'
 import type { SchemaDefinition } from '../schema/column.ts'
 import { checkSchema } from '../schema/define-schema.ts'
 import { describeSchema, type SchemaDescription } from '../schema/describe-schema.ts'
@@ -45,6 +46,7 @@ import type { Vault, VaultInTransaction } from './vault.ts'
 import { createVaultAudit } from './vault-audit.ts'
 import { createVaultCredentials, recordRefusal } from './vault-credentials.ts'
 import { createVaultFiles } from './vault-files.ts'
+import { createVaultKeys } from './vault-keys.ts'
 import { createVaultMaintenance } from './vault-maintenance.ts'
 
 /** Maximum number of attempts to open, if other processes keep changing the schema. */
@@ -95,7 +97,7 @@ async function open<S extends SchemaDefinition, Role extends string>(
       catalog: createCatalogFence(catalog, tables),
       layout,
       schema,
-      closeKeys: () => catalog.close(),
+      stored: catalog,
     }
   })
   return createVault(options, { ...opened, limits })
@@ -126,13 +128,13 @@ interface Opened {
   readonly layout: Layout
   readonly schema: SchemaDescription
   readonly limits: Limits
-  /** Overwrites the keys in memory. */
-  closeKeys(): void
+  /** The catalog itself, whose keys change and are closed. */
+  readonly stored: Catalog
 }
 
 function createVault<S extends SchemaDefinition, Role extends string>(
   options: OpenOptions<S, Role>,
-  { barrier, catalog, layout, schema, limits, closeKeys }: Opened,
+  { barrier, catalog, layout, schema, limits, stored }: Opened,
 ): Vault<S, Role> {
   const { id, storage, clock, scheduler, hash, tracing, accountId = id } = options
   const log = quietLog(options.log)
@@ -158,6 +160,12 @@ function createVault<S extends SchemaDefinition, Role extends string>(
   const shared = { barrier, catalog, clock, layout, limits, scheduler, tracing, measuring, log, audit }
   const joined = createJoinedCalls(scheduler)
   const jobs = createJobs({ ...options, barrier, catalog, log })
+  const openings = createOpenings({ ...options, catalog: stored, log })
+  stored.onKeys((replaced) => {
+    lifetime.afterCurrent(() => stored.closeRing(replaced))
+    void openings.note()
+  })
+  void openings.note()
   const files = createVaultFiles(options, { barrier, catalog, layout, log, jobs, contextOf: (caller) => outerContext(caller) })
   const sharedOutside = { ...shared, units: outer, lifetime, files: files.outer, joined }
   const outerContext = (caller: Caller): SessionContext => contextIn(sharedOutside, caller)
@@ -200,6 +208,7 @@ function createVault<S extends SchemaDefinition, Role extends string>(
         lifetime,
       ),
     ...createVaultMaintenance({ ...shared, storage, files, outside, jobs }),
+    ...createVaultKeys({ ...options, vaultId: id, catalog: stored, openings, outside, jobs, contextOf: outerContext }),
     ...createVaultAudit({ storage, audit, lifetime, outside, jobs }),
     downloadWithTicket: (ticket, opening, request) => files.download(ticket, opening, request),
     uploadWithTicket: (ticket, given, request) => files.upload(ticket, given, request),
@@ -226,11 +235,14 @@ function createVault<S extends SchemaDefinition, Role extends string>(
       guard('Close failed.', async () => {
         jobs.stop()
         const ended = Promise.all([lifetime.close(), files.stop()])
-        const stopped = ended.then(() => factories.release()).then(() => files.outer.blobs.close())
+        const stopped = ended
+          .then(() => openings.end())
+          .then(() => factories.release())
+          .then(() => files.outer.blobs.close())
         try {
           await storage.close(await waitAtMost(stopped, storage.closeMs, options))
         } finally {
-          closeKeys()
+          stored.close()
           stopObserving?.()
         }
       }),

@@ -27,6 +27,8 @@ export interface VaultOptions<S extends SchemaDefinition, Role extends string = 
   readonly storage: StorageHandle
   /** Provider of the key-encryption key that wraps the root keys, such as `localKeys({ … })`. */
   readonly keys: KeyProvider
+  /** Whose ciphers compute: those of a WebAssembly module and the platform, or `node:crypto` alone, which is slower. The stored bytes are the same. Default 'wasm'. Source: docs/security.md. */
+  readonly cryptography?: 'wasm' | 'node'
   /**
    * The fingerprint that the vault must have, as `vault.keys()` answers it: 64 hex digits. A database that was exchanged for another one, or was emptied and
    * founded anew, is then refused. Default: any.
@@ -134,6 +136,7 @@ const optionsShape = z.object({
   schema: z.custom((value) => isObject(value) && 'tables' in value, 'must be the result of defineSchema'),
   storage: z.custom((value) => hasMethod(value, 'joinTransaction'), 'must be a storage, such as sqliteStorage({ … })'),
   keys: z.custom((value) => hasMethod(value, 'unwrap'), 'must be a key provider, such as localKeys({ … })'),
+  cryptography: z.enum(['wasm', 'node'], "must be 'wasm' or 'node'").optional(),
   keyFingerprint: z
     .string('must be 64 hex digits')
     .regex(/^[0-9a-f]{64}$/, 'must be 64 hex digits')

@@ -20,6 +20,7 @@ import type { VaultTransactionOptions, WatchOptions } from './outside-calls.ts'
 import type { Session } from './session.ts'
 import type { Refusal, VaultCredentials } from './vault-credentials.ts'
 import type { UploadByTicket } from './vault-files.ts'
+import type { VaultKeys } from './vault-keys.ts'
 
 /** A vault inside a transaction. The changes of all sessions commit or roll back together. */
 export interface VaultInTransaction<S extends SchemaDefinition, Role extends string = string> {
@@ -33,6 +34,7 @@ export interface VaultInTransaction<S extends SchemaDefinition, Role extends str
 /** An open vault. `Role` are the roles of its policy; any name is accepted where they are not known. */
 export interface Vault<S extends SchemaDefinition = SchemaDefinition, Role extends string = string>
   extends VaultInTransaction<S, Role>,
+    VaultKeys,
     ClosedByUsing {
   readonly id: string
   /** Id of the account in audit events: the option `accountId`, or the id of the vault. */

@@ -1,9 +1,8 @@
 /** Verifies stored records: that each opens, and agrees with its digests, its stored tokens and its transient values. */
 import { UNKNOWN_KEY } from '../barrier/barrier.ts'
 import type { CatalogFence } from '../catalog/open-catalog.ts'
-import { isVaultError } from '../errors.ts'
 import type { Job } from '../maintenance/job.ts'
-import { createPageSize, eachPossiblePage, findImpossibleRows, isRowId } from '../pace/pace.ts'
+import { countRows, createPageSize, eachPossiblePage, findImpossibleRows, isRowId } from '../pace/pace.ts'
 import type { Row, StorageReads } from '../ports/storage.ts'
 import type { ReadingContext } from '../row-access/evaluate-access.ts'
 import type { Column, Table } from '../schema/layout.ts'
@@ -33,7 +32,12 @@ const MAX_CHECKS = 10
 export async function verifyRecords(context: Verifying, tables: readonly Table[], job: Job): Promise<RecordVerificationResult> {
   const { storage, scheduler } = context
   const findings = new RecordFindings(context.barrier.ring)
-  job.expect(await countRecords(storage, tables))
+  job.expect(
+    await countRows(
+      storage,
+      tables.map(({ physical }) => ({ table: physical.name })),
+    ),
+  )
   let recordCount = 0
   for (const table of tables) {
     const unindexed: UnindexedValues = new Map()
@@ -51,21 +55,6 @@ export async function verifyRecords(context: Verifying, tables: readonly Table[]
   }
   await verifyTokenRows(context, { tables, findings, job })
   return findings.result(recordCount)
-}
-
-/** Returns the number of records; undefined if a storage cannot count them, because of a row that is damaged. */
-async function countRecords(storage: StorageReads, tables: readonly Table[]): Promise<number | undefined> {
-  try {
-    let total = 0
-    for (const { physical } of tables) {
-      const [count] = await storage.aggregate(physical.name, { kind: 'all' }, [{ kind: 'count' }])
-      total += Number(count)
-    }
-    return total
-  } catch (error) {
-    if (isVaultError(error, 'data_loss')) return undefined
-    throw error
-  }
 }
 
 /** Rows of one table to check. */
