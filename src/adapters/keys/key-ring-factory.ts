@@ -1,7 +1,7 @@
 /** Creates the key ring of a vault, with the platform's AES and a WebAssembly module, or with the platform alone. Source: docs/security.md. */
 import { performance } from 'node:perf_hooks'
 import { VaultError } from '../../core/errors.ts'
-import type { KeyRing, KeyRingFactory, RootKey, RootKeyUse } from '../../core/ports/crypto.ts'
+import type { ContentKey, KeyRing, KeyRingFactory, RootKey, RootKeyUse } from '../../core/ports/crypto.ts'
 import { copySecret, deriveKey, type KeyUse, wipe } from './key-bytes.ts'
 import { createPlatformCipher } from './platform/aes.ts'
 import { type Cmac, createPlatformCmac } from './platform/cmac.ts'
@@ -116,6 +116,7 @@ function createKeyRing(primitives: Primitives, { vaultId, roots, use: { activeVe
     }
   }
   const sealers = new Map<string, PurposeSealer>()
+  const contents = new Set<ContentKey>()
   const lookups = new Map(roots.map((root) => [root.version, createLookupKeys(primitives, vaultId, { root, withKey })]))
 
   const xaesKeyOf = (version: number, purpose: string): XaesKey | undefined => {
@@ -143,6 +144,13 @@ function createKeyRing(primitives: Primitives, { vaultId, roots, use: { activeVe
     decryptPointers: (version, texts) => keysOf(version).pointerCipher().decrypt(texts),
     encryptRanks: (version, scope, ranks) => keysOf(version).ranksOf(scope).encrypt(ranks),
     decryptRanks: (version, scope, ranks) => keysOf(version).ranksOf(scope).decrypt(ranks),
+    contentKey(secret) {
+      if (isClosed) throw closedError()
+      if (secret.length !== ROOT_BYTES) throw new VaultError('internal', `The key of a content must have ${ROOT_BYTES} bytes.`)
+      const content = createContentKey(primitives, primitives.createXaesKey(secret), () => contents.delete(content))
+      contents.add(content)
+      return content
+    },
     withRoots(versions, more, use) {
       if (isClosed) throw closedError()
       const missing = versions.find((version) => !lookups.has(version))
@@ -155,10 +163,30 @@ function createKeyRing(primitives: Primitives, { vaultId, roots, use: { activeVe
     },
     close() {
       isClosed = true
-      for (const made of [...sealers.values(), ...lookups.values()]) made.close()
+      for (const made of [...sealers.values(), ...lookups.values(), ...contents]) made.close()
       sealers.clear()
       for (const { key } of roots) wipe(key)
       wipeWasm()
+    },
+  }
+}
+
+/** Returns the key of one content, whose version is 0. `closed` is called when it is closed. */
+function createContentKey(primitives: Primitives, key: XaesKey, closed: () => void): ContentKey {
+  let isClosed = false
+  const sealer = createPurpose(primitives, 0, () => {
+    if (isClosed) throw closedError()
+    return key
+  })
+  return {
+    seal: sealer.seal,
+    open: (headerBytes, bodies, associatedData) =>
+      sealer.open(headerBytes, new Uint16Array(bodies.count), bodies, associatedData),
+    close() {
+      isClosed = true
+      sealer.close()
+      key.close()
+      closed()
     },
   }
 }
