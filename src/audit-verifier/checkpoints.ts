@@ -23,7 +23,7 @@ export function createVerifiers(keys: readonly VerifierKey[]): SignatureVerifier
     const algorithm = signatureAlgorithmOf(key?.asymmetricKeyType)
     if (key !== undefined && algorithm !== undefined)
       return { keyId, algorithm, verify: (bytes, signature) => verify(null, bytes, key, signature) }
-    assertReadable(publicKey, `keys[${index}].publicKey`)
+    assertReadable(publicKey, `keys[${index}].publicKey`, 'PUBLIC KEY')
     const rule = `keys[${index}].publicKey must be an Ed25519 or ML-DSA-65 public key in PEM format (SPKI).`
     throw new VaultError('invalid_request', rule, { index })
   })

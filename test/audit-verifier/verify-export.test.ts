@@ -137,7 +137,7 @@ describe('a checkpoint', () => {
     const { keys } = signing
     const kept = await signCheckpoint(treeHeadsOf(TRAIL), START, signing)
     expect(readCheckpoint(JSON.stringify(kept))).toEqual(kept)
-    const lines = exportLines(TRAIL, [kept, await signCheckpoint(treeHeadsOf(TRAIL), START - 5n)])
+    const lines = exportLines(TRAIL, [await signCheckpoint(treeHeadsOf(TRAIL), START - 5n), kept])
     expect(await verifyExport(lines, { checkpoints: [kept], keys: [...keys, ...SIGNING.keys] })).toMatchObject({
       ok: true,
       checkpoints: 3,

@@ -2,3 +2,4 @@
 export type { KeyProvider, Signer, WrappedKey } from '../../core/ports/crypto.ts'
 export { type LocalKeysOptions, localKeys } from './local-keys.ts'
 export { type LocalSignerOptions, localSigner } from './local-signer.ts'
+export { type RecoverableKeysOptions, type RecoveryKeysOptions, recoverableKeys, recoveryKeys } from './recovery-keys.ts'

@@ -109,7 +109,8 @@ function keyIdOf(key: Uint8Array): string {
   return createHash('sha256').update('strongroom/v1/key-id|').update(key).digest('hex').slice(0, 16)
 }
 
-function wrapBytes(key: Uint8Array, rootKey: Uint8Array, associatedData: Uint8Array): Uint8Array {
+/** Wraps a root key: `nonce 24 | ciphertext | tag 16`, by XAES-256-GCM. */
+export function wrapBytes(key: Uint8Array, rootKey: Uint8Array, associatedData: Uint8Array): Uint8Array {
   const out = new Uint8Array(NONCE_BYTES + rootKey.length + TAG_BYTES)
   const nonce = out.subarray(0, NONCE_BYTES)
   fillFresh(nonce)
@@ -119,7 +120,8 @@ function wrapBytes(key: Uint8Array, rootKey: Uint8Array, associatedData: Uint8Ar
   return out
 }
 
-function unwrapBytes(key: Uint8Array, bytes: Uint8Array, associatedData: Uint8Array): Uint8Array | undefined {
+/** Returns the root key in an array of its own; undefined if bytes or associated data differ. */
+export function unwrapBytes(key: Uint8Array, bytes: Uint8Array, associatedData: Uint8Array): Uint8Array | undefined {
   if (bytes.length < NONCE_BYTES + TAG_BYTES) return undefined
   const xaes = createPlatformXaesKey(key)
   const opened = openPlain(xaes.derive(bytes, 0), bytes.subarray(HALF_BYTES), associatedData)
@@ -130,7 +132,8 @@ function unwrapBytes(key: Uint8Array, bytes: Uint8Array, associatedData: Uint8Ar
   return rootKey
 }
 
-function unwrapError(reason: string): VaultError {
+/** An error of `unwrap`. `reason` says what to do. */
+export function unwrapError(reason: string): VaultError {
   return new VaultError('failed_precondition', `Cannot unwrap the root key: ${reason}`)
 }
 

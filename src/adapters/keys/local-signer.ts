@@ -29,7 +29,7 @@ export function localSigner(options: LocalSignerOptions): Signer {
   const algorithm = signatureAlgorithmOf(key?.asymmetricKeyType)
   if (key !== undefined && algorithm !== undefined)
     return { keyId, algorithm, sign: async (bytes) => new Uint8Array(sign(null, bytes, key)) }
-  assertReadable(privateKey, 'localSigner: `privateKey`')
+  assertReadable(privateKey, 'localSigner: `privateKey`', 'PRIVATE KEY')
   throw new VaultError(
     'invalid_request',
     'localSigner: `privateKey` must be an Ed25519 or ML-DSA-65 private key as PEM text (PKCS #8).',

@@ -13,9 +13,9 @@ export function signatureAlgorithmOf(type: string | undefined): SignatureAlgorit
 /** Object identifiers in DER, as hex digits. Source: RFC 9881; RFC 9935. */
 const POST_QUANTUM = { 'ML-DSA-65': '0609608648016503040312', 'ML-KEM-768': '0609608648016503040402' } as const
 
-/** Throws `failed_precondition` for a key that could not be read because only newer runtimes know its algorithm. `name` says which key it is. */
-export function assertReadable(pem: unknown, name: string): void {
-  if (typeof pem !== 'string') return
+/** Throws `failed_precondition` for a key that could not be read because only newer runtimes know its algorithm. `name` says which key it is, `kind` which one is expected. */
+export function assertReadable(pem: unknown, name: string, kind: 'PRIVATE KEY' | 'PUBLIC KEY'): void {
+  if (typeof pem !== 'string' || !pem.includes(`-----BEGIN ${kind}-----`)) return
   const body = pem.replace(/-----[A-Z ]+-----|\s/g, '')
   const der = toHex(fromBase64(body) ?? new Uint8Array(0))
   for (const [algorithm, identifier] of Object.entries(POST_QUANTUM)) {
