@@ -1,10 +1,10 @@
-/** What an application has without a key service: a key provider with a local key, as text or in a file that only its owner reads, and a signer. */
-import { createHash, createPrivateKey, type KeyObject, randomBytes, sign } from 'node:crypto'
+/** A key provider with a local key, as text or in a file that only its owner reads: what an application has without a key service. */
+import { createHash, randomBytes } from 'node:crypto'
 import { constants, type Stats } from 'node:fs'
 import { type FileHandle, link, mkdir, open, unlink } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { VaultError } from '../../core/errors.ts'
-import type { KeyProvider, Signer } from '../../core/ports/crypto.ts'
+import type { KeyProvider } from '../../core/ports/crypto.ts'
 import { errorCode, isForbidden } from '../../core/util/causes.ts'
 import { readOptions } from '../../core/util/options.ts'
 import { fillFresh } from '../system/system.ts'
@@ -134,7 +134,8 @@ function keyIdOf(key: Uint8Array): string {
   return createHash('sha256').update('strongroom/v1/key-id|').update(key).digest('hex').slice(0, 16)
 }
 
-function wrapBytes(key: Uint8Array, rootKey: Uint8Array, associatedData: Uint8Array): Uint8Array {
+/** Wraps a root key: `nonce 24 | ciphertext | tag 16`, by XAES-256-GCM. */
+export function wrapBytes(key: Uint8Array, rootKey: Uint8Array, associatedData: Uint8Array): Uint8Array {
   const out = new Uint8Array(NONCE_BYTES + rootKey.length + TAG_BYTES)
   const nonce = out.subarray(0, NONCE_BYTES)
   fillFresh(nonce)
@@ -144,7 +145,8 @@ function wrapBytes(key: Uint8Array, rootKey: Uint8Array, associatedData: Uint8Ar
   return out
 }
 
-function unwrapBytes(key: Uint8Array, bytes: Uint8Array, associatedData: Uint8Array): Uint8Array | undefined {
+/** Returns the root key in an array of its own; undefined if bytes or associated data differ. */
+export function unwrapBytes(key: Uint8Array, bytes: Uint8Array, associatedData: Uint8Array): Uint8Array | undefined {
   if (bytes.length < NONCE_BYTES + TAG_BYTES) return undefined
   const xaes = createPlatformXaesKey(key)
   const opened = openPlain(xaes.derive(bytes, 0), bytes.subarray(HALF_BYTES), associatedData)
@@ -155,7 +157,8 @@ function unwrapBytes(key: Uint8Array, bytes: Uint8Array, associatedData: Uint8Ar
   return rootKey
 }
 
-function unwrapError(reason: string): VaultError {
+/** An error of `unwrap`. `reason` says what to do. */
+export function unwrapError(reason: string): VaultError {
   return new VaultError('failed_precondition', `Cannot unwrap the root key: ${reason}`)
 }
 
@@ -315,42 +318,4 @@ async function syncFolder(folder: string): Promise<void> {
 function fileError(file: string, failure: string, error: unknown): VaultError {
   const reason = errorCode(error) ?? (isForbidden(error) ? 'not permitted' : 'unknown reason')
   return new VaultError('failed_precondition', `Key file ${file} ${failure} (${reason}). Check the folder and its permissions.`)
-}
-
-/** Maximum length of a key name, in UTF-16 units. */
-const MAX_KEY_ID_LENGTH = 128
-
-/** The key, and its name. */
-export interface Ed25519SignerOptions {
-  /** Name of the key in checkpoints, 1 to 128 characters. A verifier selects the public key by it. */
-  readonly keyId: string
-  /** The private key as PEM text (PKCS #8). */
-  readonly privateKey: string
-}
-
-/** Returns a signer. Throws `invalid_request` if the key is not an Ed25519 key in PEM. Source: RFC 8032. */
-export function ed25519Signer(options: Ed25519SignerOptions): Signer {
-  const { keyId, privateKey } = readOptions(options, ['keyId', 'privateKey'], { of: 'ed25519Signer' })
-  if (typeof keyId !== 'string' || keyId === '' || keyId.length > MAX_KEY_ID_LENGTH) {
-    throw new VaultError('invalid_request', `ed25519Signer: \`keyId\` must be a string of 1 to ${MAX_KEY_ID_LENGTH} characters.`)
-  }
-  const key = readKey(privateKey)
-  return { keyId, sign: async (bytes) => new Uint8Array(sign(null, bytes, key)) }
-}
-
-function readKey(privateKey: unknown): KeyObject {
-  const key = typeof privateKey === 'string' ? parsePem(privateKey) : undefined
-  if (key?.asymmetricKeyType !== 'ed25519') {
-    throw new VaultError('invalid_request', 'ed25519Signer: `privateKey` must be an Ed25519 private key as PEM text (PKCS #8).')
-  }
-  return key
-}
-
-/** Returns the key; undefined if it cannot be parsed. The error of the library is dropped, because it can quote its input. */
-function parsePem(pem: string): KeyObject | undefined {
-  try {
-    return createPrivateKey(pem)
-  } catch {
-    return undefined
-  }
 }
