@@ -1,5 +1,4 @@
 /** What the providers of all key services share: time limits, tries after a failure, one call for equal ones at once, and errors without a text of the service. */
-import { setTimeout as pause } from 'node:timers/promises'
 import { isVaultError, VaultError } from '../../../core/errors.ts'
 import type { KeyProvider, WrappedKey } from '../../../core/ports/crypto.ts'
 import { attempt, jitteredMs } from '../../../core/util/attempt.ts'
@@ -80,7 +79,10 @@ export function serviceKeys(service: KeyService, limits: KeyServiceLimits = {}):
       is: (error: unknown) => isVaultError(error, 'unavailable') && rest() > 0,
       most: MAX_TRIES,
       // Half of the rest at most, so that the next try has time.
-      between: (count: number) => pause(Math.min(jitteredMs(count, PAUSE, Math.random()), rest() / 2)),
+      between: (count: number) =>
+        new Promise<void>((wake) => {
+          setTimeout(wake, Math.min(jitteredMs(count, PAUSE, Math.random()), rest() / 2))
+        }),
     }
     return attempt([again], async () => {
       try {
