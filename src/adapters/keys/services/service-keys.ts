@@ -3,6 +3,7 @@ import { isVaultError, VaultError } from '../../../core/errors.ts'
 import type { KeyProvider, WrappedKey } from '../../../core/ports/crypto.ts'
 import { attempt, jitteredMs } from '../../../core/util/attempt.ts'
 import { bareCause, causeOf } from '../../../core/util/causes.ts'
+import { readOptions } from '../../../core/util/options.ts'
 import { copySecret, wipe } from '../key-bytes.ts'
 
 /** The calls of one key service, as its client makes them. Each rejects with whatever the client throws, and can throw a `VaultError` of its own. */
@@ -66,8 +67,9 @@ export type KeyServiceTask = keyof typeof TASKS
  * throttles; `failed_precondition` if it refuses, or if bytes or associated data differ; `internal` for any other error.
  */
 export function serviceKeys(service: KeyService, limits: KeyServiceLimits = {}): KeyProvider {
-  const callTimeoutMs = limitOf(service, 'callTimeoutMs', limits.callTimeoutMs ?? 5000)
-  const openTimeoutMs = limitOf(service, 'openTimeoutMs', limits.openTimeoutMs ?? 10_000)
+  const given = readOptions(limits, ['callTimeoutMs', 'openTimeoutMs'], { of: 'serviceKeys' })
+  const callTimeoutMs = limitOf(service, 'callTimeoutMs', given.callTimeoutMs ?? 5000)
+  const openTimeoutMs = limitOf(service, 'openTimeoutMs', given.openTimeoutMs ?? 10_000)
   const call = <T>(
     task: KeyServiceTask,
     work: (signal: AbortSignal) => Promise<T>,
