@@ -33,7 +33,7 @@ let files = 0
 
 /** Key files that are disabled by their mode, and withdrawn by other content. */
 function fileKeys() {
-  const file = join(folder, `exam-${++files}.key`)
+  const file = join(folder, `local-${++files}.key`)
   const reopen = async () => localKeys({ file })
   return {
     open: reopen,

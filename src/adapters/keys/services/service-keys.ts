@@ -18,7 +18,7 @@ export interface KeyService {
   rewrap?(wrapped: WrappedKey, associatedData: Uint8Array, signal: AbortSignal): Promise<WrappedKey>
   currentKeyId?(signal: AbortSignal): Promise<string>
   close?(): Promise<void>
-  /** Says what an error of the client means. Services answer a bad request alike for different reasons: `task` tells them apart. */
+  /** Says what an error of the client means. A service can answer different faults alike: `task` separates them. */
   failureOf(error: unknown, task: KeyServiceTask): KeyServiceFailure
 }
 
