@@ -75,11 +75,28 @@ export interface KeyRing {
   encryptRanks(version: number, scope: string, ranks: readonly Rank[]): bigint[]
   /** Decrypts each number: the inverse. */
   decryptRanks(version: number, scope: string, ranks: readonly Rank[]): bigint[]
+  /** Returns the key of one content from 32 random bytes, which are not kept. It depends on no root key. The caller closes it. */
+  contentKey(secret: Uint8Array): ContentKey
+  /**
+   * Returns another ring, of the root keys of this one with these versions and of more, which the caller wipes. It shares no memory with this one. Throws
+   * like `createRing`, and `internal` for a version that this ring does not have.
+   */
+  withRoots(versions: readonly number[], more: readonly RootKey[], use: RootKeyUse): KeyRing
   /** Overwrites all key bytes that the ring can reach. Later calls throw `failed_precondition`; another `close` does nothing. */
   close(): void
 }
 
-/** One root key of a vault. All other keys are derived from root keys. */
+/** The key of one content. Its bodies have the layout of `KeyRing.seal`, and no version. */
+export interface ContentKey {
+  /** Source: `KeyRing.seal`. */
+  seal(header: Uint8Array, plaintexts: Slab, associatedData: Uint8Array): Slab
+  /** Source: `KeyRing.open`. */
+  open(headerBytes: number, bodies: Slab, associatedData: Uint8Array): Opened
+  /** Overwrites it. Later calls throw `failed_precondition`, as after the ring was closed. */
+  close(): void
+}
+
+/** One root key of a vault. All keys but those of contents are derived from root keys. */
 export interface RootKey {
   /** From 1 to 65535. */
   readonly version: number
@@ -87,14 +104,20 @@ export interface RootKey {
   readonly key: Uint8Array
 }
 
-/** What a root key is used for: a `pending` one opens bodies of processes that know more, the `active` one also seals, a `retired` one only opens. */
-export type RootKeyState = 'pending' | 'active' | 'retired'
+/**
+ * What a root key is used for: a `lookup` one makes digests, pointers and ranks, and never seals. Of the others a `pending` one opens bodies of processes
+ * that know more, the `active` one also seals, and a `retired` one only opens.
+ */
+export type RootKeyState = (typeof ROOT_KEY_STATES)[number]
+
+/** The states, by the byte that stores them in the head of a chain. */
+export const ROOT_KEY_STATES = ['pending', 'active', 'retired', 'lookup'] as const
 
 /** The root keys of a vault as its catalog lists them, without the keys. */
 export interface RootKeySet {
   /** Generation of the catalog: raised by every change of its root keys or its schema. From 1. */
   readonly generation: number
-  /** Version of the root key for digests, pointers and ranks. */
+  /** Version of the root key for new digests, pointers and ranks. */
   readonly lookupVersion: number
   /** By rising version. Exactly one is active. */
   readonly roots: readonly { readonly version: number; readonly state: RootKeyState }[]

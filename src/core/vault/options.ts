@@ -27,6 +27,13 @@ export interface VaultOptions<S extends SchemaDefinition, Role extends string = 
   readonly storage: StorageHandle
   /** Provider of the key-encryption key that wraps the root keys, such as `localKeys({ … })`. */
   readonly keys: KeyProvider
+  /** Whose ciphers compute: those of a WebAssembly module and the platform, or `node:crypto` alone, which is slower. The stored bytes are the same. Default 'wasm'. Source: docs/security.md. */
+  readonly cryptography?: 'wasm' | 'node'
+  /**
+   * The fingerprint that the vault must have, as `vault.keys()` answers it: 64 hex digits. A database that was exchanged for another one, or was emptied and
+   * founded anew, is then refused. Default: any.
+   */
+  readonly keyFingerprint?: string
   /** Clock for timestamps, expiry and time limits. Default: the clock of the operating system. */
   readonly clock?: Clock
   /** Source of random bytes. Default: the operating system's CSPRNG. */
@@ -74,6 +81,8 @@ export type OpenOptions<S extends SchemaDefinition, Role extends string = string
   readonly stopwatch: Stopwatch
   readonly timer: Timer
   readonly contentTypes: ContentTypeDetector
+  /** Names this process in the list of jobs. */
+  readonly process: string
 }
 
 function hasMethod(value: unknown, name: string): boolean {
@@ -127,6 +136,11 @@ const optionsShape = z.object({
   schema: z.custom((value) => isObject(value) && 'tables' in value, 'must be the result of defineSchema'),
   storage: z.custom((value) => hasMethod(value, 'joinTransaction'), 'must be a storage, such as sqliteStorage({ … })'),
   keys: z.custom((value) => hasMethod(value, 'unwrap'), 'must be a key provider, such as localKeys({ … })'),
+  cryptography: z.enum(['wasm', 'node'], "must be 'wasm' or 'node'").optional(),
+  keyFingerprint: z
+    .string('must be 64 hex digits')
+    .regex(/^[0-9a-f]{64}$/, 'must be 64 hex digits')
+    .optional(),
   clock: z.custom((value) => hasMethod(value, 'now'), 'must have a method now() that returns nanoseconds as a bigint'),
   entropy: z.custom((value) => hasMethod(value, 'bytes'), 'must have a method bytes(count) that returns a Uint8Array'),
   accountId: idShape().optional(),
