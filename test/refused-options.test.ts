@@ -2,7 +2,9 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { ENTRY_POINTS } from '../scripts/entry-points.ts'
 import { folderBlobs, s3Blobs } from '../src/adapters/blobs/index.ts'
-import { localKeys, localSigner } from '../src/adapters/keys/index.ts'
+import { awsKmsKeys } from '../src/adapters/keys/aws/index.ts'
+import { googleKmsKeys } from '../src/adapters/keys/google/index.ts'
+import { localKeys, localSigner, serviceKeys } from '../src/adapters/keys/index.ts'
 import { memoryStorage } from '../src/adapters/memory/index.ts'
 import { openTelemetry, openTelemetryMetrics } from '../src/adapters/opentelemetry/index.ts'
 import { postgresStorage } from '../src/adapters/postgres/index.ts'
@@ -83,6 +85,9 @@ const FUNCTIONS: Calls = {
   'verifyExport keys[0]': (o: object) => verifyExport([], { keys: [{ ...verifierKey, ...o }] }),
   localKeys: (o) => localKeys(o),
   localSigner: (o) => localSigner(o),
+  serviceKeys: (o) => serviceKeys({} as never, o),
+  awsKmsKeys: (o) => awsKmsKeys(o),
+  googleKmsKeys: (o) => googleKmsKeys(o),
   memoryStorage: (o) => memoryStorage(o),
   sqliteStorage: (o) => sqliteStorage(o),
   postgresStorage: (o: object) => postgresStorage({ ...address, ...o }),

@@ -8,6 +8,7 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { localKeys } from '../../../src/adapters/keys/index.ts'
 import { isVaultError } from '../../../src/core/errors.ts'
+import { runKeyCases, runVaultOnKeys } from '../../support/keys/run-key-cases.ts'
 
 const SECRET = Buffer.alloc(32, 'test secret')
 const CONTEXT = Buffer.from('vault v1, root 1')
@@ -26,6 +27,24 @@ async function failureOf(work: Promise<unknown>): Promise<{ code: string; messag
   if (!isVaultError(error)) throw new Error('expected a VaultError')
   return error
 }
+
+let files = 0
+
+/** Key files that are disabled by their mode, and withdrawn by other content. */
+function fileKeys() {
+  const file = join(folder, `local-${++files}.key`)
+  const reopen = async () => localKeys({ file })
+  return {
+    open: reopen,
+    reopen,
+    disable: () => chmod(file, 0o644),
+    enable: () => chmod(file, 0o600),
+    withdraw: () => writeFile(file, 'no key'),
+  }
+}
+
+runKeyCases('local', fileKeys)
+runVaultOnKeys('a key file', fileKeys)
 
 it('the first wrap creates the file with mode 0600, and another provider unwraps with it', async () => {
   const file = join(folder, 'deep', 'er', 'first.key')
