@@ -22,6 +22,7 @@ import {
   sealState,
 } from './catalog-entries.ts'
 import { type FoundingPorts, foundVault, rootAssociatedData } from './found-vault.ts'
+import { unwrapRoot } from './unwrap-root.ts'
 
 /** The ports that opening uses. */
 export interface CatalogPorts extends FoundingPorts {
@@ -80,11 +81,14 @@ export async function openCatalog(ports: CatalogPorts, vaultId: string, definiti
   let reloading: Promise<void> | undefined
 
   const rings = new Set([reading.ring])
+  let isClosed = false
 
   async function readAgain(within: StorageReads): Promise<void> {
     reading = await read(await readCatalogRows(within), reading)
     rings.add(reading.ring)
     barrier.ring = reading.ring
+    // Keys that arrive after the vault was closed are not kept.
+    if (isClosed) reading.ring.close()
   }
 
   return {
@@ -120,6 +124,7 @@ export async function openCatalog(ports: CatalogPorts, vaultId: string, definiti
       return isMarked === true
     },
     close() {
+      isClosed = true
       for (const ring of rings) ring.close()
     },
   }
@@ -136,7 +141,7 @@ interface RowsToOpen {
 async function openRows(ports: CatalogPorts, { vaultId, vault, rows, known }: RowsToOpen): Promise<Reading> {
   const { entries } = rows
   assertOwner(entries, vaultId)
-  const roots = createUnwrapper(ports, entries, vaultId)
+  const roots = createUnwrapper(ports, entries, { vaultId, isOpen: known !== undefined })
   try {
     const row = entries.get('schema')
     if (row === undefined) throw damaged('the catalog has no schema')
@@ -187,7 +192,11 @@ interface Unwrapper {
 }
 
 /** Returns a function that unwraps the root key of a version, each one once. Throws `data_loss` for one that is missing or malformed. */
-function createUnwrapper({ keys }: CatalogPorts, entries: ReadonlyMap<string, Row>, vaultId: string): Unwrapper {
+function createUnwrapper(
+  { keys }: CatalogPorts,
+  entries: ReadonlyMap<string, Row>,
+  { vaultId, isOpen }: { readonly vaultId: string; readonly isOpen: boolean },
+): Unwrapper {
   const unwrapped = new Map<number, RootKey>()
   return {
     async unwrap(version) {
@@ -197,7 +206,9 @@ function createUnwrapper({ keys }: CatalogPorts, entries: ReadonlyMap<string, Ro
       if (row === undefined) throw damaged(`root key ${version} is missing from the catalog`)
       const { key_id: keyId, content } = row
       if (typeof keyId !== 'string' || !(content instanceof Uint8Array)) throw damaged('a root key in the catalog is malformed')
-      const root = { version, key: await keys.unwrap({ keyId, bytes: content }, rootAssociatedData(vaultId, version)) }
+      const associatedData = rootAssociatedData(vaultId, version)
+      const key = await unwrapRoot(keys, { wrapped: { keyId, bytes: content }, associatedData, isOpen })
+      const root = { version, key }
       unwrapped.set(version, root)
       return root
     },

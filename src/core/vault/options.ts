@@ -27,6 +27,11 @@ export interface VaultOptions<S extends SchemaDefinition, Role extends string = 
   readonly storage: StorageHandle
   /** Provider of the key-encryption key that wraps the root keys, such as `localKeys({ … })`. */
   readonly keys: KeyProvider
+  /**
+   * Milliseconds after which the vault asks the provider again to unwrap its active root key, 1,000 to 2,147,483,647. A provider that refuses
+   * with `failed_precondition` closes the vault and wipes its keys; one that is away changes nothing. Default: it is not asked again.
+   */
+  readonly revokeCheckMs?: number
   /** Clock for timestamps, expiry and time limits. Default: the clock of the operating system. */
   readonly clock?: Clock
   /** Source of random bytes. Default: the operating system's CSPRNG. */
@@ -98,6 +103,9 @@ const MAX_DEPTH = 256
 const MAX_TABLES = 64
 /** The longest time of a timer. */
 const MAX_MS = 2 ** 31 - 1
+/** The shortest time between two checks of the key: services count calls, and refuse those above a rate. */
+const MIN_CHECK_MS = 1000
+const CHECK_RULE = `must be an integer from ${MIN_CHECK_MS} to ${MAX_MS}`
 
 /** The limits of a vault, each with its default. */
 export const limitsShape = z.object(
@@ -127,6 +135,7 @@ const optionsShape = z.object({
   schema: z.custom((value) => isObject(value) && 'tables' in value, 'must be the result of defineSchema'),
   storage: z.custom((value) => hasMethod(value, 'joinTransaction'), 'must be a storage, such as sqliteStorage({ … })'),
   keys: z.custom((value) => hasMethod(value, 'unwrap'), 'must be a key provider, such as localKeys({ … })'),
+  revokeCheckMs: z.int(CHECK_RULE).min(MIN_CHECK_MS, CHECK_RULE).max(MAX_MS, CHECK_RULE).optional(),
   clock: z.custom((value) => hasMethod(value, 'now'), 'must have a method now() that returns nanoseconds as a bigint'),
   entropy: z.custom((value) => hasMethod(value, 'bytes'), 'must have a method bytes(count) that returns a Uint8Array'),
   accountId: idShape().optional(),
