@@ -40,7 +40,7 @@ function ownFile(): string {
 }
 
 /** The packages that an application installs beside this one if it uses the entry point that needs them. */
-type OptionalPackage = 'better-sqlite3' | 'pg' | '@aws-sdk/client-s3' | '@opentelemetry/api'
+type OptionalPackage = 'better-sqlite3' | 'pg' | '@aws-sdk/client-kms' | '@aws-sdk/client-s3' | '@opentelemetry/api'
 
 /** What could not be loaded. */
 interface MissingPackage {

@@ -18,8 +18,8 @@ export interface KeyService {
   rewrap?(wrapped: WrappedKey, associatedData: Uint8Array, signal: AbortSignal): Promise<WrappedKey>
   currentKeyId?(signal: AbortSignal): Promise<string>
   close?(): Promise<void>
-  /** Says what an error of the client means. */
-  failureOf(error: unknown): KeyServiceFailure
+  /** Says what an error of the client means. Services answer a bad request alike for different reasons: `task` tells them apart. */
+  failureOf(error: unknown, task: KeyServiceTask): KeyServiceFailure
 }
 
 /** What a failed call of a key service means. */
@@ -58,7 +58,8 @@ const TASKS = {
   rewrap: 'wrap a root key again',
   currentKeyId: 'name its current key',
 }
-type Task = keyof typeof TASKS
+/** A call of a key service. */
+export type KeyServiceTask = keyof typeof TASKS
 
 /**
  * Returns a key provider that calls a service. Calls that end with `unavailable` are tried three times, with pauses of random length, until
@@ -68,7 +69,11 @@ type Task = keyof typeof TASKS
 export function serviceKeys(service: KeyService, limits: KeyServiceLimits = {}): KeyProvider {
   const callTimeoutMs = limitOf(service, 'callTimeoutMs', limits.callTimeoutMs ?? 5000)
   const openTimeoutMs = limitOf(service, 'openTimeoutMs', limits.openTimeoutMs ?? 10_000)
-  const call = <T>(task: Task, work: (signal: AbortSignal) => Promise<T>, discard: (late: T) => void = ignore): Promise<T> => {
+  const call = <T>(
+    task: KeyServiceTask,
+    work: (signal: AbortSignal) => Promise<T>,
+    discard: (late: T) => void = ignore,
+  ): Promise<T> => {
     const end = performance.now() + openTimeoutMs
     const rest = () => end - performance.now()
     const again = {
@@ -160,10 +165,10 @@ async function within<T>(ms: number, work: (signal: AbortSignal) => Promise<T>, 
 function ignore(): void {}
 
 /** Returns the error to throw for anything that a call threw. */
-function errorOf(service: KeyService, task: Task, error: unknown): VaultError {
+function errorOf(service: KeyService, task: KeyServiceTask, error: unknown): VaultError {
   if (isVaultError(error)) return error
   const { kind, code }: KeyServiceFailure =
-    error === TIMED_OUT ? { kind: 'unavailable', code: 'no answer within the time limit' } : service.failureOf(error)
+    error === TIMED_OUT ? { kind: 'unavailable', code: 'no answer within the time limit' } : service.failureOf(error, task)
   const cause = code === undefined ? causeOf(error) : bareCause(`${service.name} reported ${code}`)
   const [errorCode, reason] = FAILURES[kind]
   return new VaultError(errorCode, `${service.name} could not ${TASKS[task]}: ${reason}`, {}, { cause })
