@@ -3,6 +3,7 @@ import { VaultError } from '../../../core/errors.ts'
 import type { KeyProvider } from '../../../core/ports/crypto.ts'
 import { bareCause, errorCode } from '../../../core/util/causes.ts'
 import { readOptions } from '../../../core/util/options.ts'
+import { isSecretText, readSecretText, type SecretText } from '../services/secret-text.ts'
 import { type KeyServiceFailure, type KeyServiceLimits, serviceKeys } from '../services/service-keys.ts'
 
 /** Where the key is, and how requests are let in. */
@@ -12,7 +13,7 @@ export interface TransitKeysOptions extends KeyServiceLimits {
   /** Name of the key that wraps: of type aes256-gcm96, aes128-gcm96, chacha20-poly1305 or xchacha20-poly1305, and not derived. Wrapped keys name theirs, so one that was replaced goes on unwrapping. */
   readonly key: string
   /** The token, or a function that returns one. It is called before the first request, and once more when a token is refused. */
-  readonly token: string | (() => string | Promise<string>)
+  readonly token: SecretText
   /** Path of the engine. Default `transit`. */
   readonly mount?: string | undefined
   /** Namespace of the engine. Default: none. */
@@ -95,7 +96,7 @@ function connect(options: TransitKeysOptions): Transit {
   if (typeof url !== 'string' || !/^https?:\/\//.test(url) || !URL.canParse(url)) throw wrong('url', 'the address of a server')
   if (typeof key !== 'string' || !KEY_NAME.test(key)) throw wrong('key', 'the name of a key')
   if (typeof mount !== 'string' || !MOUNT.test(mount)) throw wrong('mount', 'the path of the engine, without slashes at its ends')
-  if ((typeof token !== 'string' || token === '') && typeof token !== 'function') throw wrong('token', 'a text, or a function')
+  if (!isSecretText(token)) throw wrong('token', 'a text, or a function')
   if (namespace !== undefined && typeof namespace !== 'string') throw wrong('namespace', 'a text')
   const base = `${url.replace(/\/+$/, '')}/v1/${mount}`
   const tokens = tokenSource(token)
@@ -142,18 +143,8 @@ interface TokenSource {
 function tokenSource(given: TransitKeysOptions['token']): TokenSource {
   if (typeof given === 'string') return { current: async () => given, after: async () => undefined }
   let known: string | undefined
-  const load = async (): Promise<string> => {
-    try {
-      const token: unknown = await given()
-      if (typeof token === 'string' && token !== '') return token
-    } catch {
-      // Its error can quote a secret.
-    }
-    const message = `${NAME} cannot be asked: the function \`token\` failed or returned no text. Check it, then retry.`
-    throw new VaultError('unavailable', message)
-  }
   const current = async (): Promise<string> => {
-    known ??= await load()
+    known ??= await readSecretText(given, { service: NAME, option: 'token' })
     return known
   }
   return {
