@@ -103,6 +103,12 @@ function createKeyRing(vaultId: string, roots: readonly RootKey[], { activeVersi
     decryptPointers: (version, texts) => keysOf(version).pointerCipher().decrypt(texts),
     encryptRanks: (version, scope, ranks) => keysOf(version).ranksOf(scope).encrypt(ranks),
     decryptRanks: (version, scope, ranks) => keysOf(version).ranksOf(scope).decrypt(ranks),
+    withRoots(versions, more, use) {
+      if (isClosed) throw closedError()
+      const missing = versions.find((version) => !lookups.has(version))
+      if (missing !== undefined) throw missingRoot(missing)
+      return keyRingFactory.createRing(vaultId, [...roots.filter(({ version }) => versions.includes(version)), ...more], use)
+    },
     close() {
       isClosed = true
       for (const made of [...sealers.values(), ...lookups.values()]) made.close()

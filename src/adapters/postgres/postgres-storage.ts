@@ -233,11 +233,10 @@ function createStorage(state: HandleState, executor: Executor): Storage {
       if (target.kind === 'rows') await lockRows(builders, executor, shapes.of(target.table), target.ids)
       else
         await withMappedErrors(
-          lockTables(
-            executor,
-            context.dialect,
-            target.tables.map((table) => shapes.of(table).name),
-          ),
+          lockTables(executor, context.dialect, {
+            tables: target.tables.map((table) => shapes.of(table).name),
+            waitMs: target.waitMs,
+          }),
         )
       return true
     },

@@ -1,8 +1,8 @@
 /** A chain of events: positions in it, its head, what is appended to it, and the Merkle tree of its leaves (RFC 9162, section 2.1). */
 import { type Fault, fault } from '../errors.ts'
 import { MAX_CHAINS } from '../limits.ts'
-import { HASH_BYTES, type Hash, type RootKeySet, type RootKeyState } from '../ports/crypto.ts'
-import { ByteWriter, readI64, readU32 } from '../util/bytes.ts'
+import { HASH_BYTES, type Hash, ROOT_KEY_STATES, type RootKeySet } from '../ports/crypto.ts'
+import { ByteWriter, readI64, readU16, readU32 } from '../util/bytes.ts'
 import { at, required } from '../util/lists.ts'
 import { createFewBytes } from '../util/memory.ts'
 import { toTimestamp } from '../util/time.ts'
@@ -134,8 +134,6 @@ const DIGEST_START = 17
 const KEYS_START = DIGEST_START + HASH_BYTES
 const ROOTS_START = KEYS_START + 4 + 2 + 2
 const ROOT_BYTES = 3
-/** The states of root keys, by the byte that stores them. */
-const STATES: readonly RootKeyState[] = ['pending', 'active', 'retired']
 
 /** Returns the bytes of a head. */
 export function encodeHead(head: ChainHead): Uint8Array {
@@ -156,7 +154,7 @@ export function writeHead(out: ByteWriter, { chain, sequence, digest, at, tree, 
   writeU16(out, keys.roots.length)
   for (const { version, state } of keys.roots) {
     writeU16(out, version)
-    out.u8(STATES.indexOf(state))
+    out.u8(ROOT_KEY_STATES.indexOf(state))
   }
   out.raw(tree.peaks)
 }
@@ -178,7 +176,7 @@ export function decodeHead(bytes: Uint8Array): ChainHead {
       lookupVersion: readU16(bytes, KEYS_START + 4),
       roots: Array.from({ length: roots }, (_, index) => {
         const start = ROOTS_START + index * ROOT_BYTES
-        const state = STATES[required(bytes[start + 2])]
+        const state = ROOT_KEY_STATES[required(bytes[start + 2])]
         if (state === undefined) throw unknownFormat()
         return { version: readU16(bytes, start), state }
       }),
@@ -188,10 +186,6 @@ export function decodeHead(bytes: Uint8Array): ChainHead {
 
 function unknownFormat(): Fault {
   return fault('data_loss')`The head of an audit chain has an unknown format. Run vault.verifyAudit().`
-}
-
-function readU16(bytes: Uint8Array, start: number): number {
-  return (required(bytes[start]) << 8) | required(bytes[start + 1])
 }
 
 /** First byte of the input of a leaf hash. Nodes have another one, so that a node is never valid as a leaf. */

@@ -1,6 +1,6 @@
 /** Checkpoints: the heads of all chains at one time, signed and stored elsewhere, so that a later truncation is detected. */
 import { MAX_CHAINS } from '../limits.ts'
-import type { Hash, RootKeySet } from '../ports/crypto.ts'
+import { type Hash, ROOT_KEY_STATES, type RootKeySet } from '../ports/crypto.ts'
 import { ByteWriter, toHex } from '../util/bytes.ts'
 import { at } from '../util/lists.ts'
 import { integer, listOf, matching, objectOf, oneOf, type Shape, text } from '../util/options.ts'
@@ -65,7 +65,7 @@ const signedShape: Shape<SignedCheckpoint> = objectOf({
     keys: objectOf({
       generation: integer(1, 0xffff_ffff),
       lookupVersion: keyVersion,
-      roots: listOf(objectOf({ version: keyVersion, state: oneOf(['pending', 'active', 'retired']) }), 1),
+      roots: listOf(objectOf({ version: keyVersion, state: oneOf(ROOT_KEY_STATES) }), 1),
     }),
   }),
   keyId: matching(/^.{1,128}$/s),

@@ -26,6 +26,9 @@ export const ACTION_TYPES = [
   'LIST_CREDENTIALS',
   'ISSUE_BEARER',
   'REQUEST',
+  'ROTATE_KEYS',
+  'REWRAP_KEYS',
+  'DESTROY_KEY',
 ] as const
 /** The kinds of resources, as in `<resourceType>/<resourceID>`. */
 export const RESOURCE_TYPES = ['RECORD', 'TABLE', 'TOKEN', 'VAULT', 'FILE', 'CREDENTIAL'] as const

@@ -1,7 +1,8 @@
 /** The dependencies of every function that seals or reveals: keys, random bytes, and the vault. */
+import { type Sentence, say, words } from '../errors.ts'
 import type { Entropy, KeyRing } from '../ports/crypto.ts'
 import type { Column, Table } from '../schema/layout.ts'
-import type { Address } from '../sealing/envelope.ts'
+import { type Address, readVersion } from '../sealing/envelope.ts'
 
 /** The keys and the vault that plaintext is sealed for. */
 export interface Barrier {
@@ -10,10 +11,28 @@ export interface Barrier {
   readonly entropy: Entropy
   /** 16-byte digest of the vault id. */
   readonly vault: Uint8Array
+  /** The root keys that were destroyed. */
+  readonly destroyed?: readonly DestroyedKey[]
   /** Receives each row that is seen with a digest that does not agree with its value. Such a row is never returned for a value it does not have. */
   readonly reportMismatch?: ((mismatch: DigestMismatch) => void) | undefined
   /** True if a body with an unknown key version throws UNKNOWN_KEY, because its key may be in the catalog. Otherwise it fails authentication. */
   readonly signalsUnknownKeys?: boolean
+}
+
+/** A root key that was destroyed, and when, in milliseconds since 1970. */
+export interface DestroyedKey {
+  readonly version: number
+  readonly at: number
+}
+
+/** Returns why a body does not open and what to do, as the end of a sentence. */
+export function whyUnreadable({ destroyed = [] }: Pick<Barrier, 'destroyed'>, body: Uint8Array): Sentence {
+  const version = readVersion(body, 0, body.length)
+  const key = destroyed.find((one) => one.version === version)
+  if (key === undefined)
+    return say`failed authentication: it was changed or moved in the database, or its key is missing. Restore it.`
+  const date = words(new Date(key.at).toISOString().slice(0, 10))
+  return say`cannot be opened: root key ${version}, which sealed it, was destroyed on ${date}. It is from a backup that was made before.`
 }
 
 /** A row whose stored digest does not agree with the opened value: it was changed in the database. */
@@ -55,6 +74,10 @@ class RetryingBarrier implements Barrier {
 
   get ring(): KeyRing {
     return this.#newest.ring
+  }
+
+  get destroyed(): readonly DestroyedKey[] {
+    return this.#newest.destroyed ?? []
   }
 }
 

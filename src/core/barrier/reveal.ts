@@ -25,7 +25,7 @@ import { type ByteWriter, isUtf8, readI64, readU32, readUtf8 } from '../util/byt
 import { required } from '../util/lists.ts'
 import { freeBytes, type Slab, slabStart, toSlab } from '../util/memory.ts'
 import type { JsonValue } from '../values/column-type.ts'
-import { type Barrier, UNKNOWN_KEY } from './barrier.ts'
+import { type Barrier, UNKNOWN_KEY, whyUnreadable } from './barrier.ts'
 import { isUnchanged } from './digest-values.ts'
 import { encodeRecordIds } from './record-ids.ts'
 import { setTokenCheck, type TokenMetadata } from './token-metadata.ts'
@@ -84,7 +84,10 @@ export class OpenRows {
     if (!this.#isSealed) return
     const end = required(this.#bodies.ends[index])
     const isAuthentic = this.#opened[index] === 1 && mapCells(this.#bodies.bytes, slabStart(this.#bodies, index), end, this.#map)
-    if (!isAuthentic) throw unreadable(this.#barrier, this.#table, required(this.ids[index]))
+    if (!isAuthentic) {
+      const row = this.#rows?.[index]
+      throw unreadable(this.#barrier, this.#table, { id: required(this.ids[index]), body: row && bodyOf(row) })
+    }
     if (this.#digests !== undefined) compareDigests(this.#barrier, this.#digests, this.#map, index)
   }
 
@@ -294,12 +297,12 @@ const UNOPENED: Opened = {
 }
 
 /** Names the record by its id, which the vault computes from the row. The id of a record that a caller cannot see gives them no access. */
-function unreadable({ ring }: Barrier, table: Table, row: number): Fault {
-  const [id = ''] = encodeRecordIds(ring, table, [row])
+function unreadable(barrier: Barrier, table: Table, row: { readonly id: number; readonly body: Uint8Array | undefined }): Fault {
+  const [id = ''] = encodeRecordIds(barrier.ring, table, [row.id])
   return fault('data_loss', {
     table: table.name,
     id,
-  })`Record ${words(id)} of table ${table.name} failed authentication: it was changed or moved in the database, or its key is missing. Restore it.`
+  })`Record ${words(id)} of table ${table.name} ${whyUnreadable(barrier, row.body ?? new Uint8Array(0))}`
 }
 
 /** Returns the value of one column in each row, in order; null if it has none. Throws `data_loss` for a row that fails authentication. */

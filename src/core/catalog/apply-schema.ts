@@ -1,5 +1,4 @@
 /** Applies the schema that a vault is opened with: adds tables and columns, refuses changes that would lose or weaken data, and fills new digests. */
-import { CATALOG_MOVED } from '../barrier/barrier.ts'
 import { isVaultError } from '../errors.ts'
 import type { PhysicalTable, Storage } from '../ports/storage.ts'
 import type { Scheduler } from '../ports/time.ts'
@@ -9,7 +8,6 @@ import { type Layout, layoutSchema } from '../schema/layout.ts'
 import { CATALOG, SYSTEM_TABLES } from '../schema/system-tables.ts'
 import type { ReportProgress } from '../util/boundary.ts'
 import type { Signal } from '../util/signal.ts'
-import { raiseHeads } from './catalog-entries.ts'
 import { assertCanGrow, type DigestsToFill, equalValues, fillDigests, type GrownColumn, grownColumns } from './grown-columns.ts'
 import type { Catalog } from './open-catalog.ts'
 
@@ -40,13 +38,13 @@ export async function applySchema(storage: Storage, { catalog, definition, ...wa
     const change = async (inner: Storage): Promise<void> => {
       // Writers of these tables end first, and their records are seen below. Later ones wait, and find the next generation.
       await inner.lock({ kind: 'tables', tables: [...new Set(grown.map(({ table }) => table.physical.name))] })
-      if (!(await catalog.store(inner, { schema: catalogSchema }))) throw CATALOG_MOVED
-      const report = await summedProgress(inner, grown, watch.report)
-      for (const growth of grown) {
-        await assertCanGrow(inner, barrier, { ...growth, needsDigest: false, ...watch })
-        if (growth.needsDigest) await fillDigests(inner, barrier, { ...growth, ...watch, report })
-      }
-      await raiseHeads(inner, barrier, { ...state, generation: state.generation + 1 })
+      await catalog.store(inner, { schema: catalogSchema }, async () => {
+        const report = await summedProgress(inner, grown, watch.report)
+        for (const growth of grown) {
+          await assertCanGrow(inner, barrier, { ...growth, needsDigest: false, ...watch })
+          if (growth.needsDigest) await fillDigests(inner, barrier, { ...growth, ...watch, report })
+        }
+      })
     }
     // Filling a large table takes long, can be aborted, and reports its progress.
     await storage.transaction(change, { takesTurns: true })

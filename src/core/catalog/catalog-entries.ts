@@ -1,6 +1,6 @@
 /** The stored entries of a catalog: how they are read, sealed and opened. */
 import { type ChainHead, decodeHead, encodeHead } from '../audit/chain.ts'
-import { type Barrier, CATALOG_MOVED } from '../barrier/barrier.ts'
+import { CATALOG_MOVED, type DestroyedKey } from '../barrier/barrier.ts'
 import { VaultError } from '../errors.ts'
 import { eachPage } from '../pace/pace.ts'
 import type { KeyRing, RootKeySet } from '../ports/crypto.ts'
@@ -18,8 +18,20 @@ const MAX_ENTRIES = 100_000
 /** Number of chain heads that an opening compares with the catalog. All heads have its generation, so any of them shows an older copy. */
 const HEADS_COMPARED = 8
 
-/** What the sealed entry of a catalog says: its generation, the states of the root keys, and the schema. */
+/** The stored format that this release writes, and the first release that knew it. Raised by whatever an older release would misread or drop. */
+export const STORED_FORMAT = { number: 1, release: '0.1.0' } as const
+
+/** What the sealed entry of a catalog says. It is stored with members that only later releases know. */
 export interface CatalogState extends RootKeySet {
+  readonly format: { readonly number: number; readonly release: string }
+  /** 32 random bytes in base64, drawn at the founding. Their hash is the fingerprint of the vault. */
+  readonly identity: string
+  /** When each root key got its state, in milliseconds since 1970, by its version. */
+  readonly since: Readonly<Record<string, number>>
+  /** True from the activation of a root key until every body was sealed again with it. */
+  readonly isResealing: boolean
+  /** The root keys that were destroyed, and when, in milliseconds since 1970. */
+  readonly destroyed: readonly DestroyedKey[]
   readonly schema: CatalogSchema
 }
 
@@ -100,7 +112,7 @@ export function damaged(problem: string): VaultError {
  * Raises all heads, inside the transaction that changes the catalog and as its last step, because appending waits meanwhile. A chain
  * that begins at the same time has generation 0, which its first change must confirm. A head that fails authentication is left as it is.
  */
-export async function raiseHeads(storage: Storage, barrier: Barrier, keys: RootKeySet): Promise<void> {
+export async function raiseHeads(storage: Storage, barrier: CatalogKeys, keys: RootKeySet): Promise<void> {
   await storage.lock({ kind: 'tables', tables: [AUDIT_CHAINS.name] })
   for await (const rows of eachPage(storage, AUDIT_CHAINS.name)) {
     const patches = raisedHeads(barrier, keys, rows)
@@ -108,7 +120,11 @@ export async function raiseHeads(storage: Storage, barrier: Barrier, keys: RootK
   }
 }
 
-function raisedHeads({ ring, vault }: Barrier, { generation, lookupVersion, roots }: RootKeySet, rows: readonly Row[]): Patch[] {
+function raisedHeads(
+  { ring, vault }: CatalogKeys,
+  { generation, lookupVersion, roots }: RootKeySet,
+  rows: readonly Row[],
+): Patch[] {
   const authentic = openHeads({ ring, vault }, rows)
   const raised = sealEntries(
     { ring, vault, kind: 'head' },

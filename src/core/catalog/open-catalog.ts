@@ -1,5 +1,5 @@
 /** Opens the catalog of a vault: its id, root keys and schema. Reads it again when another process changed it, and keeps an older schema from writing what the stored one does not allow. */
-import type { Barrier } from '../barrier/barrier.ts'
+import { type Barrier, CATALOG_MOVED } from '../barrier/barrier.ts'
 import { VaultError } from '../errors.ts'
 import type { Hash, KeyRing, RootKey, RootKeySet } from '../ports/crypto.ts'
 import type { Row, Storage, StorageReads } from '../ports/storage.ts'
@@ -7,32 +7,44 @@ import { type CatalogSchema, findOutdatedTables, hiddenTokenIds } from '../schem
 import type { SchemaDefinition } from '../schema/column.ts'
 import type { Table } from '../schema/layout.ts'
 import { CATALOG, MARKER, SYSTEM_TABLES } from '../schema/system-tables.ts'
-import { digestVaultId, readVersion } from '../sealing/envelope.ts'
-import { readUtf8 } from '../util/bytes.ts'
+import { digestVaultId } from '../sealing/envelope.ts'
+import { readUtf8, toHex, toUtf8, type Writable } from '../util/bytes.ts'
 import { required } from '../util/lists.ts'
+import { toSlab } from '../util/memory.ts'
+import { nowMs } from '../util/time.ts'
 import {
   assertNotRolledBack,
+  type CatalogKeys,
   type CatalogRows,
   type CatalogState,
   damaged,
   MARKER_ID,
   openState,
+  raiseHeads,
   readCatalogRows,
+  STORED_FORMAT,
   sealMarker,
   sealState,
 } from './catalog-entries.ts'
-import { type FoundingPorts, foundVault, rootAssociatedData } from './found-vault.ts'
-import { unwrapRoot } from './unwrap-root.ts'
+import { type FoundingPorts, foundVault } from './found-vault.ts'
+import { knownErrors } from './key-errors.ts'
+import { firstRing, type RootKeyRows, ringOf, sealRing } from './root-keys.ts'
 
 /** The ports that opening uses. */
 export interface CatalogPorts extends FoundingPorts {
   readonly hash: Hash
+  /** The fingerprint that the vault must have. Default: any. */
+  readonly keyFingerprint?: string | undefined
 }
 
 /** What a changed catalog stores. What is absent stays. */
 export interface CatalogChange {
   readonly schema?: CatalogSchema
   readonly keys?: Omit<RootKeySet, 'generation'>
+  readonly destroyed?: CatalogState['destroyed']
+  readonly isResealing?: boolean
+  /** The root keys that the active one seals from now on: all but itself and a pending one. */
+  readonly sealedRoots?: readonly RootKey[]
 }
 
 /** An open catalog. */
@@ -45,13 +57,16 @@ export interface Catalog {
   isCurrent(storage: StorageReads): Promise<boolean>
   /** Reads the catalog again. Root keys are unwrapped only if they changed. Throws like `openCatalog`. */
   reload(storage: StorageReads): Promise<void>
+  /** Calls back after each reading that found other keys, with the ring that was replaced. */
+  onKeys(listener: (replaced: KeyRing) => void): void
   /** Overwrites the keys of this ring, and of those that `reload` replaced: calls in progress may have used them until now. */
   close(): void
   /**
-   * Stores a change as the next generation, inside a transaction. Returns false if another process changed the catalog first: it must
-   * then be read again. After the commit, `reload` adopts the change.
+   * Stores a change as the next generation, inside a transaction, then does the work that belongs to it, and raises the heads of all chains last. All
+   * is sealed with the active key of the new state. Throws CATALOG_MOVED if another process changed the catalog first: it must then be read again.
+   * After the commit, `reload` adopts the change.
    */
-  store(storage: Storage, change: CatalogChange): Promise<boolean>
+  store(storage: Storage, change: CatalogChange, work?: () => Promise<void>): Promise<void>
 }
 
 /** What is kept of one reading. */
@@ -77,16 +92,21 @@ export async function openCatalog(ports: CatalogPorts, vaultId: string, definiti
   if (rows.entries.size === 0 || rows.marker === undefined) rows = await readCatalogRows(storage)
   const read = (read: CatalogRows, known: Reading | undefined) => openRows(ports, { vaultId, vault, rows: read, known })
   let reading = await read(rows, undefined)
-  const barrier: { ring: KeyRing } & Omit<Barrier, 'ring'> = { ring: reading.ring, entropy, vault }
+  const { destroyed } = reading.state
+  const barrier: Writable<Barrier> = { ring: reading.ring, entropy, vault, destroyed }
   let reloading: Promise<void> | undefined
 
   const rings = new Set([reading.ring])
   let isClosed = false
+  const listeners: ((replaced: KeyRing) => void)[] = []
 
   async function readAgain(within: StorageReads): Promise<void> {
+    const before = reading.ring
     reading = await read(await readCatalogRows(within), reading)
     rings.add(reading.ring)
     barrier.ring = reading.ring
+    barrier.destroyed = reading.state.destroyed
+    if (before !== reading.ring) for (const listener of listeners) listener(before)
     // Keys that arrive after the vault was closed are not kept.
     if (isClosed) reading.ring.close()
   }
@@ -109,20 +129,30 @@ export async function openCatalog(ports: CatalogPorts, vaultId: string, definiti
       })
       return reloading
     },
-    async store(within, { schema, keys }) {
-      const { row, ring } = reading
-      const before = reading.state
-      const { lookupVersion, roots } = keys ?? before
-      const state = { generation: before.generation + 1, lookupVersion, roots, schema: schema ?? before.schema }
-      const content = sealState({ ring, vault }, row.id, state)
-      const [isStored] = await within.update(CATALOG.name, [{ ...row, set: { content } }])
-      if (isStored !== true) return false
-      const [marker] = await within.get(MARKER.name, [MARKER_ID])
-      const version = required(marker, 'The marker of an open vault').version
-      const body = sealMarker({ ring, vault }, state.generation)
-      const [isMarked] = await within.update(MARKER.name, [{ id: MARKER_ID, version, set: { body } }])
-      return isMarked === true
+    async store(within, change, work) {
+      assertKnownFormat(reading.state)
+      const state = changedState(reading.state, change, nowMs(ports))
+      const sealing = sealingRing(reading.ring, state)
+      const address = { ring: sealing, vault }
+      try {
+        const [marker] = await within.get(MARKER.name, [MARKER_ID])
+        const version = required(marker, 'The marker of an open vault').version
+        const patches = [{ ...reading.row, set: { content: sealState(address, reading.row.id, state) } }]
+        if (change.sealedRoots !== undefined) patches.push(await ringPatch(within, address, change.sealedRoots))
+        const areStored = [
+          ...(await within.update(CATALOG.name, patches)),
+          ...(await within.update(MARKER.name, [
+            { id: MARKER_ID, version, set: { body: sealMarker(address, state.generation) } },
+          ])),
+        ]
+        if (areStored.includes(false)) throw CATALOG_MOVED
+        await work?.()
+        await raiseHeads(within, address, state)
+      } finally {
+        if (sealing !== reading.ring) sealing.close()
+      }
     },
+    onKeys: (listener) => void listeners.push(listener),
     close() {
       isClosed = true
       for (const ring of rings) ring.close()
@@ -141,32 +171,77 @@ interface RowsToOpen {
 async function openRows(ports: CatalogPorts, { vaultId, vault, rows, known }: RowsToOpen): Promise<Reading> {
   const { entries } = rows
   assertOwner(entries, vaultId)
-  const roots = createUnwrapper(ports, entries, { vaultId, isOpen: known !== undefined })
+  const stored: RootKeyRows = { ...ports, vaultId, vault, entries, keys: knownErrors(ports.keys, known !== undefined) }
+  const first = await firstRing(stored, known?.ring)
   try {
-    const row = entries.get('schema')
-    if (row === undefined) throw damaged('the catalog has no schema')
-    const { content } = row
-    const sealedWith = content instanceof Uint8Array ? readVersion(content, 0, content.length) : 0
-    if (sealedWith === 0) throw damaged('the schema in the catalog failed authentication')
-    // Only the key of the entry is needed to read which other keys the vault has. A key that is not listed there is never used.
-    const isKnown = known?.ring.hasVersion(sealedWith) === true
-    const first = isKnown ? known.ring : ports.keyRingFactory.createRing(vaultId, [await roots.unwrap(sealedWith)])
+    const row = required(entries.get('schema'), 'The entry of the schema')
     const state = openState({ ring: first, vault }, row)
-    if (!isKnown) first.close()
-    const ring = known !== undefined && hasSameKeys(known.state, state) ? known.ring : await createRing(state)
+    const ring = known !== undefined && hasSameKeys(known.state, state) ? known.ring : await ringOf(stored, first, state)
     assertNotRolledBack({ ring, vault }, state, rows)
+    if (ports.keyFingerprint !== undefined && fingerprintOf(ports.hash, state) !== ports.keyFingerprint) throw otherVault()
     return { ring, state, row: { id: row.id, version: row.version } }
   } finally {
-    roots.wipe()
+    if (first !== known?.ring) first.close()
   }
+}
 
-  async function createRing({ roots: listed, lookupVersion }: CatalogState): Promise<KeyRing> {
-    const active = listed.find((root) => root.state === 'active')
-    if (active === undefined) throw damaged('no root key in the catalog is active')
-    const keys: RootKey[] = []
-    for (const { version } of listed) keys.push(await roots.unwrap(version))
-    return ports.keyRingFactory.createRing(vaultId, keys, { activeVersion: active.version, lookupVersion })
+/** Returns the fingerprint of a vault: 64 hex digits. It stays the same for its whole life, whatever becomes of its keys, and no other vault can be founded with it. */
+export function fingerprintOf(hash: Hash, { identity }: Pick<CatalogState, 'identity'>): string {
+  return toHex(hash.sha256(toSlab([toUtf8(`strongroom/fingerprint/${identity}`)])))
+}
+
+function otherVault(): VaultError {
+  return new VaultError(
+    'failed_precondition',
+    'Cannot open the vault: it has another fingerprint than option keyFingerprint. The database was exchanged for another one, or founded anew. Restore it. Nothing was written.',
+  )
+}
+
+/** Returns the next state. What this release does not know stays in it. */
+function changedState(before: CatalogState, { schema, keys, destroyed, isResealing }: CatalogChange, now: number): CatalogState {
+  const { lookupVersion, roots } = keys ?? before
+  const since = roots.map(({ version, state }) => {
+    const was = before.roots.find((root) => root.version === version)
+    return [version, was?.state === state ? before.since[version] : now] as const
+  })
+  return {
+    ...before,
+    generation: before.generation + 1,
+    lookupVersion,
+    roots,
+    since: Object.fromEntries(since) as CatalogState['since'],
+    isResealing: isResealing ?? before.isResealing,
+    destroyed: destroyed ?? before.destroyed,
+    schema: schema ?? before.schema,
   }
+}
+
+/** Returns the ring that seals with the active key of a state. */
+function sealingRing(ring: KeyRing, { roots, lookupVersion }: CatalogState): KeyRing {
+  const activeVersion = required(
+    roots.find(({ state }) => state === 'active'),
+    'The active root key',
+  ).version
+  if (activeVersion === ring.activeVersion) return ring
+  const versions = roots.map(({ version }) => version).filter((version) => ring.hasVersion(version))
+  return ring.withRoots(versions, [], { activeVersion, lookupVersion })
+}
+
+/** Returns the patch that seals these root keys with the active one. */
+async function ringPatch(storage: Storage, keys: CatalogKeys, roots: readonly RootKey[]) {
+  const filter = { kind: 'compare', column: 'entry', operator: '=', value: 'ring' } as const
+  const [row] = await storage.find(CATALOG.name, filter, { order: 'asc', limit: 1, columns: [] })
+  const { id, version } = required(row, 'The entry of the older root keys')
+  return { id, version, set: { content: sealRing(keys, id, roots) } }
+}
+
+/** Throws `failed_precondition` for a stored format that this release does not know: what it writes could be wrong there. */
+function assertKnownFormat({ format }: CatalogState): void {
+  if (format.number <= STORED_FORMAT.number) return
+  throw new VaultError(
+    'failed_precondition',
+    `The vault is stored in format ${format.number}, and this release of strongroom writes format ${STORED_FORMAT.number}. Install strongroom ${format.release} or newer to write. Reading goes on.`,
+  )
 }
 
 function hasSameKeys(left: RootKeySet, right: RootKeySet): boolean {
@@ -184,44 +259,12 @@ function assertOwner(entries: ReadonlyMap<string, Row>, vaultId: string): void {
   )
 }
 
-/** Unwraps the root keys of a catalog, each once. */
-interface Unwrapper {
-  unwrap(version: number): Promise<RootKey>
-  /** Overwrites what was unwrapped. */
-  wipe(): void
-}
-
-/** Returns a function that unwraps the root key of a version, each one once. Throws `data_loss` for one that is missing or malformed. */
-function createUnwrapper(
-  { keys }: CatalogPorts,
-  entries: ReadonlyMap<string, Row>,
-  { vaultId, isOpen }: { readonly vaultId: string; readonly isOpen: boolean },
-): Unwrapper {
-  const unwrapped = new Map<number, RootKey>()
-  return {
-    async unwrap(version) {
-      const done = unwrapped.get(version)
-      if (done !== undefined) return done
-      const row = entries.get(`root/${version}`)
-      if (row === undefined) throw damaged(`root key ${version} is missing from the catalog`)
-      const { key_id: keyId, content } = row
-      if (typeof keyId !== 'string' || !(content instanceof Uint8Array)) throw damaged('a root key in the catalog is malformed')
-      const associatedData = rootAssociatedData(vaultId, version)
-      const key = await unwrapRoot(keys, { wrapped: { keyId, bytes: content }, associatedData, isOpen })
-      const root = { version, key }
-      unwrapped.set(version, root)
-      return root
-    },
-    wipe() {
-      for (const { key } of unwrapped.values()) key.fill(0)
-    },
-  }
-}
-
 /** What writers know of the catalog. */
 export interface CatalogFence {
   /** Root keys and generation as they were read last. */
   readonly keys: RootKeySet
+  /** Throws `failed_precondition` if the stored format is newer than this release: nothing is written then. */
+  assertKnownFormat(): void
   /** Throws `failed_precondition` for a table whose records this process must not write: its schema lacks a rule of the stored one. */
   assertWritable(table: Table): void
   /** Object ids of columns of a table that have tokens and that this process does not know: a deleted record loses those tokens too. */
@@ -242,6 +285,7 @@ export function createCatalogFence(catalog: Catalog, definition: SchemaDefinitio
     get keys() {
       return catalog.state
     },
+    assertKnownFormat: () => assertKnownFormat(catalog.state),
     assertWritable({ name }) {
       if (evaluated !== catalog.state) {
         evaluated = catalog.state

@@ -1,5 +1,5 @@
 /** Rows of the table of credentials: found by the digest of their name, sealed, and compared with that name again once they are open. */
-import { type Barrier, UNKNOWN_KEY } from '../barrier/barrier.ts'
+import { type Barrier, UNKNOWN_KEY, whyUnreadable } from '../barrier/barrier.ts'
 import { digestItems } from '../barrier/digest-values.ts'
 import { type Fault, fault } from '../errors.ts'
 import type { MaintenancePass } from '../pace/pass.ts'
@@ -43,7 +43,7 @@ export interface OpenedEntry {
 }
 
 /** The dependencies of sealing and opening rows. */
-export type EntryKeys = Pick<Barrier, 'ring' | 'vault' | 'signalsUnknownKeys'>
+export type EntryKeys = Pick<Barrier, 'ring' | 'vault' | 'signalsUnknownKeys' | 'destroyed'>
 
 /** Returns the row of a new entry. */
 export async function newEntryRow(storage: StorageReads, keys: EntryKeys, entry: Entry): Promise<NewRow> {
@@ -77,7 +77,7 @@ export async function findEntries(
       return undefined
     }
     const opened = openRow(keys, row)
-    if (opened.entry.kind !== kind || opened.entry.name !== name) throw unauthentic()
+    if (opened.entry.kind !== kind || opened.entry.name !== name) throw unauthentic(keys)
     return opened
   })
 }
@@ -92,7 +92,7 @@ export async function listEntries(
   const rows = await storage.find(CREDENTIALS.name, filter, page)
   return rows.map((row) => {
     const opened = openRow(keys, row)
-    if (opened.entry.kind !== kind) throw unauthentic()
+    if (opened.entry.kind !== kind) throw unauthentic(keys)
     return opened
   })
 }
@@ -110,7 +110,7 @@ function sealBody({ ring, vault }: EntryKeys, id: number, { kind, name, expiresA
 
 function openRow(keys: EntryKeys, { id, version, body }: Row): OpenedEntry {
   const plaintext = body instanceof Uint8Array ? openBody(keys, id, body) : undefined
-  if (plaintext === undefined) throw unauthentic()
+  if (plaintext === undefined) throw unauthentic(keys, body instanceof Uint8Array ? body : undefined)
   // It was authenticated, so it is what `sealBody` wrote.
   return { id, version, entry: JSON.parse(readUtf8(plaintext, 0, plaintext.length)) as Entry }
 }
@@ -128,10 +128,8 @@ function decoy({ ring }: EntryKeys): Uint8Array {
   return body
 }
 
-function unauthentic(): Fault {
-  return fault(
-    'data_loss',
-  )`The row of a credential failed authentication: it was changed or moved in the database, or its key is missing. Restore it.`
+function unauthentic(keys: EntryKeys, body: Uint8Array = new Uint8Array(0)): Fault {
+  return fault('data_loss')`The row of a credential ${whyUnreadable(keys, body)}`
 }
 
 /** Maximum number of rows that one slice deletes. */

@@ -33,8 +33,8 @@ export async function executeAgain<T>(
   return attempt([RELOADING], async () => {
     await context.catalog.reload(context.unit.storage)
     if (failure === UNKNOWN_KEY) {
-      const { entropy, vault, ring, reportMismatch } = context.barrier
-      current = { ...context, barrier: { entropy, vault, ring, reportMismatch } }
+      const { entropy, vault, ring, destroyed = [], reportMismatch } = context.barrier
+      current = { ...context, barrier: { entropy, vault, ring, destroyed, reportMismatch } }
     }
     try {
       return await work(current)

@@ -1,7 +1,7 @@
 /** Performs one operation, with its span, its unit of work, its audit event, the verb in its errors, and the log of its failures. */
 import { type EventContext, type Outcome, outcomeOf, SUCCESS } from '../audit/event.ts'
 import { type Barrier, retryingBarrier } from '../barrier/barrier.ts'
-import { isKeyError } from '../catalog/unwrap-root.ts'
+import { isKeyError } from '../catalog/key-errors.ts'
 import { type ErrorCode, Fault, fault, isVaultError, VaultError } from '../errors.ts'
 import type { Span } from '../ports/observability.ts'
 import { resolveEnd } from '../unit-of-work/gather.ts'

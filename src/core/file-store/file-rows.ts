@@ -1,5 +1,5 @@
 /** The row of each file: written before its content, so that no content is ever stored that no row names, and removed after it. */
-import type { Barrier } from '../barrier/barrier.ts'
+import { type Barrier, whyUnreadable } from '../barrier/barrier.ts'
 import { type Fault, fault, isVaultError } from '../errors.ts'
 import { SCAN_STATES, type ScanState } from '../files/scan-state.ts'
 import type { BlobStore, ContentTypeDetector } from '../ports/blobs.ts'
@@ -58,7 +58,7 @@ export interface NewFile {
   readonly entry: FileEntry
 }
 
-type Keys = Pick<Barrier, 'ring' | 'vault'>
+type Keys = Pick<Barrier, 'ring' | 'vault' | 'destroyed'>
 
 /** Returns the id of a new file. */
 export async function reserveFile(storage: StorageReads): Promise<number> {
@@ -127,14 +127,13 @@ function sealFile({ ring, vault }: Keys, id: number, entry: FileEntry): Uint8Arr
 }
 
 /** Returns a row opened. Throws `data_loss` if it fails authentication. */
-function openFileRow({ ring, vault }: Keys, row: Row): OpenedFile {
+function openFileRow(keys: Keys, row: Row): OpenedFile {
+  const { ring, vault } = keys
   const { id, version, body } = row
   const plaintext = body instanceof Uint8Array ? openEntry({ ring, vault, kind: 'file', id }, body) : undefined
   const entry = plaintext === undefined ? undefined : toEntry(plaintext)
   if (entry === undefined)
-    throw fault(
-      'data_loss',
-    )`The row of a file failed authentication: it was changed or moved in the database, or its key is missing. Restore it.`
+    throw fault('data_loss')`The row of a file ${whyUnreadable(keys, body instanceof Uint8Array ? body : new Uint8Array(0))}`
   return {
     id,
     version,

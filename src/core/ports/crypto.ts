@@ -75,6 +75,11 @@ export interface KeyRing {
   encryptRanks(version: number, scope: string, ranks: readonly Rank[]): bigint[]
   /** Decrypts each number: the inverse. */
   decryptRanks(version: number, scope: string, ranks: readonly Rank[]): bigint[]
+  /**
+   * Returns another ring, of the root keys of this one with these versions and of more, which the caller wipes. It shares no memory with this one. Throws
+   * like `createRing`, and `internal` for a version that this ring does not have.
+   */
+  withRoots(versions: readonly number[], more: readonly RootKey[], use: RootKeyUse): KeyRing
   /** Overwrites all key bytes that the ring can reach. Later calls throw `failed_precondition`; another `close` does nothing. */
   close(): void
 }
@@ -87,14 +92,20 @@ export interface RootKey {
   readonly key: Uint8Array
 }
 
-/** What a root key is used for: a `pending` one opens bodies of processes that know more, the `active` one also seals, a `retired` one only opens. */
-export type RootKeyState = 'pending' | 'active' | 'retired'
+/**
+ * What a root key is used for: a `lookup` one makes digests, pointers and ranks, and never seals. Of the others a `pending` one opens bodies of processes
+ * that know more, the `active` one also seals, and a `retired` one only opens.
+ */
+export type RootKeyState = (typeof ROOT_KEY_STATES)[number]
+
+/** The states, by the byte that stores them in the head of a chain. */
+export const ROOT_KEY_STATES = ['pending', 'active', 'retired', 'lookup'] as const
 
 /** The root keys of a vault as its catalog lists them, without the keys. */
 export interface RootKeySet {
   /** Generation of the catalog: raised by every change of its root keys or its schema. From 1. */
   readonly generation: number
-  /** Version of the root key for digests, pointers and ranks. */
+  /** Version of the root key for new digests, pointers and ranks. */
   readonly lookupVersion: number
   /** By rising version. Exactly one is active. */
   readonly roots: readonly { readonly version: number; readonly state: RootKeyState }[]

@@ -182,7 +182,7 @@ export interface CommitOptions {
 
 /** What `lock` locks: tables and rows against writers, and the id of a row, whether or not it exists, against others that lock it. */
 export type LockTarget =
-  | { readonly kind: 'tables'; readonly tables: readonly string[] }
+  | { readonly kind: 'tables'; readonly tables: readonly string[]; readonly waitMs?: number }
   | { readonly kind: 'rows'; readonly table: string; readonly ids: readonly number[] }
   | { readonly kind: 'id'; readonly table: string; readonly id: number }
 
@@ -243,7 +243,7 @@ export interface Storage {
   /**
    * Inside a transaction: locks until the transaction ends, and returns true. An engine with one writer at a time has nothing to do.
    * - `tables`: waits until no other open transaction has written these tables, and keeps others from writing them. Readers do not wait. Throws
-   *   `unavailable` after 30 seconds.
+   *   `unavailable` after `waitMs`, by default 30 seconds.
    * - `rows`: waits for other open transactions that have written or locked these rows, one after the other in the order of their ids, and lets
    *   others wait that write them. An id without a row is passed over.
    * - `id`: never waits, and stops no one from writing the row. Returns false if another open transaction has locked the same, or rarely

@@ -106,6 +106,16 @@ export const CATALOG: PhysicalTable = {
 /** The marker that a vault was founded here: one sealed row with the generation of the catalog, which so cannot be emptied or rolled back alone. */
 export const MARKER: PhysicalTable = { name: 'vault_marker', columns: [{ name: 'body', type: 'bytes' }], indexes: [] }
 
+/** The processes that have the vault open, each with the keys that it knows, sealed. `at` is in milliseconds since 1970, and used only to forget those that never closed it. */
+export const OPENINGS: PhysicalTable = {
+  name: 'openings',
+  columns: [
+    { name: 'at', type: 'integer' },
+    { name: 'body', type: 'bytes' },
+  ],
+  indexes: [],
+}
+
 /** Blobs that are stored in the database: the key, the number of pieces that are stored, and the length in bytes once the blob is whole. */
 export const BLOBS: PhysicalTable = {
   name: 'blobs',
@@ -133,6 +143,7 @@ export const SYSTEM_TABLES: readonly PhysicalTable[] = [
   CREDENTIALS,
   AUDIT_EVENTS,
   AUDIT_CHAINS,
+  OPENINGS,
   BLOBS,
   BLOB_PIECES,
 ]

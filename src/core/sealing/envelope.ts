@@ -155,6 +155,8 @@ const KINDS = {
   file: { purpose: 'file-entry', objectId: 0x1_0003 },
   ticket: { purpose: 'ticket', objectId: 0x1_0004 },
   credential: { purpose: 'credential', objectId: 0x1_0005 },
+  ring: { purpose: 'ring', objectId: 0x1_0007 },
+  opening: { purpose: 'opening', objectId: 0x1_0008 },
 } as const
 
 /** The kind of an entry of the audit trail. */
@@ -207,6 +209,49 @@ export function openEntries(
   const versions = readVersions(bodies)
   const associatedData = writeAssociatedData({ vault, objectId }, ids, (index) => required(versions[index]))
   return ring.open(purpose, HEADER_BYTES, versions, bodies, associatedData)
+}
+
+/** How the bodies of a table are sealed. */
+export interface Bodies {
+  readonly purpose: string
+  readonly objectId: number
+  headerOf(version: number): Uint8Array
+}
+
+/** Returns how records, and transient values, of an object id are sealed, or the entries of a kind. */
+export function bodiesOf(kind: 'record', objectId: number): Bodies
+export function bodiesOf(kind: keyof typeof KINDS): Bodies
+export function bodiesOf(kind: 'record' | keyof typeof KINDS, objectId = 0): Bodies {
+  return kind === 'record'
+    ? { purpose: RECORD_PURPOSE, objectId, headerOf: writeBodyHeader }
+    : { ...KINDS[kind], headerOf: writeHeader }
+}
+
+/**
+ * Opens each body with the key it is sealed with, and seals it with the active one, bound to the same row. A body that does not open is empty in the
+ * result, and 0 in `opened`. The plaintexts are overwritten.
+ */
+export function resealBodies(
+  { ring, vault }: Omit<EntriesAddress, 'kind'>,
+  { purpose, objectId, headerOf }: Bodies,
+  { ids, sealed }: { readonly ids: readonly number[]; readonly sealed: readonly Uint8Array[] },
+): { readonly resealed: readonly Uint8Array[]; readonly opened: Uint8Array } {
+  const bodies = toSlab(sealed)
+  const versions = readVersions(bodies)
+  const formatAt = (index: number): number => formatOf(sealed[index]?.[0] ?? 0)
+  const before = writeAssociatedData({ vault, objectId }, ids, (index) => required(versions[index]), formatAt)
+  const { plaintexts, opened } = ring.open(purpose, HEADER_BYTES, versions, bodies, before)
+  const header = headerOf(ring.activeVersion)
+  const format = formatOf(required(header[0]))
+  const after = writeAssociatedData(
+    { vault, objectId },
+    ids,
+    () => ring.activeVersion,
+    () => format,
+  )
+  const slab = ring.seal(purpose, header, plaintexts, after)
+  plaintexts.bytes.fill(0)
+  return { resealed: ids.map((_, index) => (opened[index] === 1 ? slabItem(slab, index) : new Uint8Array(0))), opened }
 }
 
 /** New events of a chain, and its head after them. */

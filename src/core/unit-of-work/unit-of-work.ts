@@ -143,7 +143,7 @@ export interface RecordedChange {
 }
 
 /** The catalog as this process read it last. */
-export type CatalogGeneration = Pick<CatalogFence, 'keys'>
+export type CatalogGeneration = Pick<CatalogFence, 'keys' | 'assertKnownFormat'>
 
 /** A storage that stores changes with their events, and events alone. */
 export interface RecordingStorage {
@@ -245,6 +245,7 @@ class OperationUnit implements RecordedUnit {
 
   /** Returns what is stored with a change. Throws `internal` for a second one. */
   #firstChange(options?: TransactionOptions): RecordedChange {
+    this.#catalog.assertKnownFormat()
     if (this.isRecorded)
       throw new VaultError('internal', 'An operation changed storage twice. This is a defect; please report it.')
     return { build: this.#build, generation: this.#generation, options }

@@ -34,7 +34,7 @@ export interface UnrecordedPorts extends EventLoopTurns {
 }
 
 /** What units know of the catalog. */
-type Catalog = Pick<CatalogFence, 'keys' | 'isCurrent'>
+type Catalog = Pick<CatalogFence, 'keys' | 'isCurrent' | 'assertKnownFormat'>
 
 /** Returns the unit factories of a vault with the audit off. */
 export function unrecordedUnits(ports: UnrecordedPorts): UnitFactories {
@@ -130,6 +130,7 @@ function changeIn<T>(
   options?: TransactionOptions,
 ): Promise<T> {
   return storage.transaction(async (inner) => {
+    catalog.assertKnownFormat()
     const result = await work(inner)
     if (!(await catalog.isCurrent(inner, generation))) throw CATALOG_MOVED
     return result

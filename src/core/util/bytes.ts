@@ -231,6 +231,12 @@ function readShortUnits(bytes: Uint8Array, start: number, end: number): number[]
   return units
 }
 
+/** Returns the big-endian, unsigned 16-bit number at an offset. Throws `internal` as `readU32`. */
+export function readU16(bytes: Uint8Array, at: number): number {
+  if (at < 0 || at + 2 > bytes.length) throw beyond(at + 2, bytes)
+  return ((bytes[at] ?? 0) << 8) | (bytes[at + 1] ?? 0)
+}
+
 /** Returns the big-endian, unsigned 32-bit number at an offset. Throws `internal` if it is not inside the bytes. */
 export function readU32(bytes: Uint8Array, at: number): number {
   if (at < 0 || at + 4 > bytes.length) throw beyond(at + 4, bytes)

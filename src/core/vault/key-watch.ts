@@ -1,5 +1,5 @@
 /** Asks the key provider again and again whether it still hands out the key of an open vault, so that a key that is withdrawn closes the vault. */
-import { isKeyError, type RootKeyPorts, unwrapAgain } from '../catalog/unwrap-root.ts'
+import { isKeyError, type RootKeyPorts, unwrapAgain } from '../catalog/key-errors.ts'
 import { isVaultError } from '../errors.ts'
 import type { RootKeySet } from '../ports/crypto.ts'
 import type { Log } from '../ports/observability.ts'

@@ -32,6 +32,11 @@ export interface VaultOptions<S extends SchemaDefinition, Role extends string = 
    * with `failed_precondition` closes the vault and wipes its keys; one that is away changes nothing. Default: it is not asked again.
    */
   readonly revokeCheckMs?: number
+  /**
+   * The fingerprint that the vault must have, as `vault.keys()` answers it: 64 hex digits. A database that was exchanged for another one, or was emptied and
+   * founded anew, is then refused. Default: any.
+   */
+  readonly keyFingerprint?: string
   /** Clock for timestamps, expiry and time limits. Default: the clock of the operating system. */
   readonly clock?: Clock
   /** Source of random bytes. Default: the operating system's CSPRNG. */
@@ -135,6 +140,10 @@ const optionsShape = z.object({
   schema: z.custom((value) => isObject(value) && 'tables' in value, 'must be the result of defineSchema'),
   storage: z.custom((value) => hasMethod(value, 'joinTransaction'), 'must be a storage, such as sqliteStorage({ … })'),
   keys: z.custom((value) => hasMethod(value, 'unwrap'), 'must be a key provider, such as localKeys({ … })'),
+  keyFingerprint: z
+    .string('must be 64 hex digits')
+    .regex(/^[0-9a-f]{64}$/, 'must be 64 hex digits')
+    .optional(),
   revokeCheckMs: z.int(CHECK_RULE).min(MIN_CHECK_MS, CHECK_RULE).max(MAX_MS, CHECK_RULE).optional(),
   clock: z.custom((value) => hasMethod(value, 'now'), 'must have a method now() that returns nanoseconds as a bigint'),
   entropy: z.custom((value) => hasMethod(value, 'bytes'), 'must have a method bytes(count) that returns a Uint8Array'),

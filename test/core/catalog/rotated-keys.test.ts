@@ -1,13 +1,11 @@
 /** Root keys with states: a vault that was open before another process added and activated a root key reads and writes on. */
-import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
-import { raiseHeads } from '../../../src/core/catalog/catalog-entries.ts'
-import { rootAssociatedData } from '../../../src/core/catalog/found-vault.ts'
 import { openCatalog } from '../../../src/core/catalog/open-catalog.ts'
 import type { KeyProvider, RootKeySet } from '../../../src/core/ports/crypto.ts'
 import type { StorageHandle } from '../../../src/core/ports/storage.ts'
+import { activateRootKey, addRootKey } from '../../../src/core/rotation/change-keys.ts'
 import { readVersion, writeBodyHeader } from '../../../src/core/sealing/envelope.ts'
 import { openVault } from '../../../src/core/vault/open-vault.ts'
 import { column, defineSchema, type SignedCheckpoint } from '../../../src/index.ts'
@@ -25,14 +23,10 @@ const TABLES = {
   },
 }
 
-type Roots = RootKeySet['roots']
-const ADDED: Roots = [
-  { version: 1, state: 'active' },
-  { version: 2, state: 'pending' },
-]
-const ACTIVATED: Roots = [
-  { version: 1, state: 'retired' },
-  { version: 2, state: 'active' },
+const ROTATED: RootKeySet['roots'] = [
+  { version: 1, state: 'lookup' },
+  { version: 2, state: 'retired' },
+  { version: 3, state: 'active' },
 ]
 
 /** Keys that count how often a root key is unwrapped. */
@@ -53,18 +47,14 @@ function open(storage: StorageHandle, audit: 'on' | 'off' = 'on', keys = localKe
   return openVault({ ...SYSTEM_PORTS, id: 'v1', schema: defineSchema(TABLES), storage, audit, keys })
 }
 
-/** Changes the states of root keys as another process would, and adds root key 2 the first time. */
-async function changeRoots(storage: StorageHandle, roots: Roots): Promise<void> {
+/** Adds a root key as another process would, and activates it unless it is to stay pending. */
+async function addKey(storage: StorageHandle, { isActivated = true } = {}): Promise<void> {
   const keys = localKeys({ key: TEST_SECRET })
   const catalog = await openCatalog({ ...SYSTEM_PORTS, storage, keys }, 'v1', TABLES)
-  const isNew = catalog.state.roots.length === 1
-  const wrapped = await keys.wrap(randomBytes(32), rootAssociatedData('v1', 2))
-  await storage.transaction(async (inner) => {
-    const [id = 0] = await inner.reserveIds('catalog', 1)
-    if (isNew) await inner.insert('catalog', [{ id, entry: 'root/2', key_id: wrapped.keyId, content: wrapped.bytes }])
-    expect(await catalog.store(inner, { keys: { lookupVersion: 1, roots } })).toBe(true)
-    await raiseHeads(inner, catalog.barrier, { lookupVersion: 1, roots, generation: catalog.state.generation + 1 })
-  })
+  const ports = { ...SYSTEM_PORTS, storage, keys, vaultId: 'v1' }
+  const version = await addRootKey(ports, catalog)
+  if (isActivated) await activateRootKey(ports, catalog, { version, tables: ['records_1_things'], waitMs: 1000 })
+  catalog.close()
 }
 
 /** The versions of the root keys that the records are sealed with, by row id. */
@@ -82,12 +72,11 @@ for (const audit of ['on', 'off'] as const) {
       const first = await earlier.insert('things', [{ fields: { name: 'one', code: 'A', brief: 'x' } }], options)
       const other = place.open()
       await open(other, audit)
-      await changeRoots(other, ADDED)
-      await changeRoots(other, ACTIVATED)
+      await addKey(other)
       const newer = (await open(place.open(), audit)).as(OWNER)
       const { records } = await newer.insert('things', [{ fields: { name: 'two', code: 'B', brief: 'y' } }], options)
       const { id = '', tokens } = records[0] ?? {}
-      expect(await sealedWith(other)).toEqual([1, 2])
+      expect(await sealedWith(other)).toEqual([2, 3])
       const resolved = await earlier.detokenize([tokens?.name, tokens?.code, tokens?.brief].map((token = '') => ({ token })))
       expect(resolved.records.map(({ value }) => value)).toEqual(['two', 'B', 'y'])
       expect((await earlier.getOne('things', id)).fields).toMatchObject({ name: 'two', code: 'B' })
@@ -96,7 +85,7 @@ for (const audit of ['on', 'off'] as const) {
       expect(found.records.length).toBe(2)
       await earlier.updateOne('things', first.records[0]?.id ?? '', { code: 'C' })
       await earlier.insert('things', [{ fields: { name: 'three' } }])
-      expect(await sealedWith(other)).toEqual([2, 2, 2])
+      expect(await sealedWith(other)).toEqual([3, 3, 3])
       expect((await newer.get('things')).records.length).toBe(3)
       await expect(earlier.insert('things', [{ fields: { name: 'two' } }])).rejects.toMatchObject({ code: 'conflict' })
     })
@@ -106,8 +95,7 @@ for (const audit of ['on', 'off'] as const) {
       const earlier = (await open(place.open(), audit)).as(OWNER)
       const other = place.open()
       await open(other, audit)
-      await changeRoots(other, ADDED)
-      await changeRoots(other, ACTIVATED)
+      await addKey(other)
       const newer = (await open(place.open(), audit)).as(OWNER)
       const names = Array.from({ length: 12 }, (_, n) => ({ fields: { name: `name ${n}`, code: `code ${n}` } }))
       const { records } = await newer.insert('things', names, { tokenization: true })
@@ -133,8 +121,7 @@ for (const audit of ['on', 'off'] as const) {
       const earlier = await open(place.open(), audit)
       const other = place.open()
       await open(other, audit)
-      await changeRoots(other, ADDED)
-      await changeRoots(other, ACTIVATED)
+      await addKey(other)
       const newer = await open(place.open(), audit)
       const verifier = 'a'.repeat(64)
       const { keyId } = await newer.as(OWNER).createCredential({ kind: 'API_KEY', name: 'new', roles: ['reader'], verifier })
@@ -150,8 +137,7 @@ for (const audit of ['on', 'off'] as const) {
       const earlier = await open(place.open(), audit)
       const other = place.open()
       await open(other, audit)
-      await changeRoots(other, ADDED)
-      await changeRoots(other, ACTIVATED)
+      await addKey(other)
       await (await open(place.open(), audit)).as(OWNER).insert('things', [{ fields: { name: 'two', code: 'B', brief: 'y' } }])
       expect(await earlier.verifyRecords()).toMatchObject({ ok: true, findings: [] })
     })
@@ -162,13 +148,13 @@ for (const audit of ['on', 'off'] as const) {
       await vault.as(OWNER).insert('things', [{ fields: { name: 'one' } }])
       const other = place.open()
       await open(other, audit)
-      await changeRoots(other, ACTIVATED)
+      await addKey(other)
       await vault.transaction(async (within) => {
         await within.as(OWNER).insert('things', [{ fields: { name: 'two' } }])
         await within.as(OWNER).insert('things', [{ fields: { name: 'three' } }])
       })
       await Promise.all([4, 5, 6].map((n) => vault.as(OWNER).insert('things', [{ fields: { name: `${n}` } }])))
-      expect(await sealedWith(other)).toEqual([1, 2, 2, 2, 2, 2])
+      expect(await sealedWith(other)).toEqual([2, 3, 3, 3, 3, 3])
     })
 
     it('are read again for a change that was sealed before another call read them', async () => {
@@ -182,13 +168,13 @@ for (const audit of ['on', 'off'] as const) {
       const isDone = interpose({
         isDue: ({ method }) => method === 'begin',
         async work() {
-          await changeRoots(other, ACTIVATED)
+          await addKey(other)
           await session.updateOne('things', second, { name: 'TWO' })
         },
       })
       await session.updateOne('things', first, { name: 'ONE' })
       expect(isDone()).toBe(true)
-      expect(await sealedWith(other)).toEqual([2, 2])
+      expect(await sealedWith(other)).toEqual([3, 3])
     })
 
     it('do not seal while they are pending', async () => {
@@ -196,10 +182,10 @@ for (const audit of ['on', 'off'] as const) {
       const vault = await open(place.open(), audit)
       const other = place.open()
       await open(other, audit)
-      await changeRoots(other, ADDED)
+      await addKey(other, { isActivated: false })
       for (const one of [vault, await open(place.open(), audit)])
         await one.as(OWNER).insert('things', [{ fields: { code: 'x' } }])
-      expect(await sealedWith(other)).toEqual([1, 1])
+      expect(await sealedWith(other)).toEqual([2, 2])
     })
   })
 }
@@ -211,7 +197,7 @@ onEachStorage('the audit trail across root keys', (engine) => {
     await earlier.as(OWNER).insert('things', [{ fields: { name: 'one' } }])
     const other = place.open()
     await open(other)
-    await changeRoots(other, ACTIVATED)
+    await addKey(other)
     const newer = await open(place.open())
     await newer.as(OWNER).insert('things', [{ fields: { name: 'two' } }])
     const { ok, eventCount } = await earlier.verifyAudit()
@@ -221,7 +207,7 @@ onEachStorage('the audit trail across root keys', (engine) => {
     for await (const _ of earlier.exportAudit()) lines++
     expect(lines).toBeGreaterThan(3)
     const signed = await earlier.checkpointAudit({ signer: SIGNING.signer })
-    expect(signed.checkpoint.keys).toEqual({ generation: 3, lookupVersion: 1, roots: ACTIVATED })
+    expect(signed.checkpoint.keys).toEqual({ generation: 4, lookupVersion: 1, roots: ROTATED })
     expect((await newer.verifyAudit({ checkpoints: [signed] })).ok).toBe(true)
   })
 })
@@ -237,9 +223,9 @@ describe('reading the catalog again', () => {
     await openVault({ ...SYSTEM_PORTS, id: 'v1', schema: wider, storage, keys: localKeys({ key: TEST_SECRET }) })
     await vault.as(OWNER).insert('things', [{ fields: { name: 'two' } }])
     expect(counted.unwrapped).toBe(1)
-    await changeRoots(storage, ACTIVATED)
+    await addKey(storage)
     await Promise.all(Array.from({ length: 20 }, (_, n) => vault.as(OWNER).insert('things', [{ fields: { name: `n${n}` } }])))
-    expect(counted.unwrapped).toBe(3)
+    expect(counted.unwrapped).toBe(2)
   })
 
   it('leaves a body whose key is not in the catalog unreadable, and its siblings readable', async () => {
@@ -262,11 +248,11 @@ describe('reading the catalog again', () => {
   it('refuses a catalog that lost a root key, and ignores one that its sealed entry does not list', async () => {
     const storage = memoryStorage()
     await open(storage)
-    await changeRoots(storage, ACTIVATED)
+    await addKey(storage)
     await storage.insert('catalog', [{ id: 99, entry: 'root/7', key_id: 'other', content: new Uint8Array(60) }])
     await open(storage)
-    for (const version of [2, 1]) {
-      const filter = { kind: 'compare', column: 'entry', operator: '=', value: `root/${version}` } as const
+    for (const entry of ['ring', 'root/3']) {
+      const filter = { kind: 'compare', column: 'entry', operator: '=', value: entry } as const
       await storage.delete('catalog', { filter })
       await expect(open(storage)).rejects.toMatchObject({ code: 'data_loss', message: expect.stringContaining('root key') })
     }

@@ -30,7 +30,7 @@ async function opened() {
         }),
       record: async (event) => void stored.push(event),
     },
-    { keys: KEYS },
+    { keys: KEYS, assertKnownFormat() {} },
   )
   return { storage, stored, units }
 }
@@ -101,7 +101,7 @@ it('an unrecorded unit never builds an event, and a nested change that is caught
     scheduler: SYSTEM_PORTS.scheduler,
     clock: SYSTEM_PORTS.clock,
     isAlone: () => true,
-    catalog: { keys: KEYS, isCurrent: async () => true },
+    catalog: { keys: KEYS, isCurrent: async () => true, assertKnownFormat() {} },
     trackReads: undefined,
   })
   const unit = outer.begin(() => {

@@ -1,4 +1,4 @@
-/** Asks the key provider for a root key, and knows its errors again: a caller is told of them as they are, because they say what to do. */
+/** Errors of the key provider, known again where they arrive: a caller is told of them as they are, because they say what to do. */
 import { isVaultError, VaultError } from '../errors.ts'
 import type { KeyProvider, WrappedKey } from '../ports/crypto.ts'
 import type { StorageReads } from '../ports/storage.ts'
@@ -6,7 +6,7 @@ import { CATALOG } from '../schema/system-tables.ts'
 import { toVaultError } from '../util/boundary.ts'
 import { sameBytes } from '../util/bytes.ts'
 import { causeOf } from '../util/causes.ts'
-import { rootAssociatedData } from './found-vault.ts'
+import { rootAssociatedData, rootEntry } from './root-keys.ts'
 
 /** What a key provider threw. */
 const ofProvider = new WeakSet<VaultError>()
@@ -16,23 +16,25 @@ export function isKeyError(error: unknown): error is VaultError {
   return VaultError.isGenuine(error) && ofProvider.has(error)
 }
 
-/** A wrapped root key, and what it is bound to. */
-export interface WrappedRoot {
-  readonly wrapped: WrappedKey
-  readonly associatedData: Uint8Array
-  /** True in a vault that is open: an error of unknown kind may pass then, and is `unavailable`. While a vault is opened it is a defect. */
-  readonly isOpen: boolean
-}
+/** The part of a key provider that opens root keys. */
+export type Unwrapping = Pick<KeyProvider, 'unwrap'>
 
-/** Unwraps a root key. The caller wipes it. Throws the `VaultError` of the provider unchanged. */
-export async function unwrapRoot(keys: KeyProvider, { wrapped, associatedData, isOpen }: WrappedRoot): Promise<Uint8Array> {
-  try {
-    return await keys.unwrap(wrapped, associatedData)
-  } catch (error) {
-    if (!isOpen && !VaultError.isGenuine(error)) throw error
-    const failure = isVaultError(error) ? toVaultError(error, UNWRAP_FAILED) : failureOf(error)
-    ofProvider.add(failure)
-    throw failure
+/**
+ * Returns a provider whose errors are known again. In a vault that is open, what is no `VaultError` becomes `unavailable`, because it may pass; while a
+ * vault is opened it stays a defect.
+ */
+export function knownErrors(keys: Unwrapping, isOpen: boolean): Unwrapping {
+  return {
+    async unwrap(wrapped, associatedData) {
+      try {
+        return await keys.unwrap(wrapped, associatedData)
+      } catch (error) {
+        if (!isOpen && !VaultError.isGenuine(error)) throw error
+        const failure = isVaultError(error) ? toVaultError(error, UNWRAP_FAILED) : failureOf(error)
+        ofProvider.add(failure)
+        throw failure
+      }
+    },
   }
 }
 
@@ -50,14 +52,14 @@ export interface RootKeyPorts {
   readonly vaultId: string
 }
 
-/** Unwraps the stored root key of a version once more, and wipes it. Returns false if no such key is stored. Throws as `unwrapRoot` does for an open vault. */
+/** Unwraps the stored root key of an open vault once more, and wipes it. Returns false if no such key is stored. Throws as `knownErrors` does. */
 export async function unwrapAgain(ports: RootKeyPorts, version: number): Promise<boolean> {
-  const { keys, vaultId } = ports
-  const associatedData = rootAssociatedData(vaultId, version)
+  const keys = knownErrors(ports.keys, true)
+  const associatedData = rootAssociatedData(ports.vaultId, version)
   let wrapped = await storedRoot(ports, version)
   while (wrapped !== undefined) {
     try {
-      const key = await unwrapRoot(keys, { wrapped, associatedData, isOpen: true })
+      const key = await keys.unwrap(wrapped, associatedData)
       key.fill(0)
       return true
     } catch (error) {
@@ -71,7 +73,7 @@ export async function unwrapAgain(ports: RootKeyPorts, version: number): Promise
 }
 
 async function storedRoot({ storage }: RootKeyPorts, version: number): Promise<WrappedKey | undefined> {
-  const filter = { kind: 'compare', column: 'entry', operator: '=', value: `root/${version}` } as const
+  const filter = { kind: 'compare', column: 'entry', operator: '=', value: rootEntry(version) } as const
   const [row] = await storage.find(CATALOG.name, filter, { order: 'asc', limit: 1, newest: true })
   const keyId = row?.key_id
   const content = row?.content

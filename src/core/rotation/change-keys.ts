@@ -1,0 +1,113 @@
+/** The changes of the list of root keys. Each is one change of the catalog, so that no process seals with a key that another does not know of. */
+import type { Catalog } from '../catalog/open-catalog.ts'
+import { openRing, ROOT_BYTES, rootAssociatedData, rootEntry, unwrapRoot, wipeRoots } from '../catalog/root-keys.ts'
+import { fault } from '../errors.ts'
+import type { Entropy, KeyProvider, KeyRingFactory, RootKeyState } from '../ports/crypto.ts'
+import type { Row, Storage } from '../ports/storage.ts'
+import { CATALOG } from '../schema/system-tables.ts'
+import { required } from '../util/lists.ts'
+
+/** The ports of a vault whose root keys change. */
+export interface KeyChangePorts {
+  readonly storage: Storage
+  readonly keys: KeyProvider
+  readonly keyRingFactory: KeyRingFactory
+  readonly entropy: Entropy
+  readonly vaultId: string
+}
+
+/** Root key versions are two bytes long. */
+const MAX_VERSION = 65_535
+
+/** Adds a root key that only opens until it is activated. Returns its version, which no root key ever had. */
+export async function addRootKey(ports: KeyChangePorts, catalog: Catalog): Promise<number> {
+  const { storage, keys, entropy, vaultId } = ports
+  const { roots, lookupVersion, destroyed } = catalog.state
+  const version = Math.max(...[...roots, ...destroyed].map((root) => root.version)) + 1
+  if (version > MAX_VERSION)
+    throw fault('limit_exceeded')`the vault had ${MAX_VERSION} root keys, which is the limit. Move its data to a new vault.`
+  const key = entropy.bytes(ROOT_BYTES)
+  const wrapped = await keys.wrap(key, rootAssociatedData(vaultId, version))
+  key.fill(0)
+  await storage.transaction((inner) =>
+    catalog.store(inner, { keys: { lookupVersion, roots: [...roots, { version, state: 'pending' }] } }, async () => {
+      const [id = 0] = await inner.reserveIds(CATALOG.name, 1)
+      await inner.insert(CATALOG.name, [{ id, entry: rootEntry(version), key_id: wrapped.keyId, content: wrapped.bytes }])
+    }),
+  )
+  await catalog.reload(storage)
+  return version
+}
+
+/**
+ * Makes the pending root key the one that seals. Writers that sealed with the one before commit first: `tables` are locked meanwhile, for `waitMs` at
+ * most. Throws `unavailable` if they take longer: nothing is changed then.
+ */
+export async function activateRootKey(
+  ports: KeyChangePorts,
+  catalog: Catalog,
+  { version, tables, waitMs }: { readonly version: number; readonly tables: readonly string[]; readonly waitMs: number },
+): Promise<void> {
+  const { storage } = ports
+  const { lookupVersion, roots } = catalog.state
+  const before = required(
+    roots.find(({ state }) => state === 'active'),
+    'The active root key',
+  ).version
+  const stateOf = (root: { readonly version: number; readonly state: RootKeyState }): RootKeyState => {
+    if (root.version === version) return 'active'
+    return root.version === before ? 'retired' : root.state
+  }
+  const entries = await catalogRows(storage)
+  const sealed = openRing(catalog.barrier, entries.get('ring'))
+  try {
+    sealed.push(await unwrapRoot({ ...ports, entries }, before))
+    await storage.transaction(async (inner) => {
+      await inner.lock({ kind: 'tables', tables, waitMs })
+      const change = {
+        keys: { lookupVersion, roots: roots.map((root) => ({ version: root.version, state: stateOf(root) })) },
+        sealedRoots: sealed,
+        isResealing: true,
+      }
+      await catalog.store(inner, change, () => removeEntry(inner, before))
+    })
+  } finally {
+    wipeRoots(sealed)
+  }
+  await catalog.reload(storage)
+}
+
+/** Notes that every body was sealed again. */
+export async function endResealing({ storage }: KeyChangePorts, catalog: Catalog): Promise<void> {
+  await storage.transaction((inner) => catalog.store(inner, { isResealing: false }))
+  await catalog.reload(storage)
+}
+
+/** Removes a retired root key from the catalog, and notes that and when it was. What is sealed with it can never be opened again. */
+export async function removeRootKey({ storage }: KeyChangePorts, catalog: Catalog, version: number, now: number): Promise<void> {
+  const { lookupVersion, roots, destroyed } = catalog.state
+  const entries = await catalogRows(storage)
+  const sealed = openRing(catalog.barrier, entries.get('ring'))
+  try {
+    const change = {
+      keys: { lookupVersion, roots: roots.filter((root) => root.version !== version) },
+      destroyed: [...destroyed, { version, at: now }],
+      sealedRoots: sealed.filter((root) => root.version !== version),
+    }
+    await storage.transaction((inner) => catalog.store(inner, change))
+  } finally {
+    wipeRoots(sealed)
+  }
+  await catalog.reload(storage)
+}
+
+/** Returns the rows of the catalog by their names. */
+export async function catalogRows(storage: Storage): Promise<ReadonlyMap<string, Row>> {
+  const rows = await storage.find(CATALOG.name, { kind: 'all' }, { order: 'asc', limit: MAX_VERSION })
+  return new Map(rows.map((row) => [String(row.entry), row]))
+}
+
+async function removeEntry(storage: Storage, version: number): Promise<void> {
+  const filter = { kind: 'compare', column: 'entry', operator: '=', value: rootEntry(version) } as const
+  await storage.delete(CATALOG.name, { filter })
+}

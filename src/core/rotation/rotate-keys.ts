@@ -1,0 +1,117 @@
+/** Replaces the root key that seals, beside writers, and proves that no body needs the one before. Ended at any point, the next call goes on. */
+import type { CatalogState } from '../catalog/catalog-entries.ts'
+import type { Catalog } from '../catalog/open-catalog.ts'
+import { fault, isVaultError, words } from '../errors.ts'
+import type { Job } from '../maintenance/job.ts'
+import type { Scheduler } from '../ports/time.ts'
+import { layoutSchema } from '../schema/layout.ts'
+import { attempt } from '../util/attempt.ts'
+import { activateRootKey, addRootKey, endResealing, type KeyChangePorts } from './change-keys.ts'
+import { type ResealCounts, resealPass } from './reseal-pass.ts'
+import { type SealedPlace, sealedPlaces } from './sealed-places.ts'
+
+/** What a rotation needs. */
+export interface RotationPorts extends KeyChangePorts {
+  readonly catalog: Catalog
+  readonly scheduler: Scheduler
+  /** Records a step. */
+  record(step: 'added' | 'activated' | 'ended', version: number): Promise<void>
+}
+
+/** The result of a rotation. */
+export interface KeyRotation {
+  /** The version of the root key that seals now. */
+  readonly version: number
+  /** Bodies that this call sealed again, by the table that holds them. */
+  readonly resealed: Readonly<Record<string, number>>
+  /** Bodies that an older key seals and that do not open: they were damaged before. */
+  readonly unreadable: number
+  /** True if no body needs an older key: none was unreadable. `destroyKey` counts them before it believes that. */
+  readonly complete: boolean
+}
+
+/** Milliseconds that one try to lock all tables waits: while it waits for a long transaction, other writers wait for it. */
+const LOCK_MS = 200
+/** Tries, and milliseconds between two, in which other writers go on: a minute in all. */
+const LOCK_TRIES = 100
+const PAUSE_MS = 400
+
+/** Rotates: adds a root key, waits for `settleMs` until other processes know it, activates it, and seals everything again. */
+export async function rotateKeys(ports: RotationPorts, job: Job, settleMs: number): Promise<KeyRotation> {
+  const { storage, catalog } = ports
+  await catalog.reload(storage)
+  // A pass over tables that only other processes know needs them prepared.
+  await storage.prepare([...layoutSchema(catalog.state.schema).tables.values()].map(({ physical }) => physical))
+  const pending = catalog.state.roots.find(({ state }) => state === 'pending')
+  if (pending !== undefined || !catalog.state.isResealing) await replaceKey(ports, job, { version: pending?.version, settleMs })
+  const version = activeVersion(catalog.state)
+  const { resealed, unreadable } = await resealAll(ports, job, version)
+  await endResealing(ports, catalog)
+  await ports.record('ended', version)
+  return { version, resealed, unreadable, complete: unreadable === 0 }
+}
+
+function activeVersion({ roots }: Pick<CatalogState, 'roots'>): number {
+  return roots.find(({ state }) => state === 'active')?.version ?? 0
+}
+
+/** Adds a key, unless one is pending, and activates it. */
+async function replaceKey(
+  ports: RotationPorts,
+  job: Job,
+  { version: pending, settleMs }: { readonly version: number | undefined; readonly settleMs: number },
+): Promise<void> {
+  const { catalog } = ports
+  const version = pending ?? (await addRootKey(ports, catalog))
+  if (pending === undefined) await ports.record('added', version)
+  await job.wait(settleMs)
+  const tables = sealedPlaces(catalog.state).map(({ table }) => table)
+  const locked = {
+    is: (error: unknown) => isVaultError(error, 'unavailable'),
+    most: LOCK_TRIES,
+    between: () => job.wait(PAUSE_MS),
+    lastWord: (error: unknown) =>
+      fault(
+        'unavailable',
+      )`A transaction has been writing for more than a minute, or the storage or the key service is away (${words(
+        isVaultError(error) ? error.message : 'no answer',
+      )}). Nothing is half done: call rotateKeys again.`,
+  }
+  await attempt([locked], () => activateRootKey(ports, catalog, { version, tables, waitMs: LOCK_MS }))
+  await ports.record('activated', version)
+}
+
+/** Seals all places again, from where an earlier run ended. Every commit since the activation is under the new key, so one visit of each row is enough. */
+async function resealAll(
+  { storage, catalog }: RotationPorts,
+  job: Job,
+  version: number,
+): Promise<Omit<KeyRotation, 'version' | 'complete'>> {
+  const places = sealedPlaces(catalog.state)
+  const begin = placeOf(job, version, places)
+  const counts: ResealCounts = { resealed: 0, unreadable: begin.unreadable }
+  const resealed: Record<string, number> = {}
+  job.expect(await countRows({ storage }, places))
+  for (const [index, place] of places.entries()) {
+    if (index < begin.index) continue
+    const before = counts.resealed
+    const after = index === begin.index ? begin.after : 0
+    const placeAt = (row: number) => ({ version, table: place.table, after: row, unreadable: counts.unreadable })
+    await job.pass(resealPass({ storage, keys: catalog.barrier, place, job, counts, after, placeAt }))
+    if (counts.resealed > before) resealed[place.table] = counts.resealed - before
+  }
+  return { resealed, unreadable: counts.unreadable }
+}
+
+/** Returns where a pass for this version ended early. */
+function placeOf({ place }: Job, version: number, places: readonly SealedPlace[]) {
+  const index = places.findIndex(({ table }) => table === place?.table)
+  if (place?.version !== version || index < 0) return { index: 0, after: 0, unreadable: 0 }
+  return { index, after: Number(place.after), unreadable: Number(place.unreadable) }
+}
+
+async function countRows({ storage }: Pick<RotationPorts, 'storage'>, places: readonly SealedPlace[]): Promise<number> {
+  let rows = 0
+  for (const { table, filter } of places) rows += Number((await storage.aggregate(table, filter, [{ kind: 'count' }]))[0])
+  return rows
+}
