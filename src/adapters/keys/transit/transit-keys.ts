@@ -27,7 +27,7 @@ const MOUNT = /^\w(?:[\w.-]*\w)?(?:\/\w(?:[\w.-]*\w)?)*$/
 /** A key and its version. */
 const KEY_ID = /^(\w(?:[\w.-]*\w)?)\/v(\d+)$/
 /** A wrapped key as the engine writes it, with the version of the key that wrapped it. */
-const CIPHERTEXT = /^vault:v([1-9]\d{0,8}):[A-Za-z0-9+/]+={0,2}$/
+const CIPHERTEXT = /^vault:v([1-9]\d{0,8}):([A-Za-z0-9+/]+={0,2})$/
 /** Longest wrapped key that is sent, in bytes. One of 32 bytes takes about 90. */
 const MAX_BYTES = 1024
 /** 412: the server has not heard of an earlier write yet. 472 and 473: it is a standby. */
@@ -67,9 +67,11 @@ export function transitKeys(options: TransitKeysOptions): KeyProvider {
       },
       async unwrap({ keyId, bytes }, associatedData, signal) {
         const ciphertext = bytes.length > MAX_BYTES ? '' : Buffer.from(bytes).toString('latin1')
-        const version = CIPHERTEXT.exec(ciphertext)?.[1]
+        const [, version, encoded = ''] = CIPHERTEXT.exec(ciphertext) ?? []
         const [, key, named] = KEY_ID.exec(keyId) ?? []
-        if (version === undefined || named !== version) throw refusal()
+        // Some texts in base64 stand for the same bytes. Only the one that was written is taken.
+        const isWritten = Buffer.from(encoded, 'base64').toString('base64') === encoded
+        if (version === undefined || named !== version || !isWritten) throw refusal()
         const body = { ciphertext, associated_data: base64(associatedData) }
         const { plaintext } = await transit.ask(`decrypt/${key}`, body, signal)
         if (typeof plaintext !== 'string') throw unexpected()

@@ -1,141 +1,132 @@
-/** Root keys wrapped by Transit, with a server of the test: the exam of key providers, tokens that expire, and what is sent. */
-import { afterEach, describe, expect, it } from 'vitest'
+/** Root keys wrapped by Transit: the conformance suite against a server of the test, tokens that expire, and what is sent. */
+import { inspect } from 'node:util'
+import { afterEach, beforeEach, expect, it } from 'vitest'
 import { type TransitKeysOptions, transitKeys } from '../../../../src/adapters/keys/transit/index.ts'
-import { type KeyProviderCase, keyProviderCases } from '../../../../src/conformance/keys/index.ts'
-import { isVaultError } from '../../../../src/index.ts'
-import { startTransit, type TransitServer } from '../../../support/key-services/transit-server.ts'
+import { dataOf, rootKey } from '../../../../src/conformance/keys/sample.ts'
+import { SERVICE_TEXT } from '../../../support/keys/key-server.ts'
+import { type DisposableKeys, runKeyCases, runVaultOnKeys, SHORT_LIMITS } from '../../../support/keys/run-key-cases.ts'
+import { KEYS, startTransit, type TransitServer } from '../../../support/keys/transit-server.ts'
 
-const KEY = 'pii'
-const ROOT_KEY = new Uint8Array(32).fill(7)
-const DATA = new Uint8Array(32).fill(1)
+const [KEY, NEWER] = KEYS
 
-const servers: TransitServer[] = []
-
-async function start(mount?: string): Promise<TransitServer> {
-  const server = await startTransit(mount)
-  server.key(KEY)
-  servers.push(server)
-  return server
+function keysOf({ port }: Pick<TransitServer, 'port'>, options: Partial<TransitKeysOptions> = {}) {
+  return transitKeys({ url: `http://127.0.0.1:${port}`, key: KEY, token: 'root', ...SHORT_LIMITS, ...options })
 }
 
-function keysOf({ url }: TransitServer, options: Partial<TransitKeysOptions> = {}) {
-  return transitKeys({ url, key: KEY, token: 'root', callTimeoutMs: 500, openTimeoutMs: 3000, ...options })
+async function setup(): Promise<DisposableKeys> {
+  const server = await startTransit()
+  const open = async () => keysOf(server)
+  return { ...server, open, reopen: open, discard: () => server.close() }
 }
 
-afterEach(async () => {
-  await Promise.all(servers.splice(0).map((server) => server.close()))
+runKeyCases('Transit', setup)
+runVaultOnKeys('Transit', setup)
+
+const MOUNT = 'teams/eu/transit'
+let server: TransitServer
+
+beforeEach(async () => {
+  server = await startTransit(MOUNT)
+})
+afterEach(() => server.close())
+
+const open = (options: Partial<TransitKeysOptions> = {}) => keysOf(server, { mount: MOUNT, ...options })
+
+it('requests have the path of the engine and the namespace, and wrapped bytes are the text of Transit', async () => {
+  const keys = open({ url: `http://127.0.0.1:${server.port}/`, namespace: 'admin' })
+  const { keyId, bytes } = await keys.wrap(rootKey(), dataOf())
+  expect(keyId).toBe('pii/v1')
+  expect(Buffer.from(bytes).toString()).toMatch(/^vault:v1:[A-Za-z0-9+/]+=*$/)
+  await keys.unwrap({ keyId, bytes }, dataOf())
+  expect(await keys.currentKeyId?.()).toBe('pii/v1')
+  const sent = server.requests().map(({ method, path, headers }) => `${method} ${path} ${headers['x-vault-namespace']}`)
+  expect(sent).toEqual(
+    ['POST encrypt/pii', 'POST decrypt/pii', 'GET keys/pii'].map((call) => `${call.replace(' ', ` /v1/${MOUNT}/`)} admin`),
+  )
 })
 
-describe('the keys of Transit conform', () => {
-  const run = async ({ run }: KeyProviderCase) => {
-    const server = await start()
-    const key = server.key(KEY)
-    await run({
-      open: async () => keysOf(server),
-      reopen: async () => keysOf(server),
-      rotate: async () => server.rotate(KEY),
-      async disable() {
-        key.isDeleted = true
-      },
-      async enable() {
-        key.isDeleted = false
-      },
-      withdraw: async () => server.tokens.clear(),
-      fail: async (fault, calls) => server.fail(fault, calls),
-      calls: () => server.requests.length,
-    })
+it('what a key of another name wrapped is unwrapped with that one, and no name leads elsewhere', async () => {
+  const wrapped = await open().wrap(rootKey(), dataOf())
+  const newer = open({ key: NEWER })
+  expect(await newer.unwrap(wrapped, dataOf())).toEqual(rootKey())
+  expect((await newer.wrap(rootKey(), dataOf())).keyId).toBe('pii-2027/v1')
+  const sent = server.calls()
+  for (const keyId of ['../keys/pii/v1', 'pii/../pii-2027/v1', 'pii/v2', 'pii/v1/v1', 'pii?x/v1', 'pii%2f/v1', '/v1'])
+    await expect(newer.unwrap({ ...wrapped, keyId }, dataOf())).rejects.toMatchObject({ code: 'failed_precondition' })
+  expect(server.calls()).toBe(sent)
+})
+
+it('a token that expired is asked for again, once, and one that is the same is not sent again', async () => {
+  server.tokens.clear()
+  let issued = 0
+  const token = async () => {
+    server.tokens.clear()
+    server.tokens.add(`token ${++issued}`)
+    return `token ${issued}`
   }
-  it.each(keyProviderCases)('$name', run)
+  const keys = open({ token })
+  const wrapped = await keys.wrap(rootKey(), dataOf())
+  await keys.unwrap(wrapped, dataOf())
+  expect([issued, server.calls()]).toEqual([1, 2])
+  server.tokens.clear()
+  expect(await keys.unwrap(wrapped, dataOf())).toEqual(rootKey())
+  expect([issued, server.calls()]).toEqual([2, 4])
+  server.tokens.clear()
+  await expect(open({ token: () => 'revoked' }).unwrap(wrapped, dataOf())).rejects.toMatchObject({ code: 'failed_precondition' })
+  expect(server.calls()).toBe(5)
 })
 
-describe('the keys of Transit', () => {
-  it('send what the engine expects: its path, a namespace, and nothing more', async () => {
-    const server = await start('teams/eu/transit')
-    const keys = keysOf(server, { url: `${server.url}/`, mount: 'teams/eu/transit', namespace: 'admin' })
-    const { keyId, bytes } = await keys.wrap(ROOT_KEY, DATA)
-    expect(keyId).toBe('pii/v1')
-    expect(Buffer.from(bytes).toString()).toMatch(/^vault:v1:/)
-    await keys.unwrap({ keyId, bytes }, DATA)
-    expect(await keys.currentKeyId?.()).toBe('pii/v1')
-    expect(server.requests).toEqual([
-      'POST /v1/teams/eu/transit/encrypt/pii admin',
-      'POST /v1/teams/eu/transit/decrypt/pii admin',
-      'GET /v1/teams/eu/transit/keys/pii admin',
-    ])
-  })
+it('without a token Transit is unavailable, until there is one', async () => {
+  let isDown = true
+  const token = () => {
+    if (isDown) throw new Error(SERVICE_TEXT)
+    return 'root'
+  }
+  const keys = open({ token, openTimeoutMs: 100 })
+  const error: unknown = await keys.wrap(rootKey(), dataOf()).catch((thrown: unknown) => thrown)
+  expect(error).toMatchObject({ code: 'unavailable', message: expect.stringContaining('`token` failed') })
+  expect(inspect(error)).not.toContain(SERVICE_TEXT)
+  isDown = false
+  expect((await keys.wrap(rootKey(), dataOf())).keyId).toBe('pii/v1')
+})
 
-  it('unwrap what a key of another name wrapped, and refuse a name that leads elsewhere', async () => {
-    const server = await start()
-    server.key('newer')
-    const wrapped = await keysOf(server).wrap(ROOT_KEY, DATA)
-    const newer = keysOf(server, { key: 'newer' })
-    expect(await newer.unwrap(wrapped, DATA)).toEqual(ROOT_KEY)
-    expect((await newer.wrap(ROOT_KEY, DATA)).keyId).toBe('newer/v1')
-    const sent = server.requests.length
-    for (const keyId of ['../keys/pii/v1', 'pii/../newer/v1', 'pii/v2', 'pii/v1/v1', 'pii?x/v1'])
-      await expect(newer.unwrap({ ...wrapped, keyId }, DATA)).rejects.toMatchObject({ code: 'failed_precondition' })
-    expect(server.requests.length).toBe(sent)
-  })
+it('errors have the status, and nothing else of the answer', async () => {
+  const keys = open()
+  const wrapped = await keys.wrap(rootKey(), dataOf())
+  const errors = [await keys.unwrap(wrapped, dataOf(2)).catch((thrown: unknown) => thrown)]
+  server.tokens.clear()
+  errors.push(await keys.unwrap(wrapped, dataOf()).catch((thrown: unknown) => thrown))
+  expect(errors).toMatchObject(
+    [400, 403].map((status) => ({ code: 'failed_precondition', cause: { message: `Vault Transit reported ${status}` } })),
+  )
+  expect(inspect(errors)).not.toMatch(`${SERVICE_TEXT}|127\\.0\\.0\\.1|root`)
+})
 
-  it('ask for a new token when theirs expired, once, and not again for one that is the same', async () => {
-    const server = await start()
-    server.tokens.clear()
-    let issued = 0
-    const token = async () => {
-      server.tokens.clear()
-      server.tokens.add(`token ${++issued}`)
-      return `token ${issued}`
-    }
-    const keys = keysOf(server, { token })
-    const wrapped = await keys.wrap(ROOT_KEY, DATA)
-    await keys.unwrap(wrapped, DATA)
-    expect([issued, server.requests.length]).toEqual([1, 2])
-    server.tokens.clear()
-    expect(await keys.unwrap(wrapped, DATA)).toEqual(ROOT_KEY)
-    expect([issued, server.requests.length]).toEqual([2, 4])
-    server.tokens.clear()
-    const same = keysOf(server, { token: () => 'revoked' })
-    await expect(same.unwrap(wrapped, DATA)).rejects.toMatchObject({ code: 'failed_precondition' })
-    expect(server.requests.length).toBe(5)
-  })
+it.each([
+  ['a status of a proxy', () => ({ errors: [] })],
+  ['data of another form', () => ({ data: { ciphertext: 'vault:v0:x', plaintext: 5, latest_version: '1' } })],
+])('an answer that is not of Transit is unavailable: %s', async (_, change) => {
+  const keys = open({ openTimeoutMs: 100 })
+  const wrapped = await keys.wrap(rootKey(), dataOf())
+  server.changeAnswers(change)
+  await expect(keys.wrap(rootKey(), dataOf())).rejects.toMatchObject({ code: 'unavailable' })
+  await expect(keys.unwrap(wrapped, dataOf())).rejects.toMatchObject({ code: 'unavailable' })
+  await expect(keys.currentKeyId?.()).rejects.toMatchObject({ code: 'unavailable' })
+})
 
-  it('are unavailable without a token, and go on when there is one', async () => {
-    const server = await start()
-    let isDown = true
-    const token = () => {
-      if (isDown) throw new Error('canary-secret')
-      return 'root'
-    }
-    const keys = keysOf(server, { token, openTimeoutMs: 100 })
-    const failed: unknown = await keys.wrap(ROOT_KEY, DATA).catch((error: unknown) => error)
-    expect(isVaultError(failed, 'unavailable') && `${failed.message} ${failed.cause}`).toMatch(/`token` failed(?!.*canary)/)
-    isDown = false
-    expect((await keys.wrap(ROOT_KEY, DATA)).keyId).toBe('pii/v1')
-  })
-
-  it('refuse a version that is no longer allowed', async () => {
-    const server = await start()
-    const keys = keysOf(server)
-    const wrapped = await keys.wrap(ROOT_KEY, DATA)
-    server.rotate(KEY)
-    server.key(KEY).minDecryptionVersion = 2
-    await expect(keys.unwrap(wrapped, DATA)).rejects.toMatchObject({ code: 'failed_precondition' })
-  })
-
-  it('refuse wrong options', () => {
-    const given = { url: 'https://vault.example.com', key: KEY, token: 'root' }
-    const wrong: object[] = [
-      { url: 'vault.example.com' },
-      { key: 'a/b' },
-      { key: '..' },
-      { mount: '/transit' },
-      { token: '' },
-      { token: 5 },
-      { namespace: 5 },
-      { callTimeoutMs: 0 },
-      { other: 1 },
-    ]
-    for (const options of wrong)
-      expect(() => transitKeys({ ...given, ...options })).toThrow(expect.objectContaining({ code: 'invalid_request' }))
-  })
+it.each([
+  [{ url: 'vault.example.com' }, 'url'],
+  [{ url: 'file:///etc' }, 'url'],
+  [{ key: 'a/b' }, 'key'],
+  [{ key: '..' }, 'key'],
+  [{ mount: '/transit' }, 'mount'],
+  [{ mount: 'a/../b' }, 'mount'],
+  [{ token: '' }, 'token'],
+  [{ token: 5 }, 'token'],
+  [{ namespace: 5 }, 'namespace'],
+  [{ callTimeoutMs: 0 }, 'callTimeoutMs'],
+  [{ other: 1 }, 'other'],
+])('wrong options are refused by name %#', (options, name) => {
+  const given = { url: 'https://vault.example.com', key: KEY, token: 'root', ...options }
+  expect(() => transitKeys(given as never)).toThrow(name)
 })

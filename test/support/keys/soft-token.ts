@@ -68,7 +68,7 @@ export function softTokens(): { create(): SoftToken; discard(): void } {
   mkdirSync(path.join(folder, 'tokens'))
   const settings = path.join(folder, 'softhsm2.conf')
   writeFileSync(settings, `directories.tokendir = ${folder}/tokens\nobjectstore.backend = file\nlog.level = ERROR\n`)
-  process.env['SOFTHSM2_CONF'] = settings
+  process.env.SOFTHSM2_CONF = settings
   let made = 0
   return {
     create() {
