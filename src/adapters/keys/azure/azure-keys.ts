@@ -132,7 +132,8 @@ async function unwrapRsa(crypto: CryptographyClient, { bytes, associatedData, ab
   try {
     const isOfVault = both.length === 2 * KEY_BYTES && timingSafeEqual(both.subarray(KEY_BYTES), hashOf(associatedData))
     if (!isOfVault) throw MISMATCH
-    return both.slice(0, KEY_BYTES)
+    // The client returns a Buffer, whose own `slice` makes no copy.
+    return Uint8Array.from(both.subarray(0, KEY_BYTES))
   } finally {
     both.fill(0)
   }
