@@ -26,7 +26,9 @@ export interface KeyServiceControl {
 
 /** The provider under test. */
 export interface KeysUnderTest extends KeyServiceControl {
-  /** A provider of a new key. Its time limits are short: a call to a service that hangs ends within 15 seconds, with all its tries. */
+  /** Milliseconds in which a call to a service that is away ends, with all its tries. Default 15,000. Give the provider short time limits. */
+  readonly patienceMs?: number
+  /** A provider of a new key. */
   open(): Promise<KeyProvider>
   /** One more provider of the key opened last, as another process has it. */
   reopen(): Promise<KeyProvider>
@@ -46,6 +48,7 @@ export interface KeyProviderCase {
 /** What a case works with: a provider, more of them for the same key, and the parts of the control that it needs. */
 export type KeyFixture<Need extends keyof KeyServiceControl> = Required<Pick<KeyServiceControl, Need>> & {
   readonly keys: KeyProvider
+  readonly patienceMs: number
   another(): Promise<KeyProvider>
 }
 
@@ -72,7 +75,8 @@ export function keyCase<const Need extends keyof KeyServiceControl = never>(
         if (member === undefined) throw new Error(`The case needs \`${need}\` of the control. Skip it where that is absent.`)
         control[need] = member.bind(underTest)
       }
-      const opened = { keys: await kept(underTest.open()), another: () => kept(underTest.reopen()) }
+      const { patienceMs = 15_000 } = underTest
+      const opened = { keys: await kept(underTest.open()), patienceMs, another: () => kept(underTest.reopen()) }
       try {
         // Each need was found above.
         await body(Object.assign(control, opened) as KeyFixture<Need>)
