@@ -1,11 +1,12 @@
 /** Connects the default adapters to core. Only this file imports both. */
 import { contentTypeDetector } from './adapters/content-type/detect-content-type.ts'
-import { keyRingFactory } from './adapters/keys/key-ring-factory.ts'
+import { keyRingFactory, platformKeyRingFactory } from './adapters/keys/key-ring-factory.ts'
 import {
   assertByteClass,
   systemClock,
   systemEntropy,
   systemHash,
+  systemProcess,
   systemScheduler,
   systemStopwatch,
   systemTimer,
@@ -30,11 +31,12 @@ export async function createVault<const S extends SchemaDefinition, const Role e
     ...given,
     clock,
     entropy,
-    keyRingFactory,
+    keyRingFactory: given.cryptography === 'node' ? platformKeyRingFactory : keyRingFactory,
     hash: systemHash,
     scheduler: systemScheduler,
     stopwatch: systemStopwatch,
     timer: systemTimer,
     contentTypes: contentTypeDetector,
+    process: systemProcess,
   })
 }

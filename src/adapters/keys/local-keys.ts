@@ -19,8 +19,9 @@ import {
   wipe,
   writeKeyText,
 } from './key-bytes.ts'
-import { openPlain, sealPlain } from './wasm/gcm.ts'
-import { createXaesKey, HALF_BYTES, NONCE_BYTES, TAG_BYTES } from './wasm/xaes-key.ts'
+import { openPlain, sealPlain } from './platform/aes.ts'
+import { createPlatformXaesKey } from './platform/derived-keys.ts'
+import { HALF_BYTES, NONCE_BYTES, TAG_BYTES } from './xaes-key.ts'
 
 /** The key-encryption key: `file` is created on first use with mode 0600; `key` is 32 random bytes in base64. */
 export type LocalKeysOptions =
@@ -112,7 +113,7 @@ function wrapBytes(key: Uint8Array, rootKey: Uint8Array, associatedData: Uint8Ar
   const out = new Uint8Array(NONCE_BYTES + rootKey.length + TAG_BYTES)
   const nonce = out.subarray(0, NONCE_BYTES)
   fillFresh(nonce)
-  const xaes = createXaesKey(key)
+  const xaes = createPlatformXaesKey(key)
   sealPlain(xaes.derive(nonce, 0), nonce.subarray(HALF_BYTES), rootKey, associatedData, out, NONCE_BYTES)
   xaes.close()
   return out
@@ -120,7 +121,7 @@ function wrapBytes(key: Uint8Array, rootKey: Uint8Array, associatedData: Uint8Ar
 
 function unwrapBytes(key: Uint8Array, bytes: Uint8Array, associatedData: Uint8Array): Uint8Array | undefined {
   if (bytes.length < NONCE_BYTES + TAG_BYTES) return undefined
-  const xaes = createXaesKey(key)
+  const xaes = createPlatformXaesKey(key)
   const opened = openPlain(xaes.derive(bytes, 0), bytes.subarray(HALF_BYTES), associatedData)
   xaes.close()
   if (opened === undefined) return undefined

@@ -35,6 +35,17 @@ export interface CatalogState extends RootKeySet {
   readonly schema: CatalogSchema
 }
 
+/** Returns the newest version of the root keys of a state. Destroyed ones count, where they are given: a version is used once. */
+export function newestVersion({
+  roots,
+  destroyed = [],
+}: {
+  readonly roots: RootKeySet['roots']
+  readonly destroyed?: readonly DestroyedKey[]
+}): number {
+  return [...roots, ...destroyed].reduce((newest, { version }) => Math.max(newest, version), 0)
+}
+
 /** The keys and the vault of a catalog. `vault` is the 16-byte digest of the vault id. */
 export interface CatalogKeys {
   readonly ring: KeyRing
@@ -110,7 +121,7 @@ export function damaged(problem: string): VaultError {
 
 /**
  * Raises all heads, inside the transaction that changes the catalog and as its last step, because appending waits meanwhile. A chain
- * that begins at the same time has generation 0, which its first change must confirm. A head that fails authentication is left as it is.
+ * that begins at the same time is raised, too, or its process finds the new catalog. A head that fails authentication is left as it is.
  */
 export async function raiseHeads(storage: Storage, barrier: CatalogKeys, keys: RootKeySet): Promise<void> {
   await storage.lock({ kind: 'tables', tables: [AUDIT_CHAINS.name] })

@@ -58,7 +58,7 @@ async function run<Given extends object, Request, Result>(
   const event = new EventBuilder()
   noteEvent?.(event)
   const running = new Running(session, operation, span)
-  lifetime.begin()
+  const age = lifetime.begin()
   joined?.begin()
   try {
     const unit = units.begin(() => running.eventOf(event, given))
@@ -96,7 +96,7 @@ async function run<Given extends object, Request, Result>(
     return result
   } finally {
     joined?.end()
-    lifetime.end()
+    lifetime.end(age)
   }
 }
 
@@ -185,17 +185,18 @@ function unrecorded(error: unknown, running: Running): VaultError {
     return new VaultError(error.code, prefixed(operation.verb, error.message), {}, { cause })
   const code = UNRECORDED_CODES[failure] ?? 'internal'
   // What lost to other writers says itself what to run again.
-  const advice = code === 'internal' || code === 'aborted' ? '' : ' Check the storage, then retry.'
+  const advice = code === 'unavailable' || code === 'storage_full' ? ' Check the storage, then retry.' : ''
   const sentence = `The audit event could not be stored, so no result is returned.${advice}`
   return new VaultError(code, `${prefixed(operation.verb, sentence)} ${cause?.message ?? ''}`.trim(), {}, { cause })
 }
 
-/** What a caller gets after a failure that passes. After any other the same event would be refused again. */
+/** What a caller gets after a failure that passes, or of a damaged catalog. After any other the same event would be refused again. */
 const UNRECORDED_CODES: Readonly<Partial<Record<ErrorCode, ErrorCode>>> = {
   unavailable: 'unavailable',
   outcome_unknown: 'unavailable',
   aborted: 'aborted',
   storage_full: 'storage_full',
+  data_loss: 'data_loss',
 }
 
 /** Logs a failure that the operator must check as an error, and a refusal as a warning. Other errors are not logged. */

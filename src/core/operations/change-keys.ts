@@ -1,4 +1,4 @@
-/** The events of the vault's own changes of its keys. Not operations of callers: whoever opened the vault asks for them. */
+/** The events of the vault's own changes of its keys. Not operations of callers: the application that opened the vault asks for them. */
 import type { Operation } from '../execution/operation.ts'
 
 /** A step of a change of keys, and the root key that it is about. */

@@ -167,16 +167,16 @@ async function* guardedStream(
   { range, signal }: { readonly range: ByteRange; readonly signal: Signal | undefined },
 ): AsyncGenerator<Uint8Array> {
   const { lifetime } = context
-  const pieces = readContent(context.files, { file: file.id, key: file.entry.key, size: file.entry.size, range })
+  const pieces = readContent(context.files, { file, range })
   try {
     for (;;) {
       assertNotAborted(signal)
-      lifetime.begin()
+      const age = lifetime.begin()
       let next: IteratorResult<Uint8Array>
       try {
         next = await pieces.next()
       } finally {
-        lifetime.end()
+        lifetime.end(age)
       }
       if (next.done === true) return
       yield next.value

@@ -1,5 +1,6 @@
 /** Turns of the event loop within long work: when one is due, work that is done a slice at a time, and rows of a table that are read a page at a time. */
 
+import { isVaultError } from '../errors.ts'
 import { type Filter, MAX_ROW_ID, type Page, type Row, type StorageReads } from '../ports/storage.ts'
 import type { Clock, Scheduler } from '../ports/time.ts'
 import { BODY } from '../schema/layout.ts'
@@ -209,18 +210,44 @@ export function isRowId(id: unknown): boolean {
   return typeof id === 'number' && Number.isInteger(id) && id >= 1 && id <= MAX_ROW_ID
 }
 
+/** The rows with possible ids. */
+const POSSIBLE_ROWS: Filter = {
+  kind: 'and',
+  filters: [
+    { kind: 'compare', column: 'id', operator: '>', value: 0 },
+    { kind: 'compare', column: 'id', operator: '<', value: MAX_ROW_ID + 1 },
+  ],
+}
+
+/** Returns a filter of rows, with possible ids alone. */
+export function possibleRows(filter: Filter | undefined): Filter {
+  return filter === undefined || filter.kind === 'all' ? POSSIBLE_ROWS : { kind: 'and', filters: [filter, POSSIBLE_ROWS] }
+}
+
+/** Returns the number of rows that match in all of these tables, for a progress; undefined if an engine stops at an id that no row can have. */
+export async function countRows(
+  storage: Pick<StorageReads, 'aggregate'>,
+  tables: readonly { readonly table: string; readonly filter?: Filter }[],
+): Promise<number | undefined> {
+  let total = 0
+  try {
+    for (const { table, filter } of tables) {
+      total += Number((await storage.aggregate(table, filter ?? { kind: 'all' }, [{ kind: 'count' }]))[0])
+    }
+    return total
+  } catch (error) {
+    if (isVaultError(error, 'data_loss')) return undefined
+    throw error
+  }
+}
+
 /** Yields the pages of rows with possible ids, rising. */
 export function eachPossiblePage(
   storage: Pick<StorageReads, 'find'>,
   table: string,
   { filter, ...walk }: Omit<PageWalk, 'order' | 'after'> = {},
 ): AsyncGenerator<readonly Row[]> {
-  const upTo = { kind: 'compare', column: 'id', operator: '<', value: MAX_ROW_ID + 1 } as const
-  return eachPage(storage, table, {
-    ...walk,
-    after: 0,
-    filter: filter === undefined ? upTo : { kind: 'and', filters: [filter, upTo] },
-  })
+  return eachPage(storage, table, { ...walk, after: 0, filter: possibleRows(filter) })
 }
 
 /** Returns the row with the lowest and that with the highest id of a table, if no row can have such an id. There may be more of them. */

@@ -75,6 +75,8 @@ export interface KeyRing {
   encryptRanks(version: number, scope: string, ranks: readonly Rank[]): bigint[]
   /** Decrypts each number: the inverse. */
   decryptRanks(version: number, scope: string, ranks: readonly Rank[]): bigint[]
+  /** Returns the key of one content from 32 random bytes, which are not kept. It depends on no root key. The caller closes it. */
+  contentKey(secret: Uint8Array): ContentKey
   /**
    * Returns another ring, of the root keys of this one with these versions and of more, which the caller wipes. It shares no memory with this one. Throws
    * like `createRing`, and `internal` for a version that this ring does not have.
@@ -84,7 +86,17 @@ export interface KeyRing {
   close(): void
 }
 
-/** One root key of a vault. All other keys are derived from root keys. */
+/** The key of one content. Its bodies have the layout of `KeyRing.seal`, and no version. */
+export interface ContentKey {
+  /** Source: `KeyRing.seal`. */
+  seal(header: Uint8Array, plaintexts: Slab, associatedData: Uint8Array): Slab
+  /** Source: `KeyRing.open`. */
+  open(headerBytes: number, bodies: Slab, associatedData: Uint8Array): Opened
+  /** Overwrites it. Later calls throw `failed_precondition`, as after the ring was closed. */
+  close(): void
+}
+
+/** One root key of a vault. All keys but those of contents are derived from root keys. */
 export interface RootKey {
   /** From 1 to 65535. */
   readonly version: number

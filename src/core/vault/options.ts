@@ -27,6 +27,8 @@ export interface VaultOptions<S extends SchemaDefinition, Role extends string = 
   readonly storage: StorageHandle
   /** Provider of the key-encryption key that wraps the root keys, such as `localKeys({ … })`. */
   readonly keys: KeyProvider
+  /** Whose ciphers compute: those of a WebAssembly module and the platform, or `node:crypto` alone, which is slower. The stored bytes are the same. Default 'wasm'. Source: docs/security.md. */
+  readonly cryptography?: 'wasm' | 'node'
   /**
    * Milliseconds after which the vault asks the provider again to unwrap its active root key, 1,000 to 2,147,483,647. A provider that refuses
    * with `failed_precondition` closes the vault and wipes its keys; one that is away changes nothing. Default: it is not asked again.
@@ -84,6 +86,8 @@ export type OpenOptions<S extends SchemaDefinition, Role extends string = string
   readonly stopwatch: Stopwatch
   readonly timer: Timer
   readonly contentTypes: ContentTypeDetector
+  /** Names this process in the list of jobs. */
+  readonly process: string
 }
 
 function hasMethod(value: unknown, name: string): boolean {
@@ -140,6 +144,7 @@ const optionsShape = z.object({
   schema: z.custom((value) => isObject(value) && 'tables' in value, 'must be the result of defineSchema'),
   storage: z.custom((value) => hasMethod(value, 'joinTransaction'), 'must be a storage, such as sqliteStorage({ … })'),
   keys: z.custom((value) => hasMethod(value, 'unwrap'), 'must be a key provider, such as localKeys({ … })'),
+  cryptography: z.enum(['wasm', 'node'], "must be 'wasm' or 'node'").optional(),
   keyFingerprint: z
     .string('must be 64 hex digits')
     .regex(/^[0-9a-f]{64}$/, 'must be 64 hex digits')
