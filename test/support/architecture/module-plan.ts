@@ -85,6 +85,8 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'src/adapters/keys': MACHINE,
   'src/adapters/keys/aws': ['@aws-sdk/client-kms'],
   'src/adapters/keys/google': ['@google-cloud/kms'],
+  'src/adapters/keys/azure': ['@azure/keyvault-keys', 'node:crypto'],
+  'src/adapters/keys/pkcs11': ['node:crypto', 'node:worker_threads'],
   'src/adapters/opentelemetry': ['@opentelemetry/api'],
   'src/adapters/blobs': [...MACHINE, 'node:stream', '@aws-sdk/client-s3'],
   'src/adapters/scanner': ['node:net', 'node:timers/promises'],

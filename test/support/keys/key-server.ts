@@ -1,6 +1,8 @@
 /** A key service of the tests over HTTP. What differs between services is the wire format: it is passed. It fails on demand. */
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
+import { TLSSocket } from 'node:tls'
 import type { KeyServiceControl, KeyServiceFault } from '../../../src/conformance/keys/index.ts'
 import { listen, stop } from '../http/serve-vault.ts'
 import { createServedKeys, KeyRefusal, type RefusalReason, type ServedKeys } from './served-keys.ts'
@@ -76,7 +78,7 @@ export async function startKeyServer(
     requests.push(request)
     const fault = nextFault()
     if (fault === 'hanging') return
-    if (fault === 'reset') return void incoming.socket.resetAndDestroy()
+    if (fault === 'reset') return void end(incoming.socket)
     if (fault === 'throttled' || fault === 'failing') return refuse(response, fault)
     if (fault === 'slow') return void setTimeout(answer, SLOW_MS, response, request)
     answer(response, request)
@@ -115,6 +117,12 @@ export async function startKeyServer(
     calls: () => requests.length,
     close: () => stop(server),
   }
+}
+
+/** Ends a connection without an answer: by a reset, where there is no TLS on it. */
+function end(socket: Socket): void {
+  if (socket instanceof TLSSocket) socket.destroy()
+  else socket.resetAndDestroy()
 }
 
 /** Returns the bytes of a member of a body in base64. */
