@@ -13,7 +13,7 @@ import { verifyExport } from 'strongroom/audit-verifier'
 import { blobCases } from 'strongroom/blob-conformance'
 import { folderBlobs, s3Blobs, type S3ClientLike } from 'strongroom/blobs'
 import { apiKeys, createApiKey, createHandler, jwt, serviceAccounts, toNodeHandler } from 'strongroom/http'
-import { ed25519Signer, localKeys } from 'strongroom/keys'
+import { localSigner, localKeys } from 'strongroom/keys'
 import { memoryStorage } from 'strongroom/memory'
 import { openTelemetry, openTelemetryMetrics } from 'strongroom/opentelemetry'
 import { postgresStorage } from 'strongroom/postgres'
@@ -72,7 +72,7 @@ export const memory = memoryStorage()
 export const sqlite = sqliteStorage({ filename: 'vault.db' })
 export const postgres = postgresStorage({ connectionString: 'postgres://localhost/a', ssl: true })
 export const keys = localKeys({ file: 'vault.key' })
-export const signer = ed25519Signer({ keyId: 'a', privateKey: '' })
+export const signer = localSigner({ keyId: 'a', privateKey: '' })
 export const folder = folderBlobs({ directory: 'blobs' })
 export const objects = (client: S3ClientLike) => s3Blobs({ client, bucket: 'blobs' })
 export const scanner = clamdScanner({ socket: '/clamd' })

@@ -18,7 +18,7 @@ import { verifyExport } from 'strongroom/audit-verifier'
 import type { blobCases } from 'strongroom/blob-conformance'
 import type { BlobStore } from 'strongroom/blob-port'
 import { folderBlobs, s3Blobs } from 'strongroom/blobs'
-import { ed25519Signer, localKeys } from 'strongroom/keys'
+import { localKeys, localSigner } from 'strongroom/keys'
 import { memoryStorage } from 'strongroom/memory'
 import { openTelemetry } from 'strongroom/opentelemetry'
 import { postgresStorage } from 'strongroom/postgres'
@@ -302,7 +302,7 @@ export async function account(privateKey: string): Promise<boolean> {
   const [column] = vault.explain(caller, 'READ', 'customers').columns
   // @ts-expect-error no such table
   vault.explain(caller, 'READ', 'people')
-  const checkpoint = await vault.checkpointAudit({ signer: ed25519Signer({ keyId: 'k1', privateKey }) })
+  const checkpoint = await vault.checkpointAudit({ signer: localSigner({ keyId: 'k1', privateKey }) })
   const verdict = await verifyExport(vault.exportAudit({ checkpoints: [checkpoint] }))
   const isWhole = (await vault.verifyAudit({ checkpoints: [checkpoint] })).ok && verdict.ok
   return (

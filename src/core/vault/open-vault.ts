@@ -234,6 +234,7 @@ function createVault<S extends SchemaDefinition, Role extends string>(
       }),
     close: () =>
       guard('Close failed.', async () => {
+        jobs.stop()
         const ended = Promise.all([lifetime.close(), files.stop()])
         const stopped = ended
           .then(() => openings.end())
