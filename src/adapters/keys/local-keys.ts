@@ -19,9 +19,9 @@ import {
   wipe,
   writeKeyText,
 } from './key-bytes.ts'
-import { openPlain, sealPlain } from './platform/aes.ts'
+import { openPlain, sealPlain, TAG_BYTES } from './platform/aes.ts'
 import { createPlatformXaesKey } from './platform/derived-keys.ts'
-import { HALF_BYTES, NONCE_BYTES, TAG_BYTES } from './xaes-key.ts'
+import { HALF_BYTES, NONCE_BYTES } from './xaes-key.ts'
 
 /** The key-encryption key: `file` is created on first use with mode 0600; `key` is 32 random bytes in base64. */
 export type LocalKeysOptions =

@@ -1,12 +1,11 @@
 /** XAES-256-GCM (C2SP): derives AES-256-GCM keys from a key of 256 bits and the first half of a nonce, which a batch shares for an epoch. */
 import { at } from '../../core/util/lists.ts'
 import { wipe } from './key-bytes.ts'
-import type { BlockCipher } from './platform/aes.ts'
+import { type BlockCipher, IV_BYTES } from './platform/aes.ts'
 
-/** Length in bytes of a nonce; of each half, which selects the key or is the IV of AES-GCM; and of a tag. */
+/** Length in bytes of a nonce, and of each half, which selects the key or is the IV of AES-GCM. */
 export const NONCE_BYTES = 24
-export const HALF_BYTES = 12
-export const TAG_BYTES = 16
+export const HALF_BYTES = IV_BYTES
 /** Length in bytes of what the short form stores of a first half. The other bytes of the half are zero. */
 export const SHORT_HALF_BYTES = 6
 
