@@ -19,43 +19,72 @@ import {
   wipe,
   writeKeyText,
 } from './key-bytes.ts'
-import { openPlain, sealPlain, TAG_BYTES } from './platform/aes.ts'
+import { openPlain, sealPlain } from './platform/aes.ts'
 import { createPlatformXaesKey } from './platform/derived-keys.ts'
-import { HALF_BYTES, NONCE_BYTES } from './xaes-key.ts'
+import { HALF_BYTES, NONCE_BYTES, TAG_BYTES } from './xaes-key.ts'
 
-/** The key-encryption key: `file` is created on first use with mode 0600; `key` is 32 random bytes in base64. */
+/**
+ * The key-encryption key: `file` is created on first use with mode 0600; `key` is 32 random bytes in base64. The older ones only unwrap, until
+ * `vault.rewrapKeys()` has wrapped all with the first.
+ */
 export type LocalKeysOptions =
-  | { readonly file: string; readonly key?: undefined }
-  | { readonly key: string; readonly file?: undefined }
+  | { readonly file: string; readonly olderFiles?: readonly string[]; readonly key?: undefined; readonly olderKeys?: undefined }
+  | { readonly key: string; readonly olderKeys?: readonly string[]; readonly file?: undefined; readonly olderFiles?: undefined }
+
+const OPTIONS = ['file', 'olderFiles', 'key', 'olderKeys'] as const
+
+type Given = { readonly [Name in (typeof OPTIONS)[number]]?: unknown }
 
 /**
  * Returns a key provider that needs no other service. It wraps with XAES-256-GCM; wrapped bytes are `nonce 24 | ciphertext | tag 16`.
  * Throws `invalid_request` if neither `file` nor a `key` of 32 random bytes in base64 is given. `unwrap` throws `failed_precondition`.
  */
 export function localKeys(options: LocalKeysOptions): KeyProvider {
-  const { file, key } = readOptions<{ file?: unknown; key?: unknown }>(options, ['file', 'key'], { of: 'localKeys' })
-  if (file !== undefined && key !== undefined)
-    throw new VaultError('invalid_request', 'localKeys: specify either `file` or `key`, not both.')
-  const source = key === undefined ? fileSource(file) : textSource(key)
+  const sources = sourcesOf(readOptions<Given>(options, OPTIONS, { of: 'localKeys' }))
+  const [current] = sources
   return {
+    currentKeyId: async () => useKey(await current.readOrCreate(), keyIdOf),
     async wrap(rootKey, associatedData) {
-      return useKey(await source.readOrCreate(), (key) => ({
+      return useKey(await current.readOrCreate(), (key) => ({
         keyId: keyIdOf(key),
         bytes: wrapBytes(key, rootKey, associatedData),
       }))
     },
     async unwrap(wrapped, associatedData) {
-      return useKey(await source.read(), (key) => {
-        if (keyIdOf(key) !== wrapped.keyId) {
-          throw unwrapError(`it was wrapped by another key than ${source.description}. Provide that key.`)
+      let missing: VaultError | undefined
+      for (const source of sources) {
+        const key = await source.read()
+        if (key === undefined) missing ??= unwrapError(`key file ${source.description} does not exist. Restore it.`)
+        else {
+          const rootKey = useKey(key, () =>
+            keyIdOf(key) === wrapped.keyId ? unwrapBytes(key, wrapped.bytes, associatedData) : 'other',
+          )
+          if (rootKey === undefined)
+            throw unwrapError('its wrapped bytes were changed, or belong to another key or vault. Restore them.')
+          if (rootKey !== 'other') return rootKey
         }
-        const rootKey = unwrapBytes(key, wrapped.bytes, associatedData)
-        if (rootKey === undefined)
-          throw unwrapError('its wrapped bytes were changed, or belong to another key or vault. Restore them.')
-        return rootKey
-      })
+      }
+      const names = sources.map(({ description }) => description).join(', ')
+      throw missing ?? unwrapError(`it was wrapped by another key than ${names}. Provide that key.`)
     },
   }
+}
+
+/** Returns the sources of the current key and of the older ones. */
+function sourcesOf({ file, olderFiles, key, olderKeys }: Given): readonly [KeySource, ...KeySource[]] {
+  if (file !== undefined && key !== undefined)
+    throw new VaultError('invalid_request', 'localKeys: specify either `file` or `key`, not both.')
+  if (key === undefined) return [fileSource(file), ...listOf('olderFiles', olderFiles, olderKeys).map(fileSource)]
+  return [textSource(key), ...listOf('olderKeys', olderKeys, olderFiles).map(textSource)]
+}
+
+/** Returns the older keys. Throws `invalid_request` unless they are a list of the kind of the current one. */
+function listOf(name: string, given: unknown, ofOther: unknown): readonly unknown[] {
+  if (ofOther === undefined && (given === undefined || Array.isArray(given))) return given ?? []
+  throw new VaultError(
+    'invalid_request',
+    `localKeys: the older keys must be a list, \`${name}\`, of the kind of the current one.`,
+  )
 }
 
 /** Uses a key once, and wipes it. */
@@ -71,8 +100,8 @@ function useKey<Result>(key: Uint8Array, use: (key: Uint8Array) => Result): Resu
 interface KeySource {
   /** Names the key in an error. */
   readonly description: string
-  /** Returns the key, which the caller wipes. */
-  read(): Promise<Uint8Array>
+  /** Returns the key, which the caller wipes; undefined if its file does not exist. */
+  read(): Promise<Uint8Array | undefined>
   readOrCreate(): Promise<Uint8Array>
 }
 
@@ -94,12 +123,8 @@ function fileSource(file: unknown): KeySource {
   if (typeof file !== 'string' || file === '')
     throw new VaultError('invalid_request', 'localKeys: expected `file` (a path) or `key`.')
   return {
-    description: `the one in ${file}`,
-    async read() {
-      const key = await readKeyFile(file)
-      if (key === undefined) throw unwrapError(`key file ${file} does not exist. Restore it.`)
-      return key
-    },
+    description: file,
+    read: () => readKeyFile(file),
     readOrCreate: () => readOrCreateKeyFile(file),
   }
 }

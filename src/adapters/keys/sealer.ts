@@ -5,10 +5,10 @@ import { AAD_BYTES, type Opened, SHORT_FORM } from '../../core/ports/crypto.ts'
 import { required } from '../../core/util/lists.ts'
 import { fewBytes, fewNumbers, plaintextBytes, type Slab, slabItem, slabStart } from '../../core/util/memory.ts'
 import { fillFromKernel } from '../system/system.ts'
-import { openPlain, sealPlain, TAG_BYTES } from './platform/aes.ts'
+import { openPlain, sealPlain } from './platform/aes.ts'
 import { type OpenBatch, openBatch, openSingle, sealBatch } from './wasm/gcm.ts'
 import { CAPACITY } from './wasm/wasm.ts'
-import { type Epochs, type GcmKey, HALF_BYTES, SHORT_HALF_BYTES, type XaesKey } from './xaes-key.ts'
+import { type Epochs, type GcmKey, HALF_BYTES, SHORT_HALF_BYTES, TAG_BYTES, type XaesKey } from './xaes-key.ts'
 
 /** The keys and random bytes of a sealer. */
 interface SealerKeys {

@@ -8,6 +8,7 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { localKeys } from '../../../src/adapters/keys/index.ts'
 import { isVaultError } from '../../../src/core/errors.ts'
+import { runKeyCases, runVaultOnKeys } from '../../support/keys/run-key-cases.ts'
 
 const SECRET = Buffer.alloc(32, 'test secret')
 const CONTEXT = Buffer.from('vault v1, root 1')
@@ -26,6 +27,24 @@ async function failureOf(work: Promise<unknown>): Promise<{ code: string; messag
   if (!isVaultError(error)) throw new Error('expected a VaultError')
   return error
 }
+
+let files = 0
+
+/** Key files that are disabled by their mode, and withdrawn by other content. */
+function fileKeys() {
+  const file = join(folder, `local-${++files}.key`)
+  const reopen = async () => localKeys({ file })
+  return {
+    open: reopen,
+    reopen,
+    disable: () => chmod(file, 0o644),
+    enable: () => chmod(file, 0o600),
+    withdraw: () => writeFile(file, 'no key'),
+  }
+}
+
+runKeyCases('local', fileKeys)
+runVaultOnKeys('a key file', fileKeys)
 
 it('the first wrap creates the file with mode 0600, and another provider unwraps with it', async () => {
   const file = join(folder, 'deep', 'er', 'first.key')
@@ -232,4 +251,37 @@ it('a key read from a file equals what Buffer reads, for random keys, and only o
   await localKeys({ file: created }).wrap(SECRET, CONTEXT)
   const text = (await readFile(created, 'latin1')).split('\n')[1] ?? ''
   expect(Buffer.from(text, 'base64').toString('base64')).toBe(text)
+})
+
+it('a ring of files wraps with the first and unwraps with each, and a new first file is made only to wrap', async () => {
+  const [file, older] = [join(folder, 'ring-new.key'), join(folder, 'ring-old.key')]
+  const before = await localKeys({ file: older }).wrap(SECRET, CONTEXT)
+  const ring = localKeys({ file, olderFiles: [older] })
+  expect(Buffer.from(await ring.unwrap(before, CONTEXT)).equals(SECRET)).toBe(true)
+  await expect(stat(file)).rejects.toMatchObject({ code: 'ENOENT' })
+  const after = await ring.wrap(SECRET, CONTEXT)
+  expect(after.keyId).not.toBe(before.keyId)
+  expect(await ring.currentKeyId?.()).toBe(after.keyId)
+  for (const wrapped of [before, after]) expect(Buffer.from(await ring.unwrap(wrapped, CONTEXT)).equals(SECRET)).toBe(true)
+  await expect(localKeys({ file }).unwrap(before, CONTEXT)).rejects.toMatchObject({ code: 'failed_precondition' })
+  await rm(older)
+  const { message } = await failureOf(ring.unwrap(before, CONTEXT))
+  expect(message).toBe(`Cannot unwrap the root key: key file ${older} does not exist. Restore it.`)
+})
+
+it('a ring of texts unwraps with each, and refuses what is no list or of the other kind', async () => {
+  const [key = '', older = ''] = [randomBytes(32), randomBytes(32)].map((bytes) => bytes.toString('base64'))
+  const before = await localKeys({ key: older }).wrap(SECRET, CONTEXT)
+  const ring = localKeys({ key, olderKeys: [older] })
+  expect(Buffer.from(await ring.unwrap(before, CONTEXT)).equals(SECRET)).toBe(true)
+  const changed = { ...before, bytes: Uint8Array.from(before.bytes, (byte, index) => (index === 40 ? byte ^ 1 : byte)) }
+  expect((await failureOf(ring.unwrap(changed, CONTEXT))).message).toContain('its wrapped bytes were changed')
+  const { message } = await failureOf(localKeys({ key }).unwrap(before, CONTEXT))
+  expect(message).toContain('it was wrapped by another key than the given one')
+  for (const options of [
+    { key, olderKeys: older },
+    { key, olderFiles: ['x'] },
+    { key, olderKeys: ['short'] },
+  ])
+    expect(() => localKeys(options as never)).toThrow(/localKeys: /)
 })

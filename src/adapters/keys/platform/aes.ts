@@ -3,17 +3,7 @@ import { createCipheriv, createDecipheriv } from 'node:crypto'
 import { withoutStack } from '../../../core/errors.ts'
 import { at } from '../../../core/util/lists.ts'
 import { secretBytes, wipe } from '../key-bytes.ts'
-
-/** Length in bytes of an IV and of a tag of AES-GCM. */
-export const IV_BYTES = 12
-export const TAG_BYTES = 16
-
-/** Encrypts each 16-byte block of its input by itself. One cipher object serves all calls, because creating one is slow. */
-export interface BlockCipher {
-  update(blocks: Uint8Array): Uint8Array
-  /** Wipes the key inside the platform's cipher. Later calls of `update` throw; another `close` does nothing. */
-  close(): void
-}
+import { type BlockCipher, type GcmKey, HALF_BYTES, TAG_BYTES } from '../xaes-key.ts'
 
 /** Returns a block cipher for a key of 32 bytes. */
 export function createBlockCipher(key: Uint8Array): BlockCipher {
@@ -59,11 +49,6 @@ export function doubleBlock(block: Uint8Array): Uint8Array {
   return doubled
 }
 
-/** A key of AES-256-GCM, 32 bytes. */
-interface AesKey {
-  readonly secret: Uint8Array
-}
-
 const ALGORITHM = 'aes-256-gcm'
 const OPTIONS = { authTagLength: TAG_BYTES } as const
 
@@ -72,7 +57,7 @@ const OPTIONS = { authTagLength: TAG_BYTES } as const
 
 /** Writes `ciphertext | tag` to `out` at `offset`. */
 export function sealPlain(
-  key: AesKey,
+  key: GcmKey,
   iv: Uint8Array,
   plaintext: Uint8Array,
   associatedData: Uint8Array,
@@ -97,13 +82,13 @@ function release({ buffer, byteLength }: Uint8Array): void {
 }
 
 /** Returns the plaintext of `iv | ciphertext | tag`; undefined if the tag is wrong. */
-export function openPlain(key: AesKey, body: Uint8Array, associatedData: Uint8Array): Uint8Array | undefined {
+export function openPlain(key: GcmKey, body: Uint8Array, associatedData: Uint8Array): Uint8Array | undefined {
   const tagStart = body.length - TAG_BYTES
-  const iv = body.subarray(0, IV_BYTES)
+  const iv = body.subarray(0, HALF_BYTES)
   const decipher = withoutStack(() => createDecipheriv(ALGORITHM, key.secret, iv, OPTIONS))
   decipher.setAAD(associatedData)
   decipher.setAuthTag(body.subarray(tagStart))
-  const plaintext = decipher.update(body.subarray(IV_BYTES, tagStart))
+  const plaintext = decipher.update(body.subarray(HALF_BYTES, tagStart))
   try {
     decipher.final()
     return plaintext
