@@ -1,12 +1,14 @@
 /** Tickets: sealed texts that allow an upload or a download of one file for a while, without a credential. */
 import type { Barrier } from '../barrier/barrier.ts'
+import type { CatalogFence } from '../catalog/open-catalog.ts'
 import { type ErrorCode, Fault, fault } from '../errors.ts'
 import { TICKET_MINUTES } from '../limits.ts'
-import type { CurrentCatalog } from '../maintenance/store-current.ts'
 import type { Caller } from '../policy/caller.ts'
+import type { RootKeySet } from '../ports/crypto.ts'
 import type { StorageReads } from '../ports/storage.ts'
-import { namesUnknownKey, openEntry, sealEntry } from '../sealing/envelope.ts'
+import { LONG_FORMAT, openEntry, readVersion, sealEntry } from '../sealing/envelope.ts'
 import { ByteWriter, readUtf8 } from '../util/bytes.ts'
+import { at } from '../util/lists.ts'
 import { fromBase64Url, toBase64Url } from '../util/text.ts'
 import { nowMs } from '../util/time.ts'
 import type { OperationContext } from './context.ts'
@@ -55,27 +57,41 @@ export function issueTicket(
   return { ticket, expiresAt }
 }
 
-/** What opening a ticket needs. */
-interface TicketPorts {
-  readonly barrier: Pick<Barrier, 'ring' | 'vault'>
-  readonly clock: OperationContext['clock']
-  readonly catalog: CurrentCatalog
-  readonly storage: StorageReads
+/** Length of the text that the header of a ticket takes: 4 digits are 3 bytes. */
+const HEADER_LENGTH = 4
+
+/**
+ * True for a text whose header names a root key that is newer than all that this process knows: another process may have issued the ticket after a
+ * rotation. An attacker can write such a text, too.
+ */
+export function namesNewerKey({ roots }: RootKeySet, text: unknown): boolean {
+  if (typeof text !== 'string' || text.length > MAX_TICKET_LENGTH) return false
+  const header = fromBase64Url(text.slice(0, HEADER_LENGTH))
+  return header?.[0] === LONG_FORMAT && readVersion(header, 0, header.length) > at(roots, roots.length - 1).version
+}
+
+/**
+ * Reads the catalog again if a ticket names a newer root key. Two readings are enough, because the second began after the call: the first can be one
+ * that was in progress. Calls share them, so a flood of such texts costs one small reading at a time; the event of each refusal costs more.
+ */
+export async function learnTicketKey(
+  catalog: Pick<CatalogFence, 'keys' | 'reload'>,
+  storage: StorageReads,
+  text: unknown,
+): Promise<void> {
+  for (let reads = 0; reads < 2 && namesNewerKey(catalog.keys, text); reads++) await catalog.reload(storage)
 }
 
 /** Returns what a ticket says; undefined for a text that is no ticket of this vault and direction, or one that has expired. */
-export async function openTicket(
-  { barrier, clock, catalog, storage }: TicketPorts,
+export function openTicket(
+  { barrier, clock }: { readonly barrier: Pick<Barrier, 'ring' | 'vault'>; readonly clock: OperationContext['clock'] },
   text: unknown,
   direction: Ticket['direction'],
-): Promise<Ticket | undefined> {
+): Ticket | undefined {
   if (typeof text !== 'string' || text.length > MAX_TICKET_LENGTH) return undefined
   const sealed = fromBase64Url(text)
-  if (sealed === undefined) return undefined
-  // Another process can have rotated the keys and issued it. A made-up text costs one small read.
-  const isUnknown = namesUnknownKey(barrier.ring, sealed)
-  if (isUnknown && !(await catalog.isCurrent(storage, catalog.keys.generation))) await catalog.reload(storage)
-  const plaintext = openEntry({ ring: barrier.ring, vault: barrier.vault, kind: 'ticket', id: 0 }, sealed)
+  const plaintext =
+    sealed === undefined ? undefined : openEntry({ ring: barrier.ring, vault: barrier.vault, kind: 'ticket', id: 0 }, sealed)
   if (plaintext === undefined) return undefined
   // It was authenticated, so it is what `issueTicket` wrote.
   const ticket = JSON.parse(readUtf8(plaintext, 0, plaintext.length)) as Ticket

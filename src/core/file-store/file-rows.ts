@@ -2,7 +2,6 @@
 import { type Barrier, UNKNOWN_KEY, whyUnreadable } from '../barrier/barrier.ts'
 import { type Fault, fault, isVaultError } from '../errors.ts'
 import { SCAN_STATES, type ScanState } from '../files/scan-state.ts'
-import { type CurrentCatalog, storeCurrent } from '../maintenance/store-current.ts'
 import type { BlobStore, ContentTypeDetector } from '../ports/blobs.ts'
 import type { Patch, Row, Storage, StorageHandle, StorageReads } from '../ports/storage.ts'
 import type { Clock, Scheduler } from '../ports/time.ts'
@@ -29,7 +28,10 @@ export interface FileContext {
   readonly storage: StorageHandle
   readonly blobs: BlobStore
   readonly contentTypes: ContentTypeDetector
-  readonly catalog: CurrentCatalog
+  /** Reads the catalog again, for root keys that another process added. */
+  reloadKeys(): Promise<void>
+  /** Runs work that seals and stores, in one transaction; again if another process changed the catalog, so that nothing is stored under a retired key. */
+  underNewestKeys<T>(work: (storage: Storage) => Promise<T>): Promise<T>
 }
 
 /** What the sealed body of a file's row says. */
@@ -85,7 +87,7 @@ export async function beginFile(
   const removeAt = nowMs(context) + UPLOAD_LEASE_MS
   const row = { id, table_id: table.objectId, row_id: null, scan_at: null, remove_at: removeAt }
   try {
-    await storeCurrent(context, (inner) => inner.insert(FILES.name, [{ ...row, body: sealFile(context.barrier, id, entry) }]))
+    await context.underNewestKeys((inner) => inner.insert(FILES.name, [{ ...row, body: sealFile(context.barrier, id, entry) }]))
   } catch (error) {
     throw isVaultError(error, 'conflict') ? fault('conflict')`This upload has begun before.` : error
   }
@@ -165,10 +167,10 @@ function openFileRow(keys: Keys, row: Row): OpenedFile {
 
 /** Returns rows opened, outside any operation; undefined for one that fails authentication. Keys that another process added are read first. */
 export async function openFileRows(
-  { barrier, catalog, storage }: Pick<FileContext, 'barrier' | 'catalog' | 'storage'>,
+  { barrier, reloadKeys }: Pick<FileContext, 'barrier' | 'reloadKeys'>,
   rows: readonly Row[],
 ): Promise<readonly (OpenedFile | undefined)[]> {
-  if (rows.some((row) => hasUnknownKey(barrier.ring, row))) await catalog.reload(storage)
+  if (rows.some((row) => hasUnknownKey(barrier.ring, row))) await reloadKeys()
   return rows.map((row) => tryOpenFileRow(barrier, row))
 }
 

@@ -1,6 +1,5 @@
 /** The queue of scans: files that are due, each claimed by one process at a time. A claim ends by itself if its process does. */
 import { retryDelayMs } from '../files/scan-state.ts'
-import { storeCurrent } from '../maintenance/store-current.ts'
 import type { Patch } from '../ports/storage.ts'
 import { FILES } from '../schema/system-tables.ts'
 import { nowMs } from '../util/time.ts'
@@ -63,7 +62,7 @@ export async function postponeScan(context: FileContext, { file, version }: Clai
   const failures = file.entry.failures + 1
   const scanAt = nowMs(context) + retryDelayMs(failures)
   const current = { ...file, version: version() }
-  await storeCurrent(context, (inner) =>
+  await context.underNewestKeys((inner) =>
     inner.update(FILES.name, [
       patchOf(context.barrier, current, { ...file.entry, state: 'error', failures }, { scan_at: scanAt }),
     ]),

@@ -2,18 +2,20 @@
 import type { Barrier } from '../barrier/barrier.ts'
 import type { CatalogFence } from '../catalog/open-catalog.ts'
 import type { SessionContext, SessionFiles } from '../execution/context.ts'
-import { openTicket, type Ticket } from '../execution/file-tickets.ts'
+import { learnTicketKey, namesNewerKey, openTicket, type Ticket } from '../execution/file-tickets.ts'
 import { perform } from '../execution/perform.ts'
 import { databaseBlobs } from '../file-store/database-blobs.ts'
 import type { Jobs } from '../maintenance/jobs.ts'
+import { storeCurrent } from '../maintenance/store-current.ts'
 import { type OpenFileOptions, type OpenFileResult, openByTicket } from '../operations/open-file.ts'
 import { type UploadedFile, type UploadFileInput, type UploadFileOptions, uploadByTicket } from '../operations/upload-file.ts'
 import { type Caller, parseCaller, type RequestContext, UNKNOWN_CALLER, VAULT_CALLER } from '../policy/caller.ts'
 import type { Log } from '../ports/observability.ts'
+import type { Storage } from '../ports/storage.ts'
 import type { SchemaDefinition } from '../schema/column.ts'
 import type { Layout } from '../schema/layout.ts'
-import { guard } from '../util/boundary.ts'
 import type { OpenOptions } from './options.ts'
+import type { OutsideCalls } from './outside-calls.ts'
 import { createScanWorker, type ScanWorker } from './scan-worker.ts'
 import { toTicketUpload } from './session-input.ts'
 
@@ -25,6 +27,7 @@ interface FilePorts {
   readonly log: Log | undefined
   readonly jobs: Jobs
   contextOf(caller: Caller): SessionContext
+  readonly outside: OutsideCalls['run']
 }
 
 /** An upload by ticket: its content, its name and its options. */
@@ -49,7 +52,9 @@ export function createVaultFiles<S extends SchemaDefinition>(options: OpenOption
   const { barrier, catalog, layout, log, jobs } = ports
   const blobs = options.blobs ?? databaseBlobs(storage)
   const hasFiles = [...layout.tables.values()].some(({ files }) => files.length > 0)
-  const reading = { barrier, clock, scheduler, storage, blobs, contentTypes, catalog }
+  const reloadKeys = (): Promise<void> => catalog.reload(storage)
+  const underNewestKeys = <T>(work: (inner: Storage) => Promise<T>): Promise<T> => storeCurrent({ storage, catalog }, work)
+  const reading = { barrier, clock, scheduler, storage, blobs, contentTypes, reloadKeys, underNewestKeys }
   const session = (): SessionContext => ports.contextOf(VAULT_CALLER)
   const scans =
     scanner === undefined || !hasFiles
@@ -65,18 +70,24 @@ export function createVaultFiles<S extends SchemaDefinition>(options: OpenOption
     const caller = ticket === undefined ? UNKNOWN_CALLER : ticket.caller
     return ports.contextOf(parseCaller(request === undefined ? caller : { ...caller, request }))
   }
+  const ticketOf = async (text: unknown, direction: Ticket['direction']): Promise<Ticket | undefined> => {
+    if (namesNewerKey(catalog.keys, text))
+      await ports.outside('The ticket could not be opened.', () => learnTicketKey(catalog, storage, text))
+    return openTicket({ barrier, clock }, text, direction)
+  }
   scans?.wake()
   return {
     outer,
     inTransaction: { ...outer, isInTransaction: true },
     scans,
     async download(text, opening, request) {
-      const ticket = await guard('Download failed.', () => openTicket(reading, text, 'download'))
+      const ticket = await ticketOf(text, 'download')
       return perform(callerOf(ticket, request), openByTicket(ticket), opening === undefined ? {} : { options: opening })
     },
     async upload(text, given, request) {
-      const ticket = await guard('Upload failed.', () => openTicket(reading, text, 'upload'))
-      return perform(callerOf(ticket, request), uploadByTicket(ticket), toTicketUpload(given))
+      const upload = toTicketUpload(given)
+      const ticket = await ticketOf(text, 'upload')
+      return perform(callerOf(ticket, request), uploadByTicket(ticket), upload)
     },
     stop: async () => scans?.stop(),
   }
