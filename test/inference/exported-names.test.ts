@@ -14,7 +14,7 @@ import { blobCases } from 'strongroom/blob-conformance'
 import { folderBlobs, s3Blobs, type S3ClientLike } from 'strongroom/blobs'
 import { apiKeys, createApiKey, createHandler, jwt, serviceAccounts, toNodeHandler } from 'strongroom/http'
 import { keyProviderCases } from 'strongroom/key-conformance'
-import { ed25519Signer, type KeyService, localKeys, serviceKeys } from 'strongroom/keys'
+import { localSigner, type KeyService, localKeys, serviceKeys } from 'strongroom/keys'
 import { type AwsKmsClientLike, awsKmsKeys } from 'strongroom/keys/aws'
 import { type GoogleKmsClientLike, googleKmsKeys } from 'strongroom/keys/google'
 import { memoryStorage } from 'strongroom/memory'
@@ -78,7 +78,7 @@ export const keys = localKeys({ file: 'vault.key' })
 export const ofAws = (client: AwsKmsClientLike) => awsKmsKeys({ client, keyId: 'alias/vault' })
 export const ofGoogle = (client: GoogleKmsClientLike) => googleKmsKeys({ client, key: 'projects/a' })
 export const ofService = (service: KeyService) => serviceKeys(service, { callTimeoutMs: 1000 })
-export const signer = ed25519Signer({ keyId: 'a', privateKey: '' })
+export const signer = localSigner({ keyId: 'a', privateKey: '' })
 export const folder = folderBlobs({ directory: 'blobs' })
 export const objects = (client: S3ClientLike) => s3Blobs({ client, bucket: 'blobs' })
 export const scanner = clamdScanner({ socket: '/clamd' })

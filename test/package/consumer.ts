@@ -19,7 +19,7 @@ import type { blobCases } from 'strongroom/blob-conformance'
 import type { BlobStore } from 'strongroom/blob-port'
 import { folderBlobs, s3Blobs } from 'strongroom/blobs'
 import type { KeysUnderTest, keyProviderCases } from 'strongroom/key-conformance'
-import { ed25519Signer, type KeyProvider, localKeys, serviceKeys } from 'strongroom/keys'
+import { type KeyProvider, localKeys, localSigner, serviceKeys } from 'strongroom/keys'
 import { type AwsKmsClientLike, awsKmsKeys } from 'strongroom/keys/aws'
 import { type GoogleKmsClientLike, googleKmsKeys } from 'strongroom/keys/google'
 import { memoryStorage } from 'strongroom/memory'
@@ -322,7 +322,7 @@ export async function account(privateKey: string): Promise<boolean> {
   const [column] = vault.explain(caller, 'READ', 'customers').columns
   // @ts-expect-error no such table
   vault.explain(caller, 'READ', 'people')
-  const checkpoint = await vault.checkpointAudit({ signer: ed25519Signer({ keyId: 'k1', privateKey }) })
+  const checkpoint = await vault.checkpointAudit({ signer: localSigner({ keyId: 'k1', privateKey }) })
   const verdict = await verifyExport(vault.exportAudit({ checkpoints: [checkpoint] }))
   const isWhole = (await vault.verifyAudit({ checkpoints: [checkpoint] })).ok && verdict.ok
   return (

@@ -166,14 +166,15 @@ function createVault<S extends SchemaDefinition, Role extends string>(
     void openings.note()
   })
   void openings.note()
-  const files = createVaultFiles(options, { barrier, catalog, layout, log, jobs, contextOf: (caller) => outerContext(caller) })
+  const outside = createOutsideCalls(storage, lifetime)
+  const contextOf = (caller: Caller): SessionContext => outerContext(caller)
+  const files = createVaultFiles(options, { barrier, catalog, layout, log, jobs, contextOf, outside: outside.run })
   const sharedOutside = { ...shared, units: outer, lifetime, files: files.outer, joined }
   const outerContext = (caller: Caller): SessionContext => contextIn(sharedOutside, caller)
   const contextIn = (common: Omit<SessionContext, 'caller' | 'access'>, caller: Caller): SessionContext => {
     return { ...common, caller, access: accessOf(policy, caller) }
   }
   const stopObserving = metrics?.observeCaches(() => [readCachedAccesses(policy), readQueryForms({ layout })])
-  const outside = createOutsideCalls(storage, lifetime)
   const credentialPorts = {
     storage,
     clock,
@@ -233,6 +234,7 @@ function createVault<S extends SchemaDefinition, Role extends string>(
       }),
     close: () =>
       guard('Close failed.', async () => {
+        jobs.stop()
         const ended = Promise.all([lifetime.close(), files.stop()])
         const stopped = ended
           .then(() => openings.end())
