@@ -30,6 +30,8 @@ export interface FileContext {
   readonly contentTypes: ContentTypeDetector
   /** Reads the catalog again, for root keys that another process added. */
   reloadKeys(): Promise<void>
+  /** Runs work that seals and stores, in one transaction; again if another process changed the catalog, so that nothing is stored under a retired key. */
+  underNewestKeys<T>(work: (storage: Storage) => Promise<T>): Promise<T>
 }
 
 /** What the sealed body of a file's row says. */
@@ -62,6 +64,8 @@ export interface OpenedFile {
 export interface NewFile {
   readonly id: number
   readonly entry: FileEntry
+  /** When an upload that never ends is removed, in milliseconds since 1970. */
+  readonly removeAt: number
 }
 
 type Keys = Pick<Barrier, 'ring' | 'vault' | 'signalsUnknownKeys' | 'destroyed'>
@@ -80,15 +84,14 @@ export async function beginFile(
   const { entropy } = context.barrier
   const key = toHex(entropy.bytes(KEY_BYTES))
   const entry: FileEntry = { secret: entropy.bytes(SECRET_BYTES), key, state: 'pending', size: 0, failures: 0, keepUntil }
-  const body = sealFile(context.barrier, id, entry)
   const removeAt = nowMs(context) + UPLOAD_LEASE_MS
-  const row = { id, body, table_id: table.objectId, row_id: null, scan_at: null, remove_at: removeAt }
+  const row = { id, table_id: table.objectId, row_id: null, scan_at: null, remove_at: removeAt }
   try {
-    await context.storage.insert(FILES.name, [row])
+    await context.underNewestKeys((inner) => inner.insert(FILES.name, [{ ...row, body: sealFile(context.barrier, id, entry) }]))
   } catch (error) {
     throw isVaultError(error, 'conflict') ? fault('conflict')`This upload has begun before.` : error
   }
-  return { id, entry }
+  return { id, entry, removeAt }
 }
 
 /** Makes an uploaded file the file of a record. It is to be scanned from now on. Throws `aborted` if the upload was removed as abandoned. */
@@ -99,8 +102,16 @@ export async function attachFile(
 ): Promise<void> {
   const body = sealFile(context.barrier, file.id, { ...file.entry, size })
   const set = { body, row_id: rowId, scan_at: nowMs(context), remove_at: null }
-  const [isAttached] = await storage.update(FILES.name, [{ id: file.id, version: FIRST_VERSION, set }])
-  if (isAttached !== true) throw uploadRemoved()
+  const { id, removeAt } = file
+  const filter = { kind: 'compare', column: 'id', operator: '=', value: id } as const
+  // A rotation of keys seals the row again, and raises its version. A removal changes its time.
+  for (let version = FIRST_VERSION; ; ) {
+    const [isAttached] = await storage.update(FILES.name, [{ id, version, set, expected: { remove_at: removeAt } }])
+    if (isAttached === true) return
+    const [row] = await storage.find(FILES.name, filter, { order: 'asc', limit: 1, columns: ['remove_at'], newest: true })
+    if (row?.remove_at !== removeAt || row.version === version) throw uploadRemoved()
+    version = row.version
+  }
 }
 
 /** Returns the error of an upload that was removed as abandoned while it was still running. */
@@ -108,7 +119,7 @@ export function uploadRemoved(): Fault {
   return fault('aborted')`The upload took too long and was removed. Upload the file again.`
 }
 
-/** Version of the row of an upload in progress. */
+/** Version of the row of an upload that begins. */
 const FIRST_VERSION = 1
 
 /** Returns the file of each id, in order; undefined if it does not exist. Throws `data_loss` for a row that fails authentication. */

@@ -170,7 +170,9 @@ function createVault<S extends SchemaDefinition, Role extends string>(
     void openings.note()
   })
   void openings.note()
-  const files = createVaultFiles(options, { barrier, catalog, layout, log, jobs, contextOf: (caller) => outerContext(caller) })
+  const outside = createOutsideCalls(storage, lifetime)
+  const contextOf = (caller: Caller): SessionContext => outerContext(caller)
+  const files = createVaultFiles(options, { barrier, catalog, layout, log, jobs, contextOf, outside: outside.run })
   const sharedOutside = { ...shared, units: outer, lifetime, files: files.outer, joined }
   const outerContext = (caller: Caller): SessionContext => contextIn(sharedOutside, caller)
   const contextIn = (common: Omit<SessionContext, 'caller' | 'access'>, caller: Caller): SessionContext => {
@@ -179,6 +181,7 @@ function createVault<S extends SchemaDefinition, Role extends string>(
   const close = (): Promise<void> =>
     guard('Close failed.', async () => {
       stopWatching?.()
+      jobs.stop()
       const ended = Promise.all([lifetime.close(), files.stop()])
       const stopped = ended
         .then(() => openings.end())
@@ -203,7 +206,6 @@ function createVault<S extends SchemaDefinition, Role extends string>(
   const watched = { ...options, vaultId: id, catalog, log, withdraw }
   const stopWatching = revokeCheckMs === undefined ? undefined : watchKey(watched, revokeCheckMs)
   const stopObserving = metrics?.observeCaches(() => [readCachedAccesses(policy), readQueryForms({ layout })])
-  const outside = createOutsideCalls(storage, lifetime)
   const credentialPorts = {
     storage,
     clock,

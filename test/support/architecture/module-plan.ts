@@ -83,7 +83,6 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'src/adapters/postgres': ['kysely', 'node:net', 'pg'],
   'src/adapters/memory': ['node:async_hooks'],
   'src/adapters/keys': MACHINE,
-  'src/adapters/keys/services': ['node:timers/promises'],
   'src/adapters/keys/aws': ['@aws-sdk/client-kms'],
   'src/adapters/keys/google': ['@google-cloud/kms'],
   'src/adapters/keys/azure': ['@azure/keyvault-keys', 'node:crypto'],

@@ -31,6 +31,8 @@ export interface WireFormat {
 
 export interface KeyServer extends Required<KeyServiceControl> {
   readonly port: number
+  /** Disables the keys before the current one, as an operator does after `rewrapKeys`. */
+  disableOlder(): Promise<void>
   /** Has a new key from now on, no requests, and no fault. */
   renew(): void
   /** The requests since then. */
@@ -102,6 +104,9 @@ export async function startKeyServer(
     },
     async enable() {
       keys.setEnabled(true)
+    },
+    async disableOlder() {
+      keys.disableOlder()
     },
     async withdraw() {
       keys.withdraw()

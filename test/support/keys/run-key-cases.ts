@@ -12,6 +12,8 @@ import { OWNER } from '../vaults/test-vault.ts'
 /** A provider under test, and how to clean up after its case. */
 export interface DisposableKeys extends KeysUnderTest {
   discard?(): Promise<void>
+  /** Disables the keys before the current one. */
+  disableOlder?(): Promise<void>
 }
 
 /** Time limits of a provider under test, so that a service that hangs is given up early. */
@@ -32,9 +34,9 @@ export function runKeyCases(name: string, setup: () => DisposableKeys | Promise<
   })
 }
 
-/** Founds a vault on the provider, opens it again, and goes on through an outage of the service. */
+/** Founds a vault on the provider, opens it again, goes on through an outage of the service, and changes to a new key of it. */
 export function runVaultOnKeys(name: string, setup: () => DisposableKeys | Promise<DisposableKeys>): void {
-  it(`a vault on ${name} is opened again, and goes on while the service is away`, async () => {
+  it(`a vault on ${name} is opened again, goes on while the service is away, and changes to a new key`, async () => {
     await using(setup, async (underTest) => {
       const directory = mkdtempSync(join(tmpdir(), 'keys-'))
       try {
@@ -79,6 +81,15 @@ async function live(underTest: DisposableKeys, filename: string): Promise<void> 
       message: expect.stringContaining('could not unwrap a root key'),
     })
   await underTest.fail?.(undefined)
+
+  await vault.rotateKeys()
+  if (underTest.rotate !== undefined) {
+    await underTest.rotate()
+    const { rewrapped, keyIds } = await vault.rewrapKeys()
+    expect([rewrapped > 0, keyIds.length]).toEqual([true, 1])
+    expect((await vault.rewrapKeys()).rewrapped).toBe(0)
+    await underTest.disableOlder?.()
+  }
   const again = await open(await underTest.reopen())
   expect((await again.as(OWNER).get('people')).records).toHaveLength(2)
   await again.close()

@@ -28,6 +28,8 @@ export interface ServedKeys {
   rotate(): void
   /** Disables or enables the version that seals. */
   setEnabled(enabled: boolean): void
+  /** Disables the versions before it. */
+  disableOlder(): void
   withdraw(): void
 }
 
@@ -78,6 +80,9 @@ export function createServedKeys(): ServedKeys {
     setEnabled(enabled) {
       const last = versions.at(-1)
       if (last !== undefined) last.isEnabled = enabled
+    },
+    disableOlder() {
+      for (const older of versions.slice(0, -1)) older.isEnabled = false
     },
     withdraw() {
       isWithdrawn = true

@@ -1,9 +1,9 @@
 /** What the providers of all key services share: time limits, tries after a failure, one call for equal ones at once, and errors without a text of the service. */
-import { setTimeout as pause } from 'node:timers/promises'
 import { isVaultError, VaultError } from '../../../core/errors.ts'
 import type { KeyProvider, WrappedKey } from '../../../core/ports/crypto.ts'
 import { attempt, jitteredMs } from '../../../core/util/attempt.ts'
 import { bareCause, causeOf } from '../../../core/util/causes.ts'
+import { readOptions } from '../../../core/util/options.ts'
 import { copySecret, wipe } from '../key-bytes.ts'
 
 /** The calls of one key service, as its client makes them. Each rejects with whatever the client throws, and can throw a `VaultError` of its own. */
@@ -18,7 +18,7 @@ export interface KeyService {
   rewrap?(wrapped: WrappedKey, associatedData: Uint8Array, signal: AbortSignal): Promise<WrappedKey>
   currentKeyId?(signal: AbortSignal): Promise<string>
   close?(): Promise<void>
-  /** Says what an error of the client means. Services answer a bad request alike for different reasons: `task` tells them apart. */
+  /** Says what an error of the client means. A service can answer different faults alike: `task` separates them. */
   failureOf(error: unknown, task: KeyServiceTask): KeyServiceFailure
 }
 
@@ -67,8 +67,9 @@ export type KeyServiceTask = keyof typeof TASKS
  * throttles; `failed_precondition` if it refuses, or if bytes or associated data differ; `internal` for any other error.
  */
 export function serviceKeys(service: KeyService, limits: KeyServiceLimits = {}): KeyProvider {
-  const callTimeoutMs = limitOf(service, 'callTimeoutMs', limits.callTimeoutMs ?? 5000)
-  const openTimeoutMs = limitOf(service, 'openTimeoutMs', limits.openTimeoutMs ?? 10_000)
+  const given = readOptions(limits, ['callTimeoutMs', 'openTimeoutMs'], { of: 'serviceKeys' })
+  const callTimeoutMs = limitOf(service, 'callTimeoutMs', given.callTimeoutMs ?? 5000)
+  const openTimeoutMs = limitOf(service, 'openTimeoutMs', given.openTimeoutMs ?? 10_000)
   const call = <T>(
     task: KeyServiceTask,
     work: (signal: AbortSignal) => Promise<T>,
@@ -80,7 +81,10 @@ export function serviceKeys(service: KeyService, limits: KeyServiceLimits = {}):
       is: (error: unknown) => isVaultError(error, 'unavailable') && rest() > 0,
       most: MAX_TRIES,
       // Half of the rest at most, so that the next try has time.
-      between: (count: number) => pause(Math.min(jitteredMs(count, PAUSE, Math.random()), rest() / 2)),
+      between: (count: number) =>
+        new Promise<void>((wake) => {
+          setTimeout(wake, Math.min(jitteredMs(count, PAUSE, Math.random()), rest() / 2))
+        }),
     }
     return attempt([again], async () => {
       try {

@@ -3,11 +3,10 @@ import { inspect } from 'node:util'
 import type { KMSClient } from '@aws-sdk/client-kms'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { awsKmsKeys } from '../../../../src/adapters/keys/aws/index.ts'
-import type { KeysUnderTest } from '../../../../src/conformance/keys/index.ts'
 import { dataOf, rootKey } from '../../../../src/conformance/keys/sample.ts'
 import { ALIAS, awsClient, operationOf, startAwsKms } from '../../../support/keys/aws-kms-server.ts'
 import { type KeyServer, SERVICE_TEXT } from '../../../support/keys/key-server.ts'
-import { runKeyCases, runVaultOnKeys, SHORT_LIMITS } from '../../../support/keys/run-key-cases.ts'
+import { type DisposableKeys, runKeyCases, runVaultOnKeys, SHORT_LIMITS } from '../../../support/keys/run-key-cases.ts'
 
 let server: KeyServer
 let client: KMSClient
@@ -24,7 +23,7 @@ afterAll(async () => {
 
 const open = (keyId = ALIAS) => awsKmsKeys({ client, keyId, ...SHORT_LIMITS })
 
-function setup(): KeysUnderTest {
+function setup(): DisposableKeys {
   return { ...server, open: async () => open(), reopen: async () => open() }
 }
 

@@ -4,11 +4,10 @@ import type { KeyManagementServiceClient } from '@google-cloud/kms'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { crc32c } from '../../../../src/adapters/keys/google/crc32c.ts'
 import { googleKmsKeys } from '../../../../src/adapters/keys/google/index.ts'
-import type { KeysUnderTest } from '../../../../src/conformance/keys/index.ts'
 import { dataOf, rootKey } from '../../../../src/conformance/keys/sample.ts'
 import { GOOGLE_KEY, googleClient, startGoogleKms } from '../../../support/keys/google-kms-server.ts'
 import { type KeyServer, SERVICE_TEXT } from '../../../support/keys/key-server.ts'
-import { runKeyCases, runVaultOnKeys, SHORT_LIMITS } from '../../../support/keys/run-key-cases.ts'
+import { type DisposableKeys, runKeyCases, runVaultOnKeys, SHORT_LIMITS } from '../../../support/keys/run-key-cases.ts'
 
 let server: KeyServer
 let client: KeyManagementServiceClient
@@ -26,7 +25,7 @@ afterAll(async () => {
 
 const open = () => googleKmsKeys({ client, key: GOOGLE_KEY, ...SHORT_LIMITS })
 
-function setup(): KeysUnderTest {
+function setup(): DisposableKeys {
   return { ...server, open: async () => open(), reopen: async () => open() }
 }
 
