@@ -19,7 +19,7 @@ export interface GoogleKmsClientLike {
 export interface GoogleKmsKeysOptions extends KeyServiceLimits {
   /** The application's `KeyManagementServiceClient` of `@google-cloud/kms`, with its credentials. It stays open. */
   readonly client: GoogleKmsClientLike
-  /** The key that wraps, of the purpose ENCRYPT_DECRYPT: `projects/*/locations/*/keyRings/*/cryptoKeys/*`. */
+  /** The key that wraps, of the purpose ENCRYPT_DECRYPT, such as `projects/p/locations/l/keyRings/r/cryptoKeys/k`. */
   readonly key: string
 }
 
