@@ -101,7 +101,7 @@ async function open<S extends SchemaDefinition, Role extends string>(
       stored: catalog,
     }
   })
-  const openings = createOpenings({ ...options, catalog: opened.stored, log: quietLog(options.log) })
+  const openings = createOpenings({ ...options, stored: opened.stored, catalog: opened.catalog, log: quietLog(options.log) })
   await openings.note()
   return createVault(options, { ...opened, limits, openings })
 }
@@ -211,7 +211,7 @@ function createVault<S extends SchemaDefinition, Role extends string>(
     storage,
     clock,
     barrier,
-    reloadKeys: () => catalog.reload(storage),
+    catalog,
     contextOf: outerContext,
     outside: outside.run,
   }
