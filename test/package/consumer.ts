@@ -130,13 +130,14 @@ export function openBlobs(client: { send(command: never): Promise<unknown> }): r
   return [folderBlobs({ directory: 'blobs' }), s3Blobs({ client, bucket: 'vault', prefix: 'files/' })]
 }
 
-/** Every key service takes the client of its package, and an application's own is made with its calls. */
+/** Clients of the applications that the key services take. */
 export interface KeyClients {
   readonly aws: AwsKmsClientLike
   readonly azure: AzureKeyClientLike
   readonly google: GoogleKmsClientLike
 }
 
+/** Every key service takes the client of its package, and an application's own is made with its calls. */
 export function openKeys({ aws, azure, google }: KeyClients): readonly KeyProvider[] {
   holds<Same<(typeof keyProviderCases)[number]['id'], string>>()
   holds<Same<Parameters<(typeof keyProviderCases)[number]['run']>[0], KeysUnderTest>>()
