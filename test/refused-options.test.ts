@@ -135,6 +135,9 @@ const METHODS: Calls = {
   verifyRecords: (o) => vault.verifyRecords(o),
   verifyAudit: (o) => vault.verifyAudit(o),
   purgeExpired: (o) => vault.purgeExpired(o),
+  keys: (o) => vault.keys(o),
+  rotateKeys: (o) => vault.rotateKeys(o),
+  destroyKey: (o) => vault.destroyKey(2, o),
   scanFiles: (o) => vault.scanFiles(o),
   exportAudit: (o) => vault.exportAudit(o)[Symbol.asyncIterator]().next(),
   checkpointAudit: (o) => vault.checkpointAudit(o),
@@ -151,7 +154,7 @@ function bearer(o: object = {}) {
 }
 
 const METHODS_WITHOUT_OPTIONS = [
-  ...['transaction', 'withTransaction', 'ping', 'maintenance', 'close', 'explainQuery'],
+  ...['transaction', 'withTransaction', 'ping', 'maintenance', 'rewrapKeys', 'close', 'explainQuery'],
   ...['credentials.find', 'credentials.isRevoked', 'credentials.spendOnce', 'credentials.verifyBearer'],
 ]
 
