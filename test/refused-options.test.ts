@@ -2,7 +2,9 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { ENTRY_POINTS } from '../scripts/entry-points.ts'
 import { folderBlobs, s3Blobs } from '../src/adapters/blobs/index.ts'
-import { ed25519Signer, localKeys } from '../src/adapters/keys/index.ts'
+import { awsKmsKeys } from '../src/adapters/keys/aws/index.ts'
+import { googleKmsKeys } from '../src/adapters/keys/google/index.ts'
+import { localKeys, localSigner, serviceKeys } from '../src/adapters/keys/index.ts'
 import { memoryStorage } from '../src/adapters/memory/index.ts'
 import { openTelemetry, openTelemetryMetrics } from '../src/adapters/opentelemetry/index.ts'
 import { postgresStorage } from '../src/adapters/postgres/index.ts'
@@ -82,7 +84,10 @@ const FUNCTIONS: Calls = {
   verifyExport: (o) => verifyExport([], o),
   'verifyExport keys[0]': (o: object) => verifyExport([], { keys: [{ ...verifierKey, ...o }] }),
   localKeys: (o) => localKeys(o),
-  ed25519Signer: (o) => ed25519Signer(o),
+  localSigner: (o) => localSigner(o),
+  serviceKeys: (o) => serviceKeys({} as never, o),
+  awsKmsKeys: (o) => awsKmsKeys(o),
+  googleKmsKeys: (o) => googleKmsKeys(o),
   memoryStorage: (o) => memoryStorage(o),
   sqliteStorage: (o) => sqliteStorage(o),
   postgresStorage: (o: object) => postgresStorage({ ...address, ...o }),

@@ -155,7 +155,11 @@ function createKeyRing(primitives: Primitives, { vaultId, roots, use: { activeVe
       if (isClosed) throw closedError()
       const missing = versions.find((version) => !lookups.has(version))
       if (missing !== undefined) throw missingRoot(missing)
-      return createFactory(primitives).createRing(vaultId, [...roots.filter(({ version }) => versions.includes(version)), ...more], use)
+      return createFactory(primitives).createRing(
+        vaultId,
+        [...roots.filter(({ version }) => versions.includes(version)), ...more],
+        use,
+      )
     },
     close() {
       isClosed = true

@@ -1,7 +1,13 @@
 /** XAES-256-GCM (C2SP): derives AES-256-GCM keys from a key of 256 bits and the first half of a nonce, which a batch shares for an epoch. */
 import { at } from '../../core/util/lists.ts'
 import { wipe } from './key-bytes.ts'
-import type { BlockCipher } from './platform/aes.ts'
+
+/** Encrypts each 16-byte block of its input by itself. One cipher object serves all calls, because creating one is slow. */
+export interface BlockCipher {
+  update(blocks: Uint8Array): Uint8Array
+  /** Wipes the key inside the platform's cipher. Later calls of `update` throw; another `close` does nothing. */
+  close(): void
+}
 
 /** Length in bytes of a nonce; of each half, which selects the key or is the IV of AES-GCM; and of a tag. */
 export const NONCE_BYTES = 24

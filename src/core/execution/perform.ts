@@ -1,6 +1,7 @@
 /** Performs one operation, with its span, its unit of work, its audit event, the verb in its errors, and the log of its failures. */
 import { type EventContext, type Outcome, outcomeOf, SUCCESS } from '../audit/event.ts'
 import { type Barrier, retryingBarrier } from '../barrier/barrier.ts'
+import { isKeyError } from '../catalog/key-errors.ts'
 import { type ErrorCode, Fault, fault, isVaultError, VaultError } from '../errors.ts'
 import type { Span } from '../ports/observability.ts'
 import { resolveEnd } from '../unit-of-work/gather.ts'
@@ -20,7 +21,7 @@ type AnyOperation = Pick<Operation<never, never, never>, 'action' | 'resourceTyp
 /**
  * Runs an operation and returns its result. A change and its event commit together; the event of a read, a refusal or a failure
  * commits before the result is returned. If the event cannot be stored, throws `unavailable`, `storage_full` if there is no space for it,
- * `aborted` if that lost to other writers, or `internal` if the storage refuses it for good; `failed_precondition` after the vault was closed,
+ * `aborted` if that lost to other writers, or `internal` if the storage refuses it for good; the error of the key provider if a new root key cannot be had; `failed_precondition` after the vault was closed,
  * and `invalid_request` for an input that is no object.
  */
 export function perform<Given extends object, Request, Result>(
@@ -176,6 +177,8 @@ function unrecorded(error: unknown, running: Running): VaultError {
   const fields = { operation: operation.action, requestID: running.requestContext().requestID, code: failure }
   session.log?.error(fields, 'audit event not stored')
   session.lifetime.assertNotEnded()
+  // The event needs a root key that another process added. It is not the storage that must be checked.
+  if (isKeyError(error)) return error
   const cause = VaultError.isGenuine(error) ? toVaultError(error, '') : undefined
   // The application has ended the transaction that the vault has joined, or has closed the vault, which waited no longer.
   if (isVaultError(error, 'invalid_request') || isVaultError(error, 'failed_precondition'))

@@ -30,6 +30,8 @@ export interface FileContext {
   readonly contentTypes: ContentTypeDetector
   /** Reads the catalog again, for root keys that another process added. */
   reloadKeys(): Promise<void>
+  /** Runs work that seals and stores, in one transaction; again if another process changed the catalog, so that nothing is stored under a retired key. */
+  underNewestKeys<T>(work: (storage: Storage) => Promise<T>): Promise<T>
 }
 
 /** What the sealed body of a file's row says. */
@@ -82,11 +84,10 @@ export async function beginFile(
   const { entropy } = context.barrier
   const key = toHex(entropy.bytes(KEY_BYTES))
   const entry: FileEntry = { secret: entropy.bytes(SECRET_BYTES), key, state: 'pending', size: 0, failures: 0, keepUntil }
-  const body = sealFile(context.barrier, id, entry)
   const removeAt = nowMs(context) + UPLOAD_LEASE_MS
-  const row = { id, body, table_id: table.objectId, row_id: null, scan_at: null, remove_at: removeAt }
+  const row = { id, table_id: table.objectId, row_id: null, scan_at: null, remove_at: removeAt }
   try {
-    await context.storage.insert(FILES.name, [row])
+    await context.underNewestKeys((inner) => inner.insert(FILES.name, [{ ...row, body: sealFile(context.barrier, id, entry) }]))
   } catch (error) {
     throw isVaultError(error, 'conflict') ? fault('conflict')`This upload has begun before.` : error
   }

@@ -62,9 +62,11 @@ export async function postponeScan(context: FileContext, { file, version }: Clai
   const failures = file.entry.failures + 1
   const scanAt = nowMs(context) + retryDelayMs(failures)
   const current = { ...file, version: version() }
-  await context.storage.update(FILES.name, [
-    patchOf(context.barrier, current, { ...file.entry, state: 'error', failures }, { scan_at: scanAt }),
-  ])
+  await context.underNewestKeys((inner) =>
+    inner.update(FILES.name, [
+      patchOf(context.barrier, current, { ...file.entry, state: 'error', failures }, { scan_at: scanAt }),
+    ]),
+  )
 }
 
 /** Ends a claim without a result: the file is due at once. Changes nothing if the claim was lost. */

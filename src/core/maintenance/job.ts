@@ -19,7 +19,7 @@ export interface Watch {
 export interface Slice {
   /** Rows that it changed or read: the pace counts them. */
   readonly rows: number
-  /** Rows by which the progress grows. Default: `rows`. */
+  /** Rows by which the progress grows; with 0 it is not reported. Default: `rows`. */
   readonly done?: number
   /** The table of the schema that it was about. */
   readonly table?: string | undefined
@@ -47,7 +47,7 @@ export interface Job {
   advance(slice: Slice): Promise<void>
   /** Keeps the row of the job within a slice that takes long, outside of transactions. Nearly always only looks at the clock. */
   keep(): Promise<void>
-  /** Waits outside of transactions, and keeps the row of the job meanwhile. Throws `cancelled` at an abort. */
+  /** Waits outside of transactions, and keeps the row of the job meanwhile. Throws `cancelled` at an abort, and when the vault closes. */
   wait(milliseconds: number): Promise<void>
   /**
    * Takes the place of an exclusive job after the slice in progress, within its transaction, and stores it there with every 20th slice. Throws

@@ -125,4 +125,43 @@ onEachStorage('the key of a content', (engine) => {
     await after.session.deleteOne('people', id)
     expect(blobs.keys()).toEqual([])
   })
+
+  it('is stored under the active root key by a process that does not know it yet, while it uploads and after a failed scan', async () => {
+    const place = engine.fresh()
+    const other = place.open()
+    let scanning = async (): Promise<void> => {}
+    const scanner = scriptedScanner(async () => {
+      await scanning()
+      throw new Error('the scanner is away')
+    })
+    const before = await openFileVault(place.open(), { scanner, audit: 'off' })
+    await openFileVault(other)
+    await addKey(other, fileSchema.tables)
+    const versions: number[][] = []
+    const file = (async function* () {
+      versions.push(await sealedWith(other))
+      yield Buffer.from('content')
+    })()
+    scanning = () => addKey(other, fileSchema.tables)
+    await before.session.uploadFile({ table: 'people', column: 'paper', file })
+    expect(versions).toEqual([[3]])
+    await before.vault.scanFiles()
+    expect((await sealedWith(other))[0]).toBeGreaterThan(3)
+  })
+
+  it('goes on being uploaded while a rotation seals the row again', async () => {
+    const place = engine.fresh()
+    const blobs = countedBlobs()
+    const uploading = await openFileVault(place.open(), { blobs })
+    const rotating = await openFileVault(place.open(), { blobs })
+    const file = (async function* () {
+      yield Buffer.from('before ')
+      expect(await rotating.vault.rotateKeys()).toMatchObject({ complete: true, resealed: { files: 1 } })
+      yield Buffer.from('after')
+    })()
+    const { id } = await uploading.session.uploadFile({ table: 'people', column: 'paper', file })
+    for (const { session } of [uploading, rotating])
+      expect((await bytesOf((await session.openFile('people', id, 'paper')).stream)).toString()).toBe('before after')
+    expect(await sealedWith(rotating.storage)).toEqual([3])
+  })
 })

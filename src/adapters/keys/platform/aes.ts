@@ -3,23 +3,20 @@ import { createCipheriv, createDecipheriv } from 'node:crypto'
 import { withoutStack } from '../../../core/errors.ts'
 import { at } from '../../../core/util/lists.ts'
 import { secretBytes, wipe } from '../key-bytes.ts'
-import { type GcmKey, HALF_BYTES, TAG_BYTES } from '../xaes-key.ts'
-
-/** Encrypts each 16-byte block of its input by itself. One cipher object serves all calls, because creating one is slow. */
-export interface BlockCipher {
-  update(blocks: Uint8Array): Uint8Array
-  /** Wipes the key inside the platform's cipher. Later calls of `update` throw. */
-  close(): void
-}
+import { type BlockCipher, type GcmKey, HALF_BYTES, TAG_BYTES } from '../xaes-key.ts'
 
 /** Returns a block cipher for a key of 32 bytes. */
 export function createBlockCipher(key: Uint8Array): BlockCipher {
   const cipher = createCipheriv('aes-256-ecb', key, null)
   cipher.setAutoPadding(false)
+  let isClosed = false
   return {
     update: (blocks) => cipher.update(blocks),
-    // The end of the stream frees the context of OpenSSL, which overwrites its round keys.
-    close: () => void cipher.final(),
+    close() {
+      // The end of the stream frees the context of OpenSSL, which overwrites its round keys.
+      if (!isClosed) cipher.final()
+      isClosed = true
+    },
   }
 }
 

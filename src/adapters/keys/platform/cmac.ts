@@ -4,7 +4,8 @@ import { DIGEST_BYTES } from '../../../core/ports/crypto.ts'
 import { at } from '../../../core/util/lists.ts'
 import { fewBytes, type Slab, slabItem } from '../../../core/util/memory.ts'
 import { copySecret, secretBytes, wipe } from '../key-bytes.ts'
-import { type BlockCipher, createBlockCipher, doubleBlock } from './aes.ts'
+import type { BlockCipher } from '../xaes-key.ts'
+import { createBlockCipher, doubleBlock } from './aes.ts'
 
 const BLOCK = 16
 /** Number of bytes passed to the CBC stream at once, a multiple of the block. It bounds the memory for a long input. */

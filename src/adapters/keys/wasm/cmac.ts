@@ -2,8 +2,9 @@
 import { DIGEST_BYTES } from '../../../core/ports/crypto.ts'
 import { fewBytes, type Slab, slabItem, slabStart } from '../../../core/util/memory.ts'
 import { secretBytes, wipe } from '../key-bytes.ts'
-import { type BlockCipher, createBlockCipher } from '../platform/aes.ts'
+import { createBlockCipher } from '../platform/aes.ts'
 import { type Cmac, createCmacStream, subkeysOf } from '../platform/cmac.ts'
+import type { BlockCipher } from '../xaes-key.ts'
 import { expandKey, getWasm, MODULE_BLOCKS, REGION } from './wasm.ts'
 
 const BLOCK = 16

@@ -1,8 +1,8 @@
 /** AES-256-GCM of many short messages with one key in the module, by one AES call for all. */
 import { required } from '../../../core/util/lists.ts'
 import { freeBytes, plaintextBytes, type Slab, slabStart } from '../../../core/util/memory.ts'
-import { type BlockCipher, createBlockCipher } from '../platform/aes.ts'
-import { type GcmKey, HALF_BYTES, TAG_BYTES } from '../xaes-key.ts'
+import { createBlockCipher } from '../platform/aes.ts'
+import { type BlockCipher, type GcmKey, HALF_BYTES, TAG_BYTES } from '../xaes-key.ts'
 import { CAPACITY, getWasm, HASH_TABLE_BYTES, MAX_BATCH_ITEMS, MODULE_BLOCKS, REGION, type WasmModule } from './wasm.ts'
 
 /** Maximum number of bytes that a message needs in a region besides plaintext and prefix: IV, tag, padding, tag counter. */

@@ -4,8 +4,9 @@ import { type DecryptedPointers, POINTER_WORDS } from '../../../core/ports/crypt
 import { at, required } from '../../../core/util/lists.ts'
 import { fewBytes, fewNumbers } from '../../../core/util/memory.ts'
 import { wipe } from '../key-bytes.ts'
-import { type BlockCipher, createBlockCipher } from '../platform/aes.ts'
+import { createBlockCipher } from '../platform/aes.ts'
 import type { PointerCipher } from '../primitives.ts'
+import type { BlockCipher } from '../xaes-key.ts'
 import { expandKey, getWasm, MAX_BATCH_ITEMS, MODULE_BLOCKS, REGION, type WasmModule } from './wasm.ts'
 
 const ROUNDS = 10

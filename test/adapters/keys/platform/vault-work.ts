@@ -34,7 +34,7 @@ export interface Written {
   readonly tokens: Readonly<Record<string, string>>
 }
 
-/** Founds a vault, and writes records, tokens and a file. */
+/** Founds a vault, writes records, tokens and a file, and replaces the key that sealed them. */
 export async function write(storage: StorageHandle, cryptography: Cryptography): Promise<Written> {
   const vault = await open(storage, cryptography)
   const session = vault.as(OWNER)
@@ -45,6 +45,7 @@ export async function write(storage: StorageHandle, cryptography: Cryptography):
   const [first] = records
   if (first === undefined) throw new Error('nothing was inserted')
   await session.uploadFile({ table: 'cards', column: 'scan', id: first.id, file: Readable.from([CONTENT]), fileName: 'scan.txt' })
+  await vault.rotateKeys({ settleMs: 0 })
   await vault.close()
   return { id: first.id, tokens: { ...first.tokens } }
 }
