@@ -29,7 +29,7 @@ export async function startWriters(place: VaultPlace): Promise<Writers> {
   const child = fork(join(import.meta.dirname, 'writers-process.ts'), [JSON.stringify(place)], { stdio: 'inherit', execArgv: [] })
   const ended = new Promise<never>((_, reject) => {
     child.once('error', reject)
-    child.once('close', (code) => reject(new Error(`The writers ended with code ${code}.`)))
+    child.once('exit', (code) => reject(new Error(`The writers ended with code ${code}.`)))
   })
   const ask = (question: 'count' | 'stop'): Promise<number> => {
     const answer = new Promise<number>((resolve) => child.once('message', (count) => resolve(Number(count))))
