@@ -68,9 +68,10 @@ export async function workBeside(vault: RotatingVault, work: Work, isOver: () =>
       session.insert('people', [{ fields: { email, name } }], { upsert: 'email' }),
   }
   const remove = async (own: string[], id: string): Promise<void> => {
+    // First: a reader may find it gone before the call returns.
+    delete result.kept[id]
     await session.delete('people', [id])
     own.splice(own.indexOf(id), 1)
-    delete result.kept[id]
     result.deleted.push(id)
   }
   const write = async (key: string, own: string[], random: SeededRandom, n: number): Promise<void> => {
