@@ -19,7 +19,7 @@ onEachStorage('a key that was destroyed', (engine) => {
     ]
     const filled = await fillRotating(old, 30)
     const storage = place.open()
-    await storage.prepare([])
+    await openRotating(storage)
     const [before] = await storage.get('records_1_people', [1])
     await vault.rotateKeys()
     await vault.destroyKey(2)
@@ -32,7 +32,6 @@ onEachStorage('a key that was destroyed', (engine) => {
         code: 'data_loss',
         message: expect.stringMatching(new RegExp(`root key 2, which sealed it, was destroyed on ${date}`)),
       })
-    // It counts as a body that needs the key, but that is gone.
     expect((await vault.as(OWNER).getOne('people', filled.ids[1] ?? '')).fields.name).toBe('name 1')
   })
 })

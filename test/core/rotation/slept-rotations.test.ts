@@ -149,7 +149,7 @@ onEachStorage('a process that did not hear of a rotation', (engine) => {
 describe('a process that reads an older catalog', () => {
   onEachStorage('for ever', (engine) => {
     it.each([
-      ['insert', 'records_1_people'],
+      ['insert', 'people'],
       ['nonce', 'credentials'],
     ])('would store what it seals under the retired key by a %s, which this test finds', async (work, table) => {
       expect((await afterRotation(engine.fresh(), { audit: 'off', before: true, work, weaken: deafStorage })).join()).toContain(

@@ -71,10 +71,14 @@ onEachStorage('a call that spans a rotation', (engine) => {
 onEachStorage('a transaction that spans the wish to rotate', (engine) => {
   it('ends first or runs again, and nothing of it is under the key before', { timeout: 60_000 }, async () => {
     const { vault, other, filled, check } = await scene(engine.fresh())
-    let rotating: Promise<unknown> | undefined
+    let begin = (): void => {}
+    // Outside of the transaction, as another process is.
+    const rotating = new Promise<void>((resolve) => {
+      begin = resolve
+    }).then(() => other.rotateKeys())
     await vault.transaction(async (within) => {
       await within.as(OWNER).updateOne('people', filled.ids[2] ?? '', { city: 'Rome' })
-      rotating ??= other.rotateKeys()
+      begin()
       await new Promise((wake) => setTimeout(wake, 300))
       await within.as(OWNER).insertOne('others', { a: 'inside' })
     })

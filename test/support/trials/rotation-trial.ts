@@ -140,7 +140,7 @@ async function wrongIn(vault: RotatingVault, filled: Filled, results: readonly W
   for (let at = 0; at < kept.length; at += 25) {
     const part = kept.slice(at, at + 25)
     const { records } = await session.detokenize(part.map(([, { token }]) => ({ token })))
-    if (records.some(({ value }, n) => value !== part[n]?.[1].name)) wrong.push('a token does not show the value of its record')
+    if (records.some(({ value }, n) => value !== part[n]?.[1].email)) wrong.push('a token does not show the value of its record')
   }
   return wrong
 }
