@@ -72,7 +72,7 @@ isRotating = false
 await Promise.all(writers)
 line('')
 line(
-  `Key ${version} seals now. Sealed again: ${resealed.customers} customers and ${resealed["system.audit_events"]} events. Complete: ${complete}.`,
+  `Key ${version} seals now. Sealed again: ${resealed.customers} customers and ${resealed['system.audit_events']} events. Complete: ${complete}.`,
 )
 line(`Writes that succeeded meanwhile: ${writes}.`)
 await showKeys()
