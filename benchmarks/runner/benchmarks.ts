@@ -18,6 +18,7 @@ import { insertUniqueBenchmark } from '../suites/insert-unique-benchmark.ts'
 import { memoryBenchmark } from '../suites/memory-benchmark.ts'
 import { openingBenchmark } from '../suites/opening-benchmark.ts'
 import { queryBenchmark } from '../suites/query-benchmark.ts'
+import { rotationBenchmark } from '../suites/rotation-benchmark.ts'
 import { tokensBenchmark } from '../suites/tokens-benchmark.ts'
 import type { Benchmark } from './run-config.ts'
 
@@ -41,5 +42,6 @@ export const BENCHMARKS: readonly Benchmark[] = [
   filesBenchmark,
   growthBenchmark,
   openingBenchmark,
+  rotationBenchmark,
   httpBenchmark,
 ]
