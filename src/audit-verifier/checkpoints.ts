@@ -4,7 +4,7 @@ import { checkpointBytes, parseCheckpoint, type SignedCheckpoint, signatureBytes
 import { VaultError } from '../core/errors.ts'
 import type { SignatureVerifier } from '../core/ports/crypto.ts'
 import { assertOptions } from '../core/util/options.ts'
-import { assertReadable, signatureAlgorithmOf } from '../core/util/pem.ts'
+import { assertNotNewer, hasLabel, signatureAlgorithmOf } from '../core/util/pem.ts'
 
 /** A public key. */
 export interface VerifierKey {
@@ -23,8 +23,9 @@ export function createVerifiers(keys: readonly VerifierKey[]): SignatureVerifier
     const algorithm = signatureAlgorithmOf(key?.asymmetricKeyType)
     if (key !== undefined && algorithm !== undefined)
       return { keyId, algorithm, verify: (bytes, signature) => verify(null, bytes, key, signature) }
-    assertReadable(publicKey, `keys[${index}].publicKey`, 'PUBLIC KEY')
-    const rule = `keys[${index}].publicKey must be an Ed25519 or ML-DSA-65 public key in PEM format (SPKI).`
+    const name = `keys[${index}].publicKey`
+    if (hasLabel(publicKey, 'PUBLIC KEY')) assertNotNewer(publicKey, 'ML-DSA-65', name)
+    const rule = `${name} must be an Ed25519 or ML-DSA-65 public key in PEM format (SPKI).`
     throw new VaultError('invalid_request', rule, { index })
   })
 }

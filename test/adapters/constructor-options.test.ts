@@ -2,7 +2,7 @@
 import { inspect } from 'node:util'
 import { expect, it } from 'vitest'
 import { folderBlobs, s3Blobs } from '../../src/adapters/blobs/index.ts'
-import { localKeys, localSigner } from '../../src/adapters/keys/index.ts'
+import { localKeys, localSigner, recoverableKeys, recoveryKeys } from '../../src/adapters/keys/index.ts'
 import { openTelemetry } from '../../src/adapters/opentelemetry/index.ts'
 import { postgresStorage } from '../../src/adapters/postgres/index.ts'
 import { clamdScanner } from '../../src/adapters/scanner/index.ts'
@@ -39,6 +39,8 @@ const CONSTRUCTORS: readonly (readonly [name: string, option: string, construct:
   ['localKeys', 'key', localKeys],
   ['localKeys', 'file', localKeys],
   ['localSigner', 'privateKey', localSigner],
+  ['recoverableKeys', 'recipients', recoverableKeys],
+  ['recoveryKeys', 'privateKey', recoveryKeys],
   ['sqliteStorage', 'filename', sqliteStorage],
   ['postgresStorage', 'connectionString', postgresStorage],
   ['postgresStorage', 'schema', postgresStorage],

@@ -174,8 +174,10 @@ function createKeyRing(primitives: Primitives, { vaultId, roots, use: { activeVe
 /** Returns the key of one content, whose version is 0. `closed` is called when it is closed. */
 function createContentKey(primitives: Primitives, key: XaesKey, closed: () => void): ContentKey {
   let isClosed = false
+  let isUsed = false
   const sealer = createPurpose(primitives, 0, () => {
     if (isClosed) throw closedError()
+    isUsed = true
     return key
   })
   return {
@@ -183,9 +185,11 @@ function createContentKey(primitives: Primitives, key: XaesKey, closed: () => vo
     open: (headerBytes, bodies, associatedData) =>
       sealer.open(headerBytes, new Uint16Array(bodies.count), bodies, associatedData),
     close() {
+      if (isClosed) return
       isClosed = true
+      // It closes the key that it has used.
       sealer.close()
-      key.close()
+      if (!isUsed) key.close()
       closed()
     },
   }

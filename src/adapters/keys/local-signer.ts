@@ -3,7 +3,7 @@ import { createPrivateKey, type KeyObject, sign } from 'node:crypto'
 import { VaultError } from '../../core/errors.ts'
 import type { Signer } from '../../core/ports/crypto.ts'
 import { readOptions } from '../../core/util/options.ts'
-import { assertReadable, signatureAlgorithmOf } from '../../core/util/pem.ts'
+import { assertNotNewer, hasLabel, signatureAlgorithmOf } from '../../core/util/pem.ts'
 
 /** Maximum length of a key name, in UTF-16 units. */
 const MAX_KEY_ID_LENGTH = 128
@@ -29,7 +29,7 @@ export function localSigner(options: LocalSignerOptions): Signer {
   const algorithm = signatureAlgorithmOf(key?.asymmetricKeyType)
   if (key !== undefined && algorithm !== undefined)
     return { keyId, algorithm, sign: async (bytes) => new Uint8Array(sign(null, bytes, key)) }
-  assertReadable(privateKey, 'localSigner: `privateKey`', 'PRIVATE KEY')
+  if (hasLabel(privateKey, 'PRIVATE KEY')) assertNotNewer(privateKey, 'ML-DSA-65', 'localSigner: `privateKey`')
   throw new VaultError(
     'invalid_request',
     'localSigner: `privateKey` must be an Ed25519 or ML-DSA-65 private key as PEM text (PKCS #8).',

@@ -3,7 +3,7 @@ import * as crypto from 'node:crypto'
 import { VaultError } from '../../core/errors.ts'
 import type { KeyProvider, WrappedKey } from '../../core/ports/crypto.ts'
 import { readOptions } from '../../core/util/options.ts'
-import { assertReadable } from '../../core/util/pem.ts'
+import { assertNotNewer, hasLabel, type PemLabel } from '../../core/util/pem.ts'
 import { wipe } from './key-bytes.ts'
 import { unwrapBytes, unwrapError, wrapBytes } from './local-keys.ts'
 
@@ -118,16 +118,16 @@ function parseRecipient(pem: unknown, name: string): Recipient {
 }
 
 /**
- * Returns a key of ML-KEM-768; undefined if it is none, or of the other kind: `createPublicKey` would take a private key, which must not be where
+ * Returns a key of ML-KEM-768; undefined if it is another, or of the other kind: `createPublicKey` would take a private key, which must not be where
  * the vault runs. The error of the library is dropped, because it can quote its input.
  */
-function kemKey(pem: unknown, name: string, kind: 'PRIVATE KEY' | 'PUBLIC KEY'): crypto.KeyObject | undefined {
-  if (typeof pem !== 'string' || !pem.includes(`-----BEGIN ${kind}-----`)) return undefined
+function kemKey(pem: unknown, name: string, label: PemLabel): crypto.KeyObject | undefined {
+  if (!hasLabel(pem, label)) return undefined
   try {
-    const key = kind === 'PUBLIC KEY' ? crypto.createPublicKey(pem) : crypto.createPrivateKey(pem)
+    const key = label === 'PUBLIC KEY' ? crypto.createPublicKey(pem) : crypto.createPrivateKey(pem)
     return key.asymmetricKeyType === 'ml-kem-768' ? key : undefined
   } catch {
-    assertReadable(pem, name, kind)
+    assertNotNewer(pem, 'ML-KEM-768', name)
     return undefined
   }
 }

@@ -1,5 +1,6 @@
 /** Stores, finds and revokes credentials, and refuses what serves only once the second time. */
 import { isVaultError } from '../errors.ts'
+import { type CurrentCatalog, storeCurrent } from '../maintenance/store-current.ts'
 import type { CallerContext } from '../policy/caller.ts'
 import type { NewRow, Storage, StorageReads } from '../ports/storage.ts'
 import { CREDENTIALS } from '../schema/system-tables.ts'
@@ -146,9 +147,13 @@ export async function storeSpent(storage: Storage, keys: EntryKeys, { text, expi
 }
 
 /** The same outside a transaction: returns whether it is the first time. */
-export async function spendOnce(storage: Storage, keys: EntryKeys, nonce: Nonce): Promise<boolean> {
+export async function spendOnce(
+  ports: { readonly storage: Storage; readonly catalog: CurrentCatalog },
+  keys: EntryKeys,
+  nonce: Nonce,
+): Promise<boolean> {
   try {
-    await storeSpent(storage, keys, nonce)
+    await storeCurrent(ports, (inner) => storeSpent(inner, keys, nonce))
     return true
   } catch (error) {
     if (isVaultError(error, 'conflict')) return false

@@ -1,6 +1,6 @@
 /** What is sealed where: the only list of it. A pass that seals again, a count of bodies by key, and a proof that a key may go read it. */
 import type { CatalogState } from '../catalog/catalog-entries.ts'
-import type { Filter, Row } from '../ports/storage.ts'
+import type { Filter, Row, Storage } from '../ports/storage.ts'
 import { BODY, layoutSchema } from '../schema/layout.ts'
 import {
   AUDIT_CHAINS,
@@ -60,6 +60,15 @@ export function sealedPlaces({ schema }: Pick<CatalogState, 'schema'>): readonly
     place(AUDIT_CHAINS.name, bodiesOf('head')),
     place(AUDIT_EVENTS.name, bodiesOf('event')),
   ]
+}
+
+/** Returns the places, whose tables can be read then: some may be of a schema that only other processes know. */
+export async function preparedPlaces(
+  storage: Pick<Storage, 'prepare'>,
+  state: Pick<CatalogState, 'schema'>,
+): Promise<readonly SealedPlace[]> {
+  await storage.prepare([...layoutSchema(state.schema).tables.values()].map(({ physical }) => physical))
+  return sealedPlaces(state)
 }
 
 function place(table: string, bodies: Bodies): SealedPlace {

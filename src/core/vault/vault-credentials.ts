@@ -14,6 +14,7 @@ import {
 import { type Fault, fault, VaultError, words } from '../errors.ts'
 import type { SessionContext } from '../execution/context.ts'
 import { perform } from '../execution/perform.ts'
+import type { CurrentCatalog } from '../maintenance/store-current.ts'
 import { type IssueBearerInput, type IssuedBearer, issueBearer } from '../operations/issue-bearer.ts'
 import { refusedBy } from '../operations/record-scan.ts'
 import {
@@ -88,7 +89,7 @@ interface CredentialPorts {
   readonly clock: Clock
   readonly storage: Storage
   readonly barrier: Barrier
-  reloadKeys(): Promise<void>
+  readonly catalog: CurrentCatalog
   contextOf(caller: Caller): SessionContext
   /** Runs a call outside of every transaction, while the vault is open. */
   outside<T>(failed: string, work: () => Promise<T>): Promise<T>
@@ -121,7 +122,7 @@ export function createVaultCredentials(ports: CredentialPorts): VaultCredentials
     spendOnce: (given, until) =>
       reading(ports, (barrier) => {
         const nonce = { text: parsed('text', text, given), expiresAt: parsed('expiresAt', instant, until) }
-        return spendOnce(storage, barrier, nonce)
+        return spendOnce(ports, barrier, nonce)
       }),
     async issueBearer(given) {
       readInput(() => {
@@ -184,13 +185,13 @@ async function verify(ports: CredentialPorts, barrier: Barrier, given: unknown):
 }
 
 /** Runs work with the keys of the vault, and once more with newly read ones if a row was sealed with a key that another process added. */
-function reading<T>({ barrier, reloadKeys, outside }: CredentialPorts, work: (barrier: Barrier) => Promise<T>): Promise<T> {
+function reading<T>({ barrier, storage, catalog, outside }: CredentialPorts, work: (barrier: Barrier) => Promise<T>): Promise<T> {
   return outside(FAILED, async () => {
     try {
       return await work(retryingBarrier(barrier))
     } catch (error) {
       if (error !== UNKNOWN_KEY) throw error
-      await reloadKeys()
+      await catalog.reload(storage)
       return work(barrier)
     }
   })

@@ -8,6 +8,7 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { localKeys } from '../../../src/adapters/keys/index.ts'
 import { isVaultError } from '../../../src/core/errors.ts'
+import type { WrappedKey } from '../../../src/core/ports/crypto.ts'
 import { runKeyCases, runVaultOnKeys } from '../../support/keys/run-key-cases.ts'
 
 const SECRET = Buffer.alloc(32, 'test secret')
@@ -30,16 +31,30 @@ async function failureOf(work: Promise<unknown>): Promise<{ code: string; messag
 
 let files = 0
 
-/** Key files that are disabled by their mode, and withdrawn by other content. */
+/** Key files that are disabled by their mode, withdrawn by other content, and rotated to another file. */
 function fileKeys() {
-  const file = join(folder, `local-${++files}.key`)
-  const reopen = async () => localKeys({ file })
+  const newFile = () => join(folder, `local-${++files}.key`)
+  let file = newFile()
+  let olderFiles: string[] = []
+  const now = () => localKeys({ file, olderFiles })
+  const reopen = async () => ({
+    currentKeyId: async () => now().currentKeyId?.() ?? '',
+    wrap: async (key: Uint8Array, data: Uint8Array) => now().wrap(key, data),
+    unwrap: async (wrapped: WrappedKey, data: Uint8Array) => now().unwrap(wrapped, data),
+  })
   return {
     open: reopen,
     reopen,
+    async rotate() {
+      olderFiles = [file, ...olderFiles]
+      file = newFile()
+    },
     disable: () => chmod(file, 0o644),
     enable: () => chmod(file, 0o600),
     withdraw: () => writeFile(file, 'no key'),
+    async disableOlder() {
+      for (const older of olderFiles.splice(0)) await rm(older)
+    },
   }
 }
 

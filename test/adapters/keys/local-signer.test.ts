@@ -2,6 +2,7 @@
 import { createPrivateKey, generateKeyPairSync, verify } from 'node:crypto'
 import { expect, it } from 'vitest'
 import { localSigner } from '../../../src/adapters/keys/local-signer.ts'
+import { createVerifiers } from '../../../src/audit-verifier/checkpoints.ts'
 
 /** PEM of an RFC 8032 secret key: the fixed head of PKCS #8, then the 32 bytes. */
 function pemOf(secret: string): string {
@@ -49,16 +50,19 @@ it('signs with an ML-DSA-65 key as the platform verifies, and says so', async ()
   expect(() => localSigner({ keyId: 'k', privateKey: other })).toThrow('must be an Ed25519 or ML-DSA-65')
 })
 
-it('names what a key needs that only newer runtimes can read: here each is cut', () => {
-  for (const [type, name] of [
-    ['ml-dsa-65', 'ML-DSA-65'],
-    ['ml-kem-768', 'ML-KEM-768'],
-  ] as const) {
-    const { privateKey } = type === 'ml-dsa-65' ? generateKeyPairSync(type) : generateKeyPairSync(type)
-    const lines = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString().split('\n')
-    const pem = [lines[0], lines[1], lines.at(-2)].join('\n')
-    expect(() => localSigner({ keyId: 'k', privateKey: pem })).toThrow(
-      `localSigner: \`privateKey\` is an ${name} key that cannot be read. Use Node 24.7 or newer`,
-    )
-  }
+it('names the version of Node that a key needs which cannot be read: here it is cut', () => {
+  const { privateKey, publicKey } = generateKeyPairSync('ml-dsa-65')
+  const cut = (pem: string): string => [...pem.split('\n').slice(0, 2), ...pem.split('\n').slice(-2)].join('\n')
+  const pem = cut(privateKey.export({ type: 'pkcs8', format: 'pem' }).toString())
+  expect(() => localSigner({ keyId: 'k', privateKey: pem })).toThrow(
+    'localSigner: `privateKey` is an ML-DSA-65 key that cannot be read. Use Node 24.7 or newer',
+  )
+  const spki = publicKey.export({ type: 'spki', format: 'pem' }).toString()
+  expect(() => createVerifiers([{ keyId: 'k', publicKey: cut(spki) }])).toThrow(
+    'keys[0].publicKey is an ML-DSA-65 key that cannot be read',
+  )
+  expect(() => localSigner({ keyId: 'k', privateKey: spki })).toThrow('must be an Ed25519 or ML-DSA-65 private key')
+  const kem = generateKeyPairSync('ml-kem-768').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+  for (const other of [kem, cut(kem)])
+    expect(() => localSigner({ keyId: 'k', privateKey: other })).toThrow('must be an Ed25519 or ML-DSA-65 private key')
 })

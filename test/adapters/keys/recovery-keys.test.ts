@@ -52,8 +52,8 @@ describe('a wrapped root key', () => {
   it('is not unwrapped by another private key, under other associated data, or with any changed or missing byte', async () => {
     const wrapped = await recoverable.wrap(ROOT, AAD)
     const recovery = recoveryKeys({ privateKey: two.privateKey, keys: daily() })
-    const stranger = recoveryKeys({ privateKey: other.privateKey, keys: daily() })
-    expect(await codeOf(stranger.unwrap(wrapped, AAD))).toBe('failed_precondition')
+    const foreign = recoveryKeys({ privateKey: other.privateKey, keys: daily() })
+    expect(await codeOf(foreign.unwrap(wrapped, AAD))).toBe('failed_precondition')
     expect(await codeOf(recovery.unwrap(wrapped, Buffer.from('vault v2, root 1')))).toBe('failed_precondition')
     const start = 1 + 16 + 1088 + 72
     for (const at of [

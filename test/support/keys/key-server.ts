@@ -20,12 +20,18 @@ export interface KeyRequest {
   readonly body: Readonly<Record<string, unknown>>
 }
 
+/** An answer as it is sent. */
+interface Sent {
+  readonly status: number
+  readonly body: object
+}
+
 /** How a service speaks. */
 export interface WireFormat {
   /** Returns the answer, which is sent as JSON. Throws a `KeyRefusal`. */
   answer(request: KeyRequest, keys: ServedKeys): object
   /** Returns how an error is sent. */
-  error(reason: RefusalReason | 'throttled' | 'failing'): { readonly status: number; readonly body: object }
+  error(reason: RefusalReason | 'throttled' | 'failing'): Sent
   readonly contentType?: string
 }
 
@@ -39,6 +45,8 @@ export interface KeyServer extends Required<KeyServiceControl> {
   requests(): readonly KeyRequest[]
   /** Changes each answer before it is sent. Undefined ends it. */
   changeAnswers(change: ((answer: object) => object) | undefined): void
+  /** Answers each request so. Undefined ends it. */
+  answerWith(answer: Sent | undefined): void
   close(): Promise<void>
 }
 
@@ -53,18 +61,18 @@ export async function startKeyServer(
   let requests: KeyRequest[] = []
   let failing: { readonly fault: KeyServiceFault; calls: number } | undefined
   let change: ((answer: object) => object) | undefined
+  let fixed: Sent | undefined
   const nextFault = () => (failing !== undefined && failing.calls-- > 0 ? failing.fault : undefined)
-  const send = (response: ServerResponse, status: number, body: object) => {
+  const send = (response: ServerResponse, { status, body }: Sent) => {
     response.writeHead(status, { 'content-type': format.contentType ?? 'application/json' }).end(JSON.stringify(body))
   }
   const refuse = (response: ServerResponse, reason: RefusalReason | 'throttled' | 'failing') => {
-    const { status, body } = format.error(reason)
-    send(response, status, body)
+    send(response, format.error(reason))
   }
   const answer = (response: ServerResponse, request: KeyRequest) => {
     try {
       const answered = format.answer(request, keys)
-      send(response, 200, change?.(answered) ?? answered)
+      send(response, { status: 200, body: change?.(answered) ?? answered })
     } catch (error) {
       if (!(error instanceof KeyRefusal)) throw error
       refuse(response, error.reason)
@@ -76,6 +84,7 @@ export async function startKeyServer(
     const path = decodeURIComponent(new URL(url, 'http://keys').pathname)
     const request = { method, path, headers, body: body === '' ? {} : JSON.parse(body) }
     requests.push(request)
+    if (fixed !== undefined) return send(response, fixed)
     const fault = nextFault()
     if (fault === 'hanging') return
     if (fault === 'reset') return void end(incoming.socket)
@@ -91,8 +100,12 @@ export async function startKeyServer(
       requests = []
       failing = undefined
       change = undefined
+      fixed = undefined
     },
     requests: () => requests,
+    answerWith(answered) {
+      fixed = answered
+    },
     changeAnswers(changed) {
       change = changed
     },

@@ -19,7 +19,7 @@ export interface GoogleKmsClientLike {
 export interface GoogleKmsKeysOptions extends KeyServiceLimits {
   /** The application's `KeyManagementServiceClient` of `@google-cloud/kms`, with its credentials. It stays open. */
   readonly client: GoogleKmsClientLike
-  /** The key that wraps, of the purpose ENCRYPT_DECRYPT: `projects/…/locations/…/keyRings/…/cryptoKeys/…`. */
+  /** The key that wraps, of the purpose ENCRYPT_DECRYPT, such as `projects/p/locations/l/keyRings/r/cryptoKeys/k`. */
   readonly key: string
 }
 
@@ -83,7 +83,7 @@ function checkOptions(options: GoogleKmsKeysOptions): GoogleKmsKeysOptions {
   const checked = readOptions(options, ['client', 'key', 'callTimeoutMs', 'openTimeoutMs'], { of: 'googleKmsKeys' })
   const { client, key } = checked
   if (typeof key !== 'string' || !KEY.test(key))
-    throw fault('invalid_request')`googleKmsKeys: key must be projects/…/locations/…/keyRings/…/cryptoKeys/…, without a version.`
+    throw fault('invalid_request')`googleKmsKeys: key must be projects/*/locations/*/keyRings/*/cryptoKeys/*, without a version.`
   const isClient = readInput(() => typeof client === 'object' && client !== null && typeof client.encrypt === 'function')
   if (!isClient) throw fault('invalid_request')`googleKmsKeys: client must be a KeyManagementServiceClient.`
   return checked

@@ -63,6 +63,22 @@ it('errors have the name of the error of KMS, and none of its text', async () =>
   expect(inspect(error)).not.toContain('127.0.0.1')
 })
 
+it.each([
+  [400, 'LimitExceededException', 'unavailable', 'too many calls'],
+  [429, 'Other', 'unavailable', 'too many calls'],
+  [500, 'KeyUnavailableException', 'unavailable', 'cannot be reached'],
+  [503, 'DependencyTimeoutException', 'unavailable', 'cannot be reached'],
+  [400, 'KMSInvalidStateException', 'failed_precondition', 'is disabled, deleted'],
+  [400, 'UnrecognizedClientException', 'failed_precondition', 'has no right'],
+  [400, 'IncorrectKeyException', 'failed_precondition', 'belong to another key'],
+  [400, 'SomethingNewException', 'internal', 'not expected'],
+] as const)('%i %s is %s', async (status, name, code, text) => {
+  const wrapped = await open().wrap(rootKey(), dataOf())
+  server.answerWith({ status, body: { __type: name, message: SERVICE_TEXT } })
+  const keys = awsKmsKeys({ client, keyId: ALIAS, openTimeoutMs: 200 })
+  await expect(keys.unwrap(wrapped, dataOf())).rejects.toMatchObject({ code, message: expect.stringContaining(text) })
+})
+
 it('an unknown alias is refused', async () => {
   await expect(open('alias/other').wrap(rootKey(), dataOf())).rejects.toMatchObject({ code: 'failed_precondition' })
   await expect(open('alias/other').currentKeyId?.()).rejects.toMatchObject({ code: 'failed_precondition' })

@@ -75,6 +75,28 @@ it('errors have the code of the error of KMS, and none of its text', async () =>
   expect(inspect(error)).not.toContain('127.0.0.1')
 })
 
+it.each([
+  [400, 'INVALID_ARGUMENT', 'failed_precondition', 'belong to another key'],
+  [400, 'FAILED_PRECONDITION', 'failed_precondition', 'is disabled, deleted'],
+  [401, 'UNAUTHENTICATED', 'failed_precondition', 'has no right'],
+  [409, 'ABORTED', 'unavailable', 'cannot be reached'],
+  [501, 'UNIMPLEMENTED', 'internal', 'not expected'],
+  [503, 'UNAVAILABLE', 'unavailable', 'cannot be reached'],
+  [504, 'DEADLINE_EXCEEDED', 'unavailable', 'cannot be reached'],
+] as const)('%i %s is %s', async (code, status, expected, text) => {
+  const wrapped = await open().wrap(rootKey(), dataOf())
+  server.answerWith({ status: code, body: { error: { code, status, message: SERVICE_TEXT } } })
+  const keys = googleKmsKeys({ client, key: GOOGLE_KEY, openTimeoutMs: 200 })
+  await expect(keys.unwrap(wrapped, dataOf())).rejects.toMatchObject({ code: expected, message: expect.stringContaining(text) })
+})
+
+it('a bad request to wrap is a refusal, because nothing was wrapped yet', async () => {
+  server.answerWith({ status: 400, body: { error: { code: 400, status: 'INVALID_ARGUMENT', message: SERVICE_TEXT } } })
+  await expect(open().wrap(rootKey(), dataOf())).rejects.toMatchObject({
+    message: expect.stringContaining('is disabled, deleted'),
+  })
+})
+
 it('an answer without the key is an error of the service, and not a key', async () => {
   const keys = open()
   const wrapped = await keys.wrap(rootKey(), dataOf())
