@@ -5,6 +5,7 @@ import { auditedReadBenchmark } from '../suites/audited-read-benchmark.ts'
 import { batchBenchmark } from '../suites/batch-benchmark.ts'
 import { blobsBenchmark } from '../suites/blobs-benchmark.ts'
 import { contentionBenchmark } from '../suites/contention-benchmark.ts'
+import { cryptographyBenchmark } from '../suites/cryptography-benchmark.ts'
 import { detokenizeBenchmark } from '../suites/detokenize-benchmark.ts'
 import { diskBenchmark } from '../suites/disk-benchmark.ts'
 import { filesBenchmark } from '../suites/files-benchmark.ts'
@@ -33,6 +34,7 @@ export const BENCHMARKS: readonly Benchmark[] = [
   auditedReadBenchmark,
   queryBenchmark,
   tokensBenchmark,
+  cryptographyBenchmark,
   diskBenchmark,
   memoryBenchmark,
   alternativesBenchmark,

@@ -21,7 +21,7 @@ export interface RotationPorts extends KeyChangePorts {
 export interface KeyRotation {
   /** The version of the root key that seals now. */
   readonly version: number
-  /** Bodies that this call sealed again, by the table that holds them. */
+  /** Bodies that this call sealed again, by the table that holds them: its name in the schema, or `system.` and that of a table that every vault has. */
   readonly resealed: Readonly<Record<string, number>>
   /** Bodies that an older key seals and that do not open: they were damaged before. */
   readonly unreadable: number
@@ -96,7 +96,7 @@ async function resealAll(
     const after = index === begin.index ? begin.after : 0
     const placeAt = (row: number) => ({ version, table: place.table, after: row, unreadable: counts.unreadable })
     await job.pass(resealPass({ storage, keys: catalog.barrier, place, job, counts, after, placeAt }))
-    if (counts.resealed > before) resealed[place.table] = counts.resealed - before
+    if (counts.resealed > before) resealed[place.name] = counts.resealed - before
   }
   return { resealed, unreadable: counts.unreadable }
 }

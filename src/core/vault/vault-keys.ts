@@ -190,7 +190,7 @@ async function bodiesByKey(ports: KeyPorts, signal: Signal | undefined): Promise
   for (const place of await preparedPlaces(ports.storage, ports.catalog.state)) {
     for (const [version, count] of await countBodies({ ...ports, signal }, place)) {
       const tables = byKey.get(version) ?? {}
-      tables[place.table] = count
+      tables[place.name] = count
       byKey.set(version, tables)
     }
   }
