@@ -25,7 +25,8 @@ export const keyRingFactory: KeyRingFactory = {
     if (oldest === undefined || newest === undefined)
       throw new VaultError('failed_precondition', 'A vault needs at least one root key.')
     const versions = use ?? { activeVersion: newest.version, lookupVersion: oldest.version }
-    for (const version of [versions.activeVersion, versions.lookupVersion]) {
+    const { activeVersion, lookupVersion, lookupVersions = [] } = versions
+    for (const version of [activeVersion, lookupVersion, ...lookupVersions]) {
       if (!sorted.some((root) => root.version === version)) throw missingRoot(version)
     }
     return createKeyRing(vaultId, sorted, versions)
@@ -64,7 +65,11 @@ interface LookupKeys {
 /** Derives a key, and wipes it after `create` has made what it needs of it. */
 type WithKey = <Made>(root: RootKey, use: KeyUse, create: (key: Uint8Array) => Made) => Made
 
-function createKeyRing(vaultId: string, roots: readonly RootKey[], { activeVersion, lookupVersion }: RootKeyUse): KeyRing {
+function createKeyRing(
+  vaultId: string,
+  roots: readonly RootKey[],
+  { activeVersion, lookupVersion, lookupVersions = [lookupVersion] }: RootKeyUse,
+): KeyRing {
   let isClosed = false
   const withKey: WithKey = (root, use, create) => {
     if (isClosed) throw closedError()
@@ -94,6 +99,7 @@ function createKeyRing(vaultId: string, roots: readonly RootKey[], { activeVersi
   return {
     activeVersion,
     lookupVersion,
+    lookupVersions,
     hasVersion: (version) => lookups.has(version),
     seal: (purpose, header, plaintexts, associatedData) => sealerOf(purpose).seal(header, plaintexts, associatedData),
     open: (purpose, headerBytes, versions, bodies, associatedData) =>

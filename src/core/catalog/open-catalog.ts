@@ -3,6 +3,7 @@ import { type Barrier, CATALOG_MOVED } from '../barrier/barrier.ts'
 import { VaultError } from '../errors.ts'
 import type { Hash, KeyRing, RootKey, RootKeySet } from '../ports/crypto.ts'
 import type { Row, Storage, StorageReads } from '../ports/storage.ts'
+import type { Stopwatch } from '../ports/time.ts'
 import { type CatalogSchema, findOutdatedTables, hiddenTokenIds } from '../schema/catalog-schema.ts'
 import type { SchemaDefinition } from '../schema/column.ts'
 import type { Table } from '../schema/layout.ts'
@@ -27,11 +28,12 @@ import {
   sealState,
 } from './catalog-entries.ts'
 import { type FoundingPorts, foundVault } from './found-vault.ts'
-import { firstRing, type RootKeyRows, ringOf, sealRing } from './root-keys.ts'
+import { firstRing, type RootKeyRows, ringOf, rootKeyUse, sealRing } from './root-keys.ts'
 
 /** The ports that opening uses. */
 export interface CatalogPorts extends FoundingPorts {
   readonly hash: Hash
+  readonly stopwatch: Stopwatch
   /** The fingerprint that the vault must have. Default: any. */
   readonly keyFingerprint?: string | undefined
 }
@@ -54,6 +56,11 @@ export interface Catalog {
   readonly state: CatalogState
   /** True if no other process changed the catalog since it was read. One small read. */
   isCurrent(storage: StorageReads): Promise<boolean>
+  /**
+   * False if it was longer ago than `FRESH_MS` that the stored catalog was known to be this one: what was read since then may have been looked up by
+   * keys that are no longer in use. Only looks at the stopwatch.
+   */
+  isFresh(): boolean
   /** Reads the catalog again. Root keys are unwrapped only if they changed. Throws like `openCatalog`. */
   reload(storage: StorageReads): Promise<void>
   /** Calls back after each reading that found other keys, with the ring that was replaced. */
@@ -67,6 +74,12 @@ export interface Catalog {
    */
   store(storage: Storage, change: CatalogChange, work?: () => Promise<void>): Promise<void>
 }
+
+/**
+ * Milliseconds for which a reader takes the catalog for unchanged. Writers look each time, and unknown keys of bodies show themselves; digests do not. So
+ * whoever replaces look-up keys waits longer than this before the first digest changes.
+ */
+export const FRESH_MS = 10_000
 
 /** What is kept of one reading. */
 interface Reading {
@@ -82,7 +95,8 @@ interface Reading {
  * written then. `definition` says which tables a storage without a catalog must not hold.
  */
 export async function openCatalog(ports: CatalogPorts, vaultId: string, definition: SchemaDefinition): Promise<Catalog> {
-  const { storage, hash, entropy } = ports
+  const { storage, hash, entropy, stopwatch } = ports
+  let freshAt = stopwatch.now()
   const vault = digestVaultId(hash, vaultId)
   await storage.prepare([CATALOG, ...SYSTEM_TABLES])
   let rows = await readCatalogRows(storage)
@@ -100,7 +114,9 @@ export async function openCatalog(ports: CatalogPorts, vaultId: string, definiti
 
   async function readAgain(within: StorageReads): Promise<void> {
     const before = reading.ring
+    const began = stopwatch.now()
     reading = await read(await readCatalogRows(within), reading)
+    freshAt = began
     rings.add(reading.ring)
     barrier.ring = reading.ring
     barrier.destroyed = reading.state.destroyed
@@ -112,11 +128,15 @@ export async function openCatalog(ports: CatalogPorts, vaultId: string, definiti
     get state() {
       return reading.state
     },
+    isFresh: () => stopwatch.now() - freshAt < FRESH_MS,
     async isCurrent(within) {
+      const began = stopwatch.now()
       const { id, version } = reading.row
       const filter = { kind: 'compare', column: 'id', operator: '=', value: id } as const
       const [row] = await within.find(CATALOG.name, filter, { order: 'asc', limit: 1, columns: [], newest: true })
-      return row?.version === version
+      if (row?.version !== version || version !== reading.row.version) return false
+      freshAt = began
+      return true
     },
     reload(within) {
       // Callers that meet a change at once share one reading, and so one unwrapping.
@@ -212,13 +232,10 @@ function changedState(before: CatalogState, { schema, keys, destroyed, isReseali
 }
 
 /** Returns the ring that seals with the active key of a state. */
-function sealingRing(ring: KeyRing, { roots, lookupVersion }: CatalogState): KeyRing {
-  const activeVersion = required(
-    roots.find(({ state }) => state === 'active'),
-    'The active root key',
-  ).version
+function sealingRing(ring: KeyRing, state: CatalogState): KeyRing {
+  const { activeVersion, lookupVersion } = rootKeyUse(state)
   if (activeVersion === ring.activeVersion) return ring
-  const versions = roots.map(({ version }) => version).filter((version) => ring.hasVersion(version))
+  const versions = state.roots.map(({ version }) => version).filter((version) => ring.hasVersion(version))
   return ring.withRoots(versions, [], { activeVersion, lookupVersion })
 }
 
@@ -266,6 +283,8 @@ export interface CatalogFence {
   hiddenTokenIds(table: Table): readonly number[]
   /** True if a column of the table holds files, also one that this process does not know: a deleted record loses those files too. */
   holdsFiles(table: Pick<Table, 'name'>): boolean
+  /** Source: `Catalog.isFresh`. */
+  isFresh(): boolean
   /** True if the stored catalog is of this generation, and this process has read none after it. One small read. */
   isCurrent(storage: StorageReads, generation: number): Promise<boolean>
   /** Reads the catalog again. */
@@ -292,6 +311,7 @@ export function createCatalogFence(catalog: Catalog, definition: SchemaDefinitio
     hiddenTokenIds: ({ name }) => hiddenTokenIds(definition, catalog.state.schema, name),
     holdsFiles: ({ name }) =>
       Object.values(catalog.state.schema.tables[name]?.columns ?? {}).some(({ definition: is }) => is.type === 'FILE'),
+    isFresh: catalog.isFresh,
     // A call can be older than the last reading, which another call of this process asked for meanwhile.
     isCurrent: async (storage, generation) => catalog.state.generation === generation && (await catalog.isCurrent(storage)),
     reload: catalog.reload,

@@ -1,5 +1,5 @@
 /** The root keys of a catalog: the key provider wraps the active one and a pending one, and the active one seals all others in one entry, so that opening asks the provider once. */
-import type { KeyProvider, KeyRing, KeyRingFactory, RootKey } from '../ports/crypto.ts'
+import type { KeyProvider, KeyRing, KeyRingFactory, RootKey, RootKeyUse } from '../ports/crypto.ts'
 import type { Row } from '../ports/storage.ts'
 import { openEntry, readVersion, sealEntry } from '../sealing/envelope.ts'
 import { readU16, toUtf8 } from '../util/bytes.ts'
@@ -69,6 +69,18 @@ export async function unwrapRoot({ keys, vaultId, entries }: Omit<RootKeyRows, '
   return { version, key: await keys.unwrap({ keyId, bytes: content }, rootAssociatedData(vaultId, version)) }
 }
 
+/** Returns the versions that a ring of a state uses. Throws `data_loss` if none is active. */
+export function rootKeyUse({ roots, lookupVersion }: Pick<CatalogState, 'roots' | 'lookupVersion'>): RootKeyUse {
+  const active = roots.find((root) => root.state === 'active')
+  if (active === undefined) throw damaged('no root key in the catalog is active')
+  return { activeVersion: active.version, lookupVersion, lookupVersions: lookupVersionsOf({ roots }) }
+}
+
+/** Returns the versions of the root keys that look up, the newest first. */
+export function lookupVersionsOf({ roots }: Pick<CatalogState, 'roots'>): number[] {
+  return roots.flatMap(({ version, state }) => (state === 'lookup' ? [version] : [])).sort((left, right) => right - left)
+}
+
 /** Returns a ring with the key that the entry of the schema is sealed with: `known`, if it has it, else one of that key alone. */
 export async function firstRing(rows: RootKeyRows, known: KeyRing | undefined): Promise<KeyRing> {
   const content = rows.entries.get('schema')?.content
@@ -90,10 +102,8 @@ export async function ringOf(
   first: KeyRing,
   state: Pick<CatalogState, 'roots' | 'lookupVersion'>,
 ): Promise<KeyRing> {
-  const { roots, lookupVersion } = state
-  const active = roots.find((root) => root.state === 'active')
-  if (active === undefined) throw damaged('no root key in the catalog is active')
-  const listed = roots.map(({ version }) => version)
+  const use = rootKeyUse(state)
+  const listed = state.roots.map(({ version }) => version)
   const kept = listed.filter((version) => first.hasVersion(version))
   const opened = kept.length === listed.length ? [] : openRing({ ring: first, vault: rows.vault }, rows.entries.get('ring'))
   try {
@@ -101,7 +111,7 @@ export async function ringOf(
     const rest = listed.filter((version) => !kept.includes(version) && !more.some((root) => root.version === version))
     const unwrapped = await Promise.all(rest.map((version) => unwrapRoot(rows, version)))
     opened.push(...unwrapped)
-    return first.withRoots(kept, [...more, ...unwrapped], { activeVersion: active.version, lookupVersion })
+    return first.withRoots(kept, [...more, ...unwrapped], use)
   } finally {
     wipeRoots(opened)
   }

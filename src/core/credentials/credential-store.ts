@@ -1,4 +1,5 @@
 /** Stores, finds and revokes credentials, and refuses what serves only once the second time. */
+import { CATALOG_MOVED } from '../barrier/barrier.ts'
 import { isVaultError } from '../errors.ts'
 import type { CallerContext } from '../policy/caller.ts'
 import type { NewRow, Storage, StorageReads } from '../ports/storage.ts'
@@ -145,10 +146,18 @@ export async function storeSpent(storage: Storage, keys: EntryKeys, { text, expi
   await storage.insert(CREDENTIALS.name, [row])
 }
 
-/** The same outside a transaction: returns whether it is the first time. */
-export async function spendOnce(storage: Storage, keys: EntryKeys, nonce: Nonce): Promise<boolean> {
+/** The same in a transaction of its own: returns whether it is the first time. Throws CATALOG_MOVED if `isCurrent` says that its keys no longer are. */
+export async function spendOnce(
+  storage: Storage,
+  keys: EntryKeys,
+  nonce: Nonce,
+  isCurrent: (storage: StorageReads) => Promise<boolean>,
+): Promise<boolean> {
   try {
-    await storeSpent(storage, keys, nonce)
+    await storage.transaction(async (inner) => {
+      await storeSpent(inner, keys, nonce)
+      if (!(await isCurrent(inner))) throw CATALOG_MOVED
+    })
     return true
   } catch (error) {
     if (isVaultError(error, 'conflict')) return false

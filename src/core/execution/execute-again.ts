@@ -1,6 +1,8 @@
 /** Runs an operation again when it met a catalog or a root key that another process changed. */
 import { CATALOG_MOVED, UNKNOWN_KEY } from '../barrier/barrier.ts'
-import { fault } from '../errors.ts'
+import type { CatalogFence } from '../catalog/open-catalog.ts'
+import { fault, mayBeStored } from '../errors.ts'
+import type { RecordedUnit } from '../unit-of-work/unit-of-work.ts'
 import { attempt, type Reason } from '../util/attempt.ts'
 import type { OperationContext } from './context.ts'
 
@@ -18,12 +20,41 @@ function isOutdated(error: unknown): boolean {
   return error === CATALOG_MOVED || error === UNKNOWN_KEY
 }
 
+/** An operation that can have stored something. */
+interface Attempted {
+  readonly catalog: CatalogFence
+  readonly unit: Pick<RecordedUnit, 'isStored' | 'storage'>
+}
+
+/**
+ * True if what an operation read is certainly of the catalog of this generation, or if it has stored something, which is compared with the catalog by
+ * itself. Else it may have looked up by keys that are no longer in use. Looks at no storage.
+ */
+export function isCertain({ catalog, unit }: Attempted, generation: number): boolean {
+  return unit.isStored || (catalog.isFresh() && catalog.keys.generation === generation)
+}
+
+/** Throws CATALOG_MOVED if another process changed the catalog. */
+export async function assertCurrent({ catalog, unit }: Attempted, generation: number): Promise<void> {
+  if (!(await catalog.isCurrent(unit.storage, generation))) throw CATALOG_MOVED
+}
+
+/** Returns CATALOG_MOVED in place of an error that it can be the reason for, such as a record that was not found. */
+export async function movedOr(attempted: Attempted, error: unknown, generation: number): Promise<unknown> {
+  if (isOutdated(error) || mayBeStored(error) || isCertain(attempted, generation)) return error
+  return assertCurrent(attempted, generation).then(
+    () => error,
+    // The storage may be what failed.
+    (moved: unknown) => (moved === CATALOG_MOVED ? moved : error),
+  )
+}
+
 /**
  * Runs work again that failed with `first`, after the catalog was read again, if another process changed it: nothing was stored then.
  * Otherwise throws `first`. A key that is unknown after that, too, is not the catalog's: its bodies fail authentication.
  */
 export async function executeAgain<T>(
-  context: OperationContext,
+  context: OperationContext & Attempted,
   first: unknown,
   work: (context: OperationContext) => Promise<T>,
 ): Promise<T> {
@@ -36,11 +67,14 @@ export async function executeAgain<T>(
       const { entropy, vault, ring, destroyed = [], reportMismatch } = context.barrier
       current = { ...context, barrier: { entropy, vault, ring, destroyed, reportMismatch } }
     }
+    const { generation } = context.catalog.keys
     try {
-      return await work(current)
+      const result = await work(current)
+      if (!isCertain(context, generation)) await assertCurrent(context, generation)
+      return result
     } catch (error) {
-      failure = error
-      throw error
+      failure = await movedOr(context, error, generation)
+      throw failure
     }
   })
 }

@@ -168,7 +168,7 @@ function createVault<S extends SchemaDefinition, Role extends string>(
     storage,
     clock,
     barrier,
-    reloadKeys: () => catalog.reload(storage),
+    catalog,
     contextOf: outerContext,
     outside: outside.run,
   }

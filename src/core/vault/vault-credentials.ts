@@ -1,6 +1,7 @@
 /** What authenticators ask a vault: its stored credentials, what is revoked or has served, and bearers of service accounts. */
 import * as z from 'zod'
-import { type Barrier, retryingBarrier, UNKNOWN_KEY } from '../barrier/barrier.ts'
+import { type Barrier, CATALOG_MOVED, retryingBarrier, UNKNOWN_KEY } from '../barrier/barrier.ts'
+import type { CatalogFence } from '../catalog/open-catalog.ts'
 import { openBearer } from '../credentials/bearer.ts'
 import {
   findCredential,
@@ -26,6 +27,7 @@ import {
 } from '../policy/caller.ts'
 import type { Storage } from '../ports/storage.ts'
 import type { Clock } from '../ports/time.ts'
+import { attempt } from '../util/attempt.ts'
 import { readInput, toVaultError } from '../util/boundary.ts'
 import { assertMembers, readOptions } from '../util/options.ts'
 import { nowMs } from '../util/time.ts'
@@ -88,7 +90,7 @@ interface CredentialPorts {
   readonly clock: Clock
   readonly storage: Storage
   readonly barrier: Barrier
-  reloadKeys(): Promise<void>
+  readonly catalog: CatalogFence
   contextOf(caller: Caller): SessionContext
   /** Runs a call outside of every transaction, while the vault is open. */
   outside<T>(failed: string, work: () => Promise<T>): Promise<T>
@@ -119,9 +121,10 @@ export function createVaultCredentials(ports: CredentialPorts): VaultCredentials
     find,
     isRevoked: (jti) => reading(ports, (barrier) => isRevokedJwt(storage, barrier, parsed('jti', text, jti))),
     spendOnce: (given, until) =>
-      reading(ports, (barrier) => {
+      withKeys(ports, (barrier) => {
         const nonce = { text: parsed('text', text, given), expiresAt: parsed('expiresAt', instant, until) }
-        return spendOnce(storage, barrier, nonce)
+        const { generation } = ports.catalog.keys
+        return spendOnce(storage, barrier, nonce, (inner) => ports.catalog.isCurrent(inner, generation))
       }),
     async issueBearer(given) {
       readInput(() => {
@@ -183,18 +186,34 @@ async function verify(ports: CredentialPorts, barrier: Barrier, given: unknown):
   }
 }
 
-/** Runs work with the keys of the vault, and once more with newly read ones if a row was sealed with a key that another process added. */
-function reading<T>({ barrier, reloadKeys, outside }: CredentialPorts, work: (barrier: Barrier) => Promise<T>): Promise<T> {
-  return outside(FAILED, async () => {
-    try {
-      return await work(retryingBarrier(barrier))
-    } catch (error) {
-      if (error !== UNKNOWN_KEY) throw error
-      await reloadKeys()
-      return work(barrier)
-    }
+/** Runs work that stores nothing with the keys of the vault, and again with newly read ones if another process changed them. */
+function reading<T>(ports: CredentialPorts, work: (barrier: Barrier) => Promise<T>): Promise<T> {
+  const { catalog, storage } = ports
+  return withKeys(ports, async (barrier) => {
+    const { generation } = catalog.keys
+    const result = await work(barrier)
+    const isCertain = catalog.isFresh() && catalog.keys.generation === generation
+    if (isCertain || (await catalog.isCurrent(storage, generation))) return result
+    throw CATALOG_MOVED
   })
 }
+
+/** Runs work, and again after CATALOG_MOVED and UNKNOWN_KEY. */
+function withKeys<T>(
+  { barrier, catalog, storage, outside }: CredentialPorts,
+  work: (barrier: Barrier) => Promise<T>,
+): Promise<T> {
+  const moved = { is: (error: unknown) => error === CATALOG_MOVED || error === UNKNOWN_KEY, most: MAX_ATTEMPTS }
+  return outside(FAILED, () =>
+    attempt([moved], async ({ last }) => {
+      if (last !== undefined) await catalog.reload(storage)
+      return work(last === UNKNOWN_KEY ? barrier : retryingBarrier(barrier))
+    }),
+  )
+}
+
+/** Attempts while other processes keep changing the catalog. */
+const MAX_ATTEMPTS = 10
 
 function callerOf({ actor, actorType, roles, context, keyId }: StoredCredential): Caller {
   const request = { authMode: 'SERVICE_ACCOUNT_JWT', keyID: keyId } as const
