@@ -6,6 +6,7 @@ import {
   systemClock,
   systemEntropy,
   systemHash,
+  systemProcess,
   systemScheduler,
   systemStopwatch,
   systemTimer,
@@ -36,5 +37,6 @@ export async function createVault<const S extends SchemaDefinition, const Role e
     stopwatch: systemStopwatch,
     timer: systemTimer,
     contentTypes: contentTypeDetector,
+    process: systemProcess,
   })
 }

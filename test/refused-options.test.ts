@@ -144,7 +144,7 @@ function bearer(o: object = {}) {
 }
 
 const METHODS_WITHOUT_OPTIONS = [
-  ...['transaction', 'withTransaction', 'ping', 'close', 'explainQuery'],
+  ...['transaction', 'withTransaction', 'ping', 'maintenance', 'close', 'explainQuery'],
   ...['credentials.find', 'credentials.isRevoked', 'credentials.spendOnce', 'credentials.verifyBearer'],
 ]
 

@@ -1,6 +1,7 @@
-/** What a vault is given of this machine: random bytes, SHA-256, the clocks and timers, and turns of the event loop. */
+/** What a vault is given of this machine: random bytes, SHA-256, the clocks and timers, turns of the event loop, and the name of the process. */
 import { hash, randomFillSync } from 'node:crypto'
 import { openSync, readSync } from 'node:fs'
+import { hostname } from 'node:os'
 import { VaultError } from '../../core/errors.ts'
 import { type Entropy, HASH_BYTES, type Hash } from '../../core/ports/crypto.ts'
 import type { Clock, Scheduler, Stopwatch, Timer } from '../../core/ports/time.ts'
@@ -157,3 +158,6 @@ export const systemTimer: Timer = {
     return () => clearTimeout(timer)
   },
 }
+
+/** Names this process among those of all hosts. */
+export const systemProcess = `${hostname()}:${process.pid}`

@@ -14,10 +14,11 @@ import { checkpointLine, endLine, eventLine, headerLine, headLine } from '../aud
 import { writeLeaf } from '../audit/read-event.ts'
 import type { Barrier } from '../barrier/barrier.ts'
 import { fault, VaultError } from '../errors.ts'
+import type { Job } from '../maintenance/job.ts'
 import type { Hash, Signer } from '../ports/crypto.ts'
 import type { Storage } from '../ports/storage.ts'
 import type { Clock, Scheduler } from '../ports/time.ts'
-import { type OnProgress, type ReportProgress, readInput } from '../util/boundary.ts'
+import { readInput } from '../util/boundary.ts'
 import { ByteWriter } from '../util/bytes.ts'
 import { readOptions } from '../util/options.ts'
 import { assertNotAborted, parseSignal, type Signal } from '../util/signal.ts'
@@ -41,24 +42,12 @@ export interface AuditTrail {
 export interface VerifyAuditOptions {
   /** Trusted checkpoints that the application stored elsewhere. With them, removing events from before a checkpoint is detected. */
   readonly checkpoints?: readonly SignedCheckpoint[]
-  /** An `AbortSignal`. When it is aborted, the verification throws `cancelled`. */
-  readonly signal?: Signal
-  /** Called after each slice with the number of events read so far and in all, and awaited. Its error ends the verification, and is thrown unchanged. */
-  readonly onProgress?: OnProgress
-}
-
-/** What the verification does, besides its checkpoints. */
-interface AuditVerification extends Pick<VerifyAuditOptions, 'checkpoints'> {
-  readonly signal?: Signal | undefined
-  readonly report?: ReportProgress
 }
 
 /** Returns whether the trail is intact: each event is authentic and follows the one before, and each chain ends at its head. Events appended meanwhile are checked as far as they are read. Throws `invalid_request` for a checkpoint of another vault. */
-export async function verifyAudit(trail: AuditTrail, options: AuditVerification = {}): Promise<VerificationResult> {
+export async function verifyAudit(trail: AuditTrail, given: VerifyAuditOptions, job: Job): Promise<VerificationResult> {
   const { hash, vaultID, catalog, storage } = trail
-  const checkpoints = readInput(() =>
-    (options.checkpoints ?? []).map((checkpoint, index) => parseOwn(vaultID, checkpoint, index)),
-  )
+  const checkpoints = readInput(() => (given.checkpoints ?? []).map((checkpoint, index) => parseOwn(vaultID, checkpoint, index)))
   if (checkpoints.length > 0) await catalog.reload(storage)
   if (checkpoints.some(({ checkpoint }) => checkpoint.keys.generation > catalog.keys.generation)) {
     const reason = 'The catalog is older than a checkpoint.'
@@ -71,13 +60,11 @@ export async function verifyAudit(trail: AuditTrail, options: AuditVerification 
     return { ok: false, eventCount: 0, firstFailure: { chain: unreadable.chain, sequence: 0, reason } }
   }
   const verifier = new ChainVerifier({ hash, vaultID, heads: readable(heads), watchedPositions: positionsOf(checkpoints) })
-  const total = readable(heads).reduce((sum, { sequence }) => sum + sequence, 0)
-  let done = 0
+  job.expect(readable(heads).reduce((sum, { sequence }) => sum + sequence, 0))
   for await (const entries of eachEvent(trail)) {
-    assertNotAborted(options.signal)
+    assertNotAborted(job.signal)
     for (const { id, at, bytes } of entries) verifier.add(id, bytes, at)
-    done += entries.length
-    await options.report?.({ done, total })
+    await job.advance({ rows: entries.length })
   }
   const result = verifier.end(readable(await readHeads(trail)))
   if (!result.ok) return result

@@ -67,6 +67,7 @@ function sealColumn(barrier: Barrier, column: Column, records: readonly Values[]
   return transientRefs.map((transientRef, index) => ({
     id: transientRef.row,
     [BODY]: slabItem(bodies, index),
+    object_id: column.objectId,
     expires_at: transientRef.expiresAt,
   }))
 }

@@ -35,6 +35,17 @@ export interface CatalogState extends RootKeySet {
   readonly schema: CatalogSchema
 }
 
+/** Returns the newest version of the root keys of a state. Destroyed ones count, where they are given: a version is used once. */
+export function newestVersion({
+  roots,
+  destroyed = [],
+}: {
+  readonly roots: RootKeySet['roots']
+  readonly destroyed?: readonly DestroyedKey[]
+}): number {
+  return [...roots, ...destroyed].reduce((newest, { version }) => Math.max(newest, version), 0)
+}
+
 /** The keys and the vault of a catalog. `vault` is the 16-byte digest of the vault id. */
 export interface CatalogKeys {
   readonly ring: KeyRing

@@ -65,6 +65,8 @@ export interface Catalog {
   reload(storage: StorageReads): Promise<void>
   /** Calls back after each reading that found other keys, with the ring that was replaced. */
   onKeys(listener: (replaced: KeyRing) => void): void
+  /** Overwrites the keys of a ring that was replaced, and that no call in progress uses. */
+  closeRing(ring: KeyRing): void
   /** Overwrites the keys of this ring, and of those that `reload` replaced: calls in progress may have used them until now. */
   close(): void
   /**
@@ -169,6 +171,9 @@ export async function openCatalog(ports: CatalogPorts, vaultId: string, definiti
       }
     },
     onKeys: (listener) => void listeners.push(listener),
+    closeRing(ring) {
+      if (rings.delete(ring)) ring.close()
+    },
     close() {
       for (const ring of rings) ring.close()
     },

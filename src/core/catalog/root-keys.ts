@@ -3,6 +3,7 @@ import type { KeyProvider, KeyRing, KeyRingFactory, RootKey, RootKeyUse } from '
 import type { Row } from '../ports/storage.ts'
 import { openEntry, readVersion, sealEntry } from '../sealing/envelope.ts'
 import { readU16, toUtf8 } from '../util/bytes.ts'
+import { append } from '../util/lists.ts'
 import { type CatalogKeys, type CatalogState, damaged } from './catalog-entries.ts'
 
 /** Length of a root key in bytes. */
@@ -20,7 +21,7 @@ export function rootAssociatedData(vaultId: string, version: number): Uint8Array
   return toUtf8(`strongroom/root/${version}/${vaultId}`)
 }
 
-/** Returns root keys sealed for the row `id`: whoever has the active key may have those before it. A pending key is never among them: a stolen key would open its successor. */
+/** Returns root keys sealed for the row `id`: who has the active key may have those before it. A pending key is never among them: a stolen key would open its successor. */
 export function sealRing(keys: CatalogKeys, id: number, roots: readonly RootKey[]): Uint8Array {
   const bytes = new Uint8Array(roots.length * ITEM_BYTES)
   for (const [index, { version, key }] of roots.entries()) {
@@ -110,7 +111,7 @@ export async function ringOf(
     const more = opened.filter(({ version }) => listed.includes(version) && !kept.includes(version))
     const rest = listed.filter((version) => !kept.includes(version) && !more.some((root) => root.version === version))
     const unwrapped = await Promise.all(rest.map((version) => unwrapRoot(rows, version)))
-    opened.push(...unwrapped)
+    append(opened, unwrapped)
     return first.withRoots(kept, [...more, ...unwrapped], use)
   } finally {
     wipeRoots(opened)

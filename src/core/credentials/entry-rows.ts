@@ -2,7 +2,7 @@
 import { type Barrier, UNKNOWN_KEY, whyUnreadable } from '../barrier/barrier.ts'
 import { digestItems } from '../barrier/digest-values.ts'
 import { type Fault, fault } from '../errors.ts'
-import type { MaintenancePass } from '../pace/pass.ts'
+import type { MaintenancePass } from '../maintenance/job.ts'
 import { DIGEST_BYTES } from '../ports/crypto.ts'
 import type { NewRow, Page, Patch, Row, Storage, StorageReads } from '../ports/storage.ts'
 import type { Clock } from '../ports/time.ts'

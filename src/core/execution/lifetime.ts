@@ -1,11 +1,19 @@
 /** The lifetime of a vault and of its transactions: a vault waits for calls in progress before it closes, a transaction does not, and later ones are refused. */
 import { VaultError } from '../errors.ts'
+import { at } from '../util/lists.ts'
+
+/** The calls that began between two changes of the keys. */
+export interface Age {
+  calls: number
+  /** Runs when these calls and all before have ended. */
+  after?: () => void
+}
 
 /** The calls of a vault, or of one transaction. */
 export interface Lifetime {
   /** Begins a call. Throws `failed_precondition` after the vault was closed, `internal` after the transaction has ended. Each call that began also ends. */
-  begin(): void
-  end(): void
+  begin(): Age
+  end(age: Age): void
   /** Throws `internal` after the transaction has ended: a call in progress can store nothing more. A vault waits for its calls. */
   assertNotEnded(): void
 }
@@ -16,6 +24,8 @@ export interface VaultLifetime extends Lifetime {
   assertOpen(): void
   /** True if at most one call is in progress. */
   isAlone(): boolean
+  /** Runs work when the calls in progress have ended, whatever began meanwhile. */
+  afterCurrent(work: () => void): void
   /** Runs a call and returns its result. Rejects with `failed_precondition` after the vault was closed. */
   run<T>(call: () => Promise<T>): Promise<T>
   /** Refuses calls from now on. Resolves when those in progress have ended. */
@@ -31,12 +41,16 @@ export interface TransactionLifetime extends Lifetime {
 /** Returns the lifetime of a transaction that begins. */
 export function createTransactionLifetime(): TransactionLifetime {
   let hasEnded = false
+  const age: Age = { calls: 0 }
   const assertNotEnded = (): void => {
     if (hasEnded)
       throw new VaultError('internal', 'The transaction of this vault has ended. Await every call inside the callback.')
   }
   return {
-    begin: assertNotEnded,
+    begin() {
+      assertNotEnded()
+      return age
+    },
     end() {},
     assertNotEnded,
     async run(work) {
@@ -57,12 +71,24 @@ export function createLifetime(): VaultLifetime {
   const assertOpen = (): void => {
     if (isClosed) throw new VaultError('failed_precondition', 'The vault is closed. Open it again.')
   }
-  const begin = (): void => {
+  const ages: Age[] = [{ calls: 0 }]
+  const begin = (): Age => {
     assertOpen()
     inProgress++
+    const age = at(ages, ages.length - 1)
+    age.calls++
+    return age
   }
-  const end = (): void => {
+  const endAges = (): void => {
+    for (let [oldest] = ages; oldest?.calls === 0 && oldest.after !== undefined; [oldest] = ages) {
+      ages.shift()
+      oldest.after()
+    }
+  }
+  const end = (age: Age): void => {
     inProgress--
+    age.calls--
+    if (ages.length > 1) endAges()
     if (inProgress === 0 && waiting.length > 0) for (const resolve of waiting.splice(0)) resolve()
   }
   return {
@@ -71,12 +97,17 @@ export function createLifetime(): VaultLifetime {
     begin,
     end,
     isAlone: () => inProgress <= 1,
+    afterCurrent(work) {
+      at(ages, ages.length - 1).after = work
+      ages.push({ calls: 0 })
+      endAges()
+    },
     async run(call) {
-      begin()
+      const age = begin()
       try {
         return await call()
       } finally {
-        end()
+        end(age)
       }
     },
     async close() {

@@ -57,7 +57,7 @@ async function run<Given extends object, Request, Result>(
   const event = new EventBuilder()
   noteEvent?.(event)
   const running = new Running(session, operation, span)
-  lifetime.begin()
+  const age = lifetime.begin()
   joined?.begin()
   try {
     const unit = units.begin(() => running.eventOf(event, given))
@@ -97,7 +97,7 @@ async function run<Given extends object, Request, Result>(
     return result
   } finally {
     joined?.end()
-    lifetime.end()
+    lifetime.end(age)
   }
 }
 

@@ -1,6 +1,6 @@
 /** Removes files that no record names: marks them where they leave their records, and after that commits removes contents, then rows, so that a process that ends meanwhile leaves nothing unnamed. */
 import { fault, isVaultError } from '../errors.ts'
-import type { MaintenancePass } from '../pace/pass.ts'
+import type { MaintenancePass } from '../maintenance/job.ts'
 import type { Log } from '../ports/observability.ts'
 import type { Filter, Row, Storage } from '../ports/storage.ts'
 import type { Table } from '../schema/layout.ts'

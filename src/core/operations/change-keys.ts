@@ -1,4 +1,4 @@
-/** The events of the vault's own changes of its keys. Not operations of callers: whoever opened the vault asks for them. */
+/** The events of the vault's own changes of its keys. Not operations of callers: the application that opened the vault asks for them. */
 import type { Operation } from '../execution/operation.ts'
 
 /** A step of a change of keys, and the root key that it is about. */
@@ -10,9 +10,7 @@ export interface KeyStep {
 const STEPS = ['added', 'activated', 'ended', 'rewrapped', 'destroyed'] as const
 
 /** Returns the operation that only records a step of this action. */
-export function keyStep(
-  action: 'ROTATE_KEYS' | 'REWRAP_KEYS' | 'DESTROY_KEY',
-): Operation<KeyStep, undefined, undefined> {
+export function keyStep(action: 'ROTATE_KEYS' | 'REWRAP_KEYS' | 'DESTROY_KEY'): Operation<KeyStep, undefined, undefined> {
   return {
     action,
     resourceType: 'VAULT',

@@ -171,12 +171,12 @@ async function* guardedStream(
   try {
     for (;;) {
       assertNotAborted(signal)
-      lifetime.begin()
+      const age = lifetime.begin()
       let next: IteratorResult<Uint8Array>
       try {
         next = await pieces.next()
       } finally {
-        lifetime.end()
+        lifetime.end(age)
       }
       if (next.done === true) return
       yield next.value

@@ -209,18 +209,27 @@ export function isRowId(id: unknown): boolean {
   return typeof id === 'number' && Number.isInteger(id) && id >= 1 && id <= MAX_ROW_ID
 }
 
+/** The rows with possible ids. */
+export const POSSIBLE_ROWS: Filter = {
+  kind: 'and',
+  filters: [
+    { kind: 'compare', column: 'id', operator: '>', value: 0 },
+    { kind: 'compare', column: 'id', operator: '<', value: MAX_ROW_ID + 1 },
+  ],
+}
+
+/** Returns a filter of rows, with possible ids alone. */
+export function possibleRows(filter: Filter | undefined): Filter {
+  return filter === undefined || filter.kind === 'all' ? POSSIBLE_ROWS : { kind: 'and', filters: [filter, POSSIBLE_ROWS] }
+}
+
 /** Yields the pages of rows with possible ids, rising. */
 export function eachPossiblePage(
   storage: Pick<StorageReads, 'find'>,
   table: string,
   { filter, ...walk }: Omit<PageWalk, 'order' | 'after'> = {},
 ): AsyncGenerator<readonly Row[]> {
-  const upTo = { kind: 'compare', column: 'id', operator: '<', value: MAX_ROW_ID + 1 } as const
-  return eachPage(storage, table, {
-    ...walk,
-    after: 0,
-    filter: filter === undefined ? upTo : { kind: 'and', filters: [filter, upTo] },
-  })
+  return eachPage(storage, table, { ...walk, after: 0, filter: possibleRows(filter) })
 }
 
 /** Returns the row with the lowest and that with the highest id of a table, if no row can have such an id. There may be more of them. */

@@ -1,7 +1,7 @@
 /** Stored tokens, found by the digests of their texts, and transient values, in rows of their own until they expire. */
 import { digestItems, keyOfCell } from '../barrier/digest-values.ts'
 import { slotOf, type TokenMetadata } from '../barrier/token-metadata.ts'
-import type { MaintenancePass } from '../pace/pass.ts'
+import type { MaintenancePass } from '../maintenance/job.ts'
 import { DIGEST_BYTES, type KeyRing } from '../ports/crypto.ts'
 import type { NewRow, Row, Storage, StorageReads } from '../ports/storage.ts'
 import type { ReadingContext } from '../row-access/evaluate-access.ts'

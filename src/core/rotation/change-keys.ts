@@ -1,4 +1,5 @@
 /** The changes of the list of root keys. Each is one change of the catalog, so that no process seals with a key that another does not know of. */
+import { newestVersion } from '../catalog/catalog-entries.ts'
 import type { Catalog } from '../catalog/open-catalog.ts'
 import { openRing, ROOT_BYTES, rootAssociatedData, rootEntry, unwrapRoot, wipeRoots } from '../catalog/root-keys.ts'
 import { fault } from '../errors.ts'
@@ -22,8 +23,8 @@ const MAX_VERSION = 65_535
 /** Adds a root key that only opens until it is activated. Returns its version, which no root key ever had. */
 export async function addRootKey(ports: KeyChangePorts, catalog: Catalog): Promise<number> {
   const { storage, keys, entropy, vaultId } = ports
-  const { roots, lookupVersion, destroyed } = catalog.state
-  const version = Math.max(...[...roots, ...destroyed].map((root) => root.version)) + 1
+  const { roots, lookupVersion } = catalog.state
+  const version = newestVersion(catalog.state) + 1
   if (version > MAX_VERSION)
     throw fault('limit_exceeded')`the vault had ${MAX_VERSION} root keys, which is the limit. Move its data to a new vault.`
   const key = entropy.bytes(ROOT_BYTES)

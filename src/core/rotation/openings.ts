@@ -1,4 +1,5 @@
 /** Which processes have the vault open, and which keys each of them knows: who would be surprised by a new one. */
+import { newestVersion } from '../catalog/catalog-entries.ts'
 import type { Catalog } from '../catalog/open-catalog.ts'
 import { isVaultError } from '../errors.ts'
 import { eachPage } from '../pace/pace.ts'
@@ -41,8 +42,9 @@ export interface OpeningPorts {
   readonly log: Log | undefined
 }
 
-export function createOpenings({ storage, catalog, clock, process, log }: OpeningPorts): Openings {
-  const openedAt = nowMs({ clock })
+export function createOpenings(ports: OpeningPorts): Openings {
+  const { storage, catalog, clock, log } = ports
+  let openedAt: number | undefined
   const address = (id: number) => ({ ring: catalog.barrier.ring, vault: catalog.barrier.vault, kind: 'opening', id }) as const
   let noted: number | undefined
   let last = Promise.resolve()
@@ -53,8 +55,8 @@ export function createOpenings({ storage, catalog, clock, process, log }: Openin
     return last
   }
   const bodyOf = (id: number): Uint8Array => {
-    const newestKey = Math.max(...catalog.state.roots.map(({ version }) => version))
-    const opening: Opening = { process, openedAt, newestKey }
+    openedAt ??= nowMs({ clock })
+    const opening: Opening = { process: ports.process, openedAt, newestKey: newestVersion({ roots: catalog.state.roots }) }
     return sealEntry(address(id), toUtf8(JSON.stringify(opening)))
   }
   return {

@@ -1,8 +1,8 @@
 /** Seals the bodies of one place again with the active root key, a slice of rows at a time, beside writers; and counts bodies by the key that they are sealed with. */
 import type { CatalogKeys } from '../catalog/catalog-entries.ts'
 import type { Job, JobPlace, MaintenancePass } from '../maintenance/job.ts'
-import { createPageSize } from '../pace/pace.ts'
-import { type BytesPart, type Filter, MAX_ROW_ID, type Patch, type Row, type Storage } from '../ports/storage.ts'
+import { createPageSize, possibleRows } from '../pace/pace.ts'
+import type { BytesPart, Patch, Row, Storage } from '../ports/storage.ts'
 import type { Scheduler } from '../ports/time.ts'
 import { readVersion, readVersions, resealBodies } from '../sealing/envelope.ts'
 import { at, groupBy } from '../util/lists.ts'
@@ -40,7 +40,7 @@ export interface Resealing {
  */
 export function resealPass({ storage, keys, place, job, counts, after: from, placeAt }: Resealing): MaintenancePass {
   const size = createPageSize({ first: 64, max: MAX_ROWS })
-  const filter = upTo(place.filter)
+  const filter = possibleRows(place.filter)
   let after = from
   return {
     async slice() {
@@ -98,22 +98,21 @@ function patchesOf(keys: CatalogKeys, place: SealedPlace, rows: readonly Row[], 
 
 /** Returns the number of bodies of a place by the version of their root key. Reads all of them. */
 export async function countBodies(
-  { storage, scheduler, signal }: { readonly storage: Storage; readonly scheduler: Scheduler; readonly signal?: Signal | undefined },
+  {
+    storage,
+    scheduler,
+    signal,
+  }: { readonly storage: Storage; readonly scheduler: Scheduler; readonly signal?: Signal | undefined },
   { table, column, filter }: SealedPlace,
 ): Promise<ReadonlyMap<number, number>> {
   const counts = new Map<number, number>()
   for (let after: number | undefined = 0; after !== undefined; ) {
     assertNotAborted(signal)
-    const part: BytesPart = await storage.scan(table, upTo(filter), { shape: 'bytes', column, after, limit: MAX_COUNTED })
+    const part: BytesPart = await storage.scan(table, possibleRows(filter), { shape: 'bytes', column, after, limit: MAX_COUNTED })
     for (const version of readVersions(part.cells)) counts.set(version, (counts.get(version) ?? 0) + 1)
     after = part.next
     part.free?.()
     await scheduler.yield()
   }
   return counts
-}
-
-function upTo(filter: Filter): Filter {
-  const possible = { kind: 'compare', column: 'id', operator: '<', value: MAX_ROW_ID + 1 } as const
-  return filter.kind === 'all' ? possible : { kind: 'and', filters: [filter, possible] }
 }

@@ -3,6 +3,7 @@ import type { CatalogState } from '../catalog/catalog-entries.ts'
 import type { Catalog } from '../catalog/open-catalog.ts'
 import { fault, isVaultError, words } from '../errors.ts'
 import type { Job } from '../maintenance/job.ts'
+import { possibleRows } from '../pace/pace.ts'
 import type { Scheduler } from '../ports/time.ts'
 import { layoutSchema } from '../schema/layout.ts'
 import { attempt } from '../util/attempt.ts'
@@ -71,7 +72,9 @@ async function replaceKey(
     most: LOCK_TRIES,
     between: () => job.wait(PAUSE_MS),
     lastWord: (error: unknown) =>
-      fault('unavailable')`A transaction has been writing for more than a minute, or the storage or the key service is away (${words(
+      fault(
+        'unavailable',
+      )`A transaction has been writing for more than a minute, or the storage or the key service is away (${words(
         isVaultError(error) ? error.message : 'no answer',
       )}). Nothing is half done: call rotateKeys again.`,
   }
@@ -80,7 +83,11 @@ async function replaceKey(
 }
 
 /** Seals all places again, from where an earlier run ended. Every commit since the activation is under the new key, so one visit of each row is enough. */
-async function resealAll({ storage, catalog }: RotationPorts, job: Job, version: number): Promise<Omit<KeyRotation, 'version' | 'complete'>> {
+async function resealAll(
+  { storage, catalog }: RotationPorts,
+  job: Job,
+  version: number,
+): Promise<Omit<KeyRotation, 'version' | 'complete'>> {
   const places = sealedPlaces(catalog.state)
   const begin = placeOf(job, version, places)
   const counts: ResealCounts = { resealed: 0, unreadable: begin.unreadable }
@@ -106,6 +113,7 @@ function placeOf({ place }: Job, version: number, places: readonly SealedPlace[]
 
 async function countRows({ storage }: Pick<RotationPorts, 'storage'>, places: readonly SealedPlace[]): Promise<number> {
   let rows = 0
-  for (const { table, filter } of places) rows += Number((await storage.aggregate(table, filter, [{ kind: 'count' }]))[0])
+  for (const { table, filter } of places)
+    rows += Number((await storage.aggregate(table, possibleRows(filter), [{ kind: 'count' }]))[0])
   return rows
 }

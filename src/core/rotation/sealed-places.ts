@@ -2,7 +2,17 @@
 import type { CatalogState } from '../catalog/catalog-entries.ts'
 import type { Filter, Row } from '../ports/storage.ts'
 import { BODY, layoutSchema } from '../schema/layout.ts'
-import { AUDIT_CHAINS, AUDIT_EVENTS, CATALOG, CREDENTIALS, FILES, MARKER, OPENINGS, TRANSIENTS } from '../schema/system-tables.ts'
+import {
+  AUDIT_CHAINS,
+  AUDIT_EVENTS,
+  CATALOG,
+  CREDENTIALS,
+  FILES,
+  MAINTENANCE,
+  MARKER,
+  OPENINGS,
+  TRANSIENTS,
+} from '../schema/system-tables.ts'
 import { type Bodies, bodiesOf } from '../sealing/envelope.ts'
 
 const ALL: Filter = { kind: 'all' }
@@ -13,7 +23,7 @@ export interface SealedPlace {
   readonly column: string
   /** The rows whose cell is sealed. */
   readonly filter: Filter
-  /** The columns by which `bodiesOf` tells what a row holds. */
+  /** The columns by which `bodiesOf` knows what a row holds. */
   readonly reads: readonly string[]
   /** Returns how the body of a row is sealed. */
   bodiesOf(row: Row): Bodies
@@ -36,6 +46,7 @@ export function sealedPlaces({ schema }: Pick<CatalogState, 'schema'>): readonly
     place(FILES.name, bodiesOf('file')),
     place(CREDENTIALS.name, bodiesOf('credential')),
     place(MARKER.name, bodiesOf('marker')),
+    place(MAINTENANCE.name, bodiesOf('maintenance')),
     {
       table: CATALOG.name,
       column: 'content',
@@ -43,6 +54,7 @@ export function sealedPlaces({ schema }: Pick<CatalogState, 'schema'>): readonly
       reads: ['entry'],
       bodiesOf: ({ entry }) => bodiesOf(entry === 'ring' ? 'ring' : 'schema'),
     },
+    place(OPENINGS.name, bodiesOf('opening')),
     place(AUDIT_CHAINS.name, bodiesOf('head')),
     place(AUDIT_EVENTS.name, bodiesOf('event')),
   ]

@@ -1,4 +1,4 @@
-/** System tables, which every vault has besides its records: stored tokens, transient values, files and their contents, credentials, and the audit trail. */
+/** System tables, which every vault has besides its records: stored tokens, transient values, files and their contents, credentials, the audit trail, and slow work that runs. */
 import type { PhysicalTable } from '../ports/storage.ts'
 
 /** Stored tokens, drawn in a format or supplied by a caller: the digest of the text, and the object id and row id of its cell. The cell holds the text, sealed. */
@@ -28,11 +28,12 @@ export const FORMER_TOKENS: PhysicalTable = {
   indexes: [{ columns: ['digest'], unique: true }],
 }
 
-/** Transient values, each sealed with its token check and its expiry. `expires_at` is in milliseconds since 1970, and used only to purge. */
+/** Transient values, each sealed with its token check and its expiry, and bound to the object id of its column. `expires_at` is in milliseconds since 1970, and used only to purge. */
 export const TRANSIENTS: PhysicalTable = {
   name: 'transients',
   columns: [
     { name: 'body', type: 'bytes' },
+    { name: 'object_id', type: 'integer' },
     { name: 'expires_at', type: 'integer' },
   ],
   indexes: [{ columns: ['expires_at'], unique: false }],
@@ -147,6 +148,20 @@ export const BLOB_PIECES: PhysicalTable = {
   indexes: [],
 }
 
+/**
+ * Slow work that runs, or that another process can go on with. The sealed body says what, where and how far. `job` is the name of work that only one
+ * process at a time may do, else null. `lease_until` is in milliseconds since 1970, and used only to sweep rows that no process renews.
+ */
+export const MAINTENANCE: PhysicalTable = {
+  name: 'maintenance',
+  columns: [
+    { name: 'job', type: 'text', isShort: true },
+    { name: 'lease_until', type: 'integer' },
+    { name: 'body', type: 'bytes' },
+  ],
+  indexes: [{ columns: ['job'], unique: true }],
+}
+
 /** All system tables, except for the catalog. */
 export const SYSTEM_TABLES: readonly PhysicalTable[] = [
   MARKER,
@@ -160,4 +175,5 @@ export const SYSTEM_TABLES: readonly PhysicalTable[] = [
   OPENINGS,
   BLOBS,
   BLOB_PIECES,
+  MAINTENANCE,
 ]

@@ -155,6 +155,7 @@ const KINDS = {
   file: { purpose: 'file-entry', objectId: 0x1_0003 },
   ticket: { purpose: 'ticket', objectId: 0x1_0004 },
   credential: { purpose: 'credential', objectId: 0x1_0005 },
+  maintenance: { purpose: 'maintenance', objectId: 0x1_0006 },
   ring: { purpose: 'ring', objectId: 0x1_0007 },
   opening: { purpose: 'opening', objectId: 0x1_0008 },
 } as const

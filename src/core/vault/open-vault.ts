@@ -5,7 +5,7 @@ import { createChainPool } from '../audit-log/chain-pool.ts'
 import { createEventStore, type EventStore } from '../audit-log/event-store.ts'
 import { type Barrier, CATALOG_MOVED } from '../barrier/barrier.ts'
 import { applySchema } from '../catalog/apply-schema.ts'
-import { type CatalogFence, createCatalogFence, openCatalog } from '../catalog/open-catalog.ts'
+import { type Catalog, type CatalogFence, createCatalogFence, openCatalog } from '../catalog/open-catalog.ts'
 import { Fault, VaultError } from '../errors.ts'
 import { requireTable } from '../execution/check-input.ts'
 import type { Limits, SessionContext } from '../execution/context.ts'
@@ -14,6 +14,7 @@ import { createLifetime, createTransactionLifetime, type Lifetime } from '../exe
 import { quietMetrics } from '../execution/measured.ts'
 import { withVerb } from '../execution/perform.ts'
 import type { QueryValue } from '../expressions/parameter-values.ts'
+import { createJobs } from '../maintenance/jobs.ts'
 import { type Caller, parseCaller } from '../policy/caller.ts'
 import { compilePolicy, timedColumns } from '../policy/compile-policy.ts'
 import { accessOf, readCachedAccesses } from '../policy/create-access.ts'
@@ -21,6 +22,7 @@ import { type ExplainOptions, explainAccess } from '../policy/explain-access.ts'
 import type { Log } from '../ports/observability.ts'
 import { readQuery, readQueryForms } from '../queries/query-text.ts'
 import { explainQuery } from '../queries/run-query.ts'
+import { createOpenings } from '../rotation/openings.ts'
 import type { SchemaDefinition } from '../schema/column.ts'
 import { checkSchema } from '../schema/define-schema.ts'
 import { describeSchema, type SchemaDescription } from '../schema/describe-schema.ts'
@@ -44,6 +46,7 @@ import type { Vault, VaultInTransaction } from './vault.ts'
 import { createVaultAudit } from './vault-audit.ts'
 import { createVaultCredentials, recordRefusal } from './vault-credentials.ts'
 import { createVaultFiles } from './vault-files.ts'
+import { createVaultKeys } from './vault-keys.ts'
 import { createVaultMaintenance } from './vault-maintenance.ts'
 
 /** Maximum number of attempts to open, if other processes keep changing the schema. */
@@ -94,7 +97,7 @@ async function open<S extends SchemaDefinition, Role extends string>(
       catalog: createCatalogFence(catalog, tables),
       layout,
       schema,
-      closeKeys: () => catalog.close(),
+      stored: catalog,
     }
   })
   return createVault(options, { ...opened, limits })
@@ -125,13 +128,13 @@ interface Opened {
   readonly layout: Layout
   readonly schema: SchemaDescription
   readonly limits: Limits
-  /** Overwrites the keys in memory. */
-  closeKeys(): void
+  /** The catalog itself, whose keys change and are closed. */
+  readonly stored: Catalog
 }
 
 function createVault<S extends SchemaDefinition, Role extends string>(
   options: OpenOptions<S, Role>,
-  { barrier, catalog, layout, schema, limits, closeKeys }: Opened,
+  { barrier, catalog, layout, schema, limits, stored }: Opened,
 ): Vault<S, Role> {
   const { id, storage, clock, scheduler, hash, tracing, accountId = id } = options
   const log = quietLog(options.log)
@@ -156,7 +159,14 @@ function createVault<S extends SchemaDefinition, Role extends string>(
   const outer = outsideTransactions(storage, factories.outer)
   const shared = { barrier, catalog, clock, layout, limits, scheduler, tracing, measuring, log, audit }
   const joined = createJoinedCalls(scheduler)
-  const files = createVaultFiles(options, { barrier, catalog, layout, log, contextOf: (caller) => outerContext(caller) })
+  const jobs = createJobs({ ...options, barrier, catalog, log })
+  const openings = createOpenings({ ...options, catalog: stored, log })
+  stored.onKeys((replaced) => {
+    lifetime.afterCurrent(() => stored.closeRing(replaced))
+    void openings.note()
+  })
+  void openings.note()
+  const files = createVaultFiles(options, { barrier, catalog, layout, log, jobs, contextOf: (caller) => outerContext(caller) })
   const sharedOutside = { ...shared, units: outer, lifetime, files: files.outer, joined }
   const outerContext = (caller: Caller): SessionContext => contextIn(sharedOutside, caller)
   const contextIn = (common: Omit<SessionContext, 'caller' | 'access'>, caller: Caller): SessionContext => {
@@ -197,8 +207,9 @@ function createVault<S extends SchemaDefinition, Role extends string>(
         withVerb('Join', () => factories.join(hostTransaction)),
         lifetime,
       ),
-    ...createVaultMaintenance({ ...shared, storage, files, outside }),
-    ...createVaultAudit({ storage, audit, lifetime, outside }),
+    ...createVaultMaintenance({ ...shared, storage, files, outside, jobs }),
+    ...createVaultKeys({ ...options, vaultId: id, catalog: stored, openings, outside, jobs, contextOf: outerContext }),
+    ...createVaultAudit({ storage, audit, lifetime, outside, jobs }),
     downloadWithTicket: (ticket, opening, request) => files.download(ticket, opening, request),
     uploadWithTicket: (ticket, given, request) => files.upload(ticket, given, request),
     credentials: createVaultCredentials(credentialPorts),
@@ -223,11 +234,14 @@ function createVault<S extends SchemaDefinition, Role extends string>(
     close: () =>
       guard('Close failed.', async () => {
         const ended = Promise.all([lifetime.close(), files.stop()])
-        const stopped = ended.then(() => factories.release()).then(() => files.outer.blobs.close())
+        const stopped = ended
+          .then(() => openings.end())
+          .then(() => factories.release())
+          .then(() => files.outer.blobs.close())
         try {
           await storage.close(await waitAtMost(stopped, storage.closeMs, options))
         } finally {
-          closeKeys()
+          stored.close()
           stopObserving?.()
         }
       }),

@@ -79,6 +79,8 @@ export type OpenOptions<S extends SchemaDefinition, Role extends string = string
   readonly stopwatch: Stopwatch
   readonly timer: Timer
   readonly contentTypes: ContentTypeDetector
+  /** Names this process in the list of jobs. */
+  readonly process: string
 }
 
 function hasMethod(value: unknown, name: string): boolean {

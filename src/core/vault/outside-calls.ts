@@ -6,19 +6,13 @@
 import { Fault, fault, isVaultError } from '../errors.ts'
 import type { VaultLifetime } from '../execution/lifetime.ts'
 import { withVerbOf } from '../execution/perform.ts'
+import type { Watch } from '../maintenance/job.ts'
 import type { Entropy } from '../ports/crypto.ts'
 import type { StorageHandle } from '../ports/storage.ts'
 import type { Timer } from '../ports/time.ts'
 import { assertOutsideTransaction } from '../unit-of-work/unit-of-work.ts'
 import { attempt, jitteredMs } from '../util/attempt.ts'
-import {
-  guardAround,
-  type OnProgress,
-  parseOnProgress,
-  type ReportProgress,
-  type RunCallback,
-  readInput,
-} from '../util/boundary.ts'
+import { guardAround, type OnProgress, parseOnProgress, type RunCallback, readInput } from '../util/boundary.ts'
 import { readU32 } from '../util/bytes.ts'
 import { assertOptions } from '../util/options.ts'
 import { assertNotAborted, parseSignal, type Signal } from '../util/signal.ts'
@@ -48,12 +42,8 @@ export interface WatchOptions {
   readonly signal?: Signal
   /** Called after each step, and awaited. Its error ends the work, and is thrown unchanged. */
   readonly onProgress?: OnProgress
-}
-
-/** What the work does for its caller. */
-export interface Watch {
-  readonly signal: Signal | undefined
-  readonly report: ReportProgress
+  /** Rows a second at most, or files, so that other work of the database and its replicas keep up. Default: as fast as it goes. */
+  readonly pace?: number
 }
 
 /** The call of a work: its verb in errors, and its options as they were given. */
@@ -80,15 +70,22 @@ export async function watched<T, Options extends WatchOptions>(
   try {
     const { watch, options } = readInput(() => {
       const options: unknown = given === undefined ? {} : given
-      assertOptions<Partial<Options>>(options, ['signal', 'onProgress', ...others])
+      assertOptions<Partial<Options>>(options, ['signal', 'onProgress', 'pace', ...others])
       const copy = { ...options }
-      return { watch: { signal: parseSignal(copy.signal), report: parseOnProgress(copy.onProgress, run) }, options: copy }
+      const { signal, onProgress, pace } = copy
+      const watch = { signal: parseSignal(signal), report: parseOnProgress(onProgress, run), pace: parsePace(pace) }
+      return { watch, options: copy }
     })
     assertNotAborted(watch.signal)
     return await work(watch, options)
   } catch (error) {
     throw Fault.isFault(error) ? withVerbOf({ verb }, error) : error
   }
+}
+
+function parsePace(pace: unknown): number | undefined {
+  if (pace === undefined || (typeof pace === 'number' && pace > 0 && pace < Number.POSITIVE_INFINITY)) return pace
+  throw fault('invalid_request')`pace must be a number of rows a second, above 0.`
 }
 
 /** Options of `vault.transaction`. */

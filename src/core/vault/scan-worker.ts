@@ -5,12 +5,13 @@ import { perform } from '../execution/perform.ts'
 import { lostStateOf, type ReadingFiles, readContent } from '../file-store/read-content.ts'
 import { type ClaimedFile, claimDueFile, postponeScan, releaseScan, removeInfected } from '../file-store/scan-queue.ts'
 import type { ScanState } from '../files/scan-state.ts'
+import type { Job, Watch } from '../maintenance/job.ts'
+import type { Jobs } from '../maintenance/jobs.ts'
 import { recordScan } from '../operations/record-scan.ts'
 import type { FileScanner } from '../ports/blobs.ts'
 import type { Log } from '../ports/observability.ts'
 import type { Timer } from '../ports/time.ts'
 import { assertNotAborted, createAbortable, type Signal, unlessAborted } from '../util/signal.ts'
-import type { Watch } from './outside-calls.ts'
 
 /** Files that one process scans at the same time. */
 const SCANS_AT_ONCE = 2
@@ -29,8 +30,14 @@ export interface ScanPorts {
   readonly onInfected: OnInfected
   readonly timer: Timer
   readonly log: Log | undefined
+  readonly jobs: Jobs
   /** Returns a session of the vault itself. */
   session(): SessionContext
+}
+
+/** The dependencies of scans within a job. */
+interface ScanningPorts extends ScanPorts {
+  readonly job: Job
 }
 
 /** The scans of one vault. */
@@ -52,7 +59,9 @@ export function createScanWorker(ports: ScanPorts): ScanWorker {
   const run = async (): Promise<void> => {
     do {
       isAwoken = false
-      await Promise.all(Array.from({ length: SCANS_AT_ONCE }, () => runScans(ports, signal)))
+      await ports.jobs.run({ kind: 'scanFiles' }, {}, (job) =>
+        Promise.all(Array.from({ length: SCANS_AT_ONCE }, () => runScans({ ...ports, job }, signal))),
+      )
     } while (isAwoken && !signal.aborted)
   }
   const wake = (): void => {
@@ -81,11 +90,12 @@ export function createScanWorker(ports: ScanPorts): ScanWorker {
 }
 
 /** Scans until nothing is due. After errors of storage, the next look tries again. */
-async function runScans(ports: ScanPorts, signal: Signal): Promise<void> {
+async function runScans(ports: ScanningPorts, signal: Signal): Promise<void> {
   for (let errors = 0; errors < MAX_ERRORS && !signal.aborted; ) {
     try {
       if (!(await scanNext(ports, signal))) return
       errors = 0
+      await ports.job.advance({ rows: 1 })
     } catch (error) {
       errors++
       if (!signal.aborted) ports.log?.error({ code: isVaultError(error) ? error.code : 'internal' }, 'scan of a file not stored')
@@ -94,27 +104,32 @@ async function runScans(ports: ScanPorts, signal: Signal): Promise<void> {
 }
 
 /** Scans until nothing is due. An abort by the caller ends the scan in progress, too. */
-async function scanAll(ports: ScanPorts, ofWorker: Signal, { signal: ofCaller, report }: Watch): Promise<number> {
+async function scanAll(ports: ScanPorts, ofWorker: Signal, watch: Watch): Promise<number> {
   const { signal, abort } = createAbortable()
-  const ending = [ofWorker, ofCaller].filter((one) => one !== undefined)
+  const ending = [ofWorker, watch.signal].filter((one) => one !== undefined)
   for (const one of ending) one.addEventListener('abort', abort)
   const isOver = (): boolean => signal.aborted || ending.some((one) => one.aborted)
   let scanned = 0
   try {
-    while (!isOver() && (await scanNext(ports, signal))) {
-      if (isOver()) break
-      scanned++
-      await report?.({ done: scanned })
-    }
+    await ports.jobs.run({ kind: 'scanFiles' }, { ...watch, signal }, async (job) => {
+      while (!isOver() && (await scanNext({ ...ports, job }, signal))) {
+        if (isOver()) break
+        scanned++
+        await job.advance({ rows: 1 })
+      }
+    })
+  } catch (error) {
+    // The pace is not waited for.
+    if (!signal.aborted || !isVaultError(error, 'cancelled')) throw error
   } finally {
     for (const one of ending) one.removeEventListener('abort', abort)
   }
-  assertNotAborted(ofCaller)
+  assertNotAborted(watch.signal)
   return scanned
 }
 
 /** Scans one file that is due. Returns false if there is none. */
-async function scanNext(ports: ScanPorts, signal: Signal): Promise<boolean> {
+async function scanNext(ports: ScanningPorts, signal: Signal): Promise<boolean> {
   const claimed = await claimDueFile(ports.files)
   if (claimed === undefined) return false
   if (signal.aborted) {
@@ -140,14 +155,14 @@ async function scanNext(ports: ScanPorts, signal: Signal): Promise<boolean> {
 }
 
 /** Returns the state after a scan; undefined if it failed and is repeated later, or if the file is gone. */
-async function scan(ports: ScanPorts, claimed: ClaimedFile, signal: Signal): Promise<ScanState | undefined> {
+async function scan(ports: ScanningPorts, claimed: ClaimedFile, signal: Signal): Promise<ScanState | undefined> {
   const { files, scanner, onInfected, log } = ports
   const { id, entry } = claimed.file
   // The row says the length since the upload ended: this one was put back from before. No scan of nothing makes it clean.
   if (entry.size === 0) return 'invalid'
   const reading: Reading = { isLost: false, read: 0, error: undefined }
   try {
-    const content = contentOf(files, claimed, { reading, signal })
+    const content = contentOf(ports, claimed, { reading, signal })
     const verdict = await unlessAborted(signal, () => scanner.scan({ content, size: entry.size, signal }))
     // A scanner that goes on after an error of the content has not read the file.
     if (reading.error !== undefined) throw reading.error
@@ -184,7 +199,7 @@ function loggedError(error: unknown): { readonly code: ErrorCode; readonly reaso
 
 /** Yields the content, and keeps the claim meanwhile. Ends with an error if the claim is lost or the scan is aborted. */
 async function* contentOf(
-  files: ReadingFiles,
+  { files, job }: ScanningPorts,
   claimed: ClaimedFile,
   { reading, signal }: { readonly reading: Reading; readonly signal: Signal },
 ): AsyncGenerator<Uint8Array> {
@@ -196,6 +211,7 @@ async function* contentOf(
         reading.isLost = true
         throw new Error('the claim of a scan was lost')
       }
+      await job.keep()
       if (signal.aborted) throw new Error('the scan was aborted')
       reading.read += piece.length
       yield piece

@@ -10,6 +10,7 @@ import {
 } from '../audit-log/audit-trail.ts'
 import type { VaultLifetime } from '../execution/lifetime.ts'
 import { withVerbOf } from '../execution/perform.ts'
+import type { Jobs } from '../maintenance/jobs.ts'
 import type { StorageHandle } from '../ports/storage.ts'
 import { assertOutsideTransaction } from '../unit-of-work/unit-of-work.ts'
 import { readInput } from '../util/boundary.ts'
@@ -23,6 +24,7 @@ interface AuditPorts {
   readonly audit: AuditTrail
   readonly lifetime: VaultLifetime
   readonly outside: OutsideCalls
+  readonly jobs: Jobs
 }
 
 export function createVaultAudit({
@@ -30,11 +32,13 @@ export function createVaultAudit({
   audit,
   lifetime,
   outside,
+  jobs,
 }: AuditPorts): Pick<Vault, 'verifyAudit' | 'exportAudit' | 'checkpointAudit'> {
   return {
     verifyAudit: (given) =>
       outside.watch({ verb: 'Verify', given, others: ['checkpoints'] }, (watch, { checkpoints }) => {
-        return verifyAudit(audit, { ...(checkpoints === undefined ? {} : { checkpoints }), ...watch })
+        const options = checkpoints === undefined ? {} : { checkpoints }
+        return jobs.run({ kind: 'verifyAudit' }, watch, (job) => verifyAudit(audit, options, job))
       }),
     exportAudit: (exporting) =>
       guardedLines(() => {

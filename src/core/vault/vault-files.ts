@@ -5,6 +5,7 @@ import type { SessionContext, SessionFiles } from '../execution/context.ts'
 import { openTicket, type Ticket } from '../execution/file-tickets.ts'
 import { perform } from '../execution/perform.ts'
 import { databaseBlobs } from '../file-store/database-blobs.ts'
+import type { Jobs } from '../maintenance/jobs.ts'
 import { type OpenFileOptions, type OpenFileResult, openByTicket } from '../operations/open-file.ts'
 import { type UploadedFile, type UploadFileInput, type UploadFileOptions, uploadByTicket } from '../operations/upload-file.ts'
 import { type Caller, parseCaller, type RequestContext, UNKNOWN_CALLER, VAULT_CALLER } from '../policy/caller.ts'
@@ -21,6 +22,7 @@ interface FilePorts {
   readonly catalog: CatalogFence
   readonly layout: Layout
   readonly log: Log | undefined
+  readonly jobs: Jobs
   contextOf(caller: Caller): SessionContext
 }
 
@@ -43,7 +45,7 @@ export interface VaultFiles {
 /** Returns the files of a vault, and begins the scans that are due. */
 export function createVaultFiles<S extends SchemaDefinition>(options: OpenOptions<S>, ports: FilePorts): VaultFiles {
   const { storage, clock, scheduler, contentTypes, scanner, onInfected = 'quarantine', timer } = options
-  const { barrier, catalog, layout, log } = ports
+  const { barrier, catalog, layout, log, jobs } = ports
   const blobs = options.blobs ?? databaseBlobs(storage)
   const hasFiles = [...layout.tables.values()].some(({ files }) => files.length > 0)
   const reading = { barrier, clock, scheduler, storage, blobs, contentTypes, reloadKeys: () => catalog.reload(storage) }
@@ -51,7 +53,7 @@ export function createVaultFiles<S extends SchemaDefinition>(options: OpenOption
   const scans =
     scanner === undefined || !hasFiles
       ? undefined
-      : createScanWorker({ files: reading, scanner, onInfected, timer, log, session })
+      : createScanWorker({ files: reading, scanner, onInfected, timer, log, session, jobs })
   const outer = {
     ...reading,
     hasScanner: scanner !== undefined,

@@ -3,7 +3,7 @@ import { type Barrier, retryingBarrier } from '../barrier/barrier.ts'
 import { expiredCredentialsPass } from '../credentials/entry-rows.ts'
 import { requireTable } from '../execution/check-input.ts'
 import { removalPass } from '../file-store/remove-files.ts'
-import { type MaintenancePass, runPass } from '../pace/pass.ts'
+import type { Jobs } from '../maintenance/jobs.ts'
 import type { StorageHandle } from '../ports/storage.ts'
 import type { Clock } from '../ports/time.ts'
 import { purgePass } from '../records/token-store.ts'
@@ -22,40 +22,39 @@ interface MaintenancePorts extends Verifying {
   readonly layout: Layout
   readonly files: VaultFiles
   readonly outside: OutsideCalls
+  readonly jobs: Jobs
 }
 
 export function createVaultMaintenance({
   files,
   outside,
+  jobs,
   ...shared
-}: MaintenancePorts): Pick<Vault, 'ping' | 'purgeExpired' | 'scanFiles' | 'verifyRecords'> {
-  const { storage, clock, scheduler, barrier, layout } = shared
+}: MaintenancePorts): Pick<Vault, 'ping' | 'maintenance' | 'purgeExpired' | 'scanFiles' | 'verifyRecords'> {
+  const { storage, clock, barrier, layout } = shared
   return {
     ping: () =>
       outside.run('Ping failed.', async () => {
         await storage.find(CATALOG.name, { kind: 'all' }, { order: 'asc', limit: 1, columns: [] })
         return { ok: true }
       }),
+    maintenance: () => outside.run('The list of jobs failed.', () => jobs.list()),
     purgeExpired: (given) =>
-      outside.watch({ verb: 'Purge', given }, async ({ signal, report }) => {
-        let before = 0
-        const run = async (pass: MaintenancePass): Promise<number> => {
-          const rows = await runPass(pass, { scheduler, signal, onProgress: (done) => report?.({ done: before + done }) })
-          before += rows
-          return rows
-        }
-        return {
-          deleted: await run(purgePass(storage, { clock, layout })),
-          files: await run(removalPass(files.outer)),
-          credentials: await run(expiredCredentialsPass(storage, { clock })),
-        }
+      outside.watch({ verb: 'Purge', given }, async (watch) => {
+        await jobs.sweep()
+        return jobs.run({ kind: 'purgeExpired' }, watch, async (job) => ({
+          deleted: await job.pass(purgePass(storage, { clock, layout })),
+          files: await job.pass(removalPass(files.outer)),
+          credentials: await job.pass(expiredCredentialsPass(storage, { clock })),
+        }))
       }),
     scanFiles: (given) =>
       outside.watch({ verb: 'Scan', given }, async (watch) => ({ scanned: (await files.scans?.scanDue(watch)) ?? 0 })),
     verifyRecords: (given) =>
       outside.watch({ verb: 'Verify', given, others: ['table'] }, (watch, { table }) => {
         const tables = table === undefined ? [...layout.tables.values()] : [requireTable({ layout }, table)]
-        return verifyRecords({ ...shared, barrier: retryingBarrier(barrier) }, tables, watch)
+        const context = { ...shared, barrier: retryingBarrier(barrier) }
+        return jobs.run({ kind: 'verifyRecords' }, watch, (job) => verifyRecords(context, tables, job))
       }),
   }
 }

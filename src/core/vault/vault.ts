@@ -3,6 +3,7 @@ import type { VerificationResult } from '../audit/chain-verifier.ts'
 import type { SignedCheckpoint } from '../audit/checkpoint.ts'
 import type { CheckpointOptions, ExportOptions, VerifyAuditOptions } from '../audit-log/audit-trail.ts'
 import type { QueryValue } from '../expressions/parameter-values.ts'
+import type { MaintenanceJob } from '../maintenance/jobs.ts'
 import type { OpenFileOptions, OpenFileResult } from '../operations/open-file.ts'
 import type { UploadedFile } from '../operations/upload-file.ts'
 import type { CallerIn, RequestContext } from '../policy/caller.ts'
@@ -15,11 +16,11 @@ import type { QueryPlan } from '../sql/explain-plan.ts'
 import type { SqlQuery } from '../sql/sql.ts'
 import type { ClosedByUsing } from '../util/causes.ts'
 import type { RecordVerificationResult } from '../verification/record-findings.ts'
-import type { VerifyRecordsOptions } from '../verification/verify-records.ts'
 import type { VaultTransactionOptions, WatchOptions } from './outside-calls.ts'
 import type { Session } from './session.ts'
 import type { Refusal, VaultCredentials } from './vault-credentials.ts'
 import type { UploadByTicket } from './vault-files.ts'
+import type { VaultKeys } from './vault-keys.ts'
 
 /** A vault inside a transaction. The changes of all sessions commit or roll back together. */
 export interface VaultInTransaction<S extends SchemaDefinition, Role extends string = string> {
@@ -33,6 +34,7 @@ export interface VaultInTransaction<S extends SchemaDefinition, Role extends str
 /** An open vault. `Role` are the roles of its policy; any name is accepted where they are not known. */
 export interface Vault<S extends SchemaDefinition = SchemaDefinition, Role extends string = string>
   extends VaultInTransaction<S, Role>,
+    VaultKeys,
     ClosedByUsing {
   readonly id: string
   /** Id of the account in audit events: the option `accountId`, or the id of the vault. */
@@ -53,6 +55,11 @@ export interface Vault<S extends SchemaDefinition = SchemaDefinition, Role exten
    * `unavailable` if the storage cannot be reached, and `failed_precondition` after the vault was closed.
    */
   ping(): Promise<{ readonly ok: true }>
+  /**
+   * Lists the slow work of all processes on this storage: what runs, how far it is, since when and where. Work of less than a second is not
+   * listed, and neither is the filling of digests while a vault is opened. Records no event.
+   */
+  maintenance(): Promise<MaintenanceJob[]>
   /**
    * Deletes expired transient values, which reads never return in any case, and removes the contents of files that no record names:
    * replaced and deleted ones, and those of uploads that never ended. Also deletes credentials, revocations of JWTs and assertions that
@@ -102,11 +109,11 @@ export interface Vault<S extends SchemaDefinition = SchemaDefinition, Role exten
   /**
    * Verifies the stored records of a table, or of all tables: each must open, and agree with its digests, its stored tokens and its
    * transient values. Reads every record in slices, beside writers. Records no event. Throws `not_found` for an unknown table,
-   * `cancelled` if the signal is aborted.
+   * `cancelled` if the signal is aborted. `onProgress` counts the records read. Default: all tables.
    */
-  verifyRecords(options?: VerifyRecordsOptions & { readonly table?: TableName<S> }): Promise<RecordVerificationResult>
-  /** Verifies the audit trail; `firstFailure` locates the first failure. Reads every event. */
-  verifyAudit(options?: VerifyAuditOptions): Promise<VerificationResult>
+  verifyRecords(options?: WatchOptions & { readonly table?: TableName<S> }): Promise<RecordVerificationResult>
+  /** Verifies the audit trail; `firstFailure` locates the first failure. Reads every event, which `onProgress` counts. */
+  verifyAudit(options?: WatchOptions & VerifyAuditOptions): Promise<VerificationResult>
   /** Yields the audit trail as lines of NDJSON, to store elsewhere and for `strongroom/audit-verifier`. */
   exportAudit(options?: ExportOptions): AsyncIterable<string>
   /** Signs the heads of all audit chains and passes the checkpoint to the sink, which stores it where the vault cannot change it. */

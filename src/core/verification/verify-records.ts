@@ -1,34 +1,18 @@
 /** Verifies stored records: that each opens, and agrees with its digests, its stored tokens and its transient values. */
 import { UNKNOWN_KEY } from '../barrier/barrier.ts'
 import type { CatalogFence } from '../catalog/open-catalog.ts'
-import { createPageSize, eachPossiblePage, findImpossibleRows, isRowId } from '../pace/pace.ts'
+import type { Job } from '../maintenance/job.ts'
+import { createPageSize, eachPossiblePage, findImpossibleRows, isRowId, POSSIBLE_ROWS } from '../pace/pace.ts'
 import type { Row, StorageReads } from '../ports/storage.ts'
 import type { ReadingContext } from '../row-access/evaluate-access.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { TOKENS, TRANSIENTS } from '../schema/system-tables.ts'
-import type { OnProgress, ReportProgress } from '../util/boundary.ts'
 import { groupBy, required } from '../util/lists.ts'
-import { assertNotAborted, type Signal } from '../util/signal.ts'
+import { assertNotAborted } from '../util/signal.ts'
 import { checkDuplicates, type UnindexedValues } from './check-duplicates.ts'
 import { checkFiles, openPage } from './check-records.ts'
 import { checkStoredTokens } from './check-stored-tokens.ts'
 import { RecordFindings, type RecordVerificationResult, type Suspicion } from './record-findings.ts'
-
-/** Options of a verification. */
-export interface VerifyRecordsOptions {
-  /** The table to verify. Default: all tables. */
-  readonly table?: string
-  /** An `AbortSignal`. When it is aborted, the verification throws `cancelled`. */
-  readonly signal?: Signal
-  /** Called after each slice with the number of records read so far and in all, and awaited. Its error ends the verification, and is thrown unchanged. */
-  readonly onProgress?: OnProgress
-}
-
-/** What the verification does for its caller. */
-interface VerificationWatch {
-  readonly signal?: Signal | undefined
-  readonly report?: ReportProgress
-}
 
 /** The dependencies of a verification. */
 export interface Verifying extends ReadingContext {
@@ -45,14 +29,10 @@ const MAX_CHECKS = 10
  * Verifies the records of these tables, slice by slice. Holds no transaction: what seems wrong is read again, and counts only if
  * the row did not change meanwhile. A record that changes during each of 10 checks is not reported. Throws `cancelled`.
  */
-export async function verifyRecords(
-  context: Verifying,
-  tables: readonly Table[],
-  { signal, report }: VerificationWatch = {},
-): Promise<RecordVerificationResult> {
+export async function verifyRecords(context: Verifying, tables: readonly Table[], job: Job): Promise<RecordVerificationResult> {
   const { storage, scheduler } = context
   const findings = new RecordFindings(context.barrier.ring)
-  const total = report === undefined ? 0 : await countRecords(storage, tables)
+  job.expect(await countRecords(storage, tables))
   let recordCount = 0
   for (const table of tables) {
     const unindexed: UnindexedValues = new Map()
@@ -62,20 +42,20 @@ export async function verifyRecords(
       size: createPageSize({ first: FIRST_ROWS }),
       scheduler,
     })) {
-      assertNotAborted(signal)
+      assertNotAborted(job.signal)
       for (const found of await checkSlice(context, { table, rows, unindexed })) findings.add(table, found, found.row.id)
       recordCount += rows.length
-      await report?.({ done: recordCount, total })
+      await job.advance({ rows: rows.length, table: table.name })
     }
   }
-  await verifyTokenRows(context, { tables, findings, signal })
+  await verifyTokenRows(context, { tables, findings, job })
   return findings.result(recordCount)
 }
 
 async function countRecords(storage: StorageReads, tables: readonly Table[]): Promise<number> {
   let total = 0
   for (const { physical } of tables) {
-    const [count] = await storage.aggregate(physical.name, { kind: 'all' }, [{ kind: 'count' }])
+    const [count] = await storage.aggregate(physical.name, POSSIBLE_ROWS, [{ kind: 'count' }])
     total += Number(count)
   }
   return total
@@ -151,7 +131,7 @@ async function storedAgain({ storage }: Verifying, table: string, rows: readonly
 interface TokenWalk {
   readonly tables: readonly Table[]
   readonly findings: RecordFindings
-  readonly signal: Signal | undefined
+  readonly job: Job
 }
 
 /** A stored token, and the column that it names. */
@@ -162,7 +142,7 @@ interface TokenRow {
 }
 
 /** Finds stored tokens whose record or transient value does not exist. Those of existing records are compared with their cells. */
-async function verifyTokenRows(context: Verifying, { tables, findings, signal }: TokenWalk): Promise<void> {
+async function verifyTokenRows(context: Verifying, { tables, findings, job }: TokenWalk): Promise<void> {
   const columns = new Map(
     tables.flatMap((table) => table.tokenized.map((column) => [column.objectId, { table, column }] as const)),
   )
@@ -174,7 +154,7 @@ async function verifyTokenRows(context: Verifying, { tables, findings, signal }:
   }
   const filter = { kind: 'in', column: 'object_id', values: [...columns.keys()] } as const
   for await (const rows of eachPossiblePage(context.storage, TOKENS.name, { filter, scheduler: context.scheduler })) {
-    assertNotAborted(signal)
+    assertNotAborted(job.signal)
     const tokens = rows.map((row) => ({ row, ...required(columns.get(Number(row.object_id))) }))
     const orphans = await findOrphans(context, tokens)
     const again = await storedAgain(
@@ -187,6 +167,7 @@ async function verifyTokenRows(context: Verifying, { tables, findings, signal }:
       const isOfRecord = column.token?.expires !== true && isRowId(row.row_id)
       findings.add(table, { kind: 'unexpected_token', column }, isOfRecord ? Number(row.row_id) : undefined)
     }
+    await job.advance({ rows: rows.length, done: 0 })
   }
 }
 

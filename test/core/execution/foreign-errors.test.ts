@@ -183,7 +183,10 @@ describe('an error of a key provider', () => {
 
 describe('a clock or tracing that throws', () => {
   it('does so without its text, and tracing changes no result', async () => {
-    const failing = await openClients(memoryStorage(), { clock: { now: () => fail() }, audit: 'off' })
+    let isFailing = false
+    const clock = { now: () => (isFailing ? fail() : BigInt(Date.now()) * 1_000_000n) }
+    const failing = await openClients(memoryStorage(), { clock, audit: 'off' })
+    isFailing = true
     const error = await errorOf(() => failing.as(OWNER).insert('clients', [{ fields: { name: 'Ann' } }]))
     expect(error).toMatchObject({ name: 'VaultError', code: 'internal' })
     expect(shown(error)).not.toContain(CANARY)

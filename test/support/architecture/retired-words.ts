@@ -97,6 +97,7 @@ export const KEPT_PHRASES: readonly string[] = [
   'run bench',
   'room left',
   'settle the promise',
+  'settle ms', // The option settleMs of rotateKeys.
 ]
 
 /** Retired as a whole identifier, wherever it is written. A trailing `*` stands for any ending. */

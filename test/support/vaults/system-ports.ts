@@ -5,6 +5,7 @@ import {
   systemClock,
   systemEntropy,
   systemHash,
+  systemProcess,
   systemScheduler,
   systemStopwatch,
   systemTimer,
@@ -19,4 +20,5 @@ export const SYSTEM_PORTS = {
   stopwatch: systemStopwatch,
   timer: systemTimer,
   contentTypes: contentTypeDetector,
+  process: systemProcess,
 } as const

@@ -1,0 +1,175 @@
+/** Runs slow work as jobs: exclusive ones under a lease, with a place to go on from; all at a pace, with progress, and listed for every process. */
+import { type Fault, fault, words } from '../errors.ts'
+import type { Entropy } from '../ports/crypto.ts'
+import type { Scheduler, Stopwatch, Timer } from '../ports/time.ts'
+import { MAINTENANCE } from '../schema/system-tables.ts'
+import { attempt } from '../util/attempt.ts'
+import { toHex } from '../util/bytes.ts'
+import { at } from '../util/lists.ts'
+import { assertNotAborted, unlessAborted } from '../util/signal.ts'
+import { nowMs } from '../util/time.ts'
+import type { Job, JobName, Slice, Watch } from './job.ts'
+import { findExclusive, type JobState, listJobs, openJobs, storeJob, sweepJobs } from './job-rows.ts'
+import { CHANGED, changedReason, createRunRow, LEASE_MS, RENEW_MS, type RunPorts, type RunRow } from './run-row.ts'
+
+/** Bytes that identify a run. */
+const RUN_BYTES = 16
+
+/** The dependencies of jobs. */
+export interface JobPorts extends RunPorts {
+  readonly entropy: Entropy
+  readonly scheduler: Scheduler
+  readonly stopwatch: Stopwatch
+  readonly timer: Timer
+  /** Names this process for operators. */
+  readonly process: string
+}
+
+/** Which job runs. An exclusive one runs in one process at a time; several of the others run side by side, and are only listed. */
+export interface JobKind {
+  readonly kind: JobName
+  readonly exclusive?: boolean
+}
+
+/** A job as it is listed. Times are in milliseconds since 1970. */
+export interface MaintenanceJob {
+  /** The method of the vault that began it. */
+  readonly job: JobName
+  /** The table that it is at. Absent: it is about none. */
+  readonly table?: string
+  /** Rows that are done, and rows in all, as they were last stored. */
+  readonly done: number
+  readonly total?: number
+  readonly startedAt: number
+  readonly renewedAt: number
+  /** Host name and process id. */
+  readonly process: string
+  /** True if its process has not renewed it in time: it was killed or stopped, or the job was ended early and can be run on. */
+  readonly isOverdue: boolean
+}
+
+/** The jobs of one vault. */
+export interface Jobs {
+  /**
+   * Runs work as a job, and returns its result. Throws `failed_precondition` for an exclusive job that runs already. One that ended early goes on
+   * from its place, at once after an error or an abort, and 60 seconds after its process was last seen. Losing the row ends exclusive work only.
+   */
+  run<T>(kind: JobKind, watch: Watch, work: (job: Job) => Promise<T>): Promise<T>
+  /** Returns the jobs of all processes on this storage, oldest first, except for those of the last second. */
+  list(): Promise<MaintenanceJob[]>
+  /** Forgets jobs that were only listed, and whose processes are gone. */
+  sweep(): Promise<void>
+}
+
+export function createJobs(ports: JobPorts): Jobs {
+  const { storage } = ports
+  return {
+    async run({ kind, exclusive = false }, watch, work) {
+      const row = exclusive ? await claim(ports, kind) : createRunRow(ports, { state: newState(ports, kind) })
+      let isDone = false
+      try {
+        const result = await work(createJob(ports, watch, row))
+        isDone = true
+        return result
+      } finally {
+        await row.end(isDone)
+      }
+    },
+    async list() {
+      const states = await listJobs(ports, storage)
+      const now = nowMs(ports)
+      return states.map((state) => listed(state, now)).sort((left, right) => left.startedAt - right.startedAt)
+    },
+    sweep: () => sweepJobs(storage, nowMs(ports)),
+  }
+}
+
+function listed({ table, total, leaseUntil, ...state }: JobState, now: number): MaintenanceJob {
+  return {
+    job: state.job,
+    ...(table !== undefined && { table }),
+    done: state.done,
+    ...(total !== undefined && { total }),
+    startedAt: state.startedAt,
+    renewedAt: state.renewedAt,
+    process: state.process,
+    isOverdue: leaseUntil <= now,
+  }
+}
+
+/** Returns the job as its work has it. */
+function createJob(ports: JobPorts, { signal, report, pace }: Watch, row: RunRow): Job {
+  const { scheduler, stopwatch, timer } = ports
+  const { state, place } = row
+  let begun = stopwatch.now()
+  const wait = async (milliseconds: number): Promise<void> => {
+    for (let left = milliseconds; left > 0; left -= RENEW_MS) {
+      let stop = (): void => {}
+      const pause = () =>
+        new Promise<void>((wake) => {
+          stop = timer.after(Math.min(left, RENEW_MS), wake, true)
+        })
+      await unlessAborted(signal, pause).finally(() => stop())
+      await row.keep()
+    }
+  }
+  const advance = async ({ rows, done = rows, table }: Slice): Promise<void> => {
+    row.advance(done, table)
+    await report?.({ done: state.done, ...(state.total !== undefined && { total: state.total }) })
+    await row.keep()
+    // A slice that took longer than its share is not made up for.
+    if (pace !== undefined) await wait((rows * 1000) / pace - (stopwatch.now() - begun))
+    begun = stopwatch.now()
+  }
+  return {
+    signal,
+    place,
+    expect: (total) => row.expect(total),
+    advance,
+    keep: row.keep,
+    wait,
+    savePlace: row.savePlace,
+    async pass(pass) {
+      let total = 0
+      for (;;) {
+        assertNotAborted(signal)
+        const { isLast, ...slice } = await pass.slice()
+        total += slice.rows
+        await advance(slice)
+        if (isLast) return total
+        await scheduler.yield()
+      }
+    },
+  }
+}
+
+function newState(ports: JobPorts, job: JobName): JobState {
+  const now = nowMs(ports)
+  return { job, process: ports.process, startedAt: now, renewedAt: now, leaseUntil: now + LEASE_MS, done: 0 }
+}
+
+/** Stores the row of an exclusive job, or takes over that of a run that ended early. Of two processes that do so at once, one is refused. */
+function claim(ports: JobPorts, job: JobName): Promise<RunRow> {
+  const { storage } = ports
+  return attempt([changedReason], async () => {
+    const found = await findExclusive(storage, job)
+    const [before] = found === undefined ? [] : await openJobs(ports, storage, [found])
+    // A row that does not open says nothing of a place. Its plain lease decides, so that it cannot be in the way for ever.
+    const leaseUntil = before?.leaseUntil ?? Number(found?.lease_until ?? 0)
+    const fresh = { ...newState(ports, job), run: toHex(ports.entropy.bytes(RUN_BYTES)) }
+    if (leaseUntil > fresh.startedAt) throw isRunning(job, before)
+    const state = before?.place === undefined ? fresh : { ...before, ...fresh, done: before.done }
+    const id = found?.id ?? at(await storage.reserveIds(MAINTENANCE.name, 1), 0)
+    const row = { id, version: found?.version, isExclusive: true, state }
+    if (!(await storage.transaction((inner) => storeJob(ports, inner, row)))) throw CHANGED
+    return createRunRow(ports, { state, id })
+  })
+}
+
+function isRunning(job: JobName, before: JobState | undefined): Fault {
+  if (before === undefined) return fault('failed_precondition')`${words(job)} is running in another process. Wait for it to end.`
+  const since = new Date(before.startedAt).toISOString()
+  return fault(
+    'failed_precondition',
+  )`${words(job)} has been running since ${words(since)} in process ${words(before.process)}. Wait for it to end; vault.maintenance() shows how far it is.`
+}
