@@ -113,6 +113,16 @@ function digestNames({ ring }: EntryKeys, names: readonly EntryName[], version?:
   return names.map((_, index) => digests.slice(index * DIGEST_BYTES, (index + 1) * DIGEST_BYTES))
 }
 
+/** Returns the digests of the name of each row by every root key that looks up, the newest first; undefined for a row that fails authentication. */
+export function entryDigests(keys: EntryKeys, rows: readonly Row[]): (readonly Uint8Array[] | undefined)[] {
+  return rows.map((row) => {
+    const plaintext = row.body instanceof Uint8Array ? openBody(keys, row.id, row.body) : undefined
+    if (plaintext === undefined) return undefined
+    const entry = JSON.parse(readUtf8(plaintext, 0, plaintext.length)) as Entry
+    return keys.ring.lookupVersions.flatMap((version) => digestNames(keys, [entry], version))
+  })
+}
+
 function sealBody({ ring, vault }: EntryKeys, id: number, { kind, name, expiresAt, content }: Entry): Uint8Array {
   return sealEntry({ ring, vault, kind: 'credential', id }, toUtf8(JSON.stringify({ kind, name, expiresAt, content })))
 }

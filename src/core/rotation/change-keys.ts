@@ -1,7 +1,15 @@
 /** The changes of the list of root keys. Each is one change of the catalog, so that no process seals with a key that another does not know of. */
 import { newestVersion } from '../catalog/catalog-entries.ts'
 import type { Catalog } from '../catalog/open-catalog.ts'
-import { openRing, ROOT_BYTES, rootAssociatedData, rootEntry, unwrapRoot, wipeRoots } from '../catalog/root-keys.ts'
+import {
+  lookupVersionsOf,
+  openRing,
+  ROOT_BYTES,
+  rootAssociatedData,
+  rootEntry,
+  unwrapRoot,
+  wipeRoots,
+} from '../catalog/root-keys.ts'
 import { fault } from '../errors.ts'
 import type { Entropy, KeyProvider, KeyRingFactory, RootKeyState } from '../ports/crypto.ts'
 import type { Row, Storage } from '../ports/storage.ts'
@@ -24,9 +32,7 @@ const MAX_VERSION = 65_535
 export async function addRootKey(ports: KeyChangePorts, catalog: Catalog): Promise<number> {
   const { storage, keys, entropy, vaultId } = ports
   const { roots, lookupVersion } = catalog.state
-  const version = newestVersion(catalog.state) + 1
-  if (version > MAX_VERSION)
-    throw fault('limit_exceeded')`the vault had ${MAX_VERSION} root keys, which is the limit. Move its data to a new vault.`
+  const version = nextVersion(catalog)
   const key = entropy.bytes(ROOT_BYTES)
   const wrapped = await keys.wrap(key, rootAssociatedData(vaultId, version))
   key.fill(0)
@@ -38,6 +44,13 @@ export async function addRootKey(ports: KeyChangePorts, catalog: Catalog): Promi
   )
   await catalog.reload(storage)
   return version
+}
+
+/** Returns the version of the next root key, which none ever had. Throws `limit_exceeded`. */
+function nextVersion({ state }: Catalog): number {
+  const version = newestVersion(state) + 1
+  if (version <= MAX_VERSION) return version
+  throw fault('limit_exceeded')`the vault had ${MAX_VERSION} root keys, which is the limit. Move its data to a new vault.`
 }
 
 /**
@@ -75,6 +88,41 @@ export async function activateRootKey(
   } finally {
     wipeRoots(sealed)
   }
+  await catalog.reload(storage)
+}
+
+/**
+ * Adds a look-up key: new digests are of it from now on, and those of the one before are found too. Writers that made digests of that alone commit first:
+ * `tables` are locked meanwhile. Throws `unavailable` if they take long: nothing is changed then.
+ */
+export async function addLookupKey(
+  { storage, entropy }: KeyChangePorts,
+  catalog: Catalog,
+  { tables, waitMs }: { readonly tables: readonly string[]; readonly waitMs: number },
+): Promise<void> {
+  const { roots, lookupVersion } = catalog.state
+  const version = nextVersion(catalog)
+  const sealed = openRing(catalog.barrier, (await catalogRows(storage)).get('ring'))
+  sealed.push({ version, key: entropy.bytes(ROOT_BYTES) })
+  try {
+    await storage.transaction(async (inner) => {
+      await inner.lock({ kind: 'tables', tables, waitMs })
+      await catalog.store(inner, {
+        keys: { lookupVersion, roots: [...roots, { version, state: 'lookup' }] },
+        sealedRoots: sealed,
+      })
+    })
+  } finally {
+    wipeRoots(sealed)
+  }
+  await catalog.reload(storage)
+}
+
+/** Makes new ids, tokens, cursors and bearers of the newest look-up key. */
+export async function useNewestLookupKey({ storage }: KeyChangePorts, catalog: Catalog): Promise<void> {
+  const { roots } = catalog.state
+  const [lookupVersion = catalog.state.lookupVersion] = lookupVersionsOf({ roots })
+  await storage.transaction((inner) => catalog.store(inner, { keys: { lookupVersion, roots } }))
   await catalog.reload(storage)
 }
 
