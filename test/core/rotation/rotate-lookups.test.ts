@@ -1,0 +1,197 @@
+/** Rotation of the look-up keys: ids, tokens, cursors, bearers and values are found by both keys until it is finished, values stay unique throughout, and readers that knew nothing of it miss nothing. */
+import { generateKeyPairSync } from 'node:crypto'
+import { expect, it } from 'vitest'
+import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
+import type { GetOptions, GetResult } from '../../../src/core/operations/get-records.ts'
+import type { StorageHandle } from '../../../src/core/ports/storage.ts'
+import { openVault } from '../../../src/core/vault/open-vault.ts'
+import { column, defineSchema, type Vault } from '../../../src/index.ts'
+import { onEachStorage } from '../../support/storages/engines.ts'
+import { SYSTEM_PORTS } from '../../support/vaults/system-ports.ts'
+import { OWNER, TEST_SECRET } from '../../support/vaults/test-vault.ts'
+
+const PLAIN = { redaction: 'PLAIN_TEXT' } as const
+const TABLES = {
+  people: {
+    email: column.string({ ...PLAIN, token: 'deterministic', unique: true, columnGroup: 'mail', normalize: ['lowercase'] }),
+    phone: column.string({ ...PLAIN, token: { kind: 'deterministicFormatPreserving', format: 'phone' } }),
+    card: column.string({ ...PLAIN, token: { kind: 'formatPreserving', format: 'card' } }),
+    name: column.string({ ...PLAIN, token: 'random' }),
+    pin: column.string({ ...PLAIN, token: 'transient' }),
+    note: column.string({ ...PLAIN, searchable: true }),
+    badge: column.string({ ...PLAIN, unique: true }),
+  },
+  orders: { email: column.string({ ...PLAIN, token: 'deterministic', columnGroup: 'mail', normalize: ['lowercase'] }) },
+}
+type Tables = typeof TABLES
+const { n: MODULUS = '' } = generateKeyPairSync('rsa', { modulusLength: 2048 }).publicKey.export({ format: 'jwk' })
+const JWK = JSON.stringify({ kty: 'RSA', n: MODULUS, e: 'AQAB' })
+const KEYS = localKeys({ key: TEST_SECRET })
+
+/** A hundred times as fast, so that a look at the catalog is due after 100 ms, and a rotation waits for 150. */
+const FAST = {
+  stopwatch: { now: () => SYSTEM_PORTS.stopwatch.now() * 100 },
+  timer: {
+    after: (milliseconds: number, callback: () => void, keepsAlive?: boolean) =>
+      SYSTEM_PORTS.timer.after(milliseconds / 100, callback, keepsAlive),
+  },
+}
+
+function open(storage: StorageHandle, { audit = 'on', ports = FAST }: { audit?: 'on' | 'off'; ports?: object } = {}) {
+  return openVault({ ...SYSTEM_PORTS, ...ports, id: 'v1', schema: defineSchema(TABLES), storage, audit, keys: KEYS })
+}
+
+function person(n: number | string) {
+  const digits = String(n).padStart(4, '0')
+  return {
+    email: `P${n}@acme.example`,
+    phone: `+4930123${digits}`,
+    card: `424242424242${digits}`,
+    name: `name ${n}`,
+    pin: `pin ${n}`,
+    note: `note ${n}`,
+    badge: `badge ${n}`,
+  }
+}
+
+/** Inserts people, and returns their ids and tokens. */
+async function insertPeople(vault: Vault<Tables>, from: number, to: number) {
+  const records = Array.from({ length: to - from }, (_, k) => ({ fields: person(from + k) }))
+  return (await vault.as(OWNER).insert('people', records, { tokenization: true })).records
+}
+
+function getPeople(vault: Vault<Tables>, options: GetOptions) {
+  return vault.as(OWNER).get('people', options as never) as Promise<GetResult>
+}
+
+/** Begins a rotation, and aborts it before the first digest of a stored row is replaced. */
+async function begin(vault: Vault<Tables>): Promise<void> {
+  const abort = new AbortController()
+  const rotation = vault.rotateLookups({ signal: abort.signal, settleMs: 60_000_000 })
+  const ended = rotation.catch((error: unknown) => error)
+  while ((await vault.keys()).keys.filter(({ state }) => state === 'lookup').length < 2) await SYSTEM_PORTS.scheduler.yield()
+  abort.abort()
+  expect(await ended).toMatchObject({ code: 'cancelled' })
+}
+
+type Person = Awaited<ReturnType<typeof insertPeople>>[number]
+
+/** Expects that the texts of this person, of whichever key, find what they stand for. */
+async function expectFound(vault: Vault<Tables>, n: number, { id, tokens }: Person): Promise<void> {
+  const session = vault.as(OWNER)
+  const { email, phone, card, name, pin } = person(n)
+  const texts = [tokens.email, tokens.phone, tokens.card, tokens.name, tokens.pin]
+  const { records } = await session.detokenize(texts.map((token = '') => ({ token })))
+  expect(records.map(({ value }) => value)).toEqual([email, phone, card, name, pin])
+  expect((await session.getOne('people', id)).fields).toMatchObject({ email, name })
+  const byTokens = await session.getByTokens([tokens.email ?? ''])
+  expect(byTokens).toMatchObject({ records: [{ fields: { name } }] })
+}
+
+/** Expects that values are found and are unique. */
+async function expectHeld(vault: Vault<Tables>, n: number): Promise<void> {
+  const session = vault.as(OWNER)
+  const { email, note, badge, name } = person(n)
+  const lower = email.toLowerCase()
+  for (const where of [{ email: lower }, { note }, { badge }, { badge: [badge, 'none'] }])
+    expect((await session.get('people', { where })).records.map(({ fields }) => fields.name)).toEqual([name])
+  const joined = await session.query(`SELECT name FROM people WHERE note = '${note}' AND badge = '${badge}'`)
+  expect(joined.records.map(({ fields }) => fields.name)).toEqual([name])
+  for (const fields of [{ ...person(`x${n}`), phone: '+49301234999', card: '4242424242424242', email: lower }, { badge }])
+    await expect(session.insertOne('people', fields)).rejects.toMatchObject({ code: 'conflict' })
+  const ignored = await session.insert('people', [{ fields: { badge, name: 'ignored' } }], { onConflict: 'ignore' } as never)
+  expect(ignored.records).toEqual([{ ignored: true }])
+  const upserted = await session.insert('people', [{ fields: { badge, name } }], { upsert: 'badge' })
+  expect(upserted.records.length).toBe(1)
+  expect((await session.tokenize([{ value: email, columnGroup: 'mail' }])).records.length).toBe(1)
+}
+
+for (const audit of ['on', 'off'] as const) {
+  onEachStorage(`a rotation of look-up keys, audit ${audit},`, (engine) => {
+    it('is met by all kinds of ids and tokens, and ends them when it is finished', async () => {
+      const place = engine.fresh()
+      const vault = await open(place.open(), { audit })
+      const old = await insertPeople(vault, 0, 40)
+      await vault.as(OWNER).insert('orders', [{ fields: { email: 'P1@acme.example' } }])
+      const { keyId } = await vault.as(OWNER).createCredential({ kind: 'SERVICE_ACCOUNT', name: 's', roles: ['r'], verifier: JWK })
+      const { bearer } = await vault.credentials.issueBearer({ keyId })
+      const until = Date.now() + 3_600_000
+      expect(await vault.credentials.spendOnce('spent before', until)).toBe(true)
+      const pages: GetOptions[] = [{ limit: 15 }, { limit: 1, where: { note: ['note 3', 'note 5'] } }]
+      const cursors: (string | undefined)[] = []
+      for (const page of pages) cursors.push((await getPeople(vault, page)).next)
+      const [versioned] = (await getPeople(vault, { ids: [old[7]?.id ?? ''], version: true })).records
+      const early = await open(place.open(), { audit })
+      const reader = await open(place.open(), { audit })
+      await expectHeld(reader, 2)
+      await begin(vault)
+      // Rows have the older digests still, and new ones the newest.
+      const between = await insertPeople(vault, 40, 44)
+      const opened = await open(place.open(), { audit })
+      for (const one of [vault, early, opened]) {
+        await expectFound(one, 1, old[1] as Person)
+        await expectFound(one, 41, between[1] as Person)
+        await expectHeld(one, 3)
+        await expectHeld(one, 41)
+        expect((await one.verifyRecords()).findings).toEqual([])
+      }
+      expect(await early.credentials.spendOnce('spent before', until)).toBe(false)
+      await expect(vault.tokenMap({ table: 'people' })[Symbol.asyncIterator]().next()).rejects.toMatchObject({
+        code: 'failed_precondition',
+      })
+      await expect(vault.finishLookups()).rejects.toMatchObject({ code: 'failed_precondition' })
+      const result = await vault.rotateLookups()
+      expect(result).toMatchObject({ version: 3, before: 1, unreadable: 0 })
+      expect(result.replaced).toMatchObject({ tokens: expect.any(Number), credentials: expect.any(Number) })
+      const later = await insertPeople(early, 44, 46)
+      const map = new Map<string, Person>()
+      for await (const { id, tokens } of vault.tokenMap({ table: 'people' })) {
+        expect(Object.keys(tokens).sort()).toEqual(['email', 'name', 'phone', 'pin'])
+        const now = Object.fromEntries(Object.entries(tokens).map(([name, [, text]]) => [name, text]))
+        map.set(id[0], { id: id[1], tokens: now } as Person)
+      }
+      expect(map.size).toBe(46)
+      const newest = [1, 7, 41].map((n): [number, Person] => {
+        const before = n < 40 ? old[n] : between[n - 40]
+        const { id, tokens } = map.get(before?.id ?? '') as Person
+        return [n, { id, tokens: { ...tokens, card: before?.tokens.card } } as Person]
+      })
+      for (const one of [reader, vault, early, opened]) {
+        for (const n of [1, 7]) await expectFound(one, n, old[n] as Person)
+        for (const [n, texts] of newest) await expectFound(one, n, texts)
+        await expectFound(one, 41, between[1] as Person)
+        await expectFound(one, 44, later[0] as Person)
+        for (const n of [4, 41, 45]) await expectHeld(one, n)
+        expect(await one.credentials.find(keyId)).toMatchObject({ name: 's', isValid: true })
+        expect(await one.credentials.verifyBearer(bearer)).toMatchObject({ keyId })
+        expect(await one.credentials.spendOnce('spent before', until)).toBe(false)
+        for (const [k, page] of pages.entries()) {
+          const rest = await getPeople(one, { ...page, after: cursors[k] })
+          expect(rest.records[0]?.fields.name).toBe(k === 0 ? 'name 15' : 'name 5')
+        }
+        expect((await one.verifyRecords()).findings).toEqual([])
+      }
+      await vault.as(OWNER).updateOne('people', old[7]?.id ?? '', { name: 'name 7' }).then(() => {})
+      const { version = '' } = versioned ?? {}
+      await expect(vault.as(OWNER).updateOne('people', old[7]?.id ?? '', { name: 'z' }, { ifVersion: version })).rejects.toThrow()
+      const finished = await vault.finishLookups()
+      expect(finished).toMatchObject({ destroyed: 1, tokens: expect.any(Number) })
+      for (const one of [reader, early, vault, await open(place.open(), { audit })]) {
+        for (const [n, texts] of newest) await expectFound(one, n, texts)
+        for (const n of [1, 42, 45]) await expectHeld(one, n)
+        const session = one.as(OWNER)
+        const gone = old[1]?.tokens
+        for (const token of [gone?.email, gone?.phone, gone?.name, gone?.pin])
+          await expect(session.detokenize([{ token: token ?? '' }])).rejects.toMatchObject({ code: 'not_found' })
+        await expect(session.getOne('people', old[1]?.id ?? '')).rejects.toMatchObject({ code: 'not_found' })
+        expect(await one.credentials.verifyBearer(bearer)).toBeUndefined()
+        expect(await one.credentials.spendOnce('spent before', until)).toBe(false)
+        expect((await session.detokenize([{ token: gone?.card ?? '' }])).records[0]?.value).toBe(person(1).card)
+        expect((await one.verifyRecords()).findings).toEqual([])
+        expect((await one.verifyAudit()).ok).toBe(true)
+      }
+      expect((await vault.keys()).destroyed).toEqual([{ version: 1, at: expect.any(Number) }])
+      await expect(vault.finishLookups()).rejects.toMatchObject({ code: 'failed_precondition' })
+    })
+  })
+}
