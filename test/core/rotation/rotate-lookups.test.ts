@@ -3,10 +3,12 @@ import { generateKeyPairSync } from 'node:crypto'
 import { expect, it } from 'vitest'
 import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
 import type { GetOptions, GetResult } from '../../../src/core/operations/get-records.ts'
-import type { StorageHandle } from '../../../src/core/ports/storage.ts'
+import type { Storage, StorageHandle } from '../../../src/core/ports/storage.ts'
+import { at } from '../../../src/core/util/lists.ts'
 import { openVault } from '../../../src/core/vault/open-vault.ts'
-import { column, defineSchema, type Vault } from '../../../src/index.ts'
+import { column, defineSchema, type Vault, VaultError } from '../../../src/index.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
+import { interposedStorage } from '../../support/storages/interposed-storage.ts'
 import { SYSTEM_PORTS } from '../../support/vaults/system-ports.ts'
 import { OWNER, TEST_SECRET } from '../../support/vaults/test-vault.ts'
 
@@ -113,7 +115,9 @@ for (const audit of ['on', 'off'] as const) {
       const vault = await open(place.open(), { audit })
       const old = await insertPeople(vault, 0, 40)
       await vault.as(OWNER).insert('orders', [{ fields: { email: 'P1@acme.example' } }])
-      const { keyId } = await vault.as(OWNER).createCredential({ kind: 'SERVICE_ACCOUNT', name: 's', roles: ['r'], verifier: JWK })
+      const { keyId } = await vault
+        .as(OWNER)
+        .createCredential({ kind: 'SERVICE_ACCOUNT', name: 's', roles: ['r'], verifier: JWK })
       const { bearer } = await vault.credentials.issueBearer({ keyId })
       const until = Date.now() + 3_600_000
       expect(await vault.credentials.spendOnce('spent before', until)).toBe(true)
@@ -171,7 +175,10 @@ for (const audit of ['on', 'off'] as const) {
         }
         expect((await one.verifyRecords()).findings).toEqual([])
       }
-      await vault.as(OWNER).updateOne('people', old[7]?.id ?? '', { name: 'name 7' }).then(() => {})
+      await vault
+        .as(OWNER)
+        .updateOne('people', old[7]?.id ?? '', { name: 'name 7' })
+        .then(() => {})
       const { version = '' } = versioned ?? {}
       await expect(vault.as(OWNER).updateOne('people', old[7]?.id ?? '', { name: 'z' }, { ifVersion: version })).rejects.toThrow()
       const finished = await vault.finishLookups()
@@ -194,4 +201,138 @@ for (const audit of ['on', 'off'] as const) {
       await expect(vault.finishLookups()).rejects.toMatchObject({ code: 'failed_precondition' })
     })
   })
+}
+
+/** What writers do while a rotation runs, and what must be there at its end: the note of each badge. */
+function createWriters(vaults: readonly Vault<Tables>[]) {
+  const notes = new Map<string, string>()
+  const sessions = vaults.map((vault) => vault.as(OWNER))
+  let next = 1000
+  const written = { rounds: 0 }
+  const fieldsOf = (n: number) => ({ ...person(n), pin: 'x' })
+  async function round(turn: number): Promise<void> {
+    await SYSTEM_PORTS.scheduler.yield()
+    const [one, other] = [at(sessions, turn % sessions.length), at(sessions, (turn + 1) % sessions.length)]
+    const n = next++
+    const fields = fieldsOf(n)
+    // Of two that insert one value, one is refused.
+    const both = await Promise.allSettled([one, other].map((session) => session.insertOne('people', fields)))
+    expect(both.filter(({ status }) => status === 'fulfilled').length).toBe(1)
+    for (const ended of both)
+      if (ended.status === 'rejected') expect(['conflict', 'aborted']).toContain(Reflect.get(ended.reason as object, 'code'))
+    notes.set(fields.badge, fields.note)
+    // A value of before is taken, and is found by an upsert.
+    const old = 50 + (turn % 100)
+    await expect(other.insertOne('people', { badge: `badge ${old}` })).rejects.toMatchObject({ code: 'conflict' })
+    await one.insert('people', [{ fields: { badge: `badge ${old}`, note: `upserted ${n}` } }], { upsert: 'badge' })
+    notes.set(`badge ${old}`, `upserted ${n}`)
+    if (turn % 3 === 0) {
+      await other.deleteWhere('people', { badge: fields.badge })
+      notes.delete(fields.badge)
+    } else
+      await other
+        .updateWhere('people', { email: fields.email.toLowerCase() }, { note: 'changed' })
+        .then(() => notes.set(fields.badge, 'changed'))
+    written.rounds++
+  }
+  return { notes, written, round }
+}
+
+onEachStorage('beside a rotation of look-up keys', (engine) => {
+  it('writers and readers in several vaults find and refuse what they would without it', async () => {
+    const place = engine.fresh()
+    const vaults = [await open(place.open()), await open(place.open()), await open(place.open(), { audit: 'off' })]
+    const [vault, , reader] = vaults as [Vault<Tables>, Vault<Tables>, Vault<Tables>]
+    const old = await insertPeople(vault, 0, 200)
+    const { notes, round, written } = createWriters(vaults)
+    for (let n = 0; n < 200; n++) notes.set(`badge ${n}`, `note ${n}`)
+    let isOver = false
+    const write = async (): Promise<void> => {
+      for (let turn = 0; !isOver || turn < 4; turn++) await round(turn)
+    }
+    const read = async (): Promise<void> => {
+      for (let n = 0; !isOver || n < 10; n++) {
+        const k = n % 50
+        await SYSTEM_PORTS.scheduler.yield()
+        const found = await reader.as(OWNER).get('people', { where: { note: `note ${k}` } })
+        expect(found.records.map(({ fields }) => fields.badge)).toEqual([`badge ${k}`])
+        await expectFound(reader, k, old[k] as Person)
+      }
+    }
+    const busy = Promise.all([write(), read()])
+    await vault.rotateLookups({ settleMs: 40_000 }).finally(() => {
+      isOver = true
+    })
+    await busy
+    expect(written.rounds).toBeGreaterThan(3)
+    for (const stage of ['rotated', 'finished'] as const) {
+      if (stage === 'finished') await vault.finishLookups()
+      for (const one of vaults) {
+        const badges = [...notes.keys()]
+        const { records } = await getPeople(one, { where: { badge: badges }, limit: 1000 })
+        const held = records.map(({ fields }) => [fields.badge, fields.note])
+        expect(new Map(held as [string, string][])).toEqual(notes)
+        expect(records.length).toBe(notes.size)
+      }
+    }
+    for (const one of vaults) expect((await one.verifyRecords()).findings).toEqual([])
+    expect((await vault.verifyAudit()).ok).toBe(true)
+  })
+
+  it('it ends when it is called again, before whichever change it stopped', async () => {
+    let stops = 0
+    for (let isStopped = true; isStopped; stops++) {
+      const place = engine.fresh()
+      const reader = await open(place.open())
+      const people = await insertPeople(reader, 0, 8)
+      const { storage, interpose } = interposedStorage(place.open())
+      const stopping = await open(storage)
+      let left = stops
+      const wasStopped = interpose({
+        isDue: ({ method }) => (method === 'begin' || method === 'update') && left-- === 0,
+        work: () => Promise.reject(new VaultError('data_loss', 'The process was killed.')),
+      })
+      // What only notes who has the vault open ends without an error. What counts is what is there afterwards.
+      await stopping.rotateLookups().catch(() => {})
+      isStopped = wasStopped()
+      await expectFound(reader, 5, at(people, 5))
+      await expect(reader.as(OWNER).insertOne('people', { badge: 'badge 6' })).rejects.toMatchObject({ code: 'conflict' })
+      expect(await reader.rotateLookups()).toMatchObject({ version: 3, before: 1, unreadable: 0 })
+      await expectFound(reader, 7, at(people, 7))
+      await reader.finishLookups()
+      expect((await reader.verifyRecords()).findings).toEqual([])
+      expect((await reader.keys()).keys.filter(({ state }) => state === 'lookup').map(({ version }) => version)).toEqual([3])
+    }
+    expect(stops).toBeGreaterThan(8)
+  })
+
+  it('a writer that knows one key alone would be found, and so would a reader that never looks', async () => {
+    const place = engine.fresh()
+    const vault = await open(place.open(), { audit: 'off' })
+    await insertPeople(vault, 0, 5)
+    const blind = await open(place.open(), { audit: 'off', ports: { ...FAST, stopwatch: { now: () => 0 } } })
+    const reader = await open(place.open(), { audit: 'off' })
+    await begin(vault)
+    const faulty = await open(withoutOlder(place.open()), { audit: 'off' })
+    await faulty.as(OWNER).insertOne('people', { badge: 'badge 3', note: 'a second one' })
+    expect((await vault.verifyRecords()).counts).toMatchObject({ duplicate_value: 2 })
+    await expect(vault.rotateLookups()).rejects.toMatchObject({ code: 'data_loss' })
+    await vault.as(OWNER).deleteWhere('people', { note: 'a second one' })
+    await vault.rotateLookups()
+    const foundBy = async (one: Vault<Tables>) =>
+      (await one.as(OWNER).get('people', { where: { note: 'note 2' } })).records.length
+    expect([await foundBy(blind), await foundBy(reader)]).toEqual([0, 1])
+  })
+})
+
+/** A storage whose writers find no row by an older digest. */
+function withoutOlder(sound: StorageHandle): StorageHandle {
+  const blind = (inner: Storage): Storage => ({
+    ...inner,
+    async find(table, filter, page) {
+      const isOfDigests = filter.kind === 'in' && page.columns?.length === 1 && page.columns[0] === filter.column
+      return isOfDigests ? [] : inner.find(table, filter, page)
+    },
+  })
+  return { ...sound, transaction: (work, options) => sound.transaction((inner) => work(blind(inner)), options) }
 }
