@@ -7,6 +7,11 @@ export const ENTRY_POINTS: Readonly<Record<string, string>> = {
   './postgres': 'src/adapters/postgres/index.ts',
   './memory': 'src/adapters/memory/index.ts',
   './keys': 'src/adapters/keys/index.ts',
+  './keys/aws': 'src/adapters/keys/aws/index.ts',
+  './keys/google': 'src/adapters/keys/google/index.ts',
+  './keys/azure': 'src/adapters/keys/azure/index.ts',
+  './keys/pkcs11': 'src/adapters/keys/pkcs11/index.ts',
+  './keys/transit': 'src/adapters/keys/transit/index.ts',
   './opentelemetry': 'src/adapters/opentelemetry/index.ts',
   './scanner': 'src/adapters/scanner/index.ts',
   './http': 'src/http/index.ts',
@@ -16,6 +21,7 @@ export const ENTRY_POINTS: Readonly<Record<string, string>> = {
   './blob-port': 'src/blob-port.ts',
   './blobs': 'src/adapters/blobs/index.ts',
   './blob-conformance': 'src/conformance/blobs/index.ts',
+  './key-conformance': 'src/conformance/keys/index.ts',
   './storage-conformance': 'src/conformance/storage/index.ts',
 }
 

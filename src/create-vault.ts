@@ -1,6 +1,6 @@
 /** Connects the default adapters to core. Only this file imports both. */
 import { contentTypeDetector } from './adapters/content-type/detect-content-type.ts'
-import { keyRingFactory } from './adapters/keys/key-ring-factory.ts'
+import { keyRingFactory, platformKeyRingFactory } from './adapters/keys/key-ring-factory.ts'
 import {
   assertByteClass,
   systemClock,
@@ -31,7 +31,7 @@ export async function createVault<const S extends SchemaDefinition, const Role e
     ...given,
     clock,
     entropy,
-    keyRingFactory,
+    keyRingFactory: given.cryptography === 'node' ? platformKeyRingFactory : keyRingFactory,
     hash: systemHash,
     scheduler: systemScheduler,
     stopwatch: systemStopwatch,

@@ -2,7 +2,9 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { ENTRY_POINTS } from '../scripts/entry-points.ts'
 import { folderBlobs, s3Blobs } from '../src/adapters/blobs/index.ts'
-import { ed25519Signer, localKeys } from '../src/adapters/keys/index.ts'
+import { awsKmsKeys } from '../src/adapters/keys/aws/index.ts'
+import { googleKmsKeys } from '../src/adapters/keys/google/index.ts'
+import { localKeys, localSigner, recoverableKeys, recoveryKeys, serviceKeys } from '../src/adapters/keys/index.ts'
 import { memoryStorage } from '../src/adapters/memory/index.ts'
 import { openTelemetry, openTelemetryMetrics } from '../src/adapters/opentelemetry/index.ts'
 import { postgresStorage } from '../src/adapters/postgres/index.ts'
@@ -82,7 +84,12 @@ const FUNCTIONS: Calls = {
   verifyExport: (o) => verifyExport([], o),
   'verifyExport keys[0]': (o: object) => verifyExport([], { keys: [{ ...verifierKey, ...o }] }),
   localKeys: (o) => localKeys(o),
-  ed25519Signer: (o) => ed25519Signer(o),
+  localSigner: (o) => localSigner(o),
+  recoverableKeys: (o) => recoverableKeys(o),
+  recoveryKeys: (o) => recoveryKeys(o),
+  serviceKeys: (o) => serviceKeys({} as never, o),
+  awsKmsKeys: (o) => awsKmsKeys(o),
+  googleKmsKeys: (o) => googleKmsKeys(o),
   memoryStorage: (o) => memoryStorage(o),
   sqliteStorage: (o) => sqliteStorage(o),
   postgresStorage: (o: object) => postgresStorage({ ...address, ...o }),
@@ -128,6 +135,9 @@ const METHODS: Calls = {
   verifyRecords: (o) => vault.verifyRecords(o),
   verifyAudit: (o) => vault.verifyAudit(o),
   purgeExpired: (o) => vault.purgeExpired(o),
+  keys: (o) => vault.keys(o),
+  rotateKeys: (o) => vault.rotateKeys(o),
+  destroyKey: (o) => vault.destroyKey(2, o),
   scanFiles: (o) => vault.scanFiles(o),
   exportAudit: (o) => vault.exportAudit(o)[Symbol.asyncIterator]().next(),
   checkpointAudit: (o) => vault.checkpointAudit(o),
@@ -144,7 +154,7 @@ function bearer(o: object = {}) {
 }
 
 const METHODS_WITHOUT_OPTIONS = [
-  ...['transaction', 'withTransaction', 'ping', 'maintenance', 'close', 'explainQuery'],
+  ...['transaction', 'withTransaction', 'ping', 'maintenance', 'rewrapKeys', 'close', 'explainQuery'],
   ...['credentials.find', 'credentials.isRevoked', 'credentials.spendOnce', 'credentials.verifyBearer'],
 ]
 

@@ -8,6 +8,7 @@ import type { Trial } from './trial.ts'
 const NEEDED = {
   sqliteStorage: 'better-sqlite3',
   postgresStorage: 'pg',
+  awsKmsKeys: '@aws-sdk/client-kms',
   s3Blobs: '@aws-sdk/client-s3',
   openTelemetry: '@opentelemetry/api',
 }

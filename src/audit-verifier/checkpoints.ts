@@ -4,27 +4,29 @@ import { checkpointBytes, parseCheckpoint, type SignedCheckpoint, signatureBytes
 import { VaultError } from '../core/errors.ts'
 import type { SignatureVerifier } from '../core/ports/crypto.ts'
 import { assertOptions } from '../core/util/options.ts'
+import { assertNotNewer, hasLabel, signatureAlgorithmOf } from '../core/util/pem.ts'
 
 /** A public key. */
 export interface VerifierKey {
   /** Name of the key, as in the checkpoints it signed. */
   readonly keyId: string
-  /** An Ed25519 public key as PEM text (SPKI). */
+  /** An Ed25519 or ML-DSA-65 public key as PEM text (SPKI). The latter needs Node 24.7 or newer. */
   readonly publicKey: string
 }
 
-/** Returns a verifier for each key, in order. Throws `invalid_request` for an invalid key, with its index in the details. */
+/** Returns a verifier for each key, in order. Throws `invalid_request` for an invalid key, with its index in the details, and `failed_precondition` for one that this runtime cannot use. */
 export function createVerifiers(keys: readonly VerifierKey[]): SignatureVerifier[] {
   return keys.map((given, index) => {
     assertOptions<VerifierKey>(given, ['keyId', 'publicKey'], { of: 'verifyExport', member: `keys[${index}]` })
     const { keyId, publicKey } = given
     const key = parsePem(publicKey)
-    if (key?.asymmetricKeyType !== 'ed25519') {
-      throw new VaultError('invalid_request', `keys[${index}].publicKey must be an Ed25519 public key in PEM format (SPKI).`, {
-        index,
-      })
-    }
-    return { keyId, verify: (bytes, signature) => verify(null, bytes, key, signature) }
+    const algorithm = signatureAlgorithmOf(key?.asymmetricKeyType)
+    if (key !== undefined && algorithm !== undefined)
+      return { keyId, algorithm, verify: (bytes, signature) => verify(null, bytes, key, signature) }
+    const name = `keys[${index}].publicKey`
+    if (hasLabel(publicKey, 'PUBLIC KEY')) assertNotNewer(publicKey, 'ML-DSA-65', name)
+    const rule = `${name} must be an Ed25519 or ML-DSA-65 public key in PEM format (SPKI).`
+    throw new VaultError('invalid_request', rule, { index })
   })
 }
 
@@ -33,7 +35,11 @@ export function isSigned(signed: SignedCheckpoint, verifiers: readonly Signature
   const signature = signatureBytes(signed)
   if (signature === undefined) return false
   const bytes = checkpointBytes(signed.checkpoint)
-  return verifiers.some((verifier) => verifier.keyId === signed.keyId && verifier.verify(bytes, signature))
+  return verifiers.some((verifier) => isOf(signed, verifier) && verifier.verify(bytes, signature))
+}
+
+function isOf({ keyId, algorithm }: SignedCheckpoint, verifier: SignatureVerifier): boolean {
+  return verifier.keyId === keyId && verifier.algorithm === algorithm
 }
 
 function parsePem(pem: unknown): KeyObject | undefined {

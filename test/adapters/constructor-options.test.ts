@@ -2,7 +2,7 @@
 import { inspect } from 'node:util'
 import { expect, it } from 'vitest'
 import { folderBlobs, s3Blobs } from '../../src/adapters/blobs/index.ts'
-import { ed25519Signer, localKeys } from '../../src/adapters/keys/index.ts'
+import { localKeys, localSigner, recoverableKeys, recoveryKeys } from '../../src/adapters/keys/index.ts'
 import { openTelemetry } from '../../src/adapters/opentelemetry/index.ts'
 import { postgresStorage } from '../../src/adapters/postgres/index.ts'
 import { clamdScanner } from '../../src/adapters/scanner/index.ts'
@@ -38,7 +38,9 @@ const WRONG: Readonly<Record<string, unknown>> = {
 const CONSTRUCTORS: readonly (readonly [name: string, option: string, construct: (options: never) => unknown])[] = [
   ['localKeys', 'key', localKeys],
   ['localKeys', 'file', localKeys],
-  ['ed25519Signer', 'privateKey', ed25519Signer],
+  ['localSigner', 'privateKey', localSigner],
+  ['recoverableKeys', 'recipients', recoverableKeys],
+  ['recoveryKeys', 'privateKey', recoveryKeys],
   ['sqliteStorage', 'filename', sqliteStorage],
   ['postgresStorage', 'connectionString', postgresStorage],
   ['postgresStorage', 'schema', postgresStorage],

@@ -132,6 +132,29 @@ describe('a checkpoint', () => {
     expect((await verifyExport(LINES, { checkpoints: [KEPT], keys: [...otherSigning.keys, ...SIGNING.keys] })).ok).toBe(true)
   })
 
+  it('signed with ML-DSA-65 is valid with that key alone, under that algorithm alone', async () => {
+    const signing = createSigning(SIGNING.signer.keyId, 'ml-dsa-65')
+    const { keys } = signing
+    const kept = await signCheckpoint(treeHeadsOf(TRAIL), START, signing)
+    expect(readCheckpoint(JSON.stringify(kept))).toEqual(kept)
+    const lines = exportLines(TRAIL, [await signCheckpoint(treeHeadsOf(TRAIL), START - 5n), kept])
+    expect(await verifyExport(lines, { checkpoints: [kept], keys: [...keys, ...SIGNING.keys] })).toMatchObject({
+      ok: true,
+      checkpoints: 3,
+    })
+    const refused = [
+      [kept, SIGNING.keys],
+      [{ ...kept, algorithm: 'Ed25519' }, keys],
+      [{ ...KEPT, algorithm: 'ML-DSA-65' }, SIGNING.keys],
+      [{ ...kept, signature: KEPT.signature }, keys],
+      [{ ...kept, signature: kept.signature.replace(/^..../, 'AAAA') }, keys],
+    ] as const
+    for (const [checkpoint, known] of refused) {
+      const { firstFailure } = await verifyExport(LINES, { checkpoints: [checkpoint], keys: known })
+      expect(firstFailure?.reason).toContain('is not signed by one of the keys')
+    }
+  })
+
   it('of another vault is rejected', async () => {
     const foreign = { ...KEPT, checkpoint: { ...KEPT.checkpoint, vaultID: 'v2' } }
     expect((await verifyExport(LINES, { checkpoints: [foreign] })).firstFailure?.reason).toContain('belongs to another vault')
@@ -146,6 +169,6 @@ describe('a checkpoint', () => {
 it('rejects lines as one text, and invalid keys', async () => {
   await expect(verifyExport(LINES.join('\n'))).rejects.toThrow('expects the lines of an export')
   await expect(verifyExport(LINES, { keys: [{ keyId: 'k', publicKey: 'x' }] })).rejects.toThrow(
-    'keys[0].publicKey must be an Ed25519',
+    'keys[0].publicKey must be an Ed25519 or ML-DSA-65',
   )
 })

@@ -1,9 +1,12 @@
-/** The negative control of the conformance suite of blob stores: each fault fails a case, and each case fails for a fault. */
+/** The negative control of the conformance suites of blob stores and key providers: each fault fails a case, and each case fails for a fault. */
 import { describe, expect, it } from 'vitest'
 import { type BlobsUnderTest, blobCases } from '../../src/conformance/blobs/index.ts'
+import { keyProviderCases } from '../../src/conformance/keys/index.ts'
 import { brokenBlobs, type FaultName } from '../support/blobs/broken-blobs.ts'
 import { memoryBlobs, memoryPlace, storedAt } from '../support/blobs/memory-blobs.ts'
 import { runBlobCases } from '../support/blobs/run-blob-cases.ts'
+import { FAULTS, type FaultName as KeyFaultName, memoryKeys } from '../support/keys/memory-keys.ts'
+import { runKeyCases } from '../support/keys/run-key-cases.ts'
 
 /** A place in memory, and handles on it. */
 function inMemory(open: typeof memoryBlobs): BlobsUnderTest {
@@ -70,6 +73,36 @@ const DETECTED_BY: Record<FaultName, readonly string[]> = {
   'closing removes the blobs': ['Z3'],
 }
 
+/** Cases that must detect each fault of a key provider. */
+const KEY_FAULT_DETECTED_BY: Record<KeyFaultName, readonly string[]> = {
+  'a provider unwraps what it wrapped itself alone': ['W1', 'R1', 'R4'],
+  'zeros at the end of a key are lost': ['W2'],
+  'the key is beside its wrapped bytes': ['W3'],
+  'the memory of a key is kept': ['B1'],
+  'callers at the same time share an array': ['B2', 'M1'],
+  'associated data is not authenticated': ['A1', 'R4', 'R5'],
+  'the end of associated data is not authenticated': ['A1'],
+  'bytes after the end are ignored': ['A2'],
+  'the name of the key is ignored': ['A3'],
+  'a mismatch is an unknown error': ['A1', 'A2', 'A3', 'R4', 'R5'],
+  'each unwrap is a call of its own': ['M2', 'O10'],
+  'an unwrapped key is kept': ['M2'],
+  'unwraps at the same time are one call, whatever they unwrap': ['M3'],
+  'a rotated key does not unwrap': ['R1', 'R4'],
+  'the current key has another name': ['R2', 'R3'],
+  'the name of the key stays at a rotation': ['R3'],
+  'bytes stay as they are when they are wrapped again': ['R4', 'R5'],
+  'a disabled key goes on': ['D1'],
+  'a withdrawn key is unavailable': ['D2', 'D3'],
+  'a refusal is tried again': ['D3'],
+  'a throttled call is refused': ['O1', 'O6', 'O10'],
+  'a fault of the service is an unknown error': ['O2', 'O7'],
+  'the end of a connection is an unknown error': ['O4', 'O9'],
+  'a service that hangs is waited for': ['O3'],
+  'a slow service is given up': ['O5'],
+  'what failed once is not tried again': ['O1', 'O2', 'O3', 'O4', 'O6', 'O7', 'O8', 'O9'],
+}
+
 /** Runs these cases on a store with a fault, and returns those that fail. */
 async function redCases(fault: FaultName, ids: readonly string[]): Promise<readonly string[]> {
   const red: string[] = []
@@ -99,6 +132,35 @@ describe('the conformance suite of blob stores', () => {
   for (const [fault, cases] of Object.entries(DETECTED_BY) as [FaultName, readonly string[]][]) {
     it(`detects that ${fault}`, async () => {
       expect((await redCases(fault, cases)).toSorted()).toEqual(cases.toSorted())
+    })
+  }
+})
+
+runKeyCases('memory', () => memoryKeys())
+
+describe('the conformance suite of key providers', () => {
+  it('has cases with a unique id at the start of the name', () => {
+    expect(new Set(keyProviderCases.map(({ id }) => id)).size).toBe(keyProviderCases.length)
+    for (const { id, name } of keyProviderCases) expect(name.startsWith(`${id} `)).toBe(true)
+  })
+
+  it('has no case that no fault fails', () => {
+    const detecting = new Set(Object.values(KEY_FAULT_DETECTED_BY).flat())
+    expect(keyProviderCases.map(({ id }) => id).filter((id) => !detecting.has(id))).toEqual([])
+  })
+
+  it('does not run a case without the control that it needs', async () => {
+    const { fail: _, ...keys } = memoryKeys()
+    for (const { needs, run } of keyProviderCases)
+      if (needs.includes('fail')) await expect(run(keys)).rejects.toThrow('needs `fail`')
+  })
+
+  for (const [fault, cases] of Object.entries(KEY_FAULT_DETECTED_BY) as [KeyFaultName, readonly string[]][]) {
+    it(`detects that ${fault}`, async () => {
+      const red: string[] = []
+      for (const { id, run } of keyProviderCases)
+        if (cases.includes(id)) await run(memoryKeys(FAULTS[fault])).catch(() => red.push(id))
+      expect(red.toSorted()).toEqual(cases.toSorted())
     })
   }
 })

@@ -13,7 +13,10 @@ import { verifyExport } from 'strongroom/audit-verifier'
 import { blobCases } from 'strongroom/blob-conformance'
 import { folderBlobs, s3Blobs, type S3ClientLike } from 'strongroom/blobs'
 import { apiKeys, createApiKey, createHandler, jwt, serviceAccounts, toNodeHandler } from 'strongroom/http'
-import { ed25519Signer, localKeys } from 'strongroom/keys'
+import { keyProviderCases } from 'strongroom/key-conformance'
+import { localSigner, type KeyService, localKeys, serviceKeys } from 'strongroom/keys'
+import { type AwsKmsClientLike, awsKmsKeys } from 'strongroom/keys/aws'
+import { type GoogleKmsClientLike, googleKmsKeys } from 'strongroom/keys/google'
 import { memoryStorage } from 'strongroom/memory'
 import { openTelemetry, openTelemetryMetrics } from 'strongroom/opentelemetry'
 import { postgresStorage } from 'strongroom/postgres'
@@ -72,7 +75,10 @@ export const memory = memoryStorage()
 export const sqlite = sqliteStorage({ filename: 'vault.db' })
 export const postgres = postgresStorage({ connectionString: 'postgres://localhost/a', ssl: true })
 export const keys = localKeys({ file: 'vault.key' })
-export const signer = ed25519Signer({ keyId: 'a', privateKey: '' })
+export const ofAws = (client: AwsKmsClientLike) => awsKmsKeys({ client, keyId: 'alias/vault' })
+export const ofGoogle = (client: GoogleKmsClientLike) => googleKmsKeys({ client, key: 'projects/a' })
+export const ofService = (service: KeyService) => serviceKeys(service, { callTimeoutMs: 1000 })
+export const signer = localSigner({ keyId: 'a', privateKey: '' })
 export const folder = folderBlobs({ directory: 'blobs' })
 export const objects = (client: S3ClientLike) => s3Blobs({ client, bucket: 'blobs' })
 export const scanner = clamdScanner({ socket: '/clamd' })
@@ -83,7 +89,7 @@ export const handler = createHandler({ vaults: vault, authenticate })
 export const listener = toNodeHandler(handler)
 export const key = createApiKey(vault.as({ actor: 'ann', actorType: 'USER', roles: [] }), { name: 'a', roles: [] })
 export const verified = verifyExport([])
-export const suites = [storageCases, blobCases] as const
+export const suites = [storageCases, blobCases, keyProviderCases] as const
 export const change = (id: string, fields: Parameters<typeof session.updateOne<'people'>>[2]) => session.updateOne('people', id, fields)
 `
 

@@ -1,7 +1,7 @@
 /** Law: the batched AES-256-GCM seals and opens as the platform's own cipher does. */
 import { createCipheriv } from 'node:crypto'
+import { createGcmKey } from '../../src/adapters/keys/wasm/derived-keys.ts'
 import { openSingle } from '../../src/adapters/keys/wasm/gcm.ts'
-import { createGcmKey } from '../../src/adapters/keys/wasm/xaes-key.ts'
 import { type GcmCase, openCases, sealCases } from '../adapters/keys/gcm-cases.ts'
 import type { Law } from './law.ts'
 

@@ -1,5 +1,6 @@
 /** Law: the properties that every token kind of the registry has, on every storage. */
 import { expect } from 'vitest'
+import type { KeyRingFactory } from '../../src/core/ports/crypto.ts'
 import type { StorageHandle } from '../../src/core/ports/storage.ts'
 import type { ColumnDefinition, SchemaDefinition } from '../../src/core/schema/column.ts'
 import type { TokenDefinition, TokenKind, TokenKindName } from '../../src/core/tokens/token-kind.ts'
@@ -243,6 +244,8 @@ export interface FixturePlaces {
   other(): StorageHandle
   /** The first number to make values of. */
   readonly first: number
+  /** Makes the keys of its first handle. */
+  readonly factory?: KeyRingFactory
 }
 
 /** The vault of one kind at one place. `broken` wraps its session in negative controls. */
@@ -255,7 +258,7 @@ export async function openFixture(
   const samples = tokenSamples[name]
   const manifold = samples.filter(({ isFew }) => !isFew)
   const tables = tablesOf(kind, samples)
-  const session = broken((await openLoose(open.same(), tables)).session)
+  const session = broken((await openLoose(open.same(), tables, { ...(open.factory && { factory: open.factory }) })).session)
   let next = open.first
   const fresh = (count: number): number => {
     next += count

@@ -18,7 +18,10 @@ import { verifyExport } from 'strongroom/audit-verifier'
 import type { blobCases } from 'strongroom/blob-conformance'
 import type { BlobStore } from 'strongroom/blob-port'
 import { folderBlobs, s3Blobs } from 'strongroom/blobs'
-import { ed25519Signer, localKeys } from 'strongroom/keys'
+import type { KeysUnderTest, keyProviderCases } from 'strongroom/key-conformance'
+import { type KeyProvider, localKeys, localSigner, serviceKeys } from 'strongroom/keys'
+import { type AwsKmsClientLike, awsKmsKeys } from 'strongroom/keys/aws'
+import { type GoogleKmsClientLike, googleKmsKeys } from 'strongroom/keys/google'
 import { memoryStorage } from 'strongroom/memory'
 import { openTelemetry } from 'strongroom/opentelemetry'
 import { postgresStorage } from 'strongroom/postgres'
@@ -122,6 +125,23 @@ export function openBlobs(client: { send(command: never): Promise<unknown> }): r
   // @ts-expect-error an object store needs a bucket
   s3Blobs({ client })
   return [folderBlobs({ directory: 'blobs' }), s3Blobs({ client, bucket: 'vault', prefix: 'files/' })]
+}
+
+/** Every key service takes the client of its package, and an application's own is made with its calls. */
+export function openKeys(aws: AwsKmsClientLike, google: GoogleKmsClientLike): readonly KeyProvider[] {
+  holds<Same<(typeof keyProviderCases)[number]['id'], string>>()
+  holds<Same<Parameters<(typeof keyProviderCases)[number]['run']>[0], KeysUnderTest>>()
+  // @ts-expect-error a key service needs a key
+  awsKmsKeys({ client: aws })
+  const own = serviceKeys({
+    name: 'Own KMS',
+    wrap: async (key) => ({ keyId: 'key/1', bytes: key }),
+    unwrap: async ({ bytes }, _associatedData, signal) => (signal.aborted ? new Uint8Array() : bytes),
+    failureOf: () => ({ kind: 'unavailable', code: 503 }),
+  })
+  const limits = { callTimeoutMs: 2000, openTimeoutMs: 20_000 }
+  const key = 'projects/p/locations/l/keyRings/r/cryptoKeys/k'
+  return [own, awsKmsKeys({ client: aws, keyId: 'alias/vault', ...limits }), googleKmsKeys({ client: google, key })]
 }
 
 /** Inferred types: an application that emits declarations must be able to name them. */
@@ -302,7 +322,7 @@ export async function account(privateKey: string): Promise<boolean> {
   const [column] = vault.explain(caller, 'READ', 'customers').columns
   // @ts-expect-error no such table
   vault.explain(caller, 'READ', 'people')
-  const checkpoint = await vault.checkpointAudit({ signer: ed25519Signer({ keyId: 'k1', privateKey }) })
+  const checkpoint = await vault.checkpointAudit({ signer: localSigner({ keyId: 'k1', privateKey }) })
   const verdict = await verifyExport(vault.exportAudit({ checkpoints: [checkpoint] }))
   const isWhole = (await vault.verifyAudit({ checkpoints: [checkpoint] })).ok && verdict.ok
   return (

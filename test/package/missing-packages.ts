@@ -4,6 +4,7 @@
  * runs as JavaScript too.
  */
 import { s3Blobs } from 'strongroom/blobs'
+import { awsKmsKeys } from 'strongroom/keys/aws'
 import { openTelemetry } from 'strongroom/opentelemetry'
 import { postgresStorage } from 'strongroom/postgres'
 import { sqliteStorage } from 'strongroom/sqlite'
@@ -12,6 +13,8 @@ const USES = {
   sqliteStorage: () => sqliteStorage({ filename: 'never-created.db' }),
   postgresStorage: () => postgresStorage({ connectionString: 'postgres://127.0.0.1:1/none' }).prepare([]),
   s3Blobs: () => s3Blobs({ client: { send: async () => undefined }, bucket: 'none' }).delete(['a'.repeat(32)]),
+  awsKmsKeys: () =>
+    awsKmsKeys({ client: { send: async () => undefined }, keyId: 'none' }).wrap(new Uint8Array(32), new Uint8Array(32)),
   openTelemetry: () => openTelemetry(),
 }
 

@@ -1,6 +1,6 @@
 /** The law of token kinds, a vault that breaks each of its properties, and collisions among a million tokens. */
 import { describe, expect, it } from 'vitest'
-import { keyRingFactory } from '../../src/adapters/keys/key-ring-factory.ts'
+import { keyRingFactory, platformKeyRingFactory } from '../../src/adapters/keys/key-ring-factory.ts'
 import { memoryStorage } from '../../src/adapters/memory/memory-storage.ts'
 import { deriveTokens } from '../../src/core/barrier/mint-tokens.ts'
 import { assignIds, EMPTY_CATALOG_SCHEMA } from '../../src/core/schema/catalog-schema.ts'
@@ -91,6 +91,16 @@ const BROKEN: readonly (readonly [property: string, kind: TokenKindName, broken:
   ],
   ['expires when all records are deleted, a transient token later', 'formatPreserving', hoarding],
 ]
+
+it.each(names)(
+  'tokens of kind %s that the platform alone makes have every property, and the module resolves them',
+  async (name) => {
+    const storage = memoryStorage()
+    const places = { same: () => storage, other: memoryStorage, first: 0, factory: platformKeyRingFactory }
+    const fixture = await openFixture(name, places)
+    for (const holds of Object.values(tokenKindProperties)) await holds(fixture)
+  },
+)
 
 describe('a property of tokens', () => {
   it.each(BROKEN)('"%s" fails for a broken vault of kind %s', async (property, name, broken) => {

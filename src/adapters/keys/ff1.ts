@@ -1,7 +1,7 @@
 /** FF1 (SP 800-38G revision 1) over lists of numbers below radix^length. Each round costs one call of AES per block, for the whole list. */
 import { append, at, required } from '../../core/util/lists.ts'
 import { secretBytes, wipe } from './key-bytes.ts'
-import type { InPlaceCipher } from './wasm/wasm.ts'
+import type { InPlaceCipher } from './platform/aes.ts'
 
 const ROUNDS = 10
 const BLOCK = 16

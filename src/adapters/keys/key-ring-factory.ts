@@ -1,14 +1,20 @@
-/** Creates the key ring of a vault, with the platform's AES and a WebAssembly module. Source: docs/security.md. */
+/** Creates the key ring of a vault, with the platform's AES and a WebAssembly module, or with the platform alone. Source: docs/security.md. */
 import { performance } from 'node:perf_hooks'
 import { VaultError } from '../../core/errors.ts'
-import type { KeyRing, KeyRingFactory, RootKey, RootKeyUse } from '../../core/ports/crypto.ts'
+import type { ContentKey, KeyRing, KeyRingFactory, RootKey, RootKeyUse } from '../../core/ports/crypto.ts'
 import { copySecret, deriveKey, type KeyUse, wipe } from './key-bytes.ts'
+import { createPlatformCipher } from './platform/aes.ts'
+import { type Cmac, createPlatformCmac } from './platform/cmac.ts'
+import { createPlatformXaesKey } from './platform/derived-keys.ts'
+import { createPlatformPointerCipher } from './platform/pointer-cipher.ts'
+import type { PointerCipher, Primitives } from './primitives.ts'
 import { createRankCipher, type RankCipher } from './rank-cipher.ts'
 import { createNonceSource, createSealer, type Sealer, SYSTEM_GENERATORS } from './sealer.ts'
-import { type Cmac, createCmac } from './wasm/cmac.ts'
-import { createPointerCipher, type PointerCipher, pointerTweak } from './wasm/pointer-cipher.ts'
-import { wipeWasm } from './wasm/wasm.ts'
-import { createEpochs, createXaesKey, type Epochs, type XaesKey } from './wasm/xaes-key.ts'
+import { createModuleCmac } from './wasm/cmac.ts'
+import { createModuleXaesKey } from './wasm/derived-keys.ts'
+import { createModulePointerCipher, pointerTweak } from './wasm/pointer-cipher.ts'
+import { createModuleCipher, wipeWasm } from './wasm/wasm.ts'
+import { createEpochs, type Epochs, type XaesKey } from './xaes-key.ts'
 
 const ROOT_BYTES = 32
 const MAX_VERSION = 65_535
@@ -16,21 +22,48 @@ const MAX_VERSION = 65_535
 /** The nonces of all rings of this process. */
 const nonces = createNonceSource(SYSTEM_GENERATORS)
 
-/** The default key ring factory. `createRing` throws `failed_precondition` for root keys that are missing, malformed or of one version. */
-export const keyRingFactory: KeyRingFactory = {
-  createRing(vaultId, roots, use) {
-    const sorted = checkedRoots(roots)
-    const oldest = sorted[0]
-    const newest = sorted.at(-1)
-    if (oldest === undefined || newest === undefined)
-      throw new VaultError('failed_precondition', 'A vault needs at least one root key.')
-    const versions = use ?? { activeVersion: newest.version, lookupVersion: oldest.version }
-    const { activeVersion, lookupVersion, lookupVersions = [] } = versions
-    for (const version of [activeVersion, lookupVersion, ...lookupVersions]) {
-      if (!sorted.some((root) => root.version === version)) throw missingRoot(version)
-    }
-    return createKeyRing(vaultId, sorted, versions)
-  },
+/** The platform's ciphers, and the module where it is faster. */
+export const MODULE_PRIMITIVES: Primitives = {
+  // For longer plaintexts, AES and GHASH in hardware are worth a call.
+  maxBatchedBytes: 1024,
+  createXaesKey: createModuleXaesKey,
+  createCmac: createModuleCmac,
+  createPointerCipher: createModulePointerCipher,
+  createInPlaceCipher: createModuleCipher,
+}
+
+/** The platform's ciphers alone: the module is never compiled. */
+export const PLATFORM_PRIMITIVES: Primitives = {
+  maxBatchedBytes: -1,
+  createXaesKey: createPlatformXaesKey,
+  createCmac: createPlatformCmac,
+  createPointerCipher: createPlatformPointerCipher,
+  createInPlaceCipher: createPlatformCipher,
+}
+
+/** The default key ring factory. */
+export const keyRingFactory: KeyRingFactory = createFactory(MODULE_PRIMITIVES)
+
+/** The key ring factory of `cryptography: 'node'`. */
+export const platformKeyRingFactory: KeyRingFactory = createFactory(PLATFORM_PRIMITIVES)
+
+/** Returns a factory whose `createRing` throws `failed_precondition` for root keys that are missing, malformed or of one version. */
+function createFactory(primitives: Primitives): KeyRingFactory {
+  return {
+    createRing(vaultId, roots, use) {
+      const sorted = checkedRoots(roots)
+      const oldest = sorted[0]
+      const newest = sorted.at(-1)
+      if (oldest === undefined || newest === undefined)
+        throw new VaultError('failed_precondition', 'A vault needs at least one root key.')
+      const versions = use ?? { activeVersion: newest.version, lookupVersion: oldest.version }
+      const { activeVersion, lookupVersion, lookupVersions = [] } = versions
+      for (const version of [activeVersion, lookupVersion, ...lookupVersions]) {
+        if (!sorted.some((root) => root.version === version)) throw missingRoot(version)
+      }
+      return createKeyRing(primitives, { vaultId, roots: sorted, use: versions })
+    },
+  }
 }
 
 function missingRoot(version: number): VaultError {
@@ -65,11 +98,15 @@ interface LookupKeys {
 /** Derives a key, and wipes it after `create` has made what it needs of it. */
 type WithKey = <Made>(root: RootKey, use: KeyUse, create: (key: Uint8Array) => Made) => Made
 
-function createKeyRing(
-  vaultId: string,
-  roots: readonly RootKey[],
-  { activeVersion, lookupVersion, lookupVersions = [lookupVersion] }: RootKeyUse,
-): KeyRing {
+/** What a ring is made of. */
+interface RingInput {
+  readonly vaultId: string
+  readonly roots: readonly RootKey[]
+  readonly use: RootKeyUse
+}
+
+function createKeyRing(primitives: Primitives, { vaultId, roots, use }: RingInput): KeyRing {
+  const { activeVersion, lookupVersion, lookupVersions = [lookupVersion] } = use
   let isClosed = false
   const withKey: WithKey = (root, use, create) => {
     if (isClosed) throw closedError()
@@ -81,14 +118,15 @@ function createKeyRing(
     }
   }
   const sealers = new Map<string, PurposeSealer>()
-  const lookups = new Map(roots.map((root) => [root.version, createLookupKeys(vaultId, root, withKey)]))
+  const contents = new Set<ContentKey>()
+  const lookups = new Map(roots.map((root) => [root.version, createLookupKeys(primitives, vaultId, { root, withKey })]))
 
   const xaesKeyOf = (version: number, purpose: string): XaesKey | undefined => {
     const root = roots.find((candidate) => candidate.version === version)
-    return root && withKey(root, { kind: 'seal', version, purpose }, createXaesKey)
+    return root && withKey(root, { kind: 'seal', version, purpose }, primitives.createXaesKey)
   }
   const sealerOf = (purpose: string): PurposeSealer =>
-    getOrCreate(sealers, purpose, () => createPurpose(activeVersion, (version) => xaesKeyOf(version, purpose)))
+    getOrCreate(sealers, purpose, () => createPurpose(primitives, activeVersion, (version) => xaesKeyOf(version, purpose)))
   const keysOf = (version: number): LookupKeys => {
     if (isClosed) throw closedError()
     const keys = lookups.get(version)
@@ -109,15 +147,26 @@ function createKeyRing(
     decryptPointers: (version, texts) => keysOf(version).pointerCipher().decrypt(texts),
     encryptRanks: (version, scope, ranks) => keysOf(version).ranksOf(scope).encrypt(ranks),
     decryptRanks: (version, scope, ranks) => keysOf(version).ranksOf(scope).decrypt(ranks),
+    contentKey(secret) {
+      if (isClosed) throw closedError()
+      if (secret.length !== ROOT_BYTES) throw new VaultError('internal', `The key of a content must have ${ROOT_BYTES} bytes.`)
+      const content = createContentKey(primitives, primitives.createXaesKey(secret), () => contents.delete(content))
+      contents.add(content)
+      return content
+    },
     withRoots(versions, more, use) {
       if (isClosed) throw closedError()
       const missing = versions.find((version) => !lookups.has(version))
       if (missing !== undefined) throw missingRoot(missing)
-      return keyRingFactory.createRing(vaultId, [...roots.filter(({ version }) => versions.includes(version)), ...more], use)
+      return createFactory(primitives).createRing(
+        vaultId,
+        [...roots.filter(({ version }) => versions.includes(version)), ...more],
+        use,
+      )
     },
     close() {
       isClosed = true
-      for (const made of [...sealers.values(), ...lookups.values()]) made.close()
+      for (const made of [...sealers.values(), ...lookups.values(), ...contents]) made.close()
       sealers.clear()
       for (const { key } of roots) wipe(key)
       wipeWasm()
@@ -125,15 +174,45 @@ function createKeyRing(
   }
 }
 
+/** Returns the key of one content, whose version is 0. `closed` is called when it is closed. */
+function createContentKey(primitives: Primitives, key: XaesKey, closed: () => void): ContentKey {
+  let isClosed = false
+  let isUsed = false
+  const sealer = createPurpose(primitives, 0, () => {
+    if (isClosed) throw closedError()
+    isUsed = true
+    return key
+  })
+  return {
+    seal: sealer.seal,
+    open: (headerBytes, bodies, associatedData) =>
+      sealer.open(headerBytes, new Uint16Array(bodies.count), bodies, associatedData),
+    close() {
+      if (isClosed) return
+      isClosed = true
+      // It closes the key that it has used.
+      sealer.close()
+      if (!isUsed) key.close()
+      closed()
+    },
+  }
+}
+
 /** Returns the lookup keys of one root key. Each is derived on first use. */
-function createLookupKeys(vaultId: string, root: RootKey, withKey: WithKey): LookupKeys {
+function createLookupKeys(
+  { createCmac, createInPlaceCipher, createPointerCipher }: Primitives,
+  vaultId: string,
+  { root, withKey }: { readonly root: RootKey; readonly withKey: WithKey },
+): LookupKeys {
   const digests = new Map<string, Cmac>()
   const rankCiphers = new Map<string, RankCipher>()
   let pointers: PointerCipher | undefined
   return {
     digestOf: (scope) => getOrCreate(digests, scope, () => withKey(root, { kind: 'digest', scope }, createCmac)),
     ranksOf: (scope) =>
-      getOrCreate(rankCiphers, scope, () => withKey(root, { kind: 'rank', scope }, (key) => createRankCipher(key, vaultId))),
+      getOrCreate(rankCiphers, scope, () =>
+        createRankCipher(withKey(root, { kind: 'rank', scope }, createInPlaceCipher), vaultId),
+      ),
     pointerCipher() {
       pointers ??= withKey(root, { kind: 'pointer' }, (key) => createPointerCipher(key, pointerTweak(vaultId)))
       return pointers
@@ -155,7 +234,11 @@ function closedError(): VaultError {
 type PurposeSealer = Sealer & { close(): void }
 
 /** Returns the sealer of one purpose. Its keys are derived on first use. */
-function createPurpose(activeVersion: number, createKey: (version: number) => XaesKey | undefined): PurposeSealer {
+function createPurpose(
+  { maxBatchedBytes }: Primitives,
+  activeVersion: number,
+  createKey: (version: number) => XaesKey | undefined,
+): PurposeSealer {
   const keys = new Map<number, XaesKey>()
   let current: Epochs | undefined
   const keyOf = (version: number): XaesKey | undefined => {
@@ -172,7 +255,7 @@ function createPurpose(activeVersion: number, createKey: (version: number) => Xa
     return current
   }
   return {
-    ...createSealer({ epochs, keyOf, nonces }),
+    ...createSealer({ epochs, keyOf, nonces, maxBatchedBytes }),
     close() {
       current?.close()
       for (const key of keys.values()) key.close()

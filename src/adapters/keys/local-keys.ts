@@ -1,10 +1,10 @@
-/** What an application has without a key service: a key provider with a local key, as text or in a file that only its owner reads, and a signer. */
-import { createHash, createPrivateKey, type KeyObject, randomBytes, sign } from 'node:crypto'
+/** A key provider with a local key, as text or in a file that only its owner reads: what an application has without a key service. */
+import { createHash, randomBytes } from 'node:crypto'
 import { constants, type Stats } from 'node:fs'
 import { type FileHandle, link, mkdir, open, unlink } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { VaultError } from '../../core/errors.ts'
-import type { KeyProvider, Signer } from '../../core/ports/crypto.ts'
+import type { KeyProvider } from '../../core/ports/crypto.ts'
 import { errorCode, isForbidden } from '../../core/util/causes.ts'
 import { readOptions } from '../../core/util/options.ts'
 import { fillFresh } from '../system/system.ts'
@@ -19,42 +19,72 @@ import {
   wipe,
   writeKeyText,
 } from './key-bytes.ts'
-import { openPlain, sealPlain } from './wasm/gcm.ts'
-import { createXaesKey, HALF_BYTES, NONCE_BYTES, TAG_BYTES } from './wasm/xaes-key.ts'
+import { openPlain, sealPlain } from './platform/aes.ts'
+import { createPlatformXaesKey } from './platform/derived-keys.ts'
+import { HALF_BYTES, NONCE_BYTES, TAG_BYTES } from './xaes-key.ts'
 
-/** The key-encryption key: `file` is created on first use with mode 0600; `key` is 32 random bytes in base64. */
+/**
+ * The key-encryption key: `file` is created on first use with mode 0600; `key` is 32 random bytes in base64. The older ones only unwrap, until
+ * `vault.rewrapKeys()` has wrapped all with the first.
+ */
 export type LocalKeysOptions =
-  | { readonly file: string; readonly key?: undefined }
-  | { readonly key: string; readonly file?: undefined }
+  | { readonly file: string; readonly olderFiles?: readonly string[]; readonly key?: undefined; readonly olderKeys?: undefined }
+  | { readonly key: string; readonly olderKeys?: readonly string[]; readonly file?: undefined; readonly olderFiles?: undefined }
+
+const OPTIONS = ['file', 'olderFiles', 'key', 'olderKeys'] as const
+
+type Given = { readonly [Name in (typeof OPTIONS)[number]]?: unknown }
 
 /**
  * Returns a key provider that needs no other service. It wraps with XAES-256-GCM; wrapped bytes are `nonce 24 | ciphertext | tag 16`.
  * Throws `invalid_request` if neither `file` nor a `key` of 32 random bytes in base64 is given. `unwrap` throws `failed_precondition`.
  */
 export function localKeys(options: LocalKeysOptions): KeyProvider {
-  const { file, key } = readOptions<{ file?: unknown; key?: unknown }>(options, ['file', 'key'], { of: 'localKeys' })
-  if (file !== undefined && key !== undefined)
-    throw new VaultError('invalid_request', 'localKeys: specify either `file` or `key`, not both.')
-  const source = key === undefined ? fileSource(file) : textSource(key)
+  const sources = sourcesOf(readOptions<Given>(options, OPTIONS, { of: 'localKeys' }))
+  const [current] = sources
   return {
+    currentKeyId: async () => useKey(await current.readOrCreate(), keyIdOf),
     async wrap(rootKey, associatedData) {
-      return useKey(await source.readOrCreate(), (key) => ({
+      return useKey(await current.readOrCreate(), (key) => ({
         keyId: keyIdOf(key),
         bytes: wrapBytes(key, rootKey, associatedData),
       }))
     },
     async unwrap(wrapped, associatedData) {
-      return useKey(await source.read(), (key) => {
-        if (keyIdOf(key) !== wrapped.keyId) {
-          throw unwrapError(`it was wrapped by another key than ${source.description}. Provide that key.`)
+      let missing: VaultError | undefined
+      for (const source of sources) {
+        const key = await source.read()
+        if (key === undefined) missing ??= unwrapError(`key file ${source.description} does not exist. Restore it.`)
+        else {
+          const rootKey = useKey(key, () =>
+            keyIdOf(key) === wrapped.keyId ? unwrapBytes(key, wrapped.bytes, associatedData) : 'other',
+          )
+          if (rootKey === undefined)
+            throw unwrapError('its wrapped bytes were changed, or belong to another key or vault. Restore them.')
+          if (rootKey !== 'other') return rootKey
         }
-        const rootKey = unwrapBytes(key, wrapped.bytes, associatedData)
-        if (rootKey === undefined)
-          throw unwrapError('its wrapped bytes were changed, or belong to another key or vault. Restore them.')
-        return rootKey
-      })
+      }
+      const names = sources.map(({ description }) => description).join(', ')
+      throw missing ?? unwrapError(`it was wrapped by another key than ${names}. Provide that key.`)
     },
   }
+}
+
+/** Returns the sources of the current key and of the older ones. */
+function sourcesOf({ file, olderFiles, key, olderKeys }: Given): readonly [KeySource, ...KeySource[]] {
+  if (file !== undefined && key !== undefined)
+    throw new VaultError('invalid_request', 'localKeys: specify either `file` or `key`, not both.')
+  if (key === undefined) return [fileSource(file), ...listOf('olderFiles', olderFiles, olderKeys).map(fileSource)]
+  return [textSource(key), ...listOf('olderKeys', olderKeys, olderFiles).map(textSource)]
+}
+
+/** Returns the older keys. Throws `invalid_request` unless they are a list of the kind of the current one. */
+function listOf(name: string, given: unknown, ofOther: unknown): readonly unknown[] {
+  if (ofOther === undefined && (given === undefined || Array.isArray(given))) return given ?? []
+  throw new VaultError(
+    'invalid_request',
+    `localKeys: the older keys must be a list, \`${name}\`, of the kind of the current one.`,
+  )
 }
 
 /** Uses a key once, and wipes it. */
@@ -70,8 +100,8 @@ function useKey<Result>(key: Uint8Array, use: (key: Uint8Array) => Result): Resu
 interface KeySource {
   /** Names the key in an error. */
   readonly description: string
-  /** Returns the key, which the caller wipes. */
-  read(): Promise<Uint8Array>
+  /** Returns the key, which the caller wipes; undefined if its file does not exist. */
+  read(): Promise<Uint8Array | undefined>
   readOrCreate(): Promise<Uint8Array>
 }
 
@@ -93,12 +123,8 @@ function fileSource(file: unknown): KeySource {
   if (typeof file !== 'string' || file === '')
     throw new VaultError('invalid_request', 'localKeys: expected `file` (a path) or `key`.')
   return {
-    description: `the one in ${file}`,
-    async read() {
-      const key = await readKeyFile(file)
-      if (key === undefined) throw unwrapError(`key file ${file} does not exist. Restore it.`)
-      return key
-    },
+    description: file,
+    read: () => readKeyFile(file),
     readOrCreate: () => readOrCreateKeyFile(file),
   }
 }
@@ -108,19 +134,21 @@ function keyIdOf(key: Uint8Array): string {
   return createHash('sha256').update('strongroom/v1/key-id|').update(key).digest('hex').slice(0, 16)
 }
 
-function wrapBytes(key: Uint8Array, rootKey: Uint8Array, associatedData: Uint8Array): Uint8Array {
+/** Wraps a root key: `nonce 24 | ciphertext | tag 16`, by XAES-256-GCM. */
+export function wrapBytes(key: Uint8Array, rootKey: Uint8Array, associatedData: Uint8Array): Uint8Array {
   const out = new Uint8Array(NONCE_BYTES + rootKey.length + TAG_BYTES)
   const nonce = out.subarray(0, NONCE_BYTES)
   fillFresh(nonce)
-  const xaes = createXaesKey(key)
+  const xaes = createPlatformXaesKey(key)
   sealPlain(xaes.derive(nonce, 0), nonce.subarray(HALF_BYTES), rootKey, associatedData, out, NONCE_BYTES)
   xaes.close()
   return out
 }
 
-function unwrapBytes(key: Uint8Array, bytes: Uint8Array, associatedData: Uint8Array): Uint8Array | undefined {
+/** Returns the root key in an array of its own; undefined if bytes or associated data differ. */
+export function unwrapBytes(key: Uint8Array, bytes: Uint8Array, associatedData: Uint8Array): Uint8Array | undefined {
   if (bytes.length < NONCE_BYTES + TAG_BYTES) return undefined
-  const xaes = createXaesKey(key)
+  const xaes = createPlatformXaesKey(key)
   const opened = openPlain(xaes.derive(bytes, 0), bytes.subarray(HALF_BYTES), associatedData)
   xaes.close()
   if (opened === undefined) return undefined
@@ -129,7 +157,8 @@ function unwrapBytes(key: Uint8Array, bytes: Uint8Array, associatedData: Uint8Ar
   return rootKey
 }
 
-function unwrapError(reason: string): VaultError {
+/** An error of `unwrap`. `reason` says what to do. */
+export function unwrapError(reason: string): VaultError {
   return new VaultError('failed_precondition', `Cannot unwrap the root key: ${reason}`)
 }
 
@@ -289,42 +318,4 @@ async function syncFolder(folder: string): Promise<void> {
 function fileError(file: string, failure: string, error: unknown): VaultError {
   const reason = errorCode(error) ?? (isForbidden(error) ? 'not permitted' : 'unknown reason')
   return new VaultError('failed_precondition', `Key file ${file} ${failure} (${reason}). Check the folder and its permissions.`)
-}
-
-/** Maximum length of a key name, in UTF-16 units. */
-const MAX_KEY_ID_LENGTH = 128
-
-/** The key, and its name. */
-export interface Ed25519SignerOptions {
-  /** Name of the key in checkpoints, 1 to 128 characters. A verifier selects the public key by it. */
-  readonly keyId: string
-  /** The private key as PEM text (PKCS #8). */
-  readonly privateKey: string
-}
-
-/** Returns a signer. Throws `invalid_request` if the key is not an Ed25519 key in PEM. Source: RFC 8032. */
-export function ed25519Signer(options: Ed25519SignerOptions): Signer {
-  const { keyId, privateKey } = readOptions(options, ['keyId', 'privateKey'], { of: 'ed25519Signer' })
-  if (typeof keyId !== 'string' || keyId === '' || keyId.length > MAX_KEY_ID_LENGTH) {
-    throw new VaultError('invalid_request', `ed25519Signer: \`keyId\` must be a string of 1 to ${MAX_KEY_ID_LENGTH} characters.`)
-  }
-  const key = readKey(privateKey)
-  return { keyId, sign: async (bytes) => new Uint8Array(sign(null, bytes, key)) }
-}
-
-function readKey(privateKey: unknown): KeyObject {
-  const key = typeof privateKey === 'string' ? parsePem(privateKey) : undefined
-  if (key?.asymmetricKeyType !== 'ed25519') {
-    throw new VaultError('invalid_request', 'ed25519Signer: `privateKey` must be an Ed25519 private key as PEM text (PKCS #8).')
-  }
-  return key
-}
-
-/** Returns the key; undefined if it cannot be parsed. The error of the library is dropped, because it can quote its input. */
-function parsePem(pem: string): KeyObject | undefined {
-  try {
-    return createPrivateKey(pem)
-  } catch {
-    return undefined
-  }
 }

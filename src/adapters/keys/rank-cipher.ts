@@ -4,7 +4,7 @@ import { VaultError } from '../../core/errors.ts'
 import type { Rank } from '../../core/ports/crypto.ts'
 import { at, required } from '../../core/util/lists.ts'
 import { createFf1, type Ff1 } from './ff1.ts'
-import { createInPlaceCipher, type InPlaceCipher } from './wasm/wasm.ts'
+import type { InPlaceCipher } from './platform/aes.ts'
 
 /** Minimum domain size of FF1. Source: SP 800-38G revision 1, section 5.1. */
 const MIN_DOMAIN = 1_000_000n
@@ -20,9 +20,8 @@ export interface RankCipher {
   close(): void
 }
 
-/** Returns the rank cipher of a key of 32 bytes, which are not kept. Each domain and tweak text has its own permutation. */
-export function createRankCipher(key: Uint8Array, vaultId: string): RankCipher {
-  const cipher = createInPlaceCipher(key)
+/** Returns the rank cipher of a block cipher, which it closes. Each domain and tweak text has its own permutation. */
+export function createRankCipher(cipher: InPlaceCipher, vaultId: string): RankCipher {
   const lengths = new Map<number, Ff1>()
   const permute = (ranks: readonly Rank[], direction: 'encrypt' | 'decrypt'): bigint[] => {
     const out: bigint[] = new Array(ranks.length)

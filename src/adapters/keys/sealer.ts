@@ -1,16 +1,14 @@
-/** Seals and opens for one purpose, by XAES-256-GCM: short items in batches in the module, long ones with the platform's cipher; and what nonces are. */
+/** Seals and opens for one purpose, by XAES-256-GCM: short items in batches in the module, if there is one, others with the platform's cipher; and what nonces are. */
 import { randomFillSync } from 'node:crypto'
 import { VaultError } from '../../core/errors.ts'
 import { AAD_BYTES, type Opened, SHORT_FORM } from '../../core/ports/crypto.ts'
 import { required } from '../../core/util/lists.ts'
 import { fewBytes, fewNumbers, plaintextBytes, type Slab, slabItem, slabStart } from '../../core/util/memory.ts'
 import { fillFromKernel } from '../system/system.ts'
-import { type OpenBatch, openBatch, openPlain, openSingle, sealBatch, sealPlain } from './wasm/gcm.ts'
+import { openPlain, sealPlain } from './platform/aes.ts'
+import { type OpenBatch, openBatch, openSingle, sealBatch } from './wasm/gcm.ts'
 import { CAPACITY } from './wasm/wasm.ts'
-import { type Epochs, type GcmKey, HALF_BYTES, SHORT_HALF_BYTES, TAG_BYTES, type XaesKey } from './wasm/xaes-key.ts'
-
-/** Maximum length of a plaintext in a batch, in bytes. For longer ones, AES and GHASH in hardware are worth a call. */
-export const MAX_BATCHED_BYTES = 1024
+import { type Epochs, type GcmKey, HALF_BYTES, SHORT_HALF_BYTES, TAG_BYTES, type XaesKey } from './xaes-key.ts'
 
 /** The keys and random bytes of a sealer. */
 interface SealerKeys {
@@ -19,6 +17,8 @@ interface SealerKeys {
   /** Returns the key of a root key version; undefined if it is unknown. */
   readonly keyOf: (version: number) => XaesKey | undefined
   readonly nonces: NonceSource
+  /** As in `Primitives`. */
+  readonly maxBatchedBytes: number
 }
 
 /** `seal` and `open` of the key ring, for one purpose. Throws `internal` for lists whose lengths do not fit. */
@@ -56,7 +56,7 @@ function seal(keys: SealerKeys, header: Uint8Array, plaintexts: Slab, associated
   const out = fewBytes(startOf(count))
   const drawIvs = keys.nonces.fill
   const batch = { plaintexts, associatedData, aadBytes: AAD_BYTES, prefix, drawIvs, startOf, out }
-  const max = prefix.length > CAPACITY.prefix ? -1 : MAX_BATCHED_BYTES
+  const max = prefix.length > CAPACITY.prefix ? -1 : keys.maxBatchedBytes
   for (let item = 0; item < count; ) {
     const end = shortRun(plaintexts, item, max)
     if (end > item) {
@@ -110,7 +110,8 @@ function openOne(keys: SealerKeys, headerBytes: number, version: number, bodies:
   let plaintext: Uint8Array | undefined
   if (key !== undefined) {
     const body = end === bodies.bytes.length ? bodies.bytes : bodies.bytes.subarray(0, end)
-    if (isBatched(length, prefixBytes)) plaintext = openSingle(key, { body, prefixBytes, associatedData, aadBytes: AAD_BYTES })
+    if (isBatched(keys, length, prefixBytes))
+      plaintext = openSingle(key, { body, prefixBytes, associatedData, aadBytes: AAD_BYTES })
     else plaintext = toPlainArray(openPlain(key, body.subarray(prefixBytes), associatedData))
   }
   const bytes = plaintext ?? new Uint8Array(0)
@@ -127,8 +128,8 @@ function toPlainArray(bytes: Uint8Array | undefined): Uint8Array | undefined {
 }
 
 /** True if the module opens a body with `length` bytes of plaintext. */
-function isBatched(length: number, prefixBytes: number): boolean {
-  return length <= MAX_BATCHED_BYTES && prefixBytes <= CAPACITY.prefix
+function isBatched({ maxBatchedBytes }: SealerKeys, length: number, prefixBytes: number): boolean {
+  return length <= maxBatchedBytes && prefixBytes <= CAPACITY.prefix
 }
 
 /** True if a body has a header of one byte, and the short form of the nonce. */
@@ -223,7 +224,7 @@ function groupByKey(
         group = groups.get(name) ?? { key, headerBytes: header, prefixBytes, short: [], long: [] }
         groups.set(name, group)
       }
-      if (isBatched(length, prefixBytes)) group.short.push(i)
+      if (isBatched(keys, length, prefixBytes)) group.short.push(i)
       else group.long.push(i)
     }
     starts[i + 1] = plainEnd

@@ -13,12 +13,17 @@ export function requirePackage(wanted: MissingPackage): unknown {
   const { name } = wanted
   const found = loaded.get(name)
   if (found !== undefined) return found
-  const exported = load(wanted)
+  const exported = beside(wanted, (require) => require(name))
   loaded.set(name, exported)
   return exported
 }
 
-function load(wanted: MissingPackage): unknown {
+/** Returns the file that `requirePackage` would load, for a thread that loads it itself. Throws `failed_precondition` if there is none. */
+export function resolvePackage(wanted: MissingPackage): string {
+  return beside(wanted, (require) => require.resolve(wanted.name))
+}
+
+function beside<T>(wanted: MissingPackage, use: (require: NodeJS.Require) => T): T {
   // Not imported: webpack reads calls of what is imported by this name, and warns of an argument that is not constant. The CommonJS build
   // has `require` in place of this member (tsup.config.ts).
   const { createRequire } = globalThis.process.getBuiltinModule('node:module')
@@ -26,7 +31,7 @@ function load(wanted: MissingPackage): unknown {
   for (const file of [ownFile(), process.argv[1]]) {
     if (file === undefined) continue
     try {
-      return createRequire(file)(wanted.name)
+      return use(createRequire(file))
     } catch (error) {
       first ??= error
     }
@@ -40,7 +45,7 @@ function ownFile(): string {
 }
 
 /** The packages that an application installs beside this one if it uses the entry point that needs them. */
-type OptionalPackage = 'better-sqlite3' | 'pg' | '@aws-sdk/client-s3' | '@opentelemetry/api'
+type OptionalPackage = 'better-sqlite3' | 'pg' | '@aws-sdk/client-kms' | '@aws-sdk/client-s3' | '@opentelemetry/api' | 'pkcs11js'
 
 /** What could not be loaded. */
 interface MissingPackage {

@@ -8,6 +8,7 @@ import {
   parseCheckpoint,
   positionsOf,
   type SignedCheckpoint,
+  signatureBytes,
   signedCheckpoint,
 } from '../audit/checkpoint.ts'
 import { checkpointLine, endLine, eventLine, headerLine, headLine } from '../audit/export-lines.ts'
@@ -15,7 +16,7 @@ import { writeLeaf } from '../audit/read-event.ts'
 import type { Barrier } from '../barrier/barrier.ts'
 import { fault, VaultError } from '../errors.ts'
 import type { Job } from '../maintenance/job.ts'
-import type { Hash, Signer } from '../ports/crypto.ts'
+import { type Hash, SIGNATURE_BYTES, type Signer } from '../ports/crypto.ts'
 import type { Storage } from '../ports/storage.ts'
 import type { Clock, Scheduler } from '../ports/time.ts'
 import { readInput } from '../util/boundary.ts'
@@ -129,7 +130,7 @@ function unreadable(): VaultError {
 
 /** The signer of a checkpoint, and its sink. */
 export interface CheckpointOptions {
-  /** An Ed25519 key, such as `ed25519Signer({ … })`. */
+  /** A key, such as `localSigner({ … })`. */
   readonly signer: Signer
   /** Stores the checkpoint where writers of the database cannot change it: in another account, an append-only bucket, on paper. */
   sink?(checkpoint: SignedCheckpoint): Promise<void>
@@ -138,8 +139,9 @@ export interface CheckpointOptions {
 /** Returns the options as they were given. Throws `invalid_request` for a signer without its members, and for a sink that is not a function. */
 export function parseCheckpointOptions(given: CheckpointOptions): CheckpointOptions {
   const { signer, sink } = readOptions<Partial<CheckpointOptions>>(given, ['signer', 'sink'], { of: 'checkpointAudit' })
-  if (typeof signer?.keyId !== 'string' || typeof signer.sign !== 'function')
-    throw fault('invalid_request')`Checkpoint failed. signer must be a signer, such as that of ed25519Signer().`
+  const isSigner = typeof signer?.keyId === 'string' && typeof signer.sign === 'function'
+  if (!isSigner || !Object.hasOwn(SIGNATURE_BYTES, signer.algorithm ?? 'Ed25519'))
+    throw fault('invalid_request')`Checkpoint failed. signer must be a signer, such as that of localSigner().`
   if (sink !== undefined && typeof sink !== 'function')
     throw fault('invalid_request')`Checkpoint failed. sink must be a function.`
   return sink === undefined ? { signer } : { signer, sink }
@@ -153,7 +155,12 @@ export async function checkpointAudit(trail: AuditTrail, { signer, sink }: Check
   const { generation, lookupVersion, roots } = catalog.keys
   const keys = { generation, lookupVersion, roots }
   const checkpoint = createCheckpoint(heads, { vaultID, accountID, now: clock.now(), hash, keys })
-  const signed = signedCheckpoint(checkpoint, signer.keyId, await signer.sign(checkpointBytes(checkpoint)))
+  const signed = signedCheckpoint(checkpoint, signer, await signer.sign(checkpointBytes(checkpoint)))
+  // A verifier would refuse it, when it is too late to sign again.
+  if (signatureBytes(signed) === undefined)
+    throw fault(
+      'failed_precondition',
+    )`Checkpoint failed. The signer returned a signature of another length than its algorithm has.`
   await sink?.(signed)
   return signed
 }

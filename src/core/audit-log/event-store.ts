@@ -5,12 +5,12 @@ import { writeLeaf } from '../audit/read-event.ts'
 import { type Barrier, CATALOG_MOVED } from '../barrier/barrier.ts'
 import { isVaultError, VaultError } from '../errors.ts'
 import { MAX_CHAINS } from '../limits.ts'
-import type { Hash, KeyRing, RootKeySet } from '../ports/crypto.ts'
+import type { Hash, RootKeySet } from '../ports/crypto.ts'
 import type { Log } from '../ports/observability.ts'
 import type { Cell, Changes, Filter, NewRow, Patch, Row, Storage, StorageReads } from '../ports/storage.ts'
 import type { Clock } from '../ports/time.ts'
 import { AUDIT_CHAINS, AUDIT_EVENTS } from '../schema/system-tables.ts'
-import { type AuditEntryKind, openEntries, readVersion, sealAppended } from '../sealing/envelope.ts'
+import { type AuditEntryKind, namesUnknownKey, openEntries, sealAppended } from '../sealing/envelope.ts'
 import { ByteWriter, sameBytes } from '../util/bytes.ts'
 import { at } from '../util/lists.ts'
 import { copyFew, fewNumbers, slabItem } from '../util/memory.ts'
@@ -97,7 +97,7 @@ export interface OpenedEntry {
 export interface EventStore {
   /**
    * Appends events to a chain, inside a transaction. Throws CHAIN_CONFLICT or CHAIN_BUSY if another chain must be used, and CATALOG_MOVED
-   * for a change that was made with an older catalog.
+   * if another process changed the catalog: nothing is sealed with keys that are not the stored ones.
    */
   append(storage: Storage, chain: number, events: EventsToAppend): Promise<AppendedEvents>
   /**
@@ -138,7 +138,7 @@ export function createEventStore(ports: EventStorePorts): EventStore {
   async function open(storage: StorageReads, kind: AuditEntryKind, rows: readonly Row[]): Promise<OpenedEntry[]> {
     const ids = rows.map(({ id }) => id)
     const sealed = rows.map(({ body }) => (body instanceof Uint8Array ? body : new Uint8Array(0)))
-    if (sealed.some((body) => isUnknownVersion(barrier.ring, readVersion(body, 0, body.length)))) await catalog.reload(storage)
+    if (sealed.some((body) => namesUnknownKey(barrier.ring, body))) await catalog.reload(storage)
     const { plaintexts, opened } = openEntries(address(kind), ids, sealed)
     return rows.map(({ id, at: nanoseconds }, index) => ({
       id,
@@ -196,29 +196,13 @@ export function createEventStore(ports: EventStorePorts): EventStore {
     return opened.flatMap(({ id, bytes }) => (bytes !== undefined && isQuiet(decodeHead(bytes)) ? [id] : []))
   }
 
-  /** Returns the root keys and generation for the new head; undefined if the stored catalog must be looked at. Throws CATALOG_MOVED as `keysOfHead`. */
-  function knownKeys(head: ChainHead | undefined, generation: number | undefined): RootKeySet | undefined {
+  /** Returns the root keys and generation for the new head. Throws CATALOG_MOVED for a change that was made with an older catalog, and for a head that has a newer one. */
+  function keysOfHead(head: ChainHead | undefined, generation = catalog.keys.generation): RootKeySet {
     const { keys } = catalog
     // Another call of this process has read the catalog again since this change was checked and sealed.
-    if (generation !== undefined && generation !== keys.generation) throw CATALOG_MOVED
-    if (head?.keys.generation === keys.generation) return keys
-    return generation === undefined ? (head?.keys ?? { ...keys, generation: 0 }) : undefined
-  }
-
-  /** Returns the root keys and generation for the new head. Throws CATALOG_MOVED for a change that was made with an older catalog. */
-  async function keysOfHead(
-    storage: StorageReads,
-    head: ChainHead | undefined,
-    generation: number | undefined,
-  ): Promise<RootKeySet> {
-    const found = knownKeys(head, generation)
-    if (found !== undefined) return found
-    const { keys } = catalog
+    if (generation !== keys.generation) throw CATALOG_MOVED
     if (head !== undefined && head.keys.generation > keys.generation) throw CATALOG_MOVED
-    // Read after the change was written: a process that changes the catalog waits for this transaction, or has committed.
-    if (!(await catalog.isCurrent(storage, keys.generation))) throw CATALOG_MOVED
-    // A process that changes the catalog does not see a chain that begins meanwhile, but it does see that the head of an old one moves.
-    return head === undefined ? { ...keys, generation: 0 } : keys
+    return keys
   }
 
   /** Seals events, and the head after them. */
@@ -303,7 +287,7 @@ export function createEventStore(ports: EventStorePorts): EventStore {
       if (!isFree) throw CHAIN_BUSY
       const before = row === undefined ? undefined : await headToMove(storage, row)
       if (row !== undefined && before !== undefined) assertHeld(row, before)
-      const keys = await keysOfHead(storage, before, generation)
+      const keys = keysOfHead(before, generation)
       const { events, head, body, appended } = sealNext(chain, before, { drafts, keys })
       // Sent together, so that they share one round trip on PostgreSQL.
       const [, isMoved] = await Promise.all([
@@ -315,14 +299,19 @@ export function createEventStore(ports: EventStorePorts): EventStore {
         throw isVaultError(error, 'conflict') ? CHAIN_CONFLICT : error
       })
       if (isMoved[0] !== true) throw CHAIN_CONFLICT
+      // A stored head of the known generation shows that the catalog is current: each change of it raises all heads. For a chain that begins, the
+      // catalog is read after the write: a process that changes it waits for this transaction, or has committed.
+      const isConfirmed = before?.keys.generation === keys.generation || (await catalog.isCurrent(storage, keys.generation))
+      if (!isConfirmed) throw CATALOG_MOVED
       known.note({ head, version: (row?.version ?? 0) + 1, body })
       claimed.delete(chain)
       return appended
     },
     next(chain, { drafts, generation }) {
       const before = known.last(chain)
-      const keys = before === undefined ? undefined : knownKeys(before.head, generation)
-      if (before === undefined || keys === undefined) return undefined
+      if (before === undefined) return undefined
+      const keys = keysOfHead(before.head, generation)
+      if (before.head.keys.generation !== keys.generation) return undefined
       const { version } = before
       const { events, head, body, appended } = sealNext(chain, before.head, { drafts, keys })
       const patch = patchOf({ id: chain, version, body: before.body }, body)
@@ -367,11 +356,6 @@ interface SealedEvents {
   readonly head: ChainHead
   readonly body: Uint8Array
   readonly appended: AppendedEvents
-}
-
-/** True for the version of a root key that the ring does not have. Bytes in another format have version 0. */
-function isUnknownVersion(ring: KeyRing, version: number): boolean {
-  return version !== 0 && !ring.hasVersion(version)
 }
 
 /** Returns an integer cell as a bigint; 0 if it is not an integer: it was changed in the database. */

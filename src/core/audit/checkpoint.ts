@@ -1,6 +1,13 @@
 /** Checkpoints: the heads of all chains at one time, signed and stored elsewhere, so that a later truncation is detected. */
 import { MAX_CHAINS } from '../limits.ts'
-import { type Hash, ROOT_KEY_STATES, type RootKeySet } from '../ports/crypto.ts'
+import {
+  type Hash,
+  ROOT_KEY_STATES,
+  type RootKeySet,
+  SIGNATURE_BYTES,
+  type SignatureAlgorithm,
+  type Signer,
+} from '../ports/crypto.ts'
 import { ByteWriter, toHex } from '../util/bytes.ts'
 import { at } from '../util/lists.ts'
 import { integer, listOf, matching, objectOf, oneOf, type Shape, text } from '../util/options.ts'
@@ -32,10 +39,11 @@ export interface Checkpoint {
   readonly keys: RootKeySet
 }
 
-/** A checkpoint and an Ed25519 signature over its bytes, in base64. */
+/** A checkpoint and a signature over its bytes, in base64. */
 export interface SignedCheckpoint {
   readonly checkpoint: Checkpoint
   readonly keyId: string
+  readonly algorithm: SignatureAlgorithm
   readonly signature: string
 }
 
@@ -69,7 +77,8 @@ const signedShape: Shape<SignedCheckpoint> = objectOf({
     }),
   }),
   keyId: matching(/^.{1,128}$/s),
-  signature: matching(/^.{88}$/s),
+  algorithm: oneOf(['Ed25519', 'ML-DSA-65']),
+  signature: matching(/^(.{88}|.{4412})$/s),
 })
 
 /** Returns the checkpoint of these heads, in any order. */
@@ -97,14 +106,19 @@ export function checkpointBytes(checkpoint: Checkpoint): Uint8Array {
   return out.written()
 }
 
-/** Returns a checkpoint with its signature of 64 bytes. */
-export function signedCheckpoint(checkpoint: Checkpoint, keyId: string, signature: Uint8Array): SignedCheckpoint {
-  return { checkpoint, keyId, signature: toBase64(signature) }
+/** Returns a checkpoint with the signature of a signer. */
+export function signedCheckpoint(
+  checkpoint: Checkpoint,
+  { keyId, algorithm = 'Ed25519' }: Omit<Signer, 'sign'>,
+  signature: Uint8Array,
+): SignedCheckpoint {
+  return { checkpoint, keyId, algorithm, signature: toBase64(signature) }
 }
 
-/** Returns the bytes of the signature; undefined if the text is not base64. */
-export function signatureBytes({ signature }: SignedCheckpoint): Uint8Array | undefined {
-  return fromBase64(signature)
+/** Returns the bytes of the signature; undefined if the text is not base64 of as many as the algorithm has. */
+export function signatureBytes({ algorithm, signature }: SignedCheckpoint): Uint8Array | undefined {
+  const bytes = fromBase64(signature)
+  return bytes?.length === SIGNATURE_BYTES[algorithm] ? bytes : undefined
 }
 
 /** Returns JSON data as a signed checkpoint; undefined if it is not one. Does not check the signature. */

@@ -32,8 +32,8 @@ export function headLine({ chain, sequence, digest, root }: TreeHead): string {
 }
 
 /** Returns the line of a checkpoint. Checkpoints are in order of time. */
-export function checkpointLine({ checkpoint, keyId, signature }: SignedCheckpoint): string {
-  return jsonCanonical({ checkpoint: { checkpoint: checkpointJson(checkpoint), keyId, signature } })
+export function checkpointLine({ checkpoint, keyId, algorithm, signature }: SignedCheckpoint): string {
+  return jsonCanonical({ checkpoint: { checkpoint: checkpointJson(checkpoint), keyId, algorithm, signature } })
 }
 
 /**

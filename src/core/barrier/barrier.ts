@@ -1,8 +1,9 @@
 /** The dependencies of every function that seals or reveals: keys, random bytes, and the vault. */
-import { type Sentence, say, words } from '../errors.ts'
+import { fault, type Sentence, say, words } from '../errors.ts'
 import type { Entropy, KeyRing } from '../ports/crypto.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { type Address, readVersion } from '../sealing/envelope.ts'
+import type { Reason } from '../util/attempt.ts'
 
 /** The keys and the vault that plaintext is sealed for. */
 export interface Barrier {
@@ -48,6 +49,16 @@ export const UNKNOWN_KEY = new Error('a body is sealed with a key that this proc
 
 /** Thrown inside a transaction to roll it back if another process changed the catalog. It is read again, and then the work runs again. */
 export const CATALOG_MOVED = new Error('another process changed the catalog since this one read it')
+
+/** Maximum number of attempts, if other processes keep changing the catalog. */
+const MAX_ATTEMPTS = 10
+
+/** Work that met a catalog or a key of which this process does not know yet. It runs again after the catalog was read again. */
+export const OUTDATED: Reason = {
+  is: (error) => error === CATALOG_MOVED || error === UNKNOWN_KEY,
+  most: MAX_ATTEMPTS,
+  lastWord: () => fault('aborted')`Other processes kept changing the schema or the keys of the vault. Retry.`,
+}
 
 /**
  * Returns the same barrier for work that runs again after UNKNOWN_KEY. It reports digests that do not agree with their values, if it is

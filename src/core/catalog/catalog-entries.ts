@@ -121,7 +121,7 @@ export function damaged(problem: string): VaultError {
 
 /**
  * Raises all heads, inside the transaction that changes the catalog and as its last step, because appending waits meanwhile. A chain
- * that begins at the same time has generation 0, which its first change must confirm. A head that fails authentication is left as it is.
+ * that begins at the same time is raised, too, or its process finds the new catalog. A head that fails authentication is left as it is.
  */
 export async function raiseHeads(storage: Storage, barrier: CatalogKeys, keys: RootKeySet): Promise<void> {
   await storage.lock({ kind: 'tables', tables: [AUDIT_CHAINS.name] })

@@ -6,7 +6,7 @@ import type { Clock } from '../ports/time.ts'
 import { assignIds, EMPTY_CATALOG_SCHEMA } from '../schema/catalog-schema.ts'
 import type { SchemaDefinition } from '../schema/column.ts'
 import { layoutSchema } from '../schema/layout.ts'
-import { CATALOG, MARKER, SYSTEM_TABLES } from '../schema/system-tables.ts'
+import { CATALOG, MAINTENANCE, MARKER, OPENINGS, SYSTEM_TABLES } from '../schema/system-tables.ts'
 import { toUtf8 } from '../util/bytes.ts'
 import { at } from '../util/lists.ts'
 import { toBase64 } from '../util/text.ts'
@@ -93,12 +93,15 @@ export async function foundVault(ports: FoundingPorts, { vaultId, vault, definit
 
 /** Returns a table of the vault that holds rows: a system table, or a table that the schema would have in a new vault. Tables of the application do not count. */
 async function findOccupied(storage: Storage, definition: SchemaDefinition): Promise<string | undefined> {
-  for (const { name } of SYSTEM_TABLES) if (await hasRows(storage, name)) return name
+  for (const { name } of SYSTEM_TABLES) if (!UNNEEDED.has(name) && (await hasRows(storage, name))) return name
   const tables = [...layoutSchema(assignIds(definition, EMPTY_CATALOG_SCHEMA)).tables.values()]
   await storage.prepare(tables.map(({ physical }) => physical))
   for (const { physical } of tables) if (await hasRows(storage, physical.name)) return physical.name
   return undefined
 }
+
+/** Tables whose rows are of processes that were ended, and of use to no one. */
+const UNNEEDED: ReadonlySet<string> = new Set([OPENINGS.name, MAINTENANCE.name])
 
 async function hasRows(storage: Storage, table: string): Promise<boolean> {
   return (await storage.find(table, { kind: 'all' }, { order: 'asc', limit: 1, columns: [] })).length > 0

@@ -28,6 +28,7 @@ import {
   sealState,
 } from './catalog-entries.ts'
 import { type FoundingPorts, foundVault } from './found-vault.ts'
+import { knownErrors } from './key-errors.ts'
 import { firstRing, type RootKeyRows, ringOf, rootKeyUse, sealRing } from './root-keys.ts'
 
 /** The ports that opening uses. */
@@ -112,6 +113,7 @@ export async function openCatalog(ports: CatalogPorts, vaultId: string, definiti
   let reloading: Promise<void> | undefined
 
   const rings = new Set([reading.ring])
+  let isClosed = false
   const listeners: ((replaced: KeyRing) => void)[] = []
 
   async function readAgain(within: StorageReads): Promise<void> {
@@ -123,6 +125,8 @@ export async function openCatalog(ports: CatalogPorts, vaultId: string, definiti
     barrier.ring = reading.ring
     barrier.destroyed = reading.state.destroyed
     if (before !== reading.ring) for (const listener of listeners) listener(before)
+    // Keys that arrive after the vault was closed are not kept.
+    if (isClosed) reading.ring.close()
   }
 
   return {
@@ -175,6 +179,7 @@ export async function openCatalog(ports: CatalogPorts, vaultId: string, definiti
       if (rings.delete(ring)) ring.close()
     },
     close() {
+      isClosed = true
       for (const ring of rings) ring.close()
     },
   }
@@ -191,7 +196,7 @@ interface RowsToOpen {
 async function openRows(ports: CatalogPorts, { vaultId, vault, rows, known }: RowsToOpen): Promise<Reading> {
   const { entries } = rows
   assertOwner(entries, vaultId)
-  const stored: RootKeyRows = { ...ports, vaultId, vault, entries }
+  const stored: RootKeyRows = { ...ports, vaultId, vault, entries, keys: knownErrors(ports.keys, known !== undefined) }
   const first = await firstRing(stored, known?.ring)
   try {
     const row = required(entries.get('schema'), 'The entry of the schema')

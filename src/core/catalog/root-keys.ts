@@ -53,7 +53,7 @@ export function wipeRoots(roots: readonly RootKey[]): void {
 
 /** What root keys are read from. */
 export interface RootKeyRows {
-  readonly keys: KeyProvider
+  readonly keys: Pick<KeyProvider, 'unwrap'>
   readonly keyRingFactory: KeyRingFactory
   readonly vaultId: string
   readonly vault: Uint8Array

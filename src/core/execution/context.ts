@@ -1,7 +1,7 @@
 /** The dependencies of operations: the session of one caller, and the unit of work and event of one operation. */
 import type { AuditTrail } from '../audit-log/audit-trail.ts'
 import type { CatalogFence } from '../catalog/open-catalog.ts'
-import type { ReadingFiles } from '../file-store/read-content.ts'
+import type { FileContext } from '../file-store/file-rows.ts'
 import type { QueryLimits } from '../limits.ts'
 import type { Caller } from '../policy/caller.ts'
 import type { Access } from '../policy/create-access.ts'
@@ -51,7 +51,7 @@ export interface SessionContext extends ReadingContext {
 }
 
 /** The files of a vault, as a session has them. */
-export interface SessionFiles extends ReadingFiles {
+export interface SessionFiles extends FileContext {
   /** True if files are scanned, and opened only when they are clean. */
   readonly hasScanner: boolean
   /** True in a session inside a transaction. Contents are not part of it: files cannot be stored or removed there. */

@@ -1,24 +1,10 @@
 /** Runs an operation again when it met a catalog or a root key that another process changed. */
-import { CATALOG_MOVED, UNKNOWN_KEY } from '../barrier/barrier.ts'
+import { CATALOG_MOVED, OUTDATED, UNKNOWN_KEY } from '../barrier/barrier.ts'
 import type { CatalogFence } from '../catalog/open-catalog.ts'
-import { fault, mayBeStored } from '../errors.ts'
+import { mayBeStored } from '../errors.ts'
 import type { RecordedUnit } from '../unit-of-work/unit-of-work.ts'
-import { attempt, type Reason } from '../util/attempt.ts'
+import { attempt } from '../util/attempt.ts'
 import type { OperationContext } from './context.ts'
-
-/** Maximum number of attempts of an operation, if other processes keep changing the catalog. */
-const MAX_ATTEMPTS = 10
-
-/** Retries work that met a catalog or a key of which this process does not know yet. */
-const RELOADING: Reason = {
-  is: isOutdated,
-  most: MAX_ATTEMPTS,
-  lastWord: () => fault('aborted')`Other processes kept changing the schema or the keys of the vault. Retry.`,
-}
-
-function isOutdated(error: unknown): boolean {
-  return error === CATALOG_MOVED || error === UNKNOWN_KEY
-}
 
 /** An operation that can have stored something. */
 interface Attempted {
@@ -41,7 +27,7 @@ export async function assertCurrent({ catalog, unit }: Attempted, generation: nu
 
 /** Returns CATALOG_MOVED in place of an error that it can be the reason for, such as a record that was not found. */
 export async function movedOr(attempted: Attempted, error: unknown, generation: number): Promise<unknown> {
-  if (isOutdated(error) || mayBeStored(error) || isCertain(attempted, generation)) return error
+  if (OUTDATED.is(error) || mayBeStored(error) || isCertain(attempted, generation)) return error
   return assertCurrent(attempted, generation).then(
     () => error,
     // The storage may be what failed.
@@ -58,10 +44,10 @@ export async function executeAgain<T>(
   first: unknown,
   work: (context: OperationContext) => Promise<T>,
 ): Promise<T> {
-  if (!isOutdated(first)) throw first
+  if (!OUTDATED.is(first)) throw first
   let current = context
   let failure = first
-  return attempt([RELOADING], async () => {
+  return attempt([OUTDATED], async () => {
     await context.catalog.reload(context.unit.storage)
     if (failure === UNKNOWN_KEY) {
       const { entropy, vault, ring, destroyed = [], reportMismatch } = context.barrier

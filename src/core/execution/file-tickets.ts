@@ -1,10 +1,14 @@
 /** Tickets: sealed texts that allow an upload or a download of one file for a while, without a credential. */
 import type { Barrier } from '../barrier/barrier.ts'
+import type { CatalogFence } from '../catalog/open-catalog.ts'
 import { type ErrorCode, Fault, fault } from '../errors.ts'
 import { TICKET_MINUTES } from '../limits.ts'
 import type { Caller } from '../policy/caller.ts'
-import { openEntry, sealEntry } from '../sealing/envelope.ts'
+import type { RootKeySet } from '../ports/crypto.ts'
+import type { StorageReads } from '../ports/storage.ts'
+import { LONG_FORMAT, openEntry, readVersion, sealEntry } from '../sealing/envelope.ts'
 import { ByteWriter, readUtf8 } from '../util/bytes.ts'
+import { at } from '../util/lists.ts'
 import { fromBase64Url, toBase64Url } from '../util/text.ts'
 import { nowMs } from '../util/time.ts'
 import type { OperationContext } from './context.ts'
@@ -51,6 +55,31 @@ export function issueTicket(
   if (ticket.length > MAX_TICKET_LENGTH)
     throw fault('limit_exceeded')`The roles and the context of this caller are too long for a ticket. Shorten them.`
   return { ticket, expiresAt }
+}
+
+/** Length of the text that the header of a ticket takes: 4 digits are 3 bytes. */
+const HEADER_LENGTH = 4
+
+/**
+ * True for a text whose header names a root key that is newer than all that this process knows: another process may have issued the ticket after a
+ * rotation. An attacker can write such a text, too.
+ */
+export function namesNewerKey({ roots }: RootKeySet, text: unknown): boolean {
+  if (typeof text !== 'string' || text.length > MAX_TICKET_LENGTH) return false
+  const header = fromBase64Url(text.slice(0, HEADER_LENGTH))
+  return header?.[0] === LONG_FORMAT && readVersion(header, 0, header.length) > at(roots, roots.length - 1).version
+}
+
+/**
+ * Reads the catalog again if a ticket names a newer root key. Two readings are enough, because the second began after the call: the first can be one
+ * that was in progress. Calls share them, so a flood of such texts costs one small reading at a time; the event of each refusal costs more.
+ */
+export async function learnTicketKey(
+  catalog: Pick<CatalogFence, 'keys' | 'reload'>,
+  storage: StorageReads,
+  text: unknown,
+): Promise<void> {
+  for (let reads = 0; reads < 2 && namesNewerKey(catalog.keys, text); reads++) await catalog.reload(storage)
 }
 
 /** Returns what a ticket says; undefined for a text that is no ticket of this vault and direction, or one that has expired. */

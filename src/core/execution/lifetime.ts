@@ -28,8 +28,8 @@ export interface VaultLifetime extends Lifetime {
   afterCurrent(work: () => void): void
   /** Runs a call and returns its result. Rejects with `failed_precondition` after the vault was closed. */
   run<T>(call: () => Promise<T>): Promise<T>
-  /** Refuses calls from now on. Resolves when those in progress have ended. */
-  close(): Promise<void>
+  /** Refuses calls from now on, with the reason of the first closing. Resolves when those in progress have ended. */
+  close(reason?: string): Promise<void>
 }
 
 /** The lifetime of a transaction of the vault, which is itself a call in progress of the vault. */
@@ -66,10 +66,10 @@ export function createTransactionLifetime(): TransactionLifetime {
 /** Returns the lifetime of an open vault. */
 export function createLifetime(): VaultLifetime {
   let inProgress = 0
-  let isClosed = false
+  let closedFor: string | undefined
   const waiting: (() => void)[] = []
   const assertOpen = (): void => {
-    if (isClosed) throw new VaultError('failed_precondition', 'The vault is closed. Open it again.')
+    if (closedFor !== undefined) throw new VaultError('failed_precondition', closedFor)
   }
   const ages: Age[] = [{ calls: 0 }]
   const begin = (): Age => {
@@ -110,8 +110,8 @@ export function createLifetime(): VaultLifetime {
         end(age)
       }
     },
-    async close() {
-      isClosed = true
+    async close(reason = 'The vault is closed. Open it again.') {
+      closedFor ??= reason
       if (inProgress > 0) await new Promise<void>((resolve) => waiting.push(resolve))
     },
   }

@@ -1,6 +1,7 @@
 /** Performs one operation, with its span, its unit of work, its audit event, the verb in its errors, and the log of its failures. */
 import { type EventContext, type Outcome, outcomeOf, SUCCESS } from '../audit/event.ts'
 import { type Barrier, retryingBarrier } from '../barrier/barrier.ts'
+import { isKeyError } from '../catalog/key-errors.ts'
 import { type ErrorCode, Fault, fault, isVaultError, VaultError } from '../errors.ts'
 import type { Span } from '../ports/observability.ts'
 import { resolveEnd } from '../unit-of-work/gather.ts'
@@ -20,7 +21,7 @@ type AnyOperation = Pick<Operation<never, never, never>, 'action' | 'resourceTyp
 /**
  * Runs an operation and returns its result. A change and its event commit together; the event of a read, a refusal or a failure
  * commits before the result is returned. If the event cannot be stored, throws `unavailable`, `storage_full` if there is no space for it,
- * `aborted` if that lost to other writers, or `internal` if the storage refuses it for good; `failed_precondition` after the vault was closed,
+ * `aborted` if that lost to other writers, or `internal` if the storage refuses it for good; the error of the key provider if a new root key cannot be had; `failed_precondition` after the vault was closed,
  * and `invalid_request` for an input that is no object.
  */
 export function perform<Given extends object, Request, Result>(
@@ -178,23 +179,26 @@ function unrecorded(error: unknown, running: Running): VaultError {
   const fields = { operation: operation.action, requestID: running.requestContext().requestID, code: failure }
   session.log?.error(fields, 'audit event not stored')
   session.lifetime.assertNotEnded()
+  // The event needs a root key that another process added. It is not the storage that must be checked.
+  if (isKeyError(error)) return error
   const cause = VaultError.isGenuine(error) ? toVaultError(error, '') : undefined
   // The application has ended the transaction that the vault has joined, or has closed the vault, which waited no longer.
   if (isVaultError(error, 'invalid_request') || isVaultError(error, 'failed_precondition'))
     return new VaultError(error.code, prefixed(operation.verb, error.message), {}, { cause })
   const code = UNRECORDED_CODES[failure] ?? 'internal'
   // What lost to other writers says itself what to run again.
-  const advice = code === 'internal' || code === 'aborted' ? '' : ' Check the storage, then retry.'
+  const advice = code === 'unavailable' || code === 'storage_full' ? ' Check the storage, then retry.' : ''
   const sentence = `The audit event could not be stored, so no result is returned.${advice}`
   return new VaultError(code, `${prefixed(operation.verb, sentence)} ${cause?.message ?? ''}`.trim(), {}, { cause })
 }
 
-/** What a caller gets after a failure that passes. After any other the same event would be refused again. */
+/** What a caller gets after a failure that passes, or of a damaged catalog. After any other the same event would be refused again. */
 const UNRECORDED_CODES: Readonly<Partial<Record<ErrorCode, ErrorCode>>> = {
   unavailable: 'unavailable',
   outcome_unknown: 'unavailable',
   aborted: 'aborted',
   storage_full: 'storage_full',
+  data_loss: 'data_loss',
 }
 
 /** Logs a failure that the operator must check as an error, and a refusal as a warning. Other errors are not logged. */

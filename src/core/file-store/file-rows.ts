@@ -1,5 +1,5 @@
 /** The row of each file: written before its content, so that no content is ever stored that no row names, and removed after it. */
-import { type Barrier, whyUnreadable } from '../barrier/barrier.ts'
+import { type Barrier, UNKNOWN_KEY, whyUnreadable } from '../barrier/barrier.ts'
 import { type Fault, fault, isVaultError } from '../errors.ts'
 import { SCAN_STATES, type ScanState } from '../files/scan-state.ts'
 import type { BlobStore, ContentTypeDetector } from '../ports/blobs.ts'
@@ -7,7 +7,7 @@ import type { Patch, Row, Storage, StorageHandle, StorageReads } from '../ports/
 import type { Clock, Scheduler } from '../ports/time.ts'
 import type { Table } from '../schema/layout.ts'
 import { FILES } from '../schema/system-tables.ts'
-import { openEntry, sealEntry } from '../sealing/envelope.ts'
+import { namesUnknownKey, openEntry, sealEntry } from '../sealing/envelope.ts'
 import { ByteWriter, readUtf8, toHex } from '../util/bytes.ts'
 import { at } from '../util/lists.ts'
 import { nowMs } from '../util/time.ts'
@@ -16,6 +16,8 @@ import { nowMs } from '../util/time.ts'
 const UPLOAD_LEASE_MS = 24 * 60 * 60_000
 /** Length of a key of the blob store, in bytes. */
 const KEY_BYTES = 16
+/** Length of the key that seals a content, in bytes. */
+const SECRET_BYTES = 32
 
 /** The files of one vault. */
 export interface FileContext {
@@ -26,10 +28,16 @@ export interface FileContext {
   readonly storage: StorageHandle
   readonly blobs: BlobStore
   readonly contentTypes: ContentTypeDetector
+  /** Reads the catalog again, for root keys that another process added. */
+  reloadKeys(): Promise<void>
+  /** Runs work that seals and stores, in one transaction; again if another process changed the catalog, so that nothing is stored under a retired key. */
+  underNewestKeys<T>(work: (storage: Storage) => Promise<T>): Promise<T>
 }
 
 /** What the sealed body of a file's row says. */
 export interface FileEntry {
+  /** The key that the content is sealed with, drawn for each upload: without this row no key opens the content. */
+  readonly secret: Uint8Array
   /** Key of the content in the blob store: 32 hex digits. */
   readonly key: string
   readonly state: ScanState
@@ -56,9 +64,11 @@ export interface OpenedFile {
 export interface NewFile {
   readonly id: number
   readonly entry: FileEntry
+  /** When an upload that never ends is removed, in milliseconds since 1970. */
+  readonly removeAt: number
 }
 
-type Keys = Pick<Barrier, 'ring' | 'vault' | 'destroyed'>
+type Keys = Pick<Barrier, 'ring' | 'vault' | 'signalsUnknownKeys' | 'destroyed'>
 
 /** Returns the id of a new file. */
 export async function reserveFile(storage: StorageReads): Promise<number> {
@@ -71,17 +81,17 @@ export async function beginFile(
   table: Table,
   { id, keepUntil }: { readonly id: number; readonly keepUntil: number },
 ): Promise<NewFile> {
-  const key = toHex(context.barrier.entropy.bytes(KEY_BYTES))
-  const entry: FileEntry = { key, state: 'pending', size: 0, failures: 0, keepUntil }
-  const body = sealFile(context.barrier, id, entry)
+  const { entropy } = context.barrier
+  const key = toHex(entropy.bytes(KEY_BYTES))
+  const entry: FileEntry = { secret: entropy.bytes(SECRET_BYTES), key, state: 'pending', size: 0, failures: 0, keepUntil }
   const removeAt = nowMs(context) + UPLOAD_LEASE_MS
-  const row = { id, body, table_id: table.objectId, row_id: null, scan_at: null, remove_at: removeAt }
+  const row = { id, table_id: table.objectId, row_id: null, scan_at: null, remove_at: removeAt }
   try {
-    await context.storage.insert(FILES.name, [row])
+    await context.underNewestKeys((inner) => inner.insert(FILES.name, [{ ...row, body: sealFile(context.barrier, id, entry) }]))
   } catch (error) {
     throw isVaultError(error, 'conflict') ? fault('conflict')`This upload has begun before.` : error
   }
-  return { id, entry }
+  return { id, entry, removeAt }
 }
 
 /** Makes an uploaded file the file of a record. It is to be scanned from now on. Throws `aborted` if the upload was removed as abandoned. */
@@ -92,8 +102,16 @@ export async function attachFile(
 ): Promise<void> {
   const body = sealFile(context.barrier, file.id, { ...file.entry, size })
   const set = { body, row_id: rowId, scan_at: nowMs(context), remove_at: null }
-  const [isAttached] = await storage.update(FILES.name, [{ id: file.id, version: FIRST_VERSION, set }])
-  if (isAttached !== true) throw uploadRemoved()
+  const { id, removeAt } = file
+  const filter = { kind: 'compare', column: 'id', operator: '=', value: id } as const
+  // A rotation of keys seals the row again, and raises its version. A removal changes its time.
+  for (let version = FIRST_VERSION; ; ) {
+    const [isAttached] = await storage.update(FILES.name, [{ id, version, set, expected: { remove_at: removeAt } }])
+    if (isAttached === true) return
+    const [row] = await storage.find(FILES.name, filter, { order: 'asc', limit: 1, columns: ['remove_at'], newest: true })
+    if (row?.remove_at !== removeAt || row.version === version) throw uploadRemoved()
+    version = row.version
+  }
 }
 
 /** Returns the error of an upload that was removed as abandoned while it was still running. */
@@ -101,7 +119,7 @@ export function uploadRemoved(): Fault {
   return fault('aborted')`The upload took too long and was removed. Upload the file again.`
 }
 
-/** Version of the row of an upload in progress. */
+/** Version of the row of an upload that begins. */
 const FIRST_VERSION = 1
 
 /** Returns the file of each id, in order; undefined if it does not exist. Throws `data_loss` for a row that fails authentication. */
@@ -120,16 +138,19 @@ export function patchOf(barrier: Keys, file: OpenedFile, entry: FileEntry, due: 
   return { id: file.id, version: file.version, set: { body: sealFile(barrier, file.id, entry), ...due } }
 }
 
-function sealFile({ ring, vault }: Keys, id: number, entry: FileEntry): Uint8Array {
-  const out = new ByteWriter(128)
+/** Layout of the plaintext in bytes: secret 32 | the other members in JSON. The secret is no text, because texts cannot be overwritten. */
+function sealFile({ ring, vault }: Keys, id: number, { secret, ...entry }: FileEntry): Uint8Array {
+  const out = new ByteWriter(160)
+  out.raw(secret)
   out.utf8(JSON.stringify(entry))
   return sealEntry({ ring, vault, kind: 'file', id }, out.written())
 }
 
 /** Returns a row opened. Throws `data_loss` if it fails authentication. */
 function openFileRow(keys: Keys, row: Row): OpenedFile {
-  const { ring, vault } = keys
+  const { ring, vault, signalsUnknownKeys } = keys
   const { id, version, body } = row
+  if (signalsUnknownKeys === true && hasUnknownKey(ring, row)) throw UNKNOWN_KEY
   const plaintext = body instanceof Uint8Array ? openEntry({ ring, vault, kind: 'file', id }, body) : undefined
   const entry = plaintext === undefined ? undefined : toEntry(plaintext)
   if (entry === undefined)
@@ -144,6 +165,19 @@ function openFileRow(keys: Keys, row: Row): OpenedFile {
   }
 }
 
+/** Returns rows opened, outside any operation; undefined for one that fails authentication. Keys that another process added are read first. */
+export async function openFileRows(
+  { barrier, reloadKeys }: Pick<FileContext, 'barrier' | 'reloadKeys'>,
+  rows: readonly Row[],
+): Promise<readonly (OpenedFile | undefined)[]> {
+  if (rows.some((row) => hasUnknownKey(barrier.ring, row))) await reloadKeys()
+  return rows.map((row) => tryOpenFileRow(barrier, row))
+}
+
+function hasUnknownKey(ring: Keys['ring'], { body }: Row): boolean {
+  return body instanceof Uint8Array && namesUnknownKey(ring, body)
+}
+
 /** Returns a row opened; undefined if it fails authentication. `verifyRecords` reports such a row if it is of a record. */
 export function tryOpenFileRow(barrier: Keys, row: Row): OpenedFile | undefined {
   try {
@@ -156,9 +190,19 @@ export function tryOpenFileRow(barrier: Keys, row: Row): OpenedFile | undefined 
 
 /** Returns what the body says. It was authenticated, so its shape is that of `sealFile`. */
 function toEntry(plaintext: Uint8Array): FileEntry | undefined {
-  const { key, state, size, failures, keepUntil }: Partial<FileEntry> = JSON.parse(readUtf8(plaintext, 0, plaintext.length))
+  const { key, state, size, failures, keepUntil }: Partial<FileEntry> = JSON.parse(
+    readUtf8(plaintext, SECRET_BYTES, plaintext.length),
+  )
   if (key === undefined || state === undefined || !SCAN_STATES.includes(state)) return undefined
-  return { key, state, size: size ?? 0, failures: failures ?? 0, keepUntil: keepUntil ?? 0 }
+  // A copy: the plaintext can be a part of a longer memory.
+  return {
+    secret: plaintext.slice(0, SECRET_BYTES),
+    key,
+    state,
+    size: size ?? 0,
+    failures: failures ?? 0,
+    keepUntil: keepUntil ?? 0,
+  }
 }
 
 function numberOf(cell: unknown): number | null {

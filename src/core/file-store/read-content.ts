@@ -4,25 +4,17 @@ import type { ScanState } from '../files/scan-state.ts'
 import { PIECE_BYTES } from '../limits.ts'
 import { createPace } from '../pace/pace.ts'
 import type { ByteRange } from '../ports/blobs.ts'
-import { namesUnknownKey } from '../sealing/envelope.ts'
+import type { ContentKey, KeyRing } from '../ports/crypto.ts'
+import { FILES } from '../schema/system-tables.ts'
 import { openPieces, type PiecesAddress, pieceCount, piecesOf, SEALED_PIECE_BYTES } from '../sealing/file-pieces.ts'
 import { freeBytes, slabItem, toSlab, withOwnMemory } from '../util/memory.ts'
-import { type FileContext, readFiles } from './file-rows.ts'
+import type { FileContext, FileEntry, OpenedFile } from './file-rows.ts'
 
 /** A stored file whose content is read. */
 export interface ContentToRead {
-  /** Row id of the file. */
-  readonly file: number
-  readonly key: string
-  /** Length of the whole content in bytes. */
-  readonly size: number
+  readonly file: Pick<OpenedFile, 'id' | 'entry'>
   /** The part to read. Not empty, and within the content. */
   readonly range: ByteRange
-}
-
-/** The dependencies of reading, and a way to learn keys that another process added. */
-export interface ReadingFiles extends FileContext {
-  reloadKeys(): Promise<void>
 }
 
 /** The states of content that cannot be read, and never will be. */
@@ -40,30 +32,61 @@ export function lostStateOf(error: unknown): LostState | undefined {
  * Yields the bytes of the range, piece by piece. Throws `data_loss` at a piece that was changed, moved or cut off, `aborted` if the file
  * was replaced or deleted meanwhile, and what the blob store throws. Bytes yielded before are authentic.
  */
-export async function* readContent(context: ReadingFiles, content: ContentToRead): AsyncGenerator<Uint8Array> {
-  const { file, key, size, range } = content
+export async function* readContent(context: FileContext, content: ContentToRead): AsyncGenerator<Uint8Array> {
+  const { file, range } = content
+  const { key, size } = file.entry
   const { first, skip } = piecesOf(size, range)
+  const keys = contentKeys(context, file.entry)
   const pace = createPace(context)
   let left = range.end - range.start
   let position = first
-  for await (const sealed of sealedPieces(context, content)) {
-    const piece = await open(context, { file, key, first: position, count: pieceCount(size) }, sealed)
-    // Every piece of an authentic file has its length, so a wrong one is of a file of another size.
-    if (piece.length !== Math.min(PIECE_BYTES, size - position * PIECE_BYTES)) throw unauthentic()
-    const from = position === first ? skip : 0
-    const part = piece.subarray(from, Math.min(piece.length, from + left))
-    left -= part.length
-    position++
-    // A reader can transfer a chunk, for example to a stream of bytes.
-    yield withOwnMemory(part)
-    // Other work gets a turn, also when neither the store nor the reader waits for anything.
-    await pace.worked(piece.length)
+  try {
+    for await (const sealed of sealedPieces(context, content)) {
+      const address = { contentKey: keys.newest(), file: file.id, key, first: position, count: pieceCount(size) }
+      const piece = open(address, sealed)
+      // Every piece of an authentic file has its length, so a wrong one is of a file of another size.
+      if (piece.length !== Math.min(PIECE_BYTES, size - position * PIECE_BYTES)) throw unauthentic()
+      const from = position === first ? skip : 0
+      const part = piece.subarray(from, Math.min(piece.length, from + left))
+      left -= part.length
+      position++
+      // A reader can transfer a chunk, for example to a stream of bytes.
+      yield withOwnMemory(part)
+      // Other work gets a turn, also when neither the store nor the reader waits for anything.
+      await pace.worked(piece.length)
+    }
+  } finally {
+    keys.close()
   }
   if (left > 0) throw unauthentic()
 }
 
+/** The key of a content while it is read. */
+interface ContentKeys {
+  /** Returns it as a key of the newest ring: an older one can be closed while a reader takes its time. */
+  newest(): ContentKey
+  close(): void
+}
+
+function contentKeys({ barrier }: Pick<FileContext, 'barrier'>, { secret }: FileEntry): ContentKeys {
+  let made: { readonly ring: KeyRing; readonly contentKey: ContentKey } | undefined
+  const close = (): void => made?.contentKey.close()
+  return {
+    close,
+    newest() {
+      const { ring } = barrier
+      if (made?.ring !== ring) {
+        close()
+        made = { ring, contentKey: ring.contentKey(secret) }
+      }
+      return made.contentKey
+    },
+  }
+}
+
 /** Yields the sealed pieces, one by one, from the chunks of the blob store. A piece is valid until the next one is asked for. */
-async function* sealedPieces(context: ReadingFiles, { file, key, size, range }: ContentToRead): AsyncGenerator<Uint8Array> {
+async function* sealedPieces(context: FileContext, { file, range }: ContentToRead): AsyncGenerator<Uint8Array> {
+  const { key, size } = file.entry
   const { sealed } = piecesOf(size, range)
   // Holds a piece that begins in one chunk and ends in another. One buffer for all: memory for each would be collected too late.
   const buffer = new Uint8Array(Math.min(SEALED_PIECE_BYTES, sealed.end - sealed.start))
@@ -89,23 +112,22 @@ async function* sealedPieces(context: ReadingFiles, { file, key, size, range }: 
       freeBytes(chunk)
     }
   } catch (error) {
-    throw isVaultError(error, 'not_found') ? await missingContent(context, file) : error
+    throw isVaultError(error, 'not_found') ? await missingContent(context, file.id) : error
   }
   if (filled > 0) yield buffer.subarray(0, filled)
 }
 
-/** Returns a piece opened. A key that another process added is read first. */
-async function open(context: ReadingFiles, position: Omit<PiecesAddress, 'ring'>, sealed: Uint8Array): Promise<Uint8Array> {
-  if (namesUnknownKey(context.barrier.ring, sealed)) await context.reloadKeys()
-  const { plaintexts, opened } = openPieces({ ring: context.barrier.ring, ...position }, toSlab([sealed]))
+/** Returns a piece opened. */
+function open(address: PiecesAddress, sealed: Uint8Array): Uint8Array {
+  const { plaintexts, opened } = openPieces(address, toSlab([sealed]))
   if (opened[0] !== 1) throw unauthentic()
   return slabItem(plaintexts, 0)
 }
 
 /** Returns the error for content that is not in the blob store: it was removed with its file, or it is lost. */
-async function missingContent(context: ReadingFiles, file: number): Promise<Fault> {
-  const [row] = await readFiles(context.storage, context.barrier, [file])
-  if (row === undefined || row.removeAt !== null)
+async function missingContent({ storage }: FileContext, file: number): Promise<Fault> {
+  const [row] = await storage.get(FILES.name, [file])
+  if (row === undefined || row.remove_at !== null)
     return fault('aborted')`The file was replaced or deleted while it was read. Open it again.`
   return lost('missing', fault('data_loss')`The content of this file is missing from the blob store. Restore it.`)
 }

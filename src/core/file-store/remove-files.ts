@@ -6,7 +6,7 @@ import type { Filter, Row, Storage } from '../ports/storage.ts'
 import type { Table } from '../schema/layout.ts'
 import { FILES } from '../schema/system-tables.ts'
 import { nowMs } from '../util/time.ts'
-import { type FileContext, type OpenedFile, tryOpenFileRow } from './file-rows.ts'
+import { type FileContext, type OpenedFile, openFileRows } from './file-rows.ts'
 
 /** Maximum number of files that one slice of the pass removes. */
 const SLICE = 50
@@ -72,7 +72,7 @@ async function removeRows(context: FileContext, rows: readonly Row[]): Promise<n
   const { storage, blobs } = context
   const removeAt = nowMs(context) + REMOVAL_LEASE_MS
   // A row that fails authentication does not say what its content is, so it stays.
-  const due = rows.flatMap((row) => tryOpenFileRow(context.barrier, row) ?? [])
+  const due = (await openFileRows(context, rows)).filter((file) => file !== undefined)
   const patches = due.map(({ id, version }) => ({ id, version, set: { remove_at: removeAt } }))
   const isReserved = await storage.update(FILES.name, patches)
   const reserved = due.filter((_, index) => isReserved[index] === true)

@@ -3,7 +3,7 @@ import { retryDelayMs } from '../files/scan-state.ts'
 import type { Patch } from '../ports/storage.ts'
 import { FILES } from '../schema/system-tables.ts'
 import { nowMs } from '../util/time.ts'
-import { type FileContext, type OpenedFile, patchOf, tryOpenFileRow } from './file-rows.ts'
+import { type FileContext, type OpenedFile, openFileRows, patchOf } from './file-rows.ts'
 
 /** Milliseconds of a claim. It is renewed while content is read, so only the scanner's reply must be faster. */
 const CLAIM_MS = 5 * 60_000
@@ -29,7 +29,7 @@ export async function claimDueFile(context: FileContext): Promise<ClaimedFile | 
     for (const row of rows) {
       const [isClaimed] = await context.storage.update(FILES.name, [claimOf(row, now)])
       // A row that fails authentication is not scanned, and keeps no other from being: its claim only ends later.
-      const file = isClaimed === true ? tryOpenFileRow(context.barrier, row) : undefined
+      const [file] = isClaimed === true ? await openFileRows(context, [row]) : []
       if (file !== undefined) return claimed(context, file, now)
     }
   }
@@ -62,9 +62,11 @@ export async function postponeScan(context: FileContext, { file, version }: Clai
   const failures = file.entry.failures + 1
   const scanAt = nowMs(context) + retryDelayMs(failures)
   const current = { ...file, version: version() }
-  await context.storage.update(FILES.name, [
-    patchOf(context.barrier, current, { ...file.entry, state: 'error', failures }, { scan_at: scanAt }),
-  ])
+  await context.underNewestKeys((inner) =>
+    inner.update(FILES.name, [
+      patchOf(context.barrier, current, { ...file.entry, state: 'error', failures }, { scan_at: scanAt }),
+    ]),
+  )
 }
 
 /** Ends a claim without a result: the file is due at once. Changes nothing if the claim was lost. */

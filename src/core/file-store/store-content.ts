@@ -2,6 +2,7 @@
 import { fault, VaultError, words } from '../errors.ts'
 import { isAllowedType, toContentType } from '../files/file-metadata.ts'
 import { PIECE_BYTES } from '../limits.ts'
+import type { ContentKey } from '../ports/crypto.ts'
 import type { Column, FileRules, Table } from '../schema/layout.ts'
 import { sealPieces } from '../sealing/file-pieces.ts'
 import { causeOf } from '../util/causes.ts'
@@ -38,14 +39,25 @@ export interface StoredContent {
  */
 export async function storeContent(context: FileContext, upload: Upload): Promise<StoredContent> {
   const stored = { size: 0, contentType: '' }
-  await context.blobs.write(upload.file.entry.key, sealedBatches(context, upload, stored))
+  const { key, secret } = upload.file.entry
+  const contentKey = context.barrier.ring.contentKey(secret)
+  try {
+    await context.blobs.write(key, sealedBatches(context, { ...upload, contentKey }, stored))
+  } finally {
+    contentKey.close()
+  }
   return stored
+}
+
+/** An upload, and the key that seals it. */
+interface KeyedUpload extends Upload {
+  readonly contentKey: ContentKey
 }
 
 /** Yields the sealed pieces, and says in `stored` what they are of. */
 async function* sealedBatches(
   context: FileContext,
-  upload: Upload,
+  upload: KeyedUpload,
   stored: { size: number; contentType: string },
 ): AsyncGenerator<Uint8Array> {
   const batch = new Uint8Array(BATCH_BYTES)
@@ -65,7 +77,7 @@ async function* sealedBatches(
         // A full batch is kept until there are more bytes: it may have the last piece.
         if (filled === BATCH_BYTES) {
           await detect(false)
-          yield* freed(seal(context, upload, { first, count: undefined, bytes: batch }))
+          yield* freed(seal(upload, { first, count: undefined, bytes: batch }))
           first += PIECES_PER_BATCH
           filled = 0
           // Other work gets a turn, also when neither the source nor the store waits for anything.
@@ -82,7 +94,7 @@ async function* sealedBatches(
     if (stored.size === 0) throw refused(upload, 'cannot hold an empty file')
     await detect(true)
     const count = first + Math.ceil(filled / PIECE_BYTES)
-    yield* freed(seal(context, upload, { first, count, bytes: batch.subarray(0, filled) }))
+    yield* freed(seal(upload, { first, count, bytes: batch.subarray(0, filled) }))
   } finally {
     batch.fill(0)
   }
@@ -102,8 +114,8 @@ interface Batch {
   readonly bytes: Uint8Array
 }
 
-function seal({ barrier: { ring } }: FileContext, { file }: Upload, { first, count, bytes }: Batch): Uint8Array {
-  return sealPieces({ ring, key: file.entry.key, file: file.id, first, count }, toPieces(bytes)).bytes
+function seal({ file, contentKey }: KeyedUpload, { first, count, bytes }: Batch): Uint8Array {
+  return sealPieces({ contentKey, key: file.entry.key, file: file.id, first, count }, toPieces(bytes)).bytes
 }
 
 function toPieces(bytes: Uint8Array): Slab {

@@ -19,7 +19,7 @@ export interface Watch {
 export interface Slice {
   /** Rows that it changed or read: the pace counts them. */
   readonly rows: number
-  /** Rows by which the progress grows. Default: `rows`. */
+  /** Rows by which the progress grows; with 0 it is not reported. Default: `rows`. */
   readonly done?: number
   /** The table of the schema that it was about. */
   readonly table?: string | undefined
@@ -39,15 +39,15 @@ export interface Job {
   readonly signal: Signal | undefined
   /** The last place of an exclusive job that ended early or whose process died, possibly of another version of the work; undefined at a new beginning. */
   readonly place: JobPlace | undefined
-  /** Says how many rows there are in all, before the first slice. A job that goes on counts those of before. */
-  expect(total: number): void
+  /** Says how many rows there are in all, if that is known, before the first slice. A job that goes on counts those of before. */
+  expect(total: number | undefined): void
   /** Runs a pass to its end. Returns the number of rows changed. Yields to the event loop between two slices. */
   pass(pass: MaintenancePass): Promise<number>
   /** Call after each slice that is of no pass, outside of transactions: reports progress, keeps the row of the job, and waits for the pace. */
   advance(slice: Slice): Promise<void>
   /** Keeps the row of the job within a slice that takes long, outside of transactions. Nearly always only looks at the clock. */
   keep(): Promise<void>
-  /** Waits outside of transactions, and keeps the row of the job meanwhile. Throws `cancelled` at an abort. */
+  /** Waits outside of transactions, and keeps the row of the job meanwhile. Throws `cancelled` at an abort, and when the vault closes. */
   wait(milliseconds: number): Promise<void>
   /**
    * Takes the place of an exclusive job after the slice in progress, within its transaction, and stores it there with every 20th slice. Throws

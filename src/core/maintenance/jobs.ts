@@ -6,7 +6,7 @@ import { MAINTENANCE } from '../schema/system-tables.ts'
 import { attempt } from '../util/attempt.ts'
 import { toHex } from '../util/bytes.ts'
 import { at } from '../util/lists.ts'
-import { assertNotAborted, unlessAborted } from '../util/signal.ts'
+import { assertNotAborted, createAbortable, type Signal, unlessAborted } from '../util/signal.ts'
 import { nowMs } from '../util/time.ts'
 import type { Job, JobName, Slice, Watch } from './job.ts'
 import { findExclusive, type JobState, listJobs, openJobs, storeJob, sweepJobs } from './job-rows.ts'
@@ -59,16 +59,19 @@ export interface Jobs {
   list(): Promise<MaintenanceJob[]>
   /** Forgets jobs that were only listed, and whose processes are gone. */
   sweep(): Promise<void>
+  /** Ends what waits for its pace, from now on, with `cancelled`. Slices in progress go on. */
+  stop(): void
 }
 
 export function createJobs(ports: JobPorts): Jobs {
   const { storage } = ports
+  const closing = createAbortable()
   return {
     async run({ kind, exclusive = false }, watch, work) {
       const row = exclusive ? await claim(ports, kind) : createRunRow(ports, { state: newState(ports, kind) })
       let isDone = false
       try {
-        const result = await work(createJob(ports, watch, row))
+        const result = await work(createJob({ ...ports, closing: closing.signal }, watch, row))
         isDone = true
         return result
       } finally {
@@ -81,6 +84,7 @@ export function createJobs(ports: JobPorts): Jobs {
       return states.map((state) => listed(state, now)).sort((left, right) => left.startedAt - right.startedAt)
     },
     sweep: () => sweepJobs(storage, nowMs(ports)),
+    stop: closing.abort,
   }
 }
 
@@ -98,8 +102,8 @@ function listed({ table, total, leaseUntil, ...state }: JobState, now: number): 
 }
 
 /** Returns the job as its work has it. */
-function createJob(ports: JobPorts, { signal, report, pace }: Watch, row: RunRow): Job {
-  const { scheduler, stopwatch, timer } = ports
+function createJob(ports: JobPorts & { readonly closing: Signal }, { signal, report, pace }: Watch, row: RunRow): Job {
+  const { scheduler, stopwatch, timer, closing } = ports
   const { state, place } = row
   let begun = stopwatch.now()
   const wait = async (milliseconds: number): Promise<void> => {
@@ -109,13 +113,19 @@ function createJob(ports: JobPorts, { signal, report, pace }: Watch, row: RunRow
         new Promise<void>((wake) => {
           stop = timer.after(Math.min(left, RENEW_MS), wake, true)
         })
-      await unlessAborted(signal, pause).finally(() => stop())
+      try {
+        await unlessAborted(signal, () => unlessAborted(closing, pause))
+      } catch (error) {
+        throw closing.aborted ? fault('cancelled')`The vault was closed. Call it again on an open one.` : error
+      } finally {
+        stop()
+      }
       await row.keep()
     }
   }
-  const advance = async ({ rows, done = rows, table }: Slice): Promise<void> => {
-    row.advance(done, table)
-    await report?.({ done: state.done, ...(state.total !== undefined && { total: state.total }) })
+  const advance = async ({ rows, done, table }: Slice): Promise<void> => {
+    row.advance(done ?? rows, table)
+    if (done !== 0) await report?.({ done: state.done, ...(state.total !== undefined && { total: state.total }) })
     await row.keep()
     // A slice that took longer than its share is not made up for.
     if (pace !== undefined) await wait((rows * 1000) / pace - (stopwatch.now() - begun))

@@ -167,7 +167,7 @@ async function* guardedStream(
   { range, signal }: { readonly range: ByteRange; readonly signal: Signal | undefined },
 ): AsyncGenerator<Uint8Array> {
   const { lifetime } = context
-  const pieces = readContent(context.files, { file: file.id, key: file.entry.key, size: file.entry.size, range })
+  const pieces = readContent(context.files, { file, range })
   try {
     for (;;) {
       assertNotAborted(signal)

@@ -1,5 +1,6 @@
 /** Turns of the event loop within long work: when one is due, work that is done a slice at a time, and rows of a table that are read a page at a time. */
 
+import { isVaultError } from '../errors.ts'
 import { type Filter, MAX_ROW_ID, type Page, type Row, type StorageReads } from '../ports/storage.ts'
 import type { Clock, Scheduler } from '../ports/time.ts'
 import { BODY } from '../schema/layout.ts'
@@ -210,7 +211,7 @@ export function isRowId(id: unknown): boolean {
 }
 
 /** The rows with possible ids. */
-export const POSSIBLE_ROWS: Filter = {
+const POSSIBLE_ROWS: Filter = {
   kind: 'and',
   filters: [
     { kind: 'compare', column: 'id', operator: '>', value: 0 },
@@ -221,6 +222,23 @@ export const POSSIBLE_ROWS: Filter = {
 /** Returns a filter of rows, with possible ids alone. */
 export function possibleRows(filter: Filter | undefined): Filter {
   return filter === undefined || filter.kind === 'all' ? POSSIBLE_ROWS : { kind: 'and', filters: [filter, POSSIBLE_ROWS] }
+}
+
+/** Returns the number of rows that match in all of these tables, for a progress; undefined if an engine stops at an id that no row can have. */
+export async function countRows(
+  storage: Pick<StorageReads, 'aggregate'>,
+  tables: readonly { readonly table: string; readonly filter?: Filter }[],
+): Promise<number | undefined> {
+  let total = 0
+  try {
+    for (const { table, filter } of tables) {
+      total += Number((await storage.aggregate(table, filter ?? { kind: 'all' }, [{ kind: 'count' }]))[0])
+    }
+    return total
+  } catch (error) {
+    if (isVaultError(error, 'data_loss')) return undefined
+    throw error
+  }
 }
 
 /** Yields the pages of rows with possible ids, rising. */

@@ -80,6 +80,8 @@ export interface KeyRing {
   encryptRanks(version: number, scope: string, ranks: readonly Rank[]): bigint[]
   /** Decrypts each number: the inverse. */
   decryptRanks(version: number, scope: string, ranks: readonly Rank[]): bigint[]
+  /** Returns the key of one content from 32 random bytes, which are not kept. It depends on no root key. The caller closes it. */
+  contentKey(secret: Uint8Array): ContentKey
   /**
    * Returns another ring, of the root keys of this one with these versions and of more, which the caller wipes. It shares no memory with this one. Throws
    * like `createRing`, and `internal` for a version that this ring does not have.
@@ -89,7 +91,17 @@ export interface KeyRing {
   close(): void
 }
 
-/** One root key of a vault. All other keys are derived from root keys. */
+/** The key of one content. Its bodies have the layout of `KeyRing.seal`, and no version. */
+export interface ContentKey {
+  /** Source: `KeyRing.seal`. */
+  seal(header: Uint8Array, plaintexts: Slab, associatedData: Uint8Array): Slab
+  /** Source: `KeyRing.open`. */
+  open(headerBytes: number, bodies: Slab, associatedData: Uint8Array): Opened
+  /** Overwrites it. Later calls throw `failed_precondition`, as after the ring was closed. */
+  close(): void
+}
+
+/** One root key of a vault. All keys but those of contents are derived from root keys. */
 export interface RootKey {
   /** From 1 to 65535. */
   readonly version: number
@@ -156,19 +168,28 @@ export interface KeyProvider {
   close?(): Promise<void>
 }
 
-/** An Ed25519 private key in use. Source: RFC 8032. */
+/** The algorithms of signatures, with the length of a signature in bytes. Sources: RFC 8032; FIPS 204. */
+export const SIGNATURE_BYTES = { Ed25519: 64, 'ML-DSA-65': 3309 } as const
+
+/** The name of an algorithm of signatures. */
+export type SignatureAlgorithm = keyof typeof SIGNATURE_BYTES
+
+/** A private key in use. */
 export interface Signer {
   /** Name of the key, 1 to 128 characters. A verifier selects the public key by it. */
   readonly keyId: string
-  /** Returns the Ed25519 signature of the bytes, 64 bytes long. Rejects if the key cannot be used; the checkpoint then fails. */
+  /** Default 'Ed25519'. */
+  readonly algorithm?: SignatureAlgorithm
+  /** Returns the signature of the bytes: 64 bytes of Ed25519, 3,309 of ML-DSA-65 with an empty context. Rejects if the key cannot be used; the checkpoint then fails. */
   sign(bytes: Uint8Array): Promise<Uint8Array>
 }
 
-/** An Ed25519 public key in use. */
+/** A public key in use. */
 export interface SignatureVerifier {
   /** Name of the key, as in `Signer.keyId`. */
   readonly keyId: string
-  /** Returns true if `signature` (64 bytes) is the signature of `bytes` by this key. Returns false for anything else; never throws. */
+  readonly algorithm: SignatureAlgorithm
+  /** Returns true if `signature` is the signature of `bytes` by this key. Returns false for anything else; never throws. */
   verify(bytes: Uint8Array, signature: Uint8Array): boolean
 }
 

@@ -3,7 +3,7 @@ import type { CatalogState } from '../catalog/catalog-entries.ts'
 import type { Catalog } from '../catalog/open-catalog.ts'
 import { fault, isVaultError, words } from '../errors.ts'
 import type { Job } from '../maintenance/job.ts'
-import { possibleRows } from '../pace/pace.ts'
+import { countRows } from '../pace/pace.ts'
 import type { Scheduler } from '../ports/time.ts'
 import { layoutSchema } from '../schema/layout.ts'
 import { attempt, type Reason } from '../util/attempt.ts'
@@ -96,7 +96,7 @@ async function resealAll(
   const begin = placeOf(job, version, places)
   const counts: ResealCounts = { resealed: 0, unreadable: begin.unreadable }
   const resealed: Record<string, number> = {}
-  job.expect(await countRows({ storage }, places))
+  job.expect(await countRows(storage, places))
   for (const [index, place] of places.entries()) {
     if (index < begin.index) continue
     const before = counts.resealed
@@ -113,11 +113,4 @@ function placeOf({ place }: Job, version: number, places: readonly SealedPlace[]
   const index = places.findIndex(({ table }) => table === place?.table)
   if (place?.version !== version || index < 0) return { index: 0, after: 0, unreadable: 0 }
   return { index, after: Number(place.after), unreadable: Number(place.unreadable) }
-}
-
-async function countRows({ storage }: Pick<RotationPorts, 'storage'>, places: readonly SealedPlace[]): Promise<number> {
-  let rows = 0
-  for (const { table, filter } of places)
-    rows += Number((await storage.aggregate(table, possibleRows(filter), [{ kind: 'count' }]))[0])
-  return rows
 }

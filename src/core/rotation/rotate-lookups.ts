@@ -1,10 +1,10 @@
 /** Replaces the root key that looks up, beside writers: digests are of the new one when it has ended, and ids and tokens of both are accepted until it is finished. */
-import { CATALOG_MOVED, retryingBarrier, UNKNOWN_KEY } from '../barrier/barrier.ts'
+import { OUTDATED, retryingBarrier } from '../barrier/barrier.ts'
 import { FRESH_MS } from '../catalog/open-catalog.ts'
 import { lookupVersionsOf } from '../catalog/root-keys.ts'
 import { fault, isVaultError } from '../errors.ts'
 import type { Job, JobPlace, MaintenancePass } from '../maintenance/job.ts'
-import { createPageSize, eachPossiblePage, possibleRows } from '../pace/pace.ts'
+import { countRows, createPageSize, eachPossiblePage, possibleRows } from '../pace/pace.ts'
 import type { Row, Storage } from '../ports/storage.ts'
 import { noteFormer } from '../records/former-tokens.ts'
 import { layoutSchema } from '../schema/layout.ts'
@@ -42,7 +42,6 @@ export interface LookupsFinished {
 
 /** Milliseconds that a rotation waits at least, so that readers that look at the catalog every `FRESH_MS` know the new key when the first digest changes. */
 export const MIN_SETTLE_MS = FRESH_MS + 5_000
-const MAX_MOVED = 10
 const MAX_ROWS = 500
 
 /** Rotates: adds a look-up key of which writers make digests at once, waits until readers know it, replaces the digests of all rows, and uses it for ids and tokens. */
@@ -73,7 +72,7 @@ export async function rotateLookups(ports: RotationPorts, job: Job, settleMs: nu
 
 /** Another process changed the catalog at the same time. */
 function moved({ storage, catalog }: RotationPorts): Reason {
-  return { is: (error) => error === CATALOG_MOVED, most: MAX_MOVED, between: () => catalog.reload(storage) }
+  return { ...OUTDATED, between: () => catalog.reload(storage) }
 }
 
 /** What the pass has done. */
@@ -93,9 +92,7 @@ async function replaceAll(
   const begin = job.place?.version === version && index >= 0 ? job.place : undefined
   const counts = { replaced: 0, unreadable: Number(begin?.unreadable ?? 0) }
   const replaced: Record<string, number> = {}
-  let total = 0
-  for (const { table } of places) total += Number((await storage.aggregate(table, { kind: 'all' }, [{ kind: 'count' }]))[0])
-  job.expect(total)
+  job.expect(await countRows(storage, places))
   for (const [k, place] of places.entries()) {
     if (begin !== undefined && k < index) continue
     const before = counts.replaced
@@ -163,11 +160,10 @@ function equalValues(table: string) {
 }
 
 /** Returns what rows need. Reads the catalog again for a body whose key this process does not know. Rows that do not open are read again: they may be gone. */
-async function raiseKnown({ storage, catalog }: RotationPorts, place: LookupPlace, rows: readonly Row[]): Promise<RaisedRows> {
-  const unknown = { is: (error: unknown) => error === UNKNOWN_KEY, most: MAX_MOVED, between: () => catalog.reload(storage) }
-  const raised = await attempt([unknown], () => place.raise(storage, rows))
+async function raiseKnown(ports: RotationPorts, place: LookupPlace, rows: readonly Row[]): Promise<RaisedRows> {
+  const raised = await attempt([moved(ports)], () => place.raise(ports.storage, rows))
   if (raised.unreadable.length === 0) return raised
-  const again = await storage.get(
+  const again = await ports.storage.get(
     place.table,
     raised.unreadable.map(({ id }) => id),
   )

@@ -45,6 +45,8 @@ export function sealedPlaces({ schema }: Pick<CatalogState, 'schema'>): readonly
     },
     place(FILES.name, bodiesOf('file')),
     place(CREDENTIALS.name, bodiesOf('credential')),
+    place(OPENINGS.name, bodiesOf('opening')),
+    place(MAINTENANCE.name, bodiesOf('maintenance')),
     place(MARKER.name, bodiesOf('marker')),
     place(MAINTENANCE.name, bodiesOf('maintenance')),
     {

@@ -28,7 +28,10 @@ export const FORMER_TOKENS: PhysicalTable = {
   indexes: [{ columns: ['digest'], unique: true }],
 }
 
-/** Transient values, each sealed with its token check and its expiry, and bound to the object id of its column. `expires_at` is in milliseconds since 1970, and used only to purge. */
+/**
+ * Transient values, each sealed with its token check and its expiry, and bound to the object id of its column. `expires_at` is in milliseconds since
+ * 1970, and used only to purge.
+ */
 export const TRANSIENTS: PhysicalTable = {
   name: 'transients',
   columns: [

@@ -2,11 +2,9 @@
 
 import { PIECE_BYTES } from '../limits.ts'
 import type { ByteRange } from '../ports/blobs.ts'
-import { AAD_BYTES, type KeyRing, type Opened } from '../ports/crypto.ts'
-import { required } from '../util/lists.ts'
-import type { Slab } from '../util/memory.ts'
+import { AAD_BYTES, type ContentKey, type Opened } from '../ports/crypto.ts'
+import { type Slab, slabStart } from '../util/memory.ts'
 import { fromHex } from '../util/text.ts'
-import { HEADER_BYTES, readVersions, writeHeader } from './envelope.ts'
 
 /*
  * A file is cut into pieces of PIECE_BYTES; the last one can be shorter. Its sealed content is the sealed pieces, one after the other. This is
@@ -14,16 +12,15 @@ import { HEADER_BYTES, readVersions, writeHeader } from './envelope.ts'
  * or extended, does not open.
  */
 
-/** Purpose of the keys that seal contents of files. */
-const PURPOSE = 'file'
-/** First byte of the associated data. Bodies of records and entries have another one. */
-const PIECE_FORMAT = 2
+/** Header of a sealed piece: the format, without a version, because its key is that of its file. Other formats: envelope.ts. */
+const HEADER = Uint8Array.of(4)
 /** Number of bytes that sealing adds to a piece: the header, the nonce and the tag. */
-const SEALED_PIECE_OVERHEAD = HEADER_BYTES + 24 + 16
+const SEALED_PIECE_OVERHEAD = HEADER.length + 24 + 16
 
-/** The keys, the file and the content of some neighboring pieces. The keys are those of one vault alone. */
+/** The key, the file and the content of some neighboring pieces. */
 export interface PiecesAddress {
-  readonly ring: KeyRing
+  /** The key of the file. */
+  readonly contentKey: ContentKey
   /** Key of the content in the blob store, 32 hex digits: an upload that failed and one that is tried again with the same file differ in it. */
   readonly key: string
   /** Row id of the file. */
@@ -36,35 +33,26 @@ export interface PiecesAddress {
 
 /** Returns each piece sealed, in order. */
 export function sealPieces(address: PiecesAddress, pieces: Slab): Slab {
-  const version = address.ring.activeVersion
-  return address.ring.seal(
-    PURPOSE,
-    writeHeader(version),
-    pieces,
-    associatedDataOf(address, pieces.count, () => version),
-  )
+  return address.contentKey.seal(HEADER, pieces, associatedDataOf(address, pieces.count))
 }
 
 /** Returns each piece opened, in order. A piece that was changed or is not the one of this position does not open. */
 export function openPieces(address: PiecesAddress, sealed: Slab): Opened {
-  const versions = readVersions(sealed)
-  const associatedData = associatedDataOf(address, sealed.count, (index) => required(versions[index]))
-  return address.ring.open(PURPOSE, HEADER_BYTES, versions, sealed, associatedData)
+  const associatedData = associatedDataOf(address, sealed.count)
+  // The header as it is stored: another one does not open.
+  for (let i = 0; i < sealed.count; i++)
+    associatedData.set(sealed.bytes.subarray(slabStart(sealed, i), slabStart(sealed, i) + HEADER.length), i * AAD_BYTES)
+  return address.contentKey.open(HEADER.length, sealed, associatedData)
 }
 
-/** Layout of the associated data of a piece in bytes, big-endian: format 1 | root key version 2 | is last 1 | position 4 | file 8 | key 16. */
-function associatedDataOf(
-  { key, file, first, count }: PiecesAddress,
-  pieces: number,
-  versionOf: (index: number) => number,
-): Uint8Array {
+/** Layout of the associated data of a piece in bytes, big-endian: header 1 | zero 2 | is last 1 | position 4 | file 8 | key 16. */
+function associatedDataOf({ key, file, first, count }: PiecesAddress, pieces: number): Uint8Array {
   const associatedData = new Uint8Array(pieces * AAD_BYTES)
   const view = new DataView(associatedData.buffer)
   const content = fromHex(key)
   for (let i = 0; i < pieces; i++) {
     const start = i * AAD_BYTES
-    view.setUint8(start, PIECE_FORMAT)
-    view.setUint16(start + 1, versionOf(i))
+    associatedData.set(HEADER, start)
     view.setUint8(start + 3, first + i + 1 === count ? 1 : 0)
     view.setUint32(start + 4, first + i)
     view.setUint32(start + 8, Math.floor(file / 0x1_0000_0000))

@@ -2,10 +2,12 @@
 import { type EventDraft, OUTCOME_UNKNOWN, type Outcome, ROLLED_BACK, SUCCESS } from '../audit/event.ts'
 import { type ChainPool, retryOnConflict, retryWhileBusy } from '../audit-log/chain-pool.ts'
 import type { EventStore, EventsToAppend, NextEvents } from '../audit-log/event-store.ts'
+import { OUTDATED } from '../barrier/barrier.ts'
 import { isVaultError, mayBeStored, VaultError } from '../errors.ts'
 import type { Log } from '../ports/observability.ts'
 import type { Changes, Storage, StorageHandle, TransactionOptions } from '../ports/storage.ts'
 import type { Clock } from '../ports/time.ts'
+import { attempt } from '../util/attempt.ts'
 import { bareCause } from '../util/causes.ts'
 import {
   type CommitProgress,
@@ -63,7 +65,7 @@ export function recordedUnits(ports: RecordedPorts): UnitFactories {
 
 /** Outside any transaction, each change has its own. Small inserts, and single events, of one event-loop turn share one. */
 function recordingOutside(ports: RecordedPorts): RecordingStorage {
-  const { storage, scheduler, clock, isAlone, onCommit, chains, events } = ports
+  const { storage, scheduler, clock, isAlone, onCommit, chains, events, catalog } = ports
   function within<T>(work: RecordedWork<T>['work'], draft: () => EventsToAppend, options?: TransactionOptions): Promise<T> {
     let operations = 0
     const counted = () => {
@@ -108,7 +110,9 @@ function recordingOutside(ports: RecordedPorts): RecordingStorage {
   const insert = groupInserts<GroupedInsert & { readonly event: EventDraft }>({ scheduler, isAlone }, (inserts) =>
     store(mergeBatches(inserts), { drafts: inserts.map(({ event }) => event), generation: oldestGeneration(inserts) }),
   )
-  const record = groupEvents<EventDraft>({ scheduler, isAlone }, (drafts) => store([], { drafts, generation: undefined }))
+  const record = groupEvents<EventDraft>({ scheduler, isAlone }, (drafts) =>
+    underNewestKeys(catalog, storage, () => store([], { drafts, generation: undefined })),
+  )
   const turns = createTurns<RecordedChange>((changes) => {
     let ends: readonly End<void>[] = []
     const work = async (inner: Storage) => {
@@ -267,7 +271,7 @@ function unitsInside(open: OpenTransaction): UnitFactory {
     : trackingFactoryOf(beginReads, (tracked) => recordingInside(open, tracked), catalog)
 }
 
-function recordingInside({ recorded, append, changeChain }: OpenTransaction, storage: Storage): RecordingStorage {
+function recordingInside({ catalog, recorded, append, changeChain }: OpenTransaction, storage: Storage): RecordingStorage {
   const appendOne = (within: Storage, event: EventsToAppend): Promise<void> =>
     retryWhileBusy(
       () => append(within, event),
@@ -293,11 +297,19 @@ function recordingInside({ recorded, append, changeChain }: OpenTransaction, sto
     async record(event) {
       recorded?.addEvent(event)
       await retryOnConflict(
-        () => storage.transaction((inner) => appendOne(inner, { drafts: [event], generation: undefined })),
+        () =>
+          underNewestKeys(catalog, storage, () =>
+            storage.transaction((inner) => appendOne(inner, { drafts: [event], generation: undefined })),
+          ),
         () => changeChain(storage),
       )
     },
   }
+}
+
+/** Stores events of reads, refusals and failures, and stores them again after the catalog was read again, if another process changed it: nothing was stored then. */
+function underNewestKeys(catalog: CatalogGeneration, storage: Storage, store: () => Promise<void>): Promise<void> {
+  return attempt([{ ...OUTDATED, between: () => catalog.reload(storage) }], store)
 }
 
 /** The dependencies of recorded reads. */

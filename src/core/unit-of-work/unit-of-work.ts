@@ -145,7 +145,7 @@ export interface RecordedChange {
 }
 
 /** The catalog as this process read it last. */
-export type CatalogGeneration = Pick<CatalogFence, 'keys' | 'assertKnownFormat'>
+export type CatalogGeneration = Pick<CatalogFence, 'keys' | 'assertKnownFormat' | 'reload'>
 
 /** A storage that stores changes with their events, and events alone. */
 export interface RecordingStorage {

@@ -6,7 +6,7 @@ import { createEventStore, type EventStore } from '../audit-log/event-store.ts'
 import { type Barrier, CATALOG_MOVED } from '../barrier/barrier.ts'
 import { applySchema } from '../catalog/apply-schema.ts'
 import { type Catalog, type CatalogFence, createCatalogFence, openCatalog } from '../catalog/open-catalog.ts'
-import { Fault, VaultError } from '../errors.ts'
+import { Fault, isVaultError, VaultError } from '../errors.ts'
 import { requireTable } from '../execution/check-input.ts'
 import type { Limits, SessionContext } from '../execution/context.ts'
 import { createJoinedCalls } from '../execution/joined-calls.ts'
@@ -38,6 +38,7 @@ import { attempt } from '../util/attempt.ts'
 import { guard, guardAround, parseOnProgress, type RunCallback, readInput } from '../util/boundary.ts'
 import { assertOptions } from '../util/options.ts'
 import { assertNotAborted, parseSignal } from '../util/signal.ts'
+import { watchKey } from './key-watch.ts'
 import { type OpenOptions, parseOptions } from './options.ts'
 import { createOutsideCalls, parseRetries, retryAborted } from './outside-calls.ts'
 import { createSession } from './session.ts'
@@ -122,6 +123,9 @@ function quietLog(log: Log | undefined): Log | undefined {
 const TIMED =
   'a condition of the policy opens a sealed column in every row, so times of reads can show its values: compare a searchable column by =, or a plain one'
 
+/** What calls answer after the provider refused the key. */
+const WITHDRAWN = 'The vault is closed: its key provider withdrew the key. Allow the key again, then open the vault.'
+
 /** The result of opening a vault. */
 interface Opened {
   readonly barrier: Barrier
@@ -167,14 +171,42 @@ function createVault<S extends SchemaDefinition, Role extends string>(
     void openings.note()
   })
   void openings.note()
-  const files = createVaultFiles(options, { barrier, catalog, layout, log, jobs, contextOf: (caller) => outerContext(caller) })
+  const outside = createOutsideCalls(storage, lifetime)
+  const contextOf = (caller: Caller): SessionContext => outerContext(caller)
+  const files = createVaultFiles(options, { barrier, catalog, layout, log, jobs, contextOf, outside: outside.run })
   const sharedOutside = { ...shared, units: outer, lifetime, files: files.outer, joined }
   const outerContext = (caller: Caller): SessionContext => contextIn(sharedOutside, caller)
   const contextIn = (common: Omit<SessionContext, 'caller' | 'access'>, caller: Caller): SessionContext => {
     return { ...common, caller, access: accessOf(policy, caller) }
   }
+  const close = (): Promise<void> =>
+    guard('Close failed.', async () => {
+      stopWatching?.()
+      jobs.stop()
+      const ended = Promise.all([lifetime.close(), files.stop()])
+      const stopped = ended
+        .then(() => openings.end())
+        .then(() => factories.release())
+        .then(() => files.outer.blobs.close())
+      try {
+        await storage.close(await waitAtMost(stopped, storage.closeMs, options))
+      } finally {
+        stored.close()
+        stopObserving?.()
+        await options.keys.close?.()
+      }
+    })
+  const withdraw = (): void => {
+    log?.error({ code: 'failed_precondition' }, 'key withdrawn; the vault is closed')
+    // Calls in progress do not get to the end: what they would seal or open is no longer theirs to have.
+    void lifetime.close(WITHDRAWN)
+    stored.close()
+    close().catch((error: unknown) => log?.error({ code: isVaultError(error) ? error.code : 'internal' }, 'vault not closed'))
+  }
+  const { revokeCheckMs } = options
+  const watched = { ...options, vaultId: id, catalog, log, withdraw }
+  const stopWatching = revokeCheckMs === undefined ? undefined : watchKey(watched, revokeCheckMs)
   const stopObserving = metrics?.observeCaches(() => [readCachedAccesses(policy), readQueryForms({ layout })])
-  const outside = createOutsideCalls(storage, lifetime)
   const credentialPorts = {
     storage,
     clock,
@@ -243,20 +275,7 @@ function createVault<S extends SchemaDefinition, Role extends string>(
           readQuery(query, { layout, idName: RECORD_ID_NAME, limits }, values),
         )
       }),
-    close: () =>
-      guard('Close failed.', async () => {
-        const ended = Promise.all([lifetime.close(), files.stop()])
-        const stopped = ended
-          .then(() => openings.end())
-          .then(() => factories.release())
-          .then(() => files.outer.blobs.close())
-        try {
-          await storage.close(await waitAtMost(stopped, storage.closeMs, options))
-        } finally {
-          stored.close()
-          stopObserving?.()
-        }
-      }),
+    close,
     async [Symbol.asyncDispose]() {
       await this.close()
     },

@@ -27,6 +27,13 @@ export interface VaultOptions<S extends SchemaDefinition, Role extends string = 
   readonly storage: StorageHandle
   /** Provider of the key-encryption key that wraps the root keys, such as `localKeys({ … })`. */
   readonly keys: KeyProvider
+  /** Whose ciphers compute: those of a WebAssembly module and the platform, or `node:crypto` alone, which is slower. The stored bytes are the same. Default 'wasm'. Source: docs/security.md. */
+  readonly cryptography?: 'wasm' | 'node'
+  /**
+   * Milliseconds after which the vault asks the provider again to unwrap its active root key, 1,000 to 2,147,483,647. A provider that refuses
+   * with `failed_precondition` closes the vault and wipes its keys; one that is away changes nothing. Default: it is not asked again.
+   */
+  readonly revokeCheckMs?: number
   /**
    * The fingerprint that the vault must have, as `vault.keys()` answers it: 64 hex digits. A database that was exchanged for another one, or was emptied and
    * founded anew, is then refused. Default: any.
@@ -105,6 +112,9 @@ const MAX_DEPTH = 256
 const MAX_TABLES = 64
 /** The longest time of a timer. */
 const MAX_MS = 2 ** 31 - 1
+/** The shortest time between two checks of the key: services count calls, and refuse those above a rate. */
+const MIN_CHECK_MS = 1000
+const CHECK_RULE = `must be an integer from ${MIN_CHECK_MS} to ${MAX_MS}`
 
 /** The limits of a vault, each with its default. */
 export const limitsShape = z.object(
@@ -134,10 +144,12 @@ const optionsShape = z.object({
   schema: z.custom((value) => isObject(value) && 'tables' in value, 'must be the result of defineSchema'),
   storage: z.custom((value) => hasMethod(value, 'joinTransaction'), 'must be a storage, such as sqliteStorage({ … })'),
   keys: z.custom((value) => hasMethod(value, 'unwrap'), 'must be a key provider, such as localKeys({ … })'),
+  cryptography: z.enum(['wasm', 'node'], "must be 'wasm' or 'node'").optional(),
   keyFingerprint: z
     .string('must be 64 hex digits')
     .regex(/^[0-9a-f]{64}$/, 'must be 64 hex digits')
     .optional(),
+  revokeCheckMs: z.int(CHECK_RULE).min(MIN_CHECK_MS, CHECK_RULE).max(MAX_MS, CHECK_RULE).optional(),
   clock: z.custom((value) => hasMethod(value, 'now'), 'must have a method now() that returns nanoseconds as a bigint'),
   entropy: z.custom((value) => hasMethod(value, 'bytes'), 'must have a method bytes(count) that returns a Uint8Array'),
   accountId: idShape().optional(),

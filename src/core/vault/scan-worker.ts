@@ -2,7 +2,8 @@
 import { type ErrorCode, isVaultError, VaultError } from '../errors.ts'
 import type { SessionContext } from '../execution/context.ts'
 import { perform } from '../execution/perform.ts'
-import { lostStateOf, type ReadingFiles, readContent } from '../file-store/read-content.ts'
+import type { FileContext } from '../file-store/file-rows.ts'
+import { lostStateOf, readContent } from '../file-store/read-content.ts'
 import { type ClaimedFile, claimDueFile, postponeScan, releaseScan, removeInfected } from '../file-store/scan-queue.ts'
 import type { ScanState } from '../files/scan-state.ts'
 import type { Job, Watch } from '../maintenance/job.ts'
@@ -25,7 +26,7 @@ export type OnInfected = 'quarantine' | 'delete'
 
 /** The dependencies of the worker. */
 export interface ScanPorts {
-  readonly files: ReadingFiles
+  readonly files: FileContext
   readonly scanner: FileScanner
   readonly onInfected: OnInfected
   readonly timer: Timer
@@ -203,10 +204,10 @@ async function* contentOf(
   claimed: ClaimedFile,
   { reading, signal }: { readonly reading: Reading; readonly signal: Signal },
 ): AsyncGenerator<Uint8Array> {
-  const { id, entry } = claimed.file
-  const range = { start: 0, end: entry.size }
+  const { file } = claimed
+  const range = { start: 0, end: file.entry.size }
   try {
-    for await (const piece of readContent(files, { file: id, key: entry.key, size: entry.size, range })) {
+    for await (const piece of readContent(files, { file, range })) {
       if (!(await claimed.renew())) {
         reading.isLost = true
         throw new Error('the claim of a scan was lost')

@@ -1,6 +1,6 @@
 /** What authenticators ask a vault: its stored credentials, what is revoked or has served, and bearers of service accounts. */
 import * as z from 'zod'
-import { type Barrier, CATALOG_MOVED, retryingBarrier, UNKNOWN_KEY } from '../barrier/barrier.ts'
+import { type Barrier, CATALOG_MOVED, OUTDATED, retryingBarrier, UNKNOWN_KEY } from '../barrier/barrier.ts'
 import type { CatalogFence } from '../catalog/open-catalog.ts'
 import { openBearer } from '../credentials/bearer.ts'
 import {
@@ -203,17 +203,13 @@ function withKeys<T>(
   { barrier, catalog, storage, outside }: CredentialPorts,
   work: (barrier: Barrier) => Promise<T>,
 ): Promise<T> {
-  const moved = { is: (error: unknown) => error === CATALOG_MOVED || error === UNKNOWN_KEY, most: MAX_ATTEMPTS }
   return outside(FAILED, () =>
-    attempt([moved], async ({ last }) => {
+    attempt([OUTDATED], async ({ last }) => {
       if (last !== undefined) await catalog.reload(storage)
       return work(last === UNKNOWN_KEY ? barrier : retryingBarrier(barrier))
     }),
   )
 }
-
-/** Attempts while other processes keep changing the catalog. */
-const MAX_ATTEMPTS = 10
 
 function callerOf({ actor, actorType, roles, context, keyId }: StoredCredential): Caller {
   const request = { authMode: 'SERVICE_ACCOUNT_JWT', keyID: keyId } as const

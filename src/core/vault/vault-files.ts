@@ -1,8 +1,8 @@
 /** The files of an open vault: their stores, their scans, and what tickets open. */
-import type { Barrier } from '../barrier/barrier.ts'
+import { type Barrier, CATALOG_MOVED, OUTDATED } from '../barrier/barrier.ts'
 import type { CatalogFence } from '../catalog/open-catalog.ts'
 import type { SessionContext, SessionFiles } from '../execution/context.ts'
-import { openTicket, type Ticket } from '../execution/file-tickets.ts'
+import { learnTicketKey, namesNewerKey, openTicket, type Ticket } from '../execution/file-tickets.ts'
 import { perform } from '../execution/perform.ts'
 import { databaseBlobs } from '../file-store/database-blobs.ts'
 import type { Jobs } from '../maintenance/jobs.ts'
@@ -10,9 +10,12 @@ import { type OpenFileOptions, type OpenFileResult, openByTicket } from '../oper
 import { type UploadedFile, type UploadFileInput, type UploadFileOptions, uploadByTicket } from '../operations/upload-file.ts'
 import { type Caller, parseCaller, type RequestContext, UNKNOWN_CALLER, VAULT_CALLER } from '../policy/caller.ts'
 import type { Log } from '../ports/observability.ts'
+import type { Storage } from '../ports/storage.ts'
 import type { SchemaDefinition } from '../schema/column.ts'
 import type { Layout } from '../schema/layout.ts'
+import { attempt } from '../util/attempt.ts'
 import type { OpenOptions } from './options.ts'
+import type { OutsideCalls } from './outside-calls.ts'
 import { createScanWorker, type ScanWorker } from './scan-worker.ts'
 import { toTicketUpload } from './session-input.ts'
 
@@ -24,6 +27,7 @@ interface FilePorts {
   readonly log: Log | undefined
   readonly jobs: Jobs
   contextOf(caller: Caller): SessionContext
+  readonly outside: OutsideCalls['run']
 }
 
 /** An upload by ticket: its content, its name and its options. */
@@ -48,7 +52,17 @@ export function createVaultFiles<S extends SchemaDefinition>(options: OpenOption
   const { barrier, catalog, layout, log, jobs } = ports
   const blobs = options.blobs ?? databaseBlobs(storage)
   const hasFiles = [...layout.tables.values()].some(({ files }) => files.length > 0)
-  const reading = { barrier, clock, scheduler, storage, blobs, contentTypes, reloadKeys: () => catalog.reload(storage) }
+  const reloadKeys = (): Promise<void> => catalog.reload(storage)
+  const underNewestKeys = <T>(work: (inner: Storage) => Promise<T>): Promise<T> =>
+    attempt([{ ...OUTDATED, between: reloadKeys }], () =>
+      storage.transaction(async (inner) => {
+        const { generation } = catalog.keys
+        const result = await work(inner)
+        if (!(await catalog.isCurrent(inner, generation))) throw CATALOG_MOVED
+        return result
+      }),
+    )
+  const reading = { barrier, clock, scheduler, storage, blobs, contentTypes, reloadKeys, underNewestKeys }
   const session = (): SessionContext => ports.contextOf(VAULT_CALLER)
   const scans =
     scanner === undefined || !hasFiles
@@ -64,18 +78,24 @@ export function createVaultFiles<S extends SchemaDefinition>(options: OpenOption
     const caller = ticket === undefined ? UNKNOWN_CALLER : ticket.caller
     return ports.contextOf(parseCaller(request === undefined ? caller : { ...caller, request }))
   }
+  const ticketOf = async (text: unknown, direction: Ticket['direction']): Promise<Ticket | undefined> => {
+    if (namesNewerKey(catalog.keys, text))
+      await ports.outside('The ticket could not be opened.', () => learnTicketKey(catalog, storage, text))
+    return openTicket({ barrier, clock }, text, direction)
+  }
   scans?.wake()
   return {
     outer,
     inTransaction: { ...outer, isInTransaction: true },
     scans,
     async download(text, opening, request) {
-      const ticket = openTicket({ barrier, clock }, text, 'download')
+      const ticket = await ticketOf(text, 'download')
       return perform(callerOf(ticket, request), openByTicket(ticket), opening === undefined ? {} : { options: opening })
     },
     async upload(text, given, request) {
-      const ticket = openTicket({ barrier, clock }, text, 'upload')
-      return perform(callerOf(ticket, request), uploadByTicket(ticket), toTicketUpload(given))
+      const upload = toTicketUpload(given)
+      const ticket = await ticketOf(text, 'upload')
+      return perform(callerOf(ticket, request), uploadByTicket(ticket), upload)
     },
     stop: async () => scans?.stop(),
   }

@@ -68,7 +68,7 @@ async function checkTransients(
     const found = revealTransients(context.barrier, column, rows)
     for (const [index, cell] of live.entries()) {
       const stored = rows[index]
-      const kind = stored === undefined ? 'missing_transient' : compareTransient(cell, stored, found[index])
+      const kind = stored === undefined ? 'missing_transient' : compareTransient(column, cell, stored, found[index])
       if (kind !== undefined && !isExpired(context, cell)) suspicions.push({ kind, row: cell.row, column })
     }
   }
@@ -77,6 +77,7 @@ async function checkTransients(
 
 /** Returns `wrong_transient` if a stored transient value does not open, or is not that of the cell. */
 function compareTransient(
+  column: Column,
   { transientRef, text, check }: TokenCell,
   stored: Row,
   found: FoundTransient | undefined,
@@ -84,6 +85,7 @@ function compareTransient(
   const isSame =
     found !== undefined &&
     found.expiresAt === transientRef?.expiresAt &&
+    Number(stored.object_id) === column.objectId &&
     Number(stored.expires_at) === transientRef.expiresAt &&
     found.text === text &&
     (check === undefined || (found.high === check[0] && found.low === check[1]))

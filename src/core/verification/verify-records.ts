@@ -2,7 +2,7 @@
 import { UNKNOWN_KEY } from '../barrier/barrier.ts'
 import type { CatalogFence } from '../catalog/open-catalog.ts'
 import type { Job } from '../maintenance/job.ts'
-import { createPageSize, eachPossiblePage, findImpossibleRows, isRowId, POSSIBLE_ROWS } from '../pace/pace.ts'
+import { countRows, createPageSize, eachPossiblePage, findImpossibleRows, isRowId } from '../pace/pace.ts'
 import type { Row, StorageReads } from '../ports/storage.ts'
 import type { ReadingContext } from '../row-access/evaluate-access.ts'
 import type { Column, Table } from '../schema/layout.ts'
@@ -32,7 +32,12 @@ const MAX_CHECKS = 10
 export async function verifyRecords(context: Verifying, tables: readonly Table[], job: Job): Promise<RecordVerificationResult> {
   const { storage, scheduler } = context
   const findings = new RecordFindings(context.barrier.ring)
-  job.expect(await countRecords(storage, tables))
+  job.expect(
+    await countRows(
+      storage,
+      tables.map(({ physical }) => ({ table: physical.name })),
+    ),
+  )
   let recordCount = 0
   for (const table of tables) {
     const unindexed: UnindexedValues = new Map()
@@ -50,15 +55,6 @@ export async function verifyRecords(context: Verifying, tables: readonly Table[]
   }
   await verifyTokenRows(context, { tables, findings, job })
   return findings.result(recordCount)
-}
-
-async function countRecords(storage: StorageReads, tables: readonly Table[]): Promise<number> {
-  let total = 0
-  for (const { physical } of tables) {
-    const [count] = await storage.aggregate(physical.name, POSSIBLE_ROWS, [{ kind: 'count' }])
-    total += Number(count)
-  }
-  return total
 }
 
 /** Rows of one table to check. */

@@ -3,7 +3,7 @@ import { createCipheriv } from 'node:crypto'
 import { FF1 } from '@noble/ciphers/ff1.js'
 import { expect, it } from 'vitest'
 import { createFf1 } from '../../../src/adapters/keys/ff1.ts'
-import type { InPlaceCipher } from '../../../src/adapters/keys/wasm/wasm.ts'
+import type { InPlaceCipher } from '../../../src/adapters/keys/platform/aes.ts'
 import { type SeededBytes, seededBytes } from './seeded-bytes.ts'
 
 const SEED = 'ff1 property 1'

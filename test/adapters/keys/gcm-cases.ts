@@ -1,7 +1,7 @@
 /** Calls the batched AES-GCM: whole lists under one key, with IVs and associated data of the test. */
 
+import { createGcmKey } from '../../../src/adapters/keys/wasm/derived-keys.ts'
 import { openBatch, sealBatch } from '../../../src/adapters/keys/wasm/gcm.ts'
-import { createGcmKey } from '../../../src/adapters/keys/wasm/xaes-key.ts'
 import { toSlab } from '../../../src/core/util/memory.ts'
 
 /** One message with all inputs of its sealing. All messages of a list have associated data of one length. */

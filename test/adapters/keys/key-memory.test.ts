@@ -6,14 +6,15 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { deriveKey } from '../../../src/adapters/keys/key-bytes.ts'
 import { keyRingFactory } from '../../../src/adapters/keys/key-ring-factory.ts'
 import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
+import { createModuleXaesKey } from '../../../src/adapters/keys/wasm/derived-keys.ts'
 import { expandKey, getWasm, HASH_TABLE_BYTES, MODULE_BLOCKS, REGION } from '../../../src/adapters/keys/wasm/wasm.ts'
-import { createXaesKey } from '../../../src/adapters/keys/wasm/xaes-key.ts'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import { isVaultError } from '../../../src/core/errors.ts'
 import type { KeyProvider, KeyRing, Rank } from '../../../src/core/ports/crypto.ts'
 import { slabItem, toSlab } from '../../../src/core/util/memory.ts'
 import { column, createVault, defineSchema } from '../../../src/index.ts'
 import { OWNER } from '../../support/vaults/test-vault.ts'
+import { IMPLEMENTATIONS } from './implementations.ts'
 import { seededBytes } from './seeded-bytes.ts'
 
 const SEED = 'key memory 1'
@@ -82,7 +83,7 @@ function toRanks(ring: KeyRing, count: number, rank: Rank): Rank[] {
 /** Every key of a vault with this root key, and its round keys, in pieces of 16 bytes. */
 function keyPieces(root: Uint8Array, vaultId: string): Uint8Array[] {
   const seal = deriveKey(root, vaultId, { kind: 'seal', version: 1, purpose: 'record' })
-  const derived = createXaesKey(seal).derive(new Uint8Array(12), 0)
+  const derived = createModuleXaesKey(seal).derive(new Uint8Array(12), 0)
   const keys = [
     root,
     seal,
@@ -121,32 +122,35 @@ const schema = defineSchema({
   },
 })
 
-it('no key is in the pool of small buffers after a vault was opened from key text and from a key file, and used', async () => {
-  const kek = random.bytes(32)
-  const text = bufferOf(kek).toString('base64')
-  const file = join(folder, 'vault.key')
-  const pieces: Uint8Array[] = piecesOf(kek)
-  const pool = await poolAfter(async () => {
-    for (const given of [{ key: text }, { file }]) {
-      const { keys, roots } = watched(localKeys(given))
-      const vault = await createVault({ id: 'v1', schema, storage: memoryStorage(), keys })
-      const session = vault.as(OWNER)
-      const fields = { number: '4111111111111111', holder: 'A', pin: '12345678' }
-      const { records } = await session.insert('cards', [{ fields }], { tokenization: true })
-      const { holder, pin } = records[0]?.tokens ?? {}
-      await session.detokenize([{ token: holder ?? '' }, { token: pin ?? '' }])
-      for (const root of roots) pieces.push(...keyPieces(root, 'v1'))
-    }
-    const root = random.bytes(32)
-    const ring = keyRingFactory.createRing('v1', [{ version: 1, key: root }])
-    useRing(ring)
-    pieces.push(...keyPieces(root, 'v1'))
-  })
-  expect(pieces.length).toBeGreaterThan(300)
-  expect(pieces.filter((piece) => pool.includes(bufferOf(piece))).length).toBe(0)
-  // The text of the new key is not there either, as UTF-8 or latin1.
-  expect(pool.includes('strongroom key, version 1\n')).toBe(false)
-})
+it.each(IMPLEMENTATIONS)(
+  'no key is in the pool of small buffers after a vault was opened from key text and from a key file, and used: $name',
+  async ({ factory, cryptography }) => {
+    const kek = random.bytes(32)
+    const text = bufferOf(kek).toString('base64')
+    const file = join(folder, 'vault.key')
+    const pieces: Uint8Array[] = piecesOf(kek)
+    const pool = await poolAfter(async () => {
+      for (const given of [{ key: text }, { file }]) {
+        const { keys, roots } = watched(localKeys(given))
+        const vault = await createVault({ id: 'v1', schema, storage: memoryStorage(), keys, cryptography })
+        const session = vault.as(OWNER)
+        const fields = { number: '4111111111111111', holder: 'A', pin: '12345678' }
+        const { records } = await session.insert('cards', [{ fields }], { tokenization: true })
+        const { holder, pin } = records[0]?.tokens ?? {}
+        await session.detokenize([{ token: holder ?? '' }, { token: pin ?? '' }])
+        for (const root of roots) pieces.push(...keyPieces(root, 'v1'))
+      }
+      const root = random.bytes(32)
+      const ring = factory.createRing('v1', [{ version: 1, key: root }])
+      useRing(ring)
+      pieces.push(...keyPieces(root, 'v1'))
+    })
+    expect(pieces.length).toBeGreaterThan(300)
+    expect(pieces.filter((piece) => pool.includes(bufferOf(piece))).length).toBe(0)
+    // The text of the new key is not there either, as UTF-8 or latin1.
+    expect(pool.includes('strongroom key, version 1\n')).toBe(false)
+  },
+)
 
 it('the test finds a key that is in the pool', async () => {
   const key = random.bytes(32)
@@ -220,8 +224,8 @@ it('the module holds no hash key, nor its tables, after a key was derived and bo
   }
 })
 
-it('a closed ring has wiped its keys and the module, and every method throws', () => {
-  const ring = keyRingFactory.createRing('v1', [{ version: 1, key: random.bytes(32) }])
+it.each(IMPLEMENTATIONS)('a closed ring has wiped its keys and the module, and every method throws: $name', ({ factory }) => {
+  const ring = factory.createRing('v1', [{ version: 1, key: random.bytes(32) }])
   useRing(ring)
   const plaintexts = toSlab([new Uint8Array(5)])
   const bodies = ring.seal('record', HEADER, plaintexts, new Uint8Array(32))
@@ -248,9 +252,9 @@ it('a closed ring has wiped its keys and the module, and every method throws', (
   ).toBe(false)
 })
 
-it('closing a ring leaves others as they were', () => {
+it.each(IMPLEMENTATIONS)('closing a ring leaves others as they were: $name', ({ factory }) => {
   const key = random.bytes(32)
-  const [one, two] = [1, 2].map(() => keyRingFactory.createRing('v1', [{ version: 1, key }]))
+  const [one, two] = [1, 2].map(() => factory.createRing('v1', [{ version: 1, key }]))
   const before = two?.digest(1, 'scope', toSlab([key]))
   one?.close()
   expect(two?.digest(1, 'scope', toSlab([key]))).toEqual(before)

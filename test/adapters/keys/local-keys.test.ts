@@ -1,14 +1,15 @@
-/** Local key-encryption keys: the file, its permissions, concurrent creation, and wrapping. The signer of checkpoints: RFC 8032, and keys that are not quoted. */
+/** Local key-encryption keys: the file, its permissions, concurrent creation, and wrapping. */
 import { execFile } from 'node:child_process'
-import { createPrivateKey, generateKeyPairSync, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { chmod, chown, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { localKeys } from '../../../src/adapters/keys/index.ts'
-import { ed25519Signer } from '../../../src/adapters/keys/local-keys.ts'
 import { isVaultError } from '../../../src/core/errors.ts'
+import type { WrappedKey } from '../../../src/core/ports/crypto.ts'
+import { runKeyCases, runVaultOnKeys } from '../../support/keys/run-key-cases.ts'
 
 const SECRET = Buffer.alloc(32, 'test secret')
 const CONTEXT = Buffer.from('vault v1, root 1')
@@ -27,6 +28,38 @@ async function failureOf(work: Promise<unknown>): Promise<{ code: string; messag
   if (!isVaultError(error)) throw new Error('expected a VaultError')
   return error
 }
+
+let files = 0
+
+/** Key files that are disabled by their mode, withdrawn by other content, and rotated to another file. */
+function fileKeys() {
+  const newFile = () => join(folder, `local-${++files}.key`)
+  let file = newFile()
+  let olderFiles: string[] = []
+  const now = () => localKeys({ file, olderFiles })
+  const reopen = async () => ({
+    currentKeyId: async () => now().currentKeyId?.() ?? '',
+    wrap: async (key: Uint8Array, data: Uint8Array) => now().wrap(key, data),
+    unwrap: async (wrapped: WrappedKey, data: Uint8Array) => now().unwrap(wrapped, data),
+  })
+  return {
+    open: reopen,
+    reopen,
+    async rotate() {
+      olderFiles = [file, ...olderFiles]
+      file = newFile()
+    },
+    disable: () => chmod(file, 0o644),
+    enable: () => chmod(file, 0o600),
+    withdraw: () => writeFile(file, 'no key'),
+    async disableOlder() {
+      for (const older of olderFiles.splice(0)) await rm(older)
+    },
+  }
+}
+
+runKeyCases('local', fileKeys)
+runVaultOnKeys('a key file', fileKeys)
 
 it('the first wrap creates the file with mode 0600, and another provider unwraps with it', async () => {
   const file = join(folder, 'deep', 'er', 'first.key')
@@ -235,36 +268,35 @@ it('a key read from a file equals what Buffer reads, for random keys, and only o
   expect(Buffer.from(text, 'base64').toString('base64')).toBe(text)
 })
 
-/** PEM of an RFC 8032 secret key: the fixed head of PKCS #8, then the 32 bytes. */
-function pemOf(secret: string): string {
-  const der = Buffer.concat([Buffer.from('302e020100300506032b657004220420', 'hex'), Buffer.from(secret, 'hex')])
-  return createPrivateKey({ key: der, format: 'der', type: 'pkcs8' }).export({ type: 'pkcs8', format: 'pem' }).toString()
-}
-
-it('signs as RFC 8032, section 7.1, tests 1 and 2', async () => {
-  const one = ed25519Signer({ keyId: 'k', privateKey: pemOf('9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60') })
-  const two = ed25519Signer({ keyId: 'k', privateKey: pemOf('4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb') })
-  expect(Buffer.from(await one.sign(Uint8Array.of())).toString('hex')).toBe(
-    'e5564300c360ac729086e2cc806e828a84877f1eb8e5d974d873e065224901555fb8821590a33bacc61e39701cf9b46bd25bf5f0595bbe24655141438e7a100b',
-  )
-  expect(Buffer.from(await two.sign(Uint8Array.of(0x72))).toString('hex')).toBe(
-    '92a009a9f0d4cab8720e820b5f642540a2b27b5416503f8fb3762223ebdb69da085ac1e43e15996e458f3613d0f11d8c387b2eaeb4302aeeb00d291612bb0c00',
-  )
+it('a ring of files wraps with the first and unwraps with each, and a new first file is made only to wrap', async () => {
+  const [file, older] = [join(folder, 'ring-new.key'), join(folder, 'ring-old.key')]
+  const before = await localKeys({ file: older }).wrap(SECRET, CONTEXT)
+  const ring = localKeys({ file, olderFiles: [older] })
+  expect(Buffer.from(await ring.unwrap(before, CONTEXT)).equals(SECRET)).toBe(true)
+  await expect(stat(file)).rejects.toMatchObject({ code: 'ENOENT' })
+  const after = await ring.wrap(SECRET, CONTEXT)
+  expect(after.keyId).not.toBe(before.keyId)
+  expect(await ring.currentKeyId?.()).toBe(after.keyId)
+  for (const wrapped of [before, after]) expect(Buffer.from(await ring.unwrap(wrapped, CONTEXT)).equals(SECRET)).toBe(true)
+  await expect(localKeys({ file }).unwrap(before, CONTEXT)).rejects.toMatchObject({ code: 'failed_precondition' })
+  await rm(older)
+  const { message } = await failureOf(ring.unwrap(before, CONTEXT))
+  expect(message).toBe(`Cannot unwrap the root key: key file ${older} does not exist. Restore it.`)
 })
 
-it('rejects a key that is not an Ed25519 private key, and a key without an id', () => {
-  const { privateKey, publicKey } = generateKeyPairSync('ed25519')
-  const { privateKey: other } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-  const pems = [
-    'secret',
-    '',
-    publicKey.export({ type: 'spki', format: 'pem' }).toString(),
-    other.export({ type: 'pkcs8', format: 'pem' }).toString(),
-  ]
-  for (const pem of pems) {
-    expect(() => ed25519Signer({ keyId: 'k', privateKey: pem })).toThrow('must be an Ed25519 private key as PEM text (PKCS #8)')
-  }
-  const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
-  for (const keyId of ['', 'x'.repeat(129)])
-    expect(() => ed25519Signer({ keyId, privateKey: pem })).toThrow('1 to 128 characters')
+it('a ring of texts unwraps with each, and refuses what is no list or of the other kind', async () => {
+  const [key = '', older = ''] = [randomBytes(32), randomBytes(32)].map((bytes) => bytes.toString('base64'))
+  const before = await localKeys({ key: older }).wrap(SECRET, CONTEXT)
+  const ring = localKeys({ key, olderKeys: [older] })
+  expect(Buffer.from(await ring.unwrap(before, CONTEXT)).equals(SECRET)).toBe(true)
+  const changed = { ...before, bytes: Uint8Array.from(before.bytes, (byte, index) => (index === 40 ? byte ^ 1 : byte)) }
+  expect((await failureOf(ring.unwrap(changed, CONTEXT))).message).toContain('its wrapped bytes were changed')
+  const { message } = await failureOf(localKeys({ key }).unwrap(before, CONTEXT))
+  expect(message).toContain('it was wrapped by another key than the given one')
+  for (const options of [
+    { key, olderKeys: older },
+    { key, olderFiles: ['x'] },
+    { key, olderKeys: ['short'] },
+  ])
+    expect(() => localKeys(options as never)).toThrow(/localKeys: /)
 })

@@ -1,7 +1,13 @@
 /** Makes the optional packages look as if they were not installed: `node --import ./hide-packages.ts file.ts` */
 import { registerHooks } from 'node:module'
 
-const HIDDEN: ReadonlySet<string> = new Set(['better-sqlite3', 'pg', '@aws-sdk/client-s3', '@opentelemetry/api'])
+const HIDDEN: ReadonlySet<string> = new Set([
+  'better-sqlite3',
+  'pg',
+  '@aws-sdk/client-kms',
+  '@aws-sdk/client-s3',
+  '@opentelemetry/api',
+])
 
 registerHooks({
   resolve(specifier, context, nextResolve) {

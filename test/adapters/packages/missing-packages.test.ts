@@ -29,6 +29,8 @@ it('a package that is not installed is named with the command that installs it',
       /^sqliteStorage needs the package better-sqlite3, which is not installed. Run: npm install better-sqlite3. Or pass driver: 'node:sqlite'/,
     postgresStorage: /^postgresStorage needs the package pg, which is not installed. Run: npm install pg.$/,
     s3Blobs: /Run: npm install @aws-sdk\/client-s3.$/,
+    awsKmsKeys:
+      /^awsKmsKeys needs the package @aws-sdk\/client-kms, which is not installed. Run: npm install @aws-sdk\/client-kms.$/,
     openTelemetry: /Run: npm install @opentelemetry\/api. Or pass tracer:/,
   })) {
     expect(errors[name]).toMatchObject({ code: 'failed_precondition', message: expect.stringMatching(wanted) })

@@ -2,7 +2,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import pg from 'pg'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { ed25519Signer } from '../../../src/adapters/keys/index.ts'
+import { localSigner } from '../../../src/adapters/keys/index.ts'
 import { postgresStorage } from '../../../src/adapters/postgres/index.ts'
 import type { PhysicalTable, StorageHandle } from '../../../src/core/ports/storage.ts'
 import { eventsOf } from '../../support/audit/audited-clients.ts'
@@ -190,7 +190,7 @@ it('a checkpoint shows what a standby that is not synchronous has lost', async (
   await caughtUp(primary, standby)
   await link.stop()
   await vault.as(OWNER).insert('people', ada)
-  const checkpoint = await vault.checkpointAudit({ signer: ed25519Signer({ keyId: 'audit', privateKey: pem }) })
+  const checkpoint = await vault.checkpointAudit({ signer: localSigner({ keyId: 'audit', privateKey: pem }) })
   await failOver()
   await expect
     .poll(() =>

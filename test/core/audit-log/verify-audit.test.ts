@@ -97,4 +97,20 @@ onEachStorage('an audit trail', (engine) => {
     const full = new Error('the bucket is full')
     await expect(vault.checkpointAudit({ signer, sink: () => Promise.reject(full) })).rejects.toBe(full)
   })
+
+  it('rejects a signature of another length than its algorithm has, and an unknown algorithm, before anything is kept', async () => {
+    const vault = await openClients(engine.fresh().open())
+    const kept: SignedCheckpoint[] = []
+    const sink = async (checkpoint: SignedCheckpoint): Promise<void> => void kept.push(checkpoint)
+    const { signer: other } = createSigning('pq', 'ml-dsa-65')
+    const short = { ...signer, sign: async () => new Uint8Array(63) }
+    const mixed = { keyId: 'pq', sign: other.sign }
+    for (const wrong of [short, mixed])
+      await expect(vault.checkpointAudit({ signer: wrong, sink })).rejects.toMatchObject({ code: 'failed_precondition' })
+    const unknown = { ...signer, algorithm: 'RSA' as 'Ed25519' }
+    await expect(vault.checkpointAudit({ signer: unknown, sink })).rejects.toMatchObject({ code: 'invalid_request' })
+    expect(kept).toEqual([])
+    expect(await vault.checkpointAudit({ signer: other, sink })).toMatchObject({ keyId: 'pq', algorithm: 'ML-DSA-65' })
+    expect((await vault.verifyAudit({ checkpoints: kept })).ok).toBe(true)
+  })
 })

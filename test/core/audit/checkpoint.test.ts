@@ -85,6 +85,8 @@ describe('a checkpoint', () => {
       { ...SIGNED, more: 1 },
       { ...SIGNED, keyId: '' },
       { ...SIGNED, signature: 'x' },
+      { ...SIGNED, algorithm: 'RSA' },
+      { ...SIGNED, algorithm: undefined },
       { ...SIGNED, checkpoint: { ...checkpoint, v: 2 } },
       { ...SIGNED, checkpoint: { ...checkpoint, events: 4 } },
       { ...SIGNED, checkpoint: { ...checkpoint, chains: [...checkpoint.chains].reverse() } },

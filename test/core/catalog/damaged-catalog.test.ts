@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
-import { STORED_FORMAT, sealState } from '../../../src/core/catalog/catalog-entries.ts'
+import { raiseHeads, STORED_FORMAT, sealState } from '../../../src/core/catalog/catalog-entries.ts'
 import { fingerprintOf, openCatalog } from '../../../src/core/catalog/open-catalog.ts'
 import type { StorageHandle } from '../../../src/core/ports/storage.ts'
 import { column, createVault, defineSchema } from '../../../src/index.ts'
@@ -47,8 +47,17 @@ describe('a stored format that is newer than this release', () => {
     const { barrier, state } = await openCatalog(ports, 'v', schema.tables)
     const [row] = await storage.find('catalog', SCHEMA_ENTRY, { order: 'asc', limit: 1 })
     const { id = 0, version = 0 } = row ?? {}
-    const later = { ...state, format: { number: format, release: '7.1.0' }, later: { kept: [1, 'two'] } }
-    await storage.update('catalog', [{ id, version, set: { content: sealState(barrier, id, later) } }])
+    const { generation } = state
+    const later = {
+      ...state,
+      generation: generation + 1,
+      format: { number: format, release: '7.1.0' },
+      later: { kept: [1, 'two'] },
+    }
+    await storage.transaction(async (inner) => {
+      await inner.update('catalog', [{ id, version, set: { content: sealState(barrier, id, later) } }])
+      await raiseHeads(inner, barrier, later)
+    })
   }
 
   it('is read and not written, and the error names the release to install', async () => {

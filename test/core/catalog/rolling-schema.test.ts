@@ -187,7 +187,7 @@ for (const audit of ['on', 'off'] as const) {
       const refused = { code: 'failed_precondition', details: [{ table: 'things', column: 'name' }] }
       const newer: Vault[] = []
       const isDone = interpose({
-        isDue: ({ method }) => method === 'begin',
+        isDue: ({ method }) => method === 'begin' || method === 'commit',
         async work() {
           newer.push(await open<SchemaDefinition>(place.open(), tables, audit))
           await expect(session.updateOne('things', second, { name: 'B' })).rejects.toMatchObject(refused)
@@ -333,15 +333,15 @@ it('stops a process that begins an audit chain while another one changes the cat
   const database = await freshDatabase(inject('postgresUrl'))
   const pool = new pg.Pool({ connectionString: database.url, max: 8 })
   const sound = postgresStorage({ pool })
-  let isFirst = true
+  let opening: Promise<unknown> | undefined
   const within = (storage: Storage): Storage => ({
     ...storage,
     async find(table, filter, page) {
       const rows = await storage.find(table, filter, page)
-      // The process has looked at the catalog, and inserts the head of its chain next.
-      if (table === CATALOG.name && isFirst) {
-        isFirst = false
-        await open(postgresStorage({ pool }), UNIQUE)
+      // The process has inserted the head of its chain, has looked at the catalog, and commits next. The other one waits, and raises this head, too.
+      if (table === CATALOG.name && opening === undefined) {
+        opening = open(postgresStorage({ pool }), UNIQUE)
+        await new Promise((resolve) => setTimeout(resolve, 300))
       }
       return rows
     },
@@ -349,7 +349,8 @@ it('stops a process that begins an audit chain while another one changes the cat
   const slow: StorageHandle = { ...sound, transaction: (work) => sound.transaction((storage) => work(within(storage))) }
   const session = (await open(slow, NARROW)).as(OWNER)
   await session.insert('others', [{ fields: { text: 'begins a chain' } }])
-  expect(isFirst).toBe(false)
+  await opening
+  expect(opening).toBeDefined()
   await expect(session.insert('things', [{ fields: { name: 'x' } }])).rejects.toMatchObject({ code: 'failed_precondition' })
   await pool.end()
   await database.drop()

@@ -2,16 +2,15 @@
 import { describe, expect, it } from 'vitest'
 import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
-import { openCatalog } from '../../../src/core/catalog/open-catalog.ts'
 import type { KeyProvider, RootKeySet } from '../../../src/core/ports/crypto.ts'
 import type { StorageHandle } from '../../../src/core/ports/storage.ts'
-import { activateRootKey, addRootKey } from '../../../src/core/rotation/change-keys.ts'
 import { readVersion, writeBodyHeader } from '../../../src/core/sealing/envelope.ts'
 import { openVault } from '../../../src/core/vault/open-vault.ts'
 import { column, defineSchema, type SignedCheckpoint } from '../../../src/index.ts'
 import { SIGNING } from '../../support/audit/sample-trails.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
 import { interposedStorage } from '../../support/storages/interposed-storage.ts'
+import { addKey } from '../../support/vaults/planted-rotation.ts'
 import { SYSTEM_PORTS } from '../../support/vaults/system-ports.ts'
 import { OWNER, TEST_SECRET } from '../../support/vaults/test-vault.ts'
 
@@ -47,16 +46,6 @@ function open(storage: StorageHandle, audit: 'on' | 'off' = 'on', keys = localKe
   return openVault({ ...SYSTEM_PORTS, id: 'v1', schema: defineSchema(TABLES), storage, audit, keys })
 }
 
-/** Adds a root key as another process would, and activates it unless it is to stay pending. */
-async function addKey(storage: StorageHandle, { isActivated = true } = {}): Promise<void> {
-  const keys = localKeys({ key: TEST_SECRET })
-  const catalog = await openCatalog({ ...SYSTEM_PORTS, storage, keys }, 'v1', TABLES)
-  const ports = { ...SYSTEM_PORTS, storage, keys, vaultId: 'v1' }
-  const version = await addRootKey(ports, catalog)
-  if (isActivated) await activateRootKey(ports, catalog, { version, tables: ['records_1_things'], waitMs: 1000 })
-  catalog.close()
-}
-
 /** The versions of the root keys that the records are sealed with, by row id. */
 async function sealedWith(storage: StorageHandle): Promise<number[]> {
   const rows = await storage.find('records_1_things', { kind: 'all' }, { order: 'asc', limit: 1000 })
@@ -72,7 +61,7 @@ for (const audit of ['on', 'off'] as const) {
       const first = await earlier.insert('things', [{ fields: { name: 'one', code: 'A', brief: 'x' } }], options)
       const other = place.open()
       await open(other, audit)
-      await addKey(other)
+      await addKey(other, TABLES)
       const newer = (await open(place.open(), audit)).as(OWNER)
       const { records } = await newer.insert('things', [{ fields: { name: 'two', code: 'B', brief: 'y' } }], options)
       const { id = '', tokens } = records[0] ?? {}
@@ -95,7 +84,7 @@ for (const audit of ['on', 'off'] as const) {
       const earlier = (await open(place.open(), audit)).as(OWNER)
       const other = place.open()
       await open(other, audit)
-      await addKey(other)
+      await addKey(other, TABLES)
       const newer = (await open(place.open(), audit)).as(OWNER)
       const names = Array.from({ length: 12 }, (_, n) => ({ fields: { name: `name ${n}`, code: `code ${n}` } }))
       const { records } = await newer.insert('things', names, { tokenization: true })
@@ -121,7 +110,7 @@ for (const audit of ['on', 'off'] as const) {
       const earlier = await open(place.open(), audit)
       const other = place.open()
       await open(other, audit)
-      await addKey(other)
+      await addKey(other, TABLES)
       const newer = await open(place.open(), audit)
       const verifier = 'a'.repeat(64)
       const { keyId } = await newer.as(OWNER).createCredential({ kind: 'API_KEY', name: 'new', roles: ['reader'], verifier })
@@ -137,7 +126,7 @@ for (const audit of ['on', 'off'] as const) {
       const earlier = await open(place.open(), audit)
       const other = place.open()
       await open(other, audit)
-      await addKey(other)
+      await addKey(other, TABLES)
       await (await open(place.open(), audit)).as(OWNER).insert('things', [{ fields: { name: 'two', code: 'B', brief: 'y' } }])
       expect(await earlier.verifyRecords()).toMatchObject({ ok: true, findings: [] })
     })
@@ -148,7 +137,7 @@ for (const audit of ['on', 'off'] as const) {
       await vault.as(OWNER).insert('things', [{ fields: { name: 'one' } }])
       const other = place.open()
       await open(other, audit)
-      await addKey(other)
+      await addKey(other, TABLES)
       await vault.transaction(async (within) => {
         await within.as(OWNER).insert('things', [{ fields: { name: 'two' } }])
         await within.as(OWNER).insert('things', [{ fields: { name: 'three' } }])
@@ -168,7 +157,7 @@ for (const audit of ['on', 'off'] as const) {
       const isDone = interpose({
         isDue: ({ method }) => method === 'begin',
         async work() {
-          await addKey(other)
+          await addKey(other, TABLES)
           await session.updateOne('things', second, { name: 'TWO' })
         },
       })
@@ -182,7 +171,7 @@ for (const audit of ['on', 'off'] as const) {
       const vault = await open(place.open(), audit)
       const other = place.open()
       await open(other, audit)
-      await addKey(other, { isActivated: false })
+      await addKey(other, TABLES, { isActivated: false })
       for (const one of [vault, await open(place.open(), audit)])
         await one.as(OWNER).insert('things', [{ fields: { code: 'x' } }])
       expect(await sealedWith(other)).toEqual([2, 2])
@@ -197,7 +186,7 @@ onEachStorage('the audit trail across root keys', (engine) => {
     await earlier.as(OWNER).insert('things', [{ fields: { name: 'one' } }])
     const other = place.open()
     await open(other)
-    await addKey(other)
+    await addKey(other, TABLES)
     const newer = await open(place.open())
     await newer.as(OWNER).insert('things', [{ fields: { name: 'two' } }])
     const { ok, eventCount } = await earlier.verifyAudit()
@@ -223,7 +212,7 @@ describe('reading the catalog again', () => {
     await openVault({ ...SYSTEM_PORTS, id: 'v1', schema: wider, storage, keys: localKeys({ key: TEST_SECRET }) })
     await vault.as(OWNER).insert('things', [{ fields: { name: 'two' } }])
     expect(counted.unwrapped).toBe(1)
-    await addKey(storage)
+    await addKey(storage, TABLES)
     await Promise.all(Array.from({ length: 20 }, (_, n) => vault.as(OWNER).insert('things', [{ fields: { name: `n${n}` } }])))
     expect(counted.unwrapped).toBe(2)
   })
@@ -248,7 +237,7 @@ describe('reading the catalog again', () => {
   it('refuses a catalog that lost a root key, and ignores one that its sealed entry does not list', async () => {
     const storage = memoryStorage()
     await open(storage)
-    await addKey(storage)
+    await addKey(storage, TABLES)
     await storage.insert('catalog', [{ id: 99, entry: 'root/7', key_id: 'other', content: new Uint8Array(60) }])
     await open(storage)
     for (const entry of ['ring', 'root/3']) {

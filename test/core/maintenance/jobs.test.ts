@@ -1,66 +1,19 @@
 /** Jobs: one process at a time does what is exclusive, another goes on from its place, all are listed, and each keeps its pace. */
 import { describe, expect, it } from 'vitest'
-import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
-import { openCatalog } from '../../../src/core/catalog/open-catalog.ts'
 import type { Job, JobPlace } from '../../../src/core/maintenance/job.ts'
-import { createJobs, type JobPorts, type Jobs } from '../../../src/core/maintenance/jobs.ts'
-import type { Storage, StorageHandle, StorageReads } from '../../../src/core/ports/storage.ts'
-import { MAINTENANCE, TRANSIENTS } from '../../../src/core/schema/system-tables.ts'
+import type { Jobs } from '../../../src/core/maintenance/jobs.ts'
+import type { Storage, StorageHandle } from '../../../src/core/ports/storage.ts'
+import { MAINTENANCE } from '../../../src/core/schema/system-tables.ts'
 import { createAbortable } from '../../../src/core/util/signal.ts'
+import { BEGIN, committedSlices, countingPass, openJobs, plantedTime } from '../../support/maintenance/planted-jobs.ts'
 import { abortedAt } from '../../support/signals/aborted-at.ts'
 import { onEachStorage, type Place } from '../../support/storages/engines.ts'
 import { interposedStorage } from '../../support/storages/interposed-storage.ts'
-import { SYSTEM_PORTS } from '../../support/vaults/system-ports.ts'
-import { TEST_SECRET } from '../../support/vaults/test-vault.ts'
 
 const ROTATION = { kind: 'rotateKeys', exclusive: true } as const
 const MINUTE = 60_000
 const ALL = { order: 'asc', limit: 100 } as const
-
-/** A clock that is set by hand, and timers that set it on. */
-function plantedTime() {
-  const time = { ms: Date.UTC(2026, 0, 31), waits: [] as number[] }
-  const ports: Pick<JobPorts, 'clock' | 'stopwatch' | 'timer'> = {
-    clock: { now: () => BigInt(Math.round(time.ms)) * 1_000_000n },
-    stopwatch: { now: () => time.ms },
-    timer: {
-      after(milliseconds, callback) {
-        time.waits.push(milliseconds)
-        time.ms += milliseconds
-        const immediate = setImmediate(callback)
-        return () => clearImmediate(immediate)
-      },
-    },
-  }
-  return { time, ports }
-}
-
-type Planted = ReturnType<typeof plantedTime>
-
-/** The jobs of one process. */
-async function openJobs(storage: StorageHandle, { ports }: Planted, name: string, more: Partial<JobPorts> = {}): Promise<Jobs> {
-  const catalog = await openCatalog({ ...SYSTEM_PORTS, storage, keys: localKeys({ key: TEST_SECRET }) }, 'v1', {})
-  const { barrier, reload } = catalog
-  const known = { reload, keys: catalog.state, isCurrent: (within: StorageReads) => catalog.isCurrent(within) }
-  return createJobs({ ...SYSTEM_PORTS, ...ports, storage, barrier, catalog: known, log: undefined, process: name, ...more })
-}
-
-/** A pass of slices of ten rows, each of which stores its place with what it did. */
-function countingPass(storage: Storage, job: Job, slices: number) {
-  let after = Number(job.place?.after ?? 0)
-  return {
-    async slice() {
-      const next = after + 1
-      await storage.transaction(async (inner) => {
-        await job.savePlace(inner, { target: 2, after: next })
-        await inner.insert(TRANSIENTS.name, [{ id: next, body: new Uint8Array(1), expires_at: 1 }])
-      })
-      after = next
-      return { rows: 10, isLast: after >= slices, table: 'people' }
-    },
-  }
-}
 
 /** A run that waits inside its work until it is ended. */
 function held() {
@@ -78,7 +31,10 @@ onEachStorage('an exclusive job', (engine) => {
   it('is refused to a second process with when and where it runs, listed from there, and free again at its end', async () => {
     const planted = plantedTime()
     const place = engine.fresh()
-    const [first, second] = [await openJobs(place.open(), planted, 'a:1'), await openJobs(place.open(), planted, 'b:2')]
+    const [first, second] = [
+      await openJobs(place.open(), planted, { name: 'a:1' }),
+      await openJobs(place.open(), planted, { name: 'b:2' }),
+    ]
     const one = held()
     const running = first.run(ROTATION, {}, one.work)
     const job = await one.begun
@@ -90,7 +46,7 @@ onEachStorage('an exclusive job', (engine) => {
     expect(await second.run({ kind: 'rotateLookups', exclusive: true }, {}, async () => 'other')).toBe('other')
     planted.time.ms += 20_000
     await job.advance({ rows: 7, table: 'people' })
-    const startedAt = Date.UTC(2026, 0, 31)
+    const startedAt = BEGIN
     expect(await second.list()).toEqual([
       {
         job: 'rotateKeys',
@@ -115,13 +71,13 @@ onEachStorage('an exclusive job', (engine) => {
     const planted = plantedTime()
     const place = engine.fresh()
     const [storage, other] = [place.open(), place.open()]
-    const [first, second] = [await openJobs(storage, planted, 'a:1'), await openJobs(other, planted, 'b:2')]
+    const [first, second] = [await openJobs(storage, planted, { name: 'a:1' }), await openJobs(other, planted, { name: 'b:2' })]
     const stopped = Promise.withResolvers<void>()
     const dead = first.run(ROTATION, {}, async (job) => {
       const pass = countingPass(storage, job, 100)
       for (let slices = 0; slices < 25; slices++) await job.advance(await pass.slice())
       stopped.resolve()
-      await until(() => planted.time.ms > Date.UTC(2026, 0, 31, 0, 2))
+      await until(() => planted.time.ms > BEGIN + 2 * MINUTE)
       await pass.slice()
     })
     await stopped.promise
@@ -132,8 +88,6 @@ onEachStorage('an exclusive job', (engine) => {
     const running = second.run(ROTATION, {}, async (job) => {
       places.push(job.place)
       await taken.work(job)
-      // The slices after the place that was stored last are of the dead process.
-      await other.delete(TRANSIENTS.name, { filter: { kind: 'compare', column: 'id', operator: '>', value: 20 } })
       return job.pass(countingPass(other, job, 30))
     })
     await taken.begun
@@ -148,7 +102,7 @@ onEachStorage('an exclusive job', (engine) => {
   it('that was aborted goes on at once, exactly where it ended, and counts on', async () => {
     const planted = plantedTime()
     const storage = engine.fresh().open()
-    const jobs = await openJobs(storage, planted, 'a:1')
+    const jobs = await openJobs(storage, planted, { name: 'a:1' })
     const run = (signal?: ReturnType<typeof abortedAt>) =>
       jobs.run(ROTATION, { signal, report: async (progress) => void seen.push(progress.done) }, (job) =>
         job.pass(countingPass(storage, job, 9)),
@@ -158,21 +112,44 @@ onEachStorage('an exclusive job', (engine) => {
     expect(await jobs.list()).toMatchObject([{ done: 30, isOverdue: true }])
     await run()
     expect(seen).toEqual([10, 20, 30, 40, 50, 60, 70, 80, 90])
-    expect(await storage.find(TRANSIENTS.name, { kind: 'all' }, { ...ALL, columns: [] })).toHaveLength(9)
+    expect(await committedSlices(storage)).toHaveLength(9)
     expect(await storage.find(MAINTENANCE.name, { kind: 'all' }, ALL)).toEqual([])
   })
 
   it('that fails before it has a place leaves nothing', async () => {
-    const jobs = await openJobs(engine.fresh().open(), plantedTime(), 'a:1')
+    const jobs = await openJobs(engine.fresh().open(), plantedTime(), { name: 'a:1' })
     const own = new Error('own')
     await expect(jobs.run(ROTATION, {}, () => Promise.reject(own))).rejects.toBe(own)
     expect(await jobs.list()).toEqual([])
   })
 
+  it('does not keep the place of a slice that was rolled back', async () => {
+    const planted = plantedTime()
+    const storage = engine.fresh().open()
+    const jobs = await openJobs(storage, planted, { name: 'a:1' })
+    const run = jobs.run(ROTATION, {}, async (job) => {
+      for (let after = 1; ; after++) {
+        await storage.transaction(async (inner) => {
+          await job.savePlace(inner, { after })
+          if (after === 20) throw new Error('slice 20')
+        })
+        await job.advance({ rows: 1 })
+      }
+    })
+    await expect(run).rejects.toThrow('slice 20')
+    const place = (isStopped: boolean) =>
+      jobs.run(ROTATION, {}, async (job) => {
+        expect(job.place).toEqual({ after: 19 })
+        if (isStopped) throw new Error('stopped')
+      })
+    await expect(place(true)).rejects.toThrow('stopped')
+    await place(false)
+  })
+
   it('begins anew over a row that was changed, once its lease is over', async () => {
     const planted = plantedTime()
     const storage = engine.fresh().open()
-    const jobs = await openJobs(storage, planted, 'a:1')
+    const jobs = await openJobs(storage, planted, { name: 'a:1' })
     const one = held()
     const dead = jobs.run(ROTATION, {}, one.work)
     await one.begun
@@ -192,7 +169,7 @@ onEachStorage('an exclusive job', (engine) => {
 async function takeOverAtOnce(place: Place, change: (sound: StorageHandle) => StorageHandle): Promise<number> {
   const planted = plantedTime()
   const { storage: late, interpose } = interposedStorage(change(place.open()))
-  const [first, second] = [await openJobs(late, planted, 'a:1'), await openJobs(place.open(), planted, 'b:2')]
+  const [first, second] = [await openJobs(late, planted, { name: 'a:1' }), await openJobs(place.open(), planted, { name: 'b:2' })]
   await endEarly(first, late)
   const one = held()
   let runs = 0
@@ -260,7 +237,10 @@ onEachStorage('a job that is only listed', (engine) => {
     const planted = plantedTime()
     const place = engine.fresh()
     const storage = place.open()
-    const [first, second] = [await openJobs(storage, planted, 'a:1'), await openJobs(place.open(), planted, 'b:2')]
+    const [first, second] = [
+      await openJobs(storage, planted, { name: 'a:1' }),
+      await openJobs(place.open(), planted, { name: 'b:2' }),
+    ]
     const runs = [held(), held()]
     const ended = runs.map(({ work }, index) => (index === 0 ? first : second).run({ kind: 'verifyRecords' }, {}, work))
     const [left, right] = [await runs[0]?.begun, await runs[1]?.begun]
@@ -289,7 +269,10 @@ onEachStorage('a job that is only listed', (engine) => {
   it('of a process that died is overdue, then swept; one that was only slow is listed again', async () => {
     const planted = plantedTime()
     const place = engine.fresh()
-    const [first, second] = [await openJobs(place.open(), planted, 'a:1'), await openJobs(place.open(), planted, 'b:2')]
+    const [first, second] = [
+      await openJobs(place.open(), planted, { name: 'a:1' }),
+      await openJobs(place.open(), planted, { name: 'b:2' }),
+    ]
     const one = held()
     const running = first.run({ kind: 'verifyAudit' }, {}, one.work)
     const job = await one.begun
@@ -313,7 +296,7 @@ onEachStorage('a job that is only listed', (engine) => {
     let isBroken = false
     const transaction: Storage['transaction'] = (work, options) =>
       isBroken ? Promise.reject(new Error('broken')) : storage.transaction(work, options)
-    const jobs = await openJobs({ ...storage, transaction }, planted, 'a:1')
+    const jobs = await openJobs({ ...storage, transaction }, planted, { name: 'a:1' })
     isBroken = true
     const work = async (job: Job): Promise<string> => {
       planted.time.ms += 2000
@@ -336,7 +319,7 @@ describe('the pace of a job', () => {
   it('gives each slice its time, less what it took, and keeps the row meanwhile', async () => {
     const planted = plantedTime()
     const { time } = planted
-    const jobs = await openJobs(memoryStorage(), planted, 'a:1')
+    const jobs = await openJobs(memoryStorage(), planted, { name: 'a:1' })
     const took = [0, 400, 2000, 0]
     const ended: number[] = []
     const start = time.ms
@@ -362,11 +345,11 @@ describe('the pace of a job', () => {
 
   it('is not waited for after an abort', async () => {
     const planted = plantedTime()
-    const jobs = await openJobs(memoryStorage(), planted, 'a:1')
+    const jobs = await openJobs(memoryStorage(), planted, { name: 'a:1' })
     const { signal, abort } = createAbortable()
     const timer = { after: () => () => void stopped.push(true) }
     const stopped: boolean[] = []
-    const waiting = await openJobs(memoryStorage(), { ...planted, ports: { ...planted.ports, timer } }, 'a:1')
+    const waiting = await openJobs(memoryStorage(), planted, { name: 'a:1', change: (ports) => ({ ...ports, timer }) })
     const run = waiting.run({ kind: 'purgeExpired' }, { signal, pace: 1 }, (job) => job.advance({ rows: 1000 }))
     setImmediate(abort)
     await expect(run).rejects.toMatchObject({ code: 'cancelled' })
@@ -379,7 +362,7 @@ it('a pass runs every slice, reports the rows so far, and yields between two sli
   const events: string[] = []
   const planted = plantedTime()
   const scheduler = { yield: async () => void events.push('yield') }
-  const jobs = await openJobs(memoryStorage(), planted, 'a:1', { scheduler })
+  const jobs = await openJobs(memoryStorage(), planted, { name: 'a:1', change: (ports) => ({ ...ports, scheduler }) })
   const sizes = [3, 2, 0]
   const pass = { slice: async () => ({ rows: sizes.shift() ?? 0, isLast: sizes.length === 0 }) }
   const report = async ({ done }: { done: number }): Promise<void> => void events.push(`${done} rows`)

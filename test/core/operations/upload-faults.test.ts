@@ -20,8 +20,8 @@ onEachStorage('an upload that fails', (engine) => {
       const faulty = faultyStorage(engine.fresh().open())
       const { session, blobs } = await openFileVault(faulty.storage)
       let commits = 0
-      // The first commit is that of the change; the second is that of the event of the failure.
-      faulty.fail(({ method }) => (method === 'committed' && ++commits === 1 ? error : undefined))
+      // The first commit is that of the row of the file, the second that of the change, and the third that of the event of the failure.
+      faulty.fail(({ method }) => (method === 'committed' && ++commits === 2 ? error : undefined))
       await expect(session.uploadFile({ table: 'people', column: 'paper', file: CONTENT })).rejects.toThrow(VaultError)
       faulty.mend()
       expect(blobs.keys()).toHaveLength(1)

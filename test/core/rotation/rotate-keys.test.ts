@@ -1,6 +1,8 @@
 /** Rotation of the root key that seals: by its result, beside readers and writers, from wherever it ended, and what becomes of the key before. */
+import { randomBytes } from 'node:crypto'
 import { expect, it } from 'vitest'
 import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
+import type { KeyProvider } from '../../../src/core/ports/crypto.ts'
 import type { StorageHandle } from '../../../src/core/ports/storage.ts'
 import { openVault } from '../../../src/core/vault/open-vault.ts'
 import { column, defineSchema, type Vault } from '../../../src/index.ts'
@@ -72,5 +74,26 @@ onEachStorage('a rotation of keys', (engine) => {
     await expect(vault.destroyKey(3)).rejects.toMatchObject({ code: 'failed_precondition' })
     await expect(vault.destroyKey(1)).rejects.toMatchObject({ code: 'failed_precondition' })
     await expect(vault.destroyKey(2)).rejects.toMatchObject({ code: 'failed_precondition' })
+  })
+})
+
+onEachStorage('wrapping again', (engine) => {
+  it('opens with the new key-encryption key and not with the old one, and an open vault does not notice', async () => {
+    const place = engine.fresh()
+    const [key = '', older = ''] = [randomBytes(32), randomBytes(32)].map((bytes) => bytes.toString('base64'))
+    const openWith = (keys: KeyProvider) =>
+      openVault({ ...SYSTEM_PORTS, id: 'v1', schema: defineSchema(TABLES), storage: place.open(), keys })
+    const before = await openWith(localKeys({ key: older }))
+    const { id } = await before.as(OWNER).insertOne('others', { a: 'one' })
+    const ring = await openWith(localKeys({ key, olderKeys: [older] }))
+    expect(await ring.rewrapKeys()).toMatchObject({ rewrapped: 1, keyIds: [expect.stringMatching(/^[0-9a-f]{16}$/)] })
+    expect(await ring.rewrapKeys()).toMatchObject({ rewrapped: 0 })
+    await expect(openWith(localKeys({ key: older }))).rejects.toMatchObject({ code: 'failed_precondition' })
+    for (const one of [before, await openWith(localKeys({ key }))])
+      expect((await one.as(OWNER).getOne('others', id)).fields.a).toBe('one')
+    const actions = (await ring.as(OWNER).listEvents({ filterOps: { accountID: 'v1' } })).events.map(
+      ({ request }) => request.actionType,
+    )
+    expect(actions.filter((action) => action === 'REWRAP_KEYS')).toHaveLength(1)
   })
 })

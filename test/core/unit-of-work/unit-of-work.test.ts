@@ -30,7 +30,7 @@ async function opened() {
         }),
       record: async (event) => void stored.push(event),
     },
-    { keys: KEYS, assertKnownFormat() {} },
+    { keys: KEYS, assertKnownFormat() {}, reload: async () => {} },
   )
   return { storage, stored, units }
 }

@@ -114,6 +114,10 @@ onEachStorage('long work', (engine) => {
       ['', { signal: null }],
       ['onProgress must be a function.', { onProgress: canary }],
       ['', { onProgress: null }],
+      ...['1', 0, -1, Number.NaN, Number.POSITIVE_INFINITY].map(
+        (pace) => ['pace must be a number of rows a second, above 0.', { pace }] as const,
+      ),
+      ['', { pace: null }],
       ['The input cannot be read', { signal: hostile }],
     ] as const) {
       const error: unknown = await work(vault, options as never).catch((thrown: unknown) => thrown)

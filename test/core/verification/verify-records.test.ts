@@ -159,6 +159,11 @@ const TAMPERINGS: readonly (readonly [string, (storage: StorageHandle) => Promis
     (storage) => overwrite(storage, TRANSIENTS, 2, { expires_at: 1 }),
     ['wrong_transient pin 1'],
   ],
+  [
+    'the column of a transient value',
+    (storage) => overwrite(storage, TRANSIENTS, 2, { object_id: 1 }),
+    ['wrong_transient pin 1'],
+  ],
 ]
 
 onEachStorage('verifyRecords', (engine) => {

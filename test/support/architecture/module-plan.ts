@@ -50,7 +50,7 @@ export const ADAPTERS_SEE_CORE = /^src\/core\/(ports\/|util\/|errors\.ts$)/
 
 /** Adapters that an adapter may import. */
 export const ADAPTERS_SEE_ADAPTERS: Readonly<Record<string, readonly string[]>> = {
-  keys: ['system'],
+  keys: ['errors', 'packages', 'system'],
   blobs: ['errors', 'packages'],
   memory: ['errors'],
   sql: ['errors'],
@@ -83,6 +83,10 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'src/adapters/postgres': ['kysely', 'node:net', 'pg'],
   'src/adapters/memory': ['node:async_hooks'],
   'src/adapters/keys': MACHINE,
+  'src/adapters/keys/aws': ['@aws-sdk/client-kms'],
+  'src/adapters/keys/google': ['@google-cloud/kms'],
+  'src/adapters/keys/azure': ['@azure/keyvault-keys', 'node:crypto'],
+  'src/adapters/keys/pkcs11': ['node:crypto', 'node:worker_threads'],
   'src/adapters/opentelemetry': ['@opentelemetry/api'],
   'src/adapters/blobs': [...MACHINE, 'node:stream', '@aws-sdk/client-s3'],
   'src/adapters/scanner': ['node:net', 'node:timers/promises'],

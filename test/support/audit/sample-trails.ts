@@ -1,6 +1,6 @@
 /** Audit trails to verify and to tamper with: a few chains with events of every kind, and their export. */
 import { generateKeyPairSync } from 'node:crypto'
-import { ed25519Signer } from '../../../src/adapters/keys/local-keys.ts'
+import { localSigner } from '../../../src/adapters/keys/local-signer.ts'
 import { systemHash } from '../../../src/adapters/system/system.ts'
 import { type ChainedRow, type ChainHead, chainEvents } from '../../../src/core/audit/chain.ts'
 import { type TreeHead, treeHeadOf } from '../../../src/core/audit/chain-verifier.ts'
@@ -147,9 +147,12 @@ export function treeHeadsOf({ heads }: Trail): TreeHead[] {
 export const SIGNING = createSigning('audit-2026')
 
 /** A new key pair under this name. */
-export function createSigning(keyId: string): { signer: Signer; keys: { keyId: string; publicKey: string }[] } {
-  const { privateKey, publicKey } = generateKeyPairSync('ed25519')
-  const signer = ed25519Signer({ keyId, privateKey: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString() })
+export function createSigning(
+  keyId: string,
+  type: 'ed25519' | 'ml-dsa-65' = 'ed25519',
+): { signer: Signer; keys: { keyId: string; publicKey: string }[] } {
+  const { privateKey, publicKey } = type === 'ed25519' ? generateKeyPairSync(type) : generateKeyPairSync(type)
+  const signer = localSigner({ keyId, privateKey: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString() })
   return { signer, keys: [{ keyId, publicKey: publicKey.export({ type: 'spki', format: 'pem' }).toString() }] }
 }
 
@@ -160,7 +163,7 @@ export async function signCheckpoint(
   { signer } = SIGNING,
 ): Promise<SignedCheckpoint> {
   const checkpoint = createCheckpoint(treeHeads, { vaultID: 'v1', accountID: 'acme', now, hash: systemHash, keys: SAMPLE_KEYS })
-  return signedCheckpoint(checkpoint, signer.keyId, await signer.sign(checkpointBytes(checkpoint)))
+  return signedCheckpoint(checkpoint, signer, await signer.sign(checkpointBytes(checkpoint)))
 }
 
 /** The bytes as which an event is stored. */

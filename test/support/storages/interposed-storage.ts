@@ -1,9 +1,9 @@
 /** A storage that runs other work before one of its calls, inside transactions too, as a faster concurrent caller would. */
 import type { Storage, StorageHandle } from '../../../src/core/ports/storage.ts'
 
-/** A call that other work can precede: the begin of a transaction, a look-up or a change of rows. */
+/** A call that other work can precede: the begin of a transaction, changes in one call, a look-up, an insert or a change of rows. */
 export interface Moment {
-  readonly method: 'begin' | 'find' | 'update' | 'delete'
+  readonly method: 'begin' | 'commit' | 'find' | 'insert' | 'update' | 'delete'
   /** The table of the call; undefined if it has none. */
   readonly table: string | undefined
 }
@@ -39,6 +39,10 @@ export function interposedStorage(sound: StorageHandle): InterposedStorage {
         await before('find', table)
         return inner.find(table, filter, page)
       },
+      async insert(table, rows) {
+        await before('insert', table)
+        return inner.insert(table, rows)
+      },
       async update(table, patches) {
         await before('update', table)
         return inner.update(table, patches)
@@ -46,6 +50,10 @@ export function interposedStorage(sound: StorageHandle): InterposedStorage {
       async delete(table, target) {
         await before('delete', table)
         return inner.delete(table, target)
+      },
+      async commit(changes, options) {
+        await before('commit')
+        return inner.commit(changes, options)
       },
       async transaction(work, options) {
         await before('begin')

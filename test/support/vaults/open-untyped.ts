@@ -4,7 +4,7 @@ import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
 import { systemEntropy } from '../../../src/adapters/system/system.ts'
 import type { PolicyDefinition } from '../../../src/core/policy/statement.ts'
 import type { BlobStore } from '../../../src/core/ports/blobs.ts'
-import type { Entropy, KeyRing } from '../../../src/core/ports/crypto.ts'
+import type { Entropy, KeyRing, KeyRingFactory } from '../../../src/core/ports/crypto.ts'
 import type { Log, Tracing } from '../../../src/core/ports/observability.ts'
 import type { StorageHandle } from '../../../src/core/ports/storage.ts'
 import type { SchemaDefinition } from '../../../src/core/schema/column.ts'
@@ -84,6 +84,7 @@ export interface LooseOptions {
   readonly blobs?: BlobStore
   readonly log?: Log
   readonly tracing?: Tracing
+  readonly factory?: KeyRingFactory
 }
 
 /** Start of every fixed clock, in milliseconds since 1970. */
@@ -95,7 +96,14 @@ export async function openLoose(
   tables: SchemaDefinition,
   options: LooseOptions = {},
 ): Promise<LooseVault> {
-  const { id = 'v1', secret: key = TEST_SECRET, entropy = systemEntropy, clock = { ms: START_MS }, ...others } = options
+  const {
+    id = 'v1',
+    secret: key = TEST_SECRET,
+    entropy = systemEntropy,
+    clock = { ms: START_MS },
+    factory = keyRingFactory,
+    ...others
+  } = options
   const rings: KeyRing[] = []
   const vault = await openVault({
     ...SYSTEM_PORTS,
@@ -108,7 +116,7 @@ export async function openLoose(
     clock: { now: () => BigInt(clock.ms) * 1_000_000n },
     keyRingFactory: {
       createRing(vaultId, roots) {
-        const ring = keyRingFactory.createRing(vaultId, roots)
+        const ring = factory.createRing(vaultId, roots)
         rings.push(ring)
         return ring
       },

@@ -4,16 +4,10 @@ import { type DecryptedPointers, POINTER_WORDS } from '../../../core/ports/crypt
 import { at, required } from '../../../core/util/lists.ts'
 import { fewBytes, fewNumbers } from '../../../core/util/memory.ts'
 import { wipe } from '../key-bytes.ts'
-import {
-  type BlockCipher,
-  createBlockCipher,
-  expandKey,
-  getWasm,
-  MAX_BATCH_ITEMS,
-  MODULE_BLOCKS,
-  REGION,
-  type WasmModule,
-} from './wasm.ts'
+import { createBlockCipher } from '../platform/aes.ts'
+import type { PointerCipher } from '../primitives.ts'
+import type { BlockCipher } from '../xaes-key.ts'
+import { expandKey, getWasm, MAX_BATCH_ITEMS, MODULE_BLOCKS, REGION, type WasmModule } from './wasm.ts'
 
 const ROUNDS = 10
 const TWEAK_BYTES = 7
@@ -32,23 +26,13 @@ const PARAMETERS = Buffer.from([1, 2, 1, 0, 0, 2, ROUNDS, 61, 0, 0, 0, 122, 0, 0
 const LEFT = REGION.output
 const RIGHT = REGION.output + MAX_BATCH_ITEMS * HALF_BYTES
 
-/** A permutation of pointers, and its inverse. */
-export interface PointerCipher {
-  /** Returns one UUID for each POINTER_WORDS words, in order. */
-  encrypt(words: Uint32Array): string[]
-  /** Returns the pointer of each text, in order. */
-  decrypt(texts: readonly string[]): DecryptedPointers
-  /** Wipes the key. It cannot be used afterwards. */
-  close(): void
-}
-
 /** Returns the tweak of 7 bytes that binds pointers to one vault, in addition to its keys. */
 export function pointerTweak(vaultId: string): Uint8Array {
   return createHash('sha256').update(`strongroom/v1/pointer-tweak/${vaultId}`).digest().subarray(0, TWEAK_BYTES)
 }
 
 /** Returns the pointer cipher for a key of 32 bytes, which are not kept, and a tweak of 7 bytes. */
-export function createPointerCipher(key: Uint8Array, tweak: Uint8Array): PointerCipher {
+export function createModulePointerCipher(key: Uint8Array, tweak: Uint8Array): PointerCipher {
   const cipher = createBlockCipher(key)
   // AES(P) with the tweak added: the part of the PRF that is the same for all items and rounds.
   const fixed = cipher.update(PARAMETERS)

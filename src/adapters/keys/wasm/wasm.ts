@@ -1,8 +1,7 @@
 /** The WebAssembly module of the keys, one for the process, with fixed regions of memory; and AES-256 over whole blocks, by it or the platform. */
-import { createCipheriv } from 'node:crypto'
 import { VaultError } from '../../../core/errors.ts'
-import { at } from '../../../core/util/lists.ts'
 import { secretBytes, wipe } from '../key-bytes.ts'
+import { createBlockCipher, type InPlaceCipher } from '../platform/aes.ts'
 import { wasmBytes } from './wasm-bytes.ts'
 
 /** Maximum number of items of one call. */
@@ -187,7 +186,7 @@ function compiled(bytes: Uint8Array): object {
     throw new VaultError(
       'failed_precondition',
       'The keys need to compile WebAssembly while the program runs, which this runtime forbids, as workerd does (Cloudflare Workers). ' +
-        'Run the vault on Node, Bun or Deno.',
+        "Run the vault on Node, Bun or Deno, or with `cryptography: 'node'`, which needs no WebAssembly and is slower.",
     )
   }
 }
@@ -218,7 +217,7 @@ function supportedBytes(): Uint8Array {
   throw new VaultError(
     'failed_precondition',
     'The keys need WebAssembly with SIMD (128-bit), which this runtime or processor does not have, or which an option of the runtime turns off. ' +
-      'Node 22 and later, Bun and Deno have it on x64 processors with SSE4.1 and on ARM64.',
+      "Node 22 and later, Bun and Deno have it on x64 processors with SSE4.1 and on ARM64. Without it, open the vault with `cryptography: 'node'`, which is slower.",
   )
 }
 
@@ -229,39 +228,14 @@ export function wipeWasm(): void {
 
 const BLOCK = 16
 
-/** Encrypts each 16-byte block of its input by itself. One cipher object serves all calls, because creating one is slow. */
-export interface BlockCipher {
-  update(blocks: Uint8Array): Uint8Array
-  /** Wipes the key inside the platform's cipher. Later calls of `update` throw. */
-  close(): void
-}
-
-/** Returns a block cipher for a key of 32 bytes. */
-export function createBlockCipher(key: Uint8Array): BlockCipher {
-  const cipher = createCipheriv('aes-256-ecb', key, null)
-  cipher.setAutoPadding(false)
-  return {
-    update: (blocks) => cipher.update(blocks),
-    // The end of the stream frees the context of OpenSSL, which overwrites its round keys.
-    close: () => void cipher.final(),
-  }
-}
-
 /**
  * Number of blocks up to which the module is not slower than one call of the platform's cipher, which takes as long for one as for many: making and
  * freeing the memory of what it returns is most of it. Both take as long for 31 on an idle machine, and for some 20 to 25 on a busy one.
  */
 export const MODULE_BLOCKS = 25
 
-/** Encrypts each 16-byte block of its input by itself, in place: a few in the module, more with the platform's cipher. */
-export interface InPlaceCipher {
-  encrypt(blocks: Uint8Array): void
-  /** Wipes the key. Later calls throw. */
-  close(): void
-}
-
-/** Returns a cipher for a key of 32 bytes, which are not kept. */
-export function createInPlaceCipher(key: Uint8Array): InPlaceCipher {
+/** Returns a cipher for a key of 32 bytes, which are not kept. It encrypts a few blocks in the module, more with the platform's cipher. */
+export function createModuleCipher(key: Uint8Array): InPlaceCipher {
   const cipher = createBlockCipher(key)
   const schedule = expandKey(key)
   let isClosed = false
@@ -309,13 +283,4 @@ export function expandKey(key: Uint8Array): Uint8Array {
   calls.wipe(REGION.input, key.length)
   calls.wipe(REGION.schedule, SCHEDULE_BYTES)
   return schedule
-}
-
-/** Returns a block of 16 bytes doubled in GF(2^128), which gives the subkeys of CMAC. Source: SP 800-38B, section 6.1. */
-export function doubleBlock(block: Uint8Array): Uint8Array {
-  const doubled = secretBytes(16)
-  const carry = at(block, 0) >> 7
-  for (let i = 0; i < 15; i++) doubled[i] = (at(block, i) << 1) | (at(block, i + 1) >> 7)
-  doubled[15] = (at(block, 15) << 1) ^ (carry * 0x87)
-  return doubled
 }

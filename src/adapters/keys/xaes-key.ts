@@ -1,16 +1,13 @@
 /** XAES-256-GCM (C2SP): derives AES-256-GCM keys from a key of 256 bits and the first half of a nonce, which a batch shares for an epoch. */
-import { at } from '../../../core/util/lists.ts'
-import { secretBytes, wipe } from '../key-bytes.ts'
-import {
-  type BlockCipher,
-  DERIVED_KEY_BYTES,
-  doubleBlock,
-  encryptFew,
-  expandKey,
-  getWasm,
-  REGION,
-  SCHEDULE_BYTES,
-} from './wasm.ts'
+import { at } from '../../core/util/lists.ts'
+import { wipe } from './key-bytes.ts'
+
+/** Encrypts each 16-byte block of its input by itself. One cipher object serves all calls, because creating one is slow. */
+export interface BlockCipher {
+  update(blocks: Uint8Array): Uint8Array
+  /** Wipes the key inside the platform's cipher. Later calls of `update` throw; another `close` does nothing. */
+  close(): void
+}
 
 /** Length in bytes of a nonce; of each half, which selects the key or is the IV of AES-GCM; and of a tag. */
 export const NONCE_BYTES = 24
@@ -22,14 +19,10 @@ export const SHORT_HALF_BYTES = 6
 /** Maximum number of derived keys cached for one key: at most 0.6 MB, and as many ciphers of the platform. Each epoch of each writing process has a key. */
 export const MAX_DERIVED = 256
 
-const SECRET_BYTES = 32
-const BLOCK = 16
-/** The parts of a derived key, one after the other, as the module computes them. */
-const SCHEDULE_AT = SECRET_BYTES
-const HASH_KEY_AT = SCHEDULE_AT + SCHEDULE_BYTES
-const TABLES_AT = HASH_KEY_AT + BLOCK
+/** Length in bytes of a derived key. */
+export const SECRET_BYTES = 32
 
-/** A derived key, in the forms that the platform's AES-GCM and the module need. */
+/** A derived key, in the forms that the platform's AES-GCM and the module need. Without the module it is the secret alone, and the others are empty. */
 export interface GcmKey {
   /** All parts, in one buffer. */
   readonly bytes: Uint8Array
@@ -57,10 +50,16 @@ export interface XaesKey {
   close(): void
 }
 
-/** Returns an XAES-256-GCM key from 32 bytes, which are not kept. */
-export function createXaesKey(key: Uint8Array): XaesKey {
-  const schedule = expandKey(key)
-  const subkey = doubleBlock(encryptZeros(schedule))
+/** How one key derives others: CMAC in counter mode (SP 800-108). */
+export interface KeyDerivation {
+  /** Returns the key for a half nonce, in the memory of a closed one if it is given. */
+  derive(half: Uint8Array, reused: GcmKey | undefined): GcmKey
+  /** Wipes the key. It cannot be used afterwards. */
+  close(): void
+}
+
+/** Returns an XAES-256-GCM key, which closes its derivation. */
+export function createXaesKey(derivation: KeyDerivation): XaesKey {
   const derived = new Map<string, GcmKey>()
   const lastHalf = Buffer.alloc(HALF_BYTES)
   let last: GcmKey | undefined
@@ -75,17 +74,17 @@ export function createXaesKey(key: Uint8Array): XaesKey {
       const known = derived.get(name)
       // Deleting first moves the entry to the end of the map, so that the least recently used one is evicted first.
       if (known !== undefined) derived.delete(name)
-      const key = known ?? deriveKey({ schedule, subkey }, lastHalf, evict(derived))
+      const key = known ?? derivation.derive(lastHalf, evict(derived))
       derived.set(name, key)
       last = key
       return key
     },
-    deriveOwn: (half) => deriveKey({ schedule, subkey }, half, undefined),
+    deriveOwn: (half) => derivation.derive(half, undefined),
     close() {
       for (const one of derived.values()) closeGcmKey(one)
       derived.clear()
       last = undefined
-      wipe(schedule, subkey)
+      derivation.close()
     },
   }
 }
@@ -107,70 +106,6 @@ function closeGcmKey(key: GcmKey): void {
   key.cipher = undefined
   key.moduleBlocks = 0
   wipe(key.bytes)
-}
-
-/**
- * Derives a key by CMAC in counter mode, in the module. Both blocks are whole, so one subkey and one AES call for both are enough.
- * A cipher of the platform would cost ten times as much. Source: SP 800-108; C2SP, XAES-256-GCM.
- */
-function deriveKey(
-  { schedule, subkey }: { readonly schedule: Uint8Array; readonly subkey: Uint8Array },
-  half: Uint8Array,
-  reused: GcmKey | undefined,
-): GcmKey {
-  const { calls, memory } = getWasm()
-  const { blocks } = REGION
-  for (let i = 0; i < SECRET_BYTES; i++) memory[blocks + i] = at(subkey, i & 15)
-  for (const counter of [1, 2]) {
-    const start = blocks + (counter - 1) * BLOCK
-    memory[start + 1] = at(memory, start + 1) ^ counter
-    memory[start + 2] = at(memory, start + 2) ^ 0x58
-    for (let i = 0; i < HALF_BYTES; i++) memory[start + 4 + i] = at(memory, start + 4 + i) ^ at(half, i)
-  }
-  memory.set(schedule, REGION.schedule)
-  calls.encryptBlocks(REGION.schedule, blocks, 2)
-  calls.wipe(REGION.schedule, SCHEDULE_BYTES)
-  return readGcmKey(reused)
-}
-
-/** Returns an AES-256-GCM key from 32 bytes, which are not kept. */
-export function createGcmKey(secret: Uint8Array): GcmKey {
-  getWasm().memory.set(secret, REGION.blocks)
-  return readGcmKey(undefined)
-}
-
-/** Completes the key whose 32 bytes are in `blocks`, and moves it out of the module: into the memory of a closed key, or into new memory. */
-function readGcmKey(reused: GcmKey | undefined): GcmKey {
-  const { calls, derived } = getWasm()
-  const { blocks } = REGION
-  calls.wipe(blocks + HASH_KEY_AT, BLOCK)
-  calls.expandKey(blocks, blocks + SCHEDULE_AT)
-  calls.encryptBlocks(blocks + SCHEDULE_AT, blocks + HASH_KEY_AT, 1)
-  calls.fillHashTables(blocks + HASH_KEY_AT, blocks + TABLES_AT)
-  const key = reused ?? emptyGcmKey()
-  key.bytes.set(derived)
-  calls.wipe(blocks, DERIVED_KEY_BYTES)
-  return key
-}
-
-/** Returns a key of zeros. */
-function emptyGcmKey(): GcmKey {
-  const bytes = secretBytes(DERIVED_KEY_BYTES)
-  return {
-    bytes,
-    secret: bytes.subarray(0, SECRET_BYTES),
-    schedule: bytes.subarray(SCHEDULE_AT, HASH_KEY_AT),
-    hashTables: bytes.subarray(TABLES_AT),
-    cipher: undefined,
-    moduleBlocks: 0,
-  }
-}
-
-/** Returns AES(0) under these round keys. */
-function encryptZeros(schedule: Uint8Array): Uint8Array {
-  const block = secretBytes(BLOCK)
-  encryptFew(schedule, block)
-  return block
 }
 
 function sameHalf(half: Uint8Array, nonces: Uint8Array, offset: number, stored: number): boolean {
