@@ -14,7 +14,7 @@ export function digestValues(
   ring: KeyRing,
   column: Column,
   values: readonly unknown[],
-  version = newestLookup(ring),
+  version = digestVersion(ring),
 ): Uint8Array[] {
   const out = new ByteWriter(values.length * 32, plaintextBytes)
   const ends = fewNumbers(values.length)
@@ -35,12 +35,17 @@ export function digestValues(
 }
 
 /** The version of the root key of new digests. */
-export function newestLookup({ lookupVersions, lookupVersion }: KeyRing): number {
+export function digestVersion({ lookupVersions, lookupVersion }: KeyRing): number {
   return lookupVersions[0] ?? lookupVersion
 }
 
+/** The version of the root key whose digests give way to newer ones, while look-up keys are rotated. */
+export function replacedVersion({ lookupVersions: [newest = 0, other = 0] }: KeyRing): number | undefined {
+  return other > 0 && other < newest ? other : undefined
+}
+
 /** Returns DIGEST_BYTES for each item, in order, by default of the newest root key. Throws `internal` if the key ring returns a wrong number. */
-export function digestItems(ring: KeyRing, scope: string, items: Slab, version = newestLookup(ring)): Uint8Array {
+export function digestItems(ring: KeyRing, scope: string, items: Slab, version = digestVersion(ring)): Uint8Array {
   const digests = ring.digest(version, scope, items)
   if (digests.length === items.count * DIGEST_BYTES) return digests
   throw new VaultError('internal', 'The key ring returned digests of a wrong length. This is a defect; please report it.')

@@ -45,6 +45,7 @@ export interface CatalogChange {
   readonly keys?: Omit<RootKeySet, 'generation'>
   readonly destroyed?: CatalogState['destroyed']
   readonly isResealing?: boolean
+  readonly digestVersion?: number
   /** The root keys that the active one seals from now on: all but itself and a pending one. */
   readonly sealedRoots?: readonly RootKey[]
 }
@@ -223,7 +224,11 @@ function otherVault(): VaultError {
 }
 
 /** Returns the next state. What this release does not know stays in it. */
-function changedState(before: CatalogState, { schema, keys, destroyed, isResealing }: CatalogChange, now: number): CatalogState {
+function changedState(
+  before: CatalogState,
+  { schema, keys, destroyed, isResealing, digestVersion }: CatalogChange,
+  now: number,
+): CatalogState {
   const { lookupVersion, roots } = keys ?? before
   const since = roots.map(({ version, state }) => {
     const was = before.roots.find((root) => root.version === version)
@@ -236,6 +241,7 @@ function changedState(before: CatalogState, { schema, keys, destroyed, isReseali
     roots,
     since: Object.fromEntries(since) as CatalogState['since'],
     isResealing: isResealing ?? before.isResealing,
+    digestVersion: digestVersion ?? before.digestVersion,
     destroyed: destroyed ?? before.destroyed,
     schema: schema ?? before.schema,
   }
@@ -266,8 +272,8 @@ function assertKnownFormat({ format }: CatalogState): void {
   )
 }
 
-function hasSameKeys(left: RootKeySet, right: RootKeySet): boolean {
-  return left.lookupVersion === right.lookupVersion && JSON.stringify(left.roots) === JSON.stringify(right.roots)
+function hasSameKeys(left: CatalogState, right: CatalogState): boolean {
+  return JSON.stringify([rootKeyUse(left), left.roots]) === JSON.stringify([rootKeyUse(right), right.roots])
 }
 
 /** Throws for entries of another vault, before a key is unwrapped. */

@@ -71,15 +71,20 @@ export async function unwrapRoot({ keys, vaultId, entries }: Omit<RootKeyRows, '
 }
 
 /** Returns the versions that a ring of a state uses. Throws `data_loss` if none is active. */
-export function rootKeyUse({ roots, lookupVersion }: Pick<CatalogState, 'roots' | 'lookupVersion'>): RootKeyUse {
+export function rootKeyUse(state: KeyUseState): RootKeyUse {
+  const { roots, lookupVersion } = state
   const active = roots.find((root) => root.state === 'active')
   if (active === undefined) throw damaged('no root key in the catalog is active')
-  return { activeVersion: active.version, lookupVersion, lookupVersions: lookupVersionsOf({ roots }) }
+  return { activeVersion: active.version, lookupVersion, lookupVersions: lookupVersionsOf(state) }
 }
 
-/** Returns the versions of the root keys that look up, the newest first. */
-export function lookupVersionsOf({ roots }: Pick<CatalogState, 'roots'>): number[] {
-  return roots.flatMap(({ version, state }) => (state === 'lookup' ? [version] : [])).sort((left, right) => right - left)
+/** What a state says of the use of root keys. */
+type KeyUseState = Pick<CatalogState, 'roots' | 'lookupVersion' | 'digestVersion'>
+
+/** Returns the versions of the root keys that look up, first that of new digests. */
+export function lookupVersionsOf({ roots, digestVersion }: Pick<CatalogState, 'roots' | 'digestVersion'>): number[] {
+  const others = roots.flatMap(({ version, state }) => (state === 'lookup' && version !== digestVersion ? [version] : []))
+  return [digestVersion, ...others]
 }
 
 /** Returns a ring with the key that the entry of the schema is sealed with: `known`, if it has it, else one of that key alone. */
@@ -98,11 +103,7 @@ export async function firstRing(rows: RootKeyRows, known: KeyRing | undefined): 
 }
 
 /** Returns the ring of a state. Its keys come from `first`, from the entry of the ring, and a pending one from the key provider. A key that is not listed is never used. */
-export async function ringOf(
-  rows: RootKeyRows,
-  first: KeyRing,
-  state: Pick<CatalogState, 'roots' | 'lookupVersion'>,
-): Promise<KeyRing> {
+export async function ringOf(rows: RootKeyRows, first: KeyRing, state: KeyUseState): Promise<KeyRing> {
   const use = rootKeyUse(state)
   const listed = state.roots.map(({ version }) => version)
   const kept = listed.filter((version) => first.hasVersion(version))

@@ -46,8 +46,8 @@ export interface KeyRing {
   /** Version of the root key for new pointers, ranks, cursors and bearers, and for deterministic tokens. */
   readonly lookupVersion: number
   /**
-   * Versions of the root keys that stored digests can be of, the newest first: new ones are of the first. Pointers, ranks, cursors and bearers of each are
-   * accepted. One, but for the time in which look-up keys are rotated.
+   * Versions of the root keys that stored digests can be of: new ones are of the first. Pointers, ranks, cursors and bearers of each are accepted. One,
+   * but for the time in which look-up keys are rotated.
    */
   readonly lookupVersions: readonly number[]
   /** True if the ring has the root key of this version. */
@@ -122,7 +122,7 @@ export const ROOT_KEY_STATES = ['pending', 'active', 'retired', 'lookup'] as con
 export interface RootKeySet {
   /** Generation of the catalog: raised by every change of its root keys or its schema. From 1. */
   readonly generation: number
-  /** Version of the root key for new pointers and ranks. New digests are of the newest that looks up. */
+  /** Version of the root key for new pointers and ranks. */
   readonly lookupVersion: number
   /** By rising version. Exactly one is active. */
   readonly roots: readonly { readonly version: number; readonly state: RootKeyState }[]

@@ -1,5 +1,5 @@
 /** What writers and readers do beside their work while look-up keys are rotated: digests of the older root key give way to those of the newest, and stay known. */
-import { digestValues, keyOfCell, newestLookup } from '../barrier/digest-values.ts'
+import { digestValues, digestVersion, keyOfCell } from '../barrier/digest-values.ts'
 import type { Values } from '../barrier/parse-record.ts'
 import type { KeyRing } from '../ports/crypto.ts'
 import type { Filter, Patch, Storage, StorageReads } from '../ports/storage.ts'
@@ -58,7 +58,7 @@ export function replacedBy(
   column: Column,
   { values, version }: { readonly values: readonly unknown[]; readonly version: number },
 ): ReplacedDigests {
-  return { older: digestValues(ring, column, values, version), newest: digestValues(ring, column, values, newestLookup(ring)) }
+  return { older: digestValues(ring, column, values, version), newest: digestValues(ring, column, values, digestVersion(ring)) }
 }
 
 /** Stores the newest digests in the rows that have these older ones. A row that others change meanwhile gets it from them, or from the pass. */

@@ -1,5 +1,6 @@
 /** Writes and deletes records together with their stored tokens and transient values: one attempt, all or nothing. */
 
+import { replacedVersion } from '../barrier/digest-values.ts'
 import { type MintInput, mintRecords, type StoredRecord } from '../barrier/mint-tokens.ts'
 import type { Values } from '../barrier/parse-record.ts'
 import { assertVersions, explainConflict } from '../barrier/record-errors.ts'
@@ -116,7 +117,7 @@ export async function storeNew(unit: UnitOfWork, context: WritingContext, reques
     { table: TOKENS.name, rows: rowsOf(tokens) },
   ]
   const { ring } = context.barrier
-  const [, older] = ring.lookupVersions
+  const older = replacedVersion(ring)
   const stored = explained(request, tokens, () =>
     older === undefined
       ? unit.insert(batches)
@@ -152,7 +153,7 @@ export async function storeChanges(unit: UnitOfWork, context: WritingContext, re
   const resealed = resealer.end()
   const metadata = withoutKept(resealed)
   const { ring } = context.barrier
-  const [, older] = ring.lookupVersions
+  const older = replacedVersion(ring)
   const tokens = await prepareTokens(unit.storage, ring, { table, ids, metadata })
   await explained(request, tokens, () =>
     unit.change(async ({ storage }) => {

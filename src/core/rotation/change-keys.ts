@@ -1,15 +1,7 @@
 /** The changes of the list of root keys. Each is one change of the catalog, so that no process seals with a key that another does not know of. */
 import { newestVersion } from '../catalog/catalog-entries.ts'
 import type { Catalog } from '../catalog/open-catalog.ts'
-import {
-  lookupVersionsOf,
-  openRing,
-  ROOT_BYTES,
-  rootAssociatedData,
-  rootEntry,
-  unwrapRoot,
-  wipeRoots,
-} from '../catalog/root-keys.ts'
+import { openRing, ROOT_BYTES, rootAssociatedData, rootEntry, unwrapRoot, wipeRoots } from '../catalog/root-keys.ts'
 import { fault } from '../errors.ts'
 import type { Entropy, KeyProvider, KeyRingFactory, RootKeyState } from '../ports/crypto.ts'
 import type { Row, Storage } from '../ports/storage.ts'
@@ -91,38 +83,41 @@ export async function activateRootKey(
   await catalog.reload(storage)
 }
 
-/**
- * Adds a look-up key: new digests are of it from now on, and those of the one before are found too. Writers that made digests of that alone commit first:
- * `tables` are locked meanwhile. Throws `unavailable` if they take long: nothing is changed then.
- */
-export async function addLookupKey(
-  { storage, entropy }: KeyChangePorts,
-  catalog: Catalog,
-  { tables, waitMs }: { readonly tables: readonly string[]; readonly waitMs: number },
-): Promise<void> {
+/** Adds a look-up key, of which nothing is made yet. What is of either is found from now on. */
+export async function addLookupKey({ storage, entropy }: KeyChangePorts, catalog: Catalog): Promise<void> {
   const { roots, lookupVersion } = catalog.state
   const version = nextVersion(catalog)
   const sealed = openRing(catalog.barrier, (await catalogRows(storage)).get('ring'))
   sealed.push({ version, key: entropy.bytes(ROOT_BYTES) })
   try {
-    await storage.transaction(async (inner) => {
-      await inner.lock({ kind: 'tables', tables, waitMs })
-      await catalog.store(inner, {
-        keys: { lookupVersion, roots: [...roots, { version, state: 'lookup' }] },
-        sealedRoots: sealed,
-      })
-    })
+    const keys = { lookupVersion, roots: [...roots, { version, state: 'lookup' }] } as const
+    await storage.transaction((inner) => catalog.store(inner, { keys, sealedRoots: sealed }))
   } finally {
     wipeRoots(sealed)
   }
   await catalog.reload(storage)
 }
 
-/** Makes new ids, tokens, cursors and bearers of the newest look-up key. */
-export async function useNewestLookupKey({ storage }: KeyChangePorts, catalog: Catalog): Promise<void> {
+/**
+ * Makes new digests of a look-up key that all readers know. Writers that made digests of the one before commit first: `tables` are locked meanwhile, for
+ * `waitMs` at most. Throws `unavailable` if they take longer: nothing is changed then.
+ */
+export async function digestBy(
+  { storage }: KeyChangePorts,
+  catalog: Catalog,
+  { version, tables, waitMs }: { readonly version: number; readonly tables: readonly string[]; readonly waitMs: number },
+): Promise<void> {
+  await storage.transaction(async (inner) => {
+    await inner.lock({ kind: 'tables', tables, waitMs })
+    await catalog.store(inner, { digestVersion: version })
+  })
+  await catalog.reload(storage)
+}
+
+/** Makes new ids, tokens, cursors and bearers of a look-up key. */
+export async function lookUpBy({ storage }: KeyChangePorts, catalog: Catalog, version: number): Promise<void> {
   const { roots } = catalog.state
-  const [lookupVersion = catalog.state.lookupVersion] = lookupVersionsOf({ roots })
-  await storage.transaction((inner) => catalog.store(inner, { keys: { lookupVersion, roots } }))
+  await storage.transaction((inner) => catalog.store(inner, { keys: { lookupVersion: version, roots } }))
   await catalog.reload(storage)
 }
 

@@ -10,8 +10,7 @@ import { noteFormer } from '../records/former-tokens.ts'
 import { layoutSchema } from '../schema/layout.ts'
 import { FORMER_TOKENS } from '../schema/system-tables.ts'
 import { attempt, type Reason } from '../util/attempt.ts'
-import { at } from '../util/lists.ts'
-import { addLookupKey, removeRootKey, useNewestLookupKey } from './change-keys.ts'
+import { addLookupKey, digestBy, lookUpBy, removeRootKey } from './change-keys.ts'
 import { type LookupPlace, lookupPlaces, type RaisedRows } from './lookup-places.ts'
 import { LOCK_MS, lockTries, type RotationPorts } from './rotate-keys.ts'
 
@@ -44,7 +43,7 @@ export interface LookupsFinished {
 export const MIN_SETTLE_MS = FRESH_MS + 5_000
 const MAX_ROWS = 500
 
-/** Rotates: adds a look-up key of which writers make digests at once, waits until readers know it, replaces the digests of all rows, and uses it for ids and tokens. */
+/** Rotates: adds a look-up key, waits until all readers know it, makes new digests of it, replaces those of all rows, and then makes ids and tokens of it. */
 export async function rotateLookups(ports: RotationPorts, job: Job, settleMs: number): Promise<LookupRotation> {
   const { storage, catalog } = ports
   await catalog.reload(storage)
@@ -52,19 +51,21 @@ export async function rotateLookups(ports: RotationPorts, job: Job, settleMs: nu
   // Tables that only other processes know have digests too.
   await storage.prepare([...layout.tables.values()].map(({ physical }) => physical))
   const places = lookupPlaces(retryingBarrier(catalog.barrier), layout)
-  const tables = places.map(({ table }) => table)
   if (lookupVersionsOf(catalog.state).length === 1) {
     await dropFormer(storage, job)
-    await attempt([lockTries(job, 'rotateLookups'), moved(ports)], () =>
-      addLookupKey(ports, catalog, { tables, waitMs: LOCK_MS }),
-    )
-    await ports.record('added', at(lookupVersionsOf(catalog.state), 0))
+    await attempt([moved(ports)], () => addLookupKey(ports, catalog))
+    await ports.record('added', Math.max(...lookupVersionsOf(catalog.state)))
   }
-  const [version = 0, before = 0] = lookupVersionsOf(catalog.state)
-  if (catalog.state.lookupVersion !== version) await job.wait(settleMs)
+  const [before = 0, version = 0] = lookupVersionsOf(catalog.state).sort((left, right) => left - right)
+  if (catalog.state.digestVersion !== version) {
+    await job.wait(settleMs)
+    await attempt([lockTries(job, 'rotateLookups'), moved(ports)], () =>
+      digestBy(ports, catalog, { version, tables: places.map(({ table }) => table), waitMs: LOCK_MS }),
+    )
+  }
   const { replaced, unreadable } = await replaceAll(ports, job, { version, places })
   if (catalog.state.lookupVersion !== version) {
-    await attempt([moved(ports)], () => useNewestLookupKey(ports, catalog))
+    await attempt([moved(ports)], () => lookUpBy(ports, catalog, version))
     await ports.record('activated', version)
   }
   return { version, before, replaced, unreadable }
@@ -178,7 +179,7 @@ export async function finishLookups(ports: RotationPorts, job: Job, now: number)
   const { storage, catalog, scheduler } = ports
   await catalog.reload(storage)
   const [newest, older] = lookupVersionsOf(catalog.state)
-  if (older === undefined || catalog.state.lookupVersion !== newest)
+  if (older === undefined || newest === undefined || older > newest || catalog.state.lookupVersion !== newest)
     throw fault('failed_precondition')`no rotation of look-up keys has ended. Call rotateLookups first.`
   let checked = 0
   for (const place of lookupPlaces(retryingBarrier(catalog.barrier), layoutSchema(catalog.state.schema))) {

@@ -1,4 +1,5 @@
 /** Pairs the ids and tokens of records by both look-up keys, for applications that change their own tables between a rotation and its end. */
+import { replacedVersion } from '../barrier/digest-values.ts'
 import { mintTokens, type StoredRecord, type Tokens } from '../barrier/mint-tokens.ts'
 import { encodeRecordIds } from '../barrier/record-ids.ts'
 import { fault } from '../errors.ts'
@@ -49,7 +50,7 @@ function pairsOf(old: Tokens, now: Tokens): Record<string, TextPair> {
 
 /** Returns the ring as it made texts before, and as it makes them now. */
 function pairOfRings({ barrier: { ring } }: MapContext): readonly [old: KeyRing, now: KeyRing] {
-  const [newest, older] = ring.lookupVersions
-  if (older !== undefined && newest === ring.lookupVersion) return [{ ...ring, lookupVersion: older }, ring]
+  const older = replacedVersion(ring)
+  if (older !== undefined && older !== ring.lookupVersion) return [{ ...ring, lookupVersion: older }, ring]
   throw fault('failed_precondition')`no rotation of look-up keys has ended that is not finished. Call rotateLookups first.`
 }

