@@ -81,7 +81,7 @@ export interface Catalog {
 
 /**
  * Milliseconds for which a reader takes the catalog for unchanged. Writers look each time, and unknown keys of bodies show themselves; digests do not. So
- * whoever replaces look-up keys waits longer than this before the first digest changes.
+ * a rotation of look-up keys waits longer than this before the first digest changes.
  */
 export const FRESH_MS = 10_000
 
@@ -299,8 +299,11 @@ export interface CatalogFence {
   hiddenTokenIds(table: Table): readonly number[]
   /** True if a column of the table holds files, also one that this process does not know: a deleted record loses those files too. */
   holdsFiles(table: Pick<Table, 'name'>): boolean
-  /** Source: `Catalog.isFresh`. */
-  isFresh(): boolean
+  /**
+   * True if what was read since the catalog had this generation is certainly of it. Else it may have been looked up by keys that are no longer in use, and
+   * `isCurrent` says so. Looks at no storage.
+   */
+  isCertain(generation: number): boolean
   /** True if the stored catalog is of this generation, and this process has read none after it. One small read. */
   isCurrent(storage: StorageReads, generation: number): Promise<boolean>
   /** Reads the catalog again. */
@@ -327,7 +330,7 @@ export function createCatalogFence(catalog: Catalog, definition: SchemaDefinitio
     hiddenTokenIds: ({ name }) => hiddenTokenIds(definition, catalog.state.schema, name),
     holdsFiles: ({ name }) =>
       Object.values(catalog.state.schema.tables[name]?.columns ?? {}).some(({ definition: is }) => is.type === 'FILE'),
-    isFresh: catalog.isFresh,
+    isCertain: (generation) => catalog.isFresh() && catalog.state.generation === generation,
     // A call can be older than the last reading, which another call of this process asked for meanwhile.
     isCurrent: async (storage, generation) => catalog.state.generation === generation && (await catalog.isCurrent(storage)),
     reload: catalog.reload,

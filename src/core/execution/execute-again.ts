@@ -6,18 +6,10 @@ import type { RecordedUnit } from '../unit-of-work/unit-of-work.ts'
 import { attempt } from '../util/attempt.ts'
 import type { OperationContext } from './context.ts'
 
-/** An operation that can have stored something. */
+/** An operation. One that has stored something is not in question: that was compared with the catalog. */
 interface Attempted {
   readonly catalog: CatalogFence
   readonly unit: Pick<RecordedUnit, 'isStored' | 'storage'>
-}
-
-/**
- * True if what an operation read is certainly of the catalog of this generation, or if it has stored something, which is compared with the catalog by
- * itself. Else it may have looked up by keys that are no longer in use. Looks at no storage.
- */
-export function isCertain({ catalog, unit }: Attempted, generation: number): boolean {
-  return unit.isStored || (catalog.isFresh() && catalog.keys.generation === generation)
 }
 
 /** Throws CATALOG_MOVED if another process changed the catalog. */
@@ -27,7 +19,7 @@ export async function assertCurrent({ catalog, unit }: Attempted, generation: nu
 
 /** Returns CATALOG_MOVED in place of an error that it can be the reason for, such as a record that was not found. */
 export async function movedOr(attempted: Attempted, error: unknown, generation: number): Promise<unknown> {
-  if (OUTDATED.is(error) || mayBeStored(error) || isCertain(attempted, generation)) return error
+  if (OUTDATED.is(error) || mayBeStored(error) || attempted.unit.isStored || attempted.catalog.isCertain(generation)) return error
   return assertCurrent(attempted, generation).then(
     () => error,
     // The storage may be what failed.
@@ -56,7 +48,7 @@ export async function executeAgain<T>(
     const { generation } = context.catalog.keys
     try {
       const result = await work(current)
-      if (!isCertain(context, generation)) await assertCurrent(context, generation)
+      if (!context.unit.isStored && !context.catalog.isCertain(generation)) await assertCurrent(context, generation)
       return result
     } catch (error) {
       failure = await movedOr(context, error, generation)

@@ -10,7 +10,7 @@ import { readInput, toVaultError } from '../util/boundary.ts'
 import { assertMembers } from '../util/options.ts'
 import type { OperationContext, SessionContext } from './context.ts'
 import { EventBuilder, recordedInput, requestContextOf, withNames } from './event-builder.ts'
-import { assertCurrent, executeAgain, isCertain, movedOr } from './execute-again.ts'
+import { assertCurrent, executeAgain, movedOr } from './execute-again.ts'
 import { type NoteEvent, runMeasured, runTraced } from './measured.ts'
 import type { Operation } from './operation.ts'
 import { recordMismatches } from './record-mismatches.ts'
@@ -78,7 +78,7 @@ async function run<Given extends object, Request, Result>(
       }
       try {
         result = await (shared === undefined ? attempt(context) : resolveEnd(await shared, () => attempt(context)))
-        if (!isCertain(context, generation)) await assertCurrent(context, generation)
+        if (!unit.isStored && !session.catalog.isCertain(generation)) await assertCurrent(context, generation)
       } catch (error) {
         result = await executeAgain(context, await movedOr(context, error, generation), attempt)
       }

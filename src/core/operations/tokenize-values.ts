@@ -230,10 +230,10 @@ async function areHeld(
   const { table } = access
   const needs = [{ action: 'TOKENIZATION', columns: [column] } as const]
   const find = (digests: readonly Uint8Array[]) => findVisibleByDigest(unit.storage, context, { access, column, needs, digests })
-  const newer = await find(digestValues(ring, column, values))
-  const older = olderDigests(ring, column, values)
-  const rest = older.length === 0 ? [] : await find(older)
-  const rows = newer.map((row, index) => row ?? rest[index])
+  // The other first: a row can get the digest of new ones meanwhile, and never gives it up.
+  const other = olderDigests(ring, column, values)
+  const earlier = other.length === 0 ? [] : await find(other)
+  const rows = (await find(digestValues(ring, column, values))).map((row, index) => row ?? earlier[index])
   const found = rows.filter((row) => row !== undefined)
   const held = await valuesInSlices(context, { table, column }, found)
   let next = 0

@@ -117,7 +117,7 @@ export async function storeNew(unit: UnitOfWork, context: WritingContext, reques
     { table: TOKENS.name, rows: rowsOf(tokens) },
   ]
   const { ring } = context.barrier
-  const older = replacedVersion(ring)
+  const older = ring.lookupVersions.length === 1 ? undefined : replacedVersion(ring)
   const stored = explained(request, tokens, () =>
     older === undefined
       ? unit.insert(batches)
@@ -153,7 +153,7 @@ export async function storeChanges(unit: UnitOfWork, context: WritingContext, re
   const resealed = resealer.end()
   const metadata = withoutKept(resealed)
   const { ring } = context.barrier
-  const older = replacedVersion(ring)
+  const older = ring.lookupVersions.length === 1 ? undefined : replacedVersion(ring)
   const tokens = await prepareTokens(unit.storage, ring, { table, ids, metadata })
   await explained(request, tokens, () =>
     unit.change(async ({ storage }) => {

@@ -8,7 +8,8 @@ import { findByDigest } from '../row-access/find-visible.ts'
 import type { Column, Layout, Table } from '../schema/layout.ts'
 import { TRANSIENTS } from '../schema/system-tables.ts'
 import { readPointer, toUuidTexts } from '../sealing/envelope.ts'
-import { at, groupBy, required } from '../util/lists.ts'
+import { digestOf } from '../tokens/deterministic-kind.ts'
+import { at, groupBy, present, required } from '../util/lists.ts'
 import { ValueError } from '../values/column-type.ts'
 import { findSuccessors, showsDigest } from './former-tokens.ts'
 import { findTokens } from './token-store.ts'
@@ -219,10 +220,7 @@ async function derivedCandidates(
   const candidates: TokenCandidate[] = []
   const texts = open.map(({ text }) => text)
   const { ring } = context.barrier
-  const successors = ring.lookupVersions.length === 1 ? NO_SUCCESSORS : await findSuccessors(storage, digestsIn(context, texts))
-  for (const { table, column } of context.layout.tokenColumns.values()) {
-    if (column.token?.keeps !== 'nothing') continue
-    const possible = recoverDigests(ring, column, { texts, successors })
+  const add = async ({ table, column }: TokenColumn, possible: readonly RecoveredDigest[]): Promise<void> => {
     const digests = possible.map(({ stored }) => stored)
     const rows = digests.length === 0 ? [] : await findRows(table, column, digests)
     for (const [k, { position, digest }] of possible.entries()) {
@@ -232,6 +230,12 @@ async function derivedCandidates(
       candidates.push(new TokenCandidate(index, { table, column, row: row.id, read: row, expected: { kind: 'value', digest } }))
     }
   }
+  const derived = [...context.layout.tokenColumns.values()].filter(({ column }) => column.token?.keeps === 'nothing')
+  for (const one of derived) await add(one, recoverDigests(ring, one.column, texts))
+  if (ring.lookupVersions.length === 1) return candidates
+  // After the digests themselves: a row that has given one up meanwhile has its successor.
+  const former = await formerDigests(storage, texts)
+  for (const one of derived) if (showsDigest(one.column)) await add(one, former)
   return candidates
 }
 
@@ -243,48 +247,38 @@ interface RecoveredDigest {
   readonly stored: Uint8Array
 }
 
-/** Texts, and what has replaced the digests that some of them show. */
-interface Recovering {
-  readonly texts: readonly string[]
-  readonly successors: ReadonlyMap<string, Uint8Array>
+/** Returns what has replaced the digests that texts show as deterministic tokens. */
+async function formerDigests(storage: StorageReads, texts: readonly string[]): Promise<RecoveredDigest[]> {
+  const shown = texts.map(digestOf)
+  const successors = await findSuccessors(storage, present(shown))
+  return shown.flatMap((digest, position) => {
+    const stored = digest && successors.get(keyOfCell(digest))
+    return digest === undefined || stored === undefined ? [] : [{ position, digest, stored }]
+  })
 }
 
-const NO_SUCCESSORS: ReadonlyMap<string, Uint8Array> = new Map()
-
-/** Returns the digests that texts show as deterministic tokens of any column. */
-function digestsIn({ barrier: { ring }, layout }: ReadingContext, texts: readonly string[]): Uint8Array[] {
-  for (const { column } of layout.tokenColumns.values()) {
-    const { token, scope, format } = column
-    if (token === undefined || !showsDigest(column)) continue
-    const recovered = token.recover({ ring, version: ring.lookupVersion, scope, format }, texts)
-    return recovered.flatMap((one) => (one?.kind === 'digest' ? [one.digest] : []))
-  }
-  return []
-}
-
-/** Returns what each text can be derived from in this column: by each root key, and as it can be stored. */
-function recoverDigests(ring: KeyRing, column: Column, { texts, successors }: Recovering): RecoveredDigest[] {
+/** Returns what each text can be derived from in this column, by each root key. */
+function recoverDigests(ring: KeyRing, column: Column, texts: readonly string[]): RecoveredDigest[] {
   const kind = required(column.token, 'The token kind of a tokenized column')
   const { scope, format } = column
   const { lookupVersions } = ring
   return lookupVersions.flatMap((version, nth) => {
     const recovered = kind.recover({ ring, version, scope, format }, texts)
-    const possible = recovered.flatMap((one, position): RecoveredDigest[] => {
-      if (one?.kind !== 'digest') return []
-      // The same text of either root key. Rows have the digest of the newest, or still the older one.
-      const stored = nth === 0 ? one.digest : successors.get(keyOfCell(one.digest))
-      return stored === undefined ? [] : [{ position, digest: one.digest, stored }]
-    })
+    const possible = recovered.flatMap((one, position): RecoveredDigest[] =>
+      // A text that shows a digest shows the same one by whichever key.
+      one?.kind === 'digest' && nth === 0 ? [{ position, digest: one.digest, stored: one.digest }] : [],
+    )
     const values = recovered.flatMap((one, position) => {
       const value = one?.kind === 'text' ? valueOfText(column, one.shown) : undefined
       return value === undefined ? [] : [{ position, value }]
     })
-    for (const of of lookupVersions) {
+    // That of new digests last: a row can get it meanwhile, and never gives it up.
+    for (let of = lookupVersions.length - 1; of >= 0; of--) {
       const digests = digestValues(
         ring,
         column,
         values.map(({ value }) => value),
-        of,
+        lookupVersions[of],
       )
       for (const [k, digest] of digests.entries()) possible.push({ position: at(values, k).position, digest, stored: digest })
     }

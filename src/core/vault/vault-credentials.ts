@@ -192,8 +192,7 @@ function reading<T>(ports: CredentialPorts, work: (barrier: Barrier) => Promise<
   return withKeys(ports, async (barrier) => {
     const { generation } = catalog.keys
     const result = await work(barrier)
-    const isCertain = catalog.isFresh() && catalog.keys.generation === generation
-    if (isCertain || (await catalog.isCurrent(storage, generation))) return result
+    if (catalog.isCertain(generation) || (await catalog.isCurrent(storage, generation))) return result
     throw CATALOG_MOVED
   })
 }

@@ -16,6 +16,7 @@ export const LAYERS: readonly (readonly string[])[] = [
   ['records'],
   ['execution'],
   ['operations', 'verification'],
+  ['lookups'],
   ['batch'],
   ['vault'],
 ]
@@ -38,6 +39,7 @@ export const ASYNC_MODULES: ReadonlySet<string> = new Set([
   'records',
   'operations',
   'verification',
+  'lookups',
   'batch',
   'vault',
 ])

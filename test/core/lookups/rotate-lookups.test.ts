@@ -76,8 +76,9 @@ async function begin(storage: StorageHandle): Promise<void> {
   await addLookupKey(ports, catalog)
   await new Promise((resolve) => setTimeout(resolve, 150))
   const { tables } = layoutSchema(catalog.state.schema)
-  const locked = [...tables.values()].map(({ physical }) => physical.name)
-  await digestBy(ports, catalog, { version: 3, tables: locked, waitMs: 1000 })
+  const physical = [...tables.values()].map((table) => table.physical)
+  await storage.prepare(physical)
+  await digestBy(ports, catalog, { version: 3, tables: physical.map(({ name }) => name), waitMs: 1000 })
   catalog.close()
 }
 

@@ -7,12 +7,12 @@ import type { Job, JobPlace, MaintenancePass } from '../maintenance/job.ts'
 import { countRows, createPageSize, eachPossiblePage, possibleRows } from '../pace/pace.ts'
 import type { Row, Storage } from '../ports/storage.ts'
 import { noteFormer } from '../records/former-tokens.ts'
+import { addLookupKey, digestBy, lookUpBy, removeRootKey } from '../rotation/change-keys.ts'
+import { LOCK_MS, lockTries, type RotationPorts } from '../rotation/rotate-keys.ts'
 import { layoutSchema } from '../schema/layout.ts'
 import { FORMER_TOKENS } from '../schema/system-tables.ts'
 import { attempt, type Reason } from '../util/attempt.ts'
-import { addLookupKey, digestBy, lookUpBy, removeRootKey } from './change-keys.ts'
 import { type LookupPlace, lookupPlaces, type RaisedRows } from './lookup-places.ts'
-import { LOCK_MS, lockTries, type RotationPorts } from './rotate-keys.ts'
 
 /** What a rotation of look-up keys needs. */
 export type RotatingLookups = RotationPorts
@@ -54,7 +54,8 @@ export async function rotateLookups(ports: RotationPorts, job: Job, settleMs: nu
   if (lookupVersionsOf(catalog.state).length === 1) {
     await dropFormer(storage, job)
     await attempt([moved(ports)], () => addLookupKey(ports, catalog))
-    await ports.record('added', Math.max(...lookupVersionsOf(catalog.state)))
+    const [, added = 0] = lookupVersionsOf(catalog.state)
+    await ports.record('added', added)
   }
   const [before = 0, version = 0] = lookupVersionsOf(catalog.state).sort((left, right) => left - right)
   if (catalog.state.digestVersion !== version) {
