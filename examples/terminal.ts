@@ -28,6 +28,21 @@ export function table(rows: readonly object[]): void {
   }
 }
 
+const BAR_LENGTH = 40
+
+/** Returns a function that draws how far long work is: over the line before in a terminal, else a line for each quarter. */
+export function progressBar(label: string): (progress: { readonly done: number; readonly total?: number }) => void {
+  let drawn = 0
+  return ({ done, total = done }) => {
+    const share = total === 0 ? 1 : Math.min(1, done / total)
+    const filled = Math.round(share * BAR_LENGTH)
+    const bar = `   ${'█'.repeat(filled)}${'░'.repeat(BAR_LENGTH - filled)}  ${Math.round(share * 100)} % ${label}`
+    if (process.stdout.isTTY === true) process.stdout.write(`\r${bar}${share === 1 ? '\n' : ''}`)
+    else if (share * 4 >= drawn + 1) console.log(bar)
+    drawn = Math.floor(share * 4)
+  }
+}
+
 /** Returns text in a style of the terminal, if it has styles. */
 export function paint(code: number, text: string): string {
   return isColored ? `\u001b[${code}m${text}\u001b[0m` : text

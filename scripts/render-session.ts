@@ -1,9 +1,9 @@
-/** Runs the quickstart and renders its terminal session as an SVG: node scripts/render-session.ts docs/quickstart.svg */
+/** Runs an example and renders its terminal session as an SVG: node scripts/render-session.ts docs/quickstart.svg quickstart */
 import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-const [target = 'docs/quickstart.svg'] = process.argv.slice(2)
+const [target = 'docs/quickstart.svg', example = 'quickstart'] = process.argv.slice(2)
 
 const CHARACTER_WIDTH = 7.8
 const LINE_HEIGHT = 18
@@ -17,15 +17,15 @@ const STYLES: Readonly<Record<string, string>> = { '1': 'font-weight="700" fill=
 
 const { stdout, stderr, status } = spawnSync(
   process.execPath,
-  ['--import', join(import.meta.dirname, 'resolve-sources.ts'), join(import.meta.dirname, '../examples/quickstart.ts')],
+  ['--import', join(import.meta.dirname, 'resolve-sources.ts'), join(import.meta.dirname, `../examples/${example}.ts`)],
   { encoding: 'utf8', env: { ...process.env, FORCE_COLOR: '1', NO_COLOR: undefined } },
 )
-if (status !== 0) throw new Error(`The quickstart failed:\n${stderr}`)
+if (status !== 0) throw new Error(`The example failed:\n${stderr}`)
 
 const lines = [
-  '$ npm run quickstart',
+  `$ npm run ${example}`,
   ...stdout
-    .replace(/\/\S*(strongroom-quickstart)-\w+/g, '/tmp/$1')
+    .replace(/\/\S*(strongroom-[a-z]+)-\w+/g, '/tmp/$1')
     .trimEnd()
     .split('\n'),
 ]
@@ -43,7 +43,7 @@ function render(): string {
   const lights = ['#ff5f57', '#febc2e', '#28c840'].map(
     (fill, index) => `<circle cx="${PADDING + index * 20}" cy="17" r="6" fill="${fill}"/>`,
   )
-  return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img" aria-label="A terminal session of the quickstart">
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img" aria-label="A terminal session of npm run ${example}">
 <rect width="${width}" height="${height}" rx="10" fill="#15202b"/>
 ${lights.join('')}
 <g font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace" font-size="13" fill="#d7dde4">

@@ -3,8 +3,11 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { ENTRY_POINTS } from '../scripts/entry-points.ts'
 import { folderBlobs, s3Blobs } from '../src/adapters/blobs/index.ts'
 import { awsKmsKeys } from '../src/adapters/keys/aws/index.ts'
+import { azureKeys } from '../src/adapters/keys/azure/index.ts'
 import { googleKmsKeys } from '../src/adapters/keys/google/index.ts'
 import { localKeys, localSigner, recoverableKeys, recoveryKeys, serviceKeys } from '../src/adapters/keys/index.ts'
+import { pkcs11Keys } from '../src/adapters/keys/pkcs11/index.ts'
+import { transitKeys } from '../src/adapters/keys/transit/index.ts'
 import { memoryStorage } from '../src/adapters/memory/index.ts'
 import { openTelemetry, openTelemetryMetrics } from '../src/adapters/opentelemetry/index.ts'
 import { postgresStorage } from '../src/adapters/postgres/index.ts'
@@ -89,7 +92,10 @@ const FUNCTIONS: Calls = {
   recoveryKeys: (o) => recoveryKeys(o),
   serviceKeys: (o) => serviceKeys({} as never, o),
   awsKmsKeys: (o) => awsKmsKeys(o),
+  azureKeys: (o) => azureKeys(o),
   googleKmsKeys: (o) => googleKmsKeys(o),
+  pkcs11Keys: (o) => pkcs11Keys(o),
+  transitKeys: (o) => transitKeys(o),
   memoryStorage: (o) => memoryStorage(o),
   sqliteStorage: (o) => sqliteStorage(o),
   postgresStorage: (o: object) => postgresStorage({ ...address, ...o }),

@@ -76,7 +76,7 @@ async function lengthOf(contents: Contents, size: number): Promise<number> {
 }
 
 /** The highest resident memory while work runs, above that at its beginning, in MiB, and 1 at least. */
-async function memoryOf(work: () => Promise<void>): Promise<number> {
+export async function memoryOf(work: () => Promise<unknown>): Promise<number> {
   const before = process.memoryUsage.rss()
   let highest = before
   const look = () => {

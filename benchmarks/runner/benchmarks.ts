@@ -5,6 +5,7 @@ import { auditedReadBenchmark } from '../suites/audited-read-benchmark.ts'
 import { batchBenchmark } from '../suites/batch-benchmark.ts'
 import { blobsBenchmark } from '../suites/blobs-benchmark.ts'
 import { contentionBenchmark } from '../suites/contention-benchmark.ts'
+import { cryptographyBenchmark } from '../suites/cryptography-benchmark.ts'
 import { detokenizeBenchmark } from '../suites/detokenize-benchmark.ts'
 import { diskBenchmark } from '../suites/disk-benchmark.ts'
 import { filesBenchmark } from '../suites/files-benchmark.ts'
@@ -17,6 +18,7 @@ import { insertUniqueBenchmark } from '../suites/insert-unique-benchmark.ts'
 import { memoryBenchmark } from '../suites/memory-benchmark.ts'
 import { openingBenchmark } from '../suites/opening-benchmark.ts'
 import { queryBenchmark } from '../suites/query-benchmark.ts'
+import { rotationBenchmark } from '../suites/rotation-benchmark.ts'
 import { tokensBenchmark } from '../suites/tokens-benchmark.ts'
 import type { Benchmark } from './run-config.ts'
 
@@ -32,6 +34,7 @@ export const BENCHMARKS: readonly Benchmark[] = [
   auditedReadBenchmark,
   queryBenchmark,
   tokensBenchmark,
+  cryptographyBenchmark,
   diskBenchmark,
   memoryBenchmark,
   alternativesBenchmark,
@@ -39,5 +42,6 @@ export const BENCHMARKS: readonly Benchmark[] = [
   filesBenchmark,
   growthBenchmark,
   openingBenchmark,
+  rotationBenchmark,
   httpBenchmark,
 ]

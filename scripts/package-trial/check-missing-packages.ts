@@ -9,6 +9,7 @@ const NEEDED = {
   sqliteStorage: 'better-sqlite3',
   postgresStorage: 'pg',
   awsKmsKeys: '@aws-sdk/client-kms',
+  pkcs11Keys: 'pkcs11js',
   s3Blobs: '@aws-sdk/client-s3',
   openTelemetry: '@opentelemetry/api',
 }

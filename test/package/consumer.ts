@@ -21,7 +21,10 @@ import { folderBlobs, s3Blobs } from 'strongroom/blobs'
 import type { KeysUnderTest, keyProviderCases } from 'strongroom/key-conformance'
 import { type KeyProvider, localKeys, localSigner, serviceKeys } from 'strongroom/keys'
 import { type AwsKmsClientLike, awsKmsKeys } from 'strongroom/keys/aws'
+import { type AzureKeyClientLike, azureKeys } from 'strongroom/keys/azure'
 import { type GoogleKmsClientLike, googleKmsKeys } from 'strongroom/keys/google'
+import { pkcs11Keys } from 'strongroom/keys/pkcs11'
+import { transitKeys } from 'strongroom/keys/transit'
 import { memoryStorage } from 'strongroom/memory'
 import { openTelemetry } from 'strongroom/opentelemetry'
 import { postgresStorage } from 'strongroom/postgres'
@@ -127,8 +130,15 @@ export function openBlobs(client: { send(command: never): Promise<unknown> }): r
   return [folderBlobs({ directory: 'blobs' }), s3Blobs({ client, bucket: 'vault', prefix: 'files/' })]
 }
 
+/** Clients of the applications that the key services take. */
+export interface KeyClients {
+  readonly aws: AwsKmsClientLike
+  readonly azure: AzureKeyClientLike
+  readonly google: GoogleKmsClientLike
+}
+
 /** Every key service takes the client of its package, and an application's own is made with its calls. */
-export function openKeys(aws: AwsKmsClientLike, google: GoogleKmsClientLike): readonly KeyProvider[] {
+export function openKeys({ aws, azure, google }: KeyClients): readonly KeyProvider[] {
   holds<Same<(typeof keyProviderCases)[number]['id'], string>>()
   holds<Same<Parameters<(typeof keyProviderCases)[number]['run']>[0], KeysUnderTest>>()
   // @ts-expect-error a key service needs a key
@@ -141,7 +151,14 @@ export function openKeys(aws: AwsKmsClientLike, google: GoogleKmsClientLike): re
   })
   const limits = { callTimeoutMs: 2000, openTimeoutMs: 20_000 }
   const key = 'projects/p/locations/l/keyRings/r/cryptoKeys/k'
-  return [own, awsKmsKeys({ client: aws, keyId: 'alias/vault', ...limits }), googleKmsKeys({ client: google, key })]
+  return [
+    own,
+    awsKmsKeys({ client: aws, keyId: 'alias/vault', ...limits }),
+    azureKeys({ client: azure, key: 'vault' }),
+    googleKmsKeys({ client: google, key }),
+    pkcs11Keys({ module: '/usr/lib/softhsm/libsofthsm2.so', tokenLabel: 'vault', pin: async () => '1234', keyLabel: 'vault' }),
+    transitKeys({ url: 'https://vault.example.com', key: 'vault', token: () => 'token', ...limits }),
+  ]
 }
 
 /** Inferred types: an application that emits declarations must be able to name them. */

@@ -5,6 +5,7 @@
  */
 import { s3Blobs } from 'strongroom/blobs'
 import { awsKmsKeys } from 'strongroom/keys/aws'
+import { pkcs11Keys } from 'strongroom/keys/pkcs11'
 import { openTelemetry } from 'strongroom/opentelemetry'
 import { postgresStorage } from 'strongroom/postgres'
 import { sqliteStorage } from 'strongroom/sqlite'
@@ -15,6 +16,11 @@ const USES = {
   s3Blobs: () => s3Blobs({ client: { send: async () => undefined }, bucket: 'none' }).delete(['a'.repeat(32)]),
   awsKmsKeys: () =>
     awsKmsKeys({ client: { send: async () => undefined }, keyId: 'none' }).wrap(new Uint8Array(32), new Uint8Array(32)),
+  pkcs11Keys: () =>
+    pkcs11Keys({ module: 'none.so', tokenLabel: 'none', pin: '0', keyLabel: 'none' }).wrap(
+      new Uint8Array(32),
+      new Uint8Array(32),
+    ),
   openTelemetry: () => openTelemetry(),
 }
 

@@ -13,17 +13,17 @@ export function requirePackage(wanted: MissingPackage): unknown {
   const { name } = wanted
   const found = loaded.get(name)
   if (found !== undefined) return found
-  const exported = beside(wanted, (require) => require(name))
+  const exported = beside(wanted, (load) => load(name))
   loaded.set(name, exported)
   return exported
 }
 
 /** Returns the file that `requirePackage` would load, for a thread that loads it itself. Throws `failed_precondition` if there is none. */
 export function resolvePackage(wanted: MissingPackage): string {
-  return beside(wanted, (require) => require.resolve(wanted.name))
+  return beside(wanted, (load) => load.resolve(wanted.name))
 }
 
-function beside<T>(wanted: MissingPackage, use: (require: NodeJS.Require) => T): T {
+function beside<T>(wanted: MissingPackage, use: (load: NodeJS.Require) => T): T {
   // Not imported: webpack reads calls of what is imported by this name, and warns of an argument that is not constant. The CommonJS build
   // has `require` in place of this member (tsup.config.ts).
   const { createRequire } = globalThis.process.getBuiltinModule('node:module')

@@ -38,7 +38,7 @@ export async function applySchema(storage: Storage, { catalog, definition, ...wa
     const change = async (inner: Storage): Promise<void> => {
       // Writers of these tables end first, and their records are seen below. Later ones wait, and find the next generation.
       await inner.lock({ kind: 'tables', tables: [...new Set(grown.map(({ table }) => table.physical.name))] })
-      await catalog.store(inner, { schema: catalogSchema }, async () => {
+      await catalog.store(inner, { from: state, schema: catalogSchema }, async () => {
         const report = await summedProgress(inner, grown, watch.report)
         for (const growth of grown) {
           await assertCanGrow(inner, barrier, { ...growth, needsDigest: false, ...watch })

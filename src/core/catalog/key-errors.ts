@@ -1,4 +1,4 @@
-/** Errors of the key provider, known again where they arrive: a caller is told of them as they are, because they say what to do. */
+/** Errors of the key provider, known again where they arrive: callers get them as they are, because they say what to do. */
 import { isVaultError, VaultError } from '../errors.ts'
 import type { KeyProvider, WrappedKey } from '../ports/crypto.ts'
 import type { StorageReads } from '../ports/storage.ts'

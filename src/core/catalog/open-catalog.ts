@@ -41,6 +41,8 @@ export interface CatalogPorts extends FoundingPorts {
 
 /** What a changed catalog stores. What is absent stays. */
 export interface CatalogChange {
+  /** The state that the change was made from. What was read since, by another call of this process, may say otherwise. */
+  readonly from: CatalogState
   readonly schema?: CatalogSchema
   readonly keys?: Omit<RootKeySet, 'generation'>
   readonly destroyed?: CatalogState['destroyed']
@@ -63,7 +65,7 @@ export interface Catalog {
    * keys that are no longer in use. Only looks at the stopwatch.
    */
   isFresh(): boolean
-  /** Reads the catalog again. Root keys are unwrapped only if they changed. Throws like `openCatalog`. */
+  /** Reads the catalog again, as it is now or later. Root keys are unwrapped only if they changed. Throws like `openCatalog`. */
   reload(storage: StorageReads): Promise<void>
   /** Calls back after each reading that found other keys, with the ring that was replaced. */
   onKeys(listener: (replaced: KeyRing) => void): void
@@ -73,7 +75,8 @@ export interface Catalog {
   close(): void
   /**
    * Stores a change as the next generation, inside a transaction, then does the work that belongs to it, and raises the heads of all chains last. All
-   * is sealed with the active key of the new state. Throws CATALOG_MOVED if another process changed the catalog first: it must then be read again.
+   * is sealed with the active key of the new state. Throws CATALOG_MOVED if the catalog was changed since the state that the change is from: it must
+   * then be read again.
    * After the commit, `reload` adopts the change.
    */
   store(storage: Storage, change: CatalogChange, work?: () => Promise<void>): Promise<void>
@@ -112,6 +115,7 @@ export async function openCatalog(ports: CatalogPorts, vaultId: string, definiti
   const { destroyed } = reading.state
   const barrier: Writable<Barrier> = { ring: reading.ring, entropy, vault, destroyed }
   let reloading: Promise<void> | undefined
+  let following: Promise<void> | undefined
 
   const rings = new Set([reading.ring])
   let isClosed = false
@@ -130,6 +134,23 @@ export async function openCatalog(ports: CatalogPorts, vaultId: string, definiti
     if (isClosed) reading.ring.close()
   }
 
+  function reload(within: StorageReads): Promise<void> {
+    if (reloading === undefined) {
+      reloading = readAgain(within).finally(() => {
+        reloading = undefined
+      })
+      return reloading
+    }
+    // A reading that has begun can miss what its caller knows of. Those who come meanwhile share the next one.
+    following ??= reloading
+      .catch(() => {})
+      .then(() => {
+        following = undefined
+        return reload(within)
+      })
+    return following
+  }
+
   return {
     barrier,
     get state() {
@@ -145,22 +166,18 @@ export async function openCatalog(ports: CatalogPorts, vaultId: string, definiti
       freshAt = began
       return true
     },
-    reload(within) {
-      // Callers that meet a change at once share one reading, and so one unwrapping.
-      reloading ??= readAgain(within).finally(() => {
-        reloading = undefined
-      })
-      return reloading
-    },
+    reload,
     async store(within, change, work) {
-      assertKnownFormat(reading.state)
-      const state = changedState(reading.state, change, nowMs(ports))
-      const sealing = sealingRing(reading.ring, state)
+      const { state: before, ring, row } = reading
+      if (before !== change.from) throw CATALOG_MOVED
+      assertKnownFormat(before)
+      const state = changedState(change, nowMs(ports))
+      const sealing = sealingRing(ring, state)
       const address = { ring: sealing, vault }
       try {
         const [marker] = await within.get(MARKER.name, [MARKER_ID])
         const version = required(marker, 'The marker of an open vault').version
-        const patches = [{ ...reading.row, set: { content: sealState(address, reading.row.id, state) } }]
+        const patches = [{ ...row, set: { content: sealState(address, row.id, state) } }]
         if (change.sealedRoots !== undefined) patches.push(await ringPatch(within, address, change.sealedRoots))
         const areStored = [
           ...(await within.update(CATALOG.name, patches)),
@@ -172,7 +189,7 @@ export async function openCatalog(ports: CatalogPorts, vaultId: string, definiti
         await work?.()
         await raiseHeads(within, address, state)
       } finally {
-        if (sealing !== reading.ring) sealing.close()
+        if (sealing !== ring) sealing.close()
       }
     },
     onKeys: (listener) => void listeners.push(listener),
@@ -225,8 +242,7 @@ function otherVault(): VaultError {
 
 /** Returns the next state. What this release does not know stays in it. */
 function changedState(
-  before: CatalogState,
-  { schema, keys, destroyed, isResealing, digestVersion }: CatalogChange,
+  { from: before, schema, keys, destroyed, isResealing, digestVersion }: CatalogChange,
   now: number,
 ): CatalogState {
   const { lookupVersion, roots } = keys ?? before

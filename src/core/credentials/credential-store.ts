@@ -1,6 +1,6 @@
 /** Stores, finds and revokes credentials, and refuses what serves only once the second time. */
-import { CATALOG_MOVED } from '../barrier/barrier.ts'
 import { isVaultError } from '../errors.ts'
+import { type CurrentCatalog, storeCurrent } from '../maintenance/store-current.ts'
 import type { CallerContext } from '../policy/caller.ts'
 import type { NewRow, Storage, StorageReads } from '../ports/storage.ts'
 import { CREDENTIALS } from '../schema/system-tables.ts'
@@ -146,18 +146,14 @@ export async function storeSpent(storage: Storage, keys: EntryKeys, { text, expi
   await storage.insert(CREDENTIALS.name, [row])
 }
 
-/** The same in a transaction of its own: returns whether it is the first time. Throws CATALOG_MOVED if `isCurrent` says that its keys no longer are. */
+/** The same outside a transaction: returns whether it is the first time. */
 export async function spendOnce(
-  storage: Storage,
+  ports: { readonly storage: Storage; readonly catalog: CurrentCatalog },
   keys: EntryKeys,
   nonce: Nonce,
-  isCurrent: (storage: StorageReads) => Promise<boolean>,
 ): Promise<boolean> {
   try {
-    await storage.transaction(async (inner) => {
-      await storeSpent(inner, keys, nonce)
-      if (!(await isCurrent(inner))) throw CATALOG_MOVED
-    })
+    await storeCurrent(ports, (inner) => storeSpent(inner, keys, nonce))
     return true
   } catch (error) {
     if (isVaultError(error, 'conflict')) return false

@@ -7,11 +7,11 @@ import type { Job, JobPlace, MaintenancePass } from '../maintenance/job.ts'
 import { countRows, createPageSize, eachPossiblePage, possibleRows } from '../pace/pace.ts'
 import type { Row, Storage } from '../ports/storage.ts'
 import { noteFormer } from '../records/former-tokens.ts'
-import { addLookupKey, digestBy, lookUpBy, removeRootKey } from '../rotation/change-keys.ts'
+import { addLookupKey, changeKeys, digestBy, lookUpBy, removeRootKey } from '../rotation/change-keys.ts'
 import { LOCK_MS, lockTries, type RotationPorts } from '../rotation/rotate-keys.ts'
 import { layoutSchema } from '../schema/layout.ts'
 import { FORMER_TOKENS } from '../schema/system-tables.ts'
-import { attempt, type Reason } from '../util/attempt.ts'
+import { attempt } from '../util/attempt.ts'
 import { type LookupPlace, lookupPlaces, type RaisedRows } from './lookup-places.ts'
 
 /** What a rotation of look-up keys needs. */
@@ -47,34 +47,36 @@ const MAX_ROWS = 500
 export async function rotateLookups(ports: RotationPorts, job: Job, settleMs: number): Promise<LookupRotation> {
   const { storage, catalog } = ports
   await catalog.reload(storage)
-  const layout = layoutSchema(catalog.state.schema)
-  // Tables that only other processes know have digests too.
-  await storage.prepare([...layout.tables.values()].map(({ physical }) => physical))
-  const places = lookupPlaces(retryingBarrier(catalog.barrier), layout)
   if (lookupVersionsOf(catalog.state).length === 1) {
     await dropFormer(storage, job)
-    await attempt([moved(ports)], () => addLookupKey(ports, catalog))
+    await changeKeys(ports, catalog, () => addLookupKey(ports, catalog))
     const [, added = 0] = lookupVersionsOf(catalog.state)
     await ports.record('added', added)
   }
   const [before = 0, version = 0] = lookupVersionsOf(catalog.state).sort((left, right) => left - right)
   if (catalog.state.digestVersion !== version) {
     await job.wait(settleMs)
-    await attempt([lockTries(job, 'rotateLookups'), moved(ports)], () =>
-      digestBy(ports, catalog, { version, tables: places.map(({ table }) => table), waitMs: LOCK_MS }),
+    await changeKeys(ports, catalog, () =>
+      attempt([lockTries(job, 'rotateLookups')], async () => {
+        const { state: from } = catalog
+        const tables = (await preparedPlaces(ports)).map(({ table }) => table)
+        await digestBy(ports, catalog, { from, version, tables, waitMs: LOCK_MS })
+      }),
     )
   }
-  const { replaced, unreadable } = await replaceAll(ports, job, { version, places })
+  const { replaced, unreadable } = await replaceAll(ports, job, { version, places: await preparedPlaces(ports) })
   if (catalog.state.lookupVersion !== version) {
-    await attempt([moved(ports)], () => lookUpBy(ports, catalog, version))
+    await changeKeys(ports, catalog, () => lookUpBy(ports, catalog, version))
     await ports.record('activated', version)
   }
   return { version, before, replaced, unreadable }
 }
 
-/** Another process changed the catalog at the same time. */
-function moved({ storage, catalog }: RotationPorts): Reason {
-  return { ...OUTDATED, between: () => catalog.reload(storage) }
+/** Returns the places of the stored schema. Tables that only other processes know have digests too, and are prepared. */
+async function preparedPlaces({ storage, catalog }: RotationPorts): Promise<readonly LookupPlace[]> {
+  const layout = layoutSchema(catalog.state.schema)
+  await storage.prepare([...layout.tables.values()].map(({ physical }) => physical))
+  return lookupPlaces(retryingBarrier(catalog.barrier), layout)
 }
 
 /** What the pass has done. */
@@ -163,7 +165,8 @@ function equalValues(table: string) {
 
 /** Returns what rows need. Reads the catalog again for a body whose key this process does not know. Rows that do not open are read again: they may be gone. */
 async function raiseKnown(ports: RotationPorts, place: LookupPlace, rows: readonly Row[]): Promise<RaisedRows> {
-  const raised = await attempt([moved(ports)], () => place.raise(ports.storage, rows))
+  const reloading = { ...OUTDATED, between: () => ports.catalog.reload(ports.storage) }
+  const raised = await attempt([reloading], () => place.raise(ports.storage, rows))
   if (raised.unreadable.length === 0) return raised
   const again = await ports.storage.get(
     place.table,
@@ -183,7 +186,7 @@ export async function finishLookups(ports: RotationPorts, job: Job, now: number)
   if (older === undefined || newest === undefined || older > newest || catalog.state.lookupVersion !== newest)
     throw fault('failed_precondition')`no rotation of look-up keys has ended. Call rotateLookups first.`
   let checked = 0
-  for (const place of lookupPlaces(retryingBarrier(catalog.barrier), layoutSchema(catalog.state.schema))) {
+  for (const place of await preparedPlaces(ports)) {
     for await (const rows of eachPossiblePage(storage, place.table, { scheduler })) {
       const { patches, unreadable } = await raiseKnown(ports, place, rows)
       if (patches.length + unreadable.length > 0) throw stillNeeded(place.table, older)
@@ -191,7 +194,7 @@ export async function finishLookups(ports: RotationPorts, job: Job, now: number)
       await job.advance({ rows: rows.length, table: place.table })
     }
   }
-  await attempt([moved(ports)], () => removeRootKey(ports, catalog, older, now))
+  await changeKeys(ports, catalog, () => removeRootKey(ports, catalog, older, now))
   await ports.record('ended', older)
   return { destroyed: older, checked, tokens: await dropFormer(storage, job) }
 }

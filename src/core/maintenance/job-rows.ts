@@ -6,6 +6,7 @@ import { namesUnknownKey, openEntry, sealEntry } from '../sealing/envelope.ts'
 import { readUtf8, toUtf8 } from '../util/bytes.ts'
 import { at } from '../util/lists.ts'
 import type { JobName, JobPlace } from './job.ts'
+import type { CurrentCatalog } from './store-current.ts'
 
 /** Maximum number of jobs in a list. There are far fewer: each process has a few. */
 const MAX_LISTED = 1000
@@ -26,17 +27,10 @@ export interface JobState {
   readonly place?: JobPlace | undefined
 }
 
-/** What rows need to know of the catalog. */
-export interface JobCatalog {
-  readonly keys: { readonly generation: number }
-  isCurrent(storage: StorageReads, generation: number): Promise<boolean>
-  reload(storage: StorageReads): Promise<void>
-}
-
 /** The keys that seal rows. */
 export interface JobKeys {
   readonly barrier: Barrier
-  readonly catalog: JobCatalog
+  readonly catalog: CurrentCatalog
 }
 
 /** A row to store. `version` is the one that the stored row must have; undefined for a new row. */

@@ -1,11 +1,22 @@
 /** The changes of the list of root keys. Each is one change of the catalog, so that no process seals with a key that another does not know of. */
-import { newestVersion } from '../catalog/catalog-entries.ts'
+
+import { OUTDATED } from '../barrier/barrier.ts'
+import { type CatalogState, newestVersion } from '../catalog/catalog-entries.ts'
 import type { Catalog } from '../catalog/open-catalog.ts'
-import { openRing, ROOT_BYTES, rootAssociatedData, rootEntry, unwrapRoot, wipeRoots } from '../catalog/root-keys.ts'
+import {
+  lookupVersionsOf,
+  openRing,
+  ROOT_BYTES,
+  rootAssociatedData,
+  rootEntry,
+  unwrapRoot,
+  wipeRoots,
+} from '../catalog/root-keys.ts'
 import { fault } from '../errors.ts'
 import type { Entropy, KeyProvider, KeyRingFactory, RootKeyState } from '../ports/crypto.ts'
 import type { Row, Storage } from '../ports/storage.ts'
 import { CATALOG } from '../schema/system-tables.ts'
+import { attempt } from '../util/attempt.ts'
 import { required } from '../util/lists.ts'
 
 /** The ports of a vault whose root keys change. */
@@ -20,46 +31,65 @@ export interface KeyChangePorts {
 /** Root key versions are two bytes long. */
 const MAX_VERSION = 65_535
 
-/** Adds a root key that only opens until it is activated. Returns its version, which no root key ever had. */
+/** Changes the keys, and again from what is stored then if another process changed the catalog meanwhile. Reads it again at the end. */
+export async function changeKeys<T>({ storage }: KeyChangePorts, catalog: Catalog, work: () => Promise<T>): Promise<T> {
+  const moved = { ...OUTDATED, between: () => catalog.reload(storage) }
+  const result = await attempt([moved], work)
+  await catalog.reload(storage)
+  return result
+}
+
+/** Adds a root key that only opens until it is activated, unless there is one. Returns its version, which no root key ever had. */
 export async function addRootKey(ports: KeyChangePorts, catalog: Catalog): Promise<number> {
   const { storage, keys, entropy, vaultId } = ports
-  const { roots, lookupVersion } = catalog.state
-  const version = nextVersion(catalog)
+  const from = catalog.state
+  const { roots, lookupVersion } = from
+  const pending = roots.find(({ state }) => state === 'pending')
+  if (pending !== undefined) return pending.version
+  const version = nextVersion(from)
   const key = entropy.bytes(ROOT_BYTES)
   const wrapped = await keys.wrap(key, rootAssociatedData(vaultId, version))
   key.fill(0)
   await storage.transaction((inner) =>
-    catalog.store(inner, { keys: { lookupVersion, roots: [...roots, { version, state: 'pending' }] } }, async () => {
+    catalog.store(inner, { from, keys: { lookupVersion, roots: [...roots, { version, state: 'pending' }] } }, async () => {
       const [id = 0] = await inner.reserveIds(CATALOG.name, 1)
       await inner.insert(CATALOG.name, [{ id, entry: rootEntry(version), key_id: wrapped.keyId, content: wrapped.bytes }])
     }),
   )
-  await catalog.reload(storage)
   return version
 }
 
 /** Returns the version of the next root key, which none ever had. Throws `limit_exceeded`. */
-function nextVersion({ state }: Catalog): number {
+function nextVersion(state: CatalogState): number {
   const version = newestVersion(state) + 1
   if (version <= MAX_VERSION) return version
   throw fault('limit_exceeded')`the vault had ${MAX_VERSION} root keys, which is the limit. Move its data to a new vault.`
 }
 
+/** A key to activate, in a state of the catalog, and the tables that hold what is sealed in it. */
+export interface Activation {
+  readonly from: CatalogState
+  readonly version: number
+  readonly tables: readonly string[]
+  readonly waitMs: number
+}
+
 /**
  * Makes the pending root key the one that seals. Writers that sealed with the one before commit first: `tables` are locked meanwhile, for `waitMs` at
- * most. Throws `unavailable` if they take longer: nothing is changed then.
+ * most. Throws `unavailable` if they take longer: nothing is changed then. Does nothing if the key is active, because a commit that seemed to fail did
+ * not, and throws `aborted` if it is neither: a later one replaced it.
  */
 export async function activateRootKey(
   ports: KeyChangePorts,
   catalog: Catalog,
-  { version, tables, waitMs }: { readonly version: number; readonly tables: readonly string[]; readonly waitMs: number },
+  { from, version, tables, waitMs }: Activation,
 ): Promise<void> {
   const { storage } = ports
-  const { lookupVersion, roots } = catalog.state
-  const before = required(
-    roots.find(({ state }) => state === 'active'),
-    'The active root key',
-  ).version
+  const { lookupVersion, roots } = from
+  const is = roots.find((root) => root.version === version)?.state
+  if (is === 'active') return
+  if (is !== 'pending') throw fault('aborted')`Another process has rotated the keys meanwhile. Call rotateKeys again.`
+  const before = activeVersion(from)
   const stateOf = (root: { readonly version: number; readonly state: RootKeyState }): RootKeyState => {
     if (root.version === version) return 'active'
     return root.version === before ? 'retired' : root.state
@@ -71,6 +101,7 @@ export async function activateRootKey(
     await storage.transaction(async (inner) => {
       await inner.lock({ kind: 'tables', tables, waitMs })
       const change = {
+        from,
         keys: { lookupVersion, roots: roots.map((root) => ({ version: root.version, state: stateOf(root) })) },
         sealedRoots: sealed,
         isResealing: true,
@@ -80,22 +111,22 @@ export async function activateRootKey(
   } finally {
     wipeRoots(sealed)
   }
-  await catalog.reload(storage)
 }
 
-/** Adds a look-up key, of which nothing is made yet. What is of either is found from now on. */
+/** Adds a look-up key, unless there are two. Nothing is made of it yet, and what is of either is found from now on. */
 export async function addLookupKey({ storage, entropy }: KeyChangePorts, catalog: Catalog): Promise<void> {
-  const { roots, lookupVersion } = catalog.state
-  const version = nextVersion(catalog)
+  const from = catalog.state
+  if (lookupVersionsOf(from).length > 1) return
+  const { roots, lookupVersion } = from
+  const version = nextVersion(from)
   const sealed = openRing(catalog.barrier, (await catalogRows(storage)).get('ring'))
   sealed.push({ version, key: entropy.bytes(ROOT_BYTES) })
   try {
     const keys = { lookupVersion, roots: [...roots, { version, state: 'lookup' }] } as const
-    await storage.transaction((inner) => catalog.store(inner, { keys, sealedRoots: sealed }))
+    await storage.transaction((inner) => catalog.store(inner, { from, keys, sealedRoots: sealed }))
   } finally {
     wipeRoots(sealed)
   }
-  await catalog.reload(storage)
 }
 
 /**
@@ -105,35 +136,36 @@ export async function addLookupKey({ storage, entropy }: KeyChangePorts, catalog
 export async function digestBy(
   { storage }: KeyChangePorts,
   catalog: Catalog,
-  { version, tables, waitMs }: { readonly version: number; readonly tables: readonly string[]; readonly waitMs: number },
+  { from, version, tables, waitMs }: Activation,
 ): Promise<void> {
   await storage.transaction(async (inner) => {
     await inner.lock({ kind: 'tables', tables, waitMs })
-    await catalog.store(inner, { digestVersion: version })
+    await catalog.store(inner, { from, digestVersion: version })
   })
-  await catalog.reload(storage)
 }
 
 /** Makes new ids, tokens, cursors and bearers of a look-up key. */
 export async function lookUpBy({ storage }: KeyChangePorts, catalog: Catalog, version: number): Promise<void> {
-  const { roots } = catalog.state
-  await storage.transaction((inner) => catalog.store(inner, { keys: { lookupVersion: version, roots } }))
-  await catalog.reload(storage)
+  const from = catalog.state
+  await storage.transaction((inner) => catalog.store(inner, { from, keys: { lookupVersion: version, roots: from.roots } }))
 }
 
-/** Notes that every body was sealed again. */
-export async function endResealing({ storage }: KeyChangePorts, catalog: Catalog): Promise<void> {
-  await storage.transaction((inner) => catalog.store(inner, { isResealing: false }))
-  await catalog.reload(storage)
+/** Notes that every body was sealed again with this key, unless a later one is active. */
+export async function endResealing({ storage }: KeyChangePorts, catalog: Catalog, version: number): Promise<void> {
+  const from = catalog.state
+  if (activeVersion(from) !== version) return
+  await storage.transaction((inner) => catalog.store(inner, { from, isResealing: false }))
 }
 
 /** Removes a retired root key from the catalog, and notes that and when it was. What is sealed with it can never be opened again. */
 export async function removeRootKey({ storage }: KeyChangePorts, catalog: Catalog, version: number, now: number): Promise<void> {
-  const { lookupVersion, roots, destroyed } = catalog.state
+  const from = catalog.state
+  const { lookupVersion, roots, destroyed } = from
   const entries = await catalogRows(storage)
   const sealed = openRing(catalog.barrier, entries.get('ring'))
   try {
     const change = {
+      from,
       keys: { lookupVersion, roots: roots.filter((root) => root.version !== version) },
       destroyed: [...destroyed, { version, at: now }],
       sealedRoots: sealed.filter((root) => root.version !== version),
@@ -142,7 +174,14 @@ export async function removeRootKey({ storage }: KeyChangePorts, catalog: Catalo
   } finally {
     wipeRoots(sealed)
   }
-  await catalog.reload(storage)
+}
+
+/** Returns the version of the root key that seals. */
+export function activeVersion({ roots }: Pick<CatalogState, 'roots'>): number {
+  return required(
+    roots.find(({ state }) => state === 'active'),
+    'The active root key',
+  ).version
 }
 
 /** Returns the rows of the catalog by their names. */

@@ -1,7 +1,8 @@
 /** Which processes have the vault open, and which keys each of them knows: who would be surprised by a new one. */
 import { newestVersion } from '../catalog/catalog-entries.ts'
-import type { Catalog } from '../catalog/open-catalog.ts'
+import type { Catalog, CatalogFence } from '../catalog/open-catalog.ts'
 import { isVaultError } from '../errors.ts'
+import { storeCurrent } from '../maintenance/store-current.ts'
 import { eachPage } from '../pace/pace.ts'
 import type { Log } from '../ports/observability.ts'
 import type { StorageHandle } from '../ports/storage.ts'
@@ -36,16 +37,18 @@ export interface Openings {
 /** The dependencies of openings. */
 export interface OpeningPorts {
   readonly storage: StorageHandle
-  readonly catalog: Catalog
+  /** The catalog itself, and what writers know of it. */
+  readonly stored: Catalog
+  readonly catalog: CatalogFence
   readonly clock: Clock
   readonly process: string
   readonly log: Log | undefined
 }
 
 export function createOpenings(ports: OpeningPorts): Openings {
-  const { storage, catalog, clock, log } = ports
+  const { storage, stored, clock, log } = ports
   let openedAt: number | undefined
-  const address = (id: number) => ({ ring: catalog.barrier.ring, vault: catalog.barrier.vault, kind: 'opening', id }) as const
+  const address = (id: number) => ({ ring: stored.barrier.ring, vault: stored.barrier.vault, kind: 'opening', id }) as const
   let noted: number | undefined
   let last = Promise.resolve()
   const quietly = (work: () => Promise<void>): Promise<void> => {
@@ -56,23 +59,26 @@ export function createOpenings(ports: OpeningPorts): Openings {
   }
   const bodyOf = (id: number): Uint8Array => {
     openedAt ??= nowMs({ clock })
-    const opening: Opening = { process: ports.process, openedAt, newestKey: newestVersion({ roots: catalog.state.roots }) }
+    const opening: Opening = { process: ports.process, openedAt, newestKey: newestVersion({ roots: stored.state.roots }) }
     return sealEntry(address(id), toUtf8(JSON.stringify(opening)))
   }
   return {
     note: () =>
       quietly(async () => {
         const now = nowMs({ clock })
-        if (noted !== undefined) {
-          const [row] = await storage.get(OPENINGS.name, [noted])
-          if (row !== undefined)
-            await storage.update(OPENINGS.name, [{ id: row.id, version: row.version, set: { at: now, body: bodyOf(row.id) } }])
+        const known = noted
+        if (known !== undefined) {
+          await storeCurrent(ports, async (inner) => {
+            const [row] = await inner.get(OPENINGS.name, [known])
+            if (row === undefined) return
+            await inner.update(OPENINGS.name, [{ id: row.id, version: row.version, set: { at: now, body: bodyOf(row.id) } }])
+          })
           return
         }
         const filter = { kind: 'compare', column: 'at', operator: '<', value: now - FORGOTTEN_MS } as const
         await storage.delete(OPENINGS.name, { filter })
         const id = at(await storage.reserveIds(OPENINGS.name, 1), 0)
-        await storage.insert(OPENINGS.name, [{ id, at: now, body: bodyOf(id) }])
+        await storeCurrent(ports, (inner) => inner.insert(OPENINGS.name, [{ id, at: now, body: bodyOf(id) }]))
         noted = id
       }),
     async list() {

@@ -69,7 +69,7 @@ export function resealPass({ storage, keys, place, job, counts, after: from, pla
       }
       counts.resealed += resealed
       after = last
-      return { rows: rows.length, table: place.table, isLast: rows.length < limit }
+      return { rows: rows.length, table: place.name, isLast: rows.length < limit }
     },
   }
 }

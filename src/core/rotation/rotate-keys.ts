@@ -1,15 +1,13 @@
 /** Replaces the root key that seals, beside writers, and proves that no body needs the one before. Ended at any point, the next call goes on. */
-import type { CatalogState } from '../catalog/catalog-entries.ts'
 import type { Catalog } from '../catalog/open-catalog.ts'
 import { fault, isVaultError, words } from '../errors.ts'
 import type { Job } from '../maintenance/job.ts'
 import { countRows } from '../pace/pace.ts'
 import type { Scheduler } from '../ports/time.ts'
-import { layoutSchema } from '../schema/layout.ts'
 import { attempt, type Reason } from '../util/attempt.ts'
-import { activateRootKey, addRootKey, endResealing, type KeyChangePorts } from './change-keys.ts'
+import { activateRootKey, activeVersion, addRootKey, changeKeys, endResealing, type KeyChangePorts } from './change-keys.ts'
 import { type ResealCounts, resealPass } from './reseal-pass.ts'
-import { type SealedPlace, sealedPlaces } from './sealed-places.ts'
+import { preparedPlaces, type SealedPlace } from './sealed-places.ts'
 
 /** What a rotation needs. */
 export interface RotationPorts extends KeyChangePorts {
@@ -23,7 +21,7 @@ export interface RotationPorts extends KeyChangePorts {
 export interface KeyRotation {
   /** The version of the root key that seals now. */
   readonly version: number
-  /** Bodies that this call sealed again, by the table that holds them. */
+  /** Bodies that this call sealed again, by the table that holds them: its name in the schema, or `system.` and that of a table that every vault has. */
   readonly resealed: Readonly<Record<string, number>>
   /** Bodies that an older key seals and that do not open: they were damaged before. */
   readonly unreadable: number
@@ -41,19 +39,13 @@ const PAUSE_MS = 400
 export async function rotateKeys(ports: RotationPorts, job: Job, settleMs: number): Promise<KeyRotation> {
   const { storage, catalog } = ports
   await catalog.reload(storage)
-  // A pass over tables that only other processes know needs them prepared.
-  await storage.prepare([...layoutSchema(catalog.state.schema).tables.values()].map(({ physical }) => physical))
   const pending = catalog.state.roots.find(({ state }) => state === 'pending')
   if (pending !== undefined || !catalog.state.isResealing) await replaceKey(ports, job, { version: pending?.version, settleMs })
   const version = activeVersion(catalog.state)
   const { resealed, unreadable } = await resealAll(ports, job, version)
-  await endResealing(ports, catalog)
+  await changeKeys(ports, catalog, () => endResealing(ports, catalog, version))
   await ports.record('ended', version)
   return { version, resealed, unreadable, complete: unreadable === 0 }
-}
-
-function activeVersion({ roots }: Pick<CatalogState, 'roots'>): number {
-  return roots.find(({ state }) => state === 'active')?.version ?? 0
 }
 
 /** Adds a key, unless one is pending, and activates it. */
@@ -62,12 +54,17 @@ async function replaceKey(
   job: Job,
   { version: pending, settleMs }: { readonly version: number | undefined; readonly settleMs: number },
 ): Promise<void> {
-  const { catalog } = ports
-  const version = pending ?? (await addRootKey(ports, catalog))
+  const { storage, catalog } = ports
+  const version = pending ?? (await changeKeys(ports, catalog, () => addRootKey(ports, catalog)))
   if (pending === undefined) await ports.record('added', version)
   await job.wait(settleMs)
-  const tables = sealedPlaces(catalog.state).map(({ table }) => table)
-  await attempt([lockTries(job, 'rotateKeys')], () => activateRootKey(ports, catalog, { version, tables, waitMs: LOCK_MS }))
+  await changeKeys(ports, catalog, () =>
+    attempt([lockTries(job, 'rotateKeys')], async () => {
+      const { state: from } = catalog
+      const tables = (await preparedPlaces(storage, from)).map(({ table }) => table)
+      await activateRootKey(ports, catalog, { from, version, tables, waitMs: LOCK_MS })
+    }),
+  )
   await ports.record('activated', version)
 }
 
@@ -92,7 +89,7 @@ async function resealAll(
   job: Job,
   version: number,
 ): Promise<Omit<KeyRotation, 'version' | 'complete'>> {
-  const places = sealedPlaces(catalog.state)
+  const places = await preparedPlaces(storage, catalog.state)
   const begin = placeOf(job, version, places)
   const counts: ResealCounts = { resealed: 0, unreadable: begin.unreadable }
   const resealed: Record<string, number> = {}
@@ -103,7 +100,7 @@ async function resealAll(
     const after = index === begin.index ? begin.after : 0
     const placeAt = (row: number) => ({ version, table: place.table, after: row, unreadable: counts.unreadable })
     await job.pass(resealPass({ storage, keys: catalog.barrier, place, job, counts, after, placeAt }))
-    if (counts.resealed > before) resealed[place.table] = counts.resealed - before
+    if (counts.resealed > before) resealed[place.name] = counts.resealed - before
   }
   return { resealed, unreadable: counts.unreadable }
 }

@@ -1,6 +1,6 @@
 /** What is sealed where: the only list of it. A pass that seals again, a count of bodies by key, and a proof that a key may go read it. */
 import type { CatalogState } from '../catalog/catalog-entries.ts'
-import type { Filter, Row } from '../ports/storage.ts'
+import type { Filter, Row, Storage } from '../ports/storage.ts'
 import { BODY, layoutSchema } from '../schema/layout.ts'
 import {
   AUDIT_CHAINS,
@@ -19,6 +19,8 @@ const ALL: Filter = { kind: 'all' }
 
 /** A column of sealed bodies. */
 export interface SealedPlace {
+  /** The name of the table in the schema, or `system.` and that of a table that every vault has. */
+  readonly name: string
   readonly table: string
   readonly column: string
   /** The rows whose cell is sealed. */
@@ -31,12 +33,13 @@ export interface SealedPlace {
 
 /** Returns the places of a vault, in the order in which they are sealed again: the trail last, because that itself is recorded. */
 export function sealedPlaces({ schema }: Pick<CatalogState, 'schema'>): readonly SealedPlace[] {
-  const records = [...layoutSchema(schema).tables.values()].map(({ physical, objectId }) =>
-    place(physical.name, bodiesOf('record', objectId)),
+  const records = [...layoutSchema(schema).tables.values()].map(({ name, physical, objectId }) =>
+    place(physical.name, bodiesOf('record', objectId), name),
   )
   return [
     ...records,
     {
+      name: systemName(TRANSIENTS.name),
       table: TRANSIENTS.name,
       column: BODY,
       filter: ALL,
@@ -45,11 +48,10 @@ export function sealedPlaces({ schema }: Pick<CatalogState, 'schema'>): readonly
     },
     place(FILES.name, bodiesOf('file')),
     place(CREDENTIALS.name, bodiesOf('credential')),
-    place(OPENINGS.name, bodiesOf('opening')),
-    place(MAINTENANCE.name, bodiesOf('maintenance')),
     place(MARKER.name, bodiesOf('marker')),
     place(MAINTENANCE.name, bodiesOf('maintenance')),
     {
+      name: systemName(CATALOG.name),
       table: CATALOG.name,
       column: 'content',
       filter: { kind: 'in', column: 'entry', values: ['schema', 'ring'] },
@@ -62,6 +64,19 @@ export function sealedPlaces({ schema }: Pick<CatalogState, 'schema'>): readonly
   ]
 }
 
-function place(table: string, bodies: Bodies): SealedPlace {
-  return { table, column: BODY, filter: ALL, reads: [], bodiesOf: () => bodies }
+/** Returns the places, whose tables can be read then: some may be of a schema that only other processes know. */
+export async function preparedPlaces(
+  storage: Pick<Storage, 'prepare'>,
+  state: Pick<CatalogState, 'schema'>,
+): Promise<readonly SealedPlace[]> {
+  await storage.prepare([...layoutSchema(state.schema).tables.values()].map(({ physical }) => physical))
+  return sealedPlaces(state)
+}
+
+function systemName(table: string): string {
+  return `system.${table}`
+}
+
+function place(table: string, bodies: Bodies, name = systemName(table)): SealedPlace {
+  return { name, table, column: BODY, filter: ALL, reads: [], bodiesOf: () => bodies }
 }

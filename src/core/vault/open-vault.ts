@@ -22,7 +22,7 @@ import { type ExplainOptions, explainAccess } from '../policy/explain-access.ts'
 import type { Log } from '../ports/observability.ts'
 import { readQuery, readQueryForms } from '../queries/query-text.ts'
 import { explainQuery } from '../queries/run-query.ts'
-import { createOpenings } from '../rotation/openings.ts'
+import { createOpenings, type Openings } from '../rotation/openings.ts'
 import type { SchemaDefinition } from '../schema/column.ts'
 import { checkSchema } from '../schema/define-schema.ts'
 import { describeSchema, type SchemaDescription } from '../schema/describe-schema.ts'
@@ -102,7 +102,9 @@ async function open<S extends SchemaDefinition, Role extends string>(
       stored: catalog,
     }
   })
-  return createVault(options, { ...opened, limits })
+  const openings = createOpenings({ ...options, stored: opened.stored, catalog: opened.catalog, log: quietLog(options.log) })
+  await openings.note()
+  return createVault(options, { ...opened, limits, openings })
 }
 
 /** Returns a log that never throws, so that its errors change neither a result nor an error. */
@@ -135,11 +137,12 @@ interface Opened {
   readonly limits: Limits
   /** The catalog itself, whose keys change and are closed. */
   readonly stored: Catalog
+  readonly openings: Openings
 }
 
 function createVault<S extends SchemaDefinition, Role extends string>(
   options: OpenOptions<S, Role>,
-  { barrier, catalog, layout, schema, limits, stored }: Opened,
+  { barrier, catalog, layout, schema, limits, stored, openings }: Opened,
 ): Vault<S, Role> {
   const { id, storage, clock, scheduler, hash, tracing, accountId = id } = options
   const log = quietLog(options.log)
@@ -165,12 +168,10 @@ function createVault<S extends SchemaDefinition, Role extends string>(
   const shared = { barrier, catalog, clock, layout, limits, scheduler, tracing, measuring, log, audit }
   const joined = createJoinedCalls(scheduler)
   const jobs = createJobs({ ...options, barrier, catalog, log })
-  const openings = createOpenings({ ...options, catalog: stored, log })
   stored.onKeys((replaced) => {
     lifetime.afterCurrent(() => stored.closeRing(replaced))
     void openings.note()
   })
-  void openings.note()
   const outside = createOutsideCalls(storage, lifetime)
   const contextOf = (caller: Caller): SessionContext => outerContext(caller)
   const files = createVaultFiles(options, { barrier, catalog, layout, log, jobs, contextOf, outside: outside.run })

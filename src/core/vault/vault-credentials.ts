@@ -120,11 +120,11 @@ export function createVaultCredentials(ports: CredentialPorts): VaultCredentials
   return {
     find,
     isRevoked: (jti) => reading(ports, (barrier) => isRevokedJwt(storage, barrier, parsed('jti', text, jti))),
+    // What it stores is compared with the catalog by itself.
     spendOnce: (given, until) =>
-      withKeys(ports, (barrier) => {
+      ports.outside(FAILED, async () => {
         const nonce = { text: parsed('text', text, given), expiresAt: parsed('expiresAt', instant, until) }
-        const { generation } = ports.catalog.keys
-        return spendOnce(storage, barrier, nonce, (inner) => ports.catalog.isCurrent(inner, generation))
+        return spendOnce(ports, retryingBarrier(ports.barrier), nonce)
       }),
     async issueBearer(given) {
       readInput(() => {
@@ -187,25 +187,14 @@ async function verify(ports: CredentialPorts, barrier: Barrier, given: unknown):
 }
 
 /** Runs work that stores nothing with the keys of the vault, and again with newly read ones if another process changed them. */
-function reading<T>(ports: CredentialPorts, work: (barrier: Barrier) => Promise<T>): Promise<T> {
-  const { catalog, storage } = ports
-  return withKeys(ports, async (barrier) => {
-    const { generation } = catalog.keys
-    const result = await work(barrier)
-    if (catalog.isCertain(generation) || (await catalog.isCurrent(storage, generation))) return result
-    throw CATALOG_MOVED
-  })
-}
-
-/** Runs work, and again after CATALOG_MOVED and UNKNOWN_KEY. */
-function withKeys<T>(
-  { barrier, catalog, storage, outside }: CredentialPorts,
-  work: (barrier: Barrier) => Promise<T>,
-): Promise<T> {
+function reading<T>({ barrier, storage, catalog, outside }: CredentialPorts, work: (barrier: Barrier) => Promise<T>): Promise<T> {
   return outside(FAILED, () =>
     attempt([OUTDATED], async ({ last }) => {
       if (last !== undefined) await catalog.reload(storage)
-      return work(last === UNKNOWN_KEY ? barrier : retryingBarrier(barrier))
+      const { generation } = catalog.keys
+      const result = await work(last === UNKNOWN_KEY ? barrier : retryingBarrier(barrier))
+      if (catalog.isCertain(generation) || (await catalog.isCurrent(storage, generation))) return result
+      throw CATALOG_MOVED
     }),
   )
 }

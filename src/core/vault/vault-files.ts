@@ -1,11 +1,12 @@
 /** The files of an open vault: their stores, their scans, and what tickets open. */
-import { type Barrier, CATALOG_MOVED, OUTDATED } from '../barrier/barrier.ts'
+import type { Barrier } from '../barrier/barrier.ts'
 import type { CatalogFence } from '../catalog/open-catalog.ts'
 import type { SessionContext, SessionFiles } from '../execution/context.ts'
 import { learnTicketKey, namesNewerKey, openTicket, type Ticket } from '../execution/file-tickets.ts'
 import { perform } from '../execution/perform.ts'
 import { databaseBlobs } from '../file-store/database-blobs.ts'
 import type { Jobs } from '../maintenance/jobs.ts'
+import { storeCurrent } from '../maintenance/store-current.ts'
 import { type OpenFileOptions, type OpenFileResult, openByTicket } from '../operations/open-file.ts'
 import { type UploadedFile, type UploadFileInput, type UploadFileOptions, uploadByTicket } from '../operations/upload-file.ts'
 import { type Caller, parseCaller, type RequestContext, UNKNOWN_CALLER, VAULT_CALLER } from '../policy/caller.ts'
@@ -13,7 +14,6 @@ import type { Log } from '../ports/observability.ts'
 import type { Storage } from '../ports/storage.ts'
 import type { SchemaDefinition } from '../schema/column.ts'
 import type { Layout } from '../schema/layout.ts'
-import { attempt } from '../util/attempt.ts'
 import type { OpenOptions } from './options.ts'
 import type { OutsideCalls } from './outside-calls.ts'
 import { createScanWorker, type ScanWorker } from './scan-worker.ts'
@@ -53,15 +53,7 @@ export function createVaultFiles<S extends SchemaDefinition>(options: OpenOption
   const blobs = options.blobs ?? databaseBlobs(storage)
   const hasFiles = [...layout.tables.values()].some(({ files }) => files.length > 0)
   const reloadKeys = (): Promise<void> => catalog.reload(storage)
-  const underNewestKeys = <T>(work: (inner: Storage) => Promise<T>): Promise<T> =>
-    attempt([{ ...OUTDATED, between: reloadKeys }], () =>
-      storage.transaction(async (inner) => {
-        const { generation } = catalog.keys
-        const result = await work(inner)
-        if (!(await catalog.isCurrent(inner, generation))) throw CATALOG_MOVED
-        return result
-      }),
-    )
+  const underNewestKeys = <T>(work: (inner: Storage) => Promise<T>): Promise<T> => storeCurrent({ storage, catalog }, work)
   const reading = { barrier, clock, scheduler, storage, blobs, contentTypes, reloadKeys, underNewestKeys }
   const session = (): SessionContext => ports.contextOf(VAULT_CALLER)
   const scans =

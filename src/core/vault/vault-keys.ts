@@ -10,12 +10,12 @@ import { type Caller, VAULT_CALLER } from '../policy/caller.ts'
 import type { Hash, RootKeyState } from '../ports/crypto.ts'
 import type { StorageHandle } from '../ports/storage.ts'
 import type { Clock, Scheduler } from '../ports/time.ts'
-import { type KeyChangePorts, removeRootKey } from '../rotation/change-keys.ts'
+import { changeKeys, type KeyChangePorts, removeRootKey } from '../rotation/change-keys.ts'
 import type { Opening, Openings } from '../rotation/openings.ts'
 import { countBodies } from '../rotation/reseal-pass.ts'
 import { type Rewrapping, rewrapKeys } from '../rotation/rewrap-keys.ts'
 import { type KeyRotation, rotateKeys } from '../rotation/rotate-keys.ts'
-import { sealedPlaces } from '../rotation/sealed-places.ts'
+import { preparedPlaces } from '../rotation/sealed-places.ts'
 import type { Signal } from '../util/signal.ts'
 import { nowMs } from '../util/time.ts'
 import type { OutsideCalls, WatchOptions } from './outside-calls.ts'
@@ -142,11 +142,14 @@ export function createVaultKeys(ports: KeyPorts): VaultKeys {
     destroyKey: (version, given) =>
       outside.watch({ verb: 'Destroying the key', given, others: ['losing'] }, async ({ signal }, { losing = 0 }) => {
         await catalog.reload(storage)
-        assertRetired(catalog, version)
-        const tables = (await bodiesByKey(ports, signal)).get(version) ?? {}
-        const lost = Object.values(tables).reduce((sum, count) => sum + count, 0)
-        if (lost !== losing) throw stillNeeded(version, tables, lost)
-        await removeRootKey(ports, catalog, version, nowMs(ports))
+        const lost = await changeKeys(ports, catalog, async () => {
+          assertRetired(catalog, version)
+          const tables = (await bodiesByKey(ports, signal)).get(version) ?? {}
+          const count = Object.values(tables).reduce((sum, bodies) => sum + bodies, 0)
+          if (count !== losing) throw stillNeeded(version, tables, count)
+          await removeRootKey(ports, catalog, version, nowMs(ports))
+          return count
+        })
         await record('DESTROY_KEY', { step: 'destroyed', version })
         return { version, lost }
       }),
@@ -189,10 +192,10 @@ function stillNeeded(version: number, tables: Readonly<Record<string, number>>, 
 /** Returns the number of bodies of each table, by the version of the key that seals them. */
 async function bodiesByKey(ports: KeyPorts, signal: Signal | undefined): Promise<ReadonlyMap<number, Record<string, number>>> {
   const byKey = new Map<number, Record<string, number>>()
-  for (const place of sealedPlaces(ports.catalog.state)) {
+  for (const place of await preparedPlaces(ports.storage, ports.catalog.state)) {
     for (const [version, count] of await countBodies({ ...ports, signal }, place)) {
       const tables = byKey.get(version) ?? {}
-      tables[place.table] = count
+      tables[place.name] = count
       byKey.set(version, tables)
     }
   }

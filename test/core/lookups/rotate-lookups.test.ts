@@ -74,11 +74,12 @@ async function begin(storage: StorageHandle): Promise<void> {
   const catalog = await openCatalog({ ...SYSTEM_PORTS, storage, keys: KEYS }, 'v1', TABLES)
   const ports = { ...SYSTEM_PORTS, storage, keys: KEYS, vaultId: 'v1' }
   await addLookupKey(ports, catalog)
+  await catalog.reload(storage)
   await new Promise((resolve) => setTimeout(resolve, 150))
   const { tables } = layoutSchema(catalog.state.schema)
   const physical = [...tables.values()].map((table) => table.physical)
   await storage.prepare(physical)
-  await digestBy(ports, catalog, { version: 3, tables: physical.map(({ name }) => name), waitMs: 1000 })
+  await digestBy(ports, catalog, { from: catalog.state, version: 3, tables: physical.map(({ name }) => name), waitMs: 1000 })
   catalog.close()
 }
 

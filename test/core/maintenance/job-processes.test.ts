@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
 import { openCatalog } from '../../../src/core/catalog/open-catalog.ts'
 import type { JobKind, JobPorts } from '../../../src/core/maintenance/jobs.ts'
-import { activateRootKey, addRootKey } from '../../../src/core/rotation/change-keys.ts'
+import { activateRootKey, addRootKey, changeKeys } from '../../../src/core/rotation/change-keys.ts'
 import { MAINTENANCE } from '../../../src/core/schema/system-tables.ts'
 import { readVersion } from '../../../src/core/sealing/envelope.ts'
 import { committedSlices, countingPass, openJobs, plantedTime, VAULT_ID } from '../../support/maintenance/planted-jobs.ts'
@@ -26,8 +26,8 @@ async function rowsAfterRotation(place: Place, kind: JobKind, change?: (ports: J
   const keys = localKeys({ key: TEST_SECRET })
   const ports = { ...SYSTEM_PORTS, storage: other, keys, vaultId: VAULT_ID }
   const catalog = await openCatalog(ports, VAULT_ID, {})
-  const version = await addRootKey(ports, catalog)
-  await activateRootKey(ports, catalog, { version, tables: [MAINTENANCE.name], waitMs: 1000 })
+  const version = await changeKeys(ports, catalog, () => addRootKey(ports, catalog))
+  await activateRootKey(ports, catalog, { from: catalog.state, version, tables: [MAINTENANCE.name], waitMs: 1000 })
   return jobs.run(kind, {}, async (job) => {
     planted.time.ms += 20_000
     await job.advance({ rows: 1 })

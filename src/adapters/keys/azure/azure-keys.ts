@@ -38,7 +38,7 @@ const AES_BYTES = IV_BYTES + KEY_BYTES + TAG_BYTES
 
 /**
  * Returns a key provider that wraps with Azure. An AES key (`oct-HSM`) authenticates the associated data itself. RSA keys have none, so what they wrap
- * is `root key 32 | SHA-256 of the associated data 32`, which is compared when it is unwrapped. Whoever has the public RSA key can *make* a wrapped key:
+ * is `root key 32 | SHA-256 of the associated data 32`, which is compared when it is unwrapped. An attacker who has the public RSA key can *make* a wrapped key:
  * pin the vault with `keyFingerprint`. `keyId` is the id of the key version. Needs the permissions get, wrapKey and unwrapKey, of AES keys get, encrypt and decrypt.
  * Throws `invalid_request` if the options are wrong.
  */

@@ -1,6 +1,6 @@
 /** The program of the thread that talks to a token, as a text: a bundler moves files, and then no thread would find its own. */
 
-/** What the thread is told when it starts. */
+/** What the thread gets when it starts. */
 export interface TokenPlace {
   /** File of the package `pkcs11js`. */
   readonly packageFile: string

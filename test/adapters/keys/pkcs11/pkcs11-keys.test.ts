@@ -90,7 +90,7 @@ describe.skipIf(missing !== undefined)('a PKCS#11 token (skipped where there is 
     expect(await keys.unwrap(wrapped, dataOf())).toEqual(rootKey())
   })
 
-  it('a token that is not there is unavailable, and a library that is none is refused', async () => {
+  it('a token that is not there is unavailable, and a file that is not a library is refused', async () => {
     const limits = { callTimeoutMs: 5000, openTimeoutMs: 200 }
     await expect(keysOf({ label: 'another' }, limits).wrap(rootKey(), dataOf())).rejects.toMatchObject({
       code: 'unavailable',
