@@ -16,8 +16,7 @@ export const LAYERS: readonly (readonly string[])[] = [
   ['records'],
   ['execution'],
   ['operations', 'verification'],
-  ['lookups'],
-  ['batch'],
+  ['batch', 'lookups'],
   ['vault'],
 ]
 
