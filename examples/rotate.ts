@@ -33,7 +33,7 @@ const owner = { actor: 'ann@acme.example', actorType: 'USER', roles: ['VAULT_OWN
 heading('1. A vault with some thousand customers, under the key file old.key')
 const { customers } = readChinook()
 const people = Array.from({ length: RECORDS }, (_, index) => {
-  const { name } = customers[index % customers.length] ?? { name: 'Nobody' }
+  const { name } = customers[index % customers.length] ?? { name: 'Ann' }
   return { fields: { name, email: `customer.${index}@acme.example`, visits: 0 } }
 })
 let vault = await open(filename, { file: oldKey })
@@ -72,7 +72,7 @@ isRotating = false
 await Promise.all(writers)
 line('')
 line(
-  `Key ${version} seals now. Sealed again: ${resealed.customers} customers and ${resealed["system.audit_events"]} events. Complete: ${complete}.`,
+  `Key ${version} seals now. Sealed again: ${resealed.customers} customers and ${resealed['system.audit_events']} events. Complete: ${complete}.`,
 )
 line(`Writes that succeeded meanwhile: ${writes}.`)
 await showKeys()

@@ -24,6 +24,7 @@ import { httpEqualsSession } from './http-equals-session.ts'
 import { httpStatuses } from './http-statuses.ts'
 import { innocentCallers } from './innocent-callers.ts'
 import { keptTokens } from './kept-tokens.ts'
+import { keyRotation } from './key-rotation.ts'
 import { kills } from './kills.ts'
 import type { Law } from './law.ts'
 import { loopHolds } from './loop-holds.ts'
@@ -79,6 +80,7 @@ export const ALL_LAWS: readonly Law[] = [
   connectionCuts,
   powerLoss,
   contention,
+  keyRotation,
   kills,
   fileKills,
   files,

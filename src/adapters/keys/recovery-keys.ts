@@ -25,7 +25,7 @@ export interface RecoveryKeysOptions {
 
 /**
  * Returns a provider that wraps each root key by `keys`, and for each recipient: the bytes are `count 1 | for each: fingerprint 16 | encapsulated
- * 1088 | wrapped root key 72 | bytes of keys`. The name of the key is that of `keys` and a hash of the recipients, so that `rewrapKeys` renews
+ * 1088 | wrapped root key 72 | bytes of keys`, and the latter are bound to the former. The name of the key is that of `keys` and a hash of the recipients, so that `rewrapKeys` renews
  * what was wrapped for others. Unwraps what `keys` wrapped without recipients. Throws `invalid_request` for a key of another kind, and
  * `failed_precondition` if the runtime has no ML-KEM-768 (Node below 24.7). Source: FIPS 203.
  */
@@ -43,13 +43,16 @@ export function recoverableKeys(options: RecoverableKeysOptions): KeyProvider {
   const suffix = parsed.length === 0 ? '' : `${MARK}${namesOf(parsed)}`
   return {
     async wrap(rootKey, associatedData) {
-      const inner = await keys.wrap(rootKey, associatedData)
-      if (parsed.length === 0) return inner
+      if (parsed.length === 0) return keys.wrap(rootKey, associatedData)
       const parts = parsed.map((recipient) => wrapFor(recipient, rootKey, associatedData))
-      const bytes = Buffer.concat([Uint8Array.of(parts.length), ...parts, inner.bytes])
-      return { keyId: `${inner.keyId}${suffix}`, bytes: new Uint8Array(bytes) }
+      const prefix = Buffer.concat([Uint8Array.of(parts.length), ...parts])
+      const inner = await keys.wrap(rootKey, boundTo(prefix, associatedData))
+      return { keyId: `${inner.keyId}${suffix}`, bytes: new Uint8Array(Buffer.concat([prefix, inner.bytes])) }
     },
-    unwrap: async (wrapped, associatedData) => keys.unwrap(split(wrapped).inner, associatedData),
+    async unwrap(wrapped, associatedData) {
+      const { prefix, inner } = split(wrapped)
+      return keys.unwrap(inner, prefix.length === 0 ? associatedData : boundTo(prefix, associatedData))
+    },
     ...othersOf(keys, suffix),
   }
 }
@@ -132,6 +135,11 @@ function kemKey(pem: unknown, name: string, label: PemLabel): crypto.KeyObject |
   }
 }
 
+/** Binds the bytes of a provider to what was wrapped for recipients: a change of it is found at the next opening, and not on the day it is needed. */
+function boundTo(prefix: Uint8Array, associatedData: Uint8Array): Uint8Array {
+  return new Uint8Array(Buffer.concat([associatedData, hashOf(prefix)]))
+}
+
 function hashOf(bytes: Uint8Array): Buffer {
   return crypto.createHash('sha256').update(bytes).digest()
 }
@@ -173,14 +181,20 @@ function unwrapPart(key: crypto.KeyObject, part: Uint8Array, associatedData: Uin
   return rootKey
 }
 
-/** Returns the parts for recipients, and what the provider itself wrapped. Without recipients these are no parts, and all of it. */
-function split(wrapped: WrappedKey): { readonly parts: readonly Uint8Array[]; readonly inner: WrappedKey } {
+/** What was wrapped for recipients, each and as a whole, and what the provider itself wrapped. Without recipients the former is empty. */
+interface SplitKey {
+  readonly parts: readonly Uint8Array[]
+  readonly prefix: Uint8Array
+  readonly inner: WrappedKey
+}
+
+function split(wrapped: WrappedKey): SplitKey {
   const keyId = MARKED.exec(wrapped.keyId)?.[1]
-  if (keyId === undefined) return { parts: [], inner: wrapped }
+  if (keyId === undefined) return { parts: [], prefix: new Uint8Array(0), inner: wrapped }
   const { bytes } = wrapped
   const count = bytes[0] ?? 0
   const end = 1 + count * PART_BYTES
   if (count < 1 || count > MAX_RECIPIENTS || bytes.length < end) throw unwrapError('its wrapped bytes were cut. Restore them.')
   const parts = Array.from({ length: count }, (_, i) => bytes.subarray(1 + i * PART_BYTES, 1 + (i + 1) * PART_BYTES))
-  return { parts, inner: { keyId, bytes: bytes.slice(end) } }
+  return { parts, prefix: bytes.subarray(0, end), inner: { keyId, bytes: bytes.slice(end) } }
 }

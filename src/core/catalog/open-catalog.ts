@@ -114,8 +114,8 @@ export async function openCatalog(ports: CatalogPorts, vaultId: string, definiti
   let reading = await read(rows, undefined)
   const { destroyed } = reading.state
   const barrier: Writable<Barrier> = { ring: reading.ring, entropy, vault, destroyed }
-  let reloading: Promise<void> | undefined
-  let following: Promise<void> | undefined
+  let upcoming: Promise<void> | undefined
+  let running = Promise.resolve()
 
   const rings = new Set([reading.ring])
   let isClosed = false
@@ -135,20 +135,15 @@ export async function openCatalog(ports: CatalogPorts, vaultId: string, definiti
   }
 
   function reload(within: StorageReads): Promise<void> {
-    if (reloading === undefined) {
-      reloading = readAgain(within).finally(() => {
-        reloading = undefined
+    // Callers that meet a change at once share one reading, and so one unwrapping. One that has begun can miss what a later caller knows of.
+    if (upcoming === undefined) {
+      upcoming = running.then(() => {
+        upcoming = undefined
+        return readAgain(within)
       })
-      return reloading
+      running = upcoming.catch(() => {})
     }
-    // A reading that has begun can miss what its caller knows of. Those who come meanwhile share the next one.
-    following ??= reloading
-      .catch(() => {})
-      .then(() => {
-        following = undefined
-        return reload(within)
-      })
-    return following
+    return upcoming
   }
 
   return {

@@ -71,15 +71,15 @@ export function namesNewerKey({ roots }: RootKeySet, text: unknown): boolean {
 }
 
 /**
- * Reads the catalog again if a ticket names a newer root key. Two readings are enough, because the second began after the call: the first can be one
- * that was in progress. Calls share them, so a flood of such texts costs one small reading at a time; the event of each refusal costs more.
+ * Reads the catalog again if a ticket names a newer root key. Calls share readings, so a flood of such texts costs one small reading at a time; the event
+ * of each refusal costs more.
  */
 export async function learnTicketKey(
   catalog: Pick<CatalogFence, 'keys' | 'reload'>,
   storage: StorageReads,
   text: unknown,
 ): Promise<void> {
-  for (let reads = 0; reads < 2 && namesNewerKey(catalog.keys, text); reads++) await catalog.reload(storage)
+  if (namesNewerKey(catalog.keys, text)) await catalog.reload(storage)
 }
 
 /** Returns what a ticket says; undefined for a text that is no ticket of this vault and direction, or one that has expired. */

@@ -211,15 +211,12 @@ export function isRowId(id: unknown): boolean {
 }
 
 /** The rows with possible ids. */
-const POSSIBLE_ROWS: Filter = {
-  kind: 'and',
-  filters: [
-    { kind: 'compare', column: 'id', operator: '>', value: 0 },
-    { kind: 'compare', column: 'id', operator: '<', value: MAX_ROW_ID + 1 },
-  ],
-}
+const POSSIBLE_ROWS: Filter = { kind: 'compare', column: 'id', operator: '<', value: MAX_ROW_ID + 1 }
 
-/** Returns a filter of rows, with possible ids alone. */
+/**
+ * Returns a filter of rows, with possible ids alone, for reads after an id of 0 or more. It has no lower bound: SQLite would begin each read of a walk
+ * there, at the first row of the table.
+ */
 export function possibleRows(filter: Filter | undefined): Filter {
   return filter === undefined || filter.kind === 'all' ? POSSIBLE_ROWS : { kind: 'and', filters: [filter, POSSIBLE_ROWS] }
 }

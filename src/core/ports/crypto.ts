@@ -164,7 +164,7 @@ export interface KeyProvider {
   currentKeyId?(): Promise<string>
   /** Wraps again with the current key-encryption key inside the key service, so that the root key does not leave it. Absent: `unwrap`, then `wrap`. */
   rewrap?(wrapped: WrappedKey, associatedData: Uint8Array): Promise<WrappedKey>
-  /** Ends connections and workers of the provider. Called when the vault closes. */
+  /** Ends connections and workers of the provider. Called when a vault closes; another vault may use the provider on, so a later call begins them again. */
   close?(): Promise<void>
 }
 

@@ -5,6 +5,7 @@ import { localKeys, recoverableKeys, recoveryKeys } from '../../../src/adapters/
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import type { KeyProvider } from '../../../src/core/ports/crypto.ts'
 import { column, createVault, defineSchema, isVaultError } from '../../../src/index.ts'
+import { type DisposableKeys, runKeyCases, runVaultOnKeys } from '../../support/keys/run-key-cases.ts'
 import { OWNER } from '../../support/vaults/test-vault.ts'
 
 const AAD = Buffer.from('vault v1, root 1')
@@ -20,11 +21,38 @@ function pair(): { readonly publicKey: string; readonly privateKey: string } {
   }
 }
 
-/** A provider with a key that is never seen again, and that names it, as key services do. */
-function daily(): KeyProvider {
-  const keys = localKeys({ key: randomBytes(32).toString('base64') })
-  return { ...keys, currentKeyId: async () => (await keys.wrap(ROOT, AAD)).keyId }
+const newKey = (): string => randomBytes(32).toString('base64')
+
+/** A provider with a key that is never seen again. */
+const daily = (): KeyProvider => localKeys({ key: newKey() })
+
+/** Providers of a ring of keys and a recipient. Each rotation puts a new key first. */
+function ring(): DisposableKeys {
+  let first = newKey()
+  let older: string[] = []
+  const now = (): KeyProvider => localKeys({ key: first, olderKeys: older })
+  const keys: KeyProvider = {
+    currentKeyId: async () => now().currentKeyId?.() ?? '',
+    wrap: (key, associatedData) => now().wrap(key, associatedData),
+    unwrap: (wrapped, associatedData) => now().unwrap(wrapped, associatedData),
+  }
+  const reopen = async (): Promise<KeyProvider> => recoverableKeys({ keys, recipients: [RECIPIENT.publicKey] })
+  return {
+    open: reopen,
+    reopen,
+    async rotate() {
+      older = [first, ...older]
+      first = newKey()
+    },
+    async disableOlder() {
+      older = []
+    },
+  }
 }
+
+const RECIPIENT = pair()
+runKeyCases('recoverable', ring)
+runVaultOnKeys('recoverable keys', ring)
 
 const open = (storage: ReturnType<typeof memoryStorage>, keys: KeyProvider) => createVault({ id: 'v1', schema, storage, keys })
 
@@ -71,6 +99,10 @@ describe('a wrapped root key', () => {
       bytes[at] = (bytes[at] ?? 0) ^ 1
       expect(await codeOf(recovery.unwrap({ ...wrapped, bytes }, AAD)), `byte ${at}`).toBe('failed_precondition')
     }
+    const changed = Uint8Array.from(wrapped.bytes)
+    changed[700] = (changed[700] ?? 0) ^ 1
+    // Found by every opening, not only when it is needed.
+    expect(await codeOf(recoverable.unwrap({ ...wrapped, bytes: changed }, AAD))).toBe('failed_precondition')
     for (const length of [0, 1, 100, start + 1175])
       expect(await codeOf(recovery.unwrap({ ...wrapped, bytes: wrapped.bytes.subarray(0, length) }, AAD))).toBe(
         'failed_precondition',

@@ -1,9 +1,10 @@
 /** A token of SoftHSM2, in a folder of its own, with keys that other processes make and delete. */
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import os from 'node:os'
 import path from 'node:path'
+import type { KeyServiceControl } from '../../../src/conformance/keys/index.ts'
 
 /** Where Debian, Fedora and Homebrew install the library. */
 const LIBRARIES = [
@@ -62,8 +63,23 @@ else {
 token.C_Finalize()
 `
 
-/** Returns makers of tokens in one folder, which this process and its children use from now on, and what removes it. */
-export function softTokens(): { create(): SoftToken; discard(): void } {
+/** A library that fails on demand in front of SoftHSM2. */
+export interface FaultyLibrary extends Required<Pick<KeyServiceControl, 'fail' | 'calls'>> {
+  readonly module: string
+}
+
+/** Milliseconds for which a call of it hangs, and some more. */
+export const HANG_MS = 2500
+
+export interface SoftTokens {
+  create(): SoftToken
+  /** Undefined without a C compiler. */
+  readonly faulty: FaultyLibrary | undefined
+  discard(): void
+}
+
+/** Returns makers of tokens in one folder, which this process and its children use from now on. */
+export function softTokens(): SoftTokens {
   const folder = mkdtempSync(path.join(os.tmpdir(), 'strongroom-token-'))
   mkdirSync(path.join(folder, 'tokens'))
   const settings = path.join(folder, 'softhsm2.conf')
@@ -83,7 +99,28 @@ export function softTokens(): { create(): SoftToken; discard(): void } {
         renameKey: (key, to) => change('rename', key, to),
       }
     },
+    faulty: faultyLibrary(folder),
     discard: () => rmSync(folder, { recursive: true, force: true }),
+  }
+}
+
+function faultyLibrary(folder: string): FaultyLibrary | undefined {
+  if (spawnSync('cc', ['--version']).status !== 0) return undefined
+  const [module, fault, calls] = ['faulty.so', 'fault', 'calls'].map((name) => path.join(folder, name)) as [
+    string,
+    string,
+    string,
+  ]
+  const headers = path.join(path.dirname(require.resolve('pkcs11js')), 'includes/pkcs11')
+  run('cc', ['-shared', '-fPIC', '-O2', `-I${headers}`, '-o', module, path.join(import.meta.dirname, 'faulty-token.c'), '-ldl'])
+  Object.assign(process.env, { FAULTY_TOKEN_LIBRARY: SOFT_HSM, FAULTY_TOKEN_FAULT: fault, FAULTY_TOKEN_CALLS: calls })
+  writeFileSync(calls, '')
+  return {
+    module,
+    async fail(kind, count = Number.MAX_SAFE_INTEGER) {
+      writeFileSync(fault, kind === undefined ? '0 none' : `${count} ${kind}`)
+    },
+    calls: () => statSync(calls).size,
   }
 }
 

@@ -88,7 +88,7 @@ export function serviceKeys(service: KeyService, limits: KeyServiceLimits = {}):
     }
     return attempt([again], async () => {
       try {
-        return await within(Math.min(callTimeoutMs, rest()), work, discard)
+        return await within(Math.max(1, Math.min(callTimeoutMs, rest())), work, discard)
       } catch (error) {
         throw errorOf(service, task, error)
       }

@@ -48,7 +48,7 @@ describe('an RSA key of Azure', () => {
     expect(wrapped.bytes.length).toBe(256)
   })
 
-  it('does not unwrap what was wrapped without the associated data, and does unwrap what anyone wrapped with it', async () => {
+  it('does not unwrap what was wrapped without the associated data, and does unwrap what an attacker wrapped with it', async () => {
     const keys = open()
     const { keyId } = await keys.wrap(rootKey(), dataOf())
     const crypto = server.client.getCryptographyClient(KEY)

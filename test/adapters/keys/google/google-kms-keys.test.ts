@@ -90,6 +90,14 @@ it.each([
   await expect(keys.unwrap(wrapped, dataOf())).rejects.toMatchObject({ code: expected, message: expect.stringContaining(text) })
 })
 
+it('the client does not try again by itself', async () => {
+  server.answerWith({ status: 503, body: { error: { code: 503, status: 'UNAVAILABLE', message: SERVICE_TEXT } } })
+  await expect(googleKmsKeys({ client, key: GOOGLE_KEY }).wrap(rootKey(), dataOf())).rejects.toMatchObject({
+    code: 'unavailable',
+  })
+  expect(server.calls()).toBe(3)
+})
+
 it('a bad request to wrap is a refusal, because nothing was wrapped yet', async () => {
   server.answerWith({ status: 400, body: { error: { code: 400, status: 'INVALID_ARGUMENT', message: SERVICE_TEXT } } })
   await expect(open().wrap(rootKey(), dataOf())).rejects.toMatchObject({

@@ -1,10 +1,11 @@
 /** Root keys wrapped by a real PKCS#11 token: the conformance suite, keys that replace others, and what a token refuses. */
+import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import type { KeyProvider } from '../../../../src/adapters/keys/index.ts'
 import { type Pkcs11KeysOptions, pkcs11Keys } from '../../../../src/adapters/keys/pkcs11/index.ts'
 import { dataOf, rootKey } from '../../../../src/conformance/keys/sample.ts'
 import { type DisposableKeys, runKeyCases, runVaultOnKeys, SHORT_LIMITS } from '../../../support/keys/run-key-cases.ts'
-import { missingForTokens, PIN, SOFT_HSM, type SoftToken, softTokens } from '../../../support/keys/soft-token.ts'
+import { HANG_MS, missingForTokens, PIN, SOFT_HSM, type SoftToken, softTokens } from '../../../support/keys/soft-token.ts'
 
 const KEY = 'pii'
 
@@ -33,13 +34,26 @@ describe.skipIf(missing !== undefined)('a PKCS#11 token (skipped where there is 
 
   function setup(): DisposableKeys {
     const token = createToken()
-    const open = async () => keysOf(token)
+    const { faulty } = tokens ?? {}
+    const open = async () => keysOf(token, faulty === undefined ? {} : { module: faulty.module })
+    let hasHung = false
     return {
+      ...(faulty === undefined
+        ? {}
+        : {
+            calls: faulty.calls,
+            fail(kind, calls) {
+              hasHung ||= kind === 'hanging'
+              return faulty.fail(kind, calls)
+            },
+          }),
       open,
       reopen: open,
       disable: async () => token.renameKey(KEY, 'disabled'),
       enable: async () => token.renameKey('disabled', KEY),
       withdraw: async () => token.deleteKey(KEY),
+      // A thread that hangs keeps the library open.
+      discard: async () => (hasHung ? pause(HANG_MS) : undefined),
     }
   }
 
