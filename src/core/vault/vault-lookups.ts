@@ -1,6 +1,8 @@
 /** The rotation of look-up keys, as an application asks for it: its beginning, the map of ids and tokens, and its end. */
 import { requireTable } from '../execution/check-input.ts'
 import { perform } from '../execution/perform.ts'
+import { type KeyStep, keyStep } from '../operations/change-keys.ts'
+import { VAULT_CALLER } from '../policy/caller.ts'
 import {
   finishLookups,
   type LookupRotation,
@@ -8,10 +10,8 @@ import {
   MIN_SETTLE_MS,
   type RotatingLookups,
   rotateLookups,
-} from '../lookups/rotate-lookups.ts'
-import { type MappedRecord, mapTokens } from '../lookups/token-map.ts'
-import { type KeyStep, keyStep } from '../operations/change-keys.ts'
-import { VAULT_CALLER } from '../policy/caller.ts'
+} from '../rotation/rotate-lookups.ts'
+import { type MappedRecord, mapTokens } from '../rotation/token-map.ts'
 import type { ReadingContext } from '../row-access/evaluate-access.ts'
 import type { SchemaDefinition } from '../schema/column.ts'
 import type { TableName } from '../schema/infer.ts'

@@ -12,11 +12,11 @@ export const LAYERS: readonly (readonly string[])[] = [
   ['policy', 'barrier', 'sql', 'audit'],
   ['pace', 'maintenance'],
   ['audit-log', 'row-access', 'catalog', 'file-store', 'credentials'],
-  ['unit-of-work', 'queries', 'rotation'],
+  ['unit-of-work', 'queries'],
   ['records'],
   ['execution'],
-  ['operations', 'verification'],
-  ['batch', 'lookups'],
+  ['operations', 'verification', 'rotation'],
+  ['batch'],
   ['vault'],
 ]
 
@@ -38,7 +38,6 @@ export const ASYNC_MODULES: ReadonlySet<string> = new Set([
   'records',
   'operations',
   'verification',
-  'lookups',
   'batch',
   'vault',
 ])

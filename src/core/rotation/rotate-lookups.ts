@@ -7,12 +7,12 @@ import type { Job, JobPlace, MaintenancePass } from '../maintenance/job.ts'
 import { countRows, createPageSize, eachPossiblePage, possibleRows } from '../pace/pace.ts'
 import type { Row, Storage } from '../ports/storage.ts'
 import { noteFormer } from '../records/former-tokens.ts'
-import { addLookupKey, changeKeys, digestBy, lookUpBy, removeRootKey } from '../rotation/change-keys.ts'
-import { LOCK_MS, lockTries, type RotationPorts } from '../rotation/rotate-keys.ts'
 import { layoutSchema } from '../schema/layout.ts'
 import { FORMER_TOKENS } from '../schema/system-tables.ts'
 import { attempt } from '../util/attempt.ts'
+import { addLookupKey, changeKeys, digestBy, lookUpBy, removeRootKey } from './change-keys.ts'
 import { type LookupPlace, lookupPlaces, type RaisedRows } from './lookup-places.ts'
+import { LOCK_MS, lockTries, type RotationPorts } from './rotate-keys.ts'
 
 /** What a rotation of look-up keys needs. */
 export type RotatingLookups = RotationPorts

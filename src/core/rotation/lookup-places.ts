@@ -13,7 +13,6 @@ import type { Layout, Table } from '../schema/layout.ts'
 import { CREDENTIALS, TOKENS } from '../schema/system-tables.ts'
 import { sameBytes } from '../util/bytes.ts'
 import { at, groupBy } from '../util/lists.ts'
-import { openPage } from '../verification/check-records.ts'
 
 /** What rows need. A digest that is of neither key was changed in the database: it stays, and `verifyRecords` reports it. */
 export interface RaisedRows {
@@ -77,20 +76,20 @@ function isDigest(stored: Cell | undefined, digest: Uint8Array): boolean {
 }
 
 function raiseRecords(barrier: Barrier, table: Table, rows: readonly Row[]): RaisedRows {
-  const { values, digests } = openPage(barrier, table, rows)
-  const [, version] = barrier.ring.lookupVersions
+  const values = openedValues(barrier, table, rows)
+  const [newestVersion, olderVersion] = barrier.ring.lookupVersions
   const sets = rows.map((): Record<string, Cell> => ({}))
   const former = { older: [] as Uint8Array[], newest: [] as Uint8Array[] }
   const unreadable = new Set<Row>()
-  for (const column of table.digested) {
-    const { digest: name = '', position } = column
-    const held = values.map((record) => record?.[position] ?? null)
-    const after = digests.get(column) ?? []
-    const before = digestPresent(barrier.ring, column, held, version)
+  for (const [nth, column] of table.digested.entries()) {
+    const { digest: name = '' } = column
+    const held = values.map((record) => record?.[nth] ?? null)
+    const after = digestPresent(barrier.ring, column, held, newestVersion)
+    const before = digestPresent(barrier.ring, column, held, olderVersion)
     for (const [index, row] of rows.entries()) {
       const [newest, older] = [after[index], before[index]]
       if (newest === undefined || older === undefined) {
-        if (values[index]?.[position] === undefined && row[name] instanceof Uint8Array) unreadable.add(row)
+        if (values[index] === undefined && row[name] instanceof Uint8Array) unreadable.add(row)
       } else if (isDigest(row[name], older)) {
         at(sets, index)[name] = newest
         if (!showsDigest(column)) continue
@@ -104,6 +103,27 @@ function raiseRecords(barrier: Barrier, table: Table, rows: readonly Row[]): Rai
     return Object.keys(set).length === 0 ? [] : [{ id, version, set }]
   })
   return { patches, former, unreadable: [...unreadable] }
+}
+
+/** Returns the values of the columns with digests, in order; undefined for a row that does not open. */
+function openedValues(barrier: Barrier, table: Table, rows: readonly Row[]): (readonly unknown[] | undefined)[] {
+  const cursor = openRows(barrier, table, rows)
+  return rows.map((_, index) =>
+    opened(() => {
+      cursor.to(index)
+      return table.digested.map((column) => cursor.value(column))
+    }),
+  )
+}
+
+/** Returns what is read from a row; undefined if the row does not open. */
+function opened<T>(read: () => T): T | undefined {
+  try {
+    return read()
+  } catch (error) {
+    if (isVaultError(error, 'data_loss')) return undefined
+    throw error
+  }
 }
 
 /** Returns the text of each stored token, from the cell that it belongs to. One whose cell does not exist or open is left out. */
@@ -134,15 +154,16 @@ async function textsOf(
       cells.filter((row) => row !== undefined),
     )
     let next = 0
-    for (const [index, cell] of cells.entries()) if (cell !== undefined) note(index, textAt(next++))
-    function textAt(index: number): string | undefined {
-      try {
-        cursor.to(index)
-        return cursor.tokenText(column)
-      } catch (error) {
-        if (isVaultError(error, 'data_loss')) return undefined
-        throw error
-      }
+    for (const [index, cell] of cells.entries()) {
+      if (cell === undefined) continue
+      const k = next++
+      note(
+        index,
+        opened(() => {
+          cursor.to(k)
+          return cursor.tokenText(column)
+        }),
+      )
     }
   }
   return texts
