@@ -141,6 +141,8 @@ export function createVaultKeys(ports: KeyPorts): VaultKeys {
       }),
     destroyKey: (version, given) =>
       outside.watch({ verb: 'Destroying the key', given, others: ['losing'] }, async ({ signal }, { losing = 0 }) => {
+        if (!Number.isSafeInteger(version)) throw fault('invalid_request')`The version of a root key must be an integer.`
+        if (!Number.isSafeInteger(losing) || losing < 0) throw fault('invalid_request')`losing must be an integer from 0.`
         await catalog.reload(storage)
         const lost = await changeKeys(ports, catalog, async () => {
           assertRetired(catalog, version)
@@ -173,10 +175,10 @@ function assertRetired({ state: { roots, destroyed } }: Catalog, version: number
   const state = roots.find((root) => root.version === version)?.state
   if (state === 'retired') return
   if (state !== undefined)
-    throw fault('failed_precondition')`root key ${version} is ${words(state)}. Only a retired one can be destroyed: rotate first.`
+    throw fault('failed_precondition')`Root key ${version} is ${words(state)}. Only a retired one can be destroyed: rotate first.`
   throw destroyed.some((key) => key.version === version)
-    ? fault('failed_precondition')`root key ${version} was destroyed before.`
-    : fault('not_found')`the vault has no such root key. vault.keys() lists them.`
+    ? fault('failed_precondition')`Root key ${version} was destroyed before.`
+    : fault('not_found')`The vault has no such root key. vault.keys() lists them.`
 }
 
 function stillNeeded(version: number, tables: Readonly<Record<string, number>>, count: number) {
@@ -185,7 +187,7 @@ function stillNeeded(version: number, tables: Readonly<Record<string, number>>, 
       .map(([table, bodies]) => `${table} ${bodies}`)
       .join(', ') || 'none',
   )
-  const reason = say`root key ${version} still seals ${count} bodies (${list}).`
+  const reason = say`Root key ${version} still seals ${count} bodies (${list}).`
   return fault('failed_precondition')`${reason} Call rotateKeys, and for bodies that do not open name their number as losing.`
 }
 
