@@ -40,10 +40,9 @@ export async function addRootKey(ports: KeyChangePorts, catalog: Catalog): Promi
   if (pending !== undefined) return pending.version
   const version = newestVersion(from) + 1
   if (version > MAX_VERSION)
-    throw fault('limit_exceeded')`the vault had ${MAX_VERSION} root keys, which is the limit. Move its data to a new vault.`
+    throw fault('limit_exceeded')`The vault had ${MAX_VERSION} root keys, which is the limit. Move its data to a new vault.`
   const key = entropy.bytes(ROOT_BYTES)
-  const wrapped = await keys.wrap(key, rootAssociatedData(vaultId, version))
-  key.fill(0)
+  const wrapped = await keys.wrap(key, rootAssociatedData(vaultId, version)).finally(() => key.fill(0))
   await storage.transaction((inner) =>
     catalog.store(inner, { from, keys: { lookupVersion, roots: [...roots, { version, state: 'pending' }] } }, async () => {
       const [id = 0] = await inner.reserveIds(CATALOG.name, 1)
