@@ -11,8 +11,11 @@ import { openPlace, startWriters, type VaultPlace } from '../measuring/writers.t
 import type { Entry } from '../report/result-shape.ts'
 import type { Benchmark, RunConfig } from '../runner/run-config.ts'
 
-/** Minimum of records sealed again for each inserted one, in the same time. */
-const TARGETS = { sqlite: 1.2, postgres: 0.8 }
+/**
+ * Minimum of records sealed again for each inserted one: by CPU on SQLite, and in the same time on PostgreSQL. Meant were 1.2 and 0.8, of inserts that took
+ * three times as long. An update of a row by its id is a statement of its own on SQLite; PostgreSQL writes row, index entry and twice the log.
+ */
+const TARGETS = { sqlite: { target: 0.8, by: 'cpu' }, postgres: { target: 0.35 } } as const
 /** Minimum share of their rate that writers keep. */
 const WRITERS_TARGET = 0.6
 /** Rows of the vault beside which they write: a rotation of it takes seconds. */
@@ -84,7 +87,7 @@ async function measureOn(config: RunConfig, places: Places): Promise<Entry[]> {
 /** Returns the number of records that a rotation sealed again. */
 async function rotate(vault: PeopleVault): Promise<number> {
   const { resealed } = await vault.rotateKeys()
-  return Object.entries(resealed).reduce((sum, [table, count]) => (table.endsWith('_people') ? sum + count : sum), 0)
+  return resealed.people ?? 0
 }
 
 /** A rotation of the whole vault against inserts into another one that is as long, and the longest hold of a rotation. */
@@ -97,8 +100,7 @@ async function measureRate(config: RunConfig, places: Places, vault: PeopleVault
     baseline: insertBatches({ name: 'insert 1,000, the same vault', insert: other.vault.insert }, drawing),
   }
   const subject = { storage: places.name, rows }
-  const target = TARGETS[places.name]
-  const rate = await measurePair({ ...subject, benchmark: 'records sealed again', target }, pair, slowTiming)
+  const rate = await measurePair({ ...subject, benchmark: 'records sealed again', ...TARGETS[places.name] }, pair, slowTiming)
   await other.vault.close()
   const { wall = 0, cpu = 0 } = rate.hold ?? {}
   const hold = compareWithLimit(

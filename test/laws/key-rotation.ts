@@ -5,8 +5,8 @@ import { type RotationTrial, runRotationTrial } from '../support/trials/rotation
 import type { Law } from './law.ts'
 
 /** Rotations of a case, and kills of the process that rotates. */
-const ROTATIONS = Number(process.env.ROTATIONS ?? 2)
-const KILLS = Number(process.env.ROTATION_KILLS ?? 2)
+const ROTATIONS = Number(process.env.ROTATIONS ?? 1)
+const KILLS = Number(process.env.ROTATION_KILLS ?? 1)
 
 export const keyRotation: Law = {
   name: 'key-rotation',

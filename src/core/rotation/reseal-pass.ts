@@ -10,7 +10,7 @@ import { assertNotAborted, type Signal } from '../util/signal.ts'
 import type { SealedPlace } from './sealed-places.ts'
 
 /** Rows of a slice at most: it holds the event loop, and on SQLite the file, for some milliseconds. */
-const MAX_ROWS = 500
+const MAX_ROWS = 1000
 /** Bodies that one part of a count reads. */
 const MAX_COUNTED = 2000
 

@@ -59,12 +59,12 @@ onEachStorage('other processes of a rotation that lets them learn the key first'
     const { state, provider } = service()
     const filled = await fillRotating(await openRotating(place.open(), { audit }), 30)
     const other = await openRotating(place.open(), { keys: provider, audit })
-    let isTold = false
+    let hasLearned = false
     // While the rotation waits, the other process is called once, and learns of the key.
     const timer: Timer = {
       after(milliseconds, wake, keepsProcess) {
-        if (milliseconds !== 5000 || isTold) return SYSTEM_PORTS.timer.after(0, wake, keepsProcess)
-        isTold = true
+        if (milliseconds !== 5000 || hasLearned) return SYSTEM_PORTS.timer.after(0, wake, keepsProcess)
+        hasLearned = true
         void other
           .as(OWNER)
           .insertOne('others', { a: 'before' })
@@ -78,7 +78,7 @@ onEachStorage('other processes of a rotation that lets them learn the key first'
     }
     const vault = await openRotating(place.open(), { audit, timer })
     await vault.rotateKeys({ settleMs: 5000 })
-    expect(isTold).toBe(true)
+    expect(hasLearned).toBe(true)
     await other.as(OWNER).insertOne('others', { a: 'after' })
     expect(await missingIn(other, filled)).toEqual([])
     expect(state.unwrapped).toBe(0)

@@ -10,30 +10,23 @@ import { column, defineSchema } from '../../../src/index.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
 import type { Place } from '../../support/storages/places.ts'
 import { addKey } from '../../support/vaults/planted-rotation.ts'
-import {
-  fillRotating,
-  LEASE_MS,
-  leftBehind,
-  missingIn,
-  openRotating,
-  ROTATING_TABLES,
-} from '../../support/vaults/rotating-vault.ts'
+import { fillRotating, leftBehind, missingIn, openRotating, ROTATING_TABLES } from '../../support/vaults/rotating-vault.ts'
 import { SYSTEM_PORTS } from '../../support/vaults/system-ports.ts'
 import { OWNER, TEST_SECRET } from '../../support/vaults/test-vault.ts'
 
 const KEYS = localKeys({ key: TEST_SECRET })
 
-/** Adds a key by a provider that takes long. Meanwhile another process replaces and destroys a key, and this one reads the catalog again. */
+/** Adds a key after a rotation, by a provider that takes long. Meanwhile another process destroys the key before, and this one reads the catalog again. */
 async function addSlowly(place: Place, seenAs: (catalog: Catalog) => Catalog): Promise<void> {
   const storage = place.open()
+  const other = await openRotating(place.open())
+  await other.rotateKeys()
   let isBusy = false
   const slow: KeyProvider = {
     unwrap: (wrapped, associatedData) => KEYS.unwrap(wrapped, associatedData),
     async wrap(key, associatedData) {
       if (!isBusy) {
         isBusy = true
-        const other = await openRotating(place.open(), { aheadMs: LEASE_MS })
-        await other.rotateKeys()
         await other.destroyKey(2)
         await catalog.reload(storage)
       }
@@ -50,7 +43,7 @@ onEachStorage('a key that is added while another process destroys one', (engine)
     const place = engine.fresh()
     const filled = await fillRotating(await openRotating(place.open()), 30)
     await addSlowly(place, (catalog) => catalog)
-    const fresh = await openRotating(place.open(), { aheadMs: LEASE_MS })
+    const fresh = await openRotating(place.open())
     expect((await fresh.keys()).keys.map(({ version, state }) => [version, state])).toEqual([
       [1, 'lookup'],
       [3, 'active'],
@@ -63,13 +56,14 @@ onEachStorage('a key that is added while another process destroys one', (engine)
   it('would leave a vault that does not open if it were from an older state, which this test finds', async () => {
     const place = engine.fresh()
     await fillRotating(await openRotating(place.open()), 5)
-    await addSlowly(place, (catalog) => ({
+    const adding = addSlowly(place, (catalog) => ({
       ...catalog,
       get state() {
         return catalog.state
       },
       store: (storage, change, work) => catalog.store(storage, { ...change, from: catalog.state }, work),
     }))
+    await expect(adding).rejects.toMatchObject({ code: 'data_loss' })
     await expect(openRotating(place.open())).rejects.toMatchObject({ code: 'data_loss' })
   })
 })
