@@ -48,8 +48,7 @@ export async function addRootKey(ports: KeyChangePorts, catalog: Catalog): Promi
   if (pending !== undefined) return pending.version
   const version = nextVersion(from)
   const key = entropy.bytes(ROOT_BYTES)
-  const wrapped = await keys.wrap(key, rootAssociatedData(vaultId, version))
-  key.fill(0)
+  const wrapped = await keys.wrap(key, rootAssociatedData(vaultId, version)).finally(() => key.fill(0))
   await storage.transaction((inner) =>
     catalog.store(inner, { from, keys: { lookupVersion, roots: [...roots, { version, state: 'pending' }] } }, async () => {
       const [id = 0] = await inner.reserveIds(CATALOG.name, 1)
@@ -63,7 +62,7 @@ export async function addRootKey(ports: KeyChangePorts, catalog: Catalog): Promi
 function nextVersion(state: CatalogState): number {
   const version = newestVersion(state) + 1
   if (version <= MAX_VERSION) return version
-  throw fault('limit_exceeded')`the vault had ${MAX_VERSION} root keys, which is the limit. Move its data to a new vault.`
+  throw fault('limit_exceeded')`The vault had ${MAX_VERSION} root keys, which is the limit. Move its data to a new vault.`
 }
 
 /** A key to activate, in a state of the catalog, and the tables that hold what is sealed in it. */
