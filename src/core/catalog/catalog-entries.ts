@@ -28,6 +28,8 @@ export interface CatalogState extends RootKeySet {
   readonly identity: string
   /** When each root key got its state, in milliseconds since 1970, by its version. */
   readonly since: Readonly<Record<string, number>>
+  /** Version of the root key for new digests. Another one than `lookupVersion` only while look-up keys are rotated. */
+  readonly digestVersion: number
   /** True from the activation of a root key until every body was sealed again with it. */
   readonly isResealing: boolean
   /** The root keys that were destroyed, and when, in milliseconds since 1970. */

@@ -3,7 +3,15 @@
 import { OUTDATED } from '../barrier/barrier.ts'
 import { type CatalogState, newestVersion } from '../catalog/catalog-entries.ts'
 import type { Catalog } from '../catalog/open-catalog.ts'
-import { openRing, ROOT_BYTES, rootAssociatedData, rootEntry, unwrapRoot, wipeRoots } from '../catalog/root-keys.ts'
+import {
+  lookupVersionsOf,
+  openRing,
+  ROOT_BYTES,
+  rootAssociatedData,
+  rootEntry,
+  unwrapRoot,
+  wipeRoots,
+} from '../catalog/root-keys.ts'
 import { fault } from '../errors.ts'
 import type { Entropy, KeyProvider, KeyRingFactory, RootKeyState } from '../ports/crypto.ts'
 import type { Row, Storage } from '../ports/storage.ts'
@@ -38,9 +46,7 @@ export async function addRootKey(ports: KeyChangePorts, catalog: Catalog): Promi
   const { roots, lookupVersion } = from
   const pending = roots.find(({ state }) => state === 'pending')
   if (pending !== undefined) return pending.version
-  const version = newestVersion(from) + 1
-  if (version > MAX_VERSION)
-    throw fault('limit_exceeded')`The vault had ${MAX_VERSION} root keys, which is the limit. Move its data to a new vault.`
+  const version = nextVersion(from)
   const key = entropy.bytes(ROOT_BYTES)
   const wrapped = await keys.wrap(key, rootAssociatedData(vaultId, version)).finally(() => key.fill(0))
   await storage.transaction((inner) =>
@@ -50,6 +56,13 @@ export async function addRootKey(ports: KeyChangePorts, catalog: Catalog): Promi
     }),
   )
   return version
+}
+
+/** Returns the version of the next root key, which none ever had. Throws `limit_exceeded`. */
+function nextVersion(state: CatalogState): number {
+  const version = newestVersion(state) + 1
+  if (version <= MAX_VERSION) return version
+  throw fault('limit_exceeded')`The vault had ${MAX_VERSION} root keys, which is the limit. Move its data to a new vault.`
 }
 
 /** A key to activate, in a state of the catalog, and the tables that hold what is sealed in it. */
@@ -97,6 +110,43 @@ export async function activateRootKey(
   } finally {
     wipeRoots(sealed)
   }
+}
+
+/** Adds a look-up key, unless there are two. Nothing is made of it yet, and what is of either is found from now on. */
+export async function addLookupKey({ storage, entropy }: KeyChangePorts, catalog: Catalog): Promise<void> {
+  const from = catalog.state
+  if (lookupVersionsOf(from).length > 1) return
+  const { roots, lookupVersion } = from
+  const version = nextVersion(from)
+  const sealed = openRing(catalog.barrier, (await catalogRows(storage)).get('ring'))
+  sealed.push({ version, key: entropy.bytes(ROOT_BYTES) })
+  try {
+    const keys = { lookupVersion, roots: [...roots, { version, state: 'lookup' }] } as const
+    await storage.transaction((inner) => catalog.store(inner, { from, keys, sealedRoots: sealed }))
+  } finally {
+    wipeRoots(sealed)
+  }
+}
+
+/**
+ * Makes new digests of a look-up key that all readers know. Writers that made digests of the one before commit first: `tables` are locked meanwhile, for
+ * `waitMs` at most. Throws `unavailable` if they take longer: nothing is changed then.
+ */
+export async function digestBy(
+  { storage }: KeyChangePorts,
+  catalog: Catalog,
+  { from, version, tables, waitMs }: Activation,
+): Promise<void> {
+  await storage.transaction(async (inner) => {
+    await inner.lock({ kind: 'tables', tables, waitMs })
+    await catalog.store(inner, { from, digestVersion: version })
+  })
+}
+
+/** Makes new ids, tokens, cursors and bearers of a look-up key. */
+export async function lookUpBy({ storage }: KeyChangePorts, catalog: Catalog, version: number): Promise<void> {
+  const from = catalog.state
+  await storage.transaction((inner) => catalog.store(inner, { from, keys: { lookupVersion: version, roots: from.roots } }))
 }
 
 /** Notes that every body was sealed again with this key, unless a later one is active. */

@@ -48,6 +48,7 @@ import { createVaultAudit } from './vault-audit.ts'
 import { createVaultCredentials, recordRefusal } from './vault-credentials.ts'
 import { createVaultFiles } from './vault-files.ts'
 import { createVaultKeys } from './vault-keys.ts'
+import { createVaultLookups } from './vault-lookups.ts'
 import { createVaultMaintenance } from './vault-maintenance.ts'
 
 /** Maximum number of attempts to open, if other processes keep changing the schema. */
@@ -242,7 +243,18 @@ function createVault<S extends SchemaDefinition, Role extends string>(
       ),
     ...createVaultMaintenance({ ...shared, storage, files, outside, jobs }),
     ...createVaultKeys({ ...options, vaultId: id, catalog: stored, openings, outside, jobs, contextOf: outerContext }),
-    ...createVaultAudit({ storage, audit, lifetime, outside, jobs }),
+    ...createVaultLookups({
+      ...options,
+      vaultId: id,
+      barrier,
+      layout,
+      catalog: stored,
+      openings,
+      outside,
+      jobs,
+      contextOf: outerContext,
+    }),
+    ...createVaultAudit({ audit, outside, jobs }),
     downloadWithTicket: (ticket, opening, request) => files.download(ticket, opening, request),
     uploadWithTicket: (ticket, given, request) => files.upload(ticket, given, request),
     credentials: createVaultCredentials(credentialPorts),

@@ -126,8 +126,7 @@ export function createVaultKeys(ports: KeyPorts): VaultKeys {
         { verb: 'Rotation', given, others: ['settleMs', 'dryRun'] },
         async (watch, { settleMs = 0, dryRun = false }) => {
           assertBoolean(dryRun, 'dryRun')
-          if (!Number.isSafeInteger(settleMs) || settleMs < 0 || settleMs > MAX_SETTLE_MS)
-            throw fault('invalid_request')`settleMs must be an integer from 0 to ${MAX_SETTLE_MS}.`
+          assertSettleMs(settleMs, 0)
           if (dryRun) return plannedRotation(ports, watch.signal)
           return jobs.run({ kind: 'rotateKeys', exclusive: true }, watch, (job) =>
             rotateKeys({ ...ports, record: (step, version) => record('ROTATE_KEYS', { step, version }) }, job, settleMs),
@@ -159,6 +158,12 @@ export function createVaultKeys(ports: KeyPorts): VaultKeys {
 
 const MAX_SETTLE_MS = 24 * 60 * 60_000
 
+/** Throws `invalid_request` for a time to wait for other processes that is out of range. */
+export function assertSettleMs(settleMs: number, least: number): void {
+  if (Number.isSafeInteger(settleMs) && settleMs >= least && settleMs <= MAX_SETTLE_MS) return
+  throw fault('invalid_request')`settleMs must be an integer from ${least} to ${MAX_SETTLE_MS}.`
+}
+
 function assertBoolean(value: unknown, name: string): void {
   if (typeof value !== 'boolean') throw fault('invalid_request')`${words(name)} must be true or false.`
 }
@@ -167,7 +172,7 @@ function assertBoolean(value: unknown, name: string): void {
 const STATES = {
   active: 'active: rotate first',
   pending: 'pending: call rotateKeys, which goes on',
-  lookup: 'the one that looks up, which is never replaced',
+  lookup: 'one that looks up: finishLookups ends it after rotateLookups',
 } as const satisfies Record<Exclude<RootKeyState, 'retired'>, string>
 
 /** Throws `failed_precondition` for a root key that is not retired. */
