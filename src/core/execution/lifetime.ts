@@ -20,6 +20,8 @@ export interface Lifetime {
 
 /** The lifetime of a vault. */
 export interface VaultLifetime extends Lifetime {
+  /** For what a call in progress still records: it begins also after the vault was closed, which waits for the call. */
+  readonly ofCalls: Lifetime
   /** Throws `failed_precondition` after the vault was closed. */
   assertOpen(): void
   /** True if at most one call is in progress. */
@@ -72,12 +74,15 @@ export function createLifetime(): VaultLifetime {
     if (closedFor !== undefined) throw new VaultError('failed_precondition', closedFor)
   }
   const ages: Age[] = [{ calls: 0 }]
-  const begin = (): Age => {
-    assertOpen()
+  const enter = (): Age => {
     inProgress++
     const age = at(ages, ages.length - 1)
     age.calls++
     return age
+  }
+  const begin = (): Age => {
+    assertOpen()
+    return enter()
   }
   const endAges = (): void => {
     for (let [oldest] = ages; oldest?.calls === 0 && oldest.after !== undefined; [oldest] = ages) {
@@ -91,9 +96,11 @@ export function createLifetime(): VaultLifetime {
     if (ages.length > 1) endAges()
     if (inProgress === 0 && waiting.length > 0) for (const resolve of waiting.splice(0)) resolve()
   }
+  const assertNotEnded = (): void => {}
   return {
+    ofCalls: { begin: enter, end, assertNotEnded },
     assertOpen,
-    assertNotEnded() {},
+    assertNotEnded,
     begin,
     end,
     isAlone: () => inProgress <= 1,

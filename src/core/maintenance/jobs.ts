@@ -59,7 +59,7 @@ export interface Jobs {
   list(): Promise<MaintenanceJob[]>
   /** Forgets jobs that were only listed, and whose processes are gone. */
   sweep(): Promise<void>
-  /** Ends what waits for its pace, from now on, with `cancelled`. Slices in progress go on. */
+  /** Ends what waits for its pace, from now on, and exclusive work before its next slice, with `cancelled`. Other work goes on. */
   stop(): void
 }
 
@@ -71,7 +71,7 @@ export function createJobs(ports: JobPorts): Jobs {
       const row = exclusive ? await claim(ports, kind) : createRunRow(ports, { state: newState(ports, kind) })
       let isDone = false
       try {
-        const result = await work(createJob({ ...ports, closing: closing.signal }, watch, row))
+        const result = await work(createJob({ ...ports, closing: closing.signal, endsEarly: exclusive }, watch, row))
         isDone = true
         return result
       } finally {
@@ -102,8 +102,12 @@ function listed({ table, total, leaseUntil, ...state }: JobState, now: number): 
 }
 
 /** Returns the job as its work has it. */
-function createJob(ports: JobPorts & { readonly closing: Signal }, { signal, report, pace }: Watch, row: RunRow): Job {
-  const { scheduler, stopwatch, timer, closing } = ports
+function createJob(
+  ports: JobPorts & { readonly closing: Signal; readonly endsEarly: boolean },
+  { signal, report, pace }: Watch,
+  row: RunRow,
+): Job {
+  const { scheduler, stopwatch, timer, closing, endsEarly } = ports
   const { state, place } = row
   let begun = stopwatch.now()
   const wait = async (milliseconds: number): Promise<void> => {
@@ -116,7 +120,7 @@ function createJob(ports: JobPorts & { readonly closing: Signal }, { signal, rep
       try {
         await unlessAborted(signal, () => unlessAborted(closing, pause))
       } catch (error) {
-        throw closing.aborted ? fault('cancelled')`The vault was closed. Call it again on an open one.` : error
+        throw closing.aborted ? closed() : error
       } finally {
         stop()
       }
@@ -143,6 +147,8 @@ function createJob(ports: JobPorts & { readonly closing: Signal }, { signal, rep
       let total = 0
       for (;;) {
         assertNotAborted(signal)
+        // The next call goes on from here, so that closing need not wait for all rows.
+        if (endsEarly && closing.aborted) throw closed()
         const { isLast, ...slice } = await pass.slice()
         total += slice.rows
         await advance(slice)
@@ -151,6 +157,10 @@ function createJob(ports: JobPorts & { readonly closing: Signal }, { signal, rep
       }
     },
   }
+}
+
+function closed(): Fault {
+  return fault('cancelled')`The vault was closed. Call it again on an open one.`
 }
 
 function newState(ports: JobPorts, job: JobName): JobState {

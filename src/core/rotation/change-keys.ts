@@ -1,6 +1,6 @@
 /** The changes of the list of root keys. Each is one change of the catalog, so that no process seals with a key that another does not know of. */
 
-import { OUTDATED } from '../barrier/barrier.ts'
+import { CATALOG_MOVED, OUTDATED } from '../barrier/barrier.ts'
 import { type CatalogState, newestVersion } from '../catalog/catalog-entries.ts'
 import type { Catalog } from '../catalog/open-catalog.ts'
 import {
@@ -93,7 +93,7 @@ export async function activateRootKey(
     if (root.version === version) return 'active'
     return root.version === before ? 'retired' : root.state
   }
-  const entries = await catalogRows(storage)
+  const entries = await entriesOf(storage, catalog, from)
   const sealed = openRing(catalog.barrier, entries.get('ring'))
   try {
     sealed.push(await unwrapRoot({ ...ports, entries }, before))
@@ -160,7 +160,7 @@ export async function endResealing({ storage }: KeyChangePorts, catalog: Catalog
 export async function removeRootKey({ storage }: KeyChangePorts, catalog: Catalog, version: number, now: number): Promise<void> {
   const from = catalog.state
   const { lookupVersion, roots, destroyed } = from
-  const entries = await catalogRows(storage)
+  const entries = await entriesOf(storage, catalog, from)
   const sealed = openRing(catalog.barrier, entries.get('ring'))
   try {
     const change = {
@@ -187,6 +187,13 @@ export function activeVersion({ roots }: Pick<CatalogState, 'roots'>): number {
 export async function catalogRows(storage: Storage): Promise<ReadonlyMap<string, Row>> {
   const rows = await storage.find(CATALOG.name, { kind: 'all' }, { order: 'asc', limit: MAX_VERSION })
   return new Map(rows.map((row) => [String(row.entry), row]))
+}
+
+/** Returns the rows of the catalog in a state. Throws CATALOG_MOVED if there is a later one: what does not open then is not damaged. */
+async function entriesOf(storage: Storage, catalog: Catalog, from: CatalogState): Promise<ReadonlyMap<string, Row>> {
+  const entries = await catalogRows(storage)
+  if (!(await catalog.isCurrent(storage)) || catalog.state !== from) throw CATALOG_MOVED
+  return entries
 }
 
 async function removeEntry(storage: Storage, version: number): Promise<void> {

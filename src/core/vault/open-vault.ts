@@ -177,9 +177,12 @@ function createVault<S extends SchemaDefinition, Role extends string>(
   const files = createVaultFiles(options, { barrier, catalog, layout, log, jobs, contextOf, outside: outside.run })
   const sharedOutside = { ...shared, units: outer, lifetime, files: files.outer, joined }
   const outerContext = (caller: Caller): SessionContext => contextIn(sharedOutside, caller)
+  // What a call has changed is recorded, also if the vault is closed meanwhile.
+  const contextOfCalls = (caller: Caller): SessionContext => contextIn({ ...sharedOutside, lifetime: lifetime.ofCalls }, caller)
   const contextIn = (common: Omit<SessionContext, 'caller' | 'access'>, caller: Caller): SessionContext => {
     return { ...common, caller, access: accessOf(policy, caller) }
   }
+  const keyPorts = { ...options, vaultId: id, catalog: stored, openings, outside, jobs, contextOf: contextOfCalls }
   const close = (): Promise<void> =>
     guard('Close failed.', async () => {
       stopWatching?.()
@@ -242,18 +245,8 @@ function createVault<S extends SchemaDefinition, Role extends string>(
         lifetime,
       ),
     ...createVaultMaintenance({ ...shared, storage, files, outside, jobs }),
-    ...createVaultKeys({ ...options, vaultId: id, catalog: stored, openings, outside, jobs, contextOf: outerContext }),
-    ...createVaultLookups({
-      ...options,
-      vaultId: id,
-      barrier,
-      layout,
-      catalog: stored,
-      openings,
-      outside,
-      jobs,
-      contextOf: outerContext,
-    }),
+    ...createVaultKeys(keyPorts),
+    ...createVaultLookups({ ...keyPorts, barrier, layout }),
     ...createVaultAudit({ audit, outside, jobs }),
     downloadWithTicket: (ticket, opening, request) => files.download(ticket, opening, request),
     uploadWithTicket: (ticket, given, request) => files.upload(ticket, given, request),

@@ -141,6 +141,8 @@ export function createVaultKeys(ports: KeyPorts): VaultKeys {
       }),
     destroyKey: (version, given) =>
       outside.watch({ verb: 'Destroying the key', given, others: ['losing'] }, async ({ signal }, { losing = 0 }) => {
+        if (!Number.isSafeInteger(version)) throw fault('invalid_request')`The version of a root key must be an integer.`
+        if (!Number.isSafeInteger(losing) || losing < 0) throw fault('invalid_request')`losing must be an integer from 0.`
         await catalog.reload(storage)
         const lost = await changeKeys(ports, catalog, async () => {
           assertRetired(catalog, version)

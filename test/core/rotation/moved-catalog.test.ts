@@ -1,10 +1,11 @@
 /** Changes of keys beside other changes of the catalog: no key that another process added is dropped, none that it destroyed is listed again. */
 import { expect, it } from 'vitest'
 import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
+import { CATALOG_MOVED } from '../../../src/core/barrier/barrier.ts'
 import { type Catalog, openCatalog } from '../../../src/core/catalog/open-catalog.ts'
 import type { KeyProvider } from '../../../src/core/ports/crypto.ts'
 import type { StorageHandle } from '../../../src/core/ports/storage.ts'
-import { activateRootKey, addRootKey, changeKeys } from '../../../src/core/rotation/change-keys.ts'
+import { activateRootKey, addRootKey, changeKeys, removeRootKey } from '../../../src/core/rotation/change-keys.ts'
 import { openVault } from '../../../src/core/vault/open-vault.ts'
 import { column, defineSchema } from '../../../src/index.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
@@ -83,6 +84,26 @@ onEachStorage('the activation of a key', (engine) => {
     const fresh = await openRotating(place.open())
     expect((await fresh.keys()).keys.map(({ state }) => state)).toEqual(['lookup', 'retired', 'active'])
     expect(await missingIn(fresh, filled)).toEqual([])
+  })
+})
+
+onEachStorage('a change of keys after another process rotated', (engine) => {
+  it('finds no damage in a catalog that is only newer', async () => {
+    const place = engine.fresh()
+    const storage = place.open()
+    const other = await openRotating(place.open())
+    await fillRotating(other, 5)
+    await other.rotateKeys()
+    const ports = { ...SYSTEM_PORTS, storage, keys: KEYS, vaultId: 'v1' }
+    const catalog = await openCatalog(ports, 'v1', ROTATING_TABLES)
+    await other.rotateKeys()
+    await changeKeys(ports, catalog, () => removeRootKey(ports, catalog, 2, 0))
+    await changeKeys(ports, catalog, () => addRootKey(ports, catalog))
+    const { state: from } = catalog
+    await other.rotateKeys()
+    await expect(activateRootKey(ports, catalog, { from, version: 5, tables: [], waitMs: 1000 })).rejects.toBe(CATALOG_MOVED)
+    expect((await other.keys()).keys.map(({ version }) => version)).toEqual([1, 3, 4, 5])
+    expect(await leftBehind(other)).toEqual([])
   })
 })
 
