@@ -184,7 +184,7 @@ export async function finishLookups(ports: RotationPorts, job: Job, now: number)
   await catalog.reload(storage)
   const [newest, older] = lookupVersionsOf(catalog.state)
   if (older === undefined || newest === undefined || older > newest || catalog.state.lookupVersion !== newest)
-    throw fault('failed_precondition')`no rotation of look-up keys has ended. Call rotateLookups first.`
+    throw fault('failed_precondition')`No rotation of look-up keys has ended. Call rotateLookups first.`
   let checked = 0
   for (const place of await preparedPlaces(ports)) {
     for await (const rows of eachPossiblePage(storage, place.table, { scheduler })) {

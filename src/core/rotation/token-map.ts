@@ -52,5 +52,5 @@ function pairsOf(old: Tokens, now: Tokens): Record<string, TextPair> {
 function pairOfRings({ barrier: { ring } }: MapContext): readonly [old: KeyRing, now: KeyRing] {
   const older = replacedVersion(ring)
   if (older !== undefined && older !== ring.lookupVersion) return [{ ...ring, lookupVersion: older }, ring]
-  throw fault('failed_precondition')`no rotation of look-up keys has ended that is not finished. Call rotateLookups first.`
+  throw fault('failed_precondition')`No rotation of look-up keys has ended that is not finished. Call rotateLookups first.`
 }

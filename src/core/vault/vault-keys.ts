@@ -174,7 +174,7 @@ function assertBoolean(value: unknown, name: string): void {
 const STATES = {
   active: 'active: rotate first',
   pending: 'pending: call rotateKeys, which goes on',
-  lookup: 'one that looks up: finishLookups ends it',
+  lookup: 'one that looks up: finishLookups ends it after rotateLookups',
 } as const satisfies Record<Exclude<RootKeyState, 'retired'>, string>
 
 /** Throws `failed_precondition` for a root key that is not retired. */
