@@ -1,7 +1,7 @@
 /** The changes of the list of root keys. Each is one change of the catalog, so that no process seals with a key that another does not know of. */
 
 import { CATALOG_MOVED, OUTDATED } from '../barrier/barrier.ts'
-import { type CatalogState, newestVersion } from '../catalog/catalog-entries.ts'
+import { type CatalogState, damaged, newestVersion } from '../catalog/catalog-entries.ts'
 import type { Catalog } from '../catalog/open-catalog.ts'
 import { openRing, ROOT_BYTES, rootAssociatedData, rootEntry, unwrapRoot, wipeRoots } from '../catalog/root-keys.ts'
 import { fault } from '../errors.ts'
@@ -46,6 +46,8 @@ export async function addRootKey(ports: KeyChangePorts, catalog: Catalog): Promi
   key.fill(0)
   await storage.transaction((inner) =>
     catalog.store(inner, { from, keys: { lookupVersion, roots: [...roots, { version, state: 'pending' }] } }, async () => {
+      // No root key ever had this version, so a row of that name is nobody's.
+      await removeEntry(inner, version)
       const [id = 0] = await inner.reserveIds(CATALOG.name, 1)
       await inner.insert(CATALOG.name, [{ id, entry: rootEntry(version), key_id: wrapped.keyId, content: wrapped.bytes }])
     }),
@@ -81,8 +83,7 @@ export async function activateRootKey(
     if (root.version === version) return 'active'
     return root.version === before ? 'retired' : root.state
   }
-  const entries = await entriesOf(storage, catalog, from)
-  const sealed = openRing(catalog.barrier, entries.get('ring'))
+  const { entries, sealed } = await sealedRoots(storage, catalog, from)
   try {
     sealed.push(await unwrapRoot({ ...ports, entries }, before))
     await storage.transaction(async (inner) => {
@@ -111,8 +112,7 @@ export async function endResealing({ storage }: KeyChangePorts, catalog: Catalog
 export async function removeRootKey({ storage }: KeyChangePorts, catalog: Catalog, version: number, now: number): Promise<void> {
   const from = catalog.state
   const { lookupVersion, roots, destroyed } = from
-  const entries = await entriesOf(storage, catalog, from)
-  const sealed = openRing(catalog.barrier, entries.get('ring'))
+  const { sealed } = await sealedRoots(storage, catalog, from)
   try {
     const change = {
       from,
@@ -140,11 +140,19 @@ export async function catalogRows(storage: Storage): Promise<ReadonlyMap<string,
   return new Map(rows.map((row) => [String(row.entry), row]))
 }
 
-/** Returns the rows of the catalog in a state. Throws CATALOG_MOVED if there is a later one: what does not open then is not damaged. */
-async function entriesOf(storage: Storage, catalog: Catalog, from: CatalogState): Promise<ReadonlyMap<string, Row>> {
+/**
+ * Returns the root keys that the active one seals, and the rows of the catalog. Throws CATALOG_MOVED if there is a later state: what does not open then
+ * is not damaged. Throws `data_loss` for an older copy of the entry, which this process may still open: to store it again would lose a key for ever.
+ */
+async function sealedRoots(storage: Storage, catalog: Catalog, from: CatalogState) {
   const entries = await catalogRows(storage)
   if (!(await catalog.isCurrent(storage)) || catalog.state !== from) throw CATALOG_MOVED
-  return entries
+  const sealed = openRing(catalog.barrier, entries.get('ring'))
+  const listed = from.roots.filter(({ state }) => state === 'lookup' || state === 'retired')
+  if (sealed.length === listed.length && listed.every(({ version }) => sealed.some((root) => root.version === version)))
+    return { entries, sealed }
+  wipeRoots(sealed)
+  throw damaged('the older root keys in the catalog are an older copy')
 }
 
 async function removeEntry(storage: Storage, version: number): Promise<void> {
