@@ -143,6 +143,13 @@ const METHODS: Calls = {
   purgeExpired: (o) => vault.purgeExpired(o),
   keys: (o) => vault.keys(o),
   rotateKeys: (o) => vault.rotateKeys(o),
+  rotateLookups: (o) => vault.rotateLookups(o),
+  tokenMap: (o: object) =>
+    vault
+      .tokenMap({ table: 'clients', ...o })
+      [Symbol.asyncIterator]()
+      .next(),
+  finishLookups: (o) => vault.finishLookups(o),
   destroyKey: (o) => vault.destroyKey(2, o),
   scanFiles: (o) => vault.scanFiles(o),
   exportAudit: (o) => vault.exportAudit(o)[Symbol.asyncIterator]().next(),

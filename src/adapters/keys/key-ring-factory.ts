@@ -57,7 +57,8 @@ function createFactory(primitives: Primitives): KeyRingFactory {
       if (oldest === undefined || newest === undefined)
         throw new VaultError('failed_precondition', 'A vault needs at least one root key.')
       const versions = use ?? { activeVersion: newest.version, lookupVersion: oldest.version }
-      for (const version of [versions.activeVersion, versions.lookupVersion]) {
+      const { activeVersion, lookupVersion, lookupVersions = [] } = versions
+      for (const version of [activeVersion, lookupVersion, ...lookupVersions]) {
         if (!sorted.some((root) => root.version === version)) throw missingRoot(version)
       }
       return createKeyRing(primitives, { vaultId, roots: sorted, use: versions })
@@ -104,7 +105,8 @@ interface RingInput {
   readonly use: RootKeyUse
 }
 
-function createKeyRing(primitives: Primitives, { vaultId, roots, use: { activeVersion, lookupVersion } }: RingInput): KeyRing {
+function createKeyRing(primitives: Primitives, { vaultId, roots, use }: RingInput): KeyRing {
+  const { activeVersion, lookupVersion, lookupVersions = [lookupVersion] } = use
   let isClosed = false
   const withKey: WithKey = (root, use, create) => {
     if (isClosed) throw closedError()
@@ -135,6 +137,7 @@ function createKeyRing(primitives: Primitives, { vaultId, roots, use: { activeVe
   return {
     activeVersion,
     lookupVersion,
+    lookupVersions,
     hasVersion: (version) => lookups.has(version),
     seal: (purpose, header, plaintexts, associatedData) => sealerOf(purpose).seal(header, plaintexts, associatedData),
     open: (purpose, headerBytes, versions, bodies, associatedData) =>

@@ -24,7 +24,7 @@ import { createPlatformXaesKey } from './platform/derived-keys.ts'
 import { HALF_BYTES, NONCE_BYTES, TAG_BYTES } from './xaes-key.ts'
 
 /**
- * The key-encryption key: `file` is created on first use with mode 0600; `key` is 32 random bytes in base64. The older ones only unwrap, until
+ * The key-encryption key: `file` is created with mode 0600 when it first wraps a root key; `key` is 32 random bytes in base64. The older ones only unwrap, until
  * `vault.rewrapKeys()` has wrapped all with the first.
  */
 export type LocalKeysOptions =
@@ -51,10 +51,10 @@ export function localKeys(options: LocalKeysOptions): KeyProvider {
       }))
     },
     async unwrap(wrapped, associatedData) {
-      let missing: VaultError | undefined
+      const missing: string[] = []
       for (const source of sources) {
         const key = await source.read()
-        if (key === undefined) missing ??= unwrapError(`key file ${source.description} does not exist. Restore it.`)
+        if (key === undefined) missing.push(source.description)
         else {
           const rootKey = useKey(key, () =>
             keyIdOf(key) === wrapped.keyId ? unwrapBytes(key, wrapped.bytes, associatedData) : 'other',
@@ -65,7 +65,11 @@ export function localKeys(options: LocalKeysOptions): KeyProvider {
         }
       }
       const names = sources.map(({ description }) => description).join(', ')
-      throw missing ?? unwrapError(`it was wrapped by another key than ${names}. Provide that key.`)
+      throw unwrapError(
+        missing.length === 0
+          ? `it was wrapped by another key than ${names}. Provide that key.`
+          : `${missing.map((file) => `key file ${file} does not exist`).join(', ')}. Restore it, or name the right one.`,
+      )
     },
   }
 }

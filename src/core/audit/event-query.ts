@@ -123,7 +123,7 @@ const ACTION_WORDS: Readonly<Record<ActionWord, readonly ActionType[]>> = {
     ...(['GET', 'GET_BY_TOKENS', 'DETOKENIZE', 'TOKENIZE', 'QUERY', 'LIST_EVENTS', 'LIST_CREDENTIALS'] as const),
     ...(['OPEN_FILE', 'FILE_STATUS', 'DOWNLOAD_URL'] as const),
   ],
-  EXECUTE: ['BATCH', 'SCAN_FILE', 'ROTATE_KEYS', 'REWRAP_KEYS', 'DESTROY_KEY'],
+  EXECUTE: ['BATCH', 'SCAN_FILE', 'ROTATE_KEYS', 'REWRAP_KEYS', 'DESTROY_KEY', 'ROTATE_LOOKUPS'],
   LOGIN: ['ISSUE_BEARER'],
 }
 

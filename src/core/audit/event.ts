@@ -29,6 +29,7 @@ export const ACTION_TYPES = [
   'ROTATE_KEYS',
   'REWRAP_KEYS',
   'DESTROY_KEY',
+  'ROTATE_LOOKUPS',
 ] as const
 /** The kinds of resources, as in `<resourceType>/<resourceID>`. */
 export const RESOURCE_TYPES = ['RECORD', 'TABLE', 'TOKEN', 'VAULT', 'FILE', 'CREDENTIAL'] as const

@@ -9,15 +9,21 @@ import { required } from '../util/lists.ts'
 import { fewNumbers, plaintextBytes, type Slab } from '../util/memory.ts'
 import { normalize } from '../values/normalizers.ts'
 
-/** Returns the stored digest of each value, in order. No value is null. Throws `internal` if the key ring returns too few bytes. */
-export function digestValues(ring: KeyRing, column: Column, values: readonly unknown[]): Uint8Array[] {
+/** Returns the stored digest of each value, in order, by default of the newest root key. No value is null. Throws `internal` if the key ring returns too few bytes. */
+export function digestValues(
+  ring: KeyRing,
+  column: Column,
+  values: readonly unknown[],
+  version = digestVersion(ring),
+): Uint8Array[] {
   const out = new ByteWriter(values.length * 32, plaintextBytes)
   const ends = fewNumbers(values.length)
   for (let i = 0; i < values.length; i++) {
     writeCanonical(column, values[i], out)
     ends[i] = out.length
   }
-  const digests = digestItems(ring, column.scope, { bytes: out.written(), ends, count: values.length })
+  const items = { bytes: out.written(), ends, count: values.length }
+  const digests = digestItems(ring, column.scope, items, version)
   const stored: Uint8Array[] = new Array(values.length)
   const isToken = column.token?.isDeterministic === true
   for (let i = 0; i < values.length; i++) {
@@ -28,20 +34,32 @@ export function digestValues(ring: KeyRing, column: Column, values: readonly unk
   return stored
 }
 
-/** Returns DIGEST_BYTES for each item, in order. Throws `internal` if the key ring returns a wrong number. */
-export function digestItems(ring: KeyRing, scope: string, items: Slab): Uint8Array {
-  const digests = ring.digest(ring.lookupVersion, scope, items)
+/** The version of the root key of new digests. */
+export function digestVersion({ lookupVersions, lookupVersion }: KeyRing): number {
+  return lookupVersions[0] ?? lookupVersion
+}
+
+/** The version of the root key whose digests give way to newer ones, while look-up keys are rotated. */
+export function replacedVersion({ lookupVersions: [newest = 0, other = 0] }: KeyRing): number | undefined {
+  return other > 0 && other < newest ? other : undefined
+}
+
+/** Returns DIGEST_BYTES for each item, in order, by default of the newest root key. Throws `internal` if the key ring returns a wrong number. */
+export function digestItems(ring: KeyRing, scope: string, items: Slab, version = digestVersion(ring)): Uint8Array {
+  const digests = ring.digest(version, scope, items)
   if (digests.length === items.count * DIGEST_BYTES) return digests
   throw new VaultError('internal', 'The key ring returned digests of a wrong length. This is a defect; please report it.')
 }
 
 /** Returns the stored digest of each value, in order; undefined for null. */
-export function digestPresent(ring: KeyRing, column: Column, values: readonly unknown[]): (Uint8Array | undefined)[] {
-  const digests = digestValues(
-    ring,
-    column,
-    values.filter((value) => value !== null),
-  )
+export function digestPresent(
+  ring: KeyRing,
+  column: Column,
+  values: readonly unknown[],
+  version?: number,
+): (Uint8Array | undefined)[] {
+  const present = values.filter((value) => value !== null)
+  const digests = digestValues(ring, column, present, version)
   let next = 0
   return values.map((value) => (value === null ? undefined : required(digests[next++])))
 }
@@ -86,9 +104,30 @@ function writeCanonical(column: Column, value: unknown, out: ByteWriter): void {
   column.type.canonical(compared, out)
 }
 
-/** Returns the cell of `column.lookup` for each value, in order: a digest, or the plain cell. No value is null. */
-export function lookupCells(ring: KeyRing, column: Column, values: readonly unknown[]): Exclude<Cell, null>[] {
-  return column.lookup === column.digest ? digestValues(ring, column, values) : values.map((value) => column.type.toCell(value))
+/** Returns the cell of `column.lookup` for each value, in order: a digest, by default of the newest root key, or the plain cell. No value is null. */
+export function lookupCells(ring: KeyRing, column: Column, values: readonly unknown[], version?: number): Exclude<Cell, null>[] {
+  if (column.lookup !== column.digest) return values.map((value) => column.type.toCell(value))
+  return digestValues(ring, column, values, version)
+}
+
+/** Returns the digest of the older root key for each value, in order, which rows can still have while look-up keys are rotated; nothing at other times. */
+export function olderDigests(ring: KeyRing, column: Column, values: readonly unknown[]): readonly Uint8Array[] {
+  const older = ring.lookupVersions[1]
+  return older === undefined ? NONE : digestValues(ring, column, values, older)
+}
+
+/** The same as cells of `column.lookup`: nothing for a column that is looked up by plain cells. */
+export function olderCells(ring: KeyRing, column: Column, values: readonly unknown[]): readonly Uint8Array[] {
+  return column.lookup === column.digest ? olderDigests(ring, column, values) : NONE
+}
+
+const NONE: readonly Uint8Array[] = []
+
+/** Returns every cell of `column.lookup` that rows with one of these values can have. */
+export function allLookupCells(ring: KeyRing, column: Column, values: readonly unknown[]): Exclude<Cell, null>[] {
+  const cells = lookupCells(ring, column, values)
+  for (const digest of olderCells(ring, column, values)) cells.push(digest)
+  return cells
 }
 
 /** Returns text that is equal for equal cells of one column only: the key of a row in a map. */

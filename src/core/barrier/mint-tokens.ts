@@ -185,13 +185,13 @@ function deriveTexts(ring: KeyRing, column: Column, { input, from, to }: Slice):
 }
 
 /** Returns the derived token of each value, in order. The token kind of the column stores nothing. */
-export function deriveTokens(ring: KeyRing, column: Column, values: readonly unknown[]): string[] {
+export function deriveTokens(ring: KeyRing, column: Column, values: readonly unknown[], version = ring.lookupVersion): string[] {
   const from = {
-    digests: () => digestValues(ring, column, values),
+    digests: () => digestValues(ring, column, values, version),
     texts: () => values.map((value) => comparedText(column, value)),
   }
   const kind = required(column.token, 'The token kind of a tokenized column')
-  return kind.derive({ ring, scope: column.scope, format: column.format }, from)
+  return kind.derive({ ring, version, scope: column.scope, format: column.format }, from)
 }
 
 function isExpired({ metadata, nowMs }: MintInput, slot: number): boolean {

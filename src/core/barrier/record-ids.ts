@@ -48,12 +48,21 @@ export function decodeVersions(
   table: Pick<Table, 'objectId'>,
   texts: readonly string[],
 ): (RowVersion | undefined)[] {
-  const { words, wellFormed } = ring.decryptPointers(ring.lookupVersion, toUuidTexts(texts))
-  return texts.map((_, index) => {
-    const { objectId, row, checkHigh, checkLow } = readPointer(words, index)
-    const version = checkHigh * HIGH_UNIT + checkLow
-    return wellFormed[index] === 1 && objectId === table.objectId && version > 0 ? { id: row, version } : undefined
-  })
+  const read = (one: number): (RowVersion | undefined)[] => {
+    const { words, wellFormed } = ring.decryptPointers(one, toUuidTexts(texts))
+    return texts.map((_, index) => {
+      const { objectId, row, checkHigh, checkLow } = readPointer(words, index)
+      const version = checkHigh * HIGH_UNIT + checkLow
+      return wellFormed[index] === 1 && objectId === table.objectId && version > 0 ? { id: row, version } : undefined
+    })
+  }
+  const [found = [], other] = ring.lookupVersions.map(read)
+  // A text of the other key can look like a version by chance: one of a row that was written more than a billion times.
+  return other === undefined ? found : found.map((one, index) => lower(one, other[index]))
+}
+
+function lower(left: RowVersion | undefined, right: RowVersion | undefined): RowVersion | undefined {
+  return left === undefined || (right !== undefined && right.version < left.version) ? right : left
 }
 
 /** Object id of audit events in pointers. No table of a schema has it. */
@@ -71,12 +80,14 @@ export function decodeChangeIds(ring: KeyRing, texts: readonly string[]): (numbe
 
 /** Returns the row id of each public id, in order; undefined for text that is not an id of this table. The row may not exist. */
 export function decodeRecordIds(ring: KeyRing, table: Pick<Table, 'objectId'>, texts: readonly string[]): (number | undefined)[] {
-  const { words, wellFormed } = ring.decryptPointers(ring.lookupVersion, toUuidTexts(texts))
-  const rows: (number | undefined)[] = new Array(texts.length)
-  for (let i = 0; i < texts.length; i++) {
-    const { objectId, row, checkHigh, checkLow } = readPointer(words, i)
-    const isOurs = wellFormed[i] === 1 && objectId === table.objectId && checkHigh === 0 && checkLow === 0
-    rows[i] = isOurs ? row : undefined
+  const rows: (number | undefined)[] = new Array(texts.length).fill(undefined)
+  for (const version of ring.lookupVersions) {
+    const { words, wellFormed } = ring.decryptPointers(version, toUuidTexts(texts))
+    for (let i = 0; i < texts.length; i++) {
+      const { objectId, row, checkHigh, checkLow } = readPointer(words, i)
+      const isOurs = wellFormed[i] === 1 && objectId === table.objectId && checkHigh === 0 && checkLow === 0
+      if (isOurs) rows[i] = row
+    }
   }
   return rows
 }
@@ -85,8 +96,8 @@ export function decodeRecordIds(ring: KeyRing, table: Pick<Table, 'objectId'>, t
 export interface PagedRead {
   readonly table: Pick<Table, 'objectId'>
   readonly order: Page['order']
-  /** The column that is looked up, and the cells to find; undefined for every record. */
-  readonly lookup: { readonly column: Pick<Column, 'objectId'>; readonly cells: readonly Cell[] } | undefined
+  /** The column that is looked up, and the cells to find, as those of one root key; undefined for every record. */
+  readonly lookup: { readonly column: Pick<Column, 'objectId'>; cells(version: number): readonly Cell[] } | undefined
 }
 
 /** Scope of the digests of reads. Those of columns contain a slash. */
@@ -112,7 +123,7 @@ export function encodePage(
   if (last === undefined) return { ids: encodeRecordIds(ring, read.table, rows), next: undefined }
   const words = new Uint32Array((rows.length + 1) * POINTER_WORDS)
   writeRecordPointers(words, read.table, rows)
-  writePointer(words, rows.length, { objectId: read.table.objectId, row: last, ...checkOf(ring, read) })
+  writePointer(words, rows.length, { objectId: read.table.objectId, row: last, ...checkOf(ring, read, ring.lookupVersion) })
   const ids = ring.encryptPointers(ring.lookupVersion, words)
   const uuid = required(ids.pop(), 'The cursor of a page')
   return { ids, next: toBase64Url(fromHex(uuid.replaceAll('-', ''))) }
@@ -122,11 +133,14 @@ export function encodePage(
 export function decodeCursor(ring: KeyRing, read: PagedRead, text: string): number | undefined {
   const bytes = text.length > 2 * UUID_BYTES ? undefined : fromBase64Url(text)
   if (bytes?.length !== UUID_BYTES) return undefined
-  const { words, wellFormed } = ring.decryptPointers(ring.lookupVersion, [toUuid(bytes)])
-  const { objectId, row, checkHigh, checkLow } = readPointer(words, 0)
-  const check = checkOf(ring, read)
-  const isOurs = objectId === read.table.objectId && checkHigh === check.checkHigh && checkLow === check.checkLow
-  return wellFormed[0] === 1 && isOurs ? row : undefined
+  for (const version of ring.lookupVersions) {
+    const { words, wellFormed } = ring.decryptPointers(version, [toUuid(bytes)])
+    const { objectId, row, checkHigh, checkLow } = readPointer(words, 0)
+    const check = checkOf(ring, read, version)
+    const isOurs = objectId === read.table.objectId && checkHigh === check.checkHigh && checkLow === check.checkLow
+    if (wellFormed[0] === 1 && isOurs) return row
+  }
+  return undefined
 }
 
 function toUuid(bytes: Uint8Array): string {
@@ -137,29 +151,30 @@ function toUuid(bytes: Uint8Array): string {
 /** The two words of a pointer that say what the read finds, and in which order. */
 type Check = Pick<Pointer, 'checkHigh' | 'checkLow'>
 
-/** The checks of reads of every record by order: the same for all tables of a key ring. */
-const checksOfAll = new WeakMap<KeyRing, Map<Page['order'], Check>>()
+/** The checks of reads of every record by order and root key: the same for all tables of a key ring. */
+const checksOfAll = new WeakMap<KeyRing, Map<string, Check>>()
 
-function checkOf(ring: KeyRing, read: PagedRead): Check {
-  if (read.lookup !== undefined) return computeCheck(ring, read)
-  const checks = checksOfAll.get(ring) ?? new Map<Page['order'], Check>()
-  const check = checks.get(read.order) ?? computeCheck(ring, read)
-  checksOfAll.set(ring, checks.set(read.order, check))
+function checkOf(ring: KeyRing, read: PagedRead, version: number): Check {
+  if (read.lookup !== undefined) return computeCheck(ring, read, version)
+  const name = `${read.order}${version}`
+  const checks = checksOfAll.get(ring) ?? new Map<string, Check>()
+  const check = checks.get(name) ?? computeCheck(ring, read, version)
+  checksOfAll.set(ring, checks.set(name, check))
   return check
 }
 
 /** Returns the kind, and 50 bits of a digest of what the read finds, and in which order. */
-function computeCheck(ring: KeyRing, { order, lookup }: PagedRead): Check {
+function computeCheck(ring: KeyRing, { order, lookup }: PagedRead, version: number): Check {
   const out = new ByteWriter(64)
   out.u8(order === 'asc' ? 0 : 1)
   if (lookup !== undefined) {
     out.u32(lookup.column.objectId)
     // The order of the values, and how often one is listed, do not matter to what is found.
-    for (const key of [...new Set(lookup.cells.map(keyOfCell))].sort()) {
+    for (const key of [...new Set(lookup.cells(version).map(keyOfCell))].sort()) {
       out.u32(key.length)
       out.utf8(key)
     }
   }
-  const digest = digestItems(ring, SCOPE, toSlab([out.written()]))
+  const digest = digestItems(ring, SCOPE, toSlab([out.written()]), version)
   return { checkHigh: KIND * 2 ** HIGH_BITS + (readU32(digest, 0) >>> (32 - HIGH_BITS)), checkLow: readU32(digest, 4) }
 }

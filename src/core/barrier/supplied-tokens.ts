@@ -4,7 +4,7 @@ import { MAX_TOKEN_LENGTH } from '../limits.ts'
 import type { KeyRing } from '../ports/crypto.ts'
 import type { Column, Layout, Table } from '../schema/layout.ts'
 import { readPointer, toUuidTexts } from '../sealing/envelope.ts'
-import type { Recovered } from '../tokens/token-kind.ts'
+import type { Derivation, Recovered } from '../tokens/token-kind.ts'
 import { isWellFormed, sameBytes } from '../util/bytes.ts'
 import { at, required } from '../util/lists.ts'
 import { normalize } from '../values/normalizers.ts'
@@ -135,29 +135,40 @@ export function assertOwnFormsUnused(
     }),
   )
   const texts = supplied.map(({ text }) => text)
-  const { words: pointers, wellFormed } = ring.decryptPointers(ring.lookupVersion, toUuidTexts(texts))
-  for (const [k, { column, index }] of supplied.entries()) {
-    const { objectId, row } = readPointer(pointers, k)
-    if (wellFormed[k] !== 1 || row > MAX_PLAUSIBLE_ROW || !layout.objectIds.has(objectId)) continue
-    throw refused(table, column, { index, problem: "has a token in the form of this vault's own ids and tokens; use another" })
+  for (const version of ring.lookupVersions) {
+    const { words: pointers, wellFormed } = ring.decryptPointers(version, toUuidTexts(texts))
+    for (const [k, { column, index }] of supplied.entries()) {
+      const { objectId, row } = readPointer(pointers, k)
+      if (wellFormed[k] !== 1 || row > MAX_PLAUSIBLE_ROW || !layout.objectIds.has(objectId)) continue
+      throw refused(table, column, { index, problem: "has a token in the form of this vault's own ids and tokens; use another" })
+    }
   }
   for (const { column: other } of layout.tokenColumns.values()) {
-    if (other.token?.keeps !== 'nothing') continue
-    const { scope, format } = other
-    const recovered = other.token.recover({ ring, scope, format }, texts)
+    const { scope, format, token } = other
+    if (token?.keeps !== 'nothing') continue
+    const recovered = ring.lookupVersions.map((version) => ({
+      version,
+      sources: token.recover({ ring, version, scope, format }, texts),
+    }))
     for (const [k, one] of supplied.entries()) {
-      const source = recovered[k]
-      if (source === undefined || (scope === one.column.scope && isSourceOf(ring, source, one))) continue
+      if (recovered.every(({ sources }) => sources[k] === undefined)) continue
+      const isSource = ({ version, sources }: (typeof recovered)[number]): boolean =>
+        isSourceOf({ ring, version }, sources[k], one)
+      if (scope === one.column.scope && recovered.some(isSource)) continue
       const problem = "has a token in the form of a deterministic column's tokens; use another"
       throw refused(table, one.column, { index: one.index, problem })
     }
   }
 }
 
-/** True if the token is the deterministic one of the value it is supplied with. */
-function isSourceOf(ring: KeyRing, source: Recovered, { column, value }: Supplied): boolean {
-  if (source.kind === 'text') return source.shown === comparedText(column, value)
-  const [digest] = digestValues(ring, column, [value])
+/** True if the token is the deterministic one, by this root key, of the value it is supplied with. */
+function isSourceOf(
+  { ring, version }: Pick<Derivation, 'ring' | 'version'>,
+  source: Recovered | undefined,
+  { column, value }: Supplied,
+): boolean {
+  if (source?.kind !== 'digest') return source?.shown === comparedText(column, value)
+  const [digest] = digestValues(ring, column, [value], version)
   return digest !== undefined && sameBytes(digest, source.digest)
 }
 

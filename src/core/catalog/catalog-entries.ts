@@ -28,6 +28,8 @@ export interface CatalogState extends RootKeySet {
   readonly identity: string
   /** When each root key got its state, in milliseconds since 1970, by its version. */
   readonly since: Readonly<Record<string, number>>
+  /** Version of the root key for new digests. Another one than `lookupVersion` only while look-up keys are rotated. */
+  readonly digestVersion: number
   /** True from the activation of a root key until every body was sealed again with it. */
   readonly isResealing: boolean
   /** The root keys that were destroyed, and when, in milliseconds since 1970. */
@@ -127,8 +129,8 @@ export function damaged(problem: string): VaultError {
  * Raises all heads, inside the transaction that changes the catalog and as its last step, because appending waits meanwhile. A chain
  * that begins at the same time is raised, too, or its process finds the new catalog. A head that fails authentication is left as it is.
  */
-export async function raiseHeads(storage: Storage, barrier: CatalogKeys, keys: RootKeySet): Promise<void> {
-  await storage.lock({ kind: 'tables', tables: [AUDIT_CHAINS.name] })
+export async function raiseHeads(storage: Storage, barrier: CatalogKeys, keys: RootKeySet, waitMs?: number): Promise<void> {
+  await storage.lock({ kind: 'tables', tables: [AUDIT_CHAINS.name], ...(waitMs !== undefined && { waitMs }) })
   for await (const rows of eachPage(storage, AUDIT_CHAINS.name)) {
     const patches = raisedHeads(barrier, keys, rows)
     if ((await storage.update(AUDIT_CHAINS.name, patches)).includes(false)) throw CATALOG_MOVED

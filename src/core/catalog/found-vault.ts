@@ -66,6 +66,7 @@ export async function foundVault(ports: FoundingPorts, { vaultId, vault, definit
       { version: sealing.version, state: 'active' },
     ],
     since: { [lookup.version]: now, [sealing.version]: now },
+    digestVersion: lookup.version,
     isResealing: false,
     destroyed: [],
     identity: toBase64(entropy.bytes(IDENTITY_BYTES)),

@@ -3,6 +3,7 @@ import { type Barrier, CATALOG_MOVED } from '../barrier/barrier.ts'
 import { VaultError } from '../errors.ts'
 import type { Hash, KeyRing, RootKey, RootKeySet } from '../ports/crypto.ts'
 import type { Row, Storage, StorageReads } from '../ports/storage.ts'
+import type { Stopwatch } from '../ports/time.ts'
 import { type CatalogSchema, findOutdatedTables, hiddenTokenIds } from '../schema/catalog-schema.ts'
 import type { SchemaDefinition } from '../schema/column.ts'
 import type { Table } from '../schema/layout.ts'
@@ -28,11 +29,12 @@ import {
 } from './catalog-entries.ts'
 import { type FoundingPorts, foundVault } from './found-vault.ts'
 import { knownErrors } from './key-errors.ts'
-import { firstRing, type RootKeyRows, ringOf, sealRing } from './root-keys.ts'
+import { firstRing, type RootKeyRows, ringOf, rootKeyUse, sealRing } from './root-keys.ts'
 
 /** The ports that opening uses. */
 export interface CatalogPorts extends FoundingPorts {
   readonly hash: Hash
+  readonly stopwatch: Stopwatch
   /** The fingerprint that the vault must have. Default: any. */
   readonly keyFingerprint?: string | undefined
 }
@@ -45,8 +47,11 @@ export interface CatalogChange {
   readonly keys?: Omit<RootKeySet, 'generation'>
   readonly destroyed?: CatalogState['destroyed']
   readonly isResealing?: boolean
+  readonly digestVersion?: number
   /** The root keys that the active one seals from now on: all but itself and a pending one. */
   readonly sealedRoots?: readonly RootKey[]
+  /** Milliseconds to wait for transactions that append to the trail: other writers wait meanwhile. Then `unavailable`. Default: that of the storage. */
+  readonly waitMs?: number
 }
 
 /** An open catalog. */
@@ -57,6 +62,11 @@ export interface Catalog {
   readonly state: CatalogState
   /** True if no other process changed the catalog since it was read. One small read. */
   isCurrent(storage: StorageReads): Promise<boolean>
+  /**
+   * False if it was longer ago than `FRESH_MS` that the stored catalog was known to be this one: what was read since then may have been looked up by
+   * keys that are no longer in use. Only looks at the stopwatch.
+   */
+  isFresh(): boolean
   /** Reads the catalog again, as it is now or later. Root keys are unwrapped only if they changed. Throws like `openCatalog`. */
   reload(storage: StorageReads): Promise<void>
   /** Calls back after each reading that found other keys, with the ring that was replaced. */
@@ -74,6 +84,12 @@ export interface Catalog {
   store(storage: Storage, change: CatalogChange, work?: () => Promise<void>): Promise<void>
 }
 
+/**
+ * Milliseconds for which a reader takes the catalog for unchanged. Writers look each time, and unknown keys of bodies show themselves; digests do not. So
+ * a rotation of look-up keys waits longer than this before the first digest changes.
+ */
+export const FRESH_MS = 10_000
+
 /** What is kept of one reading. */
 interface Reading {
   readonly ring: KeyRing
@@ -88,7 +104,8 @@ interface Reading {
  * written then. `definition` says which tables a storage without a catalog must not hold.
  */
 export async function openCatalog(ports: CatalogPorts, vaultId: string, definition: SchemaDefinition): Promise<Catalog> {
-  const { storage, hash, entropy } = ports
+  const { storage, hash, entropy, stopwatch } = ports
+  let freshAt = stopwatch.now()
   const vault = digestVaultId(hash, vaultId)
   await storage.prepare([CATALOG, ...SYSTEM_TABLES])
   let rows = await readCatalogRows(storage)
@@ -108,7 +125,9 @@ export async function openCatalog(ports: CatalogPorts, vaultId: string, definiti
 
   async function readAgain(within: StorageReads): Promise<void> {
     const before = reading.ring
+    const began = stopwatch.now()
     reading = await read(await readCatalogRows(within), reading)
+    freshAt = began
     rings.add(reading.ring)
     barrier.ring = reading.ring
     barrier.destroyed = reading.state.destroyed
@@ -134,11 +153,15 @@ export async function openCatalog(ports: CatalogPorts, vaultId: string, definiti
     get state() {
       return reading.state
     },
+    isFresh: () => stopwatch.now() - freshAt < FRESH_MS,
     async isCurrent(within) {
+      const began = stopwatch.now()
       const { id, version } = reading.row
       const filter = { kind: 'compare', column: 'id', operator: '=', value: id } as const
       const [row] = await within.find(CATALOG.name, filter, { order: 'asc', limit: 1, columns: [], newest: true })
-      return row?.version === version
+      if (row?.version !== version || version !== reading.row.version) return false
+      freshAt = began
+      return true
     },
     reload,
     async store(within, change, work) {
@@ -161,7 +184,7 @@ export async function openCatalog(ports: CatalogPorts, vaultId: string, definiti
         ]
         if (areStored.includes(false)) throw CATALOG_MOVED
         await work?.()
-        await raiseHeads(within, address, state)
+        await raiseHeads(within, address, state, change.waitMs)
       } finally {
         if (sealing !== ring) sealing.close()
       }
@@ -215,7 +238,10 @@ function otherVault(): VaultError {
 }
 
 /** Returns the next state. What this release does not know stays in it. */
-function changedState({ from: before, schema, keys, destroyed, isResealing }: CatalogChange, now: number): CatalogState {
+function changedState(
+  { from: before, schema, keys, destroyed, isResealing, digestVersion }: CatalogChange,
+  now: number,
+): CatalogState {
   const { lookupVersion, roots } = keys ?? before
   const since = roots.map(({ version, state }) => {
     const was = before.roots.find((root) => root.version === version)
@@ -228,19 +254,17 @@ function changedState({ from: before, schema, keys, destroyed, isResealing }: Ca
     roots,
     since: Object.fromEntries(since) as CatalogState['since'],
     isResealing: isResealing ?? before.isResealing,
+    digestVersion: digestVersion ?? before.digestVersion,
     destroyed: destroyed ?? before.destroyed,
     schema: schema ?? before.schema,
   }
 }
 
 /** Returns the ring that seals with the active key of a state. */
-function sealingRing(ring: KeyRing, { roots, lookupVersion }: CatalogState): KeyRing {
-  const activeVersion = required(
-    roots.find(({ state }) => state === 'active'),
-    'The active root key',
-  ).version
+function sealingRing(ring: KeyRing, state: CatalogState): KeyRing {
+  const { activeVersion, lookupVersion } = rootKeyUse(state)
   if (activeVersion === ring.activeVersion) return ring
-  const versions = roots.map(({ version }) => version).filter((version) => ring.hasVersion(version))
+  const versions = state.roots.map(({ version }) => version).filter((version) => ring.hasVersion(version))
   return ring.withRoots(versions, [], { activeVersion, lookupVersion })
 }
 
@@ -261,8 +285,8 @@ function assertKnownFormat({ format }: CatalogState): void {
   )
 }
 
-function hasSameKeys(left: RootKeySet, right: RootKeySet): boolean {
-  return left.lookupVersion === right.lookupVersion && JSON.stringify(left.roots) === JSON.stringify(right.roots)
+function hasSameKeys(left: CatalogState, right: CatalogState): boolean {
+  return JSON.stringify([rootKeyUse(left), left.roots]) === JSON.stringify([rootKeyUse(right), right.roots])
 }
 
 /** Throws for entries of another vault, before a key is unwrapped. */
@@ -288,6 +312,11 @@ export interface CatalogFence {
   hiddenTokenIds(table: Table): readonly number[]
   /** True if a column of the table holds files, also one that this process does not know: a deleted record loses those files too. */
   holdsFiles(table: Pick<Table, 'name'>): boolean
+  /**
+   * True if what was read since the catalog had this generation is certainly of it. Else it may have been looked up by keys that are no longer in use, and
+   * `isCurrent` says so. Looks at no storage.
+   */
+  isCertain(generation: number): boolean
   /** True if the stored catalog is of this generation, and this process has read none after it. One small read. */
   isCurrent(storage: StorageReads, generation: number): Promise<boolean>
   /** Reads the catalog again. */
@@ -314,6 +343,7 @@ export function createCatalogFence(catalog: Catalog, definition: SchemaDefinitio
     hiddenTokenIds: ({ name }) => hiddenTokenIds(definition, catalog.state.schema, name),
     holdsFiles: ({ name }) =>
       Object.values(catalog.state.schema.tables[name]?.columns ?? {}).some(({ definition: is }) => is.type === 'FILE'),
+    isCertain: (generation) => catalog.isFresh() && catalog.state.generation === generation,
     // A call can be older than the last reading, which another call of this process asked for meanwhile.
     isCurrent: async (storage, generation) => catalog.state.generation === generation && (await catalog.isCurrent(storage)),
     reload: catalog.reload,

@@ -1,5 +1,5 @@
 /** The root keys of a catalog: the key provider wraps the active one and a pending one, and the active one seals all others in one entry, so that opening asks the provider once. */
-import type { KeyProvider, KeyRing, KeyRingFactory, RootKey, WrappedKey } from '../ports/crypto.ts'
+import type { KeyProvider, KeyRing, KeyRingFactory, RootKey, RootKeyUse, WrappedKey } from '../ports/crypto.ts'
 import type { Row } from '../ports/storage.ts'
 import { openEntry, readVersion, sealEntry } from '../sealing/envelope.ts'
 import { readU16, toUtf8 } from '../util/bytes.ts'
@@ -74,6 +74,23 @@ export function wrappedRoot({ key_id: keyId, content }: Row): WrappedKey {
   return { keyId, bytes: content }
 }
 
+/** Returns the versions that a ring of a state uses. Throws `data_loss` if none is active. */
+export function rootKeyUse(state: KeyUseState): RootKeyUse {
+  const { roots, lookupVersion } = state
+  const active = roots.find((root) => root.state === 'active')
+  if (active === undefined) throw damaged('no root key in the catalog is active')
+  return { activeVersion: active.version, lookupVersion, lookupVersions: lookupVersionsOf(state) }
+}
+
+/** What a state says of the use of root keys. */
+type KeyUseState = Pick<CatalogState, 'roots' | 'lookupVersion' | 'digestVersion'>
+
+/** Returns the versions of the root keys that look up, first that of new digests. */
+export function lookupVersionsOf({ roots, digestVersion }: Pick<CatalogState, 'roots' | 'digestVersion'>): number[] {
+  const others = roots.flatMap(({ version, state }) => (state === 'lookup' && version !== digestVersion ? [version] : []))
+  return [digestVersion, ...others]
+}
+
 /** Returns a ring with the key that the entry of the schema is sealed with: `known`, if it has it, else one of that key alone. */
 export async function firstRing(rows: RootKeyRows, known: KeyRing | undefined): Promise<KeyRing> {
   const content = rows.entries.get('schema')?.content
@@ -90,15 +107,9 @@ export async function firstRing(rows: RootKeyRows, known: KeyRing | undefined): 
 }
 
 /** Returns the ring of a state. Its keys come from `first`, from the entry of the ring, and a pending one from the key provider. A key that is not listed is never used. */
-export async function ringOf(
-  rows: RootKeyRows,
-  first: KeyRing,
-  state: Pick<CatalogState, 'roots' | 'lookupVersion'>,
-): Promise<KeyRing> {
-  const { roots, lookupVersion } = state
-  const active = roots.find((root) => root.state === 'active')
-  if (active === undefined) throw damaged('no root key in the catalog is active')
-  const listed = roots.map(({ version }) => version)
+export async function ringOf(rows: RootKeyRows, first: KeyRing, state: KeyUseState): Promise<KeyRing> {
+  const use = rootKeyUse(state)
+  const listed = state.roots.map(({ version }) => version)
   const kept = listed.filter((version) => first.hasVersion(version))
   const opened = kept.length === listed.length ? [] : openRing({ ring: first, vault: rows.vault }, rows.entries.get('ring'))
   try {
@@ -106,7 +117,7 @@ export async function ringOf(
     const rest = listed.filter((version) => !kept.includes(version) && !more.some((root) => root.version === version))
     const unwrapped = await Promise.all(rest.map((version) => unwrapRoot(rows, version)))
     append(opened, unwrapped)
-    return first.withRoots(kept, [...more, ...unwrapped], { activeVersion: active.version, lookupVersion })
+    return first.withRoots(kept, [...more, ...unwrapped], use)
   } finally {
     wipeRoots(opened)
   }

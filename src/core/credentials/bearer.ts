@@ -38,7 +38,7 @@ const SCOPE = 'bearer'
 /** Returns the bearer with these claims. */
 export function signBearer(keys: BearerKeys, claims: BearerClaims): string {
   const signed = `${HEADER}.${toBase64Url(toUtf8(JSON.stringify(claims)))}`
-  return `${signed}.${toBase64Url(macOf(keys, signed))}`
+  return `${signed}.${toBase64Url(macOf(keys, signed, keys.ring.lookupVersion))}`
 }
 
 /** Returns the claims of a text that `signBearer` made with these keys; undefined for any other. It does not check the time. */
@@ -46,15 +46,16 @@ export function openBearer(keys: BearerKeys, text: string): BearerClaims | undef
   const [header, payload = '', signature = '', ...rest] = text.split('.')
   if (header !== HEADER || rest.length > 0) return undefined
   const mac = fromBase64Url(signature)
-  if (mac === undefined || !isSameMac(mac, macOf(keys, `${header}.${payload}`))) return undefined
+  const isOf = (version: number): boolean => mac !== undefined && isSameMac(mac, macOf(keys, `${header}.${payload}`, version))
+  if (!keys.ring.lookupVersions.some(isOf)) return undefined
   const bytes = fromBase64Url(payload)
   // It was authenticated, so it is what `signBearer` wrote.
   return bytes === undefined ? undefined : (JSON.parse(readUtf8(bytes, 0, bytes.length)) as BearerClaims)
 }
 
 /** Returns the MAC. Its key is two digests of the key ring: 256 bits, by a pseudorandom function of the root key. */
-function macOf({ ring, hash }: BearerKeys, text: string): Uint8Array {
-  const key = digestItems(ring, SCOPE, toSlab([toUtf8('key 1'), toUtf8('key 2')]))
+function macOf({ ring, hash }: BearerKeys, text: string, version: number): Uint8Array {
+  const key = digestItems(ring, SCOPE, toSlab([toUtf8('key 1'), toUtf8('key 2')]), version)
   try {
     return hmacSha256(hash, key, toUtf8(text))
   } finally {

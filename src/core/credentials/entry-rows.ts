@@ -45,8 +45,13 @@ export interface OpenedEntry {
 /** The dependencies of sealing and opening rows. */
 export type EntryKeys = Pick<Barrier, 'ring' | 'vault' | 'signalsUnknownKeys' | 'destroyed'>
 
-/** Returns the row of a new entry. */
+/** Returns the row of a new entry. Throws `conflict`, as storing it would, for a name that is stored by an older root key. */
 export async function newEntryRow(storage: StorageReads, keys: EntryKeys, entry: Entry): Promise<NewRow> {
+  if (
+    keys.ring.lookupVersions.length > 1 &&
+    (await findEntries(storage, keys, { names: [entry], newest: true }))[0] !== undefined
+  )
+    throw fault('conflict')`The name of an entry is in use.`
   const id = at(await storage.reserveIds(CREDENTIALS.name, 1), 0)
   const digest = at(digestNames(keys, [entry]), 0)
   return { id, digest, kind: KINDS[entry.kind], body: sealBody(keys, id, entry), expires_at: entry.expiresAt }
@@ -67,11 +72,15 @@ export async function findEntries(
   { names, newest = false }: { readonly names: readonly EntryName[]; readonly newest?: boolean },
 ): Promise<readonly (OpenedEntry | undefined)[]> {
   const digests = digestNames(keys, names)
-  const filter = { kind: 'in', column: 'digest', values: digests } as const
-  const rows = await storage.find(CREDENTIALS.name, filter, { order: 'asc', limit: names.length, newest })
+  const [, version] = keys.ring.lookupVersions
+  const older = version === undefined ? [] : digestNames(keys, names, version)
+  const values = [...digests, ...older]
+  const filter = { kind: 'in', column: 'digest', values } as const
+  const rows = await storage.find(CREDENTIALS.name, filter, { order: 'asc', limit: values.length, newest })
   const byDigest = new Map(rows.flatMap((row) => (row.digest instanceof Uint8Array ? [[keyOfBytes(row.digest), row]] : [])))
   return names.map(({ kind, name }, index) => {
-    const row = byDigest.get(keyOfBytes(at(digests, index)))
+    const own = [digests[index], older[index]].filter((digest) => digest !== undefined)
+    const row = own.map((digest) => byDigest.get(keyOfBytes(digest))).find((found) => found !== undefined)
     if (row === undefined) {
       openBody(keys, 0, decoy(keys))
       return undefined
@@ -97,11 +106,21 @@ export async function listEntries(
   })
 }
 
-/** Returns the digest of each name, in order. A kind has no colon, so no two names have the same input. */
-function digestNames({ ring }: EntryKeys, names: readonly EntryName[]): Uint8Array[] {
+/** Returns the digest of each name, in order, by default of the newest root key. A kind has no colon, so no two names have the same input. */
+function digestNames({ ring }: EntryKeys, names: readonly EntryName[], version?: number): Uint8Array[] {
   const inputs = names.map(({ kind, name }) => toUtf8(`${kind}:${name}`))
-  const digests = digestItems(ring, SCOPE, toSlab(inputs))
+  const digests = digestItems(ring, SCOPE, toSlab(inputs), version)
   return names.map((_, index) => digests.slice(index * DIGEST_BYTES, (index + 1) * DIGEST_BYTES))
+}
+
+/** Returns the digests of the name of each row by every root key that looks up, the newest first; undefined for a row that fails authentication. */
+export function entryDigests(keys: EntryKeys, rows: readonly Row[]): (readonly Uint8Array[] | undefined)[] {
+  return rows.map((row) => {
+    const plaintext = row.body instanceof Uint8Array ? openBody(keys, row.id, row.body) : undefined
+    if (plaintext === undefined) return undefined
+    const entry = JSON.parse(readUtf8(plaintext, 0, plaintext.length)) as Entry
+    return keys.ring.lookupVersions.flatMap((version) => digestNames(keys, [entry], version))
+  })
 }
 
 function sealBody({ ring, vault }: EntryKeys, id: number, { kind, name, expiresAt, content }: Entry): Uint8Array {

@@ -1,6 +1,6 @@
 /** Finds the records that a read names, by their ids, by the value of a column or page by page, and those that are changed by the value of a column. */
 
-import { keyOfCell, lookupCells } from '../barrier/digest-values.ts'
+import { allLookupCells, keyOfCell, lookupCells } from '../barrier/digest-values.ts'
 import { parseListedValue } from '../barrier/parse-record.ts'
 import { decodeCursor, decodeRecordIds, encodePage, type PagedRead } from '../barrier/record-ids.ts'
 import { type Fault, fault, printableName, words } from '../errors.ts'
@@ -223,11 +223,15 @@ function rowsHolding(
       return parseListedValue(table, column, { value, list: `where.${column.name}`, index, isText: areTexts, json })
     }),
   )
-  const cells = lookupCells(barrier.ring, column, parsed)
+  const { ring } = barrier
+  const cells = allLookupCells(ring, column, parsed)
   const filter = { kind: 'in', column: column.lookup, values: cells } as const
   const needs = [{ action: 'SEARCH', columns: [column] } as const]
   const holds = column.lookup === column.digest ? { holds: { column, digests: new Set(cells.map(keyOfCell)) } } : {}
-  return { wanted: { needs, filter, ...holds }, found: { column, cells } }
+  return {
+    wanted: { needs, filter, ...holds },
+    found: { column, cells: (version) => lookupCells(ring, column, parsed, version) },
+  }
 }
 
 /** The records that are meant: one column, unique, searchable, indexed or with deterministic tokens, and its value in them, or a list of values. */

@@ -10,7 +10,7 @@ import { readInput, toVaultError } from '../util/boundary.ts'
 import { assertMembers } from '../util/options.ts'
 import type { OperationContext, SessionContext } from './context.ts'
 import { EventBuilder, recordedInput, requestContextOf, withNames } from './event-builder.ts'
-import { executeAgain } from './execute-again.ts'
+import { assertCurrent, executeAgain, movedOr } from './execute-again.ts'
 import { type NoteEvent, runMeasured, runTraced } from './measured.ts'
 import type { Operation } from './operation.ts'
 import { recordMismatches } from './record-mismatches.ts'
@@ -66,6 +66,7 @@ async function run<Given extends object, Request, Result>(
     try {
       const barrier = barrierOf(session, event)
       const context = { ...session, barrier, unit, event }
+      const { generation } = session.catalog.keys
       const request = readInput(() => {
         assertMembers(given, operation.members)
         return operation.parse(given, context)
@@ -77,8 +78,9 @@ async function run<Given extends object, Request, Result>(
       }
       try {
         result = await (shared === undefined ? attempt(context) : resolveEnd(await shared, () => attempt(context)))
+        if (!unit.isStored && !session.catalog.isCertain(generation)) await assertCurrent(context, generation)
       } catch (error) {
-        result = await executeAgain(context, error, attempt)
+        result = await executeAgain(context, await movedOr(context, error, generation), attempt)
       }
     } catch (error) {
       throw await recordFailure(error, { unit, event, running })

@@ -1,6 +1,6 @@
 /** Writes the records of an insert: as new ones, without those whose unique values are in use, or by the values of an upsert column. */
 import type { Barrier } from '../barrier/barrier.ts'
-import { keyOfCell, lookupCells } from '../barrier/digest-values.ts'
+import { allLookupCells, keyOfCell, lookupCells } from '../barrier/digest-values.ts'
 import type { StoredRecord } from '../barrier/mint-tokens.ts'
 import { assertComplete, type Values } from '../barrier/parse-record.ts'
 import { cellDetail, valueTaken } from '../barrier/record-errors.ts'
@@ -271,7 +271,7 @@ async function findKeyed(
   const filter = {
     kind: 'in',
     column: required(column.lookup, 'The look-up column of an upsert'),
-    values: lookupCells(ring, column, values),
+    values: allLookupCells(ring, column, values),
   } as const
   const rows = await storage.find(table.physical.name, filter, { order: 'asc', limit: values.length, columns: [] })
   return rows.map(({ id }) => id)

@@ -7,8 +7,8 @@ import { type ColumnRef, type Condition, columnsOf, MIRRORED, type Term } from '
 
 /** How constants of a condition are stored. */
 export interface FilterCells {
-  /** The digest that is stored for this value of the column, or undefined if the column has none. */
-  digestOf(column: Column, value: unknown): Uint8Array | undefined
+  /** The digests that can be stored for this value of the column: one, but while look-up keys are rotated. */
+  digestsOf(column: Column, value: unknown): readonly Uint8Array[]
   /** The row of a public id, or undefined if the id is not one of this table. Each row has exactly one id in one spelling. */
   rowOf(id: string): number | undefined
 }
@@ -148,8 +148,10 @@ function withConstant(compared: ConstantComparison, wanted: boolean, cells: Filt
     return plainTest({ column: column.plain, operator, value: column.type.toCell(constant.value) }, wanted)
   }
   if (column.digest === undefined || operator !== '=' || !wanted) return undecided(condition)
-  const digest = cells.digestOf(column, constant.value)
+  const digests = cells.digestsOf(column, constant.value)
+  const [digest, older] = digests
   if (digest === undefined) return undecided(condition)
+  if (older !== undefined) return { filter: { kind: 'in', column: column.digest, values: digests }, isExact: false }
   return { filter: { kind: 'compare', column: column.digest, operator: '=', value: digest }, isExact: false }
 }
 

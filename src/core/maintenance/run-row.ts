@@ -109,6 +109,8 @@ export function createRunRow(ports: RunPorts, { state: first, id: firstId }: Run
     },
     advance(done, table) {
       state.done += done
+      // Rows that came after the count are done too.
+      if (state.total !== undefined) state.total = Math.max(state.total, state.done)
       state.table = table
       if (handed === undefined) return
       state.place = handed.place

@@ -5,18 +5,22 @@ import type { Operation } from '../execution/operation.ts'
 export interface KeyStep {
   readonly step: (typeof STEPS)[number]
   readonly version: number
+  /** The table whose ids and tokens were handed out. */
+  readonly table?: string
 }
 
-const STEPS = ['added', 'activated', 'ended', 'rewrapped', 'destroyed'] as const
+const STEPS = ['added', 'activated', 'ended', 'rewrapped', 'destroyed', 'mapped'] as const
 
 /** Returns the operation that only records a step of this action. */
-export function keyStep(action: 'ROTATE_KEYS' | 'REWRAP_KEYS' | 'DESTROY_KEY'): Operation<KeyStep, undefined, undefined> {
+export function keyStep(
+  action: 'ROTATE_KEYS' | 'REWRAP_KEYS' | 'DESTROY_KEY' | 'ROTATE_LOOKUPS',
+): Operation<KeyStep, undefined, undefined> {
   return {
     action,
     resourceType: 'VAULT',
     verb: 'Recording',
-    members: ['step', 'version'],
-    recorded: { step: STEPS, version: 'number' },
+    members: ['step', 'version', 'table'],
+    recorded: { step: STEPS, version: 'number', table: 'name' },
     parse: () => undefined,
     execute: async () => undefined,
   }

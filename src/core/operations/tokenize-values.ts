@@ -1,6 +1,6 @@
 /** Tokenize: returns the deterministic tokens of values that a live record has. Stores nothing. */
 
-import { digestValues, isSameValue } from '../barrier/digest-values.ts'
+import { digestValues, isSameValue, olderDigests } from '../barrier/digest-values.ts'
 import { deriveTokens } from '../barrier/mint-tokens.ts'
 import { parseListedValue } from '../barrier/parse-record.ts'
 import { fault, printableName } from '../errors.ts'
@@ -226,14 +226,14 @@ async function areHeld(
   values: readonly unknown[],
 ): Promise<boolean[]> {
   const { unit, barrier } = context
+  const { ring } = barrier
   const { table } = access
   const needs = [{ action: 'TOKENIZATION', columns: [column] } as const]
-  const rows = await findVisibleByDigest(unit.storage, context, {
-    access,
-    column,
-    needs,
-    digests: digestValues(barrier.ring, column, values),
-  })
+  const find = (digests: readonly Uint8Array[]) => findVisibleByDigest(unit.storage, context, { access, column, needs, digests })
+  // The other first: a row can get the digest of new ones meanwhile, and never gives it up.
+  const other = olderDigests(ring, column, values)
+  const earlier = other.length === 0 ? [] : await find(other)
+  const rows = (await find(digestValues(ring, column, values))).map((row, index) => row ?? earlier[index])
   const found = rows.filter((row) => row !== undefined)
   const held = await valuesInSlices(context, { table, column }, found)
   let next = 0

@@ -43,8 +43,13 @@ export interface Rank {
 export interface KeyRing {
   /** Version of the active root key, from 1 to 65535: new bodies are sealed with it. */
   readonly activeVersion: number
-  /** Version of the root key for digests, pointers and ranks, which are compared with stored ones. */
+  /** Version of the root key for new pointers, ranks, cursors and bearers, and for deterministic tokens. */
   readonly lookupVersion: number
+  /**
+   * Versions of the root keys that stored digests can be of: new ones are of the first. Pointers, ranks, cursors and bearers of each are accepted. One,
+   * but for the time in which look-up keys are rotated.
+   */
+  readonly lookupVersions: readonly number[]
   /** True if the ring has the root key of this version. */
   hasVersion(version: number): boolean
   /**
@@ -117,14 +122,14 @@ export const ROOT_KEY_STATES = ['pending', 'active', 'retired', 'lookup'] as con
 export interface RootKeySet {
   /** Generation of the catalog: raised by every change of its root keys or its schema. From 1. */
   readonly generation: number
-  /** Version of the root key for new digests, pointers and ranks. */
+  /** Version of the root key for new pointers and ranks. */
   readonly lookupVersion: number
   /** By rising version. Exactly one is active. */
   readonly roots: readonly { readonly version: number; readonly state: RootKeyState }[]
 }
 
 /** The versions of root keys that a ring uses. */
-export type RootKeyUse = Pick<KeyRing, 'activeVersion' | 'lookupVersion'>
+export type RootKeyUse = Pick<KeyRing, 'activeVersion' | 'lookupVersion'> & Partial<Pick<KeyRing, 'lookupVersions'>>
 
 /** Creates key rings. */
 export interface KeyRingFactory {

@@ -1,5 +1,5 @@
 /** The rows of a joined table that can match: looked up in storage for a few tuples, or read once into an index for many. */
-import { lookupCells } from '../barrier/digest-values.ts'
+import { allLookupCells } from '../barrier/digest-values.ts'
 import { decodeRecordIds } from '../barrier/record-ids.ts'
 import type { Filter } from '../ports/storage.ts'
 import type { Table } from '../schema/layout.ts'
@@ -118,7 +118,7 @@ function lookupFilter({ barrier }: Scanning, { table, pair, values }: LookupRequ
   if (values.length === 0) return undefined
   const { column } = pair.right
   if (column?.lookup !== undefined) {
-    return { kind: 'in', column: column.lookup, values: lookupCells(barrier.ring, column, values) }
+    return { kind: 'in', column: column.lookup, values: allLookupCells(barrier.ring, column, values) }
   }
   const ids = decodeRecordIds(barrier.ring, table, values.map(String)).filter((id) => id !== undefined)
   return ids.length === 0 ? undefined : { kind: 'in', column: 'id', values: ids }

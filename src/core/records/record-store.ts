@@ -1,5 +1,6 @@
 /** Writes and deletes records together with their stored tokens and transient values: one attempt, all or nothing. */
 
+import { replacedVersion } from '../barrier/digest-values.ts'
 import { type MintInput, mintRecords, type StoredRecord } from '../barrier/mint-tokens.ts'
 import type { Values } from '../barrier/parse-record.ts'
 import { assertVersions, explainConflict } from '../barrier/record-errors.ts'
@@ -13,13 +14,14 @@ import type { RowAccess } from '../policy/table-access.ts'
 import type { NewRow, Storage, StorageReads } from '../ports/storage.ts'
 import type { ReadingContext } from '../row-access/evaluate-access.ts'
 import type { Table } from '../schema/layout.ts'
-import { TOKENS, TRANSIENTS } from '../schema/system-tables.ts'
+import { FORMER_TOKENS, TOKENS, TRANSIENTS } from '../schema/system-tables.ts'
 import { isIdConflict } from '../unit-of-work/gather.ts'
-import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
+import { insertInOrder, type UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import { nowMs } from '../util/time.ts'
 import { DRAWN_TOKEN_TAKEN, STALE } from './attempt-change.ts'
 import { chooseTokens, type DrawRequest, tokenTaken, type WriteRequest } from './choose-tokens.ts'
 import { type ChangeRequest, findUnchanged } from './compare-stored.ts'
+import { replaceOlder } from './former-tokens.ts'
 import { dropTokens, dropTransients, type NewToken, prepareTokens, reserveTransients } from './token-store.ts'
 
 /** The dependencies of reading, and the event of the operation. */
@@ -109,12 +111,20 @@ export async function storeNew(unit: UnitOfWork, context: WritingContext, reques
   const { rows, metadata, transients } = writer.seal(ids)
   const tokens = await prepareTokens(storage, context.barrier.ring, { table, ids, metadata })
   context.event.setWrittenRows(table, ids)
+  const batches = [
+    { table: table.physical.name, rows },
+    { table: TRANSIENTS.name, rows: transients },
+    { table: TOKENS.name, rows: rowsOf(tokens) },
+  ]
+  const { ring } = context.barrier
+  const older = ring.lookupVersions.length === 1 ? undefined : replacedVersion(ring)
   const stored = explained(request, tokens, () =>
-    unit.insert([
-      { table: table.physical.name, rows },
-      { table: TRANSIENTS.name, rows: transients },
-      { table: TOKENS.name, rows: rowsOf(tokens) },
-    ]),
+    older === undefined
+      ? unit.insert(batches)
+      : unit.change(async ({ storage: inner }) => {
+          await replaceOlder(inner, ring, older, { table, records, tokens })
+          await insertInOrder(inner, batches)
+        }),
   )
   const written = { ids, metadata, nowMs: sources.nowMs }
   const input = tokenization ? mintInputOf(written, records) : undefined
@@ -142,9 +152,12 @@ export async function storeChanges(unit: UnitOfWork, context: WritingContext, re
   await workInTurns(context.scheduler, resealer.resealSome)
   const resealed = resealer.end()
   const metadata = withoutKept(resealed)
-  const tokens = await prepareTokens(unit.storage, context.barrier.ring, { table, ids, metadata })
+  const { ring } = context.barrier
+  const older = ring.lookupVersions.length === 1 ? undefined : replacedVersion(ring)
+  const tokens = await prepareTokens(unit.storage, ring, { table, ids, metadata })
   await explained(request, tokens, () =>
     unit.change(async ({ storage }) => {
+      if (older !== undefined) await replaceOlder(storage, ring, older, { table, records, tokens, rows: ids })
       if ((await storage.update(table.physical.name, resealed.rows)).includes(false)) throw STALE
       await dropReplaced(storage, table, { ids, resealed })
       const { restarted } = resealed
@@ -185,6 +198,8 @@ async function explained(
       const conflict = explainConflict(error, table, indexes)
       throw onValueTaken?.(conflict) ?? conflict
     }
+    // Another caller noted the same former token.
+    if (detail?.table === FORMER_TOKENS.name) throw STALE
     if (detail?.table !== TOKENS.name) throw error
     const token = detail.index === undefined ? undefined : tokens[detail.index]
     const isSupplied = token !== undefined && supplied[token.index]?.get(token.column.name) === token.text

@@ -1,14 +1,17 @@
 /** Resolves tokens to values: finds candidates by pointer, derivation and stored token, and verifies each on the opened cell. */
-import { comparedText, digestValues, isSameValue } from '../barrier/digest-values.ts'
+import { comparedText, digestValues, isSameValue, keyOfCell } from '../barrier/digest-values.ts'
 import { type Fault, fault, VaultError } from '../errors.ts'
+import type { KeyRing } from '../ports/crypto.ts'
 import type { Row, StorageReads } from '../ports/storage.ts'
 import type { ReadingContext } from '../row-access/evaluate-access.ts'
 import { findByDigest } from '../row-access/find-visible.ts'
 import type { Column, Layout, Table } from '../schema/layout.ts'
 import { TRANSIENTS } from '../schema/system-tables.ts'
 import { readPointer, toUuidTexts } from '../sealing/envelope.ts'
-import { groupBy, required } from '../util/lists.ts'
+import { digestOf } from '../tokens/deterministic-kind.ts'
+import { at, groupBy, present, required } from '../util/lists.ts'
 import { ValueError } from '../values/column-type.ts'
+import { findSuccessors, showsDigest } from './former-tokens.ts'
 import { findTokens } from './token-store.ts'
 import { type CheckedCandidate, NO_ROW, NO_TOKEN, type Resolved, TokenCandidate, verifyCandidates } from './verify-candidates.ts'
 
@@ -33,7 +36,7 @@ export async function resolveTokens<Visible extends Resolved>(
   context: ReadingContext,
   wanted: WantedTokens<Visible>,
 ): Promise<Resolution<Visible>[]> {
-  const { pointers, others } = pointerCandidates(context, wanted.texts)
+  const { pointers, others } = pointerCandidates(context, wanted.texts, context.barrier.ring.lookupVersion)
   const pointed = await verifyCandidates(storage, context, pointers)
   const found = chooseVisible(wanted, pointed)
   return found.includes(undefined) ? resolveOthers(storage, context, wanted, { pointed, others, found }) : found
@@ -67,8 +70,9 @@ async function resolveOthers<Visible extends Resolved>(
   { pointed, others, found }: Pointed<Visible>,
 ): Promise<Resolution<Visible>[]> {
   const { texts, visibility } = wanted
+  const former = await resolveFormerPointers(storage, context, wanted, found)
   const open = texts.flatMap((text, index) => (found[index] === undefined ? [{ index, text }] : []))
-  const derived = await derivedCandidates(context, open, visibility.findRows)
+  const derived = await derivedCandidates(storage, context, open, visibility.findRows)
   const candidates = [...derived, ...(await storedCandidates(storage, context, { open, derived }))]
   const looked = await verifyCandidates(storage, context, candidates)
   const rest = chooseVisible(wanted, looked)
@@ -76,11 +80,29 @@ async function resolveOthers<Visible extends Resolved>(
   const unresolved = others.filter(({ index }) => found[index] === undefined)
   const malformed = await verifyCandidates(storage, context, unresolved)
   chooseVisible(wanted, malformed)
-  for (const checked of [[...pointed, ...malformed], looked]) {
+  for (const checked of [[...pointed, ...former, ...malformed], looked]) {
     const failed = checked.filter(({ candidate }) => found[candidate.index] === undefined)
     if (failed.length > 0) chooseVisible(wanted, await verifyCandidates(storage, context, await decoysOf(storage, failed)))
   }
   return found
+}
+
+/** Completes `found` by the texts that are pointers of the other root key, while look-up keys are rotated. */
+async function resolveFormerPointers<Visible extends Resolved>(
+  storage: StorageReads,
+  context: ReadingContext,
+  wanted: WantedTokens<Visible>,
+  found: Resolution<Visible>[],
+): Promise<readonly CheckedCandidate[]> {
+  const { lookupVersion, lookupVersions } = context.barrier.ring
+  const other = lookupVersions.find((version) => version !== lookupVersion)
+  if (other === undefined) return []
+  const { pointers } = pointerCandidates(context, wanted.texts, other)
+  const open = pointers.filter(({ index }) => found[index] === undefined)
+  const checked = await verifyCandidates(storage, context, open)
+  const resolved = chooseVisible(wanted, checked)
+  for (const { index } of open) found[index] = resolved[index]
+  return checked
 }
 
 /** Returns the resolution of each text as a derived token, among all records. Such a token is in use although it is not stored. */
@@ -91,7 +113,7 @@ export async function resolveDerived(
 ): Promise<Resolution[]> {
   if (texts.length === 0) return []
   const open = texts.map((text, index) => ({ index, text }))
-  const candidates = await derivedCandidates(context, open, (table, column, digests) =>
+  const candidates = await derivedCandidates(storage, context, open, (table, column, digests) =>
     findByDigest(storage, { table, column }, digests),
   )
   const checked = await verifyCandidates(storage, context, candidates)
@@ -144,9 +166,8 @@ interface PointerCandidates {
   readonly others: readonly TokenCandidate[]
 }
 
-function pointerCandidates({ barrier, layout }: ReadingContext, texts: readonly string[]): PointerCandidates {
-  const { ring } = barrier
-  const { words, wellFormed } = ring.decryptPointers(ring.lookupVersion, toUuidTexts(texts))
+function pointerCandidates({ barrier, layout }: ReadingContext, texts: readonly string[], version: number): PointerCandidates {
+  const { words, wellFormed } = barrier.ring.decryptPointers(version, toUuidTexts(texts))
   const expected = { kind: 'check', pointers: words } as const
   const pointers: TokenCandidate[] = []
   const others: TokenCandidate[] = []
@@ -191,41 +212,77 @@ interface OpenText {
 }
 
 async function derivedCandidates(
+  storage: StorageReads,
   context: ReadingContext,
   open: readonly OpenText[],
   findRows: Visibility<Resolved>['findRows'],
 ): Promise<TokenCandidate[]> {
   const candidates: TokenCandidate[] = []
   const texts = open.map(({ text }) => text)
-  for (const { table, column } of context.layout.tokenColumns.values()) {
-    if (column.token?.keeps !== 'nothing') continue
-    const recovered = recoverDigests(context, column, texts)
-    const possible = open.flatMap(({ index }, k) => (recovered[k] === undefined ? [] : [{ index, digest: recovered[k] }]))
-    const digests = possible.map(({ digest }) => digest)
+  const { ring } = context.barrier
+  const add = async ({ table, column }: TokenColumn, possible: readonly RecoveredDigest[]): Promise<void> => {
+    const digests = possible.map(({ stored }) => stored)
     const rows = digests.length === 0 ? [] : await findRows(table, column, digests)
-    for (const [k, { index, digest }] of possible.entries()) {
+    for (const [k, { position, digest }] of possible.entries()) {
       const row = rows[k]
-      if (row !== undefined)
-        candidates.push(new TokenCandidate(index, { table, column, row: row.id, read: row, expected: { kind: 'value', digest } }))
+      if (row === undefined) continue
+      const { index } = at(open, position)
+      candidates.push(new TokenCandidate(index, { table, column, row: row.id, read: row, expected: { kind: 'value', digest } }))
     }
   }
+  const derived = [...context.layout.tokenColumns.values()].filter(({ column }) => column.token?.keeps === 'nothing')
+  for (const one of derived) await add(one, recoverDigests(ring, one.column, texts))
+  if (ring.lookupVersions.length === 1) return candidates
+  // After the digests themselves: a row that has given one up meanwhile has its successor.
+  const former = await formerDigests(storage, texts)
+  for (const one of derived) if (showsDigest(one.column)) await add(one, former)
   return candidates
 }
 
-/** Returns the digest of the value that each text is derived from, in order; undefined if it cannot be a token of this column. */
-function recoverDigests({ barrier }: ReadingContext, column: Column, texts: readonly string[]): (Uint8Array | undefined)[] {
+/** What a text can be derived from: the digest of the value, and the digest by which rows are looked up, another one only while look-up keys are rotated. */
+interface RecoveredDigest {
+  /** The position of the text. */
+  readonly position: number
+  readonly digest: Uint8Array
+  readonly stored: Uint8Array
+}
+
+/** Returns what has replaced the digests that texts show as deterministic tokens. */
+async function formerDigests(storage: StorageReads, texts: readonly string[]): Promise<RecoveredDigest[]> {
+  const shown = texts.map(digestOf)
+  const successors = await findSuccessors(storage, present(shown))
+  return shown.flatMap((digest, position) => {
+    const stored = digest && successors.get(keyOfCell(digest))
+    return digest === undefined || stored === undefined ? [] : [{ position, digest, stored }]
+  })
+}
+
+/** Returns what each text can be derived from in this column, by each root key. */
+function recoverDigests(ring: KeyRing, column: Column, texts: readonly string[]): RecoveredDigest[] {
   const kind = required(column.token, 'The token kind of a tokenized column')
-  const recovered = kind.recover({ ring: barrier.ring, scope: column.scope, format: column.format }, texts)
-  const values = recovered.map((one) => (one?.kind === 'text' ? valueOfText(column, one.shown) : undefined))
-  const digests = digestValues(
-    barrier.ring,
-    column,
-    values.filter((value) => value !== undefined),
-  )
-  let next = 0
-  return recovered.map((one, k) => {
-    if (one?.kind === 'digest') return one.digest
-    return values[k] === undefined ? undefined : digests[next++]
+  const { scope, format } = column
+  const { lookupVersions } = ring
+  return lookupVersions.flatMap((version, nth) => {
+    const recovered = kind.recover({ ring, version, scope, format }, texts)
+    const possible = recovered.flatMap((one, position): RecoveredDigest[] =>
+      // A text that shows a digest shows the same one by whichever key.
+      one?.kind === 'digest' && nth === 0 ? [{ position, digest: one.digest, stored: one.digest }] : [],
+    )
+    const values = recovered.flatMap((one, position) => {
+      const value = one?.kind === 'text' ? valueOfText(column, one.shown) : undefined
+      return value === undefined ? [] : [{ position, value }]
+    })
+    // That of new digests last: a row can get it meanwhile, and never gives it up.
+    for (let of = lookupVersions.length - 1; of >= 0; of--) {
+      const digests = digestValues(
+        ring,
+        column,
+        values.map(({ value }) => value),
+        lookupVersions[of],
+      )
+      for (const [k, digest] of digests.entries()) possible.push({ position: at(values, k).position, digest, stored: digest })
+    }
+    return possible
   })
 }
 

@@ -118,8 +118,8 @@ function tokenViews(context: ReadingContext, table: Table, { group, views, ids }
 }
 
 /** Returns the input to mint the tokens of stored rows. */
-function mintInputOfRows(
-  context: ReadingContext,
+export function mintInputOfRows(
+  context: Pick<ReadingContext, 'barrier' | 'clock'>,
   table: Table,
   { group, columns }: { readonly group: readonly Row[]; readonly columns: readonly Column[] },
 ): MintInput {

@@ -91,20 +91,19 @@ export async function findTokens(
   texts: readonly string[],
 ): Promise<(TokenLocation | undefined)[]> {
   const digests = digestTokenTexts(ring, texts)
-  const rows = await storage.find(
-    TOKENS.name,
-    { kind: 'in', column: 'digest', values: digests },
-    { order: 'asc', limit: texts.length },
-  )
+  const [, version] = ring.lookupVersions
+  const older = version === undefined ? [] : digestTokenTexts(ring, texts, version)
+  const values = [...digests, ...older]
+  const rows = await storage.find(TOKENS.name, { kind: 'in', column: 'digest', values }, { order: 'asc', limit: values.length })
   const locations = new Map(
     rows.map((row) => [keyOfCell(row.digest), { objectId: Number(row.object_id), row: Number(row.row_id) }]),
   )
-  return digests.map((digest) => locations.get(keyOfCell(digest)))
+  return digests.map((digest, index) => locations.get(keyOfCell(digest)) ?? locations.get(keyOfCell(older[index])))
 }
 
-/** Returns the stored digest of each token text, in order. */
-export function digestTokenTexts(ring: KeyRing, texts: readonly string[]): Uint8Array[] {
-  const digests = digestItems(ring, SCOPE, textsToSlab(texts))
+/** Returns the stored digest of each token text, in order, by default of the newest root key. */
+export function digestTokenTexts(ring: KeyRing, texts: readonly string[], version?: number): Uint8Array[] {
+  const digests = digestItems(ring, SCOPE, textsToSlab(texts), version)
   return texts.map((_, index) => digests.subarray(index * DIGEST_BYTES, (index + 1) * DIGEST_BYTES))
 }
 

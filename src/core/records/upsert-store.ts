@@ -1,6 +1,6 @@
 /** Writes records by their unique values, all or none: an upsert changes those that exist, and ignoring conflicts leaves them out. */
 import type { Barrier } from '../barrier/barrier.ts'
-import { isSameValue, keyOfCell, lookupCells } from '../barrier/digest-values.ts'
+import { isSameValue, keyOfCell, lookupCells, olderCells } from '../barrier/digest-values.ts'
 import type { StoredRecord } from '../barrier/mint-tokens.ts'
 import type { Values } from '../barrier/parse-record.ts'
 import type { RecordIndex } from '../barrier/record-errors.ts'
@@ -70,13 +70,18 @@ export async function findExisting(
 ): Promise<(Row | undefined)[]> {
   const { barrier } = context
   const lookup = required(key.lookup, 'The look-up column of an upsert')
-  const cells = records.map((record) => record.cell)
+  const older = olderCells(
+    barrier.ring,
+    key,
+    records.map(({ values }) => values[key.position]),
+  )
+  const cells = [...records.map((record) => record.cell), ...older]
   const filter = { kind: 'in', column: lookup, values: cells } as const
   const rows = await storage.find(table.physical.name, filter, { order: 'asc', limit: records.length })
   const held = await valuesInSlices(context, { table, column: key }, rows)
   const byCell = new Map(rows.map((row, index) => [keyOfCell(row[lookup]), index]))
-  return records.map(({ cell, values }) => {
-    const index = byCell.get(keyOfCell(cell))
+  return records.map(({ cell, values }, position) => {
+    const index = byCell.get(keyOfCell(cell)) ?? byCell.get(keyOfCell(older[position]))
     const row = index === undefined ? undefined : rows[index]
     const value = index === undefined ? undefined : held[index]
     if (row === undefined) return undefined

@@ -236,20 +236,25 @@ const NO_CHECK = { checkHigh: 0, checkLow: 0 }
 
 /** Returns the candidates, verified only if the digest of the opened value is the expected one. Reports rows that a digest found without having its value. */
 function compareDigests(barrier: Barrier, checked: readonly CheckedCandidate[]): CheckedCandidate[] {
-  const digests = digestOpened(barrier, checked)
+  const digests = barrier.ring.lookupVersions.map((version) => digestOpened(barrier, checked, version))
   return checked.map((one, index) => {
     const { column, table, expected } = one.candidate
     const { resolution } = one
     if (expected.kind !== 'value' || resolution === undefined || resolution instanceof VaultError) return one
-    const digest = digests[index]
-    if (digest !== undefined && sameBytes(digest, expected.digest)) return one
+    const isOf = ({ [index]: digest }: (typeof digests)[number]): boolean =>
+      digest !== undefined && sameBytes(digest, expected.digest)
+    if (digests.some(isOf)) return one
     barrier.reportMismatch?.({ table, column, row: one.candidate.row })
     return new OpenedCandidate(one.candidate, resolution, false)
   })
 }
 
-/** Returns the digests of the opened values of derived tokens, in the order of the candidates, computed one column at a time. A null has none. */
-function digestOpened({ ring }: Barrier, checked: readonly CheckedCandidate[]): readonly (Uint8Array | undefined)[] {
+/** Returns the digests, of one root key, of the opened values of derived tokens, in the order of the candidates, computed one column at a time. A null has none. */
+function digestOpened(
+  { ring }: Barrier,
+  checked: readonly CheckedCandidate[],
+  version: number,
+): readonly (Uint8Array | undefined)[] {
   const digests: (Uint8Array | undefined)[] = new Array(checked.length).fill(undefined)
   const opened: { readonly index: number; readonly column: Column; readonly value: unknown }[] = []
   for (let index = 0; index < checked.length; index++) {
@@ -260,7 +265,7 @@ function digestOpened({ ring }: Barrier, checked: readonly CheckedCandidate[]): 
   }
   for (const [column, group] of groupBy(opened, (one) => one.column)) {
     const values = group.map(({ value }) => value)
-    const found = digestValues(ring, column, values)
+    const found = digestValues(ring, column, values, version)
     for (let k = 0; k < group.length; k++) digests[required(group[k]).index] = found[k]
   }
   return digests

@@ -3,12 +3,20 @@
 import { CATALOG_MOVED, OUTDATED } from '../barrier/barrier.ts'
 import { type CatalogState, damaged, newestVersion } from '../catalog/catalog-entries.ts'
 import type { Catalog } from '../catalog/open-catalog.ts'
-import { openRing, ROOT_BYTES, rootAssociatedData, rootEntry, unwrapRoot, wipeRoots } from '../catalog/root-keys.ts'
+import {
+  lookupVersionsOf,
+  openRing,
+  ROOT_BYTES,
+  rootAssociatedData,
+  rootEntry,
+  unwrapRoot,
+  wipeRoots,
+} from '../catalog/root-keys.ts'
 import { fault } from '../errors.ts'
 import type { Entropy, KeyProvider, KeyRingFactory, RootKeyState } from '../ports/crypto.ts'
 import type { Row, Storage } from '../ports/storage.ts'
 import { CATALOG } from '../schema/system-tables.ts'
-import { attempt } from '../util/attempt.ts'
+import { attempt, type Reason } from '../util/attempt.ts'
 import { required } from '../util/lists.ts'
 
 /** The ports of a vault whose root keys change. */
@@ -31,21 +39,34 @@ export async function changeKeys<T>({ storage }: KeyChangePorts, catalog: Catalo
   return result
 }
 
+/** How long a change waits for transactions in progress at once, and why it is tried again after that. */
+export interface Patience {
+  readonly waitMs?: number
+  readonly again?: Reason
+}
+
+function patiently<T>(
+  storage: Storage,
+  { waitMs, again }: Patience,
+  work: (inner: Storage, wait: { readonly waitMs?: number }) => Promise<T>,
+): Promise<T> {
+  const wait = waitMs === undefined ? {} : { waitMs }
+  return attempt(again === undefined ? [] : [again], () => storage.transaction((inner) => work(inner, wait)))
+}
+
 /** Adds a root key that only opens until it is activated, unless there is one. Returns its version, which no root key ever had. */
-export async function addRootKey(ports: KeyChangePorts, catalog: Catalog): Promise<number> {
+export async function addRootKey(ports: KeyChangePorts, catalog: Catalog, patience: Patience = {}): Promise<number> {
   const { storage, keys, entropy, vaultId } = ports
   const from = catalog.state
   const { roots, lookupVersion } = from
   const pending = roots.find(({ state }) => state === 'pending')
   if (pending !== undefined) return pending.version
-  const version = newestVersion(from) + 1
-  if (version > MAX_VERSION)
-    throw fault('limit_exceeded')`the vault had ${MAX_VERSION} root keys, which is the limit. Move its data to a new vault.`
+  const version = nextVersion(from)
   const key = entropy.bytes(ROOT_BYTES)
-  const wrapped = await keys.wrap(key, rootAssociatedData(vaultId, version))
-  key.fill(0)
-  await storage.transaction((inner) =>
-    catalog.store(inner, { from, keys: { lookupVersion, roots: [...roots, { version, state: 'pending' }] } }, async () => {
+  const wrapped = await keys.wrap(key, rootAssociatedData(vaultId, version)).finally(() => key.fill(0))
+  const keySet = { lookupVersion, roots: [...roots, { version, state: 'pending' as const }] }
+  await patiently(storage, patience, (inner, wait) =>
+    catalog.store(inner, { from, keys: keySet, ...wait }, async () => {
       // No root key ever had this version, so a row of that name is nobody's.
       await removeEntry(inner, version)
       const [id = 0] = await inner.reserveIds(CATALOG.name, 1)
@@ -53,6 +74,13 @@ export async function addRootKey(ports: KeyChangePorts, catalog: Catalog): Promi
     }),
   )
   return version
+}
+
+/** Returns the version of the next root key, which none ever had. Throws `limit_exceeded`. */
+function nextVersion(state: CatalogState): number {
+  const version = newestVersion(state) + 1
+  if (version <= MAX_VERSION) return version
+  throw fault('limit_exceeded')`The vault had ${MAX_VERSION} root keys, which is the limit. Move its data to a new vault.`
 }
 
 /** A key to activate, in a state of the catalog, and the tables that hold what is sealed in it. */
@@ -101,11 +129,53 @@ export async function activateRootKey(
   }
 }
 
+/** Adds a look-up key, unless there are two. Nothing is made of it yet, and what is of either is found from now on. */
+export async function addLookupKey({ storage, entropy }: KeyChangePorts, catalog: Catalog): Promise<void> {
+  const from = catalog.state
+  if (lookupVersionsOf(from).length > 1) return
+  const { roots, lookupVersion } = from
+  const version = nextVersion(from)
+  const { sealed } = await sealedRoots(storage, catalog, from)
+  sealed.push({ version, key: entropy.bytes(ROOT_BYTES) })
+  try {
+    const keys = { lookupVersion, roots: [...roots, { version, state: 'lookup' }] } as const
+    await storage.transaction((inner) => catalog.store(inner, { from, keys, sealedRoots: sealed }))
+  } finally {
+    wipeRoots(sealed)
+  }
+}
+
+/**
+ * Makes new digests of a look-up key that all readers know. Writers that made digests of the one before commit first: `tables` are locked meanwhile, for
+ * `waitMs` at most. Throws `unavailable` if they take longer: nothing is changed then.
+ */
+export async function digestBy(
+  { storage }: KeyChangePorts,
+  catalog: Catalog,
+  { from, version, tables, waitMs }: Activation,
+): Promise<void> {
+  await storage.transaction(async (inner) => {
+    await inner.lock({ kind: 'tables', tables, waitMs })
+    await catalog.store(inner, { from, digestVersion: version })
+  })
+}
+
+/** Makes new ids, tokens, cursors and bearers of a look-up key. */
+export async function lookUpBy({ storage }: KeyChangePorts, catalog: Catalog, version: number): Promise<void> {
+  const from = catalog.state
+  await storage.transaction((inner) => catalog.store(inner, { from, keys: { lookupVersion: version, roots: from.roots } }))
+}
+
 /** Notes that every body was sealed again with this key, unless a later one is active. */
-export async function endResealing({ storage }: KeyChangePorts, catalog: Catalog, version: number): Promise<void> {
+export async function endResealing(
+  { storage }: KeyChangePorts,
+  catalog: Catalog,
+  version: number,
+  patience: Patience = {},
+): Promise<void> {
   const from = catalog.state
   if (activeVersion(from) !== version) return
-  await storage.transaction((inner) => catalog.store(inner, { from, isResealing: false }))
+  await patiently(storage, patience, (inner, wait) => catalog.store(inner, { from, isResealing: false, ...wait }))
 }
 
 /** Removes a retired root key from the catalog, and notes that and when it was. What is sealed with it can never be opened again. */

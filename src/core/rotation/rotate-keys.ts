@@ -4,8 +4,16 @@ import { fault, isVaultError, words } from '../errors.ts'
 import type { Job } from '../maintenance/job.ts'
 import { countRows } from '../pace/pace.ts'
 import type { Scheduler } from '../ports/time.ts'
-import { attempt } from '../util/attempt.ts'
-import { activateRootKey, activeVersion, addRootKey, changeKeys, endResealing, type KeyChangePorts } from './change-keys.ts'
+import { attempt, type Reason } from '../util/attempt.ts'
+import {
+  activateRootKey,
+  activeVersion,
+  addRootKey,
+  changeKeys,
+  endResealing,
+  type KeyChangePorts,
+  type Patience,
+} from './change-keys.ts'
 import { type ResealCounts, resealPass } from './reseal-pass.ts'
 import { preparedPlaces, type SealedPlace } from './sealed-places.ts'
 
@@ -30,7 +38,7 @@ export interface KeyRotation {
 }
 
 /** Milliseconds that one try to lock all tables waits: while it waits for a long transaction, other writers wait for it. */
-const LOCK_MS = 200
+export const LOCK_MS = 200
 /** Tries, and milliseconds between two, in which other writers go on: a minute in all. */
 const LOCK_TRIES = 100
 const PAUSE_MS = 400
@@ -43,7 +51,7 @@ export async function rotateKeys(ports: RotationPorts, job: Job, settleMs: numbe
   if (pending !== undefined || !catalog.state.isResealing) await replaceKey(ports, job, { version: pending?.version, settleMs })
   const version = activeVersion(catalog.state)
   const { resealed, unreadable } = await resealAll(ports, job, version)
-  await changeKeys(ports, catalog, () => endResealing(ports, catalog, version))
+  await changeKeys(ports, catalog, () => endResealing(ports, catalog, version, patienceOf(job)))
   await ports.record('ended', version)
   return { version, resealed, unreadable, complete: unreadable === 0 }
 }
@@ -55,28 +63,37 @@ async function replaceKey(
   { version: pending, settleMs }: { readonly version: number | undefined; readonly settleMs: number },
 ): Promise<void> {
   const { storage, catalog } = ports
-  const version = pending ?? (await changeKeys(ports, catalog, () => addRootKey(ports, catalog)))
+  const version = pending ?? (await changeKeys(ports, catalog, () => addRootKey(ports, catalog, patienceOf(job))))
   if (pending === undefined) await ports.record('added', version)
   await job.wait(settleMs)
-  const locked = {
-    is: (error: unknown) => isVaultError(error, 'unavailable'),
-    most: LOCK_TRIES,
-    between: () => job.wait(PAUSE_MS),
-    lastWord: (error: unknown) =>
-      fault(
-        'unavailable',
-      )`A transaction has been writing for more than a minute, or the storage or the key service is away (${words(
-        isVaultError(error) ? error.message : 'no answer',
-      )}). Nothing is half done: call rotateKeys again.`,
-  }
   await changeKeys(ports, catalog, () =>
-    attempt([locked], async () => {
+    attempt([lockTries(job, 'rotateKeys')], async () => {
       const { state: from } = catalog
       const tables = (await preparedPlaces(storage, from)).map(({ table }) => table)
       await activateRootKey(ports, catalog, { from, version, tables, waitMs: LOCK_MS })
     }),
   )
   await ports.record('activated', version)
+}
+
+/** How a change of the catalog waits for transactions that append to the trail. */
+function patienceOf(job: Job): Patience {
+  return { waitMs: LOCK_MS, again: lockTries(job, 'rotateKeys') }
+}
+
+/** A lock of all tables that others hold: they go on between two tries. `method` is what to call again. */
+export function lockTries(job: Job, method: string): Reason {
+  return {
+    is: (error) => isVaultError(error, 'unavailable'),
+    most: LOCK_TRIES,
+    between: () => job.wait(PAUSE_MS),
+    lastWord: (error) =>
+      fault(
+        'unavailable',
+      )`A transaction has been writing for more than a minute, or the storage or the key service is away (${words(
+        isVaultError(error) ? error.message : 'no answer',
+      )}). Nothing is half done: call ${words(method)} again.`,
+  }
 }
 
 /** Seals all places again, from where an earlier run ended. Every commit since the activation is under the new key, so one visit of each row is enough. */

@@ -6,6 +6,7 @@ import { columnValues } from '../barrier/reveal.ts'
 import { type FilterCells, toFilter } from '../expressions/condition-filter.ts'
 import { byBodies, eachPage, inSlices } from '../pace/pace.ts'
 import type { RequiredGrant, TableAccess } from '../policy/table-access.ts'
+import type { KeyRing } from '../ports/crypto.ts'
 import type { Filter, Page, Row, StorageReads } from '../ports/storage.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { required } from '../util/lists.ts'
@@ -67,9 +68,10 @@ function areHeld(
   table: Table,
   { column, digests, rows }: HeldValues & { readonly rows: readonly Row[] },
 ): boolean[] {
-  const held = digestPresent(barrier.ring, column, columnValues(barrier, table, column, rows))
-  return held.map((digest, index) => {
-    const isHeld = digest !== undefined && digests.has(keyOfCell(digest))
+  const values = columnValues(barrier, table, column, rows)
+  const held = barrier.ring.lookupVersions.map((version) => digestPresent(barrier.ring, column, values, version))
+  return rows.map((_, index) => {
+    const isHeld = held.some(({ [index]: digest }) => digest !== undefined && digests.has(keyOfCell(digest)))
     if (!isHeld) barrier.reportMismatch?.({ table, column, row: required(rows[index]).id })
     return isHeld
   })
@@ -88,9 +90,13 @@ function storageFilter(barrier: Barrier, { access, needs, filter }: VisibleRows)
 /** Returns functions that convert the constants of a condition to stored cells. */
 export function filterCells(barrier: Barrier, table: Table): FilterCells {
   return {
-    digestOf: (column, value) => digestValues(barrier.ring, column, [value])[0],
+    digestsOf: (column, value) => allDigests(barrier.ring, column, value),
     rowOf: (id) => decodeRecordIds(barrier.ring, table, [id])[0],
   }
+}
+
+function allDigests(ring: KeyRing, column: Column, value: unknown): readonly Uint8Array[] {
+  return ring.lookupVersions.flatMap((version) => digestValues(ring, column, [value], version))
 }
 
 /** The column to look up, the digests, and the grants that a row needs to be visible. */

@@ -16,6 +16,19 @@ export const TOKENS: PhysicalTable = {
 }
 
 /**
+ * Deterministic tokens of the older root key, while look-up keys are rotated: `digest` is the one that its text shows, `successor` the one that records
+ * have. Nothing but a hint: the opened value decides.
+ */
+export const FORMER_TOKENS: PhysicalTable = {
+  name: 'former_tokens',
+  columns: [
+    { name: 'digest', type: 'bytes' },
+    { name: 'successor', type: 'bytes' },
+  ],
+  indexes: [{ columns: ['digest'], unique: true }],
+}
+
+/**
  * Transient values, each sealed with its token check and its expiry, and bound to the object id of its column. `expires_at` is in milliseconds since
  * 1970, and used only to purge.
  */
@@ -156,6 +169,7 @@ export const MAINTENANCE: PhysicalTable = {
 export const SYSTEM_TABLES: readonly PhysicalTable[] = [
   MARKER,
   TOKENS,
+  FORMER_TOKENS,
   TRANSIENTS,
   FILES,
   CREDENTIALS,

@@ -37,8 +37,7 @@ export const deterministicFormatPreservingKind: TokenKind<'deterministicFormatPr
 }
 
 /** Returns the permutations of the key ring for this scope. */
-function permutationOf({ ring, scope }: Derivation): Permutation {
-  const version = ring.lookupVersion
+function permutationOf({ ring, version, scope }: Derivation): Permutation {
   return {
     encrypt: (ranks) => ring.encryptRanks(version, scope, ranks),
     decrypt: (ranks) => ring.decryptRanks(version, scope, ranks),

@@ -34,7 +34,7 @@ function tokenOf(digest: Uint8Array): string {
 }
 
 /** Returns the digest that a text shows; undefined for a text that is not a UUID of version 8 as this library writes it, or the same in capitals. */
-function digestOf(text: string): Uint8Array | undefined {
+export function digestOf(text: string): Uint8Array | undefined {
   if (text.length !== TOKEN_LENGTH) return undefined
   for (const dash of DASHES_AT) if (text.charCodeAt(dash) !== DASH) return undefined
   const digest = new Uint8Array(DIGEST_BYTES)

@@ -42,6 +42,8 @@ export type TokenDefinition<Name extends TokenKindName = TokenKindName> = Name e
 /** The key and the format of derived tokens. */
 export interface Derivation {
   readonly ring: KeyRing
+  /** Of the root key. */
+  readonly version: number
   /** The digest scope of the column. Columns of one group share it. */
   readonly scope: string
   readonly format: TokenFormat | undefined

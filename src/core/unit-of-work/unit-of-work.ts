@@ -60,6 +60,8 @@ export type BuildEvent = (outcome: Outcome, rows?: readonly EventRows[]) => Even
 export interface RecordedUnit extends UnitOfWork {
   /** True after the event was stored with a change. */
   readonly isRecorded: boolean
+  /** True after a change, or an event, was stored: the operation cannot run again. */
+  readonly isStored: boolean
   /** Notes the catalog of this moment. A change of this attempt is stored only if the catalog is still the same then. */
   beginAttempt(): void
   /** Stores the event alone, for a read, a refusal or a failure. */
@@ -205,6 +207,10 @@ class OperationUnit implements RecordedUnit {
     this.#catalog = catalog
     this.#build = build
     this.#generation = catalog.keys.generation
+  }
+
+  get isStored(): boolean {
+    return this.isRecorded
   }
 
   beginAttempt(): void {

@@ -82,6 +82,7 @@ function factoryInside(storage: Storage, catalog: Catalog, trackReads: TrackRead
 class UnrecordedUnit implements RecordedUnit {
   readonly storage: Storage
   readonly isRecorded = true
+  isStored = false
   readonly keepReads: RecordedUnit['keepReads']
   readonly #catalog: Catalog
   readonly #outside: Outside | undefined
@@ -99,19 +100,25 @@ class UnrecordedUnit implements RecordedUnit {
     this.#generation = this.#catalog.keys.generation
   }
 
-  insert(batches: readonly Batch[]): Promise<void> {
+  async insert(batches: readonly Batch[]): Promise<void> {
     const generation = this.#generation
-    if (this.#outside !== undefined) return this.#outside.insert({ batches, generation })
-    return changeIn(this.storage, this.#catalog, generation, (inner) => insertInOrder(inner, batches))
+    if (this.#outside !== undefined) await this.#outside.insert({ batches, generation })
+    else await changeIn(this.storage, this.#catalog, generation, (inner) => insertInOrder(inner, batches))
+    this.isStored = true
   }
 
-  change<T>(work: (unit: UnitOfWork<Storage>) => Promise<T>, options?: TransactionOptions): Promise<T> {
+  async change<T>(work: (unit: UnitOfWork<Storage>) => Promise<T>, options?: TransactionOptions): Promise<T> {
     const changed = changeIn(this.storage, this.#catalog, this.#generation, (inner) => work(unitWithin(inner)), options)
-    return noted(this.#outside?.onCommit, changed, () => 1)
+    const result = await noted(this.#outside?.onCommit, changed, () => 1)
+    this.isStored = true
+    return result
   }
 
-  changeInTurn<T>(key: string, turn: TurnChange<T>): Promise<T> {
-    return this.#outside?.turns.run(key, turn, { generation: this.#generation }) ?? turn.alone()
+  async changeInTurn<T>(key: string, turn: TurnChange<T>): Promise<T> {
+    if (this.#outside === undefined) return turn.alone()
+    const result = await this.#outside.turns.run(key, turn, { generation: this.#generation })
+    this.isStored = true
+    return result
   }
 
   async record(): Promise<void> {}

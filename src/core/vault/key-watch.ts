@@ -1,13 +1,19 @@
 /** Asks the key provider again and again whether it still hands out the key of an open vault, so that a key that is withdrawn closes the vault. */
-import { isKeyError, type RootKeyPorts, unwrapAgain } from '../catalog/key-errors.ts'
+import { isKeyError, knownErrors } from '../catalog/key-errors.ts'
+import { rootAssociatedData, rootEntry } from '../catalog/root-keys.ts'
 import { isVaultError } from '../errors.ts'
-import type { RootKeySet } from '../ports/crypto.ts'
+import type { KeyProvider, RootKeySet, WrappedKey } from '../ports/crypto.ts'
 import type { Log } from '../ports/observability.ts'
 import type { StorageReads } from '../ports/storage.ts'
 import type { Stopwatch, Timer } from '../ports/time.ts'
+import { CATALOG } from '../schema/system-tables.ts'
+import { sameBytes } from '../util/bytes.ts'
 
 /** What is watched, and what happens then. */
-export interface KeyWatchPorts extends RootKeyPorts {
+export interface KeyWatchPorts {
+  readonly keys: KeyProvider
+  readonly storage: StorageReads
+  readonly vaultId: string
   readonly timer: Timer
   readonly stopwatch: Stopwatch
   readonly log: Log | undefined
@@ -57,4 +63,32 @@ async function lookOnce(ports: KeyWatchPorts): Promise<{ code: string; isRefused
       isRefused: isKeyError(error) && error.code === 'failed_precondition',
     }
   }
+}
+
+/** Unwraps the stored root key of an open vault once more, and wipes it. Returns false if no such key is stored. Throws as `knownErrors` does. */
+async function unwrapAgain(ports: KeyWatchPorts, version: number): Promise<boolean> {
+  const keys = knownErrors(ports.keys, true)
+  const associatedData = rootAssociatedData(ports.vaultId, version)
+  let wrapped = await storedRoot(ports, version)
+  while (wrapped !== undefined) {
+    try {
+      const key = await keys.unwrap(wrapped, associatedData)
+      key.fill(0)
+      return true
+    } catch (error) {
+      // Another process may have wrapped it anew meanwhile, so that the key that wrapped it before could go.
+      const current = await storedRoot(ports, version)
+      if (current?.keyId === wrapped.keyId && sameBytes(current.bytes, wrapped.bytes)) throw error
+      wrapped = current
+    }
+  }
+  return false
+}
+
+async function storedRoot({ storage }: KeyWatchPorts, version: number): Promise<WrappedKey | undefined> {
+  const filter = { kind: 'compare', column: 'entry', operator: '=', value: rootEntry(version) } as const
+  const [row] = await storage.find(CATALOG.name, filter, { order: 'asc', limit: 1, newest: true })
+  const keyId = row?.key_id
+  const content = row?.content
+  return typeof keyId === 'string' && content instanceof Uint8Array ? { keyId, bytes: content } : undefined
 }

@@ -48,6 +48,7 @@ import { createVaultAudit } from './vault-audit.ts'
 import { createVaultCredentials, recordRefusal } from './vault-credentials.ts'
 import { createVaultFiles } from './vault-files.ts'
 import { createVaultKeys } from './vault-keys.ts'
+import { createVaultLookups } from './vault-lookups.ts'
 import { createVaultMaintenance } from './vault-maintenance.ts'
 
 /** Maximum number of attempts to open, if other processes keep changing the schema. */
@@ -181,6 +182,7 @@ function createVault<S extends SchemaDefinition, Role extends string>(
   const contextIn = (common: Omit<SessionContext, 'caller' | 'access'>, caller: Caller): SessionContext => {
     return { ...common, caller, access: accessOf(policy, caller) }
   }
+  const keyPorts = { ...options, vaultId: id, catalog: stored, openings, outside, jobs, contextOf: contextOfCalls }
   const close = (): Promise<void> =>
     guard('Close failed.', async () => {
       stopWatching?.()
@@ -243,8 +245,9 @@ function createVault<S extends SchemaDefinition, Role extends string>(
         lifetime,
       ),
     ...createVaultMaintenance({ ...shared, storage, files, outside, jobs }),
-    ...createVaultKeys({ ...options, vaultId: id, catalog: stored, openings, outside, jobs, contextOf: contextOfCalls }),
-    ...createVaultAudit({ storage, audit, lifetime, outside, jobs }),
+    ...createVaultKeys(keyPorts),
+    ...createVaultLookups({ ...keyPorts, barrier, layout }),
+    ...createVaultAudit({ audit, outside, jobs }),
     downloadWithTicket: (ticket, opening, request) => files.download(ticket, opening, request),
     uploadWithTicket: (ticket, given, request) => files.upload(ticket, given, request),
     credentials: createVaultCredentials(credentialPorts),

@@ -20,6 +20,8 @@ import { assertNotAborted, parseSignal, type Signal } from '../util/signal.ts'
 export interface OutsideCalls {
   /** Runs the work of a call. `failed` is the sentence of errors that are not its own. The work gets a function that runs callbacks of the application. */
   run<T>(failed: string, work: (run: RunCallback) => Promise<T>): Promise<T>
+  /** Yields what a stream yields, which begins with the first item that is asked for. Its errors are thrown as they may leave the vault. */
+  stream<T>(verb: string, begin: () => AsyncIterable<T>): AsyncIterable<T>
   /** Runs long work that its caller watches. */
   watch<T, Options extends WatchOptions>(
     call: WatchedCall<Options>,
@@ -33,7 +35,20 @@ export function createOutsideCalls(storage: StorageHandle, lifetime: VaultLifeti
       assertOutsideTransaction(storage)
       return lifetime.run(async () => work(callback))
     })
-  return { run, watch: (call, work) => run(`${call.verb} failed.`, (callback) => watched({ ...call, run: callback }, work)) }
+  async function* stream<T>(verb: string, begin: () => AsyncIterable<T>): AsyncGenerator<T> {
+    try {
+      assertOutsideTransaction(storage)
+      lifetime.assertOpen()
+      yield* begin()
+    } catch (error) {
+      throw withVerbOf({ verb }, error)
+    }
+  }
+  return {
+    run,
+    stream,
+    watch: (call, work) => run(`${call.verb} failed.`, (callback) => watched({ ...call, run: callback }, work)),
+  }
 }
 
 /** Options of long work. */

@@ -8,11 +8,7 @@ import {
   parseCheckpointOptions,
   verifyAudit,
 } from '../audit-log/audit-trail.ts'
-import type { VaultLifetime } from '../execution/lifetime.ts'
-import { withVerbOf } from '../execution/perform.ts'
 import type { Jobs } from '../maintenance/jobs.ts'
-import type { StorageHandle } from '../ports/storage.ts'
-import { assertOutsideTransaction } from '../unit-of-work/unit-of-work.ts'
 import { readInput } from '../util/boundary.ts'
 import { assertOptions } from '../util/options.ts'
 import type { OutsideCalls } from './outside-calls.ts'
@@ -20,17 +16,13 @@ import type { Vault } from './vault.ts'
 
 /** What the methods of the trail need. */
 interface AuditPorts {
-  readonly storage: StorageHandle
   readonly audit: AuditTrail
-  readonly lifetime: VaultLifetime
   readonly outside: OutsideCalls
   readonly jobs: Jobs
 }
 
 export function createVaultAudit({
-  storage,
   audit,
-  lifetime,
   outside,
   jobs,
 }: AuditPorts): Pick<Vault, 'verifyAudit' | 'exportAudit' | 'checkpointAudit'> {
@@ -41,9 +33,7 @@ export function createVaultAudit({
         return jobs.run({ kind: 'verifyAudit' }, watch, (job) => verifyAudit(audit, options, job))
       }),
     exportAudit: (exporting) =>
-      guardedLines(() => {
-        assertOutsideTransaction(storage)
-        lifetime.assertOpen()
+      outside.stream('Export', () => {
         readInput(() => assertOptions<ExportOptions>(exporting === undefined ? {} : exporting, ['checkpoints', 'signal']))
         return exportAudit(audit, exporting)
       }),
@@ -52,14 +42,5 @@ export function createVaultAudit({
         const { signer, sink } = readInput(() => parseCheckpointOptions(given))
         return checkpointAudit(audit, { signer, sink: async (signed) => run(async () => sink?.(signed)) })
       }),
-  }
-}
-
-/** Yields the lines of an export. Its errors are thrown as they may leave the vault. */
-async function* guardedLines(exporting: () => AsyncIterable<string>): AsyncGenerator<string> {
-  try {
-    yield* exporting()
-  } catch (error) {
-    throw withVerbOf({ verb: 'Export' }, error)
   }
 }

@@ -1,6 +1,7 @@
 /** What authenticators ask a vault: its stored credentials, what is revoked or has served, and bearers of service accounts. */
 import * as z from 'zod'
-import { type Barrier, retryingBarrier, UNKNOWN_KEY } from '../barrier/barrier.ts'
+import { type Barrier, CATALOG_MOVED, OUTDATED, retryingBarrier, UNKNOWN_KEY } from '../barrier/barrier.ts'
+import type { CatalogFence } from '../catalog/open-catalog.ts'
 import { openBearer } from '../credentials/bearer.ts'
 import {
   findCredential,
@@ -14,7 +15,6 @@ import {
 import { type Fault, fault, VaultError, words } from '../errors.ts'
 import type { SessionContext } from '../execution/context.ts'
 import { perform } from '../execution/perform.ts'
-import type { CurrentCatalog } from '../maintenance/store-current.ts'
 import { type IssueBearerInput, type IssuedBearer, issueBearer } from '../operations/issue-bearer.ts'
 import { refusedBy } from '../operations/record-scan.ts'
 import {
@@ -27,6 +27,7 @@ import {
 } from '../policy/caller.ts'
 import type { Storage } from '../ports/storage.ts'
 import type { Clock } from '../ports/time.ts'
+import { attempt } from '../util/attempt.ts'
 import { readInput, toVaultError } from '../util/boundary.ts'
 import { assertMembers, readOptions } from '../util/options.ts'
 import { nowMs } from '../util/time.ts'
@@ -89,7 +90,7 @@ interface CredentialPorts {
   readonly clock: Clock
   readonly storage: Storage
   readonly barrier: Barrier
-  readonly catalog: CurrentCatalog
+  readonly catalog: CatalogFence
   contextOf(caller: Caller): SessionContext
   /** Runs a call outside of every transaction, while the vault is open. */
   outside<T>(failed: string, work: () => Promise<T>): Promise<T>
@@ -119,10 +120,11 @@ export function createVaultCredentials(ports: CredentialPorts): VaultCredentials
   return {
     find,
     isRevoked: (jti) => reading(ports, (barrier) => isRevokedJwt(storage, barrier, parsed('jti', text, jti))),
+    // What it stores is compared with the catalog by itself.
     spendOnce: (given, until) =>
-      reading(ports, (barrier) => {
+      ports.outside(FAILED, async () => {
         const nonce = { text: parsed('text', text, given), expiresAt: parsed('expiresAt', instant, until) }
-        return spendOnce(ports, barrier, nonce)
+        return spendOnce(ports, retryingBarrier(ports.barrier), nonce)
       }),
     async issueBearer(given) {
       readInput(() => {
@@ -184,17 +186,17 @@ async function verify(ports: CredentialPorts, barrier: Barrier, given: unknown):
   }
 }
 
-/** Runs work with the keys of the vault, and once more with newly read ones if a row was sealed with a key that another process added. */
+/** Runs work that stores nothing with the keys of the vault, and again with newly read ones if another process changed them. */
 function reading<T>({ barrier, storage, catalog, outside }: CredentialPorts, work: (barrier: Barrier) => Promise<T>): Promise<T> {
-  return outside(FAILED, async () => {
-    try {
-      return await work(retryingBarrier(barrier))
-    } catch (error) {
-      if (error !== UNKNOWN_KEY) throw error
-      await catalog.reload(storage)
-      return work(barrier)
-    }
-  })
+  return outside(FAILED, () =>
+    attempt([OUTDATED], async ({ last }) => {
+      if (last !== undefined) await catalog.reload(storage)
+      const { generation } = catalog.keys
+      const result = await work(last === UNKNOWN_KEY ? barrier : retryingBarrier(barrier))
+      if (catalog.isCertain(generation) || (await catalog.isCurrent(storage, generation))) return result
+      throw CATALOG_MOVED
+    }),
+  )
 }
 
 function callerOf({ actor, actorType, roles, context, keyId }: StoredCredential): Caller {

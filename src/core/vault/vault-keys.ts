@@ -45,7 +45,7 @@ export interface KeyReport {
 }
 
 /** Options of `vault.keys`. */
-export interface KeysOptions extends WatchOptions {
+export interface KeysOptions extends Pick<WatchOptions, 'signal'> {
   /** True to count the bodies that each key seals, which reads all of them. Default false. */
   readonly count?: boolean
 }
@@ -59,8 +59,8 @@ export interface RotateKeysOptions extends WatchOptions {
 }
 
 /** Options of `vault.destroyKey`. */
-export interface DestroyKeyOptions extends WatchOptions {
-  /** The number of bodies that are lost with the key, because they do not open. Default 0: the key stays while a body names it. */
+export interface DestroyKeyOptions extends Pick<WatchOptions, 'signal'> {
+  /** The exact number of bodies that are lost with the key, because they do not open. Default 0: the key stays while a body names it. */
   readonly losing?: number
 }
 
@@ -126,8 +126,7 @@ export function createVaultKeys(ports: KeyPorts): VaultKeys {
         { verb: 'Rotation', given, others: ['settleMs', 'dryRun'] },
         async (watch, { settleMs = 0, dryRun = false }) => {
           assertBoolean(dryRun, 'dryRun')
-          if (!Number.isSafeInteger(settleMs) || settleMs < 0 || settleMs > MAX_SETTLE_MS)
-            throw fault('invalid_request')`settleMs must be an integer from 0 to ${MAX_SETTLE_MS}.`
+          assertSettleMs(settleMs, 0)
           if (dryRun) return plannedRotation(ports, watch.signal)
           return jobs.run({ kind: 'rotateKeys', exclusive: true }, watch, (job) =>
             rotateKeys({ ...ports, record: (step, version) => record('ROTATE_KEYS', { step, version }) }, job, settleMs),
@@ -161,16 +160,29 @@ export function createVaultKeys(ports: KeyPorts): VaultKeys {
 
 const MAX_SETTLE_MS = 24 * 60 * 60_000
 
+/** Throws `invalid_request` for a time to wait for other processes that is out of range. */
+export function assertSettleMs(settleMs: number, least: number): void {
+  if (Number.isSafeInteger(settleMs) && settleMs >= least && settleMs <= MAX_SETTLE_MS) return
+  throw fault('invalid_request')`settleMs must be an integer from ${least} to ${MAX_SETTLE_MS}.`
+}
+
 function assertBoolean(value: unknown, name: string): void {
   if (typeof value !== 'boolean') throw fault('invalid_request')`${words(name)} must be true or false.`
 }
+
+/** What the state of a key that cannot be destroyed says to an operator. */
+const STATES = {
+  active: 'active: rotate first',
+  pending: 'pending: call rotateKeys, which goes on',
+  lookup: 'one that looks up: finishLookups ends it',
+} as const satisfies Record<Exclude<RootKeyState, 'retired'>, string>
 
 /** Throws `failed_precondition` for a root key that is not retired. */
 function assertRetired({ state: { roots, destroyed } }: Catalog, version: number): void {
   const state = roots.find((root) => root.version === version)?.state
   if (state === 'retired') return
   if (state !== undefined)
-    throw fault('failed_precondition')`Root key ${version} is ${words(state)}. Only a retired one can be destroyed: rotate first.`
+    throw fault('failed_precondition')`Root key ${version} is ${words(STATES[state])}. Only a retired one can be destroyed.`
   throw destroyed.some((key) => key.version === version)
     ? fault('failed_precondition')`Root key ${version} was destroyed before.`
     : fault('not_found')`The vault has no such root key. vault.keys() lists them.`
@@ -182,8 +194,8 @@ function stillNeeded(version: number, tables: Readonly<Record<string, number>>, 
       .map(([table, bodies]) => `${table} ${bodies}`)
       .join(', ') || 'none',
   )
-  const reason = say`Root key ${version} still seals ${count} bodies (${list}).`
-  return fault('failed_precondition')`${reason} Call rotateKeys, and for bodies that do not open name their number as losing.`
+  const reason = say`Root key ${version} still seals ${count} bodies (${list}), and losing must be their number.`
+  return fault('failed_precondition')`${reason} Call rotateKeys first: only bodies that do not open remain after it.`
 }
 
 /** Returns the number of bodies of each table, by the version of the key that seals them. */

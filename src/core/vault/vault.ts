@@ -21,6 +21,7 @@ import type { Session } from './session.ts'
 import type { Refusal, VaultCredentials } from './vault-credentials.ts'
 import type { UploadByTicket } from './vault-files.ts'
 import type { VaultKeys } from './vault-keys.ts'
+import type { VaultLookups } from './vault-lookups.ts'
 
 /** A vault inside a transaction. The changes of all sessions commit or roll back together. */
 export interface VaultInTransaction<S extends SchemaDefinition, Role extends string = string> {
@@ -35,6 +36,7 @@ export interface VaultInTransaction<S extends SchemaDefinition, Role extends str
 export interface Vault<S extends SchemaDefinition = SchemaDefinition, Role extends string = string>
   extends VaultInTransaction<S, Role>,
     VaultKeys,
+    VaultLookups<S>,
     ClosedByUsing {
   readonly id: string
   /** Id of the account in audit events: the option `accountId`, or the id of the vault. */

@@ -1,7 +1,8 @@
 /** Finds records that share a value of a unique column, although storage has a unique index: a digest that was changed in the database evades it. */
 import type { Barrier } from '../barrier/barrier.ts'
-import { isSameValue, keyOfCell } from '../barrier/digest-values.ts'
+import { digestPresent, isSameValue, keyOfCell } from '../barrier/digest-values.ts'
 import { isRowId } from '../pace/pace.ts'
+import type { KeyRing } from '../ports/crypto.ts'
 import type { Cell, StorageReads } from '../ports/storage.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { required } from '../util/lists.ts'
@@ -21,6 +22,8 @@ interface UniqueCells {
   readonly column: Column
   readonly lookup: string
   readonly cells: readonly (Exclude<Cell, null> | undefined)[]
+  /** The same of the older root key, while look-up keys are rotated. */
+  readonly older: readonly (Uint8Array | undefined)[]
 }
 
 /** Returns a suspicion for each row that shares a unique value with another row. */
@@ -32,7 +35,7 @@ export async function checkDuplicates(
   const suspicions: Suspicion[] = []
   for (const column of page.table.columns) {
     if (!column.unique || column.lookup === undefined) continue
-    const unique = { column, lookup: column.lookup, cells: lookupCellsOf(page, column) }
+    const unique = { column, lookup: column.lookup, ...lookupCellsOf(barrier.ring, page, column) }
     const others = [...(await findOthers(storage, page, unique)), ...rememberUnindexed(page, unique, unindexed)]
     if (others.length === 0) continue
     const ids = others.map(({ other }) => other)
@@ -48,13 +51,17 @@ export async function checkDuplicates(
   return suspicions
 }
 
-function lookupCellsOf({ rows, values, digests }: OpenedPage, column: Column): (Exclude<Cell, null> | undefined)[] {
+function lookupCellsOf(
+  ring: KeyRing,
+  { rows, values, digests }: OpenedPage,
+  column: Column,
+): Pick<UniqueCells, 'cells' | 'older'> {
   const computed = column.lookup === column.digest ? digests.get(column) : undefined
-  return rows.map((_, index) => {
-    if (computed !== undefined) return computed[index]
-    const value = values[index]?.[column.position] ?? null
-    return value === null ? undefined : column.type.toCell(value)
-  })
+  const held = rows.map((_, index) => values[index]?.[column.position] ?? null)
+  if (computed === undefined)
+    return { cells: held.map((value) => (value === null ? undefined : column.type.toCell(value))), older: [] }
+  const [, older] = ring.lookupVersions
+  return { cells: computed, older: older === undefined ? [] : digestPresent(ring, column, held, older) }
 }
 
 /** The row at an index of the page, and the id of another row that seems to have the same value. */
@@ -64,8 +71,12 @@ interface Other {
 }
 
 /** Returns the other rows that storage finds by the cells. */
-async function findOthers(storage: StorageReads, { table, rows }: OpenedPage, { lookup, cells }: UniqueCells): Promise<Other[]> {
-  const values = cells.filter((cell) => cell !== undefined)
+async function findOthers(
+  storage: StorageReads,
+  { table, rows }: OpenedPage,
+  { lookup, cells, older }: UniqueCells,
+): Promise<Other[]> {
+  const values = [...cells, ...older].filter((cell) => cell !== undefined)
   if (values.length === 0) return []
   const filter = { kind: 'in', column: lookup, values } as const
   const page = { order: 'asc', limit: 2 * values.length + SPARE, columns: [lookup] } as const
@@ -77,17 +88,22 @@ async function findOthers(storage: StorageReads, { table, rows }: OpenedPage, { 
     idsByCell.set(key, [...(idsByCell.get(key) ?? []), row.id])
   }
   return rows.flatMap(({ id }, index) => {
-    const cell = cells[index]
-    const ids = cell === undefined ? [] : (idsByCell.get(keyOfCell(cell)) ?? [])
+    const own = [cells[index], older[index]].filter((cell) => cell !== undefined)
+    const ids = own.flatMap((cell) => idsByCell.get(keyOfCell(cell)) ?? [])
     return ids.filter((other) => other !== id).map((other) => ({ index, other }))
   })
 }
 
 /** Remembers the rows that storage does not find by their value. Returns the remembered rows that seem to have the same value. */
-function rememberUnindexed({ rows }: OpenedPage, { column, lookup, cells }: UniqueCells, unindexed: UnindexedValues): Other[] {
+function rememberUnindexed(
+  { rows }: OpenedPage,
+  { column, lookup, cells, older }: UniqueCells,
+  unindexed: UnindexedValues,
+): Other[] {
   return rows.flatMap((row, index) => {
     const cell = cells[index]
-    if (cell === undefined || keyOfCell(cell) === keyOfCell(row[lookup])) return []
+    const stored = keyOfCell(row[lookup])
+    if (cell === undefined || keyOfCell(cell) === stored || keyOfCell(older[index]) === stored) return []
     const key = `${column.objectId}/${keyOfCell(cell)}`
     const other = unindexed.get(key)
     if (other === undefined && unindexed.size < MAX_REMEMBERED) unindexed.set(key, row.id)

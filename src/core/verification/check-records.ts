@@ -21,7 +21,7 @@ export interface OpenedPage {
   /** The values of each row by position; undefined for a row that does not open, and in place of a value that cannot be read. */
   readonly values: readonly (readonly unknown[] | undefined)[]
   readonly metadata: TokenMetadata
-  /** The digests of each digested column as its values have them, in the order of the rows; undefined where there is no value. */
+  /** The digests, of the newest root key, of each digested column as its values have them, in the order of the rows; undefined where there is no value. */
   readonly digests: ReadonlyMap<Column, readonly (Uint8Array | undefined)[]>
   /** What is wrong with the rows themselves. */
   readonly suspicions: readonly Suspicion[]
@@ -46,11 +46,15 @@ export function openPage(barrier: Barrier, table: Table, rows: readonly Row[]): 
   const digests = new Map<Column, readonly (Uint8Array | undefined)[]>()
   for (const column of table.digested) {
     const held = values.map((record) => record?.[column.position] ?? null)
-    const computed = digestPresent(barrier.ring, column, held)
+    const [computed = [], older] = barrier.ring.lookupVersions.map((version) =>
+      digestPresent(barrier.ring, column, held, version),
+    )
     digests.set(column, computed)
     for (const [index, row] of rows.entries()) {
       if (values[index]?.[column.position] === undefined) continue
-      const kind = compareDigest(row[required(column.digest)] ?? null, computed[index])
+      const stored = row[required(column.digest)] ?? null
+      const isOlder = older !== undefined && stored !== null && compareDigest(stored, older[index]) === undefined
+      const kind = isOlder ? undefined : compareDigest(stored, computed[index])
       if (kind !== undefined) suspicions.push({ kind, row, column })
     }
   }

@@ -104,11 +104,10 @@ async function checkTokens(
 ): Promise<readonly Suspicion[]> {
   const stored = await storedTokensOf(storage, cells)
   const withText = cells.filter(({ text }) => text !== undefined)
-  const digests = digestTokenTexts(
-    context.barrier.ring,
-    withText.flatMap(({ text }) => text ?? []),
-  )
-  const expected = new Map(withText.map((cell, index) => [cell, keyOfCell(digests[index])]))
+  const { ring } = context.barrier
+  const texts = withText.flatMap(({ text }) => text ?? [])
+  const digests = ring.lookupVersions.map((version) => digestTokenTexts(ring, texts, version))
+  const expected = new Map(withText.map((cell, index) => [cell, digests.map(({ [index]: digest }) => keyOfCell(digest))]))
   return cells.flatMap((cell) => {
     const kinds = compareTokens(stored.get(locationOf(cell)) ?? [], expected.get(cell))
     return kinds.length === 0 || isExpired(context, cell)
@@ -134,10 +133,10 @@ async function storedTokensOf(storage: StorageReads, cells: readonly TokenCell[]
   return stored
 }
 
-/** Returns how the stored tokens of one cell differ from its text. */
-function compareTokens(stored: readonly string[], expected: string | undefined): RecordFindingKind[] {
+/** Returns how the stored tokens of one cell differ from the digests that its text can have. */
+function compareTokens(stored: readonly string[], expected: readonly string[] | undefined): RecordFindingKind[] {
   if (expected === undefined) return stored.map(() => 'unexpected_token')
-  const others = stored.filter((digest) => digest !== expected)
+  const others = stored.filter((digest) => !expected.includes(digest))
   if (others.length < stored.length) return others.map(() => 'unexpected_token')
   return stored.length === 0 ? ['missing_token'] : ['wrong_token']
 }

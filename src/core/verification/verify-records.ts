@@ -16,7 +16,7 @@ import { RecordFindings, type RecordVerificationResult, type Suspicion } from '.
 
 /** The dependencies of a verification. */
 export interface Verifying extends ReadingContext {
-  readonly catalog: Pick<CatalogFence, 'reload'>
+  readonly catalog: Pick<CatalogFence, 'reload' | 'isCurrent' | 'keys'>
   readonly storage: StorageReads
 }
 
@@ -89,16 +89,19 @@ function isUnchanged(row: Row, again: Row | undefined): boolean {
   return again !== undefined && Object.is(again.version, row.version)
 }
 
-/** Returns what seems wrong. Reads the catalog again for a key that this process does not know: another process may have made it. */
+/** Returns what seems wrong. Reads the catalog again if another process changed it: bodies can be of a key that it made, and digests too. */
 async function suspect(context: Verifying, slice: Slice): Promise<readonly Suspicion[]> {
+  const { catalog, storage } = context
+  const { generation } = catalog.keys
   try {
-    return await suspectNow(context, slice)
+    const suspicions = await suspectNow(context, slice)
+    if (suspicions.length === 0 || (await catalog.isCurrent(storage, generation))) return suspicions
   } catch (error) {
     if (error !== UNKNOWN_KEY) throw error
-    await context.catalog.reload(context.storage)
-    const { entropy, vault, ring } = context.barrier
-    return suspectNow({ ...context, barrier: { entropy, vault, ring } }, slice)
   }
+  await catalog.reload(storage)
+  const { entropy, vault, ring } = context.barrier
+  return suspectNow({ ...context, barrier: { entropy, vault, ring } }, slice)
 }
 
 async function suspectNow(context: Verifying, { table, rows, unindexed }: Slice): Promise<readonly Suspicion[]> {

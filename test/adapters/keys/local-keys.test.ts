@@ -281,7 +281,11 @@ it('a ring of files wraps with the first and unwraps with each, and a new first 
   await expect(localKeys({ file }).unwrap(before, CONTEXT)).rejects.toMatchObject({ code: 'failed_precondition' })
   await rm(older)
   const { message } = await failureOf(ring.unwrap(before, CONTEXT))
-  expect(message).toBe(`Cannot unwrap the root key: key file ${older} does not exist. Restore it.`)
+  expect(message).toBe(`Cannot unwrap the root key: key file ${older} does not exist. Restore it, or name the right one.`)
+  await rm(file)
+  expect((await failureOf(ring.unwrap(before, CONTEXT))).message).toContain(
+    `key file ${file} does not exist, key file ${older} does not exist.`,
+  )
 })
 
 it('a ring of texts unwraps with each, and refuses what is no list or of the other kind', async () => {

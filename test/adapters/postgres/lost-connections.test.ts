@@ -126,7 +126,7 @@ describe('a transaction that the server keeps open after its connection is lost'
       const id = records[0]?.id ?? ''
 
       proxy.intercept({ fromClient: onceWith('commit\0', loss.fate) })
-      const lost = session.insert('people', [{ fields: { name: 'Bob' } }])
+      const lost = vault.transaction((inner) => inner.as(OWNER).insert('people', [{ fields: { name: 'Bob' } }]))
       await expect(lost).rejects.toMatchObject({ code: 'outcome_unknown' })
       const { rows } = await admin.query(
         "select count(*) from pg_stat_activity where state = 'idle in transaction' and datname = current_database()",
@@ -148,11 +148,11 @@ describe('a transaction that the server keeps open after its connection is lost'
 const ONE_STATEMENT = 'patched as ('
 
 describe('an insert and its event in one statement whose connection is lost', () => {
-  /** A vault whose next insert is one statement, because the head of its chain is known and confirmed. */
+  /** A vault whose next insert is one statement, because the head of its chain is known; its text is sent for the first time. */
   async function openKnowing() {
     const vault = await openPeople(open(behindProxy({ maxConnections: 2 })))
     const session = vault.as(OWNER)
-    for (const name of ['Ada', 'Bob']) await session.insert('people', [{ fields: { name } }])
+    await session.insert('people', [{ fields: { name: 'Ada' } }])
     const names = async (): Promise<unknown[]> =>
       (await session.get('people', { redaction: 'PLAIN_TEXT' })).records.map(({ fields }) => fields.name)
     return { vault, session, names }
@@ -164,7 +164,7 @@ describe('an insert and its event in one statement whose connection is lost', ()
     await expect(session.insert('people', [{ fields: { name: 'lost' } }])).rejects.toMatchObject({ code: 'outcome_unknown' })
     proxy.mend()
     await session.insert('people', [{ fields: { name: 'after' } }])
-    expect(await names()).toEqual(['Ada', 'Bob', 'after'])
+    expect(await names()).toEqual(['Ada', 'after'])
     proxy.dropLost()
     expect(await vault.verifyAudit()).toMatchObject({ ok: true })
   })
@@ -188,10 +188,10 @@ describe('an insert and its event in one statement whose connection is lost', ()
     await session.insert('people', [{ fields: { name: 'found' } }])
     expect(cuts).toBe(1)
     proxy.mend()
-    expect(await names()).toEqual(['Ada', 'Bob', 'found'])
+    expect(await names()).toEqual(['Ada', 'found'])
     proxy.dropLost()
     const { ok, eventCount } = await vault.verifyAudit()
-    expect({ ok, eventCount }).toEqual({ ok: true, eventCount: 4 })
+    expect({ ok, eventCount }).toEqual({ ok: true, eventCount: 3 })
   })
 
   it('by the server, which ends it, is of unknown outcome, and stores nothing', async () => {

@@ -45,7 +45,7 @@ async function keep(name: string, records: readonly Readonly<Record<string, Inpu
   const ids = stored.records.map(({ id }) => id)
   const values = records.map((record, index) => ({ ...valuesOf(table, record), svc_id: ids[index] }))
   const cells: FilterCells = {
-    digestOf: (column, value) => digestValues(trial.ring, column, [value])[0],
+    digestsOf: (column, value) => digestValues(trial.ring, column, [value]),
     rowOf: (id) => decodeRecordIds(trial.ring, table, [id])[0],
   }
   return { table, cells, values, ids }
@@ -124,7 +124,7 @@ describe('the shape of filters', () => {
   const columns = { i: table.byName.get('i')?.plain ?? '', s: table.byName.get('s')?.plain ?? '' }
   const shaped = (condition: string, name: 'plain' | 'sealed' = 'plain'): ConditionFilter =>
     toFilter(resolvedCondition(name === 'plain' ? table : tableIn(SCHEMA, name), condition), {
-      digestOf: () => undefined,
+      digestsOf: () => [],
       rowOf: (id) => (id === 'ours' ? 7 : undefined),
     })
 

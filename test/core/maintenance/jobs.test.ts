@@ -59,6 +59,13 @@ onEachStorage('an exclusive job', (engine) => {
         isOverdue: false,
       },
     ])
+    const reports: unknown[] = []
+    const growing = async (grown: Job) => {
+      grown.expect(2)
+      await grown.advance({ rows: 3 })
+    }
+    await second.run({ kind: 'verifyRecords' }, { report: async (progress) => void reports.push(progress) }, growing)
+    expect(reports).toEqual([{ done: 3, total: 3 }])
     planted.time.ms += MINUTE - 1
     await expect(second.run(ROTATION, {}, async () => 'twice')).rejects.toMatchObject({ code: 'failed_precondition' })
     one.end.resolve()

@@ -56,28 +56,32 @@ function counted(storage: StorageHandle) {
     rings,
     storage: { ...storage, ...reads(storage) },
     keyRingFactory: {
-      createRing(...given: Parameters<typeof keyRingFactory.createRing>): KeyRing {
-        const ring = keyRingFactory.createRing(...given)
-        rings.push(ring)
-        return {
-          ...ring,
-          open(...asked: Parameters<KeyRing['open']>) {
-            const answer = ring.open(...asked)
-            work.calls.push('open')
-            work.opened += answer.opened.length
-            return answer
-          },
-          digest(...asked: Parameters<KeyRing['digest']>) {
-            work.calls.push('digest')
-            return ring.digest(...asked)
-          },
-          decryptPointers(...asked: Parameters<KeyRing['decryptPointers']>) {
-            work.calls.push('decryptPointers')
-            return ring.decryptPointers(...asked)
-          },
-        }
-      },
+      createRing: (...given: Parameters<typeof keyRingFactory.createRing>): KeyRing =>
+        countedRing(keyRingFactory.createRing(...given)),
     },
+  }
+
+  /** The ring of a vault is made from that of its active key alone. */
+  function countedRing(ring: KeyRing): KeyRing {
+    rings.push(ring)
+    return {
+      ...ring,
+      withRoots: (...given: Parameters<KeyRing['withRoots']>) => countedRing(ring.withRoots(...given)),
+      open(...asked: Parameters<KeyRing['open']>) {
+        const answer = ring.open(...asked)
+        work.calls.push('open')
+        work.opened += answer.opened.length
+        return answer
+      },
+      digest(...asked: Parameters<KeyRing['digest']>) {
+        work.calls.push('digest')
+        return ring.digest(...asked)
+      },
+      decryptPointers(...asked: Parameters<KeyRing['decryptPointers']>) {
+        work.calls.push('decryptPointers')
+        return ring.decryptPointers(...asked)
+      },
+    }
   }
 }
 

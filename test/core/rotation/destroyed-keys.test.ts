@@ -21,8 +21,15 @@ onEachStorage('a key that was destroyed', (engine) => {
     const storage = place.open()
     await openRotating(storage)
     const [before] = await storage.get('records_1_people', [1])
+    await expect(vault.destroyKey(2)).rejects.toThrow('failed. Root key 2 is active: rotate first. Only a retired one')
+    await expect(vault.destroyKey(1)).rejects.toThrow('failed. Root key 1 is the one that looks up, which is never replaced.')
+    await expect(vault.destroyKey(9)).rejects.toThrow('failed. The vault has no such root key. vault.keys() lists them.')
     await vault.rotateKeys()
+    await expect(vault.destroyKey(2, { losing: 1 })).rejects.toThrow(
+      'still seals 0 bodies (none), and losing must be their number.',
+    )
     await vault.destroyKey(2)
+    await expect(vault.destroyKey(2)).rejects.toThrow('failed. Root key 2 was destroyed before.')
     for (const one of [old, idle, vault, await openRotating(place.open())]) expect(await missingIn(one, filled)).toEqual([])
     const [now] = await storage.get('records_1_people', [1])
     await storage.update('records_1_people', [{ id: 1, version: now?.version ?? 0, set: { body: before?.body ?? null } }])

@@ -10,7 +10,7 @@ import type { Derivation } from '../../../src/core/tokens/token-kind.ts'
 const RUNS = { seed: 20_261_123, numRuns: 2000 }
 /** The token shows the digest, so that no key is asked. */
 const NO_RING = {} as KeyRing
-const FROM: Derivation = { ring: NO_RING, scope: 's', format: undefined }
+const FROM: Derivation = { ring: NO_RING, version: 1, scope: 's', format: undefined }
 const TOKEN = /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i
 
 const digest = fc.uint8Array({ minLength: 16, maxLength: 16 }).map(toDigestUuid)

@@ -12,10 +12,10 @@ export const LAYERS: readonly (readonly string[])[] = [
   ['policy', 'barrier', 'sql', 'audit'],
   ['pace', 'maintenance'],
   ['audit-log', 'row-access', 'catalog', 'file-store', 'credentials'],
-  ['unit-of-work', 'queries', 'rotation'],
+  ['unit-of-work', 'queries'],
   ['records'],
   ['execution'],
-  ['operations', 'verification'],
+  ['operations', 'verification', 'rotation'],
   ['batch'],
   ['vault'],
 ]

@@ -105,6 +105,11 @@ export async function openLoose(
     ...others
   } = options
   const rings: KeyRing[] = []
+  // The ring of a vault is made from that of its active key alone.
+  const noted = (ring: KeyRing): KeyRing => {
+    rings.push(ring)
+    return { ...ring, withRoots: (...given) => noted(ring.withRoots(...given)) }
+  }
   const vault = await openVault({
     ...SYSTEM_PORTS,
     ...others,
@@ -114,13 +119,7 @@ export async function openLoose(
     schema: defineSchema(tables),
     keys: localKeys({ key }),
     clock: { now: () => BigInt(clock.ms) * 1_000_000n },
-    keyRingFactory: {
-      createRing(vaultId, roots) {
-        const ring = factory.createRing(vaultId, roots)
-        rings.push(ring)
-        return ring
-      },
-    },
+    keyRingFactory: { createRing: (...given) => noted(factory.createRing(...given)) },
   })
   const ring = rings.at(-1)
   if (ring === undefined) throw new Error('the vault opened without keys')

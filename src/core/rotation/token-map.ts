@@ -1,0 +1,56 @@
+/** Pairs the ids and tokens of records by both look-up keys, for applications that change their own tables between a rotation and its end. */
+import { replacedVersion } from '../barrier/digest-values.ts'
+import { mintTokens, type StoredRecord, type Tokens } from '../barrier/mint-tokens.ts'
+import { encodeRecordIds } from '../barrier/record-ids.ts'
+import { fault } from '../errors.ts'
+import { eachPossiblePage } from '../pace/pace.ts'
+import type { KeyRing } from '../ports/crypto.ts'
+import type { StorageReads } from '../ports/storage.ts'
+import { mintInputOfRows } from '../records/show-records.ts'
+import type { ReadingContext } from '../row-access/evaluate-access.ts'
+import type { Table } from '../schema/layout.ts'
+import { at } from '../util/lists.ts'
+
+/** A text of the older look-up key, and the one of the newest in its place. */
+export type TextPair = readonly [old: string, new: string]
+
+/** The id and the tokens of a record. A token that stays, such as one that is stored, is left out. */
+export interface MappedRecord {
+  readonly id: TextPair
+  /** By the name of the column. */
+  readonly tokens: Readonly<Record<string, TextPair>>
+}
+
+type MapContext = Pick<ReadingContext, 'barrier' | 'clock' | 'scheduler'>
+
+/** Yields the records of a table, in the order of insertion. Throws `failed_precondition` unless a rotation of look-up keys has ended and is not finished. */
+export async function* mapTokens(storage: StorageReads, context: MapContext, table: Table): AsyncGenerator<MappedRecord> {
+  pairOfRings(context)
+  for await (const rows of eachPossiblePage(storage, table.physical.name, { scheduler: context.scheduler })) {
+    const input = mintInputOfRows(context, table, { group: rows, columns: table.tokenized })
+    const [old, now] = pairOfRings(context).map((ring): StoredRecord[] => {
+      const ids = encodeRecordIds(ring, table, input.ids)
+      return mintTokens(ring, table.tokenized, input).map((tokens, index) => ({ id: at(ids, index), tokens }))
+    })
+    for (const [index, { id, tokens }] of (old ?? []).entries()) {
+      const after = at(now ?? [], index)
+      yield { id: [id, after.id], tokens: pairsOf(tokens ?? {}, after.tokens ?? {}) }
+    }
+  }
+}
+
+function pairsOf(old: Tokens, now: Tokens): Record<string, TextPair> {
+  return Object.fromEntries(
+    Object.entries(old).flatMap(([column, text]) => {
+      const after = now[column]
+      return after === undefined || after === text ? [] : [[column, [text, after] as const]]
+    }),
+  )
+}
+
+/** Returns the ring as it made texts before, and as it makes them now. */
+function pairOfRings({ barrier: { ring } }: MapContext): readonly [old: KeyRing, now: KeyRing] {
+  const older = replacedVersion(ring)
+  if (older !== undefined && older !== ring.lookupVersion) return [{ ...ring, lookupVersion: older }, ring]
+  throw fault('failed_precondition')`no rotation of look-up keys has ended that is not finished. Call rotateLookups first.`
+}
