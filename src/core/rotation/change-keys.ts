@@ -67,7 +67,7 @@ export async function addRootKey(ports: KeyChangePorts, catalog: Catalog, patien
   const keySet = { lookupVersion, roots: [...roots, { version, state: 'pending' as const }] }
   await patiently(storage, patience, (inner, wait) =>
     catalog.store(inner, { from, keys: keySet, ...wait }, async () => {
-      // No root key ever had this version, so a row of that name is nobody's.
+      // No root key ever had this version, so a row of that name was planted.
       await removeEntry(inner, version)
       const [id = 0] = await inner.reserveIds(CATALOG.name, 1)
       await inner.insert(CATALOG.name, [{ id, entry: rootEntry(version), key_id: wrapped.keyId, content: wrapped.bytes }])
