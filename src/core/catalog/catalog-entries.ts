@@ -7,7 +7,7 @@ import type { KeyRing, RootKeySet } from '../ports/crypto.ts'
 import type { Patch, Row, Storage } from '../ports/storage.ts'
 import type { CatalogSchema } from '../schema/catalog-schema.ts'
 import { AUDIT_CHAINS, CATALOG, MARKER } from '../schema/system-tables.ts'
-import { openEntries, openEntry, sealEntries, sealEntry } from '../sealing/envelope.ts'
+import { openEntries, openEntry, readVersion, sealEntries, sealEntry } from '../sealing/envelope.ts'
 import { readUtf8, toUtf8 } from '../util/bytes.ts'
 import { slabItem } from '../util/memory.ts'
 
@@ -98,9 +98,13 @@ function openMarker(keys: CatalogKeys, marker: Row | undefined): number {
 }
 
 /** Throws `data_loss` for a catalog that is older than the marker or the audit trail: numbers of columns would be assigned again. */
-export function assertNotRolledBack(keys: CatalogKeys, { generation }: CatalogState, { marker, heads }: CatalogRows): void {
+export function assertNotRolledBack(keys: CatalogKeys, state: CatalogState, { marker, heads }: CatalogRows): void {
+  const { generation } = state
+  const newest = newestVersion(state)
   const isOlder = [openMarker(keys, marker), ...headGenerations(keys, heads)].some((known) => known > generation)
-  if (isOlder) throw damaged('its catalog is an older copy than its records')
+  // A head of a later root key does not open. The key was listed before it sealed anything.
+  const namesLater = heads.some(({ body }) => body instanceof Uint8Array && readVersion(body, 0, body.length) > newest)
+  if (isOlder || namesLater) throw damaged('its catalog is an older copy than its records')
 }
 
 /** Returns the generations of these heads. */
@@ -125,8 +129,8 @@ export function damaged(problem: string): VaultError {
  * Raises all heads, inside the transaction that changes the catalog and as its last step, because appending waits meanwhile. A chain
  * that begins at the same time is raised, too, or its process finds the new catalog. A head that fails authentication is left as it is.
  */
-export async function raiseHeads(storage: Storage, barrier: CatalogKeys, keys: RootKeySet): Promise<void> {
-  await storage.lock({ kind: 'tables', tables: [AUDIT_CHAINS.name] })
+export async function raiseHeads(storage: Storage, barrier: CatalogKeys, keys: RootKeySet, waitMs?: number): Promise<void> {
+  await storage.lock({ kind: 'tables', tables: [AUDIT_CHAINS.name], ...(waitMs !== undefined && { waitMs }) })
   for await (const rows of eachPage(storage, AUDIT_CHAINS.name)) {
     const patches = raisedHeads(barrier, keys, rows)
     if ((await storage.update(AUDIT_CHAINS.name, patches)).includes(false)) throw CATALOG_MOVED

@@ -50,6 +50,8 @@ export interface CatalogChange {
   readonly digestVersion?: number
   /** The root keys that the active one seals from now on: all but itself and a pending one. */
   readonly sealedRoots?: readonly RootKey[]
+  /** Milliseconds to wait for transactions that append to the trail: other writers wait meanwhile. Then `unavailable`. Default: that of the storage. */
+  readonly waitMs?: number
 }
 
 /** An open catalog. */
@@ -182,7 +184,7 @@ export async function openCatalog(ports: CatalogPorts, vaultId: string, definiti
         ]
         if (areStored.includes(false)) throw CATALOG_MOVED
         await work?.()
-        await raiseHeads(within, address, state)
+        await raiseHeads(within, address, state, change.waitMs)
       } finally {
         if (sealing !== ring) sealing.close()
       }

@@ -1,5 +1,5 @@
 /** The root keys of a catalog: the key provider wraps the active one and a pending one, and the active one seals all others in one entry, so that opening asks the provider once. */
-import type { KeyProvider, KeyRing, KeyRingFactory, RootKey, RootKeyUse } from '../ports/crypto.ts'
+import type { KeyProvider, KeyRing, KeyRingFactory, RootKey, RootKeyUse, WrappedKey } from '../ports/crypto.ts'
 import type { Row } from '../ports/storage.ts'
 import { openEntry, readVersion, sealEntry } from '../sealing/envelope.ts'
 import { readU16, toUtf8 } from '../util/bytes.ts'
@@ -65,9 +65,13 @@ export interface RootKeyRows {
 export async function unwrapRoot({ keys, vaultId, entries }: Omit<RootKeyRows, 'vault'>, version: number): Promise<RootKey> {
   const row = entries.get(rootEntry(version))
   if (row === undefined) throw damaged(`root key ${version} is missing from the catalog`)
-  const { key_id: keyId, content } = row
+  return { version, key: await keys.unwrap(wrappedRoot(row), rootAssociatedData(vaultId, version)) }
+}
+
+/** Returns the wrapped root key of a row. Throws `data_loss` if it is malformed. */
+export function wrappedRoot({ key_id: keyId, content }: Row): WrappedKey {
   if (typeof keyId !== 'string' || !(content instanceof Uint8Array)) throw damaged('a root key in the catalog is malformed')
-  return { version, key: await keys.unwrap({ keyId, bytes: content }, rootAssociatedData(vaultId, version)) }
+  return { keyId, bytes: content }
 }
 
 /** Returns the versions that a ring of a state uses. Throws `data_loss` if none is active. */

@@ -97,9 +97,17 @@ function listed({ table, total, leaseUntil, ...state }: JobState, now: number): 
     startedAt: state.startedAt,
     renewedAt: state.renewedAt,
     process: state.process,
-    isOverdue: leaseUntil <= now,
+    isOverdue: !isLeased(leaseUntil, now),
   }
 }
+
+/** False too for a lease that no process can have taken by the time of this one: its clock was wrong, or the row was planted. */
+function isLeased(leaseUntil: number, now: number): boolean {
+  return leaseUntil > now && leaseUntil <= now + MAX_AHEAD_MS
+}
+
+/** Milliseconds by which clocks may differ, and a lease. */
+const MAX_AHEAD_MS = 60 * 60_000
 
 /** Returns the job as its work has it. */
 function createJob(
@@ -177,7 +185,7 @@ function claim(ports: JobPorts, job: JobName): Promise<RunRow> {
     // A row that does not open says nothing of a place. Its plain lease decides, so that it cannot be in the way for ever.
     const leaseUntil = before?.leaseUntil ?? Number(found?.lease_until ?? 0)
     const fresh = { ...newState(ports, job), run: toHex(ports.entropy.bytes(RUN_BYTES)) }
-    if (leaseUntil > fresh.startedAt) throw isRunning(job, before)
+    if (isLeased(leaseUntil, fresh.startedAt)) throw isRunning(job, before)
     const state = before?.place === undefined ? fresh : { ...before, ...fresh, done: before.done }
     const id = found?.id ?? at(await storage.reserveIds(MAINTENANCE.name, 1), 0)
     const row = { id, version: found?.version, isExclusive: true, state }

@@ -1,7 +1,7 @@
 /** The changes of the list of root keys. Each is one change of the catalog, so that no process seals with a key that another does not know of. */
 
 import { CATALOG_MOVED, OUTDATED } from '../barrier/barrier.ts'
-import { type CatalogState, newestVersion } from '../catalog/catalog-entries.ts'
+import { type CatalogState, damaged, newestVersion } from '../catalog/catalog-entries.ts'
 import type { Catalog } from '../catalog/open-catalog.ts'
 import {
   lookupVersionsOf,
@@ -16,7 +16,7 @@ import { fault } from '../errors.ts'
 import type { Entropy, KeyProvider, KeyRingFactory, RootKeyState } from '../ports/crypto.ts'
 import type { Row, Storage } from '../ports/storage.ts'
 import { CATALOG } from '../schema/system-tables.ts'
-import { attempt } from '../util/attempt.ts'
+import { attempt, type Reason } from '../util/attempt.ts'
 import { required } from '../util/lists.ts'
 
 /** The ports of a vault whose root keys change. */
@@ -39,8 +39,23 @@ export async function changeKeys<T>({ storage }: KeyChangePorts, catalog: Catalo
   return result
 }
 
+/** How long a change waits for transactions in progress at once, and why it is tried again after that. */
+export interface Patience {
+  readonly waitMs?: number
+  readonly again?: Reason
+}
+
+function patiently<T>(
+  storage: Storage,
+  { waitMs, again }: Patience,
+  work: (inner: Storage, wait: { readonly waitMs?: number }) => Promise<T>,
+): Promise<T> {
+  const wait = waitMs === undefined ? {} : { waitMs }
+  return attempt(again === undefined ? [] : [again], () => storage.transaction((inner) => work(inner, wait)))
+}
+
 /** Adds a root key that only opens until it is activated, unless there is one. Returns its version, which no root key ever had. */
-export async function addRootKey(ports: KeyChangePorts, catalog: Catalog): Promise<number> {
+export async function addRootKey(ports: KeyChangePorts, catalog: Catalog, patience: Patience = {}): Promise<number> {
   const { storage, keys, entropy, vaultId } = ports
   const from = catalog.state
   const { roots, lookupVersion } = from
@@ -49,8 +64,11 @@ export async function addRootKey(ports: KeyChangePorts, catalog: Catalog): Promi
   const version = nextVersion(from)
   const key = entropy.bytes(ROOT_BYTES)
   const wrapped = await keys.wrap(key, rootAssociatedData(vaultId, version)).finally(() => key.fill(0))
-  await storage.transaction((inner) =>
-    catalog.store(inner, { from, keys: { lookupVersion, roots: [...roots, { version, state: 'pending' }] } }, async () => {
+  const keySet = { lookupVersion, roots: [...roots, { version, state: 'pending' as const }] }
+  await patiently(storage, patience, (inner, wait) =>
+    catalog.store(inner, { from, keys: keySet, ...wait }, async () => {
+      // No root key ever had this version, so a row of that name was planted.
+      await removeEntry(inner, version)
       const [id = 0] = await inner.reserveIds(CATALOG.name, 1)
       await inner.insert(CATALOG.name, [{ id, entry: rootEntry(version), key_id: wrapped.keyId, content: wrapped.bytes }])
     }),
@@ -93,8 +111,7 @@ export async function activateRootKey(
     if (root.version === version) return 'active'
     return root.version === before ? 'retired' : root.state
   }
-  const entries = await entriesOf(storage, catalog, from)
-  const sealed = openRing(catalog.barrier, entries.get('ring'))
+  const { entries, sealed } = await sealedRoots(storage, catalog, from)
   try {
     sealed.push(await unwrapRoot({ ...ports, entries }, before))
     await storage.transaction(async (inner) => {
@@ -118,7 +135,7 @@ export async function addLookupKey({ storage, entropy }: KeyChangePorts, catalog
   if (lookupVersionsOf(from).length > 1) return
   const { roots, lookupVersion } = from
   const version = nextVersion(from)
-  const sealed = openRing(catalog.barrier, (await catalogRows(storage)).get('ring'))
+  const { sealed } = await sealedRoots(storage, catalog, from)
   sealed.push({ version, key: entropy.bytes(ROOT_BYTES) })
   try {
     const keys = { lookupVersion, roots: [...roots, { version, state: 'lookup' }] } as const
@@ -150,18 +167,22 @@ export async function lookUpBy({ storage }: KeyChangePorts, catalog: Catalog, ve
 }
 
 /** Notes that every body was sealed again with this key, unless a later one is active. */
-export async function endResealing({ storage }: KeyChangePorts, catalog: Catalog, version: number): Promise<void> {
+export async function endResealing(
+  { storage }: KeyChangePorts,
+  catalog: Catalog,
+  version: number,
+  patience: Patience = {},
+): Promise<void> {
   const from = catalog.state
   if (activeVersion(from) !== version) return
-  await storage.transaction((inner) => catalog.store(inner, { from, isResealing: false }))
+  await patiently(storage, patience, (inner, wait) => catalog.store(inner, { from, isResealing: false, ...wait }))
 }
 
 /** Removes a retired root key from the catalog, and notes that and when it was. What is sealed with it can never be opened again. */
 export async function removeRootKey({ storage }: KeyChangePorts, catalog: Catalog, version: number, now: number): Promise<void> {
   const from = catalog.state
   const { lookupVersion, roots, destroyed } = from
-  const entries = await entriesOf(storage, catalog, from)
-  const sealed = openRing(catalog.barrier, entries.get('ring'))
+  const { sealed } = await sealedRoots(storage, catalog, from)
   try {
     const change = {
       from,
@@ -189,11 +210,19 @@ export async function catalogRows(storage: Storage): Promise<ReadonlyMap<string,
   return new Map(rows.map((row) => [String(row.entry), row]))
 }
 
-/** Returns the rows of the catalog in a state. Throws CATALOG_MOVED if there is a later one: what does not open then is not damaged. */
-async function entriesOf(storage: Storage, catalog: Catalog, from: CatalogState): Promise<ReadonlyMap<string, Row>> {
+/**
+ * Returns the root keys that the active one seals, and the rows of the catalog. Throws CATALOG_MOVED if there is a later state: what does not open then
+ * is not damaged. Throws `data_loss` for an older copy of the entry, which this process may still open: to store it again would lose a key for ever.
+ */
+async function sealedRoots(storage: Storage, catalog: Catalog, from: CatalogState) {
   const entries = await catalogRows(storage)
   if (!(await catalog.isCurrent(storage)) || catalog.state !== from) throw CATALOG_MOVED
-  return entries
+  const sealed = openRing(catalog.barrier, entries.get('ring'))
+  const listed = from.roots.filter(({ state }) => state === 'lookup' || state === 'retired')
+  if (sealed.length === listed.length && listed.every(({ version }) => sealed.some((root) => root.version === version)))
+    return { entries, sealed }
+  wipeRoots(sealed)
+  throw damaged('the older root keys in the catalog are an older copy')
 }
 
 async function removeEntry(storage: Storage, version: number): Promise<void> {

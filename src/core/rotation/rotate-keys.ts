@@ -5,7 +5,15 @@ import type { Job } from '../maintenance/job.ts'
 import { countRows } from '../pace/pace.ts'
 import type { Scheduler } from '../ports/time.ts'
 import { attempt, type Reason } from '../util/attempt.ts'
-import { activateRootKey, activeVersion, addRootKey, changeKeys, endResealing, type KeyChangePorts } from './change-keys.ts'
+import {
+  activateRootKey,
+  activeVersion,
+  addRootKey,
+  changeKeys,
+  endResealing,
+  type KeyChangePorts,
+  type Patience,
+} from './change-keys.ts'
 import { type ResealCounts, resealPass } from './reseal-pass.ts'
 import { preparedPlaces, type SealedPlace } from './sealed-places.ts'
 
@@ -43,7 +51,7 @@ export async function rotateKeys(ports: RotationPorts, job: Job, settleMs: numbe
   if (pending !== undefined || !catalog.state.isResealing) await replaceKey(ports, job, { version: pending?.version, settleMs })
   const version = activeVersion(catalog.state)
   const { resealed, unreadable } = await resealAll(ports, job, version)
-  await changeKeys(ports, catalog, () => endResealing(ports, catalog, version))
+  await changeKeys(ports, catalog, () => endResealing(ports, catalog, version, patienceOf(job)))
   await ports.record('ended', version)
   return { version, resealed, unreadable, complete: unreadable === 0 }
 }
@@ -55,7 +63,7 @@ async function replaceKey(
   { version: pending, settleMs }: { readonly version: number | undefined; readonly settleMs: number },
 ): Promise<void> {
   const { storage, catalog } = ports
-  const version = pending ?? (await changeKeys(ports, catalog, () => addRootKey(ports, catalog)))
+  const version = pending ?? (await changeKeys(ports, catalog, () => addRootKey(ports, catalog, patienceOf(job))))
   if (pending === undefined) await ports.record('added', version)
   await job.wait(settleMs)
   await changeKeys(ports, catalog, () =>
@@ -66,6 +74,11 @@ async function replaceKey(
     }),
   )
   await ports.record('activated', version)
+}
+
+/** How a change of the catalog waits for transactions that append to the trail. */
+function patienceOf(job: Job): Patience {
+  return { waitMs: LOCK_MS, again: lockTries(job, 'rotateKeys') }
 }
 
 /** A lock of all tables that others hold: they go on between two tries. `method` is what to call again. */

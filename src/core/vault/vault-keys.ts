@@ -135,7 +135,7 @@ export function createVaultKeys(ports: KeyPorts): VaultKeys {
       ),
     rewrapKeys: () =>
       outside.run('Rewrapping failed.', async () => {
-        const { versions, ...result } = await rewrapKeys(ports)
+        const { versions, ...result } = await rewrapKeys(ports, catalog)
         for (const version of versions) await record('REWRAP_KEYS', { step: 'rewrapped', version })
         return result
       }),
