@@ -89,6 +89,8 @@ export interface UploadFileRequest {
   readonly reserved: number | undefined
   /** The content once it is stored: a source is read once, and `execute` can run again after another process changed the catalog. */
   uploaded: StoredUpload | undefined
+  /** Why the content could not be stored, once it was read. */
+  failed?: unknown
 }
 
 /** Returns the id of a record, as its caller gives it. */
@@ -263,6 +265,8 @@ function assertCreatable(context: OperationContext, access: TableAccess, values:
 /** Stores the content. What remains of a failed upload is removed. */
 async function storeFile(context: OperationContext, request: UploadFileRequest, column: FileColumn): Promise<StoredUpload> {
   const { table, source, name, reserved } = request
+  // The content was read, in part: another attempt would take its rest for all of it.
+  if (request.failed !== undefined) throw request.failed
   const keepUntil = reserved === undefined ? 0 : nowMs(context) + TICKET_MINUTES * 60_000
   const id = reserved ?? (await reserveFile(context.files.storage))
   const file = await beginFile(context.files, table, { id, keepUntil })
@@ -272,7 +276,8 @@ async function storeFile(context: OperationContext, request: UploadFileRequest, 
   } catch (error) {
     await abandon(context, file)
     // Removed meanwhile as abandoned: the store found that its blob was deleted while it was written.
-    throw isVaultError(error, 'not_found') ? uploadRemoved() : error
+    request.failed = isVaultError(error, 'not_found') ? uploadRemoved() : error
+    throw request.failed
   }
 }
 

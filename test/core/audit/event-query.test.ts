@@ -76,7 +76,14 @@ describe('parseEventQuery accepts', () => {
     const filterOf = (more: object) => parseEventQuery({ filterOps: { ...filterOps, ...more } }).filter
     expect(filterOf({ actionType: 'CREATE' }).actions).toEqual(['INSERT', 'UPLOAD_FILE', 'UPLOAD_URL', 'CREATE_CREDENTIAL'])
     expect(filterOf({ actionType: 'READ' }).actions).toContain('GET')
-    expect(filterOf({ actionType: 'EXECUTE' }).actions).toEqual(['BATCH', 'SCAN_FILE'])
+    expect(filterOf({ actionType: 'EXECUTE' }).actions).toEqual([
+      'BATCH',
+      'SCAN_FILE',
+      'ROTATE_KEYS',
+      'REWRAP_KEYS',
+      'DESTROY_KEY',
+      'ROTATE_LOOKUPS',
+    ])
     expect(filterOf({ actionType: 'LOGIN' }).actions).toEqual(['ISSUE_BEARER'])
     for (const word of ['UPDATE', 'DELETE']) expect(filterOf({ actionType: word }).actions).toEqual([word])
     expect(filterOf({ actionType: 'ASSIGN' }).isOutsideVault).toBe(true)

@@ -156,12 +156,25 @@ onEachStorage('the key of a content', (engine) => {
     const rotating = await openFileVault(place.open(), { blobs })
     const file = (async function* () {
       yield Buffer.from('before ')
-      expect(await rotating.vault.rotateKeys()).toMatchObject({ complete: true, resealed: { files: 1 } })
+      expect(await rotating.vault.rotateKeys()).toMatchObject({ complete: true, resealed: { 'system.files': 1 } })
       yield Buffer.from('after')
     })()
     const { id } = await uploading.session.uploadFile({ table: 'people', column: 'paper', file })
     for (const { session } of [uploading, rotating])
       expect((await bytesOf((await session.openFile('people', id, 'paper')).stream)).toString()).toBe('before after')
     expect(await sealedWith(rotating.storage)).toEqual([3])
+  })
+
+  it('that cannot be read to its end fails by that, although a rotation changed the catalog meanwhile', async () => {
+    const place = engine.fresh()
+    const uploading = await openFileVault(place.open())
+    const rotating = await openFileVault(place.open())
+    const file = (async function* () {
+      yield Buffer.from('before ')
+      await rotating.vault.rotateKeys()
+      throw new Error('the client is gone')
+    })()
+    const upload = uploading.session.uploadFile({ table: 'people', column: 'paper', file })
+    await expect(upload).rejects.toThrow(expect.objectContaining({ message: expect.not.stringContaining('empty file') }))
   })
 })
