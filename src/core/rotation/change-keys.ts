@@ -2,6 +2,7 @@
 
 import { CATALOG_MOVED, OUTDATED } from '../barrier/barrier.ts'
 import { type CatalogState, damaged, newestVersion } from '../catalog/catalog-entries.ts'
+import { knownErrors } from '../catalog/key-errors.ts'
 import type { Catalog } from '../catalog/open-catalog.ts'
 import {
   lookupVersionsOf,
@@ -113,7 +114,7 @@ export async function activateRootKey(
   }
   const { entries, sealed } = await sealedRoots(storage, catalog, from)
   try {
-    sealed.push(await unwrapRoot({ ...ports, entries }, before))
+    sealed.push(await unwrapRoot({ ...ports, keys: knownErrors(ports.keys, true), entries }, before))
     await storage.transaction(async (inner) => {
       await inner.lock({ kind: 'tables', tables, waitMs })
       const change = {

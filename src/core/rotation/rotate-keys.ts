@@ -1,4 +1,5 @@
 /** Replaces the root key that seals, beside writers, and proves that no body needs the one before. Ended at any point, the next call goes on. */
+import { isKeyError } from '../catalog/key-errors.ts'
 import type { Catalog } from '../catalog/open-catalog.ts'
 import { fault, isVaultError, words } from '../errors.ts'
 import type { Job } from '../maintenance/job.ts'
@@ -84,13 +85,12 @@ function patienceOf(job: Job): Patience {
 /** A lock of all tables that others hold: they go on between two tries. `method` is what to call again. */
 export function lockTries(job: Job, method: string): Reason {
   return {
-    is: (error) => isVaultError(error, 'unavailable'),
+    // A key service that is away has tried again itself.
+    is: (error) => isVaultError(error, 'unavailable') && !isKeyError(error),
     most: LOCK_TRIES,
     between: () => job.wait(PAUSE_MS),
     lastWord: (error) =>
-      fault(
-        'unavailable',
-      )`A transaction has been writing for more than a minute, or the storage or the key service is away (${words(
+      fault('unavailable')`A transaction has been writing for more than a minute, or the storage is away (${words(
         isVaultError(error) ? error.message : 'no answer',
       )}). Nothing is half done: call ${words(method)} again.`,
   }
