@@ -97,14 +97,26 @@ function openMarker(keys: CatalogKeys, marker: Row | undefined): number {
   return Number(readUtf8(plaintext, 0, plaintext.length))
 }
 
-/** Throws `data_loss` for a catalog that is older than the marker or the audit trail: numbers of columns would be assigned again. */
-export function assertNotRolledBack(keys: CatalogKeys, state: CatalogState, { marker, heads }: CatalogRows): void {
+/** Throws `data_loss` for a catalog that is older than the marker or the audit trail: numbers of columns would be assigned again. A vault that is open already lets `verifyAudit` report heads that do not open. */
+export function assertNotRolledBack(
+  keys: CatalogKeys,
+  state: CatalogState,
+  { rows: { marker, heads }, isOpening }: { readonly rows: CatalogRows; readonly isOpening: boolean },
+): void {
   const { generation } = state
   const newest = newestVersion(state)
   const isOlder = [openMarker(keys, marker), ...headGenerations(keys, heads)].some((known) => known > generation)
-  // A head of a later root key does not open. The key was listed before it sealed anything.
-  const namesLater = heads.some(({ body }) => body instanceof Uint8Array && readVersion(body, 0, body.length) > newest)
-  if (isOlder || namesLater) throw damaged('its catalog is an older copy than its records')
+  if (isOlder || (isOpening && heads.some((row) => namesLater(row, newest))))
+    throw damaged('its catalog is an older copy than its records')
+}
+
+/** Later versions of root keys that a head is believed to name. One of any other was changed in the database: `verifyAudit` reports it. */
+const MAX_LATER = 64
+
+/** True for a head of a later root key, which does not open. The key was listed before it sealed anything. */
+function namesLater({ body }: Row, newest: number): boolean {
+  const version = body instanceof Uint8Array ? readVersion(body, 0, body.length) : 0
+  return version > newest && version <= newest + MAX_LATER
 }
 
 /** Returns the generations of these heads. */

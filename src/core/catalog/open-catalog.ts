@@ -217,7 +217,7 @@ async function openRows(ports: CatalogPorts, { vaultId, vault, rows, known }: Ro
     const row = required(entries.get('schema'), 'The entry of the schema')
     const state = openState({ ring: first, vault }, row)
     const ring = known !== undefined && hasSameKeys(known.state, state) ? known.ring : await ringOf(stored, first, state)
-    assertNotRolledBack({ ring, vault }, state, rows)
+    assertNotRolledBack({ ring, vault }, state, { rows, isOpening: known === undefined })
     if (ports.keyFingerprint !== undefined && fingerprintOf(ports.hash, state) !== ports.keyFingerprint) throw otherVault()
     return { ring, state, row: { id: row.id, version: row.version } }
   } finally {

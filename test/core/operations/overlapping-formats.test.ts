@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { keyRingFactory } from '../../../src/adapters/keys/key-ring-factory.ts'
 import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
-import type { KeyRingFactory } from '../../../src/core/ports/crypto.ts'
+import type { KeyRing, KeyRingFactory, RootKey } from '../../../src/core/ports/crypto.ts'
 import { openVault } from '../../../src/core/vault/open-vault.ts'
 import { column, defineSchema } from '../../../src/index.ts'
 import { SYSTEM_PORTS } from '../../support/vaults/system-ports.ts'
@@ -13,8 +13,13 @@ const digits = column.string({ token: { kind: 'deterministicFormatPreserving', f
 const schema = defineSchema({ accounts: { number: digits }, members: { number: digits } })
 
 /** The same keys in every run. */
+const fixed = (roots: readonly RootKey[]) => roots.map(({ version }) => ({ version, key: new Uint8Array(32).fill(7) }))
+const fixedRing = (ring: KeyRing): KeyRing => ({
+  ...ring,
+  withRoots: (versions, more, use) => fixedRing(ring.withRoots(versions, fixed(more), use)),
+})
 const fixedKeys: KeyRingFactory = {
-  createRing: (id) => keyRingFactory.createRing(id, [{ version: 1, key: new Uint8Array(32).fill(7) }]),
+  createRing: (id, roots, use) => fixedRing(keyRingFactory.createRing(id, fixed(roots), use)),
 }
 
 /** Values in each column: enough for a few collisions among a million tokens of six digits. */

@@ -73,7 +73,9 @@ onEachStorage('a planted row', (engine) => {
     await putBack(storage, MARKER.name, marker)
     const older = { code: 'data_loss', message: expect.stringContaining('its catalog is an older copy than its records') }
     await expect(openRotating(place.open())).rejects.toMatchObject(older)
-    await expect(vault.rotateKeys()).rejects.toMatchObject(older)
+    // An open vault leaves heads to verifyAudit, and cannot record what it does.
+    await expect(vault.rotateKeys()).rejects.toMatchObject({ code: 'aborted' })
+    expect((await vault.verifyAudit()).ok).toBe(false)
   })
 
   it('of a root key is neither wrapped again nor in the way of the next one', async () => {
