@@ -5,6 +5,7 @@ import { writeLeaf } from '../audit/read-event.ts'
 import { type Barrier, CATALOG_MOVED } from '../barrier/barrier.ts'
 import { isVaultError, VaultError } from '../errors.ts'
 import { MAX_CHAINS } from '../limits.ts'
+import type { CurrentCatalog } from '../maintenance/store-current.ts'
 import type { Hash, RootKeySet } from '../ports/crypto.ts'
 import type { Log } from '../ports/observability.ts'
 import type { Cell, Changes, Filter, NewRow, Patch, Row, Storage, StorageReads } from '../ports/storage.ts'
@@ -48,12 +49,8 @@ export interface EventStorePorts {
 }
 
 /** The catalog as this process read it last. */
-export interface KnownCatalog {
+export interface KnownCatalog extends CurrentCatalog {
   readonly keys: RootKeySet
-  /** True if the stored one is of this generation, and this process has read none after it. One small read. */
-  isCurrent(storage: StorageReads, generation: number): Promise<boolean>
-  /** Reads it again. */
-  reload(storage: StorageReads): Promise<void>
 }
 
 /** Events to append. */

@@ -53,7 +53,7 @@ export function showsDigest({ token }: Column): boolean {
 }
 
 /** Returns the digests of values by both root keys. */
-export function replacedBy(
+function replacedBy(
   ring: KeyRing,
   column: Column,
   { values, version }: { readonly values: readonly unknown[]; readonly version: number },
@@ -62,7 +62,7 @@ export function replacedBy(
 }
 
 /** Stores the newest digests in the rows that have these older ones. A row that others change meanwhile gets it from them, or from the pass. */
-export async function raiseRows(
+async function raiseRows(
   storage: Storage,
   { table, column }: { readonly table: string; readonly column: string },
   { older, newest }: ReplacedDigests,

@@ -14,9 +14,6 @@ import { addLookupKey, changeKeys, digestBy, lookUpBy, removeRootKey } from './c
 import { type LookupPlace, lookupPlaces, type RaisedRows } from './lookup-places.ts'
 import { LOCK_MS, lockTries, type RotationPorts } from './rotate-keys.ts'
 
-/** What a rotation of look-up keys needs. */
-export type RotatingLookups = RotationPorts
-
 /** The result of a rotation of look-up keys. */
 export interface LookupRotation {
   /** The version of the root key that new ids, tokens and digests are of. */

@@ -98,8 +98,6 @@ export interface KeyPorts extends KeyChangePorts {
 
 export function createVaultKeys(ports: KeyPorts): VaultKeys {
   const { storage, catalog, hash, outside, jobs, openings } = ports
-  const record = async (action: Parameters<typeof keyStep>[0], step: KeyStep): Promise<void> =>
-    void (await perform(ports.contextOf(VAULT_CALLER), keyStep(action), step))
   return {
     keys: (given) =>
       outside.watch({ verb: 'Keys', given, others: ['count'] }, async ({ signal }, { count = false }) => {
@@ -129,14 +127,18 @@ export function createVaultKeys(ports: KeyPorts): VaultKeys {
           assertSettleMs(settleMs, 0)
           if (dryRun) return plannedRotation(ports, watch.signal)
           return jobs.run({ kind: 'rotateKeys', exclusive: true }, watch, (job) =>
-            rotateKeys({ ...ports, record: (step, version) => record('ROTATE_KEYS', { step, version }) }, job, settleMs),
+            rotateKeys(
+              { ...ports, record: (step, version) => recordStep(ports, 'ROTATE_KEYS', { step, version }) },
+              job,
+              settleMs,
+            ),
           )
         },
       ),
     rewrapKeys: () =>
       outside.run('Rewrapping failed.', async () => {
         const { versions, ...result } = await rewrapKeys(ports, catalog)
-        for (const version of versions) await record('REWRAP_KEYS', { step: 'rewrapped', version })
+        for (const version of versions) await recordStep(ports, 'REWRAP_KEYS', { step: 'rewrapped', version })
         return result
       }),
     destroyKey: (version, given) =>
@@ -152,10 +154,19 @@ export function createVaultKeys(ports: KeyPorts): VaultKeys {
           await removeRootKey(ports, catalog, version, nowMs(ports))
           return count
         })
-        await record('DESTROY_KEY', { step: 'destroyed', version })
+        await recordStep(ports, 'DESTROY_KEY', { step: 'destroyed', version })
         return { version, lost }
       }),
   }
+}
+
+/** Records a step of a change of keys, by the vault itself. */
+export async function recordStep(
+  { contextOf }: Pick<KeyPorts, 'contextOf'>,
+  action: Parameters<typeof keyStep>[0],
+  step: KeyStep,
+): Promise<void> {
+  await perform(contextOf(VAULT_CALLER), keyStep(action), step)
 }
 
 const MAX_SETTLE_MS = 24 * 60 * 60_000

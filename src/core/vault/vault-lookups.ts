@@ -1,14 +1,11 @@
 /** The rotation of look-up keys, as an application asks for it: its beginning, the map of ids and tokens, and its end. */
 import { requireTable } from '../execution/check-input.ts'
-import { perform } from '../execution/perform.ts'
-import { type KeyStep, keyStep } from '../operations/change-keys.ts'
-import { VAULT_CALLER } from '../policy/caller.ts'
+import type { RotationPorts } from '../rotation/rotate-keys.ts'
 import {
   finishLookups,
   type LookupRotation,
   type LookupsFinished,
   MIN_SETTLE_MS,
-  type RotatingLookups,
   rotateLookups,
 } from '../rotation/rotate-lookups.ts'
 import { type MappedRecord, mapTokens } from '../rotation/token-map.ts'
@@ -18,7 +15,7 @@ import type { TableName } from '../schema/infer.ts'
 import { readOptions } from '../util/options.ts'
 import { nowMs } from '../util/time.ts'
 import type { WatchOptions } from './outside-calls.ts'
-import { assertSettleMs, type KeyPorts } from './vault-keys.ts'
+import { assertSettleMs, type KeyPorts, recordStep } from './vault-keys.ts'
 
 /** Options of `vault.rotateLookups`. */
 export interface RotateLookupsOptions extends WatchOptions {
@@ -51,9 +48,7 @@ type LookupPorts = KeyPorts & Pick<ReadingContext, 'barrier' | 'layout'>
 
 export function createVaultLookups(ports: LookupPorts): VaultLookups {
   const { storage, outside, jobs } = ports
-  const record = async (action: Parameters<typeof keyStep>[0], step: KeyStep): Promise<void> =>
-    void (await perform(ports.contextOf(VAULT_CALLER), keyStep(action), step))
-  const rotating: RotatingLookups = { ...ports, record: (step, version) => record('ROTATE_LOOKUPS', { step, version }) }
+  const rotating: RotationPorts = { ...ports, record: (step, version) => recordStep(ports, 'ROTATE_LOOKUPS', { step, version }) }
   return {
     rotateLookups: (given) =>
       outside.watch(
@@ -77,7 +72,7 @@ export function createVaultLookups(ports: LookupPorts): VaultLookups {
   async function* mapRecorded(name: string): AsyncGenerator<MappedRecord> {
     const table = requireTable(ports, name)
     const { lookupVersion: version } = ports.barrier.ring
-    await record('ROTATE_LOOKUPS', { step: 'mapped', version, table: name })
+    await recordStep(ports, 'ROTATE_LOOKUPS', { step: 'mapped', version, table: name })
     yield* mapTokens(storage, ports, table)
   }
 }
