@@ -8,6 +8,7 @@ import {
   COMPOSITION_ROOT,
   COMPOSITION_SEES,
   EMPTY_NAMES,
+  HOSTS_SEE,
   LAYERS,
   MAX_FILE_LINES,
   MAY_EXPORT_DEFAULT,
@@ -67,7 +68,7 @@ export const MODULE_RULES = {
       .map((path) => `package.json names the entry point ${path}, which does not exist`),
   ],
   'entry points are external': betweenFiles((from, to, { entryPoints }) =>
-    entryPoints.has(to) && !(from.startsWith('src/http/') && to === MAIN_ENTRY_POINT)
+    entryPoints.has(to) && hostSees(from) === undefined
       ? `${from} imports the entry point ${to}; import the file that declares the name`
       : undefined,
   ),
@@ -96,11 +97,12 @@ export const MODULE_RULES = {
       ? `${from} imports ${to}; a conformance suite imports only core/ports, core/errors and core/util`
       : undefined,
   ),
-  http: betweenFiles((from, to) =>
-    from.startsWith('src/http/') && !to.startsWith('src/http/') && to !== MAIN_ENTRY_POINT && !isIn('util', to)
-      ? `${from} imports ${to}; http imports only ${MAIN_ENTRY_POINT}, as any user does, and core/util`
-      : undefined,
-  ),
+  hosts: betweenFiles((from, to) => {
+    const sees = hostSees(from)
+    return sees === undefined || sees.test(to) || hostOf(from) === hostOf(to)
+      ? undefined
+      : `${from} imports ${to}; ${hostOf(from)} is a user of the package, and imports only what the plan lists`
+  }),
   'composition root': betweenFiles((from, to) =>
     from === COMPOSITION_ROOT && !COMPOSITION_SEES.test(to)
       ? `${from} imports ${to}; it only connects the default keys and system ports to core`
@@ -168,6 +170,14 @@ function betweenFiles(rule: (from: string, to: string, repository: Repository) =
   return inSource(({ path, imports }, repository) =>
     imports.map(({ target }) => (target === undefined ? undefined : rule(path, target, repository))),
   )
+}
+
+function hostOf(path: string): string | undefined {
+  return /^src\/([^/]+)\//.exec(path)?.[1]
+}
+
+function hostSees(path: string): RegExp | undefined {
+  return HOSTS_SEE[hostOf(path) ?? '']
 }
 
 function isCore(path: string): boolean {

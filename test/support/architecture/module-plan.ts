@@ -67,6 +67,16 @@ export const COMPOSITION_SEES = /^src\/(core|adapters\/keys|adapters\/system|ada
 export const VERIFIER_SEES =
   /^src\/(audit-verifier|core\/(audit|ports|util|values))\/|^src\/(core\/(errors|limits)|adapters\/system\/system)\.ts$/
 
+/** Modules that use the vault as an application does: what each may import besides its own files. */
+export const HOSTS_SEE: Readonly<Record<string, RegExp>> = {
+  http: /^src\/(index\.ts$|core\/util\/)/,
+  client: /^src\/core\/errors\.ts$/,
+  transfer: /^src\/(index\.ts$|core\/(ports|util)\/|core\/errors\.ts$)/,
+  adopt: /^src\/(index\.ts$|core\/util\/|core\/errors\.ts$|adapters\/(sqlite|postgres|keys)\/index\.ts$)/,
+  // The command uses entry points only, as the build has them: it is built on its own.
+  cli: /^src\/((adapters\/.*|http|client|transfer|adopt|audit-verifier)\/index|index|public-errors)\.ts$/,
+}
+
 /** Files that only one other file may import. */
 export const PRIVATE_FILES: Readonly<Record<string, string>> = {
   'src/core/sealing/open.ts': 'src/core/barrier/reveal.ts',
@@ -93,12 +103,17 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'src/adapters/content-type': ['file-type'],
   'src/adapters/system': MACHINE,
   'src/audit-verifier': ['node:crypto'],
+  'src/adopt': ['better-sqlite3', 'node:crypto', 'node:fs/promises', 'node:os', 'node:path', 'pg'],
+  'src/client': [],
+  'src/cli': ['commander', 'node:fs', 'node:fs/promises', 'node:path', 'node:process', 'node:timers/promises', 'node:url', 'zod'],
+  'src/cli/init': ['@clack/prompts', 'node:fs', 'node:fs/promises', 'node:path'],
+  'src/transfer': ['csv-stringify', 'node:crypto', 'node:fs', 'node:fs/promises', 'node:path', 'node:stream', 'papaparse'],
   'src/http': ['@fastify/busboy', 'jose', 'node:crypto', 'node:http', 'node:net', 'node:stream', 'zod'],
 }
 
 /** Paths that may exist in `src`. */
 export const TOP_LEVEL =
-  /^src\/(index\.ts|create-vault\.ts|public-errors\.ts|storage-port\.ts|blob-port\.ts|(core|adapters|audit-verifier|conformance|http)\/.+)$/
+  /^src\/(index\.ts|create-vault\.ts|public-errors\.ts|storage-port\.ts|blob-port\.ts|(core|adapters|adopt|audit-verifier|cli|client|conformance|http|transfer)\/.+)$/
 
 /** Names of files or folders that do not say what they hold. */
 export const EMPTY_NAMES: ReadonlySet<string> = new Set([

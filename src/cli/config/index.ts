@@ -1,0 +1,2 @@
+/** The entry point "strongroom/config": the type of strongroom.config.ts. */
+export {}
