@@ -1,0 +1,200 @@
+/** Accepts connections for workers, starts those again that die, and ends them in an order in which no request is lost. */
+import cluster, { type Worker } from 'node:cluster'
+import { type AddressInfo, createServer, type Server } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { ServerSection } from '../config/server-shape.ts'
+import { openHealthServer } from './health-server.ts'
+import { type Addresses, CLOSE_MS, type ServeEnd } from './serve-alone.ts'
+import { createServerLog, type ServerLog } from './server-log.ts'
+import { createPrimaryMetrics, metricsText, type PrimaryMetrics } from './server-metrics.ts'
+import { followSignals } from './signals.ts'
+import type { FromWorker, ToWorker } from './worker-messages.ts'
+
+/** A worker that could not start has said why, and this is its exit code. */
+export interface WorkerFailed {
+  readonly failedWith: number
+}
+
+/** Time for which a worker can take to answer, in milliseconds. */
+const ANSWER_MS = 3000
+/** Between the death of a worker and its next start, in milliseconds. */
+const MIN_RESTART_MS = 100
+const MAX_RESTART_MS = 30_000
+/** A worker that lived for so long starts again at once, in milliseconds. */
+const STABLE_MS = 60_000
+
+/** Returns for how long to wait before a worker starts again, when it lived for so long and the one before had to wait for so long. */
+export function restartDelay(livedMs: number, lastDelayMs: number): number {
+  return livedMs >= STABLE_MS ? MIN_RESTART_MS : Math.min(MAX_RESTART_MS, Math.max(MIN_RESTART_MS, lastDelayMs * 2))
+}
+
+/** Serves with workers until a signal ends it. The first worker opens the vault alone: what is wrong shows once, and a new schema is applied once. */
+export async function servePrimary(settings: ServerSection, announce: (addresses: Addresses) => void): Promise<ServeEnd | WorkerFailed> {
+  const { shutdown } = settings
+  const log = createServerLog(settings.log.level)
+  const metrics = createPrimaryMetrics()
+  const workers = createWorkers(log, metrics)
+  const signals = followSignals(settings.tls === undefined ? undefined : () => workers.sayToAll({ kind: 'reload' }))
+  // Paused, so that no byte is read here.
+  const front = createServer({ pauseOnConnect: true }, (socket) => {
+    const worker = workers.next()
+    if (worker === undefined) socket.destroy()
+    else worker.send({ kind: 'connection' }, socket, undefined, (error) => error !== null && socket.destroy())
+  })
+  const health = await openHealthServer(
+    {
+      isReady: async () => front.listening && (await workers.ask('ready')).some(({ isReady }) => isReady),
+      metrics: async () => metricsText([await metrics.read(), ...(await workers.ask('metrics')).map((one) => one.metrics)]),
+    },
+    settings.health,
+  )
+  try {
+    const first = await Promise.race([workers.startFirst(), signals.end])
+    if (first !== undefined && 'failedWith' in first) return first
+    if (first === undefined) return await endWorkers(workers, shutdown.limitMs, signals.endNow)
+    const port = await listen(front, settings)
+    for (let started = 1; started < settings.workers; started++) workers.start()
+    announce({ port, healthPort: health.port })
+    await signals.end
+    log.info({}, 'ending')
+    if (shutdown.delayMs > 0) {
+      workers.sayToAll({ kind: 'announceEnd' })
+      await Promise.race([pause(shutdown.delayMs), signals.endNow])
+    }
+    // Closed before a client reads that its connection ends, and connects again.
+    front.close()
+    return await endWorkers(workers, shutdown.limitMs, signals.endNow)
+  } finally {
+    workers.kill()
+    front.close()
+    health.close()
+  }
+}
+
+async function endWorkers(workers: Workers, limitMs: number, endNow: Promise<void>): Promise<ServeEnd> {
+  const late = pause(limitMs + 2 * CLOSE_MS, 1 as const, { ref: false })
+  return Promise.race([workers.end(), endNow.then(() => 130 as const), late])
+}
+
+function listen(front: Server, { port, host }: ServerSection): Promise<number> {
+  return new Promise((resolve, reject) => {
+    front.once('error', reject)
+    // A server on a port has an address of this form.
+    front.listen(port, host, () => resolve((front.address() as AddressInfo).port))
+  })
+}
+
+type Answer = Extract<FromWorker, { readonly kind: 'answer' }>
+
+/** The workers of a primary. */
+interface Workers {
+  /** Starts the first one. Resolves when it is ready, or cannot be. */
+  startFirst(): Promise<'ready' | WorkerFailed>
+  start(): void
+  /** The next one that is ready, in turn. */
+  next(): Worker | undefined
+  sayToAll(message: ToWorker): void
+  /** Asks those that are ready. One that does not answer in time is left out. */
+  ask(question: 'metrics' | 'ready'): Promise<Answer[]>
+  /** Ends all, after the connections that were sent to them. Resolves to 1 if one had to cut requests. */
+  end(): Promise<0 | 1>
+  kill(): void
+}
+
+function createWorkers(log: ServerLog, metrics: PrimaryMetrics): Workers {
+  const alive = new Set<Worker>()
+  const ready: Worker[] = []
+  const questions = new Map<number, (answer: Answer) => void>()
+  let number = 0
+  let turn = 0
+  let delay = 0
+  let upkeep: Worker | undefined
+  let isEnding = false
+  const ended = Promise.withResolvers<0 | 1>()
+  let end: 0 | 1 = 0
+  const send = (worker: Worker, message: ToWorker): void => {
+    // One that has just died takes nothing.
+    if (worker.isConnected()) worker.send(message, () => {})
+  }
+  const sayToAll = (message: ToWorker): void => {
+    for (const worker of alive) send(worker, message)
+  }
+  const chooseUpkeep = (): void => {
+    upkeep = ready[0]
+    if (upkeep !== undefined) send(upkeep, { kind: 'beginUpkeep' })
+  }
+  const hear = (worker: Worker, message: FromWorker): void => {
+    if (message.kind === 'answer') questions.get(message.number)?.(message)
+    else if (message.kind === 'learned') {
+      for (const other of ready) if (other !== worker) send(other, message)
+    } else {
+      ready.push(worker)
+      metrics.workersReady(ready.length)
+      if (upkeep === undefined) chooseUpkeep()
+    }
+  }
+  const start = (): Worker => {
+    const worker = cluster.fork()
+    const begun = performance.now()
+    alive.add(worker)
+    worker.on('message', (message: FromWorker) => hear(worker, message))
+    worker.once('exit', (code, signal) => {
+      alive.delete(worker)
+      const index = ready.indexOf(worker)
+      if (index >= 0) ready.splice(index, 1)
+      metrics.workersReady(ready.length)
+      if (isEnding) {
+        if (code !== 0) end = 1
+        if (alive.size === 0) ended.resolve(end)
+        return
+      }
+      // The first one fails for good.
+      if (delay === 0 && index < 0 && ready.length === 0 && alive.size === 0) return
+      delay = restartDelay(performance.now() - begun, delay)
+      log.error({ worker: worker.process.pid, code, signal, againInMs: Math.round(delay) }, 'a worker died')
+      metrics.workerDied()
+      if (upkeep === worker) chooseUpkeep()
+      setTimeout(() => !isEnding && start(), delay).unref()
+    })
+    return worker
+  }
+  return {
+    startFirst() {
+      const worker = start()
+      return new Promise((resolve) => {
+        worker.on('message', ({ kind }: FromWorker) => kind === 'ready' && resolve('ready'))
+        worker.once('exit', (code) => resolve({ failedWith: code === 0 || code === null ? 6 : code }))
+      })
+    },
+    start,
+    next() {
+      turn++
+      return ready[turn % ready.length]
+    },
+    sayToAll,
+    async ask(question) {
+      const asked = ready.map(async (worker) => {
+        const own = number++
+        const isOver = new AbortController()
+        const late = pause(ANSWER_MS, undefined, { signal: isOver.signal }).catch(() => undefined)
+        const answer = new Promise<Answer>((resolve) => questions.set(own, resolve))
+        send(worker, { kind: 'ask', question, number: own })
+        const first = await Promise.race([answer, late])
+        isOver.abort()
+        questions.delete(own)
+        return first
+      })
+      return (await Promise.all(asked)).filter((answer) => answer !== undefined)
+    },
+    end() {
+      isEnding = true
+      sayToAll({ kind: 'drain' })
+      if (alive.size === 0) ended.resolve(end)
+      return ended.promise
+    },
+    kill() {
+      isEnding = true
+      for (const worker of alive) worker.process.kill('SIGKILL')
+    },
+  }
+}
