@@ -2,7 +2,7 @@
 import cluster, { type Worker } from 'node:cluster'
 import { type AddressInfo, createServer, type Server } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { ServerSection } from '../config/server-shape.ts'
+import type { ServerSettings } from '../config/server-shape.ts'
 import { openHealthServer } from './health-server.ts'
 import { type Addresses, CLOSE_MS, type ServeEnd } from './serve-alone.ts'
 import { createServerLog, type ServerLog } from './server-log.ts'
@@ -29,7 +29,7 @@ export function restartDelay(livedMs: number, lastDelayMs: number): number {
 }
 
 /** Serves with workers until a signal ends it. The first worker opens the vault alone: what is wrong shows once, and a new schema is applied once. */
-export async function servePrimary(settings: ServerSection, announce: (addresses: Addresses) => void): Promise<ServeEnd | WorkerFailed> {
+export async function servePrimary(settings: ServerSettings, announce: (addresses: Addresses) => void): Promise<ServeEnd | WorkerFailed> {
   const { shutdown } = settings
   const log = createServerLog(settings.log.level)
   const metrics = createPrimaryMetrics()
@@ -76,7 +76,7 @@ async function endWorkers(workers: Workers, limitMs: number, endNow: Promise<voi
   return Promise.race([workers.end(), endNow.then(() => 130 as const), late])
 }
 
-function listen(front: Server, { port, host }: ServerSection): Promise<number> {
+function listen(front: Server, { port, host }: ServerSettings): Promise<number> {
   return new Promise((resolve, reject) => {
     front.once('error', reject)
     // A server on a port has an address of this form.

@@ -3,14 +3,14 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { MetricObject } from 'prom-client'
 import type { HandlerOptions } from '../../http/index.ts'
 import { isVaultError, type Log, type Metrics, type Vault } from '../../index.ts'
-import type { ServerSection } from '../config/server-shape.ts'
+import type { ServerSettings } from '../config/server-shape.ts'
 import { createServerLog, errorFields, type ServerLog } from './server-log.ts'
 import { createServerMetrics } from './server-metrics.ts'
 import { createVaultServer, type Learned, type VaultServer } from './vault-server.ts'
 
 /** What is served, and how. */
 export interface Serving {
-  readonly server: ServerSection
+  readonly server: ServerSettings
   /** Options of the handler but the vault. */
   readonly handler: Omit<HandlerOptions, 'vaults' | 'log' | 'onRefused'>
   /** Opens the vault. */

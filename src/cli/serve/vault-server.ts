@@ -11,7 +11,7 @@ import {
   type HandlerOptions,
   toNodeHandler,
 } from '../../http/index.ts'
-import type { ServerSection } from '../config/server-shape.ts'
+import type { ServerSettings } from '../config/server-shape.ts'
 import { type Connections, followConnections } from './connections.ts'
 import { createCrossOrigin } from './cross-origin.ts'
 import { createListener } from './listener.ts'
@@ -24,7 +24,7 @@ import { readTlsFiles } from './tls-files.ts'
 export interface VaultServerParts {
   /** Options of the handler, with the vault. Its log, authenticators and hooks are added to here. */
   readonly handler: HandlerOptions
-  readonly server: ServerSection
+  readonly server: ServerSettings
   readonly log: ServerLog
   readonly metrics: ServerMetrics
   /** Passes to other workers what this one learned about credentials. */
