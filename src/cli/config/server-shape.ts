@@ -4,8 +4,14 @@ import * as z from 'zod'
 /** A TCP port; 0 takes a free one. */
 const port = z.int().min(0).max(65_535)
 /** What a timer can wait, in milliseconds. */
-const ms = z.int().min(1).max(2 ** 31 - 1)
-const msOrNone = z.int().min(0).max(2 ** 31 - 1)
+const ms = z
+  .int()
+  .min(1)
+  .max(2 ** 31 - 1)
+const msOrNone = z
+  .int()
+  .min(0)
+  .max(2 ** 31 - 1)
 const count = z.int().min(1)
 const text = z.string().min(1).max(1000)
 const texts = z.union([text, z.array(text).min(1)], 'must be a text or a list of texts')
@@ -21,16 +27,14 @@ const issuerShape = z.strictObject({
 })
 
 const credentialsShape = z.strictObject({
-  apiKeys: z.boolean().default(true),
-  serviceAccounts: z.boolean().default(true),
-  jwt: z
-    .strictObject({ issuers: z.array(issuerShape).min(1), roles: claim, actor: claim.optional() })
-    .optional(),
+  apiKeys: z.boolean().optional(),
+  serviceAccounts: z.boolean().optional(),
+  jwt: z.strictObject({ issuers: z.array(issuerShape).min(1), roles: claim, actor: claim.optional() }).optional(),
 })
 
 /** The handler checks the values of its options itself, and knows more of them. */
 export const httpShape = z.strictObject({
-  credentials: credentialsShape.prefault({}),
+  credentials: credentialsShape.optional(),
   baseUrl: z.string().optional(),
   tokenURI: texts.optional(),
   names: z.record(z.string(), z.string()).optional(),
@@ -72,6 +76,5 @@ export const serverShape = z.strictObject({
   purgeMs: msOrNone.default(3_600_000),
 })
 
-/** The checked sections, with every default. */
-export type HttpSettings = z.output<typeof httpShape>
+/** The settings of the server, with every default. */
 export type ServerSettings = z.output<typeof serverShape>

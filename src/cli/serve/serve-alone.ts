@@ -25,7 +25,7 @@ export async function serveAlone(serving: Serving, announce: (addresses: Address
   const signals = followSignals(settings.tls === undefined ? undefined : () => void running?.server.reload())
   const health = await openHealthServer(
     {
-      isReady: async () => isAccepting && running !== undefined && running.isReady(),
+      isReady: async () => isAccepting && (await running?.isReady()) === true,
       metrics: async () => metricsText(running === undefined ? [] : [await running.readMetrics()]),
     },
     settings.health,
@@ -34,7 +34,7 @@ export async function serveAlone(serving: Serving, announce: (addresses: Address
     const started = startVaultProcess(serving, () => {})
     running = await Promise.race([started, signals.end.then(() => undefined)])
     if (running === undefined) return 0
-    const port = await running.server.listen(settings.port, settings.host)
+    const port = await running.server.listen()
     isAccepting = true
     running.beginUpkeep()
     announce({ port, healthPort: health.port })

@@ -1,19 +1,16 @@
 /** Accepts connections for workers, starts those again that die, and ends them in an order in which no request is lost. */
 import cluster, { type Worker } from 'node:cluster'
-import { type AddressInfo, createServer, type Server } from 'node:net'
+import { createServer } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { ServerSettings } from '../config/server-shape.ts'
+import { EXIT, type ExitCode } from '../failure.ts'
 import { openHealthServer } from './health-server.ts'
+import { listen } from './listen.ts'
 import { type Addresses, CLOSE_MS, type ServeEnd } from './serve-alone.ts'
-import { createServerLog, type ServerLog } from './server-log.ts'
+import { createServerLog, errorFields, type ServerLog } from './server-log.ts'
 import { createPrimaryMetrics, metricsText, type PrimaryMetrics } from './server-metrics.ts'
 import { followSignals } from './signals.ts'
 import type { FromWorker, ToWorker } from './worker-messages.ts'
-
-/** A worker that could not start has said why, and this is its exit code. */
-export interface WorkerFailed {
-  readonly failedWith: number
-}
 
 /** Time for which a worker can take to answer, in milliseconds. */
 const ANSWER_MS = 3000
@@ -29,7 +26,7 @@ export function restartDelay(livedMs: number, lastDelayMs: number): number {
 }
 
 /** Serves with workers until a signal ends it. The first worker opens the vault alone: what is wrong shows once, and a new schema is applied once. */
-export async function servePrimary(settings: ServerSettings, announce: (addresses: Addresses) => void): Promise<ServeEnd | WorkerFailed> {
+export async function servePrimary(settings: ServerSettings, announce: (addresses: Addresses) => void): Promise<ExitCode> {
   const { shutdown } = settings
   const log = createServerLog(settings.log.level)
   const metrics = createPrimaryMetrics()
@@ -49,10 +46,12 @@ export async function servePrimary(settings: ServerSettings, announce: (addresse
     settings.health,
   )
   try {
-    const first = await Promise.race([workers.startFirst(), signals.end])
-    if (first !== undefined && 'failedWith' in first) return first
-    if (first === undefined) return await endWorkers(workers, shutdown.limitMs, signals.endNow)
-    const port = await listen(front, settings)
+    const first = await Promise.race([workers.startFirst(), signals.end.then(() => 'ended' as const)])
+    // The worker has said why.
+    if (typeof first === 'number') return first
+    if (first === 'ended') return await endWorkers(workers, shutdown.limitMs, signals.endNow)
+    const port = await listen(front, settings, '--port')
+    front.on('error', (error) => log.error(errorFields(error), 'connection not accepted'))
     for (let started = 1; started < settings.workers; started++) workers.start()
     announce({ port, healthPort: health.port })
     await signals.end
@@ -76,20 +75,12 @@ async function endWorkers(workers: Workers, limitMs: number, endNow: Promise<voi
   return Promise.race([workers.end(), endNow.then(() => 130 as const), late])
 }
 
-function listen(front: Server, { port, host }: ServerSettings): Promise<number> {
-  return new Promise((resolve, reject) => {
-    front.once('error', reject)
-    // A server on a port has an address of this form.
-    front.listen(port, host, () => resolve((front.address() as AddressInfo).port))
-  })
-}
-
 type Answer = Extract<FromWorker, { readonly kind: 'answer' }>
 
 /** The workers of a primary. */
 interface Workers {
-  /** Starts the first one. Resolves when it is ready, or cannot be. */
-  startFirst(): Promise<'ready' | WorkerFailed>
+  /** Starts the first one. Resolves when it is ready, or to its exit code. */
+  startFirst(): Promise<'ready' | ExitCode>
   start(): void
   /** The next one that is ready, in turn. */
   next(): Worker | undefined
@@ -109,6 +100,7 @@ function createWorkers(log: ServerLog, metrics: PrimaryMetrics): Workers {
   let turn = 0
   let delay = 0
   let upkeep: Worker | undefined
+  let hasStarted = false
   let isEnding = false
   const ended = Promise.withResolvers<0 | 1>()
   let end: 0 | 1 = 0
@@ -123,15 +115,28 @@ function createWorkers(log: ServerLog, metrics: PrimaryMetrics): Workers {
     upkeep = ready[0]
     if (upkeep !== undefined) send(upkeep, { kind: 'beginUpkeep' })
   }
+  const becameReady = (worker: Worker): void => {
+    ready.push(worker)
+    metrics.workersReady(ready.length)
+    // It did not listen yet when the others were sent this.
+    if (isEnding) send(worker, { kind: 'drain' })
+    else if (upkeep === undefined) chooseUpkeep()
+  }
   const hear = (worker: Worker, message: FromWorker): void => {
-    if (message.kind === 'answer') questions.get(message.number)?.(message)
-    else if (message.kind === 'learned') {
-      for (const other of ready) if (other !== worker) send(other, message)
-    } else {
-      ready.push(worker)
-      metrics.workersReady(ready.length)
-      if (upkeep === undefined) chooseUpkeep()
-    }
+    if (message.kind === 'ready') becameReady(worker)
+    else if (message.kind === 'answer') questions.get(message.number)?.(message)
+    else for (const other of ready) if (other !== worker) send(other, message)
+  }
+  const restart = (
+    worker: Worker,
+    livedMs: number,
+    exit: { readonly code: number | null; readonly signal: string | null },
+  ): void => {
+    delay = restartDelay(livedMs, delay)
+    log.error({ worker: worker.process.pid, ...exit, againInMs: Math.round(delay) }, 'a worker died')
+    metrics.workerDied()
+    if (upkeep === worker) chooseUpkeep()
+    setTimeout(() => !isEnding && start(), delay).unref()
   }
   const start = (): Worker => {
     const worker = cluster.fork()
@@ -146,15 +151,7 @@ function createWorkers(log: ServerLog, metrics: PrimaryMetrics): Workers {
       if (isEnding) {
         if (code !== 0) end = 1
         if (alive.size === 0) ended.resolve(end)
-        return
-      }
-      // The first one fails for good.
-      if (delay === 0 && index < 0 && ready.length === 0 && alive.size === 0) return
-      delay = restartDelay(performance.now() - begun, delay)
-      log.error({ worker: worker.process.pid, code, signal, againInMs: Math.round(delay) }, 'a worker died')
-      metrics.workerDied()
-      if (upkeep === worker) chooseUpkeep()
-      setTimeout(() => !isEnding && start(), delay).unref()
+      } else if (hasStarted) restart(worker, performance.now() - begun, { code, signal })
     })
     return worker
   }
@@ -162,8 +159,12 @@ function createWorkers(log: ServerLog, metrics: PrimaryMetrics): Workers {
     startFirst() {
       const worker = start()
       return new Promise((resolve) => {
-        worker.on('message', ({ kind }: FromWorker) => kind === 'ready' && resolve('ready'))
-        worker.once('exit', (code) => resolve({ failedWith: code === 0 || code === null ? 6 : code }))
+        worker.on('message', ({ kind }: FromWorker) => {
+          if (kind !== 'ready') return
+          hasStarted = true
+          resolve('ready')
+        })
+        worker.once('exit', (code) => resolve(Object.values(EXIT).find((one) => one === code && one !== 0) ?? EXIT.internal))
       })
     },
     start,

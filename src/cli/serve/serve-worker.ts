@@ -16,37 +16,35 @@ export async function serveWorker(serving: Serving): Promise<ServeEnd> {
     // Nothing else comes before `ready` is sent.
     else if (running !== undefined) obey(running, message, socket)
   })
-  running = await Promise.race([startVaultProcess(serving, (learned) => say({ kind: 'learned', learned })), end.then(() => undefined)])
+  running = await Promise.race([
+    startVaultProcess(serving, (learned) => say({ kind: 'learned', learned })),
+    end.then(() => undefined),
+  ])
   if (running === undefined) return 0
   say({ kind: 'ready' })
   await end
   const cut = await running.server.drain(serving.server.shutdown.limitMs)
   if (cut > 0) running.log.error({ requests: cut }, 'ended at the time limit: requests were cut')
-  await Promise.race([running.close(), pause(CLOSE_MS)])
+  await Promise.race([running.close(), pause(CLOSE_MS, undefined, { ref: false })])
+  // It ends although it listens to the primary.
+  process.channel?.unref()
   return cut > 0 ? 1 : 0
 }
 
-function obey(running: VaultProcess, message: ToWorker, socket: Socket | undefined): void {
-  switch (message.kind) {
-    case 'connection':
-      // Undefined for a client that went away meanwhile.
-      if (socket !== undefined) running.server.take(socket)
-      return
-    case 'announceEnd':
-      return running.server.announceEnd()
-    case 'reload':
-      return void running.server.reload()
-    case 'beginUpkeep':
-      return running.beginUpkeep()
-    case 'learned':
-      return running.server.learn(message.learned)
-    case 'ask':
-      return void answer(running, message)
-    case 'drain':
-  }
+function obey({ server, ...running }: VaultProcess, message: ToWorker, socket: Socket | undefined): void {
+  // A socket is undefined for a client that went away meanwhile.
+  if (message.kind === 'connection' && socket !== undefined) server.take(socket)
+  else if (message.kind === 'announceEnd') server.announceEnd()
+  else if (message.kind === 'reload') void server.reload()
+  else if (message.kind === 'beginUpkeep') running.beginUpkeep()
+  else if (message.kind === 'learned') server.learn(message.learned)
+  else if (message.kind === 'ask') void answer(running, message)
 }
 
-async function answer(running: VaultProcess, { question, number }: Extract<ToWorker, { readonly kind: 'ask' }>): Promise<void> {
+async function answer(
+  running: Pick<VaultProcess, 'isReady' | 'readMetrics'>,
+  { question, number }: Extract<ToWorker, { readonly kind: 'ask' }>,
+): Promise<void> {
   const isReady = question === 'ready' && (await running.isReady())
   const metrics = question === 'metrics' ? await running.readMetrics() : []
   say({ kind: 'answer', number, metrics, isReady })

@@ -134,7 +134,11 @@ export function createPrimaryMetrics(): PrimaryMetrics {
   const registry = new Registry()
   const registers = [registry]
   const ready = new Gauge({ name: 'strongroom_workers_ready', help: 'Workers that answer requests.', registers })
-  const died = new Counter({ name: 'strongroom_worker_deaths_total', help: 'Workers that died and were started again.', registers })
+  const died = new Counter({
+    name: 'strongroom_worker_deaths_total',
+    help: 'Workers that died and were started again.',
+    registers,
+  })
   return {
     workersReady: (count) => ready.set(count),
     workerDied: () => died.inc(),

@@ -1,9 +1,10 @@
 /** One process that serves: its vault, its server, and the work that a vault leaves to its host. */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { MetricObject } from 'prom-client'
-import type { HandlerOptions } from '../../http/index.ts'
-import { isVaultError, type Log, type Metrics, type Vault } from '../../index.ts'
+import { isVaultError, type Log, type Metrics } from '../../index.ts'
+import type { AnyVault } from '../config/any-vault.ts'
 import type { ServerSettings } from '../config/server-shape.ts'
+import type { ServedHandler } from './handler-options.ts'
 import { createServerLog, errorFields, type ServerLog } from './server-log.ts'
 import { createServerMetrics } from './server-metrics.ts'
 import { createVaultServer, type Learned, type VaultServer } from './vault-server.ts'
@@ -12,9 +13,9 @@ import { createVaultServer, type Learned, type VaultServer } from './vault-serve
 export interface Serving {
   readonly server: ServerSettings
   /** Options of the handler but the vault. */
-  readonly handler: Omit<HandlerOptions, 'vaults' | 'log' | 'onRefused'>
+  readonly handler: ServedHandler
   /** Opens the vault. */
-  open(ports: { readonly metrics: Metrics; readonly log: Log }): Promise<Vault>
+  open(ports: { readonly metrics: Metrics; readonly log: Log }): Promise<AnyVault>
 }
 
 /** A process that serves. */
@@ -37,7 +38,10 @@ const PING_MS = 2000
 const PURGE_PACE = 2000
 
 /** Opens the vault and makes its server. Throws what opening throws, after `startMs` of tries where storage or keys are away. */
-export async function startVaultProcess({ server: settings, handler, open }: Serving, share: (learned: Learned) => void): Promise<VaultProcess> {
+export async function startVaultProcess(
+  { server: settings, handler, open }: Serving,
+  share: (learned: Learned) => void,
+): Promise<VaultProcess> {
   const log = createServerLog(settings.log.level)
   const metrics = createServerMetrics()
   const vault = await opened(() => open({ metrics: metrics.ofVault, log }), settings.startMs, log)
@@ -61,7 +65,7 @@ export async function startVaultProcess({ server: settings, handler, open }: Ser
   }
 }
 
-async function opened(open: () => Promise<Vault>, startMs: number, log: Log): Promise<Vault> {
+async function opened(open: () => Promise<AnyVault>, startMs: number, log: Log): Promise<AnyVault> {
   const end = performance.now() + startMs
   for (;;) {
     try {
@@ -74,7 +78,7 @@ async function opened(open: () => Promise<Vault>, startMs: number, log: Log): Pr
   }
 }
 
-async function answersInTime(vault: Vault): Promise<boolean> {
+async function answersInTime(vault: AnyVault): Promise<boolean> {
   const isOver = new AbortController()
   try {
     return await Promise.race([vault.ping().then(() => true), pause(PING_MS, false, { signal: isOver.signal })])
@@ -86,7 +90,11 @@ async function answersInTime(vault: Vault): Promise<boolean> {
 }
 
 /** Purges again and again, until the signal is aborted. */
-async function purge(vault: Vault, purgeMs: number, { signal, log }: { readonly signal: AbortSignal; readonly log: Log }): Promise<void> {
+async function purge(
+  vault: AnyVault,
+  purgeMs: number,
+  { signal, log }: { readonly signal: AbortSignal; readonly log: Log },
+): Promise<void> {
   while (!signal.aborted) {
     try {
       await pause(purgeMs, undefined, { signal, ref: false })

@@ -1,7 +1,7 @@
 /** The server of one process: connections, requests, and how it ends without losing one. */
 import { createServer, type Server, type ServerOptions } from 'node:http'
 import { createServer as createTlsServer, Server as TlsServer } from 'node:https'
-import { type AddressInfo, Server as NetServer, type Socket } from 'node:net'
+import { Server as NetServer, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import {
   type Authenticate,
@@ -14,9 +14,10 @@ import {
 import type { ServerSettings } from '../config/server-shape.ts'
 import { type Connections, followConnections } from './connections.ts'
 import { createCrossOrigin } from './cross-origin.ts'
+import { listen } from './listen.ts'
 import { createListener } from './listener.ts'
 import { createRefusalLimit, keyIdOf, namesOf, type RefusedNames } from './refusal-limit.ts'
-import type { ServerLog } from './server-log.ts'
+import { errorFields, type ServerLog } from './server-log.ts'
 import type { ServerMetrics } from './server-metrics.ts'
 import { readTlsFiles } from './tls-files.ts'
 
@@ -36,8 +37,8 @@ export type Learned = { readonly refused: RefusedNames } | { readonly accepted: 
 
 /** The server of one process. */
 export interface VaultServer {
-  /** Accepts connections itself. Returns its port. Rejects with the error of the system, such as EADDRINUSE. */
-  listen(port: number, host: string): Promise<number>
+  /** Accepts connections itself. Returns its port. */
+  listen(): Promise<number>
   /** Takes a connection that another process accepted. */
   take(socket: Socket): void
   /** Notes what another worker learned. */
@@ -69,9 +70,11 @@ export async function createVaultServer(parts: VaultServerParts): Promise<VaultS
   const handler = createHandler({
     ...parts.handler,
     log,
-    authenticate: [parts.handler.authenticate].flat().map((one) => noting(one, (key) => {
-      if (limit.accepted(key)) share({ accepted: key })
-    })),
+    authenticate: [parts.handler.authenticate].flat().map((one) =>
+      noting(one, (key) => {
+        if (limit.accepted(key)) share({ accepted: key })
+      }),
+    ),
     onRefused(request) {
       metrics.credentialRefused()
       const refused = namesOf(request)
@@ -109,7 +112,11 @@ export async function createVaultServer(parts: VaultServerParts): Promise<VaultS
   const connections = followConnections(server, tls !== undefined)
   metrics.observeConnections(() => connections.count())
   return {
-    listen: (port, host) => listen(server, port, host),
+    async listen() {
+      const port = await listen(server, settings, '--port')
+      server.on('error', (error) => log.error(errorFields(error), 'connection not accepted'))
+      return port
+    },
     take: createTake(server, () => {
       if (connections.count() < most) return true
       metrics.connectionDropped()
@@ -122,7 +129,10 @@ export async function createVaultServer(parts: VaultServerParts): Promise<VaultS
         server.setSecureContext(await readTlsFiles(tls))
         log.info({}, 'TLS files read again')
       } catch (error) {
-        log.error({ reason: error instanceof Error ? error.message : '' }, 'TLS files not read again: the certificate from before stays')
+        log.error(
+          { reason: error instanceof Error ? error.message : '' },
+          'TLS files not read again: the certificate from before stays',
+        )
       }
     },
     announceEnd: () => connections.announceEnd(),
@@ -168,17 +178,6 @@ function addressOptions({ trustedProxies, forwardedHeader }: HandlerOptions): Pa
     ...(trustedProxies === undefined ? {} : { trustedProxies }),
     ...(forwardedHeader === undefined ? {} : { forwardedHeader }),
   }
-}
-
-function listen(server: Server, port: number, host: string): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(port, host, () => {
-      server.off('error', reject)
-      // A server on a port has an address of this form.
-      resolve((server.address() as AddressInfo).port)
-    })
-  })
 }
 
 function createTake(server: Server, hasPlace: () => boolean): (socket: Socket) => void {

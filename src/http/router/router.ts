@@ -1,7 +1,15 @@
 /** The router: from a request to a response. Checks come in the order of route, credential, vault, body. */
 import { isVaultError, type VaultError } from '../../index.ts'
 import { combined } from '../credentials/authenticate.ts'
-import { type HandlerOptions, type HttpLog, type OnRefused, parseOptions, type RouterOptions, readHandlerOptions, safeLog } from '../options.ts'
+import {
+  type HandlerOptions,
+  type HttpLog,
+  type OnRefused,
+  parseOptions,
+  type RouterOptions,
+  readHandlerOptions,
+  safeLog,
+} from '../options.ts'
 import { createRoutes } from '../routes/routes.ts'
 import { checkIdName, createVaultDirectory, type DirectoryOptions } from '../vaults/vault-directory.ts'
 import { bearerOf, createEntry, type Entry } from './enter-vault.ts'
