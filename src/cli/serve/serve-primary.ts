@@ -31,6 +31,7 @@ export async function servePrimary(settings: ServerSettings, announce: (addresse
   const log = createServerLog(settings.log.level)
   const metrics = createPrimaryMetrics()
   const workers = createWorkers(log, metrics)
+  let isAccepting = false
   const signals = followSignals(settings.tls === undefined ? undefined : () => workers.sayToAll({ kind: 'reload' }))
   // Paused, so that no byte is read here.
   const front = createServer({ pauseOnConnect: true }, (socket) => {
@@ -40,7 +41,7 @@ export async function servePrimary(settings: ServerSettings, announce: (addresse
   })
   const health = await openHealthServer(
     {
-      isReady: async () => front.listening && (await workers.ask('ready')).some(({ isReady }) => isReady),
+      isReady: async () => isAccepting && (await workers.ask('ready')).some(({ isReady }) => isReady),
       metrics: async () => metricsText([await metrics.read(), ...(await workers.ask('metrics')).map((one) => one.metrics)]),
     },
     settings.health,
@@ -53,8 +54,10 @@ export async function servePrimary(settings: ServerSettings, announce: (addresse
     const port = await listen(front, settings, '--port')
     front.on('error', (error) => log.error(errorFields(error), 'connection not accepted'))
     for (let started = 1; started < settings.workers; started++) workers.start()
+    isAccepting = true
     announce({ port, healthPort: health.port })
     await signals.end
+    isAccepting = false
     log.info({}, 'ending')
     if (shutdown.delayMs > 0) {
       workers.sayToAll({ kind: 'announceEnd' })

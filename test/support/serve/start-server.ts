@@ -1,5 +1,5 @@
 /** `strongroom serve` as a process of its own, over a vault that the test founds and can open again. */
-import { rmSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { inject, onTestFinished } from 'vitest'
@@ -22,12 +22,14 @@ export interface ServedProject {
   makeKey(roles: readonly string[]): Promise<{ readonly keyId: string; readonly apiKey: string }>
   /** Runs work on the vault, which is closed then. */
   withVault<T>(work: (vault: Vault<(typeof schema)['tables']>) => Promise<T>): Promise<T>
-  /** Writes other sections of the configuration. */
+  /** Writes other sections of the configuration, or other members of its vault. */
   configure(sections: ServedSections): void
 }
 
 /** What the configuration has beside the vault. */
 export interface ServedSections {
+  /** Members of the vault in place of its own. */
+  readonly vault?: object
   readonly server?: ServerConfig
   readonly http?: HttpConfig
 }
@@ -63,8 +65,8 @@ export async function servedProject(engine: 'sqlite' | 'postgres', sections: Ser
   const configure = (given: ServedSections): void => {
     const storage =
       address.engine === 'sqlite' ? { sqlite: { filename: 'vault.db' } } : { postgres: { connectionString: { file: 'url' } } }
-    const vault = { id: 'main', storage, keys: { file: 'vault.key' } }
-    const text = `import { schema } from ${JSON.stringify(SCHEMA)}\nexport default { vault: { ...${JSON.stringify(vault)}, schema }, http: ${JSON.stringify(given.http ?? {})}, server: ${JSON.stringify(given.server ?? {})} }\n`
+    const vault = { id: 'main', storage, keys: { file: 'vault.key' }, ...given.vault }
+    const text = `import { schema } from ${JSON.stringify(SCHEMA)}\nexport default { vault: { schema, ...${JSON.stringify(vault)} }, http: ${JSON.stringify(given.http ?? {})}, server: ${JSON.stringify(given.server ?? {})} }\n`
     writeFileSync(join(folder, 'strongroom.config.ts'), text)
   }
   if (address.engine === 'postgres') writeFileSync(join(folder, 'url'), address.url, { mode: 0o600 })
@@ -99,9 +101,4 @@ export async function startServer({ folder, apiKey }: ServedProject, args: reado
 export async function waitForWorkers({ askHealth }: RunningServer, count: number): Promise<void> {
   while (!(await askHealth('/metrics')).text.includes(`strongroom_workers_ready ${count}\n`))
     await new Promise((resolve) => setTimeout(resolve, 20))
-}
-
-/** Removes a file of a project. */
-export function removeFile({ folder }: ServedProject, name: string): void {
-  rmSync(join(folder, name))
 }
