@@ -78,8 +78,16 @@ export function fileTarget(path: string): Target {
       written = written.filter(({ atMs }) => now - atMs < COPIED_MS)
       return
     }
-    size = found
-    await append(file, written.map(({ text }) => text).join(''))
+    // Between a look and a message, the file can be cut: then the message is alone in it, before those that it follows.
+    if (found > 0) await file.handle.truncate(0)
+    const expected = size
+    size = 0
+    try {
+      await append(file, written.map(({ text }) => text).join(''))
+    } catch (error) {
+      size = expected
+      throw error
+    }
     written = written.map((batch) => ({ ...batch, atMs: now }))
   }
 
@@ -92,6 +100,7 @@ export function fileTarget(path: string): Target {
         const text = messages.map((message) => `${message.text}\n`).join('')
         await append(file, text)
         keep({ text, messages: messages.length, atMs: performance.now() })
+        await repair(file)
       }),
     tend: () =>
       inTurn(async () => {
