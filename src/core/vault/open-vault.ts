@@ -247,7 +247,7 @@ function createVault<S extends SchemaDefinition, Role extends string>(
     ...createVaultMaintenance({ ...shared, storage, files, outside, jobs }),
     ...createVaultKeys(keyPorts),
     ...createVaultLookups({ ...keyPorts, barrier, layout }),
-    ...createVaultAudit({ audit, outside, jobs }),
+    ...createVaultAudit({ ...shared, timer: options.timer, outside, jobs }),
     downloadWithTicket: (ticket, opening, request) => files.download(ticket, opening, request),
     uploadWithTicket: (ticket, given, request) => files.upload(ticket, given, request),
     credentials: createVaultCredentials(credentialPorts),

@@ -107,6 +107,17 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'src/client': [],
   'src/cli': ['commander', 'node:process'],
   'src/cli/config': ['jiti', 'node:fs', 'node:fs/promises', 'node:os', 'node:path', 'node:process', 'node:url', 'zod'],
+  // A follower writes files, and speaks syslog over TCP, TLS and UDP; HTTP is fetch.
+  'src/cli/follow': [
+    'node:dgram',
+    'node:fs/promises',
+    'node:net',
+    'node:os',
+    'node:path',
+    'node:process',
+    'node:timers/promises',
+    'node:tls',
+  ],
   'src/cli/init': ['@clack/prompts', 'node:fs/promises', 'node:module', 'node:path', 'node:process'],
   'src/cli/serve': [
     'node:cluster',
