@@ -6,6 +6,7 @@ import { isRefusal, type VaultError } from '../errors.ts'
 import type { TableAccess } from '../policy/table-access.ts'
 import { takenColumns } from '../records/upsert-store.ts'
 import type { Column } from '../schema/layout.ts'
+import { savepointUnit } from '../unit-of-work/unit-of-work.ts'
 import { append, at } from '../util/lists.ts'
 import type { OperationContext } from './context.ts'
 import { type CheckedRecords, insertAll, upsertAll } from './write-records.ts'
@@ -111,7 +112,7 @@ async function writeOneByOne(
         },
       }
       try {
-        await unit.change((inner) => write({ ...context, unit: inner, event }, mode, [candidate]))
+        await write({ ...context, unit: savepointUnit(unit.storage), event }, mode, [candidate])
         append(written, rows)
       } catch (error) {
         if (refusedIndex(error) === undefined) throw error
