@@ -1,5 +1,6 @@
 /** All commands, in the order in which help and docs/cli.md list them. */
 import type { CommandDescription } from './command.ts'
 import { INIT } from './init/commands.ts'
+import { EXPORT, IMPORT } from './transfer/record-commands.ts'
 
-export const COMMANDS: readonly CommandDescription[] = [INIT]
+export const COMMANDS: readonly CommandDescription[] = [INIT, IMPORT, EXPORT]

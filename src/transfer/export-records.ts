@@ -19,6 +19,8 @@ export interface ExportOptions {
   readonly columns?: readonly string[]
   /** A look-up column and a value, or a list of values. Default: all records. */
   readonly where?: NonNullable<Input['options']>['where']
+  /** Read each value of `where` as the text of a value of its column. Default false: a value is itself. */
+  readonly areTexts?: boolean
   /** The lower of this and the level granted is written. Default: each column's own. */
   readonly redaction?: Redaction
   /** Write tokens in place of values. Default false. */
@@ -42,6 +44,7 @@ const OPTION_NAMES = [
   'format',
   'columns',
   'where',
+  'areTexts',
   'redaction',
   'tokenization',
   'onLowered',
@@ -122,9 +125,10 @@ function invalid(name: string, problem: string): VaultError {
 }
 
 function inputOf(options: ExportOptions, limit: number, after: string | undefined): Input {
-  const { table, format, columns, where, redaction, tokenization, onLowered, signal } = options
+  const { table, format, columns, where, areTexts = false, redaction, tokenization, onLowered, signal } = options
   return {
     table,
+    areTexts,
     asTexts: format === 'csv' && tokenization !== true,
     options: {
       limit,

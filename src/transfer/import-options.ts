@@ -74,8 +74,9 @@ export interface ImportSummary {
   readonly stored: number
   /** Records that this run rejected. */
   readonly rejected: number
-  /** Records that earlier runs of this import had done. */
+  /** Records that earlier runs of this import had done, and those of them that were rejected. */
   readonly skipped: number
+  readonly rejectedBefore: number
 }
 
 const OPTION_NAMES = [

@@ -52,7 +52,8 @@ async function run(running: Running): Promise<ImportSummary> {
   const { place: stored } = await begin(running)
   const skipped = stored?.records ?? 0
   let at = stored === undefined ? undefined : await goOn(running, stored)
-  const summary = { records: skipped, stored: 0, rejected: 0, skipped }
+  const rejectedBefore = stored?.rejected ?? 0
+  const summary = { records: skipped, stored: 0, rejected: 0, skipped, rejectedBefore }
   for (;;) {
     assertNotAborted(signal)
     const read = await source.read(batchSize)
@@ -67,7 +68,7 @@ async function run(running: Running): Promise<ImportSummary> {
     summary.stored += read.length - all.length
     summary.rejected += all.length
     at = to
-    await report(running, summary, stored)
+    await report(running, summary)
   }
   const isNew = stored?.isEnded !== true || summary.records > skipped
   if (name !== undefined && !dryRun && isNew && at !== undefined) await send(running, [], { from: at, to: at, isEnded: true })
@@ -150,12 +151,11 @@ function withRejects({ rejects, positions }: Batch, ofVault: Result['rejects']):
 
 async function report(
   { options, source, totalBytes }: Running,
-  { records, rejected }: ImportSummary,
-  stored: Result['place'],
+  { records, rejected, rejectedBefore }: ImportSummary,
 ): Promise<void> {
   await options.onProgress?.({
     records,
-    rejected: (stored?.rejected ?? 0) + rejected,
+    rejected: rejectedBefore + rejected,
     bytes: source.bytes,
     ...(totalBytes !== undefined && { totalBytes }),
   })
