@@ -3,5 +3,6 @@ import type { CommandDescription } from './command.ts'
 import { AUDIT_FOLLOW } from './follow/commands.ts'
 import { INIT } from './init/commands.ts'
 import { SERVE } from './serve/commands.ts'
+import { EXPORT, IMPORT } from './transfer/record-commands.ts'
 
-export const COMMANDS: readonly CommandDescription[] = [INIT, SERVE, AUDIT_FOLLOW]
+export const COMMANDS: readonly CommandDescription[] = [INIT, SERVE, AUDIT_FOLLOW, IMPORT, EXPORT]

@@ -132,6 +132,7 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
     'pino',
     'prom-client',
   ],
+  'src/cli/transfer': ['node:fs/promises', 'node:path', 'node:process'],
   'src/transfer': ['csv-stringify', 'node:crypto', 'node:fs', 'node:fs/promises', 'node:path', 'node:stream', 'papaparse'],
   'src/http': ['@fastify/busboy', 'jose', 'node:crypto', 'node:http', 'node:net', 'node:stream', 'zod'],
 }
