@@ -1,5 +1,6 @@
 /** All commands, in the order in which help and docs/cli.md list them. */
+import { ADMIN } from './admin/commands.ts'
 import type { CommandDescription } from './command.ts'
 import { INIT } from './init/commands.ts'
 
-export const COMMANDS: readonly CommandDescription[] = [INIT]
+export const COMMANDS: readonly CommandDescription[] = [INIT, ...ADMIN]
