@@ -106,6 +106,7 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'src/adopt': ['better-sqlite3', 'node:crypto', 'node:fs/promises', 'node:os', 'node:path', 'pg'],
   'src/client': [],
   'src/cli': ['commander', 'node:process'],
+  'src/cli/admin': ['@clack/prompts', 'node:crypto', 'node:fs', 'node:fs/promises', 'node:module', 'node:path', 'node:process'],
   'src/cli/config': ['jiti', 'node:fs', 'node:fs/promises', 'node:os', 'node:path', 'node:process', 'node:url', 'zod'],
   // A follower writes files, and speaks syslog over TCP, TLS and UDP; HTTP is fetch.
   'src/cli/follow': [
