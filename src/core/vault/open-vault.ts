@@ -221,6 +221,8 @@ function createVault<S extends SchemaDefinition, Role extends string>(
     clock,
     barrier,
     catalog,
+    scheduler,
+    isAlone: lifetime.isAlone,
     contextOf: outerContext,
     outside: outside.run,
   }
