@@ -44,7 +44,16 @@ const DEFAULT_MAX_ROWS = 1000
  * primary key, `invalid_request` for columns that do not fit, and where the vault is not in the database of the host.
  */
 export async function adoptTable<S extends SchemaDefinition>(given: AdoptOptions<S>): Promise<Adoption> {
-  const { vault, schema, database, table, vaultTable, columns, caller = CALLER, maxRows = DEFAULT_MAX_ROWS } = readOptions(given, OPTIONS, {
+  const {
+    vault,
+    schema,
+    database,
+    table,
+    vaultTable,
+    columns,
+    caller = CALLER,
+    maxRows = DEFAULT_MAX_ROWS,
+  } = readOptions(given, OPTIONS, {
     of: 'adoptTable',
   })
   const engine = engineOf(database)

@@ -92,7 +92,10 @@ async function writeRecords(within: Within, rows: readonly KeyedFields[]): Promi
   const fresh = rows.filter(({ key }) => !found.has(key))
   if (known.length > 0) await session.perform('update', { table: table.vaultTable, records: known })
   if (fresh.length > 0) {
-    const { records } = await session.perform('insert', { table: table.vaultTable, records: fresh.map(({ fields }) => ({ fields })) })
+    const { records } = await session.perform('insert', {
+      table: table.vaultTable,
+      records: fresh.map(({ fields }) => ({ fields })),
+    })
     const added = fresh.map(({ key }, index) => ({ key, recordId: records[index]?.id ?? '' }))
     await addToMap(within, connection, added)
     for (const { key, recordId } of added) found.set(key, recordId)
@@ -105,7 +108,12 @@ async function writeRecords(within: Within, rows: readonly KeyedFields[]): Promi
 async function writePlaintext(adopting: Adopting, connection: Connection, rows: readonly KeyedFields[]): Promise<void> {
   for (const { key, fields } of rows) {
     const columns = adopting.table.columns.filter(({ vault }) => fields[vault] !== undefined)
-    await writeRows(adopting, { connection }, columns, [withCells(key, columns.map((column) => toHost(column, fields[column.vault])))])
+    await writeRows(adopting, { connection }, columns, [
+      withCells(
+        key,
+        columns.map((column) => toHost(column, fields[column.vault])),
+      ),
+    ])
   }
 }
 
@@ -113,7 +121,10 @@ async function writePlaintext(adopting: Adopting, connection: Connection, rows: 
 function keyOf({ engine, table }: Adopting, key: RowKey): string {
   const cells = isList(key) ? key : [key]
   if (cells.length !== table.key.length)
-    throw new VaultError('invalid_request', `A key of ${table.name} has ${table.key.length} values, in the order of the primary key.`)
+    throw new VaultError(
+      'invalid_request',
+      `A key of ${table.name} has ${table.key.length} values, in the order of the primary key.`,
+    )
   return toJson(cells.map((cell) => cellOf(engine.kind, cell)))
 }
 

@@ -62,9 +62,11 @@ export function adoptedTable(shape: TableShape, choice: ColumnChoice, schema: Sc
   if (shape.key.length === 0) throw new VaultError('unsupported', `Table ${shape.name} has no primary key. Give it one first.`)
   const columns = mappedColumns(shape, choice, schema)
   const key = shape.key.map((name) => keyColumn(shape, name))
-  if (shape.key.includes('record_id')) throw new VaultError('unsupported', 'A column of the key is named record_id. Rename it first.')
+  if (shape.key.includes('record_id'))
+    throw new VaultError('unsupported', 'A column of the key is named record_id. Rename it first.')
   const both = columns.find(({ name }) => shape.key.includes(name))
-  if (both !== undefined) throw new VaultError('unsupported', `Column ${both.name} is a part of the key, which stays in the table.`)
+  if (both !== undefined)
+    throw new VaultError('unsupported', `Column ${both.name} is a part of the key, which stays in the table.`)
   return {
     name: shape.name,
     quoted: shape.quoted,
@@ -92,7 +94,8 @@ function mappedColumns(shape: TableShape, { vaultTable, columns }: ColumnChoice,
   const described = schema[vaultTable]
   if (described === undefined) throw new VaultError('invalid_request', `The vault has no table ${vaultTable}.`)
   const chosen = pairsOf(columns ?? Object.keys(described).filter((name) => shape.columns.has(name)))
-  if (chosen.length === 0) throw new VaultError('invalid_request', `No column of ${shape.name} is chosen: name the columns to adopt.`)
+  if (chosen.length === 0)
+    throw new VaultError('invalid_request', `No column of ${shape.name} is chosen: name the columns to adopt.`)
   const taken = new Set<string>()
   return chosen.map(([name, vault]) => {
     const column = shape.columns.get(name)

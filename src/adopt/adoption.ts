@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { VaultError } from '../core/errors.ts'
 import { guardAround, type RunCallback } from '../core/util/boundary.ts'
-import { assertNotAborted, type Signal } from '../core/util/signal.ts'
+import type { Signal } from '../core/util/signal.ts'
 import type { Schema } from '../index.ts'
 import { type AdoptedRows, adoptedRows } from './adopted-rows.ts'
 import { backfill, capture } from './backfill.ts'
@@ -157,7 +157,10 @@ function stepsOf(adopting: Adopting, { signal, onProgress }: AdoptWatch, run: Ru
     slices,
     async walk(step, { snapshot = false, drains = false } = {}) {
       for (;;) {
-        const [goesOn, progress] = await slices.run(async (slice) => [await step(adopting, slice), await report(slice)] as const, { snapshot })
+        const [goesOn, progress] = await slices.run(
+          async (slice) => [await step(adopting, slice), await report(slice)] as const,
+          { snapshot },
+        )
         if (onProgress !== undefined) await run(async () => onProgress(progress))
         if (!goesOn) return
         if (drains) await drainSlice()
@@ -211,10 +214,16 @@ async function beginFinish(adopting: Adopting, { connection, job }: Slice, plain
   const { table } = adopting
   if (job.state === 'finish' || job.state === 'finished') return
   if (job.state !== 'switched')
-    throw new VaultError('failed_precondition', `${table.name} is in the state ${job.state}: only one that is switched can be finished.`)
+    throw new VaultError(
+      'failed_precondition',
+      `${table.name} is in the state ${job.state}: only one that is switched can be finished.`,
+    )
   const required = table.columns.find(({ isRequired }) => isRequired)
   if (plaintext === 'null' && required !== undefined)
-    throw new VaultError('failed_precondition', `Column ${required.name} of ${table.name} is NOT NULL. Finish with tokens in place of plaintext.`)
+    throw new VaultError(
+      'failed_precondition',
+      `Column ${required.name} of ${table.name} is NOT NULL. Finish with tokens in place of plaintext.`,
+    )
   await connection.run(`update ${table.jobs} set plaintext = ? where name = ?`, [plaintext, table.name])
   await enterState(adopting, connection, 'finish')
 }
@@ -256,7 +265,9 @@ async function readStatus(adopting: Adopting): Promise<AdoptStatus> {
     if (state === 'new') return status
     const age = engine.kind === 'sqlite' ? 'unixepoch() - min(at)' : 'floor(extract(epoch from clock_timestamp() - min(at)))'
     const [noted] = await connection.all(`select count(*), coalesce(${age}, 0) from ${table.notes}`)
-    const refused = await connection.all(`select ${keyNames(table)}, column_name, code from ${table.refused} order by ${keyNames(table)} limit ${MAX_LISTED}`)
+    const refused = await connection.all(
+      `select ${keyNames(table)}, column_name, code from ${table.refused} order by ${keyNames(table)} limit ${MAX_LISTED}`,
+    )
     const width = table.key.length
     return {
       ...status,

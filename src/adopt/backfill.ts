@@ -20,11 +20,17 @@ export async function capture(adopting: Adopting, { connection, job }: Pick<Slic
 }
 
 /** Throws `invalid_request` if the job was begun with other columns: rows would be stored in two ways. */
-export async function assertSameColumns(adopting: Adopting, { connection, job }: Pick<Slice, 'connection' | 'job'>): Promise<void> {
+export async function assertSameColumns(
+  adopting: Adopting,
+  { connection, job }: Pick<Slice, 'connection' | 'job'>,
+): Promise<void> {
   if (job.state === 'new') return
   const [row] = await connection.all(`select columns from ${adopting.table.jobs} where name = ?`, [adopting.table.name])
   if (row?.[0] === columnsText(adopting)) return
-  throw new VaultError('invalid_request', `${adopting.table.name} is being adopted with other columns. Name the same ones, or go back first.`)
+  throw new VaultError(
+    'invalid_request',
+    `${adopting.table.name} is being adopted with other columns. Name the same ones, or go back first.`,
+  )
 }
 
 function columnsText({ table }: Adopting): string {

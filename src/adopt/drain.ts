@@ -20,11 +20,18 @@ export async function countNotes({ table }: Adopting, connection: Connection): P
 }
 
 /** Notes rows as ones to read again, or as deleted. */
-export async function noteKeys({ engine, table }: Adopting, connection: Connection, op: 'r' | 'd', keys: readonly string[]): Promise<void> {
+export async function noteKeys(
+  { engine, table }: Adopting,
+  connection: Connection,
+  op: 'r' | 'd',
+  keys: readonly string[],
+): Promise<void> {
   if (keys.length === 0) return
   const columns = table.key.map(({ type }, position) => ({ name: `k${position}`, type }))
   const names = columns.map(({ name }) => name).join(', ')
-  await connection.run(`insert into ${table.notes} (op, ${names}) select '${op}', ${names} from ${engine.list(columns)} l`, [listOf(keys)])
+  await connection.run(`insert into ${table.notes} (op, ${names}) select '${op}', ${names} from ${engine.list(columns)} l`, [
+    listOf(keys),
+  ])
 }
 
 /**
@@ -50,7 +57,9 @@ export async function drainOnce(
   }
   const { engine, table } = adopting
   const list = engine.list([{ name: 'seq', type: engine.kind === 'sqlite' ? 'integer' : 'bigint' }])
-  await connection.run(`delete from ${table.notes} where seq in (select seq from ${list} l)`, [listOf(taken.map(({ seq }) => `[${seq}]`))])
+  await connection.run(`delete from ${table.notes} where seq in (select seq from ${list} l)`, [
+    listOf(taken.map(({ seq }) => `[${seq}]`)),
+  ])
   if (others.some(({ op }) => op !== 'r')) await noteChange(adopting, connection)
   return notes.length
 }
@@ -63,7 +72,9 @@ async function noteChange({ engine, table }: Adopting, connection: Connection): 
 async function readNotes({ table }: Adopting, connection: Connection, limit: number): Promise<Note[]> {
   const width = table.key.length
   const names = (letter: string) => table.key.map((_, position) => `${letter}${position}`).join(', ')
-  const rows = await connection.all(`select seq, op, ${names('k')}, ${names('w')} from ${table.notes} order by seq limit ${limit}`)
+  const rows = await connection.all(
+    `select seq, op, ${names('k')}, ${names('w')} from ${table.notes} order by seq limit ${limit}`,
+  )
   return rows.map(([seq, op, ...cells]) => ({
     seq: String(seq),
     op: String(op),
@@ -73,10 +84,17 @@ async function readNotes({ table }: Adopting, connection: Connection, limit: num
 }
 
 /** Lets records follow their rows: those of deleted rows are deleted, and those of rows with another key get it in the side table. */
-async function followRows(adopting: Adopting, connection: Connection, session: AdoptSession, notes: readonly Note[]): Promise<void> {
+async function followRows(
+  adopting: Adopting,
+  connection: Connection,
+  session: AdoptSession,
+  notes: readonly Note[],
+): Promise<void> {
   const moves = notes.filter(({ op }) => op === 'd' || op === 'k')
   if (moves.length === 0) return
-  const before = await mapOf(adopting, connection, [...new Set(moves.flatMap(({ op, key, was }) => (op === 'k' ? [key, was] : [key])))])
+  const before = await mapOf(adopting, connection, [
+    ...new Set(moves.flatMap(({ op, key, was }) => (op === 'k' ? [key, was] : [key]))),
+  ])
   const now = new Map(before)
   const gone = new Set<string>()
   for (const { op, key, was } of moves) {
@@ -90,8 +108,17 @@ async function followRows(adopting: Adopting, connection: Connection, session: A
   }
   const changed = [...new Set([...before.keys(), ...now.keys()])].filter((key) => before.get(key) !== now.get(key))
   await deleteKeys(adopting, connection, 'map', changed)
-  await addToMap(adopting, connection, changed.flatMap((key) => ({ key, recordId: now.get(key) ?? '' })).filter(({ recordId }) => recordId !== ''))
-  await deleteKeys(adopting, connection, 'refused', moves.map(({ op, key, was }) => (op === 'k' ? was : key)))
+  await addToMap(
+    adopting,
+    connection,
+    changed.flatMap((key) => ({ key, recordId: now.get(key) ?? '' })).filter(({ recordId }) => recordId !== ''),
+  )
+  await deleteKeys(
+    adopting,
+    connection,
+    'refused',
+    moves.map(({ op, key, was }) => (op === 'k' ? was : key)),
+  )
   await deleteRecords(adopting, session, [...gone])
 }
 

@@ -119,7 +119,8 @@ export function statementError(error: unknown, retry: readonly string[], what = 
   if (error instanceof VaultError) return error
   const code = codeOf(error)
   const cause = bareCause(code)
-  if (retry.includes(code)) return new VaultError('aborted', `${what}: others hold what it needs (${code}). Run it again.`, [], { cause })
+  if (retry.includes(code))
+    return new VaultError('aborted', `${what}: others hold what it needs (${code}). Run it again.`, [], { cause })
   if (code.startsWith('08') || code.startsWith('57P') || code.startsWith('ECONN'))
     return new VaultError('unavailable', `${what}: the database cannot be reached (${code}).`, [], { cause })
   return new VaultError('failed_precondition', `${what}: the database answers ${code}.`, [], { cause })

@@ -11,7 +11,12 @@ export interface HostRow {
 }
 
 /** Returns the next rows of a walk, at most `limit`. */
-export async function rowsBehind(adopting: Adopting, connection: Connection, pos: string | null, limit: number): Promise<HostRow[]> {
+export async function rowsBehind(
+  adopting: Adopting,
+  connection: Connection,
+  pos: string | null,
+  limit: number,
+): Promise<HostRow[]> {
   const { table } = adopting
   const { text, parameters } = behind(adopting, 'h', pos)
   const rows = await connection.all(
@@ -44,7 +49,12 @@ function toRow({ table }: Adopting, row: readonly Cell[]): HostRow {
 }
 
 /** Returns the keys and record ids of the side table behind a place of a walk. */
-export async function mapBehind(adopting: Adopting, connection: Connection, pos: string | null, limit: number): Promise<Mapped[]> {
+export async function mapBehind(
+  adopting: Adopting,
+  connection: Connection,
+  pos: string | null,
+  limit: number,
+): Promise<Mapped[]> {
   const { table } = adopting
   const { text, parameters } = behind(adopting, 'm', pos)
   const rows = await connection.all(

@@ -4,7 +4,17 @@ import type { AdoptedTable } from './adopted-table.ts'
 import type { Connection, Engine } from './engine.ts'
 
 /** The states, in order. The last three lead back. */
-export type AdoptState = 'new' | 'backfill' | 'verify' | 'overlap' | 'switched' | 'finish' | 'finished' | 'clearing' | 'restoring' | 'undoing'
+export type AdoptState =
+  | 'new'
+  | 'backfill'
+  | 'verify'
+  | 'overlap'
+  | 'switched'
+  | 'finish'
+  | 'finished'
+  | 'clearing'
+  | 'restoring'
+  | 'undoing'
 
 /** The part of a session that is used: operations by their names, because the compiler does not know the table. */
 export type AdoptSession = Pick<Session<SchemaDefinition>, 'perform'>
@@ -64,12 +74,17 @@ export async function readJob({ engine, table }: Adopting, connection: Connectio
 /** True once the tables of adopting exist. */
 async function isBegun({ engine, table }: Pick<Adopting, 'engine' | 'table'>, connection: Connection): Promise<boolean> {
   const text =
-    engine.kind === 'sqlite' ? `select 1 from sqlite_master where name = 'strongroom_adopt'` : `select 1 where to_regclass(?) is not null`
+    engine.kind === 'sqlite'
+      ? `select 1 from sqlite_master where name = 'strongroom_adopt'`
+      : `select 1 where to_regclass(?) is not null`
   return (await connection.all(text, engine.kind === 'sqlite' ? [] : [table.jobs])).length > 0
 }
 
 export async function enterState({ table }: Adopting, connection: Connection, state: AdoptState): Promise<void> {
-  await connection.run(`update ${table.jobs} set state = ?, pos = null, done = 0, passes = 0, found = 0 where name = ?`, [state, table.name])
+  await connection.run(`update ${table.jobs} set state = ?, pos = null, done = 0, passes = 0, found = 0 where name = ?`, [
+    state,
+    table.name,
+  ])
 }
 
 /** The walk has come to this key, `count` rows further. */
@@ -78,7 +93,11 @@ export async function advance({ table }: Adopting, connection: Connection, pos: 
 }
 
 /** The condition that a key of the table `alias` is behind a place of a walk, and its parameters. */
-export function behind({ engine, table }: Adopting, alias: string, pos: string | null): { readonly text: string; readonly parameters: string[] } {
+export function behind(
+  { engine, table }: Adopting,
+  alias: string,
+  pos: string | null,
+): { readonly text: string; readonly parameters: string[] } {
   if (pos === null) return { text: '1 = 1', parameters: [] }
   const cells = table.key.map(({ type }, position) => engine.cell(position, type))
   const names = table.key.map(({ quoted }) => `${alias}.${quoted}`)

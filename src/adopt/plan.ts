@@ -4,7 +4,15 @@ import { localKeys } from '../adapters/keys/index.ts'
 import { memoryStorage } from '../adapters/memory/index.ts'
 import type { RunCallback } from '../core/util/boundary.ts'
 import { assertNotAborted, type Signal } from '../core/util/signal.ts'
-import { column, createVault, defineSchema, type ColumnDefinition, type Schema, type SchemaDefinition, type TableDefinition } from '../index.ts'
+import {
+  type ColumnDefinition,
+  column,
+  createVault,
+  defineSchema,
+  type Schema,
+  type SchemaDefinition,
+  type TableDefinition,
+} from '../index.ts'
 import { type AdoptedTable, columnNames } from './adopted-table.ts'
 import type { Connection } from './engine.ts'
 import { keyNames, toJson } from './engine.ts'
@@ -36,7 +44,11 @@ const MAX_KEYS = 20
 /** Longest unique text. Source: specification, "Limits". */
 const MAX_UNIQUE_LENGTH = 2500
 
-export async function makePlan(adopting: Adopting, schema: Schema, { onProgress, signal, run }: PlanOptions & { readonly run: RunCallback }): Promise<Plan> {
+export async function makePlan(
+  adopting: Adopting,
+  schema: Schema,
+  { onProgress, signal, run }: PlanOptions & { readonly run: RunCallback },
+): Promise<Plan> {
   const { table, engine } = adopting
   const definition = schema.tables[table.vaultTable] ?? {}
   const findings = [...table.findings, ...columnFindings(table, definition)]
@@ -79,19 +91,52 @@ function columnFindings(table: AdoptedTable, definition: TableDefinition): Findi
   const mapped = new Set(table.columns.map(({ vault }) => vault))
   const unfilled = Object.entries(definition).filter(([name, { required }]) => required === true && !mapped.has(name))
   return [
-    ...unfilled.map(([name]): Finding => ({ level: 'refused', code: 'required_column', column: name, message: `Column ${name} of the vault requires a value, and no column of ${table.name} fills it.` })),
+    ...unfilled.map(
+      ([name]): Finding => ({
+        level: 'refused',
+        code: 'required_column',
+        column: name,
+        message: `Column ${name} of the vault requires a value, and no column of ${table.name} fills it.`,
+      }),
+    ),
     ...table.columns.flatMap(({ name, vault, isGenerated, isRequired }): Finding[] => {
       const own: Finding[] = []
       const kind = tokenKind(definition[vault])
-      if (definition[vault]?.type === 'FILE') own.push({ level: 'refused', code: 'file_column', column: name, message: `Column ${vault} of the vault is for files.` })
-      if (kind?.startsWith('transient') === true) own.push({ level: 'refused', code: 'transient_column', column: name, message: `Values of column ${vault} of the vault expire, and those of ${name} must not.` })
-      if (isGenerated) own.push({ level: 'refused', code: 'generated_column', column: name, message: `${name} is a generated column. Adopt the columns it is computed from.` })
-      if (isRequired) own.push({ level: 'attention', code: 'not_null', column: name, message: `${name} is NOT NULL: finish writes tokens in its place, or drops it.` })
+      if (definition[vault]?.type === 'FILE')
+        own.push({ level: 'refused', code: 'file_column', column: name, message: `Column ${vault} of the vault is for files.` })
+      if (kind?.startsWith('transient') === true)
+        own.push({
+          level: 'refused',
+          code: 'transient_column',
+          column: name,
+          message: `Values of column ${vault} of the vault expire, and those of ${name} must not.`,
+        })
+      if (isGenerated)
+        own.push({
+          level: 'refused',
+          code: 'generated_column',
+          column: name,
+          message: `${name} is a generated column. Adopt the columns it is computed from.`,
+        })
+      if (isRequired)
+        own.push({
+          level: 'attention',
+          code: 'not_null',
+          column: name,
+          message: `${name} is NOT NULL: finish writes tokens in its place, or drops it.`,
+        })
       return own
     }),
     ...table.dependants
       .filter(({ column: name }) => table.columns.some((one) => one.name === name))
-      .map(({ column: name, object }): Finding => ({ level: 'attention', code: 'dependant', column: name, message: `${name} is used by ${object}: it can be emptied, but not dropped while that exists.` })),
+      .map(
+        ({ column: name, object }): Finding => ({
+          level: 'attention',
+          code: 'dependant',
+          column: name,
+          message: `${name} is used by ${object}: it can be emptied, but not dropped while that exists.`,
+        }),
+      ),
   ]
 }
 
@@ -151,7 +196,10 @@ function keyColumn(definition: ColumnDefinition): ColumnDefinition {
 
 /** Counts what rows would be refused for. Of values it keeps tokens of a key that no one has. */
 class Counted {
-  readonly #found = new Map<string, { finding: Omit<Finding, 'rows' | 'keys' | 'message'>; rows: number; keys: string[]; clause: string }>()
+  readonly #found = new Map<
+    string,
+    { finding: Omit<Finding, 'rows' | 'keys' | 'message'>; rows: number; keys: string[]; clause: string }
+  >()
   readonly #tokens = new Map<string, Map<string, string>>()
 
   add(finding: Omit<Finding, 'rows' | 'keys' | 'message'>, clause: string, key: string): void {
@@ -168,7 +216,11 @@ class Counted {
     this.#tokens.set(columnName, seen)
     const earlier = seen.get(token)
     if (earlier === undefined) return void seen.set(token, key)
-    this.add({ level: 'refused', code: 'conflict', column: columnName }, 'have a value that another row has, after normalization', key)
+    this.add(
+      { level: 'refused', code: 'conflict', column: columnName },
+      'have a value that another row has, after normalization',
+      key,
+    )
   }
 
   findings(table: string): Finding[] {
@@ -181,7 +233,11 @@ class Counted {
   }
 }
 
-async function readRows({ engine, table, maxRows, ...rest }: Adopting, connection: Connection, pos: string | null): Promise<HostRow[]> {
+async function readRows(
+  { engine, table, maxRows, ...rest }: Adopting,
+  connection: Connection,
+  pos: string | null,
+): Promise<HostRow[]> {
   const { text, parameters } = behind({ engine, table, maxRows, ...rest }, 'h', pos)
   const reads = table.columns.map((one) => engine.read(one)).join(', ')
   const rows = await connection.all(
@@ -198,20 +254,39 @@ async function tryRows(
   { rows, counted }: { readonly rows: readonly HostRow[]; readonly counted: Counted },
 ): Promise<void> {
   if (rows.length === 0) return
-  const doubled = rows.map((row) => ({ ...row, cells: [...row.cells, ...keyed.map(({ position }) => row.cells[position] ?? null)] }))
+  const doubled = rows.map((row) => ({
+    ...row,
+    cells: [...row.cells, ...keyed.map(({ position }) => row.cells[position] ?? null)],
+  }))
   const { added, refused } = await storeRows(session, table, doubled)
   for (const { key, column: name, code } of refused)
-    counted.add({ level: 'refused', code, ...(name === null ? {} : { column: name }) }, 'have a value that the vault refuses', key)
-  const different = await differentRows({ ...adopting, table: { ...table, columns: adopting.table.columns } }, { connection, session }, added)
+    counted.add(
+      { level: 'refused', code, ...(name === null ? {} : { column: name }) },
+      'have a value that the vault refuses',
+      key,
+    )
+  const different = await differentRows(
+    { ...adopting, table: { ...table, columns: adopting.table.columns } },
+    { connection, session },
+    added,
+  )
   for (const key of different)
-    counted.add({ level: 'refused', code: 'altered' }, `would come back written in another way: adopt ${columnNames(adopting.table)} as text`, key)
+    counted.add(
+      { level: 'refused', code: 'altered' },
+      `would come back written in another way: adopt ${columnNames(adopting.table)} as text`,
+      key,
+    )
   if (keyed.length > 0 && added.length > 0) await countTokens(session, { added, keyed, counted })
   await session.perform('delete', { table: 'rows', ids: ['*'] })
 }
 
 async function countTokens(
   session: AdoptSession,
-  { added, keyed, counted }: { readonly added: readonly { key: string; recordId: string }[]; readonly keyed: Trial['keyed']; readonly counted: Counted },
+  {
+    added,
+    keyed,
+    counted,
+  }: { readonly added: readonly { key: string; recordId: string }[]; readonly keyed: Trial['keyed']; readonly counted: Counted },
 ): Promise<void> {
   const { records } = await session.perform('get', {
     table: 'rows',

@@ -14,9 +14,16 @@ export interface PostgresClient {
   }): Promise<{ readonly rows: unknown[]; readonly rowCount: number | null }>
 }
 
+/** The part of a client of a `pg.Pool` that is used. */
+export interface PooledPostgresClient extends PostgresClient {
+  release(destroy?: boolean): void
+  on(event: 'error', listener: () => void): unknown
+  removeListener(event: 'error', listener: () => void): unknown
+}
+
 /** The part of a `pg.Pool` that is used. */
 export interface PostgresPool {
-  connect(): Promise<PostgresClient & { release(destroy?: boolean): void; on(event: 'error', listener: () => void): unknown }>
+  connect(): Promise<PooledPostgresClient>
 }
 
 /** Codes after which the same may succeed: a lock was not free in time, a deadlock, a serialization conflict. */
@@ -72,13 +79,15 @@ async function withClient<T>(pool: PostgresPool, work: (connection: Connection) 
     throw statementError(error, [], 'No connection to PostgreSQL')
   })
   // The statement in progress reports it too.
-  client.on('error', () => {})
+  const ignore = (): void => {}
+  client.on('error', ignore)
   let isBroken = true
   try {
     const result = await work(connectionOn(client))
     isBroken = false
     return result
   } finally {
+    client.removeListener('error', ignore)
     client.release(isBroken)
   }
 }

@@ -34,19 +34,36 @@ export async function inspectPostgres(connection: Connection, given: string): Pr
   const [found] = await connection.all(TABLE, [schemaName, tableName])
   if (found === undefined) throw new VaultError('not_found', `The database has no table ${given}.`)
   const [oid, schema, name, kind, hidesRows, isOwner] = found.map(String)
-  if (oid === undefined || schema === undefined || name === undefined) throw new VaultError('internal', 'The catalog has no names.')
+  if (oid === undefined || schema === undefined || name === undefined)
+    throw new VaultError('internal', 'The catalog has no names.')
   const what = `${schema}.${name}`
   if (kind !== 'r' && kind !== 'p') throw new VaultError('unsupported', `${what} is not a table. Adopt the table below it.`)
   const columns = (await connection.all(COLUMNS, [oid])).map(columnOf)
   const findings: Finding[] = []
   if (hidesRows === 't')
-    findings.push({ level: 'refused', code: 'row_security', message: `${what} has row security, which hides rows from this role. Use a role with BYPASSRLS.` })
+    findings.push({
+      level: 'refused',
+      code: 'row_security',
+      message: `${what} has row security, which hides rows from this role. Use a role with BYPASSRLS.`,
+    })
   if (isOwner !== 't')
-    findings.push({ level: 'refused', code: 'not_owner', message: `This role does not own ${what}, and only its owner can make the triggers ALWAYS. Use the role that owns it.` })
+    findings.push({
+      level: 'refused',
+      code: 'not_owner',
+      message: `This role does not own ${what}, and only its owner can make the triggers ALWAYS. Use the role that owns it.`,
+    })
   for (const [trigger] of await connection.all(TRIGGERS, [oid]))
-    findings.push({ level: 'attention', code: 'host_trigger', message: `${what} has the trigger ${trigger}, which runs on updates: finish and back run it for every row.` })
+    findings.push({
+      level: 'attention',
+      code: 'host_trigger',
+      message: `${what} has the trigger ${trigger}, which runs on updates: finish and back run it for every row.`,
+    })
   for (const [publication] of await connection.all(PUBLICATIONS, [schema, name]))
-    findings.push({ level: 'attention', code: 'published', message: `${what} is in the publication ${publication}: subscribers keep plaintext until they have replayed finish.` })
+    findings.push({
+      level: 'attention',
+      code: 'published',
+      message: `${what} is in the publication ${publication}: subscribers keep plaintext until they have replayed finish.`,
+    })
   return {
     quoted: `${quote(schema)}.${quote(name)}`,
     name: what,
@@ -54,7 +71,10 @@ export async function inspectPostgres(connection: Connection, given: string): Pr
     key: (await connection.all(KEY, [oid])).map(([column]) => String(column)),
     columns: new Map(columns.map((column) => [column.name, column])),
     findings,
-    dependants: (await connection.all(DEPENDANTS, [oid])).map(([column, object]) => ({ column: String(column), object: String(object) })),
+    dependants: (await connection.all(DEPENDANTS, [oid])).map(([column, object]) => ({
+      column: String(column),
+      object: String(object),
+    })),
   }
 }
 

@@ -83,8 +83,7 @@ function connectionOn(database: SqliteDatabase): Connection {
   }
   return {
     host: database,
-    all: (text, parameters = []) =>
-      mapped(() => prepared(text).raw(true).all(parameters) as (readonly Cell[])[]), // What raw statements of the driver return.
+    all: (text, parameters = []) => mapped(() => prepared(text).raw(true).all(parameters) as (readonly Cell[])[]), // What raw statements of the driver return.
     run: (text, parameters = []) => mapped(() => Number(prepared(text).run(parameters).changes)),
     script: (text) => mapped(() => void database.exec(text)),
   }

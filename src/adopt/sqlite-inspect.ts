@@ -7,7 +7,10 @@ import type { Finding, HostColumn, TableShape } from './table-shape.ts'
 const OWN = 'strongroom_'
 
 export async function inspectSqlite(connection: Connection, name: string): Promise<TableShape> {
-  const [found] = await connection.all(`select type, name from sqlite_master where name = ? collate nocase and type in ('table', 'view')`, [name])
+  const [found] = await connection.all(
+    `select type, name from sqlite_master where name = ? collate nocase and type in ('table', 'view')`,
+    [name],
+  )
   if (found === undefined) throw new VaultError('not_found', `The file has no table ${name}.`)
   const table = String(found[1])
   if (found[0] === 'view') throw new VaultError('unsupported', `${table} is a view. Adopt the table below it.`)
@@ -42,12 +45,24 @@ async function keyFindings(
   if (key.length === 0) return []
   const findings: Finding[] = []
   const where = (condition: string) => key.map((column) => condition.replace('?', quote(column))).join(' or ')
-  const count = async (condition: string) => Number((await connection.all(`select count(*) from ${quoted} where ${where(condition)}`))[0]?.[0])
+  const count = async (condition: string) =>
+    Number((await connection.all(`select count(*) from ${quoted} where ${where(condition)}`))[0]?.[0])
   const nulls = await count('? is null')
   if (nulls > 0)
-    findings.push({ level: 'refused', code: 'null_key', rows: nulls, message: `${name} has ${nulls} rows with NULL in the key: no key finds them. Give them one.` })
+    findings.push({
+      level: 'refused',
+      code: 'null_key',
+      rows: nulls,
+      message: `${name} has ${nulls} rows with NULL in the key: no key finds them. Give them one.`,
+    })
   const binary = await count(`typeof(?) = 'blob'`)
-  if (binary > 0) findings.push({ level: 'refused', code: 'binary_key', rows: binary, message: `${name} has ${binary} rows with a binary key.` })
+  if (binary > 0)
+    findings.push({
+      level: 'refused',
+      code: 'binary_key',
+      rows: binary,
+      message: `${name} has ${binary} rows with a binary key.`,
+    })
   return findings
 }
 
@@ -58,9 +73,21 @@ async function objectFindings(connection: Connection, table: string): Promise<Fi
   )
   return objects.flatMap(([name, type, sql]): Finding[] => {
     if (type === 'trigger')
-      return [{ level: 'attention', code: 'host_trigger', message: `${table} has the trigger ${name}: if it runs on updates, finish and back run it for every row.` }]
+      return [
+        {
+          level: 'attention',
+          code: 'host_trigger',
+          message: `${table} has the trigger ${name}: if it runs on updates, finish and back run it for every row.`,
+        },
+      ]
     if (!mentions(sql, table)) return []
-    return [{ level: 'attention', code: 'full_text', message: `${name} is a full-text table over ${table}: it keeps plaintext of its own. Remove it, or rebuild it after finish.` }]
+    return [
+      {
+        level: 'attention',
+        code: 'full_text',
+        message: `${name} is a full-text table over ${table}: it keeps plaintext of its own. Remove it, or rebuild it after finish.`,
+      },
+    ]
   })
 }
 
@@ -69,7 +96,9 @@ async function dependants(connection: Connection, table: string, columns: readon
     `select i.name, x.name from pragma_index_list(?) x join pragma_index_info(x.name) i where i.name is not null and x.origin <> 'pk'`,
     [table],
   )
-  const objects = await connection.all(`select name, sql from sqlite_master where type in ('view', 'trigger') and name not like '${OWN}%'`)
+  const objects = await connection.all(
+    `select name, sql from sqlite_master where type in ('view', 'trigger') and name not like '${OWN}%'`,
+  )
   const users = objects.filter(([, sql]) => mentions(sql, table))
   return [
     ...indexed.map(([column, index]) => ({ column: String(column), object: `index ${index}` })),
@@ -81,5 +110,11 @@ async function dependants(connection: Connection, table: string, columns: readon
 
 /** True if a statement has the word. It can be another thing of that name: then the operator looks. */
 function mentions(sql: Cell | undefined, word: string): boolean {
-  return typeof sql === 'string' && sql.toLowerCase().split(/[^\p{L}\p{N}_$]+/u).includes(word.toLowerCase())
+  return (
+    typeof sql === 'string' &&
+    sql
+      .toLowerCase()
+      .split(/[^\p{L}\p{N}_$]+/u)
+      .includes(word.toLowerCase())
+  )
 }

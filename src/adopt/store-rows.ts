@@ -26,7 +26,14 @@ interface Written extends HostRow {
 }
 
 /** What the values of a row are refused for. Any other error is no fault of the row. */
-const REFUSALS: readonly ErrorCode[] = ['conflict', 'invalid_request', 'unprocessable', 'out_of_range', 'limit_exceeded', 'tokens_exhausted']
+const REFUSALS: readonly ErrorCode[] = [
+  'conflict',
+  'invalid_request',
+  'unprocessable',
+  'out_of_range',
+  'limit_exceeded',
+  'tokens_exhausted',
+]
 /** Rows that are taken out one by one, before the rest is divided. */
 const MAX_NAMED = 8
 
@@ -84,32 +91,25 @@ interface Writing {
 }
 
 /** Writes all rows at once, again without those that an error names, and in halves where it names none. */
-async function writeAll({ rows, write, refused, free }: Writing): Promise<void> {
-  let left = rows
-  let isFreed = free === undefined
-  for (let tries = 0; left.length > 0; tries++) {
-    try {
-      return await write(left)
-    } catch (error) {
-      if (!isVaultError(error) || !REFUSALS.includes(error.code)) throw error
-      if (!isFreed && free !== undefined && error.code === 'conflict') {
-        isFreed = true
-        left = await free(left)
-        continue
-      }
-      const named = new Set(left.length === 1 ? [0] : error.details.flatMap(({ index }) => index ?? []))
-      if (named.size === 0 || tries >= MAX_NAMED) {
-        const middle = left.length >> 1
-        await writeAll({ rows: left.slice(0, middle), write, refused })
-        return writeAll({ rows: left.slice(middle), write, refused })
-      }
-      for (const index of named) {
-        const row = left[index]
-        if (row !== undefined) refused(row, error)
-      }
-      left = left.filter((_, index) => !named.has(index))
-    }
+async function writeAll(writing: Writing, tries = 0): Promise<void> {
+  const { rows, write, refused, free } = writing
+  if (rows.length === 0) return
+  let error: VaultError
+  try {
+    return await write(rows)
+  } catch (thrown) {
+    if (!isVaultError(thrown) || !REFUSALS.includes(thrown.code)) throw thrown
+    error = thrown
   }
+  if (free !== undefined && error.code === 'conflict') return writeAll({ rows: await free(rows), write, refused }, tries)
+  const named = new Set(rows.length === 1 ? [0] : error.details.flatMap(({ index }) => index ?? []))
+  if (named.size === 0 || tries >= MAX_NAMED) {
+    const middle = rows.length >> 1
+    await writeAll({ ...writing, rows: rows.slice(0, middle) })
+    return writeAll({ ...writing, rows: rows.slice(middle) })
+  }
+  for (const [index, row] of rows.entries()) if (named.has(index)) refused(row, error)
+  return writeAll({ ...writing, rows: rows.filter((_, index) => !named.has(index)) }, tries + 1)
 }
 
 /** Returns the fields of a row; undefined if a cell cannot be read as the type of its column. */

@@ -52,7 +52,10 @@ export async function switchOver(
       })
       if (isEqual) return { lockMs: performance.now() - locked, tries }
       if (++unequal > MAX_UNEQUAL)
-        throw new VaultError('failed_precondition', `${adopting.table.name}: rows and records differ in number. Run verify again.`)
+        throw new VaultError(
+          'failed_precondition',
+          `${adopting.table.name}: rows and records differ in number. Run verify again.`,
+        )
       await steps.findMissing()
     } catch (error) {
       if (!isVaultError(error, 'aborted') && !isVaultError(error, 'unavailable')) throw error
@@ -64,7 +67,10 @@ export async function switchOver(
 
 function assertReady({ table }: Adopting, { job }: Slice, quietSeconds: number): void {
   if (job.state !== 'overlap')
-    throw new VaultError('failed_precondition', `${table.name} is in the state ${job.state}: only one that is verified can be switched.`)
+    throw new VaultError(
+      'failed_precondition',
+      `${table.name} is in the state ${job.state}: only one that is verified can be switched.`,
+    )
   if (job.quietSeconds < quietSeconds)
     throw new VaultError(
       'failed_precondition',
@@ -104,8 +110,17 @@ async function leaveRows(adopting: Adopting, { connection, session }: Pick<Slice
   const rows = await connection.all(
     `select ${keyNames(table, 'm')}, m.record_id from ${table.refused} r join ${table.map} m on ${sameKey(table, 'm', 'r')}`,
   )
-  await deleteKeys(adopting, connection, 'map', rows.map((row) => toJson(row.slice(0, table.key.length))))
-  await deleteRecords(adopting, session, rows.map((row) => String(row[table.key.length])))
+  await deleteKeys(
+    adopting,
+    connection,
+    'map',
+    rows.map((row) => toJson(row.slice(0, table.key.length))),
+  )
+  await deleteRecords(
+    adopting,
+    session,
+    rows.map((row) => String(row[table.key.length])),
+  )
 }
 
 /** A row that REPLACE removed leaves no note, but one record too many. */

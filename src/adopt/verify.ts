@@ -17,7 +17,11 @@ export async function verify(adopting: Adopting, { connection, session, job, siz
   const { table } = adopting
   const rows = await rowsBehind(adopting, connection, job.pos, size)
   const last = rows.at(-1)?.key
-  const passed = await passedOver(adopting, connection, rows.map(({ key }) => key))
+  const passed = await passedOver(
+    adopting,
+    connection,
+    rows.map(({ key }) => key),
+  )
   const compared = rows.filter(({ key }) => !passed.has(key))
   const missing = compared.flatMap(({ key, recordId }) => (recordId === null ? [key] : []))
   const mapped = compared.flatMap(({ key, recordId }) => (recordId === null ? [] : [{ key, recordId }]))
@@ -39,12 +43,18 @@ export async function verify(adopting: Adopting, { connection, session, job, siz
       'failed_precondition',
       `${table.name}: ${job.found + found} rows differ from their records in the ${MAX_WALKS}rd walk. Something changes rows around the triggers; find it, then run again.`,
     )
-  await connection.run(`update ${table.jobs} set pos = null, done = 0, passes = passes + 1, found = 0 where name = ?`, [table.name])
+  await connection.run(`update ${table.jobs} set pos = null, done = 0, passes = passes + 1, found = 0 where name = ?`, [
+    table.name,
+  ])
   return true
 }
 
 /** Returns the keys of those rows that have a pending note or are refused. */
-async function passedOver({ engine, table }: Adopting, connection: Connection, keys: readonly string[]): Promise<ReadonlySet<string>> {
+async function passedOver(
+  { engine, table }: Adopting,
+  connection: Connection,
+  keys: readonly string[],
+): Promise<ReadonlySet<string>> {
   if (keys.length === 0) return new Set()
   const own = table.key.map((_, position) => `k${position}`).join(', ')
   const listed = `select ${keyNames(table, 'l')} from ${engine.list(keyList(table))} l`
@@ -77,10 +87,18 @@ export function valueList(columns: readonly MappedColumn[]): { name: string; typ
 }
 
 /** Returns the values of records behind their keys, as rows of a list. */
-export async function recordValues(session: AdoptSession, table: Adopting['table'], mapped: readonly Mapped[]): Promise<string[]> {
+export async function recordValues(
+  session: AdoptSession,
+  table: Adopting['table'],
+  mapped: readonly Mapped[],
+): Promise<string[]> {
   const { records } = await session.perform('get', {
     table: table.vaultTable,
-    options: { ids: mapped.map(({ recordId }) => recordId), redaction: 'PLAIN_TEXT', fields: table.columns.map(({ vault }) => vault) },
+    options: {
+      ids: mapped.map(({ recordId }) => recordId),
+      redaction: 'PLAIN_TEXT',
+      fields: table.columns.map(({ vault }) => vault),
+    },
   })
   return mapped.map(({ key }, index) => {
     const fields: Readonly<Record<string, unknown>> = records[index]?.fields ?? {}

@@ -35,14 +35,32 @@ export async function finish(adopting: Adopting, slice: Slice): Promise<boolean>
   const { table } = adopting
   if (job.state !== 'finish') return false
   return walk(adopting, slice, 'finished', async (mapped) => {
-    if (job.plaintext === 'null') return writeRows(adopting, slice, table.columns, mapped.map(({ key }) => withCells(key, table.columns.map(() => null))))
+    if (job.plaintext === 'null')
+      return writeRows(
+        adopting,
+        slice,
+        table.columns,
+        mapped.map(({ key }) =>
+          withCells(
+            key,
+            table.columns.map(() => null),
+          ),
+        ),
+      )
     const { records } = await session.perform('get', {
       table: table.vaultTable,
-      options: { ids: mapped.map(({ recordId }) => recordId), tokenization: true, fields: table.columns.map(({ vault }) => vault) },
+      options: {
+        ids: mapped.map(({ recordId }) => recordId),
+        tokenization: true,
+        fields: table.columns.map(({ vault }) => vault),
+      },
     })
     const rows = mapped.map(({ key }, index) => {
       const tokens: Readonly<Record<string, unknown>> = records[index]?.fields ?? {}
-      return withCells(key, table.columns.map(({ vault }) => tokenCell(tokens[vault])))
+      return withCells(
+        key,
+        table.columns.map(({ vault }) => tokenCell(tokens[vault])),
+      )
     })
     await writeRows(adopting, { connection }, table.columns, rows)
   })
@@ -63,7 +81,17 @@ export async function clear(adopting: Adopting, slice: Slice): Promise<boolean> 
     const different = new Set(await differentRows(adopting, slice, mapped))
     const columns = table.columns.filter(({ isRequired, vaultType }) => !isRequired || vaultType === 'STRING')
     const rows = mapped.filter(({ key }) => different.has(key))
-    await writeRows(adopting, slice, columns, rows.map(({ key, recordId }) => withCells(key, columns.map(({ isRequired }) => (isRequired ? recordId : null)))))
+    await writeRows(
+      adopting,
+      slice,
+      columns,
+      rows.map(({ key, recordId }) =>
+        withCells(
+          key,
+          columns.map(({ isRequired }) => (isRequired ? recordId : null)),
+        ),
+      ),
+    )
   })
 }
 
@@ -122,13 +150,15 @@ export async function undo(adopting: Adopting, { connection, session, job, size 
 /** Deletes the row of the job, and the table of jobs behind the last one. */
 async function endJob({ table }: Adopting, connection: Slice['connection']): Promise<void> {
   await connection.run(`delete from ${table.jobs} where name = ?`, [table.name])
-  if ((await connection.all(`select 1 from ${table.jobs} limit 1`)).length === 0) await connection.script(`drop table ${table.jobs}`)
+  if ((await connection.all(`select 1 from ${table.jobs} limit 1`)).length === 0)
+    await connection.script(`drop table ${table.jobs}`)
 }
 
 /** Drops the columns, and all but the side table, which says which record a row has. From here on there is no way back. */
 export async function dropColumns(adopting: Adopting, { connection, job }: Pick<Slice, 'connection' | 'job'>): Promise<void> {
   const { engine, table } = adopting
-  if (job.state !== 'finished') throw new VaultError('failed_precondition', `${table.name} is in the state ${job.state}: finish it first.`)
+  if (job.state !== 'finished')
+    throw new VaultError('failed_precondition', `${table.name} is in the state ${job.state}: finish it first.`)
   const users = table.dependants.filter(({ column }) => table.columns.some(({ name }) => name === column))
   if (users.length > 0)
     throw new VaultError(
