@@ -74,7 +74,7 @@ export const HOSTS_SEE: Readonly<Record<string, RegExp>> = {
   transfer: /^src\/(index\.ts$|core\/(ports|util)\/|core\/errors\.ts$)/,
   adopt: /^src\/(index\.ts$|core\/util\/|core\/errors\.ts$|adapters\/(sqlite|postgres|keys)\/index\.ts$)/,
   // The command uses entry points only, as the build has them: it is built on its own.
-  cli: /^src\/((adapters\/.*|http|client|transfer|adopt|audit-verifier)\/index|index|public-errors)\.ts$/,
+  cli: /^src\/((adapters\/.*|http|client|transfer|adopt|audit-verifier)\/index|index|public-errors|storage-port|blob-port)\.ts$/,
 }
 
 /** Files that only one other file may import. */
@@ -105,11 +105,15 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'src/audit-verifier': ['node:crypto'],
   'src/adopt': ['better-sqlite3', 'node:crypto', 'node:fs/promises', 'node:os', 'node:path', 'pg'],
   'src/client': [],
-  'src/cli': ['commander', 'node:fs', 'node:fs/promises', 'node:path', 'node:process', 'node:timers/promises', 'node:url', 'zod'],
-  'src/cli/init': ['@clack/prompts', 'node:fs', 'node:fs/promises', 'node:path'],
+  'src/cli': ['commander', 'node:process'],
+  'src/cli/config': ['jiti', 'node:fs', 'node:fs/promises', 'node:os', 'node:path', 'node:process', 'node:url', 'zod'],
+  'src/cli/init': ['@clack/prompts', 'node:fs/promises', 'node:module', 'node:path', 'node:process'],
   'src/transfer': ['csv-stringify', 'node:crypto', 'node:fs', 'node:fs/promises', 'node:path', 'node:stream', 'papaparse'],
   'src/http': ['@fastify/busboy', 'jose', 'node:crypto', 'node:http', 'node:net', 'node:stream', 'zod'],
 }
+
+/** Files that load a module of the user by its path, which no literal can name. */
+export const LOADERS: ReadonlySet<string> = new Set(['src/cli/config/load-config.ts'])
 
 /** Paths that may exist in `src`. */
 export const TOP_LEVEL =
