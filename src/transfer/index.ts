@@ -1,2 +1,3 @@
 /** The entry point "strongroom/transfer": records in and out, and whole vaults from one storage to another. */
-export {}
+export { reopenSource as reopenVault } from '../core/catalog/vault-moves.ts'
+export { type MovedVault, type MoveOptions, moveVault } from './move-vault.ts'

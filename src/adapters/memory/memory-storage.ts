@@ -41,8 +41,8 @@ export function memoryStorage(options: Readonly<Record<string, never>> = {}): Di
     mayTurn: () => true,
     async snapshot(work) {
       const tables = copyTables(database)
-      const { get, find } = createStorage({ ...database, tables, undoLog: createUndoLog() }, undefined)
-      return work({ tables: storedTables(tables), get, find })
+      const { get, find, aggregate } = createStorage({ ...database, tables, undoLog: createUndoLog() }, undefined)
+      return work({ tables: storedTables(tables), get, find, aggregate })
     },
     async raiseIds(name, next) {
       const table = database.tables.get(name)

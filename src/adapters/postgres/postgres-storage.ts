@@ -96,8 +96,8 @@ export function postgresStorage(options: PostgresOptions): DisposableStorage {
         const tables = await withMappedErrors(storedTables(inner, state.context))
         const shapes = createTableShapes()
         shapes.add(tables.map((table) => ({ ...table, indexes: [] })))
-        const { get, find } = createStorage({ ...state, shapes }, inner)
-        return work({ tables, get, find })
+        const { get, find, aggregate } = createStorage({ ...state, shapes }, inner)
+        return work({ tables, get, find, aggregate })
       }),
     async raiseIds(table, next) {
       const { name } = state.shapes.of(table)

@@ -115,8 +115,8 @@ export function sqliteStorage(options: SqliteOptions): DisposableStorage {
         const shapes = createTableShapes()
         shapes.add(tables.map((table) => ({ ...table, indexes: [] })))
         const scan = <T>(slices: (run: OnSnapshot) => Promise<T>): Promise<T> => slices(run)
-        const { get, find } = createReads(shapes, { yielder: state.yielder, read: run, scan, scanCache: scan })
-        return work({ tables, get, find })
+        const { get, find, aggregate } = createReads(shapes, { yielder: state.yielder, read: run, scan, scanCache: scan })
+        return work({ tables, get, find, aggregate })
       })
     },
     async raiseIds(table, next) {

@@ -15,7 +15,7 @@ export const ARRIVING = 'arriving'
  * What `released` says of every chain of a storage that is closed. Each writer with the audit on reads or expects the head of its chain, whose version is
  * raised with it; one without looks at the row of the schema, as one does that begins a chain. So each looks at the catalog, and finds the entry.
  */
-const CLOSED_CHAIN = -1
+export const CLOSED_CHAIN = -1
 
 /** True for the head of a chain in a storage that is closed: the catalog must be read again, which says so. */
 export function isClosedChain({ released }: Row): boolean {

@@ -284,7 +284,7 @@ export interface StoredTable {
 }
 
 /** One committed state of a storage, to be read by many calls. */
-export interface Snapshot extends Pick<Storage, 'get' | 'find'> {
+export interface Snapshot extends Pick<Storage, 'get' | 'find' | 'aggregate'> {
   /** All tables of the form that `prepare` creates, by name. An application can have tables of that form beside them. */
   readonly tables: readonly StoredTable[]
 }

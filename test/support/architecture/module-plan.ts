@@ -71,7 +71,8 @@ export const VERIFIER_SEES =
 export const HOSTS_SEE: Readonly<Record<string, RegExp>> = {
   http: /^src\/(index\.ts$|core\/util\/)/,
   client: /^src\/core\/errors\.ts$/,
-  transfer: /^src\/(index\.ts$|core\/(ports|util)\/|core\/errors\.ts$)/,
+  // Whole vaults are copied below the vault: by the tables that each has, and the entries of the catalog that close a storage.
+  transfer: /^src\/(index\.ts$|core\/(ports|util)\/|core\/(errors|schema\/system-tables|catalog\/vault-moves)\.ts$)/,
   adopt: /^src\/(index\.ts$|core\/util\/|core\/errors\.ts$|adapters\/(sqlite|postgres|keys)\/index\.ts$)/,
   // The command uses entry points only, as the build has them: it is built on its own.
   cli: /^src\/((adapters\/.*|http|client|transfer|adopt|audit-verifier)\/index|index|public-errors|storage-port|blob-port)\.ts$/,

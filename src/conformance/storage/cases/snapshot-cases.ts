@@ -107,12 +107,13 @@ export const snapshotCases: readonly StorageCase[] = [
       await writing
     }
   }),
-  storageCase('W7 filters and pages are those of find', [THINGS], async ({ storage }) => {
+  storageCase('W7 filters, pages and aggregates are those of the storage', [THINGS], async ({ storage }) => {
     await storage.insert(
       'things',
       numbers(1, 3000).map((id) => ({ id, n: id % 7, b: new Uint8Array(300).fill(id) })),
     )
-    await storage.snapshot(async ({ find }) => {
+    await storage.snapshot(async ({ find, aggregate }) => {
+      assertEqual(await aggregate('things', EVERY, [{ kind: 'count' }, { kind: 'max', column: 'id' }]), [3000, 3000])
       const ids = async (...page: Parameters<typeof find>) => (await find(...page)).map(({ id }) => id)
       assertEqual(await ids('things', EVERY, { order: 'asc', after: 1000, limit: 1200, columns: [] }), numbers(1001, 1200))
       assertEqual(await ids('things', equal('n', 0), { order: 'desc', limit: 2 }), [2996, 2989])
