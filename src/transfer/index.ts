@@ -1,3 +1,5 @@
 /** The entry point "strongroom/transfer": records in and out, and whole vaults from one storage to another. */
 export { reopenSource as reopenVault } from '../core/catalog/vault-moves.ts'
+export { type Backup, type BackupOptions, backupVault } from './backup-vault.ts'
 export { type MovedVault, type MoveOptions, moveVault } from './move-vault.ts'
+export { type RestoredVault, type RestoreOptions, restoreVault } from './restore-vault.ts'

@@ -6,7 +6,7 @@ import { CATALOG, MARKER } from '../core/schema/system-tables.ts'
 import { append } from '../core/util/lists.ts'
 import { readOptions } from '../core/util/options.ts'
 import { type Arrival, arrivingTables, beginArrival, endArrival, prepareArriving } from './arrival.ts'
-import { copiedRows, countRows, EVERY, pagesOf, tablesOfVault } from './vault-rows.ts'
+import { copiedRows, countRows, pagesOf, tablesOfVault, versionsOf } from './vault-rows.ts'
 import { COPY_OPTIONS, type CopyOptions, type CopyWatch, createCopyWatch } from './watch.ts'
 
 /** From where to where. */
@@ -30,8 +30,8 @@ export interface MovedVault {
 /** Differences that are copied while the vault works: as often at most, or until as few rows are left. */
 const MAX_ROUNDS = 5
 const FEW_ROWS = 2000
-/** Rows of which numbers are compared at once, and rows that are looked up together. */
-const COMPARED_ROWS = 4000
+/** Rows that are deleted, and rows that are looked up, at once. */
+const DELETED_AT_ONCE = 4000
 const ROWS_AT_ONCE = 500
 
 /**
@@ -120,8 +120,8 @@ async function copyDifferences(
   for (const { name } of arriving) {
     const { missing, stale } = await findDifferences(snapshot, to, name)
     // All go before any comes: two rows can have exchanged a unique value.
-    for (let start = 0; start < stale.length; start += COMPARED_ROWS)
-      await to.delete(name, { ids: stale.slice(start, start + COMPARED_ROWS) })
+    for (let start = 0; start < stale.length; start += DELETED_AT_ONCE)
+      await to.delete(name, { ids: stale.slice(start, start + DELETED_AT_ONCE) })
     for (let start = 0; start < missing.length; start += ROWS_AT_ONCE) {
       const found = await snapshot.get(name, missing.slice(start, start + ROWS_AT_ONCE))
       const rows = copiedRows(
@@ -168,24 +168,21 @@ interface Walk {
 }
 
 function createWalk(storage: Pick<Snapshot, 'find'>, table: string): Walk {
-  let rows: readonly Row[] = []
+  const pages = versionsOf(storage, table)
+  let rows: readonly Row[] | undefined = []
   let at = 0
-  let after: number | undefined
-  let isRead = false
   async function readPage(): Promise<void> {
-    const from = after === undefined ? {} : { after }
-    rows = await storage.find(table, EVERY, { order: 'asc', limit: COMPARED_ROWS, columns: [], ...from })
-    isRead = rows.length < COMPARED_ROWS
-    after = rows.at(-1)?.id
+    const page = await pages.next()
+    rows = page.done === true ? undefined : page.value
     at = 0
   }
   return {
     get row() {
-      return rows[at]
+      return rows?.[at]
     },
     next() {
       at++
-      return at < rows.length || isRead ? undefined : readPage()
+      return rows === undefined || at < rows.length ? undefined : readPage()
     },
   }
 }

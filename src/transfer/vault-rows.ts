@@ -58,6 +58,20 @@ export async function* pagesOf(snapshot: Pick<Snapshot, 'find'>, table: string):
   }
 }
 
+/** Rows of which versions are compared at once. */
+const COMPARED_ROWS = 4000
+
+/** Yields the ids and versions of a table by rising ids, in pages. */
+export async function* versionsOf(storage: Pick<Snapshot, 'find'>, table: string): AsyncGenerator<readonly Row[]> {
+  for (let after: number | undefined; ; ) {
+    const from = after === undefined ? {} : { after }
+    const rows = await storage.find(table, EVERY, { order: 'asc', limit: COMPARED_ROWS, columns: [], ...from })
+    if (rows.length > 0) yield rows
+    if (rows.length < COMPARED_ROWS) return
+    after = rows.at(-1)?.id
+  }
+}
+
 /** Returns rows as a copy has them: those of a storage that was closed say so, and those of a copy do not. */
 export function copiedRows(table: string, rows: readonly Row[]): readonly Row[] {
   if (table === CATALOG.name) return rows.filter(({ entry }) => entry !== DEPARTED)
