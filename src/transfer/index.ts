@@ -4,3 +4,7 @@ export { type ExportOptions, type ExportSession, exportRecords } from './export-
 export type { ImportOptions, ImportProgress, ImportSummary, Reject } from './import-options.ts'
 export { type ImportSession, importRecords } from './import-records.ts'
 export type { EmptyValue, ValueFormat } from './value-formats.ts'
+export { reopenSource as reopenVault } from '../core/catalog/vault-moves.ts'
+export { type Backup, type BackupOptions, backupVault } from './backup-vault.ts'
+export { type MovedVault, type MoveOptions, moveVault } from './move-vault.ts'
+export { type RestoredVault, type RestoreOptions, restoreVault } from './restore-vault.ts'
