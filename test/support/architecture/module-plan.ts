@@ -72,8 +72,6 @@ export const HOSTS_SEE: Readonly<Record<string, RegExp>> = {
   http: /^src\/(index\.ts$|core\/util\/)/,
   // Of the main entry it has the types alone: a test bundles it for browsers.
   client: /^src\/(index|core\/errors)\.ts$/,
-  transfer: /^src\/(index\.ts$|core\/(ports|util)\/|core\/errors\.ts$)/,
-  client: /^src\/core\/errors\.ts$/,
   // Whole vaults are copied below the vault: by the tables that each has, and the entries of the catalog that close a storage.
   transfer: /^src\/(index\.ts$|core\/(ports|util)\/|core\/(errors|schema\/system-tables|catalog\/vault-moves)\.ts$)/,
   adopt: /^src\/(index\.ts$|core\/util\/|core\/errors\.ts$|adapters\/(sqlite|postgres|keys)\/index\.ts$)/,
@@ -138,7 +136,6 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
     'prom-client',
   ],
   'src/cli/transfer': ['node:fs/promises', 'node:path', 'node:process'],
-  'src/transfer': ['csv-stringify', 'node:crypto', 'node:fs', 'node:fs/promises', 'node:path', 'node:stream', 'papaparse'],
   'src/transfer': [
     'csv-stringify',
     'node:crypto',
