@@ -118,7 +118,7 @@ async function failed(
   { options, log }: Parts,
   { error, found, scope }: { readonly error: unknown; readonly found: FoundRoute | undefined; readonly scope: Scope },
 ): Promise<HttpResponse> {
-  const { verb = 'Request', wireNames, statuses = ALL_STATUSES } = found?.route ?? {}
+  const { verb = 'Request', wireNames, keepsTexts, statuses = ALL_STATUSES } = found?.route ?? {}
   const failure = toFailure(error, statuses)
   const recorded = await scope.recordRefusal(failure).then(
     () => failure,
@@ -126,7 +126,7 @@ async function failed(
   )
   logFailure({ log }, scope, recorded)
   const shown = scope.isAuthenticated() ? recorded : withConstantText(recorded)
-  const wording = { verb, ...(wireNames === undefined ? {} : { wireNames }) }
+  const wording = { verb, keepsTexts, ...(wireNames === undefined ? {} : { wireNames }) }
   return errorResponse(shown, wireMessage(shown.error, wording, options.names))
 }
 
