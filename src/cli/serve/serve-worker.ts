@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { CLOSE_MS, type ServeEnd } from './serve-alone.ts'
-import { type Serving, startVaultProcess, type VaultProcess } from './vault-process.ts'
+import { type Serving, startUnless, type VaultProcess } from './vault-process.ts'
 import type { FromWorker, ToWorker } from './worker-messages.ts'
 
 /** Serves until the primary says that it ends. Throws what opening files and the vault throws. */
@@ -16,18 +16,15 @@ export async function serveWorker(serving: Serving): Promise<ServeEnd> {
     // Nothing else comes before `ready` is sent.
     else if (running !== undefined) obey(running, message, socket)
   })
-  running = await Promise.race([
-    startVaultProcess(serving, (learned) => say({ kind: 'learned', learned })),
-    end.then(() => undefined),
-  ])
+  running = await startUnless(end, serving, (learned) => say({ kind: 'learned', learned }))
+  // It ends although it listens to the primary.
+  end.then(() => process.channel?.unref())
   if (running === undefined) return 0
   say({ kind: 'ready' })
   await end
   const cut = await running.server.drain(serving.server.shutdown.limitMs)
   if (cut > 0) running.log.error({ requests: cut }, 'ended at the time limit: requests were cut')
   await Promise.race([running.close(), pause(CLOSE_MS, undefined, { ref: false })])
-  // It ends although it listens to the primary.
-  process.channel?.unref()
   return cut > 0 ? 1 : 0
 }
 
