@@ -50,6 +50,7 @@ function settingsOf({ options }: CommandRun, { config: { server = {} }, pathOf }
       ...server.health,
       ...defined({ port: options.integer('healthPort', port), host: options.text('healthHost') }),
     },
+    shutdown: { ...server.shutdown, ...defined({ delayMs: options.integer('shutdownDelayMs', { max: 600_000 }) }) },
     ...(origins.length === 0 ? {} : { origins }),
     log: { ...server.log, ...(options.isSet('logRequests') ? { requests: true } : {}) },
   }
