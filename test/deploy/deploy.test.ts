@@ -10,12 +10,12 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { serverShape } from '../../src/cli/config/server-shape.ts'
-import { SERVE } from '../../src/cli/serve/commands.ts'
 import { schemaText } from '../../src/cli/init/templates.ts'
-import { ask } from '../support/http/ask.ts'
+import { SERVE } from '../../src/cli/serve/commands.ts'
 import { type BuiltImage, buildImage } from '../support/deploy/built-image.ts'
 import { servePackage } from '../support/deploy/package-registry.ts'
 import { lastOf, readDockerfile, wordsOf } from '../support/deploy/read-dockerfile.ts'
+import { ask } from '../support/http/ask.ts'
 
 const stages = readDockerfile(readFileSync('deploy/Dockerfile', 'utf8'))
 const image = stages.at(-1) ?? { image: '', name: undefined, steps: [] }
@@ -129,7 +129,10 @@ describe('the manifests', () => {
     const container = z.object({
       args: z.array(z.string()),
       securityContext: z.object({ readOnlyRootFilesystem: z.literal(true), allowPrivilegeEscalation: z.literal(false) }),
-      ports: z.tuple([z.object({ containerPort: z.literal(defaults.port) }), z.object({ containerPort: z.literal(defaults.health.port) })]),
+      ports: z.tuple([
+        z.object({ containerPort: z.literal(defaults.port) }),
+        z.object({ containerPort: z.literal(defaults.health.port) }),
+      ]),
       livenessProbe: z.object({ httpGet: z.object({ path: z.literal('/live'), port: z.literal('health') }) }),
       readinessProbe: z.object({ httpGet: z.object({ path: z.literal('/ready'), port: z.literal('health') }) }),
     })
@@ -158,9 +161,17 @@ describe('the manifests', () => {
 it('the page names every setting with its default, and no other', () => {
   const named = [...page.matchAll(/`(server\.[\w.]+)`/g)].map(([, name = '']) => name)
   const settings = Object.entries(defaults).flatMap(([name, value]) =>
-    typeof value === 'object' && !Array.isArray(value) ? Object.keys(value).map((member) => `server.${name}.${member}`) : [`server.${name}`],
+    typeof value === 'object' && !Array.isArray(value)
+      ? Object.keys(value).map((member) => `server.${name}.${member}`)
+      : [`server.${name}`],
   )
   expect(new Set(named)).toEqual(new Set([...settings, 'server.tls.cert', 'server.tls.key', 'server.tls']))
-  for (const value of [defaults.limits.headersMs, defaults.limits.requestMs, defaults.limits.remembered, defaults.purgeMs, defaults.shutdown.limitMs])
+  for (const value of [
+    defaults.limits.headersMs,
+    defaults.limits.requestMs,
+    defaults.limits.remembered,
+    defaults.purgeMs,
+    defaults.shutdown.limitMs,
+  ])
     expect(page).toContain(value.toLocaleString('en-US'))
 })

@@ -7,7 +7,7 @@ import { EXIT, type ExitCode } from '../failure.ts'
 import { openHealthServer } from './health-server.ts'
 import { listen } from './listen.ts'
 import { type Addresses, CLOSE_MS, type ServeEnd } from './serve-alone.ts'
-import { createServerLog, errorFields, type ServerLog } from './server-log.ts'
+import { createServerLog, endAtDefects, errorFields, type ServerLog } from './server-log.ts'
 import { createPrimaryMetrics, metricsText, type PrimaryMetrics } from './server-metrics.ts'
 import { followSignals } from './signals.ts'
 import type { FromWorker, ToWorker } from './worker-messages.ts'
@@ -29,6 +29,7 @@ export function restartDelay(livedMs: number, lastDelayMs: number): number {
 export async function servePrimary(settings: ServerSettings, announce: (addresses: Addresses) => void): Promise<ExitCode> {
   const { shutdown } = settings
   const log = createServerLog(settings.log.level)
+  endAtDefects(log)
   const metrics = createPrimaryMetrics()
   const workers = createWorkers(log, metrics)
   let isAccepting = false

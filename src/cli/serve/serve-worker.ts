@@ -7,6 +7,15 @@ import type { FromWorker, ToWorker } from './worker-messages.ts'
 
 /** Serves until the primary says that it ends. Throws what opening files and the vault throws. */
 export async function serveWorker(serving: Serving): Promise<ServeEnd> {
+  try {
+    return await serveUntilEnd(serving)
+  } finally {
+    // The process ends although it listens to the primary.
+    process.channel?.unref()
+  }
+}
+
+async function serveUntilEnd(serving: Serving): Promise<ServeEnd> {
   // A terminal and systemd send these to all processes. The primary sends each worker its last connection first.
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => {})
   const { promise: end, resolve: endNow } = Promise.withResolvers<void>()
@@ -17,8 +26,6 @@ export async function serveWorker(serving: Serving): Promise<ServeEnd> {
     else if (running !== undefined) obey(running, message, socket)
   })
   running = await startUnless(end, serving, (learned) => say({ kind: 'learned', learned }))
-  // It ends although it listens to the primary.
-  end.then(() => process.channel?.unref())
   if (running === undefined) return 0
   say({ kind: 'ready' })
   await end

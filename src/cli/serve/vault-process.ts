@@ -5,7 +5,7 @@ import { isVaultError, type Log, type Metrics } from '../../index.ts'
 import type { AnyVault } from '../config/any-vault.ts'
 import type { ServerSettings } from '../config/server-shape.ts'
 import type { ServedHandler } from './handler-options.ts'
-import { createServerLog, errorFields, type ServerLog } from './server-log.ts'
+import { createServerLog, endAtDefects, errorFields, type ServerLog } from './server-log.ts'
 import { createServerMetrics } from './server-metrics.ts'
 import { createVaultServer, type Learned, type VaultServer } from './vault-server.ts'
 
@@ -59,6 +59,7 @@ async function startVaultProcess(
   signal: AbortSignal,
 ): Promise<VaultProcess> {
   const log = createServerLog(settings.log.level)
+  endAtDefects(log)
   const metrics = createServerMetrics()
   const vault = await opened(() => open({ metrics: metrics.ofVault, log }), { ...settings, signal, log })
   const upkeep = new AbortController()

@@ -20,6 +20,8 @@ export interface BuiltImage {
 }
 
 const USER = 1000
+/** The folder of the last stage, which has no name. */
+const LAST = 'image'
 const isRoot = process.geteuid?.() === 0
 /** The node of this run, before others. */
 const PATH = `${dirname(process.execPath)}:${process.env.PATH}`
@@ -33,30 +35,10 @@ export async function buildImage(
   const top = mkdtempSync(join(tmpdir(), 'strongroom-image-'))
   // Other accounts find their files in it.
   chmodSync(top, 0o755)
-  const roots = new Map<string, string>()
-  let root = ''
-  let workdir = ''
-  for (const [index, stage] of stages.entries()) {
-    root = join(top, stage.name ?? String(index))
-    mkdirSync(root)
-    if (stage.name !== undefined) roots.set(stage.name, root)
-    const variables: Record<string, string> = {}
-    for (const { word, text } of stage.steps) {
-      if (word === 'WORKDIR') {
-        workdir = text
-        mkdirSync(join(root, workdir), { recursive: true })
-      } else if (word === 'ENV') variables[text.split('=')[0] ?? ''] = text.split('=')[1] ?? ''
-      else if (word === 'COPY') copy(text, { context, roots, to: join(root, workdir) })
-      else if (word === 'RUN')
-        await promisify(execFile)('sh', ['-ec', isRoot ? text : text.replace(/&& chown .*/, '')], {
-          cwd: join(root, workdir),
-          env: { ...process.env, ...variables, ...env, PATH },
-        })
-    }
-  }
+  let folder = ''
+  for (const stage of stages) folder = await runStage(stage, { top, context, env })
   const last = stages.at(-1) ?? { image: '', name: undefined, steps: [] }
-  const folder = join(root, workdir)
-  const volume = join(root, wordsOf(lastOf(last, 'VOLUME'))[0] ?? '')
+  const volume = join(top, LAST, wordsOf(lastOf(last, 'VOLUME'))[0] ?? '')
   const isReadOnly = isRoot && spawnSync('unshare', ['--mount', 'sh', '-c', 'mount -o remount,bind,ro /']).status === 0
   const [file = '', ...first] = wordsOf(lastOf(last, 'ENTRYPOINT'))
   // A volume is a mount of its own, so it stays writable.
@@ -79,15 +61,43 @@ export async function buildImage(
   }
 }
 
+/** Runs the steps of one stage in a folder of its own, and returns where its commands run. */
+async function runStage(
+  { name = LAST, steps }: Stage,
+  { top, context, env }: { readonly top: string; readonly context: string; readonly env: Readonly<Record<string, string>> },
+): Promise<string> {
+  const root = join(top, name)
+  let folder = root
+  const variables: Record<string, string> = {}
+  for (const { word, text } of steps) {
+    if (word === 'WORKDIR') {
+      folder = join(root, text)
+      mkdirSync(folder, { recursive: true })
+    } else if (word === 'ENV') {
+      const [variable = '', value] = text.split('=')
+      variables[variable] = value ?? ''
+    } else if (word === 'COPY') copy(text, { context, top, folder })
+    else if (word === 'RUN')
+      await promisify(execFile)('sh', ['-ec', isRoot ? text : text.replace(/&& chown .*/, '')], {
+        cwd: folder,
+        env: { ...process.env, ...variables, ...env, PATH },
+      })
+  }
+  return folder
+}
+
 function copy(
   text: string,
-  { context, roots, to }: { readonly context: string; readonly roots: ReadonlyMap<string, string>; readonly to: string },
+  { context, top, folder }: { readonly context: string; readonly top: string; readonly folder: string },
 ): void {
   const [, stage, rest = ''] = /^(?:--from=(\S+) )?(.+)$/.exec(text) ?? []
   const words = rest.split(' ')
   const target = words.pop() ?? '.'
   for (const source of words) {
-    const from = stage === undefined ? join(context, source) : join(roots.get(stage) ?? '', source)
-    cpSync(from, target.endsWith('/') ? join(to, target, basename(source)) : join(to, target), { recursive: true, verbatimSymlinks: true })
+    const from = stage === undefined ? join(context, source) : join(top, stage, source)
+    cpSync(from, target.endsWith('/') ? join(folder, target, basename(source)) : join(folder, target), {
+      recursive: true,
+      verbatimSymlinks: true,
+    })
   }
 }

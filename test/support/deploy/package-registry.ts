@@ -8,8 +8,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { build } from 'tsup'
-import libraryConfig from '../../../tsup.config.ts'
 import commandConfig from '../../../tsup.command.config.ts'
+import libraryConfig from '../../../tsup.config.ts'
 import { listen, stop } from '../http/serve-vault.ts'
 
 const TOP = fileURLToPath(new URL('../../../', import.meta.url))
@@ -24,11 +24,21 @@ export interface PackageRegistry {
 export async function servePackage(): Promise<PackageRegistry> {
   const folder = mkdtempSync(join(tmpdir(), 'strongroom-package-'))
   const shared = { config: false, dts: false, format: 'esm', clean: false, silent: true, onSuccess: async () => {} } as const
-  if (Array.isArray(libraryConfig) || typeof libraryConfig === 'function' || Array.isArray(commandConfig) || typeof commandConfig === 'function')
+  if (
+    Array.isArray(libraryConfig) ||
+    typeof libraryConfig === 'function' ||
+    Array.isArray(commandConfig) ||
+    typeof commandConfig === 'function'
+  )
     throw new Error('The build is one configuration.')
   await build({ ...libraryConfig, ...shared, outDir: join(folder, 'dist') })
   await build({ ...commandConfig, ...shared, outDir: join(folder, 'dist/cli') })
-  const { devDependencies: _, scripts: __, overrides: ___, ...manifest } = JSON.parse(readFileSync(join(TOP, 'package.json'), 'utf8'))
+  const {
+    devDependencies: _,
+    scripts: __,
+    overrides: ___,
+    ...manifest
+  } = JSON.parse(readFileSync(join(TOP, 'package.json'), 'utf8'))
   writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest))
   cpSync(join(TOP, 'deploy'), join(folder, 'deploy'), { recursive: true })
   mkdirSync(join(folder, 'packed'))
@@ -41,7 +51,13 @@ export async function servePackage(): Promise<PackageRegistry> {
     const integrity = `sha512-${createHash('sha512').update(tarball).digest('base64')}`
     const version = { ...manifest, dist: { tarball: `${url}/strongroom.tgz`, integrity } }
     response.setHeader('content-type', 'application/json')
-    response.end(JSON.stringify({ name: 'strongroom', 'dist-tags': { latest: manifest.version }, versions: { [manifest.version]: version } }))
+    response.end(
+      JSON.stringify({
+        name: 'strongroom',
+        'dist-tags': { latest: manifest.version },
+        versions: { [manifest.version]: version },
+      }),
+    )
   })
   const url = `http://127.0.0.1:${await listen(server)}`
   return { url, close: () => stop(server) }
