@@ -1,7 +1,7 @@
 /** The packages that are built into ours, so that importing it reads a few files in place of hundreds. Source: docs/decisions/0042. */
 import { globSync, readFileSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
-import { builtinModules } from 'node:module'
+import { isBuiltin } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Plugin, transform } from 'esbuild'
@@ -92,15 +92,12 @@ export const compactPackages: Plugin = {
   },
 }
 
-/** A module of Node, with its prefix or without. */
-const OF_NODE = new RegExp(`^(?:node:.*|(?:${builtinModules.join('|')})/?)$`)
-
 /** Lets CommonJS packages have modules of Node in an ES module, which has no `require`, and leaves out the log of a package. */
 export const replaceRequires: Plugin = {
   name: 'replace-requires',
   setup(build) {
-    build.onResolve({ filter: OF_NODE }, ({ path, kind }) =>
-      kind === 'require-call' ? { path: path.replace(/^(?:node:)?/, 'node:'), namespace: 'required' } : undefined,
+    build.onResolve({ filter: /^[\w:/]+$/ }, ({ path, kind }) =>
+      kind === 'require-call' && isBuiltin(path) ? { path, namespace: 'required' } : undefined,
     )
     build.onLoad({ filter: /^/, namespace: 'required' }, ({ path }) => ({
       contents: `import members from ${JSON.stringify(path)}\nmodule.exports = members`,
