@@ -1,6 +1,7 @@
 /** All commands, in the order in which help and docs/cli.md list them. */
+
+import { AUDIT } from './audit/commands.ts'
 import type { CommandDescription } from './command.ts'
-import { AUDIT_FOLLOW } from './follow/commands.ts'
 import { INIT } from './init/commands.ts'
 
-export const COMMANDS: readonly CommandDescription[] = [INIT, AUDIT_FOLLOW]
+export const COMMANDS: readonly CommandDescription[] = [INIT, ...AUDIT]

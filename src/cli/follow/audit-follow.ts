@@ -19,8 +19,8 @@ export const auditFollow: CommandWork = async ({ options, output, signal, enviro
   const form = FORMS[options.word('form', FORM_NAMES) ?? 'event']
   const pollMs = options.integer('poll', { min: 10, max: 60_000 })
   // A line for each, as programs that collect logs read them.
-  const log: FollowLog = (level, message, facts = {}) =>
-    output.note(JSON.stringify({ level, time: new Date().toISOString(), msg: message, ...facts }))
+  const log: FollowLog = (level, message, details = {}) =>
+    output.note(JSON.stringify({ level, time: new Date().toISOString(), msg: message, ...details }))
   const target = await openTarget({
     to,
     form,

@@ -1,4 +1,4 @@
-/** `strongroom audit follow` as a process: killed again and again, ended in time, beside writers of two processes, and with wrong arguments. */
+/** The command `audit follow` as a process: killed again and again, ended in time, beside writers of two processes, and with wrong arguments. */
 import { execFile } from 'node:child_process'
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -29,16 +29,16 @@ describe('a follower of a vault delivers by syslog', () => {
     const receiver = await syslogReceiver()
     const { port } = receiver
     world.follow(syslogTarget({ host: HOST, port, transport: 'tcp', timeoutMs: 300 }))
-    const reasons = () => world.log.map(({ facts }) => String(facts.reason))
-    for (const [manner, reason] of [
+    const reasons = () => world.log.map(({ details }) => String(details.reason))
+    for (const [behavior, reason] of [
       ['drop', 'ECONNRESET'],
       ['ignore', 'the receiver did not read everything and end the connection within 0.3 s'],
       ['refuse', 'the receiver ended the connection too early'],
     ] as const) {
-      receiver.manner = manner
+      receiver.behavior = behavior
       await world.work(20)
-      await until(reason, () => reasons().includes(reason) || (manner !== 'ignore' && reasons().includes('EPIPE')))
-      receiver.manner = 'read'
+      await until(reason, () => reasons().includes(reason) || (behavior !== 'ignore' && reasons().includes('EPIPE')))
+      receiver.behavior = 'read'
       const { length } = receiver.messages
       await until('messages', () => receiver.messages.length >= length + 20)
     }
@@ -62,7 +62,7 @@ describe('a follower of a vault delivers by syslog', () => {
     await world.work(30)
     const wrong = world.follow(syslogTarget({ host: HOST, port: receiver.port, transport: 'tls' }))
     await until('a refusal', () => world.log.length > 0)
-    expect(world.log[0]?.facts.reason).toBe('DEPTH_ZERO_SELF_SIGNED_CERT')
+    expect(world.log[0]?.details.reason).toBe('DEPTH_ZERO_SELF_SIGNED_CERT')
     await wrong.stop()
     expect(receiver.messages).toEqual([])
     world.follow(syslogTarget({ host: HOST, port: receiver.port, transport: 'tls', tls: { ca } }))
@@ -90,7 +90,7 @@ describe('a follower of a vault delivers by syslog', () => {
     const world = await openFollowWorld()
     await world.work(1)
     world.follow(syslogTarget({ host: HOST, port: 9, transport: 'udp' }))
-    await until('a refusal', () => world.log.some(({ facts }) => facts.reason === 'ECONNREFUSED'))
+    await until('a refusal', () => world.log.some(({ details }) => details.reason === 'ECONNREFUSED'))
   })
 })
 
