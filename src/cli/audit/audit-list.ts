@@ -1,6 +1,9 @@
 /** The work of `strongroom audit list`: pages of events up to a limit. */
+
+import type { AuditEvent } from '../../index.ts'
 import type { CommandOptions, CommandWork } from '../command.ts'
 import type { AnySession } from '../config/any-vault.ts'
+import type { Row } from '../output/cells.ts'
 
 type EventQuery = Parameters<AnySession['listEvents']>[0]
 type Filter = EventQuery['filterOps']
@@ -13,28 +16,31 @@ export const auditList: CommandWork = async ({ options, output, loadConfig, open
   const { vault } = (await loadConfig()).config
   const filterOps = filterOf(options, vault.accountId ?? vault.id)
   const session = await openSession()
-  const events: Awaited<ReturnType<AnySession['listEvents']>>['events'][number][] = []
-  for (let afterOps: EventQuery['afterOps']; events.length < limit; ) {
-    const page = { filterOps, limit: Math.min(PAGE, limit - events.length) }
-    const { events: found, nextOps } = await session.listEvents(afterOps === undefined ? page : { ...page, afterOps })
-    for (const event of found) events.push(event)
+  const rows: Row[] = []
+  let count = 0
+  for (let afterOps: EventQuery['afterOps']; count < limit; ) {
+    const page = { filterOps, limit: Math.min(PAGE, limit - count) }
+    const { events, nextOps } = await session.listEvents(afterOps === undefined ? page : { ...page, afterOps })
+    count += events.length
+    // Lines need not wait for each other, as the rows of a table do.
+    if (output.isJson) output.rows(events.map((event) => ({ ...event })))
+    else for (const event of events) rows.push(rowOf(event))
     if (nextOps === undefined) break
     afterOps = nextOps
   }
-  output.rows(
-    output.isJson
-      ? events.map((event) => ({ ...event }))
-      : events.map(({ context, request, response }) => ({
-          time: response.timestamp,
-          actor: context.actor,
-          action: request.actionType,
-          code: response.code,
-          resources: request.resources.join(' '),
-          message: response.message,
-        })),
-    'No event.',
-  )
+  if (!output.isJson) output.rows(rows, 'No event.')
   return undefined
+}
+
+function rowOf({ context, request, response }: AuditEvent): Row {
+  return {
+    time: response.timestamp,
+    actor: context.actor,
+    action: request.actionType,
+    code: response.code,
+    resources: request.resources.join(' '),
+    message: response.message,
+  }
 }
 
 function filterOf(options: CommandOptions, accountID: string): Filter {

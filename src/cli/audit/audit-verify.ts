@@ -39,7 +39,7 @@ export const auditVerify: CommandWork = async (run) => {
 function print(output: Output, verdict: Verdict, checkpoints: number): ExitCode {
   output.result(verdict, ({ ok, eventCount, firstFailure }) => {
     if (ok) {
-      const without = 'without a checkpoint, so that events removed at the ends of chains are not missed'
+      const without = 'no checkpoint compared, without which events removed from the ends of chains are not noticed'
       const compared = checkpoints === 0 ? without : `${checkpoints} checkpoint${checkpoints === 1 ? '' : 's'} compared`
       return `Intact: ${eventCount.toLocaleString('en-US')} events, ${compared}.`
     }

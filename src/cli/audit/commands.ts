@@ -52,7 +52,7 @@ export const AUDIT: readonly CommandDescription[] = [
   },
   {
     name: 'audit checkpoint',
-    summary: 'Sign the positions of all chains, so that events which are removed later are missed.',
+    summary: 'Sign the positions of all chains, so that it is noticed when events are removed later.',
     options: [
       { flags: '--key-id <name>', text: 'name of the key in the checkpoint' },
       { flags: '--key-file <file>', text: 'its private key in PEM format: Ed25519 or ML-DSA-65' },
