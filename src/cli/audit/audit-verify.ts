@@ -7,7 +7,7 @@ import type { Output } from '../output/output.ts'
 import { linesOf, readCheckpoints } from './audit-files.ts'
 
 /** What both verifications return. */
-interface Verdict {
+interface Verification {
   readonly ok: boolean
   readonly eventCount: number
   readonly firstFailure?: { readonly reason: string; readonly line?: number }
@@ -32,12 +32,12 @@ export const auditVerify: CommandWork = async (run) => {
   const keys = await Promise.all(keyFiles.map(readKey))
   const given = { checkpoints, delivered: exported === undefined, ...(keys.length === 0 ? {} : { keys }) }
   const onProgress = output.progress('lines')
-  const verdict = await verifyExport(counted(linesOf(files), onProgress, run.signal), given)
-  return print(output, verdict, checkpoints.length)
+  const found = await verifyExport(counted(linesOf(files), onProgress, run.signal), given)
+  return print(output, found, checkpoints.length)
 }
 
-function print(output: Output, verdict: Verdict, checkpoints: number): ExitCode {
-  output.result(verdict, ({ ok, eventCount, firstFailure }) => {
+function print(output: Output, found: Verification, checkpoints: number): ExitCode {
+  output.result(found, ({ ok, eventCount, firstFailure }) => {
     if (ok) {
       const without = 'no checkpoint compared, without which events removed from the ends of chains are not noticed'
       const compared = checkpoints === 0 ? without : `${checkpoints} checkpoint${checkpoints === 1 ? '' : 's'} compared`
@@ -46,7 +46,7 @@ function print(output: Output, verdict: Verdict, checkpoints: number): ExitCode 
     const place = firstFailure?.line === undefined ? '' : ` (line ${firstFailure.line})`
     return `Not intact: ${firstFailure?.reason ?? ''}${place}`
   })
-  return verdict.ok ? EXIT.done : EXIT.found
+  return found.ok ? EXIT.done : EXIT.found
 }
 
 async function readKey(text: string) {
