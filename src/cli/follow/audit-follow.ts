@@ -1,5 +1,6 @@
 /** The work of `strongroom audit follow`. */
-import { resolve } from 'node:path'
+import { access } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
 import process from 'node:process'
 import type { CommandWork } from '../command.ts'
 import { CommandFailure, EXIT } from '../failure.ts'
@@ -33,6 +34,7 @@ export const auditFollow: CommandWork = async ({ options, output, signal, enviro
       }),
     onCut: () => log('warn', 'a message is longer than a datagram, and was cut'),
   })
+  await access(dirname(resolve(cursor)))
   const vault = await openVault()
   const reopen = () => target.reopen?.()
   // The error of a write that failed comes to the stream as well.

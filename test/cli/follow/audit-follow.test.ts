@@ -167,6 +167,11 @@ describe('audit follow', () => {
       3,
       'strongroom: --header-env: the environment variable NONE is not set. Set it to the secret.',
     ])
+    expect(await ended('--to', 'none/audit.ndjson', ...cursor)).toEqual([5, 'strongroom: none: No such file or folder.'])
+    expect(await ended('--to', '-', '--cursor', 'none/cursor')).toEqual([
+      5,
+      expect.stringContaining('none: No such file or folder.'),
+    ])
     writeFileSync(join(folder, 'cursor'), '{"strongroom":"audit-cursor","v":1,"cursor":{"vaultID":"v2","chains":[]}}')
     expect(await ended('--to', '-', ...cursor)).toEqual([
       3,
