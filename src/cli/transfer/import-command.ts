@@ -85,7 +85,7 @@ interface Rejects {
   readonly close: () => Promise<void>
 }
 
-/** Opens the file of the rejects. An import that goes on tells those of its last batch again, and none is in the file twice. */
+/** Opens the file of the rejects. An import that goes on passes those of its last batch again, and none is in the file twice. */
 async function openRejects({ options, output }: CommandRun): Promise<Rejects> {
   const file = options.text('rejects')
   if (file === undefined) {

@@ -109,7 +109,7 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'src/cli/config': ['jiti', 'node:fs', 'node:fs/promises', 'node:os', 'node:path', 'node:process', 'node:url', 'zod'],
   'src/cli/init': ['@clack/prompts', 'node:fs/promises', 'node:module', 'node:path', 'node:process'],
   'src/cli/transfer': ['node:fs/promises', 'node:path', 'node:process'],
-  'src/transfer': ['csv-stringify', 'node:crypto', 'node:fs', 'node:fs/promises', 'node:path', 'node:stream', 'papaparse'],
+  'src/transfer': ['node:crypto', 'node:fs', 'node:fs/promises', 'node:path', 'node:stream'],
   'src/http': ['@fastify/busboy', 'jose', 'node:crypto', 'node:http', 'node:net', 'node:stream', 'zod'],
 }
 
