@@ -66,6 +66,8 @@ export interface SessionFiles extends FileContext {
 export interface OperationContext<Event = EventBuilder> extends SessionContext {
   readonly unit: UnitOfWork
   readonly event: Event
+  /** Notes what is kept with the idempotency key of the operation, as JSON, before that is stored. Absent where nothing is kept. */
+  readonly note?: ((kept: object) => void) | undefined
 }
 
 /** The dependencies of parsing: neither grants nor storage. */
