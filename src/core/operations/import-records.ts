@@ -118,6 +118,7 @@ export const importRecords: Operation<ImportInput, ImportRequest, ImportResult> 
   resourceType: 'RECORD',
   verb: 'Import',
   members: ['table', 'records', 'options', 'place'],
+  once: {},
   notFoundStatus: 400,
   recorded: {
     table: 'name',
