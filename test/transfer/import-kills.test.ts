@@ -53,5 +53,5 @@ describe.each(['sqlite', 'postgres'] as const)('an import on %s whose process is
     expect(await vault.verifyAudit()).toMatchObject({ ok: true })
     expect(await vault.verifyRecords()).toMatchObject({ ok: true })
     expect(await vault.maintenance()).toEqual([])
-  }, 120_000)
+  }, 300_000)
 })
