@@ -137,17 +137,7 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
     'prom-client',
   ],
   'src/cli/transfer': ['node:fs/promises', 'node:path', 'node:process'],
-  'src/transfer': [
-    'csv-stringify',
-    'node:crypto',
-    'node:fs',
-    'node:fs/promises',
-    'node:path',
-    'node:stream',
-    'node:util',
-    'node:zlib',
-    'papaparse',
-  ],
+  'src/transfer': ['node:crypto', 'node:fs', 'node:fs/promises', 'node:path', 'node:stream', 'node:util', 'node:zlib'],
   'src/http': ['@fastify/busboy', 'jose', 'node:crypto', 'node:http', 'node:net', 'node:stream', 'zod'],
 }
 
