@@ -1,8 +1,8 @@
 /** The work of `strongroom export`. */
-import { open, unlink } from 'node:fs/promises'
 import { exportRecords } from '../../transfer/index.ts'
 import type { CommandWork } from '../command.ts'
 import { CommandFailure, EXIT } from '../failure.ts'
+import { writeNewFile } from './new-file.ts'
 import { recordFormat } from './record-format.ts'
 
 const LEVELS = ['DEFAULT', 'PLAIN_TEXT', 'MASKED', 'REDACTED'] as const
@@ -30,7 +30,7 @@ export const exportCommand: CommandWork = async (run) => {
   const progress = output.progress('records')
   const pieces = exportRecords(session, { ...given, onProgress: ({ records }) => progress({ done: records }) })
   if (out === undefined) for await (const piece of pieces) await output.piece(piece)
-  else await writeFile(out, pieces)
+  else await writeNewFile(out, pieces)
   return EXIT.done
 }
 
@@ -39,18 +39,4 @@ function whereOf(condition: string | undefined): Readonly<Record<string, string>
   const at = condition.indexOf('=')
   if (at < 1) throw new CommandFailure(EXIT.usage, '--where must be a column and a value, such as country=SE.')
   return { [condition.slice(0, at)]: condition.slice(at + 1) }
-}
-
-/** Writes a new file, and leaves none behind that is not whole. */
-async function writeFile(file: string, pieces: AsyncIterable<Uint8Array>): Promise<void> {
-  const handle = await open(file, 'wx', 0o600)
-  try {
-    for await (const piece of pieces) await handle.writeFile(piece)
-    await handle.sync()
-  } catch (error) {
-    await unlink(file)
-    throw error
-  } finally {
-    await handle.close()
-  }
 }
