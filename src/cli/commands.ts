@@ -5,5 +5,6 @@ import type { CommandDescription } from './command.ts'
 import { INIT } from './init/commands.ts'
 import { SERVE } from './serve/commands.ts'
 import { EXPORT, IMPORT } from './transfer/record-commands.ts'
+import { BACKUP, MOVE, RESTORE } from './transfer/vault-commands.ts'
 
-export const COMMANDS: readonly CommandDescription[] = [INIT, SERVE, ...ADMIN, ...AUDIT, IMPORT, EXPORT]
+export const COMMANDS: readonly CommandDescription[] = [INIT, SERVE, ...ADMIN, ...AUDIT, AUDIT_FOLLOW, IMPORT, EXPORT, MOVE, BACKUP, RESTORE]
