@@ -38,7 +38,7 @@ export async function noteKeys(
  * Drains at most `limit` notes, in order, and returns how many it took. Until the switch, the rows of the host are read and stored. The notes
  * that were read are deleted, and not those up to the last: on PostgreSQL lower ones commit later.
  */
-export async function drainOnce(
+export async function drainNotes(
   adopting: Adopting,
   connection: Connection,
   { session, limit, isHostTruth }: { readonly session: AdoptSession; readonly limit: number; readonly isHostTruth: boolean },
@@ -53,7 +53,12 @@ export async function drainOnce(
   await followRows(adopting, connection, session, others)
   if (isHostTruth) {
     const keys = [...new Set(others.flatMap(({ op, key }) => (op === 'd' || op === 'k' ? [] : [key])))]
-    await storeIn(adopting, connection, session, await rowsOf(adopting, connection, keys))
+    const rows = await rowsOf(adopting, connection, keys)
+    await storeIn(adopting, connection, session, rows)
+    // A row to read again that is gone: REPLACE leaves no note. Behind the notes of what else became of it.
+    const present = new Set(rows.map(({ key }) => key))
+    const gone = others.filter(({ op, key }) => op === 'r' && !present.has(key)).map(({ key }) => key)
+    await noteKeys(adopting, connection, 'd', [...new Set(gone)])
   }
   const { engine, table } = adopting
   const list = engine.list([{ name: 'seq', type: engine.kind === 'sqlite' ? 'integer' : 'bigint' }])
@@ -160,19 +165,6 @@ async function addRefused(
     `insert into ${table.refused} (${names}, column_name, code) select ${names}, column_name, code from ${engine.list(columns)} l`,
     [listOf(rows)],
   )
-}
-
-/**
- * Notes the rows again that conflicted with others, whose values may be free by now, and returns how many. Does nothing if it would be no
- * fewer than `before`: trying has not helped.
- */
-export async function retryConflicts({ table }: Adopting, connection: Connection, before: number): Promise<number> {
-  const from = `from ${table.refused} where code = 'conflict'`
-  const count = Number((await connection.all(`select count(*) ${from}`))[0]?.[0])
-  if (count === 0 || count >= before) return 0
-  const into = table.key.map((_, position) => `k${position}`).join(', ')
-  await connection.run(`insert into ${table.notes} (op, ${into}) select 'r', ${keyNames(table)} ${from}`)
-  return count
 }
 
 /** Deletes the records whose rows are gone, a slice of them at most. Returns how many it deleted. */

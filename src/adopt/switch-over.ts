@@ -2,7 +2,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { isVaultError, VaultError } from '../core/errors.ts'
 import { assertNotAborted, type Signal } from '../core/util/signal.ts'
-import { deleteRecords, drainOnce, retryConflicts } from './drain.ts'
+import { retryConflicts } from './conflicts.ts'
+import { deleteRecords, drainNotes } from './drain.ts'
 import { type Connection, keyNames, sameKey, toJson } from './engine.ts'
 import { deleteKeys } from './host-rows.ts'
 import { type Adopting, enterState } from './job.ts'
@@ -83,8 +84,8 @@ async function switchLocked(adopting: Adopting, { connection, session }: Slice, 
   const { engine, table } = adopting
   let conflicts = Number.POSITIVE_INFINITY
   for (;;) {
-    if ((await drainOnce(adopting, connection, { session, limit: adopting.maxRows, isHostTruth: true })) > 0) continue
-    conflicts = await retryConflicts(adopting, connection, conflicts)
+    if ((await drainNotes(adopting, connection, { session, limit: adopting.maxRows, isHostTruth: true })) > 0) continue
+    conflicts = await retryConflicts(adopting, { connection, session }, conflicts)
     if (conflicts === 0) break
   }
   const refused = await countRefused(adopting, connection)

@@ -5,21 +5,12 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import pg from 'pg'
 import { describe, inject } from 'vitest'
-import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
 import { type Adoption, type AdoptOptions, adoptTable } from '../../../src/adopt/index.ts'
-import { column, createVault, defineSchema, type Schema, type SchemaDefinition, type Vault } from '../../../src/index.ts'
+import type { Schema, SchemaDefinition, Vault } from '../../../src/index.ts'
 import { freshDatabase } from '../postgres/fresh-database.ts'
-import { openStorage, type StorageAddress } from '../storages/open-storage.ts'
-import { OWNER, TEST_SECRET } from '../vaults/test-vault.ts'
-
-/** The vault of customers. */
-export const CUSTOMERS = defineSchema({
-  customers: {
-    name: column.string({ token: 'random' }),
-    email: column.string({ unique: true, normalize: ['trim', 'lowercase'], token: 'random', maxLength: 100 }),
-    phone: column.string({ token: 'random' }),
-  },
-})
+import type { StorageAddress } from '../storages/open-storage.ts'
+import { OWNER } from '../vaults/test-vault.ts'
+import { CUSTOMERS, openHostVault } from './customers.ts'
 
 /** The application's table. `{big}` is the type of an integer key. */
 export const TABLE = 'create table customers (id {big} primary key, name text, email text unique, phone text, note text)'
@@ -39,19 +30,6 @@ export interface Host {
   /** Runs work in a transaction of the application, on a connection of its own. */
   transaction<T>(work: (handle: unknown, run: (text: string) => Promise<void>) => Promise<T>): Promise<T>
   close(): Promise<void>
-}
-
-/** Opens the vault of an address, as every process of the application does. */
-export function openHostVault(
-  address: StorageAddress,
-  schema: Schema<SchemaDefinition> = CUSTOMERS,
-): Promise<Vault<SchemaDefinition>> {
-  return createVault<SchemaDefinition>({
-    id: 'adopted',
-    schema,
-    storage: openStorage(address),
-    keys: localKeys({ key: TEST_SECRET }),
-  })
 }
 
 /** A new database with a table, and a vault in it. */
