@@ -79,6 +79,8 @@ export async function clear(adopting: Adopting, slice: Slice): Promise<boolean> 
   if (slice.job.state !== 'clearing') return false
   return walk(adopting, slice, 'restoring', async (mapped) => {
     const different = new Set(await differentRows(adopting, slice, mapped))
+    // Rows that were finished are empty already.
+    const isFull = table.columns.map(({ quoted }) => `h.${quoted} is not null`).join(' or ')
     const columns = table.columns.filter(({ isRequired, vaultType }) => !isRequired || vaultType === 'STRING')
     const rows = mapped.filter(({ key }) => different.has(key))
     await writeRows(
@@ -91,6 +93,7 @@ export async function clear(adopting: Adopting, slice: Slice): Promise<boolean> 
           columns.map(({ isRequired }) => (isRequired ? recordId : null)),
         ),
       ),
+      isFull,
     )
   })
 }
@@ -109,17 +112,18 @@ export async function restore(adopting: Adopting, slice: Slice): Promise<boolean
   })
 }
 
-/** Writes rows of a list, each a key and the cells of these columns. */
+/** Writes rows of a list, each a key and the cells of these columns, into the rows `h` of a condition. */
 export async function writeRows(
   { engine, table }: Adopting,
   { connection }: Pick<Slice, 'connection'>,
   columns: readonly MappedColumn[],
   rows: readonly string[],
+  condition = '1 = 1',
 ): Promise<void> {
   if (rows.length === 0 || columns.length === 0) return
   await connection.run(
     `update ${table.quoted} as h set ${columns.map(({ quoted }) => `${quoted} = l.${quoted}`).join(', ')}
-     from ${engine.list([...keyList(table), ...valueList(columns)])} l where ${sameKey(table, 'h', 'l')}`,
+     from ${engine.list([...keyList(table), ...valueList(columns)])} l where ${sameKey(table, 'h', 'l')} and (${condition})`,
     [listOf(rows)],
   )
 }

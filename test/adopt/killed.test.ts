@@ -1,8 +1,9 @@
 /** Adopting under live writers, killed in every state: rows and records are equal, and back is the table as it was. */
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { AdoptProcessOptions, FaultPoint } from '../support/adopt/adopt-process.ts'
+import { plainRows, vaultRows } from '../support/adopt/customers.ts'
 import { runAdopt, startWriters } from '../support/adopt/drill.ts'
-import { type Host, leftovers, onEachHost, openHost, plainRows, vaultRows } from '../support/adopt/host.ts'
+import { type Host, leftovers, onEachHost, openHost } from '../support/adopt/host.ts'
 
 const ROWS = 600
 const WRITERS = 2
@@ -43,7 +44,8 @@ onEachHost('adopting that is killed', (engine) => {
     expect(await killed(['finish'], { at: 'as h set', nth: 3, when: 'after' })).toBe('finish')
     await adoption.finish()
     expect(await vaultRows(host)).toEqual({ rows: plain, records: plain.size })
-    expect(await killed(['back'], { at: 'as h set', nth: 3, when: 'after' })).toBe('restoring')
+    expect(await killed(['back'], { at: 'as h set', nth: 2, when: 'after', in: 'clearing' })).toBe('clearing')
+    expect(await killed(['back'], { at: 'as h set', nth: 2, when: 'after', in: 'restoring' })).toBe('restoring')
     expect(await killed(['back'], { at: 'undoing', when: 'after' })).toBe('restoring')
     expect(await killed(['back'], { at: 'drop table', when: 'after' })).toBe('undoing')
     await adoption.back()

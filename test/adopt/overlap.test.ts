@@ -1,7 +1,8 @@
 /** Old and new instances of the application write at the same time: the new version by the helper, in transactions of its own. */
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { Adoption } from '../../src/adopt/index.ts'
-import { type Host, onEachHost, openHost, plainRows, vaultRows } from '../support/adopt/host.ts'
+import { plainRows, vaultRows } from '../support/adopt/customers.ts'
+import { type Host, onEachHost, openHost } from '../support/adopt/host.ts'
 
 onEachHost('the helper of the new version', (engine) => {
   let host: Host

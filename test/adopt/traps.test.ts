@@ -3,7 +3,8 @@ import Database from 'better-sqlite3'
 import pg from 'pg'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Adoption } from '../../src/adopt/index.ts'
-import { type Host, onEachHost, openHost, plainRows, TABLE, vaultRows } from '../support/adopt/host.ts'
+import { plainRows, vaultRows } from '../support/adopt/customers.ts'
+import { type Host, onEachHost, openHost, TABLE } from '../support/adopt/host.ts'
 
 let host: Host
 afterEach(() => host.close())

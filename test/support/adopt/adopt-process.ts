@@ -12,6 +12,8 @@ export interface FaultPoint {
   readonly at: string
   readonly nth?: number
   readonly when: 'before' | 'after'
+  /** Only after this state was reported. */
+  readonly in?: string
 }
 
 export interface AdoptProcessOptions {
@@ -23,10 +25,11 @@ export interface AdoptProcessOptions {
 
 const options: AdoptProcessOptions = JSON.parse(process.argv[2] ?? '')
 let seen = 0
+let last = ''
 
 function isAtFault(text: string, parameters: unknown): boolean {
   const { fault } = options
-  if (fault === undefined) return false
+  if (fault === undefined || (fault.in !== undefined && fault.in !== last)) return false
   const isHere = text.includes(fault.at) || (Array.isArray(parameters) && parameters.flat().includes(fault.at))
   return isHere && ++seen === (fault.nth ?? 1)
 }
@@ -93,7 +96,6 @@ const { address, maxRows = 1000 } = options
 const vault = await openHostVault(address)
 const database = address.engine === 'sqlite' ? faultyFile(address.filename) : faultyPool(address.url)
 const adoption = await adoptTable<SchemaDefinition>({ vault, schema: CUSTOMERS, database, table: 'customers', maxRows })
-let last = ''
 const say = (state: string, more: object = {}): void => {
   if (state !== last) writeSync(1, `${JSON.stringify({ state, at: Date.now(), ...more })}\n`)
   last = state
