@@ -1,6 +1,6 @@
 /** A table that is being adopted: its steps, each of which goes on where the last one, or another process, has stopped. */
 import { setTimeout as pause } from 'node:timers/promises'
-import { VaultError } from '../core/errors.ts'
+import { isVaultError, VaultError } from '../core/errors.ts'
 import { guardAround, type RunCallback } from '../core/util/boundary.ts'
 import type { Signal } from '../core/util/signal.ts'
 import type { Schema } from '../index.ts'
@@ -8,14 +8,15 @@ import { type AdoptedRows, adoptedRows } from './adopted-rows.ts'
 import { backfill, capture } from './backfill.ts'
 import { retryConflicts } from './conflicts.ts'
 import { countNotes, drainNotes, noteKeys } from './drain.ts'
-import { type Connection, keyNames, toJson } from './engine.ts'
+import type { Connection } from './engine.ts'
 import { mapBehind } from './host-rows.ts'
-import { type Adopting, type AdoptState, enterState, readJob } from './job.ts'
+import { type Adopting, type AdoptState, enterState, OF_HOST, readJob, WITHOUT_RECORDS } from './job.ts'
 import { makePlan, type Plan, type PlanOptions } from './plan.ts'
 import { createSlices, type Slice, type Slices } from './slices.ts'
+import { keyNames, toJson } from './sql-text.ts'
 import { countRefused, type SwitchOptions, type SwitchResult, switchOver } from './switch-over.ts'
 import { recordsWithoutRow, verify } from './verify.ts'
-import { clear, dropColumns, finish, restore, undo } from './write-back.ts'
+import { clear, dropColumns, enterLocked, finish, restore, undo } from './write-back.ts'
 
 /** Options of slow steps. */
 export interface AdoptWatch {
@@ -32,6 +33,7 @@ export interface AdoptProgress {
   readonly total: number
 }
 
+/** Options of `finish`. */
 export interface FinishOptions extends AdoptWatch {
   /** What becomes of plaintext: NULL, or the token of the value, which keeps NOT NULL and uniqueness. Default 'null'. */
   readonly plaintext?: 'null' | 'token'
@@ -41,6 +43,7 @@ export interface FinishOptions extends AdoptWatch {
   readonly dropColumns?: boolean
 }
 
+/** How far a table is, and what waits. */
 export interface AdoptStatus extends AdoptProgress {
   /** Changes that are not in the vault yet, and the age of the oldest. */
   readonly notes: number
@@ -80,9 +83,6 @@ const DRAIN_EVERY_MS = 1000
 const COUNT_EVERY_MS = 2000
 const MAX_GROWING_MS = 20_000
 
-/** The states in which the host's rows are the truth, and records follow them. */
-const OF_HOST: readonly AdoptState[] = ['backfill', 'verify', 'overlap']
-const WITHOUT_NOTES: readonly AdoptState[] = ['new', 'undoing']
 const FROM_VAULT: readonly AdoptState[] = ['switched', 'finish', 'finished']
 
 /** A walk: returns false at its end. */
@@ -106,9 +106,13 @@ export function createAdoption(adopting: Adopting, schema: Schema): Adoption {
       }),
     overlap: (watch) =>
       called(watch, async (steps) => {
-        while (!watch.signal.aborted) {
-          await steps.drain()
-          await pause(DRAIN_EVERY_MS)
+        try {
+          for (;;) {
+            await steps.drain()
+            await pause(DRAIN_EVERY_MS)
+          }
+        } catch (error) {
+          if (!isVaultError(error, 'cancelled')) throw error
         }
       }),
     switchOver: (options = {}) =>
@@ -119,7 +123,7 @@ export function createAdoption(adopting: Adopting, schema: Schema): Adoption {
       called(watch, async (steps) => {
         await steps.drain()
         await steps.slices.run((slice) => beginFinish(adopting, slice, plaintext))
-        await steps.walk(finish)
+        await steps.walk(finish, { drains: true })
         if (drops) await steps.slices.run((slice) => dropColumns(adopting, slice))
         return { residue: await engine.clean(table, clean) }
       }),
@@ -127,8 +131,8 @@ export function createAdoption(adopting: Adopting, schema: Schema): Adoption {
       called(watch, async (steps) => {
         await steps.drain()
         await steps.slices.run((slice) => beginBack(adopting, slice))
-        await steps.walk(clear)
-        await steps.walk(restore)
+        await steps.walk(clear, { drains: true })
+        await steps.walk(restore, { drains: true })
         await steps.walk(undo)
       }),
     status: () => guardAround('Status failed.', () => readStatus(adopting)),
@@ -151,7 +155,7 @@ function stepsOf(adopting: Adopting, { signal, onProgress }: AdoptWatch, run: Ru
   /** Returns whether more notes were pending than the slice took. */
   const drainSlice = (): Promise<boolean> =>
     slices.run(async ({ connection, session, job, size }) => {
-      if (WITHOUT_NOTES.includes(job.state)) return false
+      if (WITHOUT_RECORDS.includes(job.state)) return false
       const taken = await drainNotes(adopting, connection, { session, limit: size, isHostTruth: OF_HOST.includes(job.state) })
       if (taken > 0) slices.sawWriter()
       return taken >= size
@@ -218,6 +222,9 @@ async function beginFinish(adopting: Adopting, { connection, job }: Slice, plain
       'failed_precondition',
       `${table.name} is in the state ${job.state}: only one that is switched can be finished.`,
     )
+  const bare = table.columns.find(({ hasTokens }) => !hasTokens)
+  if (plaintext === 'token' && bare !== undefined)
+    throw new VaultError('failed_precondition', `Column ${bare.vault} of the vault has no tokens to write into ${table.name}.`)
   const required = table.columns.find(({ isRequired }) => isRequired)
   if (plaintext === 'null' && required !== undefined)
     throw new VaultError(
@@ -228,11 +235,10 @@ async function beginFinish(adopting: Adopting, { connection, job }: Slice, plain
   await enterState(adopting, connection, 'finish')
 }
 
-async function beginBack(adopting: Adopting, { connection, job }: Slice): Promise<void> {
-  const next = OF_HOST.includes(job.state) ? 'undoing' : FROM_VAULT.includes(job.state) ? 'clearing' : undefined
-  if (next === undefined) return
-  await adopting.engine.lock(connection, adopting.table)
-  await enterState(adopting, connection, next)
+async function beginBack(adopting: Adopting, slice: Slice): Promise<void> {
+  const { state } = slice.job
+  if (OF_HOST.includes(state)) await enterLocked(adopting, slice, 'undoing')
+  else if (FROM_VAULT.includes(state)) await enterLocked(adopting, { ...slice, job: { ...slice.job, pos: null } }, 'clearing')
 }
 
 /** Notes the records whose rows went away without a note. */

@@ -1,9 +1,9 @@
 /** Rows that conflict: the record in their way can have lost its row, or its value, by now. */
 import { noteKeys } from './drain.ts'
-import { keyNames, listOf, sameKey, toJson } from './engine.ts'
 import { type HostRow, rowsOf } from './host-rows.ts'
 import type { Adopting } from './job.ts'
 import type { Slice } from './slices.ts'
+import { keyNames, listOf, sameKey, toJson } from './sql-text.ts'
 import { toVault } from './values.ts'
 
 /**

@@ -1,8 +1,9 @@
 /** Drains the notes of changed rows into the vault, each batch in one transaction with the notes it takes. */
-import { type Connection, keyList, keyNames, listOf, sameKey, toJson } from './engine.ts'
+import type { Connection } from './engine.ts'
 import { addToMap, deleteKeys, type HostRow, mapOf, rowsOf } from './host-rows.ts'
 import type { Adopting, AdoptSession } from './job.ts'
-import { storeRows } from './store-rows.ts'
+import { keyList, keyNames, listOf, sameKey, toJson } from './sql-text.ts'
+import { storeRows, withoutMissing } from './store-rows.ts'
 
 /** A note: what became of the row of a key. */
 interface Note {
@@ -48,9 +49,12 @@ export async function drainNotes(
   const truncated = notes.filter(({ op }) => op === 't')
   // The rest of the notes keeps its order behind a TRUNCATE, whose records are deleted first.
   const others = notes.filter(({ op }) => op !== 't')
-  const taken = [...others]
-  if (truncated.length > 0 && (await removeMissing(adopting, connection, session)) === 0) taken.push(...truncated)
+  const isTruncated = truncated.length > 0 && (await removeMissing(adopting, connection, session)) === 0
+  const taken = isTruncated ? [...others, ...truncated] : others
   await followRows(adopting, connection, session, others)
+  // A walk would miss a row that has passed it: it begins again.
+  if (!isHostTruth && others.some(({ op }) => op === 'k'))
+    await connection.run(`update ${adopting.table.jobs} set pos = null where name = ?`, [adopting.table.name])
   if (isHostTruth) {
     const keys = [...new Set(others.flatMap(({ op, key }) => (op === 'd' || op === 'k' ? [] : [key])))]
     const rows = await rowsOf(adopting, connection, keys)
@@ -127,9 +131,12 @@ async function followRows(
   await deleteRecords(adopting, session, [...gone])
 }
 
+/** Deletes records, also if the application has deleted some of them itself. */
 export async function deleteRecords({ table, maxRows }: Adopting, session: AdoptSession, ids: readonly string[]): Promise<void> {
   for (let start = 0; start < ids.length; start += maxRows)
-    await session.perform('delete', { table: table.vaultTable, ids: ids.slice(start, start + maxRows) })
+    await withoutMissing(ids.slice(start, start + maxRows), (some) =>
+      session.perform('delete', { table: table.vaultTable, ids: some }),
+    )
 }
 
 /** Stores rows in the vault, with their places in the side table and in the list of refused rows. */

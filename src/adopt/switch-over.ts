@@ -4,11 +4,13 @@ import { isVaultError, VaultError } from '../core/errors.ts'
 import { assertNotAborted, type Signal } from '../core/util/signal.ts'
 import { retryConflicts } from './conflicts.ts'
 import { deleteRecords, drainNotes } from './drain.ts'
-import { type Connection, keyNames, sameKey, toJson } from './engine.ts'
+import type { Connection } from './engine.ts'
 import { deleteKeys } from './host-rows.ts'
 import { type Adopting, enterState } from './job.ts'
 import { type Slice, sliceOf } from './slices.ts'
+import { keyNames, sameKey, toJson } from './sql-text.ts'
 
+/** Options of the switch. */
 export interface SwitchOptions {
   /** Seconds without a change by old instances that must have passed. Default 0: at once, and what still writes plaintext is refused. */
   readonly quietSeconds?: number
@@ -17,6 +19,7 @@ export interface SwitchOptions {
   readonly signal?: Signal
 }
 
+/** What the switch took. */
 export interface SwitchResult {
   /** Milliseconds for which writers were held off. */
   readonly lockMs: number

@@ -107,7 +107,7 @@ onEachHost('adopting', (engine) => {
     await assertEqual(adoption)
   })
 
-  it('demands that old instances have been quiet for as long as it is told to', async () => {
+  it('demands that old instances have been quiet for as long as it is asked to', async () => {
     const adoption = await adopted(engine)
     await host.script(`update customers set phone = 'p' where id = 2`)
     await expect(adoption.switchOver({ quietSeconds: 60 })).rejects.toMatchObject({ code: 'failed_precondition' })
