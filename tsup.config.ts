@@ -2,7 +2,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { defineConfig } from 'tsup'
-import { BUNDLED_PACKAGES, compactPackages, replaceRequires, writeNotices } from './scripts/bundled-packages.ts'
+import { compactPackages, LIBRARY_PACKAGES, replaceRequires, writeNotices } from './scripts/bundled-packages.ts'
 import { builtName, ENTRY_POINTS } from './scripts/entry-points.ts'
 import { SBOM, sbomText } from './scripts/sbom.ts'
 
@@ -20,7 +20,7 @@ export default defineConfig({
   // A package of Node's could have the name of a module without it.
   removeNodeProtocol: false,
   clean: true,
-  noExternal: [...BUNDLED_PACKAGES],
+  noExternal: [...LIBRARY_PACKAGES],
   esbuildPlugins: [replaceRequires, compactPackages],
   esbuildOptions(options, { format }) {
     // CommonJS has the name of its file as a variable. To mention import.meta is a syntax error there. And `require` is that of its

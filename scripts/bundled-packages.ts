@@ -9,8 +9,8 @@ import * as z from 'zod'
 const MODULES = fileURLToPath(new URL('../node_modules', import.meta.url))
 const manifestShape = z.object({ version: z.string(), license: z.string() })
 
-/** They are small, without native code, and have an exact version: in devDependencies, or in the lock file if another one of them brings it. */
-export const BUNDLED_PACKAGES: readonly string[] = [
+/** Those of the library. They are small, without native code, and have an exact version: in devDependencies, or in the lock file if another one of them brings it. */
+export const LIBRARY_PACKAGES: readonly string[] = [
   '@borewit/text-codec',
   '@fastify/busboy',
   '@tokenizer/inflate',
@@ -25,6 +25,20 @@ export const BUNDLED_PACKAGES: readonly string[] = [
   'uuid',
   'zod',
 ]
+
+/** Those that only the command has. What an application imports loads none of them. */
+export const COMMAND_PACKAGES: readonly string[] = [
+  '@clack/core',
+  '@clack/prompts',
+  'commander',
+  'fast-string-truncated-width',
+  'fast-string-width',
+  'fast-wrap-ansi',
+  'jiti',
+  'sisteransi',
+]
+
+export const BUNDLED_PACKAGES: readonly string[] = [...LIBRARY_PACKAGES, ...COMMAND_PACKAGES]
 
 /** Where the build puts the licenses of these packages. */
 export const NOTICES = 'third-party-notices.txt'

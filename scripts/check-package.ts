@@ -1,6 +1,7 @@
 /** Tries the packed package as applications use it: `node scripts/check-package.ts quick runtimes drivers more`, or some of these parts. */
 import { checkBun } from './package-trial/check-bun.ts'
 import { checkBundles } from './package-trial/check-bundles.ts'
+import { checkCommand } from './package-trial/check-command.ts'
 import { checkConsumers } from './package-trial/check-consumers.ts'
 import { checkContents } from './package-trial/check-contents.ts'
 import { checkDriverVersions } from './package-trial/check-driver-versions.ts'
@@ -21,6 +22,7 @@ const CHECKS: Readonly<Record<string, readonly Check[]>> = {
     checkContents,
     checkEntryPoints,
     checkFirstProgram,
+    checkCommand,
     checkMissingPackages,
     checkConsumers,
     checkJest,

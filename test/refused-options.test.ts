@@ -133,6 +133,7 @@ const WITHOUT_OPTIONS: Readonly<Record<string, string>> = {
   toNodeHandler: 'a handler',
   isSignedToken: 'a text',
   answerClientError: 'what Node passes',
+  defineConfig: 'data: the command checks it when it reads it',
 }
 
 /** The methods of a vault with options. */

@@ -1,7 +1,7 @@
 /** Checks what the package contains: documents, one error class for each module system, files that load quickly, resolvable types. */
 import { readdirSync, readFileSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
-import { BUNDLED_PACKAGES, NOTICES } from '../bundled-packages.ts'
+import { basename, dirname, join, resolve } from 'node:path'
+import { BUNDLED_PACKAGES, COMMAND_PACKAGES, NOTICES } from '../bundled-packages.ts'
 import { SBOM } from '../sbom.ts'
 import type { PackedPackage } from './packed-package.ts'
 import { MODULES, type Trial } from './trial.ts'
@@ -26,6 +26,7 @@ export function checkContents(trial: Trial, { folder, tarball }: PackedPackage):
   const built = paths.filter((one) => /\.c?js$/.test(one))
   for (const path of built) checkBuiltFile(trial, path)
   checkBuiltIn(trial, built)
+  checkCommandAlone(trial, join(folder, 'dist'), built)
   for (const path of paths.filter((one) => /\.d\.c?ts$/.test(one))) {
     if (/(from|import\()\s*['"][^'"]*(?<!\.d)\.[cm]?ts['"]/.test(readFileSync(path, 'utf8')))
       trial.fail(`${path} imports a .ts file, which is not shipped`)
@@ -57,6 +58,16 @@ function checkThinEntryPoints(trial: Trial, dist: string, extension: string): vo
   for (const name of THIN) if (loadsLibrary(name)) trial.fail(`${name}${extension} loads the schema library`)
 }
 
+/** What an application imports costs what it cost without the command: it loads none of its packages. */
+function checkCommandAlone(trial: Trial, dist: string, built: readonly string[]): void {
+  const ofLibrary = built.filter((path) => !path.startsWith(join(dist, 'cli')))
+  for (const path of ofLibrary) {
+    const text = readFileSync(path, 'latin1')
+    const found = COMMAND_PACKAGES.filter((name) => text.includes(`node_modules/${name}/`))
+    if (found.length > 0) trial.fail(`${path} has ${found.join(', ')}, which only the command uses`)
+  }
+}
+
 /** Returns the built files that loading one file loads. */
 function loadedFiles(path: string, found: Set<string> = new Set()): ReadonlySet<string> {
   if (found.has(path)) return found
@@ -71,11 +82,12 @@ function loadedFiles(path: string, found: Set<string> = new Set()): ReadonlySet<
 /** Checks that the packages in the built files, which the build names in comments, are those that the documents list. */
 function checkBuiltIn(trial: Trial, built: readonly string[]): void {
   const found = new Set<string>()
-  for (const path of built) {
+  // The file of jiti names the modules that its makers built into it.
+  for (const path of built.filter((one) => !basename(one).startsWith('jiti-'))) {
     for (const [, name = ''] of readFileSync(path, 'latin1').matchAll(/node_modules\/((?:@[\w-]+\/)?[\w.-]+)\//g)) found.add(name)
   }
   const [missing, surplus] = [
-    BUNDLED_PACKAGES.filter((name) => !found.has(name)),
+    BUNDLED_PACKAGES.filter((name) => name !== 'jiti' && !found.has(name)),
     [...found].filter((name) => !BUNDLED_PACKAGES.includes(name)),
   ]
   if (missing.length > 0) trial.fail(`${missing.join(', ')} should be built in, and no built file names them`)

@@ -24,8 +24,8 @@ function textOf(page: string): string {
   return readFileSync(join(ROOT, page), 'utf8').replace(/^```.*?^```/gms, '')
 }
 
-/** Files that a run writes and git ignores. */
-const GENERATED = /^benchmarks\/results\/local-/
+/** Files that a run writes and git ignores, and those of a person who uses the command. */
+const GENERATED = /^benchmarks\/results\/local-|^(strongroom\.config|schema)\.ts$/
 
 /** Code spans that name a file or a folder of the repository. Names with `<…>` are patterns. */
 function pathsIn(text: string): string[] {

@@ -46,6 +46,8 @@ export interface SessionContext extends ReadingContext {
   readonly log: Log | undefined
   readonly audit: AuditTrail
   readonly files: SessionFiles
+  /** Names this process in the list of jobs. */
+  readonly process: string
   /** Undefined in a session inside a transaction, whose calls are not joined. */
   readonly joined: JoinedCalls<OperationContext> | undefined
 }

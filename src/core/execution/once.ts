@@ -1,6 +1,6 @@
 /** Performs a write once for each idempotency key: the key commits with what is written, and a repeat is given the result of the first time. */
 import { OUTDATED } from '../barrier/barrier.ts'
-import { findEntries, newEntryRow } from '../credentials/entry-rows.ts'
+import { entriesIn, newEntryRow } from '../credentials/entry-rows.ts'
 import { fault } from '../errors.ts'
 import { removeFilesOfDeleted } from '../file-store/remove-files.ts'
 import type { NewRow, Storage, StorageReads } from '../ports/storage.ts'
@@ -164,7 +164,7 @@ function rowOf(
 
 /** Returns what is kept with a key; undefined for a new one. */
 async function findKept({ barrier, unit }: OperationContext, { name }: OnceRequest): Promise<KeptWrite | undefined> {
-  const [found] = await findEntries(unit.storage, barrier, { names: [{ kind: 'write', name }], newest: true })
+  const [found] = await entriesIn(unit.storage, barrier, true)([{ kind: 'write', name }])
   // It was authenticated with its kind, so it is what `rowOf` wrote.
   return found?.entry.content as KeptWrite | undefined
 }

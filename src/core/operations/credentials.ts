@@ -16,6 +16,7 @@ import {
   storeRevokedJwt,
   withoutVerifier,
 } from '../credentials/credential-store.ts'
+import { entriesIn } from '../credentials/entry-rows.ts'
 import { type Fault, fault, isVaultError, words } from '../errors.ts'
 import { UUID } from '../execution/check-input.ts'
 import type { OperationContext, ParsingContext } from '../execution/context.ts'
@@ -267,7 +268,7 @@ function isName(given: unknown): given is string {
 
 async function revokeKey({ unit, barrier, clock, event }: OperationContext, keyId: string): Promise<void> {
   await unit.change(async ({ storage }) => {
-    const found = await findCredential(storage, barrier, { keyId, newest: true })
+    const found = await findCredential(entriesIn(storage, barrier, true), keyId)
     if (found === undefined) throw fault('not_found')`No credential has this key id.`
     event.setCredential(keyId)
     if (found.credential.revokedAt !== undefined) return

@@ -10,6 +10,7 @@ import {
   EMPTY_NAMES,
   HOSTS_SEE,
   LAYERS,
+  LOADERS,
   MAX_FILE_LINES,
   MAY_EXPORT_DEFAULT,
   PACKAGES,
@@ -219,6 +220,7 @@ export function wordFaults(path: string, text: string): string[] {
 }
 
 function strayImport(path: string, { module, target }: ImportOf, files: ReadonlyMap<string, FileRead>): string | undefined {
+  if (module === undefined && LOADERS.has(path)) return undefined
   if (module === undefined) return `${path} imports a module computed at run time; use a literal name`
   return target !== undefined && !files.has(target) ? `${path} imports ${module}, which does not exist` : undefined
 }

@@ -1,0 +1,34 @@
+/** The command `strongroom`: finds the command of the arguments, runs it, and ends the process with its exit code. */
+import process from 'node:process'
+import { COMMANDS } from './commands.ts'
+import { exitCodeOf, sentenceOf } from './failure.ts'
+import { createProgram } from './program.ts'
+
+const program = createProgram(COMMANDS, {
+  stdout: process.stdout,
+  stderr: process.stderr,
+  environment: process.env,
+  // Signals end a command by its AbortSignal: what it has open is closed, and a second one ends the process at once.
+  onInterrupt(interrupt) {
+    for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => interrupt(name))
+  },
+})
+
+try {
+  process.exitCode = await program.run(process.argv.slice(2))
+} catch (error) {
+  // Node prints the line of the throw, which in a built file is the whole file.
+  process.stderr.write(`strongroom: ${sentenceOf(error)}\n`)
+  if (process.argv.includes('--verbose')) process.stderr.write(placesOf(error))
+  process.exitCode = exitCodeOf(error)
+}
+
+/** Returns where an error was thrown, without its message, which can quote a value. */
+function placesOf(error: unknown): string {
+  const stack = error instanceof Error ? (error.stack ?? '') : ''
+  return stack
+    .split('\n')
+    .filter((line) => line.startsWith('    at '))
+    .map((line) => `${line}\n`)
+    .join('')
+}

@@ -1,0 +1,95 @@
+/** Runs the command `strongroom` from its sources, as a process of its own in a folder of its own. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { onTestFinished } from 'vitest'
+
+const TOP = fileURLToPath(new URL('../../../', import.meta.url))
+const HOOKS = pathToFileURL(join(TOP, 'scripts/resolve-sources.ts')).href
+
+/** What a run printed, and its exit code; null if a signal ended it. */
+export interface CommandResult {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** Where a command runs, and what it is given. */
+export interface RunOptions {
+  readonly folder: string
+  readonly env?: Readonly<Record<string, string>>
+  /** What standard input has. Default: nothing. */
+  readonly input?: string | Uint8Array
+}
+
+/** A command that is running. */
+export interface RunningCommand {
+  readonly child: ChildProcess
+  /** What it printed so far. */
+  readonly printed: { stdout: string; stderr: string }
+  /** Resolves when it has ended. */
+  readonly ended: Promise<CommandResult>
+  /** Resolves when standard output or standard error contains the text. Rejects if it ends before. */
+  waitFor(text: string): Promise<void>
+}
+
+/** Makes a folder where the package is installed. It is removed when the test has finished. */
+export function commandFolder(files: Readonly<Record<string, string>> = {}): string {
+  const folder = mkdtempSync(join(tmpdir(), 'strongroom-cli-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  mkdirSync(join(folder, 'node_modules'))
+  symlinkSync(TOP, join(folder, 'node_modules/strongroom'), 'junction')
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
+  return folder
+}
+
+/** Starts the command. It is killed when the test has finished. */
+export function startCommand(args: readonly string[], { folder, env = {}, input }: RunOptions): RunningCommand {
+  const child = spawn(process.execPath, ['--import', HOOKS, join(TOP, 'src/cli/strongroom.ts'), ...args], {
+    cwd: folder,
+    env: { ...process.env, NO_COLOR: '1', ...env },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const printed = { stdout: '', stderr: '' }
+  const watchers = new Set<() => void>()
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].setEncoding('utf8').on('data', (text: string) => {
+      printed[name] += text
+      for (const watch of watchers) watch()
+    })
+  }
+  // A command that ends before it has read all is no failure of the test.
+  child.stdin.on('error', () => {})
+  child.stdin.end(input)
+  const ended = new Promise<CommandResult>((resolve, reject) => {
+    child.once('error', reject)
+    child.once('close', (code) => resolve({ code, ...printed }))
+  })
+  return {
+    child,
+    printed,
+    ended,
+    waitFor: (text) =>
+      new Promise((resolve, reject) => {
+        const watch = () => {
+          if (!printed.stdout.includes(text) && !printed.stderr.includes(text)) return
+          watchers.delete(watch)
+          resolve()
+        }
+        watchers.add(watch)
+        watch()
+        ended.then(
+          ({ code }) => reject(new Error(`The command ended with ${code} before it printed ${text}:\n${printed.stderr}`)),
+          reject,
+        )
+      }),
+  }
+}
+
+/** Runs the command to its end. */
+export function runCommand(args: readonly string[], options: RunOptions): Promise<CommandResult> {
+  return startCommand(args, options).ended
+}
