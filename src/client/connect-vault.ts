@@ -27,6 +27,7 @@ export type RemoteSession<S extends SchemaDefinition> = Session<S>
 /** The operations, and the names of their arguments. Those with a star write: each has an idempotency key, so that it can be sent again. */
 export const OPERATIONS = {
   insert: '*table records options',
+  importRecords: '*',
   get: 'table options',
   getOne: 'table id options',
   update: '*table records options',
@@ -86,6 +87,8 @@ export function connectVault<Given extends { readonly tables: SchemaDefinition }
   if (typeof vaultId !== 'string' || vaultId === '') throw invalid('Option "vaultId" must be the id of a vault.')
   if (typeof credentials !== 'string' && typeof credentials !== 'function')
     throw invalid('Option "credentials" must be a text, or a function that returns one.')
+  if (!(timeoutMs > 0)) throw invalid('Option "timeoutMs" must be a number of milliseconds.')
+  if (!(retries >= 0)) throw invalid('Option "retries" must be a number from 0.')
   const send = createTransport({
     base: `${url}/v3/vaults/${encodeURIComponent(vaultId)}`,
     bearers: bearerSource(credentials),
