@@ -150,7 +150,7 @@ onEachStorage('an answer that is lost', (engine) => {
     expect((await near.get('people')).records).toHaveLength(4)
   })
 
-  it('is told once all attempts are lost, and the key of the application finds what was stored', async () => {
+  it('is an error once all attempts are lost, and the key of the application finds what was stored', async () => {
     const { session, proxy, near } = await scene()
     const input = { table: 'people', records: [{ fields: { name: 'Cy' } }] } as const
     proxy.lose(3)
@@ -163,7 +163,7 @@ onEachStorage('an answer that is lost', (engine) => {
     await expect(session.get('people')).rejects.toMatchObject({ code: 'unavailable' })
   })
 
-  it('of a stream, which can be read only once, is told at once', async () => {
+  it('of a stream, which can be read only once, is an error at once', async () => {
     const { session, proxy, near, ids } = await scene()
     proxy.lose(1)
     const file = new Blob([content]).stream()

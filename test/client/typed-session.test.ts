@@ -30,7 +30,7 @@ async function typedCalls() {
   await session.insertOne('people', { name: 3 })
   // @ts-expect-error a table that does not exist
   await session.getOne('peopl', 'id')
-  // @ts-expect-error what is shown in place of a value is none
+  // @ts-expect-error what is shown in place of a value
   await session.updateOne('people', 'id', { name: shown.fields.name })
   // @ts-expect-error a column that holds no files
   await session.openFile('people', 'id', 'name')

@@ -41,7 +41,7 @@ interface KeptWrite {
 }
 
 /**
- * Returns the request of a key. Its name has the actor, so that nobody is given the result of another one. Roles and context belong to what must be the
+ * Returns the request of a key. Its name has the actor, so that no caller gets the result of another one. Roles and context belong to what must be the
  * same, because a policy decides by them. The content of a file does not: a repeat is answered before it is read. Throws `invalid_request`.
  */
 export function parseOnce(

@@ -84,7 +84,7 @@ const WRITES: Readonly<Record<string, (ids: readonly string[]) => readonly [name
   ],
   importRecords: () => [
     'importRecords',
-    { table: 'people', records: [{ fields: { name: 'Cy' } }, { fields: { nobody: 'x' } }], place: { name: 'i', to: PLACE } },
+    { table: 'people', records: [{ fields: { name: 'Cy' } }, { fields: { unknown: 'x' } }], place: { name: 'i', to: PLACE } },
   ],
   update: ([a, b]) => [
     'update',
@@ -299,7 +299,7 @@ it('finds a key after a rotation of look-up keys', async () => {
   expect(await performer(vault)('insert', input, 'key-1')).toEqual(first)
 })
 
-describe('a write whose COMMIT nobody answered', () => {
+describe('a write whose COMMIT was not answered', () => {
   it.each(['insert', 'upsert', 'deleteOne', 'batch'])('%s: is given its result, because it is stored', async (name) => {
     const faulty = faultyStorage(memoryStorage())
     const vault = await open(faulty.storage, 'off')

@@ -83,11 +83,9 @@ export async function runCalls(s: CalledSession, clerk: CalledSession): Promise<
       .catch((error: unknown) => Reflect.get(Object(error), 'code')),
   )
   await note('insert without a required column', () => s.insert('people', [{ fields: {} as never }]))
-  await note('insert into no table', () => s.insert('nobody' as never, [{ fields: {} as never }]))
+  await note('insert into no table', () => s.insert('unknown' as never, [{ fields: {} as never }]))
   await note('insert of no list', () => s.insert('people', 5 as never))
-  await note('insert with an unknown option', () =>
-    s.insert('people', [{ fields: { name: 'x' } }], { tokenisation: true } as never),
-  )
+  await note('insert with an unknown option', () => s.insert('people', [{ fields: { name: 'x' } }], { tokenize: true } as never))
   await note('getOne', () => s.getOne('people', a.id))
   await note('getOne in plain text', () => s.getOne('people', a.id, { redaction: 'PLAIN_TEXT', onLowered: 'throw' }))
   await note('getOne of tokens', () => s.getOne('people', a.id, { tokenization: true }))
@@ -96,8 +94,8 @@ export async function runCalls(s: CalledSession, clerk: CalledSession): Promise<
   await note('getOne by the clerk, who wants values', () =>
     clerk.getOne('people', a.id, { onLowered: 'throw', redaction: 'PLAIN_TEXT' }),
   )
-  await note('getOne of nobody', () => s.getOne('people', UNKNOWN))
-  await note('getOne of no id', () => s.getOne('people', 'nobody'))
+  await note('getOne of an unknown id', () => s.getOne('people', UNKNOWN))
+  await note('getOne of no id', () => s.getOne('people', 'unknown'))
   await note('get by ids', () => s.get('people', { ids: [b.id, a.id] }))
   await note('get by a column', () => s.get('people', { where: { email: ['b@b.se', 'a@b.se'] } }))
   await note('get by an unknown column', () => s.get('people', { where: { emial: 'b@b.se' } as never }))
@@ -132,7 +130,7 @@ export async function runCalls(s: CalledSession, clerk: CalledSession): Promise<
       { id: b.id, fields: { score: 3 } },
     ]),
   )
-  await note('update of nobody', () => s.update('people', [{ id: UNKNOWN, fields: { score: 2 } }]))
+  await note('update of an unknown id', () => s.update('people', [{ id: UNKNOWN, fields: { score: 2 } }]))
   await note('updateWhere', () => s.updateWhere('people', { country: 'SE' }, { score: 4 }))
   await note('detokenize', () => s.detokenize([own, { token: a.tokens.email ?? '', redaction: 'PLAIN_TEXT' }]))
   await note('detokenize of some', () => s.detokenize([own, { token: 'nope' }], { continueOnError: true }))
@@ -190,7 +188,7 @@ export async function runCalls(s: CalledSession, clerk: CalledSession): Promise<
   )
   await note('uploadFile of nothing', () => s.uploadFile({ table: 'people', id: a.id, column: 'scan', file: new Uint8Array() }))
   await note('uploadFile of no bytes', () => s.uploadFile({ table: 'people', id: a.id, column: 'scan', file: 'text' as never }))
-  await note('uploadFile to nobody', () => s.uploadFile({ table: 'people', id: UNKNOWN, column: 'scan', file: CONTENT }))
+  await note('uploadFile to an unknown id', () => s.uploadFile({ table: 'people', id: UNKNOWN, column: 'scan', file: CONTENT }))
   await note('uploadFile to another column', () =>
     s.uploadFile({ table: 'people', id: a.id, column: 'name' as never, file: CONTENT }),
   )
@@ -225,13 +223,13 @@ export async function runCalls(s: CalledSession, clerk: CalledSession): Promise<
   )
   await note('listCredentials', () => s.listCredentials({ limit: 5 }))
   await note('revokeCredential', () => s.revokeCredential({ keyId: UNKNOWN }))
-  await note('revokeCredential of none', () => s.revokeCredential({ keyId: 'nobody' }))
+  await note('revokeCredential of none', () => s.revokeCredential({ keyId: 'unknown' }))
   await note('perform', () => s.perform('getOne', { table: 'people', id: a.id }))
   await note('perform without a member', () => s.perform('getOne', { table: 'people' } as never))
   await note('deleteWhere', () => s.deleteWhere('people', { country: 'DE' }))
   await note('deleteOne', () => s.deleteOne('people', a.id))
   await note('deleteOne again', () => s.deleteOne('people', a.id))
-  await note('delete of nobody', () => s.delete('people', [UNKNOWN, a.id]))
+  await note('delete of an unknown id', () => s.delete('people', [UNKNOWN, a.id]))
   await note('delete of all', () => s.delete('people', '*'))
   return ended
 }
