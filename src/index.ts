@@ -37,7 +37,7 @@ export type { OnLowered } from './core/row-access/evaluate-access.ts'
 export type { ColumnDefinition, ColumnOf, NoOptions, SchemaDefinition, TableDefinition } from './core/schema/column.ts'
 export { column } from './core/schema/column.ts'
 export type { LowerCaseNames, Schema } from './core/schema/define-schema.ts'
-export { defineSchema } from './core/schema/define-schema.ts'
+export { defineSchema, storedSchema } from './core/schema/define-schema.ts'
 export type { ColumnDescription, SchemaDescription } from './core/schema/describe-schema.ts'
 export type {
   ColumnName,

@@ -17,7 +17,7 @@ export interface OptionDescription {
 export interface CommandDescription {
   /** One or two words: `serve`, `audit verify`. */
   readonly name: string
-  /** Arguments in the order of the line, in the notation of `commander`: `<table>`, `[file]`. */
+  /** Arguments in the order of the line, in the notation of `commander`: `<table>`, `[file]`, and `[ids...]` for the last one. */
   readonly args?: readonly { readonly name: string; readonly text: string }[]
   /** One sentence, as help and docs/cli.md print it. */
   readonly summary: string
@@ -46,7 +46,7 @@ export interface CommandOptions {
 
 /** What a command works with. */
 export interface CommandRun {
-  /** The arguments, in order; undefined for those left out. */
+  /** The arguments, in order, those of a list one by one; undefined for those left out. */
   readonly args: readonly (string | undefined)[]
   readonly options: CommandOptions
   readonly output: Output
@@ -56,7 +56,7 @@ export interface CommandRun {
   readonly environment: Readonly<Record<string, string | undefined>>
   /** Reads and checks the configuration, once. */
   loadConfig(): Promise<LoadedConfig>
-  /** Opens the vault of the configuration. It is closed when the command ends. `ports` are added to those of the configuration. */
+  /** Opens the vault of the configuration, as it is stored unless `serves` is set. It is closed when the command ends. `ports` are added to those of the configuration. */
   openVault(ports?: VaultPorts): Promise<AnyVault>
   /** Opens the vault, and returns a session of the caller that the line names: `--role`, or the API key of `--api-key-env`. */
   openSession(): Promise<AnySession>

@@ -1,6 +1,6 @@
 /** From arguments to a run of one command: help, options, the configuration, the vault, signals, and what closes at the end. */
 import { Command, CommanderError } from 'commander'
-import type { CommandDescription, CommandOptions, CommandRun } from './command.ts'
+import type { CommandDescription, CommandOptions, CommandRun, OptionDescription } from './command.ts'
 import type { AnyVault } from './config/any-vault.ts'
 import { CommandFailure, EXIT, type ExitCode } from './failure.ts'
 import { createOutput } from './output/output.ts'
@@ -27,7 +27,7 @@ const SHARED = [
   ['--config <file>', 'the configuration (default: strongroom.config.ts, .js or .json of this folder)'],
   ['--json', 'print JSON, one value or one line a record'],
   ['--verbose', 'say more on standard error'],
-  ['--role <name...>', 'act with these roles (default: VAULT_OWNER)'],
+  ['--role <name>', 'act with this role; can be given several times (default: VAULT_OWNER)'],
   ['--api-key-env <name>', 'act as the API key in this environment variable'],
 ] as const
 
@@ -78,14 +78,17 @@ function addCommand(
   const parent = second === undefined ? root : (group ?? root.command(first).description(`${first} …`))
   const command = parent.command(second ?? first).description(summary)
   for (const { name: argument, text } of args) command.argument(argument, text)
-  for (const { flags, text, isList = false } of options) {
-    if (isList) command.option(flags, text, (value: string, list: readonly string[]) => [...list, value], [])
+  const shared = SHARED.map(([flags, text]): OptionDescription => ({ flags, text, isList: flags === '--role <name>' }))
+  for (const { flags, text, isList = false } of [...options, ...shared]) {
+    if (isList) command.option(flags, text, (value: string, list: readonly string[] = []) => [...list, value])
     else command.option(flags, text)
   }
-  for (const [flags, text] of SHARED) command.option(flags, text)
   command.addHelpText('after', `\nExample${examples.length > 1 ? 's' : ''}:\n${examples.map((one) => `  ${one}`).join('\n')}\n`)
   command.action(async (...values: unknown[]) => {
-    const given = values.slice(0, args.length).map((value) => (typeof value === 'string' ? value : undefined))
+    const given = values
+      .slice(0, args.length)
+      .flatMap((value): readonly unknown[] => (Array.isArray(value) ? value : [value]))
+      .map((value) => (typeof value === 'string' ? value : undefined))
     await action(given, command.opts())
   })
   if (second !== undefined) parent.description(descriptionOf(parent))
@@ -120,6 +123,7 @@ async function runCommand(
       const vault: AnyVault = await openVault(await run.loadConfig(), {
         environment: ports.environment,
         signal: interruption.signal,
+        note: output.note,
         ...vaultPorts,
       })
       closing.push(() => vault.close())

@@ -19,5 +19,16 @@ try {
 } catch (error) {
   // Node prints the line of the throw, which in a built file is the whole file.
   process.stderr.write(`strongroom: ${sentenceOf(error)}\n`)
+  if (process.argv.includes('--verbose')) process.stderr.write(placesOf(error))
   process.exitCode = exitCodeOf(error)
+}
+
+/** Returns where an error was thrown, without its message, which can quote a value. */
+function placesOf(error: unknown): string {
+  const stack = error instanceof Error ? (error.stack ?? '') : ''
+  return stack
+    .split('\n')
+    .filter((line) => line.startsWith('    at '))
+    .map((line) => `${line}\n`)
+    .join('')
 }

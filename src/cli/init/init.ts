@@ -22,7 +22,7 @@ export const init: CommandWork = async (run) => {
   const answers = options.isSet('yes') ? given : await askAnswers(given)
   const written = await writeFiles(folder, answers)
   try {
-    const vault = await run.openVault()
+    const vault = await run.openVault({ serves: true })
     const owner = vault.as({ actor: 'strongroom init', actorType: 'SERVICE_ACCOUNT', roles: ['VAULT_OWNER'] })
     const { keyId, apiKey } = await createApiKey(owner, { name: 'owner', roles: ['VAULT_OWNER'] })
     const url = `http://127.0.0.1:8420/v1/vaults/${answers.id}/customers`

@@ -30,6 +30,7 @@ import {
 import { type FoundingPorts, foundVault } from './found-vault.ts'
 import { knownErrors } from './key-errors.ts'
 import { firstRing, type RootKeyRows, ringOf, rootKeyUse, sealRing } from './root-keys.ts'
+import { assertVaultIsHere } from './vault-moves.ts'
 
 /** The ports that opening uses. */
 export interface CatalogPorts extends FoundingPorts {
@@ -101,15 +102,22 @@ interface Reading {
 /**
  * Opens the catalog, and founds a vault in an empty storage. Throws `failed_precondition` if the storage belongs to another vault or
  * the key differs, and `data_loss` if an entry is missing, malformed, older than the records or fails authentication. Nothing is
- * written then. `definition` says which tables a storage without a catalog must not hold.
+ * written then. `definition` says which tables a storage without a catalog must not hold; without one, no vault is founded.
  */
-export async function openCatalog(ports: CatalogPorts, vaultId: string, definition: SchemaDefinition): Promise<Catalog> {
+export async function openCatalog(
+  ports: CatalogPorts,
+  vaultId: string,
+  definition: SchemaDefinition | undefined,
+): Promise<Catalog> {
   const { storage, hash, entropy, stopwatch } = ports
   let freshAt = stopwatch.now()
   const vault = digestVaultId(hash, vaultId)
   await storage.prepare([CATALOG, ...SYSTEM_TABLES])
   let rows = await readCatalogRows(storage)
-  if (rows.entries.size === 0) await foundVault(ports, { vaultId, vault, definition })
+  if (rows.entries.size === 0) {
+    if (definition === undefined) throw noVault()
+    await foundVault(ports, { vaultId, vault, definition })
+  }
   // Without a marker, too, another process may have founded the vault while this one read it.
   if (rows.entries.size === 0 || rows.marker === undefined) rows = await readCatalogRows(storage)
   const read = (read: CatalogRows, known: Reading | undefined) => openRows(ports, { vaultId, vault, rows: read, known })
@@ -210,6 +218,7 @@ interface RowsToOpen {
 
 async function openRows(ports: CatalogPorts, { vaultId, vault, rows, known }: RowsToOpen): Promise<Reading> {
   const { entries } = rows
+  assertVaultIsHere(entries)
   assertOwner(entries, vaultId)
   const stored: RootKeyRows = { ...ports, vaultId, vault, entries, keys: knownErrors(ports.keys, known !== undefined) }
   const first = await firstRing(stored, known?.ring)
@@ -228,6 +237,13 @@ async function openRows(ports: CatalogPorts, { vaultId, vault, rows, known }: Ro
 /** Returns the fingerprint of a vault: 64 hex digits. It stays the same for its whole life, whatever becomes of its keys, and no other vault can be founded with it. */
 export function fingerprintOf(hash: Hash, { identity }: Pick<CatalogState, 'identity'>): string {
   return toHex(hash.sha256(toSlab([toUtf8(`strongroom/fingerprint/${identity}`)])))
+}
+
+function noVault(): VaultError {
+  return new VaultError(
+    'failed_precondition',
+    'Cannot open the vault: the storage has none. Check its address, or found one by opening it with a schema.',
+  )
 }
 
 function otherVault(): VaultError {

@@ -123,6 +123,7 @@ export const createCredential: Operation<CreateCredentialInput, CreateCredential
     })
     return { keyId: credential.keyId, actor: credential.actor, createdAt }
   },
+  once: {},
 }
 
 function keyExists(): Fault {
@@ -258,6 +259,7 @@ export const revokeCredential: Operation<RevokeCredentialInput, RevokeCredential
     else await revokeKey(context, request.keyId)
     return { revoked: true }
   },
+  once: {},
 }
 
 function isName(given: unknown): given is string {

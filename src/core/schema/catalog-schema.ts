@@ -75,6 +75,16 @@ export function assignIds(definition: SchemaDefinition, known: CatalogSchema): C
   return { nextObjectId, tables }
 }
 
+/** Returns a stored schema as a definition, as the processes that changed it last gave it. */
+export function definitionOf({ tables }: CatalogSchema): SchemaDefinition {
+  return Object.fromEntries(
+    Object.entries(tables).map(([table, { columns }]) => [
+      table,
+      Object.fromEntries(Object.entries(columns).map(([column, { definition }]) => [column, definition])),
+    ]),
+  )
+}
+
 /** Returns the part of a stored schema that a definition has, in the order of the definition. */
 export function knownPart(definition: SchemaDefinition, stored: CatalogSchema): CatalogSchema {
   const tables: Record<string, CatalogTable> = {}
@@ -124,7 +134,7 @@ function keepsTokens(definition: ColumnDefinition): boolean {
 }
 
 /** The definition of one column before and after a change of the schema. */
-interface ColumnChange {
+export interface ColumnChange {
   readonly table: string
   readonly column: string
   readonly before: ColumnDefinition
@@ -132,26 +142,36 @@ interface ColumnChange {
 }
 
 /** Throws `failed_precondition` for a change of an option that stored data depends on. */
-function assertCompatible({ table, column, before, after }: ColumnChange): void {
-  for (const option of FIXED_OPTIONS) {
-    if (JSON.stringify(optionOf(before, option)) === JSON.stringify(optionOf(after, option))) continue
-    const reason = say`option ${option} of column ${column} of table ${table} cannot change, because stored data depends on it. Restore it.`
-    throw cannotOpen(reason, { table, column })
-  }
-  for (const option of GROWING_OPTIONS) {
-    if (optionOf(before, option) !== true || optionOf(after, option) === true) continue
-    throw cannotOpen(say`option ${option} of column ${column} of table ${table} cannot be removed. Restore it.`, {
-      table,
-      column,
-    })
-  }
+function assertCompatible(change: ColumnChange): void {
+  const [first] = findIncompatible(change)
+  if (first !== undefined) throw cannotOpen(first.reason, { table: change.table, column: change.column })
 }
 
+/** Returns the options of a column that cannot change as they do, and why. */
+export function findIncompatible({ table, column, before, after }: ColumnChange): {
+  readonly option: FixedOption
+  readonly reason: Sentence
+}[] {
+  const fixed = FIXED_OPTIONS.filter(
+    (option) => JSON.stringify(optionOf(before, option)) !== JSON.stringify(optionOf(after, option)),
+  ).map((option) => ({
+    option,
+    reason: say`option ${option} of column ${column} of table ${table} cannot change, because stored data depends on it. Restore it.`,
+  }))
+  const growing = GROWING_OPTIONS.filter((option) => optionOf(before, option) === true && optionOf(after, option) !== true).map(
+    (option) => ({
+      option,
+      reason: say`option ${option} of column ${column} of table ${table} cannot be removed. Restore it.`,
+    }),
+  )
+  return [...fixed, ...growing]
+}
+
+/** An option of a column with rules for how it changes. */
+type FixedOption = (typeof FIXED_OPTIONS)[number] | (typeof GROWING_OPTIONS)[number]
+
 /** Returns an option of a definition, or its default if it is absent. */
-function optionOf(
-  definition: ColumnDefinition,
-  option: (typeof FIXED_OPTIONS)[number] | (typeof GROWING_OPTIONS)[number],
-): unknown {
+function optionOf(definition: ColumnDefinition, option: FixedOption): unknown {
   const given: unknown = Reflect.get(definition, option)
   if (option === 'encrypted') return given !== false
   if (option === 'normalize') return given ?? []

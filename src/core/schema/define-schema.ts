@@ -18,6 +18,12 @@ export interface Schema<S extends SchemaDefinition = SchemaDefinition> {
   readonly tables: S
 }
 
+/**
+ * In place of a schema, opens a vault with the schema that is stored, for tools that have none. Nothing of it is changed, and no vault is founded: an empty
+ * storage is `failed_precondition`.
+ */
+export const storedSchema: Schema = Object.freeze({ tables: Object.freeze({}) })
+
 /** What the compiler shows for a table or column whose name has an upper-case letter. */
 export interface NameMustBeLowerCase<Name extends string> {
   readonly 'names have lower-case letters, digits and _ only': Name

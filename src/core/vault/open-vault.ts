@@ -19,12 +19,14 @@ import { type Caller, parseCaller } from '../policy/caller.ts'
 import { compilePolicy, timedColumns } from '../policy/compile-policy.ts'
 import { accessOf, readCachedAccesses } from '../policy/create-access.ts'
 import { type ExplainOptions, explainAccess } from '../policy/explain-access.ts'
+import { findIdleStatements } from '../policy/policy-findings.ts'
 import type { Log } from '../ports/observability.ts'
 import { readQuery, readQueryForms } from '../queries/query-text.ts'
 import { explainQuery } from '../queries/run-query.ts'
 import { createOpenings, type Openings } from '../rotation/openings.ts'
+import { definitionOf } from '../schema/catalog-schema.ts'
 import type { SchemaDefinition } from '../schema/column.ts'
-import { checkSchema } from '../schema/define-schema.ts'
+import { checkSchema, storedSchema } from '../schema/define-schema.ts'
 import { describeSchema, type SchemaDescription } from '../schema/describe-schema.ts'
 import type { Layout } from '../schema/layout.ts'
 import { RECORD_ID_NAME } from '../schema/names.ts'
@@ -50,6 +52,7 @@ import { createVaultFiles } from './vault-files.ts'
 import { createVaultKeys } from './vault-keys.ts'
 import { createVaultLookups } from './vault-lookups.ts'
 import { createVaultMaintenance } from './vault-maintenance.ts'
+import { createVaultOverview } from './vault-overview.ts'
 
 /** Maximum number of attempts to open, if other processes keep changing the schema. */
 const MAX_ATTEMPTS = 10
@@ -68,16 +71,16 @@ export function openVault<S extends SchemaDefinition, Role extends string>(
 }
 
 async function open<S extends SchemaDefinition, Role extends string>(
-  given: OpenOptions<S, Role>,
+  unchecked: OpenOptions<S, Role>,
   run: RunCallback,
 ): Promise<Vault<S, Role>> {
-  const limits = parseOptions(given)
-  const options = { ...given, scheduler: turnsOutside(given.storage, given.scheduler) }
+  const limits = parseOptions(unchecked)
+  const options = { ...unchecked, scheduler: turnsOutside(unchecked.storage, unchecked.scheduler) }
   const { signal, report } = readInput(() => ({
     signal: parseSignal(options.signal),
     report: parseOnProgress(options.onProgress, run),
   }))
-  const { tables } = checkSchema(readInput(() => options.schema.tables))
+  const given = options.schema === storedSchema ? undefined : checkSchema(readInput(() => options.schema.tables)).tables
   const moved = {
     is: (error: unknown) => error === CATALOG_MOVED,
     most: MAX_ATTEMPTS,
@@ -85,7 +88,8 @@ async function open<S extends SchemaDefinition, Role extends string>(
   }
   const opened = await attempt([moved], async () => {
     assertNotAborted(signal)
-    const catalog = await openCatalog(options, options.id, tables)
+    const catalog = await openCatalog(options, options.id, given)
+    const tables = given ?? definitionOf(catalog.state.schema)
     const layout = await applySchema(options.storage, {
       catalog,
       definition: tables,
@@ -165,7 +169,8 @@ function createVault<S extends SchemaDefinition, Role extends string>(
   const commits = { isAlone: lifetime.isAlone, onCommit: metrics?.committed }
   const factories = unitFactoriesOf(options, { events, catalog, log, ...commits, trackReads: trackReads(storage, layout) })
   const outer = outsideTransactions(storage, factories.outer)
-  const shared = { barrier, catalog, clock, layout, limits, scheduler, tracing, measuring, log, audit }
+  const { process } = options
+  const shared = { barrier, catalog, clock, layout, limits, scheduler, tracing, measuring, log, audit, process }
   const joined = createJoinedCalls(scheduler)
   const jobs = createJobs({ ...options, barrier, catalog, log })
   stored.onKeys((replaced) => {
@@ -247,9 +252,10 @@ function createVault<S extends SchemaDefinition, Role extends string>(
         lifetime,
       ),
     ...createVaultMaintenance({ ...shared, storage, files, outside, jobs }),
+    ...createVaultOverview({ ...shared, storage, catalog: stored, files, outside }),
     ...createVaultKeys(keyPorts),
     ...createVaultLookups({ ...keyPorts, barrier, layout }),
-    ...createVaultAudit({ audit, outside, jobs }),
+    ...createVaultAudit({ ...shared, timer: options.timer, outside, jobs }),
     downloadWithTicket: (ticket, opening, request) => files.download(ticket, opening, request),
     uploadWithTicket: (ticket, given, request) => files.upload(ticket, given, request),
     credentials: createVaultCredentials(credentialPorts),
@@ -262,6 +268,7 @@ function createVault<S extends SchemaDefinition, Role extends string>(
           return explainAccess(policy, explained, { action, table: requireTable({ layout }, name), ...explaining })
         })
       }),
+    checkPolicy: () => findIdleStatements(policy),
     explainQuery: (query: string | SqlQuery, second: readonly QueryValue[] | Caller, third?: Caller) =>
       withVerb('Query', () => {
         lifetime.assertOpen()

@@ -21,7 +21,7 @@ import type { OnInfected } from './scan-worker.ts'
 export interface VaultOptions<S extends SchemaDefinition, Role extends string = string> {
   /** Id of the vault, 1 to 128 characters. All sealed data is bound to it, so it can never change. */
   readonly id: string
-  /** The result of `defineSchema`. */
+  /** The result of `defineSchema`, or `storedSchema`. */
   readonly schema: Schema<S>
   /** The storage, such as `sqliteStorage({ … })`. It belongs to this vault alone. */
   readonly storage: StorageHandle

@@ -2,26 +2,37 @@
 import type { VerificationResult } from '../audit/chain-verifier.ts'
 import type { SignedCheckpoint } from '../audit/checkpoint.ts'
 import type { CheckpointOptions, ExportOptions, VerifyAuditOptions } from '../audit-log/audit-trail.ts'
+import type { PlannedChange } from '../catalog/plan-schema.ts'
 import type { QueryValue } from '../expressions/parameter-values.ts'
 import type { MaintenanceJob } from '../maintenance/jobs.ts'
 import type { OpenFileOptions, OpenFileResult } from '../operations/open-file.ts'
 import type { UploadedFile } from '../operations/upload-file.ts'
 import type { CallerIn, RequestContext } from '../policy/caller.ts'
 import type { ExplainOptions, Explanation } from '../policy/explain-access.ts'
+import type { PolicyFinding } from '../policy/policy-findings.ts'
 import type { Action, BuiltInRole } from '../policy/statement.ts'
 import type { SchemaDefinition } from '../schema/column.ts'
+import type { Schema } from '../schema/define-schema.ts'
 import type { SchemaDescription } from '../schema/describe-schema.ts'
 import type { TableName } from '../schema/infer.ts'
 import type { QueryPlan } from '../sql/explain-plan.ts'
 import type { SqlQuery } from '../sql/sql.ts'
 import type { ClosedByUsing } from '../util/causes.ts'
 import type { RecordVerificationResult } from '../verification/record-findings.ts'
+import type { FollowedBatch, FollowOptions } from './follow-audit.ts'
 import type { VaultTransactionOptions, WatchOptions } from './outside-calls.ts'
 import type { Session } from './session.ts'
 import type { Refusal, VaultCredentials } from './vault-credentials.ts'
 import type { UploadByTicket } from './vault-files.ts'
 import type { VaultKeys } from './vault-keys.ts'
 import type { VaultLookups } from './vault-lookups.ts'
+import type { VaultContents } from './vault-overview.ts'
+
+/** Options of `vault.planSchema`. */
+export interface PlanSchemaOptions extends Pick<WatchOptions, 'signal'> {
+  /** Default true. */
+  readonly readsRecords?: boolean
+}
 
 /** A vault inside a transaction. The changes of all sessions commit or roll back together. */
 export interface VaultInTransaction<S extends SchemaDefinition, Role extends string = string> {
@@ -62,6 +73,13 @@ export interface Vault<S extends SchemaDefinition = SchemaDefinition, Role exten
    * listed, and neither is the filling of digests while a vault is opened. Records no event.
    */
   maintenance(): Promise<MaintenanceJob[]>
+  /** Counts what is stored: records by table, files and their scans, audit events. Needs no caller and records no event, for operators. */
+  contents(): Promise<VaultContents>
+  /**
+   * Returns what opening this vault with another schema would change, and what would be refused and why. Changes nothing. Unless `readsRecords` is
+   * false, it reads the records of columns that would become required, unique or searchable: only they say whether they can. Source: docs/schema-changes.md.
+   */
+  planSchema(schema: Schema, options?: PlanSchemaOptions): Promise<readonly PlannedChange[]>
   /**
    * Deletes expired transient values, which reads never return in any case, and removes the contents of files that no record names:
    * replaced and deleted ones, and those of uploads that never ended. Also deletes credentials, revocations of JWTs and assertions that
@@ -98,6 +116,8 @@ export interface Vault<S extends SchemaDefinition = SchemaDefinition, Role exten
     table: TableName<S>,
     options?: ExplainOptions,
   ): Explanation
+  /** Returns the statements of the policy that decide nothing: about tokens of columns that have none, never true, denied or repeated by others of their role. */
+  checkPolicy(): readonly PolicyFinding[]
   /** Returns the plan of a query for a caller: what storage filters, what is opened, which statements allow each column. Reads no row and records no event. */
   explainQuery<const Named extends Role | BuiltInRole | (string & {})>(
     text: string,
@@ -118,6 +138,13 @@ export interface Vault<S extends SchemaDefinition = SchemaDefinition, Role exten
   verifyAudit(options?: WatchOptions & VerifyAuditOptions): Promise<VerificationResult>
   /** Yields the audit trail as lines of NDJSON, to store elsewhere and for `strongroom/audit-verifier`. */
   exportAudit(options?: ExportOptions): AsyncIterable<string>
+  /**
+   * Yields the events of the trail as they are committed, in batches of at most 500, until the signal is aborted. Events of a chain come in
+   * its order, and none is passed over that commits late; chains are merged by time. Each event must follow the one before: a chain that was
+   * changed in the database stops, and is in `failures`. A caller who keeps the `cursor` of a batch after it has dealt with its events gets
+   * each of them at least once. Records no event. Throws `invalid_request` for a cursor of another vault.
+   */
+  followAudit(options?: FollowOptions): AsyncIterable<FollowedBatch>
   /** Signs the heads of all audit chains and passes the checkpoint to the sink, which stores it where the vault cannot change it. */
   checkpointAudit(options: CheckpointOptions): Promise<SignedCheckpoint>
   /**

@@ -1,0 +1,231 @@
+/** The commands that look at a vault and administer it. */
+import type { CommandDescription, OptionDescription } from '../command.ts'
+
+const PACE: OptionDescription = { flags: '--pace <rows>', text: 'rows a second at most, so that other work keeps up' }
+const YES: OptionDescription = { flags: '--yes', text: 'do not ask' }
+const REDACTION: OptionDescription = {
+  flags: '--redaction <level>',
+  text: 'DEFAULT, PLAIN_TEXT, MASKED or REDACTED; never more than the caller is granted',
+}
+const CONTEXT: OptionDescription = {
+  flags: '--context <name=value>',
+  text: 'an attribute that a policy knows as ctx.name; can be given several times',
+  isList: true,
+}
+
+const LOOKING: readonly CommandDescription[] = [
+  {
+    name: 'status',
+    summary: 'Show what the vault is made of and holds: storage, keys, records, files, audit trail, credentials.',
+    examples: ['strongroom status', 'strongroom status --json'],
+    load: async () => (await import('./status.ts')).status,
+  },
+  {
+    name: 'doctor',
+    summary: 'Show everything that is unsafe or will hurt, one line each with what to do; ends with 1 if something is unsafe.',
+    examples: ['strongroom doctor'],
+    load: async () => (await import('./doctor.ts')).doctor,
+  },
+  {
+    name: 'schema check',
+    summary: 'Check the schema of the configuration alone, and list its columns; asks no storage and no key.',
+    examples: ['strongroom schema check'],
+    load: async () => (await import('./schema.ts')).checkSchema,
+  },
+  {
+    name: 'schema plan',
+    summary: 'Show what the schema of the configuration would change in the stored one, and what is refused; changes nothing.',
+    examples: ['strongroom schema plan'],
+    load: async () => (await import('./schema.ts')).planSchema,
+  },
+  {
+    name: 'schema apply',
+    summary:
+      'Make the schema of the configuration the stored one, as a server does when it starts; founds the vault if there is none.',
+    examples: ['strongroom schema plan && strongroom schema apply'],
+    load: async () => (await import('./schema.ts')).applySchema,
+  },
+  {
+    name: 'policy check',
+    summary:
+      'Check each statement of the policy against the schema, and show those that decide nothing; asks no storage and no key.',
+    examples: ['strongroom policy check'],
+    load: async () => (await import('./policy.ts')).checkPolicy,
+  },
+  {
+    name: 'policy explain',
+    summary: 'Show what the policy allows, column by column, and the statements that decide it; asks no storage and no key.',
+    args: [
+      { name: '<role>', text: 'the role, or several joined by commas' },
+      { name: '<action>', text: 'CREATE, READ, UPDATE, DELETE, TOKENIZATION, DETOKENIZATION, SEARCH or AUDIT' },
+      { name: '<table>', text: 'a table of the schema' },
+    ],
+    options: [CONTEXT],
+    examples: ['strongroom policy explain support READ customers'],
+    load: async () => (await import('./policy.ts')).explainPolicy,
+  },
+]
+
+const READING: readonly CommandDescription[] = [
+  {
+    name: 'get',
+    summary: 'Show records at the levels that the caller is granted.',
+    args: [
+      { name: '<table>', text: 'a table of the schema' },
+      { name: '[ids...]', text: 'ids of records (default: the first of the table)' },
+    ],
+    options: [
+      { flags: '--columns <names>', text: 'only these columns, joined by commas', isList: true },
+      {
+        flags: '--where <column>',
+        text: 'records with a value in a look-up column: values on standard input, one a line, or column=value for a plain column',
+      },
+      REDACTION,
+      { flags: '--tokens', text: 'tokens in place of values' },
+      { flags: '--limit <count>', text: 'records at most (default: 25)' },
+      { flags: '--after <cursor>', text: 'go on where another line ended' },
+    ],
+    examples: [
+      'strongroom get customers --limit 100',
+      'strongroom get customers --role support --where country=SE',
+      'strongroom get customers --where email < addresses.txt',
+    ],
+    load: async () => (await import('./read-records.ts')).get,
+  },
+  {
+    name: 'query',
+    summary: 'Run a SELECT at the levels that the caller is granted.',
+    args: [{ name: '[sql]', text: 'the query, with $1, $2 and so on in place of values' }],
+    options: [
+      { flags: '--file <file>', text: 'a file with the query; - is standard input' },
+      { flags: '--values <file>', text: 'a file with the values as a JSON array; - is standard input' },
+    ],
+    examples: [
+      `strongroom query 'SELECT country, COUNT(*) FROM customers GROUP BY country'`,
+      `strongroom query 'SELECT name FROM customers WHERE email = $1' --values - < values.json`,
+    ],
+    load: async () => (await import('./read-records.ts')).query,
+  },
+  {
+    name: 'detokenize',
+    summary: 'Show the values of tokens at the levels that the caller is granted; ends with 1 if one has none.',
+    args: [{ name: '[tokens...]', text: 'tokens; - or none reads them from standard input, one a line' }],
+    options: [REDACTION],
+    examples: ['strongroom detokenize < tokens.txt', 'strongroom detokenize --api-key-env SUPPORT_KEY - < tokens.txt'],
+    load: async () => (await import('./read-records.ts')).detokenize,
+  },
+]
+
+const KEYS: readonly CommandDescription[] = [
+  {
+    name: 'keys list',
+    summary: 'List the root keys, their states, and the processes that do not know the newest one.',
+    options: [{ flags: '--count', text: 'count the bodies that each key seals, which reads all of them' }],
+    examples: ['strongroom keys list --count'],
+    load: async () => (await import('./keys.ts')).listKeys,
+  },
+  {
+    name: 'keys rotate',
+    summary: 'Replace the root key that seals, and seal everything again beside readers and writers; goes on where it was ended.',
+    options: [
+      PACE,
+      { flags: '--settle <seconds>', text: 'time for other processes to learn the new key before it seals (default: 0)' },
+      { flags: '--dry-run', text: 'change nothing, and count what would be sealed again' },
+    ],
+    examples: ['strongroom keys rotate --pace 5000'],
+    load: async () => (await import('./keys.ts')).rotate,
+  },
+  {
+    name: 'keys rewrap',
+    summary: 'Wrap the root keys again with the current key-encryption key, so that the one before can be destroyed.',
+    examples: ['strongroom keys rewrap'],
+    load: async () => (await import('./keys.ts')).rewrap,
+  },
+  {
+    name: 'keys destroy',
+    summary: 'Destroy a retired root key, after it was counted that nothing needs it.',
+    args: [{ name: '<version>', text: 'version of the key, as keys list shows it' }],
+    options: [YES, { flags: '--losing <count>', text: 'the exact number of bodies that are lost with it (default: 0)' }],
+    examples: ['strongroom keys destroy 2'],
+    load: async () => (await import('./keys.ts')).destroy,
+  },
+  {
+    name: 'keys rotate-lookups',
+    summary:
+      'Replace the root key of ids, tokens and digests, beside readers and writers; goes on where it was ended. Rarely right.',
+    options: [
+      PACE,
+      YES,
+      { flags: '--settle <seconds>', text: 'time for other processes to learn the new key (default and least: 15)' },
+    ],
+    examples: ['strongroom keys rotate-lookups --pace 5000'],
+    load: async () => (await import('./keys.ts')).rotateLookups,
+  },
+  {
+    name: 'keys token-map',
+    summary: 'Print the ids and tokens of a table as they were and as they are, one JSON line a record.',
+    args: [{ name: '<table>', text: 'a table of the schema' }],
+    examples: ['strongroom keys token-map customers > map.ndjson'],
+    load: async () => (await import('./keys.ts')).tokenMap,
+  },
+  {
+    name: 'keys finish-lookups',
+    summary: 'End the rotation of look-up keys: compare every digest, and destroy the older key.',
+    options: [PACE, YES],
+    examples: ['strongroom keys finish-lookups'],
+    load: async () => (await import('./keys.ts')).finishLookups,
+  },
+]
+
+const CREDENTIALS: readonly CommandDescription[] = [
+  {
+    name: 'credentials create',
+    summary: 'Make an API key, shown this once, or the key file of a service account.',
+    options: [
+      { flags: '--name <name>', text: 'what people call it' },
+      { flags: '--grant <role>', text: 'a role of the credential; can be given several times', isList: true },
+      { flags: '--expires <when>', text: '12h, 90d, or a date as 2027-01-31 (default: never)' },
+      CONTEXT,
+      { flags: '--service-account', text: 'a service account, whose key file goes to --out' },
+      { flags: '--token-uri <url>', text: 'where its assertions are exchanged (default: http.tokenURI)' },
+      { flags: '--out <file>', text: 'a new file for the key, with mode 0600' },
+    ],
+    examples: [
+      'strongroom credentials create --name shop --grant support --expires 90d',
+      'strongroom credentials create --name batch --grant VAULT_VIEWER --service-account --out batch.json',
+    ],
+    load: async () => (await import('./credentials.ts')).createCredential,
+  },
+  {
+    name: 'credentials list',
+    summary: 'List credentials, without what verifies them.',
+    options: [{ flags: '--all', text: 'also those that are revoked or expired' }],
+    examples: ['strongroom credentials list'],
+    load: async () => (await import('./credentials.ts')).listCredentials,
+  },
+  {
+    name: 'credentials revoke',
+    summary: 'Revoke a credential, in every process at once.',
+    args: [{ name: '<key-id>', text: 'its key id, as credentials list shows it' }],
+    examples: ['strongroom credentials revoke 5b6f0b6e-7d6e-4d1c-9a55-3f9f1d3b6f10'],
+    load: async () => (await import('./credentials.ts')).revokeCredential,
+  },
+]
+
+const WORK: readonly CommandDescription[] = [
+  {
+    name: 'maintenance',
+    summary: 'List the slow work of all processes on this vault: what runs, how far it is, since when and where.',
+    examples: ['strongroom maintenance'],
+    load: async () => (await import('./status.ts')).maintenance,
+  },
+  {
+    name: 'purge',
+    summary: 'Delete expired values, files that no record names, and credentials that expired.',
+    options: [PACE],
+    examples: ['strongroom purge'],
+    load: async () => (await import('./status.ts')).purge,
+  },
+]
+
+export const ADMIN: readonly CommandDescription[] = [...LOOKING, ...READING, ...KEYS, ...CREDENTIALS, ...WORK]

@@ -1,0 +1,48 @@
+/** Everything about a vault that is unsafe or will hurt: `doctor`. */
+import type { CommandRun, CommandWork } from '../command.ts'
+import { EXIT, sentenceOf } from '../failure.ts'
+import type { Row } from '../output/cells.ts'
+import { findInFiles } from './file-findings.ts'
+import { findInPolicy, findInSettings, findInStorage } from './setting-findings.ts'
+import { findInVault } from './vault-findings.ts'
+
+/** What is wrong, and what to do. `unsafe`: data or keys can be lost or seen. `warning`: it will hurt later. */
+export interface Finding extends Row {
+  readonly level: 'unsafe' | 'warning'
+  readonly finding: string
+  readonly remedy: string
+}
+
+/** The work of `strongroom doctor`. */
+export const doctor: CommandWork = async (run) => {
+  const loaded = await run.loadConfig()
+  const context = { ...loaded, environment: run.environment }
+  const findings = [
+    ...findInSettings(context),
+    ...(await findInFiles(context)),
+    ...(await findInPolicy(context)),
+    ...(await openedFindings(run)),
+  ]
+  const sorted = [...findings].sort((left, right) => left.level.localeCompare(right.level))
+  if (run.output.isJson) run.output.rows(sorted)
+  else run.output.result(sorted, (list) => list.map(lineOf))
+  const unsafe = findings.filter(({ level }) => level === 'unsafe').length
+  run.output.note(findings.length === 0 ? 'Nothing to mend.' : `${unsafe} unsafe, ${findings.length - unsafe} warnings.`)
+  return unsafe === 0 ? undefined : EXIT.found
+}
+
+/** A vault that does not open is itself a finding, and hides no other one. */
+async function openedFindings(run: CommandRun): Promise<readonly Finding[]> {
+  const loaded = await run.loadConfig()
+  try {
+    const vault = await run.openVault()
+    return [...(await findInStorage(loaded, run.environment)), ...(await findInVault(vault, loaded.config, run.signal))]
+  } catch (error) {
+    run.signal.throwIfAborted()
+    return [{ level: 'unsafe', finding: sentenceOf(error), remedy: 'the vault does not open: mend this first' }]
+  }
+}
+
+function lineOf({ level, finding, remedy }: Finding): string {
+  return `${level.padEnd(8)} ${finding}: ${remedy}`
+}

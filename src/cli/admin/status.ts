@@ -1,0 +1,124 @@
+/** What a vault is made of and holds: `status`, and what runs in it: `maintenance` and `purge`. */
+import process from 'node:process'
+import type { CommandWork } from '../command.ts'
+import type { AnyVault } from '../config/any-vault.ts'
+import type { Config } from '../config/define-config.ts'
+import { VERSION } from '../version.ts'
+import { listAll, stateOf } from './credentials.ts'
+import { timeOf, watch } from './keys.ts'
+import { readStorageFacts, type StorageFacts, sizeOf } from './storage-facts.ts'
+
+/** Credentials that end within this time are shown. */
+export const SOON_MS = 14 * 24 * 60 * 60_000
+
+/** The work of `strongroom status`. */
+export const status: CommandWork = async (run) => {
+  const loaded = await run.loadConfig()
+  const { config, file } = loaded
+  const vault = await run.openVault()
+  const storage = await readStorageFacts(loaded, run.environment)
+  const { keys, isRotating, stragglers, fingerprint } = await vault.keys()
+  const result = {
+    strongroom: VERSION,
+    node: process.versions.node,
+    config: file,
+    vault: vault.id,
+    fingerprint,
+    storage,
+    keys: keys.map(({ version, state, since }) => ({ version, state, since: timeOf(since) })),
+    isRotating,
+    stragglers: stragglers.map(({ process: name, openedAt }) => ({ process: name, openedAt: timeOf(openedAt) })),
+    ...(await vault.contents()),
+    isScanned: config.vault.scanner !== undefined,
+    isAudited: config.vault.audit !== 'off',
+    jobs: (await vault.maintenance()).length,
+    credentials: await countCredentials(vault, config),
+    schemaChanges: (await vault.planSchema(config.vault.schema, { readsRecords: false })).length,
+  }
+  run.output.result(result, linesOf)
+  return undefined
+}
+
+type Status = Omit<AnyContents, 'credentials'> & {
+  readonly strongroom: string
+  readonly node: string
+  readonly config: string
+  readonly vault: string
+  readonly fingerprint: string
+  readonly storage: StorageFacts
+  readonly keys: readonly { readonly version: number; readonly state: string; readonly since: string }[]
+  readonly isRotating: boolean
+  readonly stragglers: readonly { readonly process: string; readonly openedAt: string }[]
+  readonly isScanned: boolean
+  readonly isAudited: boolean
+  readonly jobs: number
+  readonly credentials: { readonly valid: number; readonly endingSoon: readonly string[] }
+  readonly schemaChanges: number
+}
+type AnyContents = Awaited<ReturnType<AnyVault['contents']>>
+
+function linesOf(status: Status): readonly string[] {
+  const { storage, keys, records, files, audit, stragglers, credentials } = status
+  const line = (name: string, text: string) => `${name.padEnd(12)} ${text}`
+  const count = (value: number) => value.toLocaleString('en-US')
+  const engine = [storage.engine, storage.version, storage.driver && `(${storage.driver})`].filter(Boolean).join(' ')
+  const size = storage.bytes === undefined ? '' : `, ${sizeOf(storage.bytes)}`
+  const scans = `${count(files.due)} scans due, ${count(files.scanning)} running, ${count(files.failed)} failed`
+  return [
+    line('strongroom', `${status.strongroom}, Node ${status.node}`),
+    line('config', status.config),
+    line('vault', `${status.vault}, fingerprint ${status.fingerprint}`),
+    line('storage', `${engine}${size}${storage.place === undefined ? '' : `, ${storage.place}`}`),
+    ...keys.map(({ version, state, since }) => line('key', `${version} ${state} since ${since}`)),
+    ...(status.isRotating ? [line('', 'a rotation has not ended')] : []),
+    ...stragglers.map(({ process: name }) => line('', `${name} does not know the newest key`)),
+    ...Object.entries(records).map(([table, many]) => line('records', `${count(many)} in ${table}`)),
+    line('files', status.isScanned ? `${count(files.stored)}, ${scans}` : `${count(files.stored)}, not scanned`),
+    line('transients', count(status.transients)),
+    line('audit', `${status.isAudited ? 'on' : 'off'}, ${count(audit.events)} events in ${count(audit.chains)} chains`),
+    line('jobs', count(status.jobs)),
+    line('credentials', `${count(credentials.valid)} valid, ${credentials.endingSoon.length} end within 14 days`),
+    line('schema', status.schemaChanges === 0 ? 'as configured' : `${status.schemaChanges} changes: strongroom schema plan`),
+  ]
+}
+
+/** Counts credentials as the account that runs the command, which has the key of the vault. */
+async function countCredentials(vault: AnyVault, config: Config): Promise<Status['credentials']> {
+  const session = vault.as({ actor: 'strongroom status', actorType: 'SERVICE_ACCOUNT', roles: ['VAULT_OWNER'] })
+  const now = Date.now()
+  const valid = (await listAll(session, config)).filter((one) => stateOf(one, now) === 'valid')
+  return {
+    valid: valid.length,
+    endingSoon: valid.flatMap((one) => ((one.expiresAt ?? Infinity) < now + SOON_MS ? [one.keyId] : [])),
+  }
+}
+
+/** The work of `strongroom maintenance`. */
+export const maintenance: CommandWork = async ({ openVault, output }) => {
+  const jobs = await (await openVault()).maintenance()
+  output.rows(
+    jobs.map(({ job, table, done, total, startedAt, renewedAt, process: name, isOverdue }) => ({
+      job,
+      table: table ?? '',
+      done,
+      total: total ?? '',
+      started: timeOf(startedAt),
+      renewed: timeOf(renewedAt),
+      process: name,
+      state: isOverdue ? 'overdue' : 'running',
+    })),
+    'No slow work runs.',
+  )
+  return undefined
+}
+
+/** The work of `strongroom purge`. */
+export const purge: CommandWork = async (run) => {
+  const vault = await run.openVault()
+  run.output.result(
+    await vault.purgeExpired(watch(run, 'expired')),
+    ({ deleted, files, credentials }) =>
+      `Purged ${deleted} expired values, the contents of ${files} files, and ${credentials} expired credentials and revocations.`,
+  )
+  return undefined
+}

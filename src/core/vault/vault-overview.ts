@@ -1,0 +1,92 @@
+/** What a vault holds, and what another schema would change in it, as an operator looks at it. */
+
+import type { Catalog } from '../catalog/open-catalog.ts'
+import { planSchema } from '../catalog/plan-schema.ts'
+import { openFileRows } from '../file-store/file-rows.ts'
+import { eachPage } from '../pace/pace.ts'
+import type { Filter, Storage, StorageHandle } from '../ports/storage.ts'
+import type { Clock, Scheduler } from '../ports/time.ts'
+import { checkSchema } from '../schema/define-schema.ts'
+import type { Layout } from '../schema/layout.ts'
+import { AUDIT_CHAINS, AUDIT_EVENTS, FILES, TRANSIENTS } from '../schema/system-tables.ts'
+import { nowMs } from '../util/time.ts'
+import type { OutsideCalls } from './outside-calls.ts'
+import type { Vault } from './vault.ts'
+import type { VaultFiles } from './vault-files.ts'
+
+/** How much a vault holds. */
+export interface VaultContents {
+  /** Records by table. */
+  readonly records: Readonly<Record<string, number>>
+  /** Transient values, also expired ones that were not purged yet. */
+  readonly transients: number
+  /** Files of records, and of their scans: those that are due, those that run, and those that failed and are repeated later. Without a scanner every file is due. */
+  readonly files: { readonly stored: number; readonly due: number; readonly scanning: number; readonly failed: number }
+  /** Stored events, and the chains that they are in. */
+  readonly audit: { readonly events: number; readonly chains: number }
+}
+
+/** The dependencies of these methods. */
+interface OverviewPorts {
+  readonly storage: StorageHandle
+  readonly clock: Clock
+  readonly scheduler: Scheduler
+  readonly catalog: Catalog
+  readonly layout: Layout
+  readonly files: VaultFiles
+  readonly outside: OutsideCalls
+}
+
+export function createVaultOverview(ports: OverviewPorts): Pick<Vault, 'contents' | 'planSchema'> {
+  const { storage, layout, catalog, outside } = ports
+  return {
+    contents: () =>
+      outside.run('Counting failed.', async () => {
+        const records: Record<string, number> = {}
+        for (const { name, physical } of layout.tables.values()) records[name] = await count(storage, physical.name)
+        return {
+          records,
+          transients: await count(storage, TRANSIENTS.name),
+          files: await countFiles(ports),
+          audit: { events: await count(storage, AUDIT_EVENTS.name), chains: await count(storage, AUDIT_CHAINS.name) },
+        }
+      }),
+    planSchema: (schema, given) =>
+      outside.watch({ verb: 'Plan', given, others: ['readsRecords'] }, async ({ signal }, { readsRecords = true }) => {
+        const definition = checkSchema(schema?.tables).tables
+        await catalog.reload(storage)
+        return planSchema(storage, {
+          ...ports,
+          barrier: catalog.barrier,
+          stored: catalog.state.schema,
+          definition,
+          signal,
+          readsRecords,
+        })
+      }),
+  }
+}
+
+async function count(storage: Storage, table: string, filter: Filter = { kind: 'all' }): Promise<number> {
+  const [cell] = await storage.aggregate(table, filter, [{ kind: 'count' }])
+  return Number(cell)
+}
+
+/** Files that wait for another time are few: those whose scan runs, or failed. Only their rows are opened. */
+async function countFiles({ storage, files, scheduler, ...ports }: OverviewPorts): Promise<VaultContents['files']> {
+  const now = nowMs(ports)
+  const isOfRecord: Filter = { kind: 'not', filter: { kind: 'isNull', column: 'row_id' } }
+  const later: Filter = { kind: 'compare', column: 'scan_at', operator: '>', value: now }
+  let scanning = 0
+  let failed = 0
+  for await (const rows of eachPage(storage, FILES.name, { filter: { kind: 'and', filters: [isOfRecord, later] }, scheduler })) {
+    for (const file of await openFileRows(files.outer, rows)) file?.entry.state === 'error' ? failed++ : scanning++
+  }
+  const due: Filter = { kind: 'compare', column: 'scan_at', operator: '<', value: now + 1 }
+  return {
+    stored: await count(storage, FILES.name, isOfRecord),
+    due: await count(storage, FILES.name, { kind: 'and', filters: [isOfRecord, due] }),
+    scanning,
+    failed,
+  }
+}
