@@ -55,7 +55,14 @@ export function createVaultOverview(ports: OverviewPorts): Pick<Vault, 'contents
       outside.watch({ verb: 'Plan', given, others: ['readsRecords'] }, async ({ signal }, { readsRecords = true }) => {
         const definition = checkSchema(schema?.tables).tables
         await catalog.reload(storage)
-        return planSchema(storage, { ...ports, barrier: catalog.barrier, stored: catalog.state.schema, definition, signal, readsRecords })
+        return planSchema(storage, {
+          ...ports,
+          barrier: catalog.barrier,
+          stored: catalog.state.schema,
+          definition,
+          signal,
+          readsRecords,
+        })
       }),
   }
 }
