@@ -1,6 +1,7 @@
 /** The packages that are built into ours, so that importing it reads a few files in place of hundreds. Source: docs/decisions/0042. */
 import { globSync, readFileSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { isBuiltin } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Plugin, transform } from 'esbuild'
@@ -82,8 +83,8 @@ export const compactPackages: Plugin = {
 export const replaceRequires: Plugin = {
   name: 'replace-requires',
   setup(build) {
-    build.onResolve({ filter: /^node:/ }, ({ path, kind }) =>
-      kind === 'require-call' ? { path, namespace: 'required' } : undefined,
+    build.onResolve({ filter: /^[\w:/]+$/ }, ({ path, kind }) =>
+      kind === 'require-call' && isBuiltin(path) ? { path, namespace: 'required' } : undefined,
     )
     build.onLoad({ filter: /^/, namespace: 'required' }, ({ path }) => ({
       contents: `import members from ${JSON.stringify(path)}\nmodule.exports = members`,

@@ -17,7 +17,9 @@ export type {
   PhysicalTable,
   PhysicalType,
   Row,
+  Snapshot,
   Storage,
   StorageHandle,
+  StoredTable,
   TransactionOptions,
 } from './core/ports/storage.ts'

@@ -1,18 +1,22 @@
-/** Sends prepared requests over keep-alive connections, in a thread of its own, and reports how long they took. */
+/** Sends requests over keep-alive connections, in a thread of its own, and reports how many there were and how long they took. */
 import { connect, type Socket } from 'node:net'
 import { parentPort } from 'node:worker_threads'
 import { threadCpu } from './event-loop-watch.ts'
 
-/** One run: requests as they go over the wire, shared out among the connections in order. */
+/** One run. */
 export interface LoadRequest {
   readonly port: number
   readonly connections: number
+  /** Requests as they go over the wire, shared out among the connections in order, and again from the first. */
   readonly requests: readonly string[]
+  /** No request begins after this time. */
+  readonly milliseconds: number
 }
 
 /** How a run went. */
 export interface LoadResult {
-  readonly milliseconds: number
+  /** Number of requests. */
+  readonly sent: number
   /** Microseconds of CPU that this thread used. */
   readonly cpu: number
   /** Milliseconds that 99 of 100 requests took at most. */
@@ -21,7 +25,7 @@ export interface LoadResult {
   readonly failed: Readonly<Record<number, number>>
 }
 
-const open: Socket[] = []
+const open: Connection[] = []
 let openPort = 0
 
 parentPort?.on('message', (request: LoadRequest) => {
@@ -33,53 +37,66 @@ parentPort?.on('message', (request: LoadRequest) => {
   )
 })
 
-async function run({ port, connections, requests }: LoadRequest): Promise<LoadResult> {
-  if (openPort !== port) for (const socket of open.splice(0)) socket.destroy()
+async function run({ port, connections, requests, milliseconds }: LoadRequest): Promise<LoadResult> {
+  if (openPort !== port) for (const { socket } of open.splice(0)) socket.destroy()
   openPort = port
+  for (const { socket } of open.splice(connections)) socket.destroy()
   while (open.length < connections) open.push(await connected(port))
   const encoded = requests.map((text) => Buffer.from(text))
   const times: number[] = []
   const failed: Record<number, number> = {}
   let next = 0
   const [begun, cpuBegun] = [performance.now(), threadCpu()]
-  await Promise.all(
-    open.map(async (socket) => {
-      for (let index = next++; index < encoded.length; index = next++) {
-        const sent = performance.now()
-        const status = await exchange(socket, encoded[index] ?? Buffer.alloc(0))
-        times.push(performance.now() - sent)
+  const send = ({ exchange }: Connection): Promise<void> =>
+    new Promise((resolve, reject) => {
+      let sent = performance.now()
+      const request = () => encoded[next++ % encoded.length] ?? Buffer.alloc(0)
+      exchange(request, reject, (status) => {
+        const now = performance.now()
+        times.push(now - sent)
+        sent = now
         if (status !== 200) failed[status] = (failed[status] ?? 0) + 1
-      }
-    }),
-  )
-  const [milliseconds, cpu] = [performance.now() - begun, threadCpu() - cpuBegun]
+        if (now - begun < milliseconds) return true
+        resolve()
+        return false
+      })
+    })
+  await Promise.all(open.map(send))
+  const cpu = threadCpu() - cpuBegun
   times.sort((left, right) => left - right)
-  return { milliseconds, cpu, p99: times[Math.floor(times.length * 0.99)] ?? 0, failed }
+  return { sent: times.length, cpu, p99: times[Math.floor(times.length * 0.99)] ?? 0, failed }
 }
 
-function connected(port: number): Promise<Socket> {
-  return new Promise((resolve, reject) => {
-    const socket = connect(port, '127.0.0.1', () => resolve(socket))
-    socket.setNoDelay(true)
-    socket.once('error', reject)
-  })
+interface Connection {
+  readonly socket: Socket
+  /** Sends requests one after the other, the next as long as `onStatus` of a whole response returns true. */
+  exchange(request: () => Buffer, onError: (error: Error) => void, onStatus: (status: number) => boolean): void
 }
 
-/** Sends one request, and returns the status of its response once it is whole. */
-function exchange(socket: Socket, request: Buffer): Promise<number> {
+function connected(port: number): Promise<Connection> {
   return new Promise((resolve, reject) => {
     let text = ''
-    const onData = (chunk: Buffer): void => {
+    let current: Parameters<Connection['exchange']> | undefined
+    const socket = connect(port, '127.0.0.1', () => resolve({ socket, exchange }))
+    socket.setNoDelay(true)
+    socket.once('error', reject)
+    socket.once('close', () => current?.[1](new Error('The server closed the connection.')))
+    const exchange: Connection['exchange'] = (...given) => {
+      current = given
+      socket.write(given[0]())
+    }
+    socket.on('data', (chunk: Buffer) => {
       text += chunk.toString('latin1')
       const end = text.indexOf('\r\n\r\n')
       if (end < 0) return
       const length = Number(/content-length: (\d+)/i.exec(text)?.[1] ?? 0)
       if (text.length < end + 4 + length) return
-      socket.off('data', onData).off('close', onClose)
-      resolve(Number(text.slice(9, 12)))
-    }
-    const onClose = (): void => reject(new Error('The server closed the connection.'))
-    socket.on('data', onData).on('close', onClose)
-    socket.write(request)
+      const status = Number(text.slice(9, 12))
+      text = ''
+      const [request, , onStatus] = current ?? []
+      if (request === undefined || onStatus === undefined) return
+      if (onStatus(status)) socket.write(request())
+      else current = undefined
+    })
   })
 }

@@ -4,30 +4,27 @@ import type { AddressInfo } from 'node:net'
 import { Worker } from 'node:worker_threads'
 import type { LoadRequest, LoadResult } from './http-load-worker.ts'
 
-/** Connections of every load. */
-export const CONNECTIONS = 32
-
 /** A thread that sends requests. */
 export interface LoadSender {
-  /** Sends the requests over 32 connections. Throws if a response has another status than 200. */
-  send(port: number, requests: readonly string[]): Promise<LoadResult>
+  /** Sends requests. Throws if a response has another status than 200. */
+  send(load: LoadRequest): Promise<LoadResult>
   close(): Promise<unknown>
 }
 
 export function startLoadSender(): LoadSender {
   const worker = new Worker(new URL('http-load-worker.ts', import.meta.url))
-  const load = (port: number, requests: readonly string[]): Promise<LoadResult> =>
+  const run = (load: LoadRequest): Promise<LoadResult> =>
     new Promise((resolve, reject) => {
       worker.once('error', reject)
       worker.once('message', (result: LoadResult) => {
         worker.off('error', reject)
         resolve(result)
       })
-      worker.postMessage({ port, connections: CONNECTIONS, requests } satisfies LoadRequest)
+      worker.postMessage(load)
     })
   return {
-    async send(port, requests) {
-      const result = await load(port, requests)
+    async send(load) {
+      const result = await run(load)
       if (Object.keys(result.failed).length > 0) throw new Error(`Unexpected statuses: ${JSON.stringify(result.failed)}`)
       return result
     },
@@ -50,9 +47,17 @@ export async function listen(listener: RequestListener): Promise<{ readonly port
   }
 }
 
+/** A request, and the credential of its caller. */
+export interface WireRequest {
+  readonly method: 'GET' | 'POST'
+  readonly path: string
+  readonly credential: string
+  readonly body?: unknown
+}
+
 /** Returns a request as it goes over the wire. */
-export function wireRequest(method: string, path: string, body?: unknown): string {
+export function wireRequest({ method, path, credential, body }: WireRequest): string {
   const text = body === undefined ? '' : JSON.stringify(body)
   const length = body === undefined ? '' : `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(text)}\r\n`
-  return `${method} ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer benchmark\r\n${length}\r\n${text}`
+  return `${method} ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer ${credential}\r\n${length}\r\n${text}`
 }

@@ -31,6 +31,10 @@ export interface Scale {
   readonly blobMebibytes: number
   /** Records read in one timed run, approximately. */
   readonly reads: number
+  /** Milliseconds of one timed load of requests. */
+  readonly loadTime: number
+  /** Numbers of processes that serve requests. */
+  readonly workers: readonly number[]
 }
 
 export interface RunConfig {
@@ -70,6 +74,8 @@ const FULL: Scale = {
   commits: 100,
   blobMebibytes: 256,
   reads: 10_000,
+  loadTime: 1000,
+  workers: [1, 2],
 }
 
 /** A quick run: full sizes where a target names the size. */
@@ -100,6 +106,8 @@ const SMOKE: Scale = {
   insertsPerCaller: 2,
   blobMebibytes: 16,
   reads: 200,
+  loadTime: 60,
+  workers: [1],
 }
 
 const SMOKE_ROWS = 2000

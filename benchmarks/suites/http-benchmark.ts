@@ -1,190 +1,203 @@
-/** Benchmark: one request per operation over HTTP, 32 connections, against a server that only parses the body and answers a constant of the same size. */
-import type { IncomingMessage, ServerResponse } from 'node:http'
+/** Benchmark: requests over HTTP, against the service that a user would write instead; and the router alone, against node:http. */
 import * as z from 'zod'
-import { localKeys } from '../../src/adapters/keys/index.ts'
 import { memoryStorage } from '../../src/adapters/memory/index.ts'
-import { sqliteStorage } from '../../src/adapters/sqlite/index.ts'
-import { at } from '../../src/core/util/lists.ts'
+import { at, required } from '../../src/core/util/lists.ts'
 import { createNodeHandler } from '../../src/http/edges/node-edge.ts'
-import { createHandler, toNodeHandler } from '../../src/http/index.ts'
+import { createApiKey } from '../../src/http/index.ts'
 import { jsonResponse } from '../../src/http/router/json-response.ts'
 import type { Route } from '../../src/http/router/route.ts'
 import { createRouter } from '../../src/http/router/router.ts'
-import { column, createVault, defineSchema } from '../../src/index.ts'
-import type { StorageHandle } from '../../src/storage-port.ts'
-import { OWNER, SECRET, VAULT } from '../fixtures/people-vaults.ts'
-import { measurePair, type Variant } from '../measuring/harness.ts'
+import { fillPlainStore, type PlainFilling } from '../baselines/plain-store.ts'
+import { COLUMNS } from '../fixtures/people.ts'
+import { OWNER, openServedVault, VAULT } from '../fixtures/people-vaults.ts'
+import { assertSame } from '../measuring/check-reads.ts'
+import { compare } from '../measuring/compare.ts'
+import { measure, measurePair, type Variant } from '../measuring/harness.ts'
 import { type LoadSender, listen, startLoadSender, wireRequest } from '../measuring/http-load.ts'
 import { median } from '../measuring/median.ts'
+import { cpuClock, type Service, type ServiceInput, startService } from '../measuring/services.ts'
+import { openPlace, type VaultPlace } from '../measuring/writers.ts'
 import type { Entry, StorageName } from '../report/result-shape.ts'
-import type { Benchmark, RunConfig } from '../runner/run-config.ts'
-
-const schema = defineSchema({
-  people: {
-    name: column.string({ token: 'random', redaction: 'PLAIN_TEXT' }),
-    email: column.string({ token: 'random', redaction: 'PLAIN_TEXT' }),
-    phone: column.string({ token: 'random', redaction: 'PLAIN_TEXT' }),
-    address: column.string({ token: 'random', redaction: 'PLAIN_TEXT' }),
-    ssn: column.string({ token: 'random', redaction: 'PLAIN_TEXT' }),
-    city: column.string({ redaction: 'PLAIN_TEXT' }),
-  },
-})
-
-const PATH = `/v1/vaults/${VAULT}/people`
+import { BATCH, type Benchmark, type RunConfig } from '../runner/run-config.ts'
 
 export const httpBenchmark: Benchmark = {
   names: ['http'],
   storages: {
-    memory: (config) => measureHttp(config, { name: 'memory', storage: memoryStorage(), targets: MEMORY_TARGETS }),
-    sqlite: (config) =>
-      measureHttp(config, {
-        name: 'sqlite',
-        storage: sqliteStorage({ filename: config.environments.sqliteFile() }),
-        targets: SQLITE_TARGETS,
-      }),
+    sqlite: (config) => measureHttp(config, () => ({ kind: 'sqlite', filename: config.environments.sqliteFile() })),
+    postgres(config) {
+      const { connectionString: url = '' } = config.environments.postgresPool().options
+      return measureHttp(config, () => ({ kind: 'postgres', url, schema: config.environments.postgresName() }))
+    },
     none: measureRouter,
   },
 }
 
-/** Minimum ratios. */
-interface Targets {
-  readonly insert: number
-  readonly read: number
+/** Records present, at most. */
+const MAX_ROWS = 10_000
+/** Requests of each kind, which are sent again and again. */
+const REQUESTS = 1000
+/** Minimum ratio of requests per second. */
+const RATE = 1.3
+/** Maximum ratio of the CPU of the server and its database. */
+const CPU = 0.75
+
+/** A number of connections. One has no target: it shares nothing with others. */
+const CONNECTIONS = [64, 1] as const
+
+const KINDS = ['get', 'detokenize', 'insert'] as const
+type Kind = (typeof KINDS)[number]
+
+/** A side of the comparison: what starts its service, and its requests. */
+interface Side {
+  readonly input: Omit<ServiceInput, 'workers'>
+  readonly requests: Readonly<Record<Kind, readonly string[]>>
 }
 
-const MEMORY_TARGETS: Targets = { insert: 0.17, read: 0.2 }
-const SQLITE_TARGETS: Targets = { insert: 0.14, read: 0.16 }
-
-interface Subject {
-  readonly name: StorageName
-  readonly storage: StorageHandle
-  readonly targets: Targets
-}
-
-/** Requests of one kind, and a response to one of them. */
-interface Kind {
-  readonly name: string
-  readonly target: number | undefined
-  request(): string
-}
-
-async function measureHttp(config: RunConfig, { name: storage, storage: handle, targets }: Subject): Promise<Entry[]> {
-  const vault = await createVault({ id: VAULT, schema, storage: handle, keys: localKeys({ key: SECRET }) })
-  const session = vault.as(OWNER)
-  const people = config.people.next(1000)
-  const { records } = await session.insert('people', people, { tokenization: true })
-  const { request: _, ...caller } = OWNER
-  const handler = createHandler({ vaults: vault, authenticate: async () => ({ caller, credential: {} }) })
-  const server = await listen(toNodeHandler(handler))
+async function measureHttp(config: RunConfig, newPlace: () => VaultPlace): Promise<Entry[]> {
+  const [ours, baseline] = await fillSides(config, newPlace)
   const sender = startLoadSender()
-  const record = () => at(records, config.people.below(records.length))
-  const detokenize = () => ({ detokenizationParameters: [{ token: record().tokens.ssn, redaction: 'PLAIN_TEXT' }] })
-  const kinds: Kind[] = [
-    {
-      name: 'insert',
-      target: targets.insert,
-      request: () => wireRequest('POST', PATH, { records: config.people.next(1), tokenization: true }),
-    },
-    { name: 'get', target: targets.read, request: () => wireRequest('GET', `${PATH}/${record().id}`) },
-    {
-      name: 'detokenize',
-      target: targets.read,
-      request: () => wireRequest('POST', `/v1/vaults/${VAULT}/detokenize`, detokenize()),
-    },
-    { name: 'list of 25', target: undefined, request: () => wireRequest('GET', `${PATH}?limit=25`) },
-  ]
   const entries: Entry[] = []
-  for (const kind of kinds) entries.push(...(await measureKind(config, { storage, kind, port: server.port, sender })))
-  server.close()
+  for (const workers of config.scale.workers) {
+    const services = await Promise.all([ours, baseline].map(({ input }) => startService({ ...input, workers })))
+    const sides = { ours: { ...ours, service: at(services, 0) }, baseline: { ...baseline, service: at(services, 1) } }
+    await checkAnswers(sides)
+    // One connection has one worker, however many there are.
+    for (const connections of workers === 1 ? CONNECTIONS : [CONNECTIONS[0]]) {
+      for (const kind of KINDS) entries.push(...(await measureKind(config, { kind, connections, workers, sender, sides })))
+    }
+    await Promise.all(services.map((service) => service.stop()))
+  }
   await sender.close()
-  await vault.close()
   return entries
 }
 
-interface Measuring {
-  readonly storage: StorageName
-  readonly kind: Kind
-  readonly port: number
-  readonly sender: LoadSender
+/** Returns the number of records present. */
+function rowsOf({ rows }: RunConfig['scale']): number {
+  return Math.min(rows, MAX_ROWS)
 }
 
-async function measureKind(config: RunConfig, { storage, kind, port, sender }: Measuring): Promise<Entry[]> {
-  const constant = await answerTo(port, kind.request())
-  const baseline = await listen(constantServer(constant))
-  const late: { ours: number[]; baseline: number[] } = { ours: [], baseline: [] }
-  const subject = { benchmark: `http ${kind.name}, 32 connections, audited`, storage, rows: 1000 }
-  const pair = {
-    ours: loadOf({ name: 'strongroom/http', port, late: late.ours }, kind, config, sender),
-    baseline: loadOf({ name: 'node:http, a constant', port: baseline.port, late: late.baseline }, kind, config, sender),
+/** Fills a vault and a plain store with the same people. */
+async function fillSides({ scale, people }: RunConfig, newPlace: () => VaultPlace): Promise<readonly [Side, Side]> {
+  const [place, plainPlace] = [newPlace(), newPlace()]
+  const batch = people.next(rowsOf(scale))
+  const plain = await fillPlainStore(plainPlace, batch)
+  const vault = await openServedVault(openPlace(place))
+  const session = vault.as(OWNER)
+  const stored: { readonly id: string; readonly token: string }[] = []
+  for (let from = 0; from < batch.length; from += BATCH) {
+    const { records } = await session.insert('people', batch.slice(from, from + BATCH), { tokenization: true })
+    for (const { id, tokens } of records) stored.push({ id, token: required(tokens.ssn, 'the token of "ssn"') })
   }
-  const entry = await measurePair(
-    kind.target === undefined ? subject : { ...subject, target: kind.target },
-    pair,
-    config.scale.callTiming,
-  )
-  baseline.close()
-  const ours = median(late.ours)
-  const theirs = median(late.baseline)
+  const { apiKey } = await createApiKey(session, { name: 'billing', roles: ['VAULT_OWNER'] })
+  await vault.close()
+  const positions = Array.from({ length: REQUESTS }, () => people.below(batch.length))
+  const inserted = people.next(REQUESTS)
+  const requestsOf = (credential: string, own: typeof stored | PlainFilling['people']) => {
+    const path = `/v1/vaults/${VAULT}`
+    const post = (what: string, body: unknown) => wireRequest({ method: 'POST', path: `${path}/${what}`, credential, body })
+    const chosen = positions.map((position) => at(own, position))
+    return {
+      get: chosen.map(({ id }) => wireRequest({ method: 'GET', path: `${path}/people/${id}`, credential })),
+      detokenize: chosen.map(({ token }) =>
+        post('detokenize', { detokenizationParameters: [{ token, redaction: 'PLAIN_TEXT' }] }),
+      ),
+      insert: inserted.map((record) => post('people', { records: [record], tokenization: true })),
+    }
+  }
   return [
-    entry,
+    { input: { side: 'vault', place }, requests: requestsOf(apiKey, stored) },
+    { input: { side: 'express', place: plainPlace }, requests: requestsOf(plain.apiKey, plain.people) },
+  ]
+}
+
+type RunningSide = Side & { readonly service: Service }
+
+interface Sides {
+  readonly ours: RunningSide
+  readonly baseline: RunningSide
+}
+
+/** Throws unless both sides answer the same person and the same value. */
+async function checkAnswers(sides: Sides): Promise<void> {
+  const [person, plainPerson] = await Promise.all([answerTo(sides.ours, 'get'), answerTo(sides.baseline, 'get')])
+  assertSame(
+    COLUMNS.map((name) => person.fields?.[name]),
+    COLUMNS.map((name) => plainPerson.fields?.[name]),
+  )
+  const [values, plainValues] = await Promise.all([answerTo(sides.ours, 'detokenize'), answerTo(sides.baseline, 'detokenize')])
+  assertSame(at(values.records ?? [], 0).value, at(plainValues.records ?? [], 0).value)
+}
+
+const answerShape = z.object({
+  fields: z.record(z.string(), z.unknown()).optional(),
+  records: z.array(z.object({ value: z.string() })).optional(),
+})
+
+async function answerTo({ service, requests }: RunningSide, kind: Kind): Promise<z.infer<typeof answerShape>> {
+  const [head = '', body = ''] = at(requests[kind], 0).split('\r\n\r\n')
+  const [method = 'GET', path = '/'] = head.split(' ')
+  const headers = { authorization: /authorization: (.*)/.exec(head)?.[1] ?? '', 'content-type': 'application/json' }
+  const url = `http://127.0.0.1:${service.port}${path}`
+  const response = await fetch(url, { method, headers, ...(body === '' ? {} : { body }) })
+  return answerShape.parse(await response.json())
+}
+
+interface Measuring {
+  readonly kind: Kind
+  readonly connections: number
+  readonly workers: number
+  readonly sender: LoadSender
+  readonly sides: Sides
+}
+
+async function measureKind({ scale }: RunConfig, { kind, connections, workers, sender, sides }: Measuring): Promise<Entry[]> {
+  const late: { ours: number[]; baseline: number[] } = { ours: [], baseline: [] }
+  const variantOf = (side: keyof Sides, name: string): Variant => ({
+    name,
+    async run() {
+      const { service, requests } = sides[side]
+      const { sent, p99 } = await sender.send({
+        port: service.port,
+        connections,
+        requests: requests[kind],
+        milliseconds: scale.loadTime,
+      })
+      late[side].push(p99)
+      return sent
+    },
+  })
+  const { place } = sides.ours.input
+  const url = place.kind === 'postgres' ? place.url : undefined
+  const cpu = await cpuClock([...sides.ours.service.pids, ...sides.baseline.service.pids], url)
+  const clocks = { now: () => performance.now(), cpu: cpu ?? (() => 0) }
+  const variants = [variantOf('ours', 'strongroom/http'), variantOf('baseline', 'Express 5 on plaintext')]
+  const measured = await measure(variants, { ...scale.callTiming, clocks })
+  const storage: StorageName = place.kind
+  const title = `http ${kind}, ${connections} connection${connections === 1 ? '' : 's'}`
+  const subject = { benchmark: workers === 1 ? title : `${title}, ${workers} workers`, storage, rows: rowsOf(scale) }
+  const { cpu: spent, ...entry } = compare(subject, at(measured, 0), at(measured, 1))
+  const unit = { unit: 'ms', lowerIsBetter: true } as const
+  const times = { figure: median(late.ours), baseline: entry.baseline, baselineFigure: median(late.baseline) }
+  return [
+    { ...entry, unit: 'calls/s', ...(connections > 1 && workers === 1 ? { target: RATE } : {}) },
+    ...(spent === undefined || cpu === undefined ? [] : [cpuEntry(entry, spent, connections > 1 ? CPU : undefined)]),
     {
-      ...{ benchmark: `${subject.benchmark}, 99 % of requests within`, storage, rows: 1000 },
-      ...{ figure: ours, baseline: 'node:http, a constant', baselineFigure: theirs, ratio: ours / theirs },
-      ...({ unit: 'ms', lowerIsBetter: true } as const),
+      ...subject,
+      benchmark: `${subject.benchmark}, 99 % of requests within`,
+      ...times,
+      ratio: times.figure / times.baselineFigure,
+      ...unit,
     },
   ]
 }
 
-/** Returns a load on one server. `late` collects the time within which 99 of 100 requests were answered. */
-function loadOf(
-  { name, port, late }: { readonly name: string; readonly port: number; readonly late: number[] },
-  kind: Kind,
-  config: RunConfig,
-  sender: LoadSender,
-): Variant {
-  const count = Math.max(200, Math.floor(config.scale.reads / 2))
-  let requests: string[] = []
-  let senderCpu = 0
+/** Returns the entry of the CPU of a request, in microseconds of the server and its database. */
+function cpuEntry(entry: Omit<Entry, 'cpu'>, spent: NonNullable<Entry['cpu']>, target: number | undefined): Entry {
+  const { benchmark, storage, rows, baseline } = entry
   return {
-    name,
-    senderCpu: () => senderCpu,
-    prepare() {
-      requests = Array.from({ length: count }, () => kind.request())
-    },
-    async run() {
-      const { p99, cpu } = await sender.send(port, requests)
-      late.push(p99)
-      senderCpu = cpu
-      return count
-    },
-  }
-}
-
-async function answerTo(port: number, request: string): Promise<string> {
-  const [head = '', body = ''] = request.split('\r\n\r\n')
-  const [method = 'GET', path = '/'] = head.split(' ')
-  const headers = { authorization: 'Bearer benchmark', 'content-type': 'application/json' }
-  const response = await fetch(`http://127.0.0.1:${port}${path}`, { method, headers, ...(body === '' ? {} : { body }) })
-  return response.text()
-}
-
-const ANY_BODY = z.object({
-  records: z.array(z.object({ fields: z.record(z.string(), z.string()) })).optional(),
-  detokenizationParameters: z.array(z.object({ token: z.string(), redaction: z.string() })).optional(),
-  tokenization: z.boolean().optional(),
-})
-
-/** Parses and checks the body, and answers a constant. */
-function constantServer(constant: string) {
-  return (request: IncomingMessage, response: ServerResponse): void => {
-    const chunks: Buffer[] = []
-    request.on('data', (chunk: Buffer) => chunks.push(chunk))
-    request.on('end', () => {
-      const text = Buffer.concat(chunks).toString()
-      if (text !== '') ANY_BODY.parse(JSON.parse(text))
-      response.writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(constant) })
-      response.end(constant)
-    })
+    ...{ benchmark: `${benchmark}, CPU`, storage, rows, baseline, unit: 'us', lowerIsBetter: true },
+    ...{ figure: spent.figure, baselineFigure: spent.baselineFigure, ratio: 1 / spent.ratio },
+    ...(target === undefined ? {} : { target }),
   }
 }
 
@@ -200,11 +213,12 @@ const CONSTANT_ROUTE: Route = {
 
 /** Measures the router alone: a route that answers a constant, against node:http answering the same bytes. */
 async function measureRouter(config: RunConfig): Promise<Entry[]> {
-  const vault = await createVault({ id: VAULT, schema, storage: memoryStorage(), keys: localKeys({ key: SECRET }) })
+  const vault = await openServedVault(memoryStorage())
   const router = createRouter({ vaults: vault, authenticate: async () => undefined }, () => [CONSTANT_ROUTE])
   const server = await listen(createNodeHandler(router))
   const sender = startLoadSender()
-  const request = wireRequest('GET', '/v1/vaults/bench/constants/5a4bc4ef-11f5-4c08-9887-d943d109abf6')
+  const path = '/v1/vaults/bench/constants/5a4bc4ef-11f5-4c08-9887-d943d109abf6'
+  const requests = [wireRequest({ method: 'GET', path, credential: 'benchmark' })]
   const response = await fetch(`http://127.0.0.1:${server.port}/v1/vaults/bench/constants/5`)
   const constant = await response.text()
   const headers = Object.fromEntries(
@@ -214,16 +228,16 @@ async function measureRouter(config: RunConfig): Promise<Entry[]> {
     answer.writeHead(200, headers)
     answer.end(constant)
   })
-  const count = Math.max(200, config.scale.reads)
-  const requests: string[] = new Array(count).fill(request)
+  const milliseconds = config.scale.loadTime
   const load = (name: string, port: number): Variant => {
     let senderCpu = 0
     return {
       name,
       senderCpu: () => senderCpu,
       async run() {
-        senderCpu = (await sender.send(port, requests)).cpu
-        return count
+        const { sent, cpu } = await sender.send({ port, connections: 32, requests, milliseconds })
+        senderCpu = cpu
+        return sent
       },
     }
   }

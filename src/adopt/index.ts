@@ -1,2 +1,10 @@
 /** The entry point "strongroom/adopt": an existing plaintext table, adopted into a vault while the application runs. */
-export {}
+export { type AdoptOptions, adoptTable } from './adopt-table.ts'
+export type { AdoptedRows, RowKey } from './adopted-rows.ts'
+export type { Adoption, AdoptProgress, AdoptStatus, AdoptWatch, FinishOptions } from './adoption.ts'
+export type { AdoptState } from './job.ts'
+export type { Plan, PlanOptions } from './plan.ts'
+export type { PooledPostgresClient, PostgresClient, PostgresPool } from './postgres-engine.ts'
+export type { SqliteDatabase, SqliteStatement } from './sqlite-engine.ts'
+export type { SwitchOptions, SwitchResult } from './switch-over.ts'
+export type { Finding } from './table-shape.ts'

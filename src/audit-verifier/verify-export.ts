@@ -1,4 +1,4 @@
-/** Verifies an exported audit trail without the vault, its keys or its storage. Reads line by line, in constant memory. */
+/** Verifies an exported or delivered audit trail without the vault, its keys or its storage. Reads line by line, in constant memory. */
 import { systemHash } from '../adapters/system/system.ts'
 import { ChainVerifier, type TreeHead } from '../core/audit/chain-verifier.ts'
 import { findDivergence, parseCheckpoint, positionsOf, type SignedCheckpoint } from '../core/audit/checkpoint.ts'
@@ -11,6 +11,7 @@ import { unreachable } from '../core/util/causes.ts'
 import { required } from '../core/util/lists.ts'
 import { assertOptions } from '../core/util/options.ts'
 import { createVerifiers, isSigned, type VerifierKey } from './checkpoints.ts'
+import { DeliveredTrail } from './delivered-trail.ts'
 
 /** How long lines are verified before the event loop turns. */
 const MAX_BLOCK_MS = 8
@@ -21,6 +22,11 @@ export interface VerifyExportOptions {
   readonly checkpoints?: readonly SignedCheckpoint[]
   /** Public keys. Every checkpoint, given or in the export, must be signed by one of them. Without keys, signatures are not checked. */
   readonly keys?: readonly VerifierKey[]
+  /**
+   * True for lines that a follower delivered, of files one after the other from the first on: events alone, chains in any mix, some of them twice. They have
+   * no end, so that only a checkpoint shows that the last ones were removed. Default false: the lines are those of `exportAudit`.
+   */
+  readonly delivered?: boolean
 }
 
 /** Where an export differs from what was written, and why. */
@@ -56,11 +62,11 @@ export async function verifyExport(
     throw new VaultError('invalid_request', 'verifyExport expects the lines of an export, not one text. Split it at line ends.')
   }
   if (!isIterable(lines)) throw new VaultError('invalid_request', 'verifyExport expects an iterable of the lines of an export.')
-  const { checkpoints, verifiers } = readInput(() => {
-    assertOptions<VerifyExportOptions>(options, ['checkpoints', 'keys'], { of: 'verifyExport' })
+  const { checkpoints, verifiers, delivered } = readInput(() => {
+    assertOptions<VerifyExportOptions>(options, ['checkpoints', 'keys', 'delivered'], { of: 'verifyExport' })
     return parseOptions(options)
   }, VaultError.isGenuine)
-  const verification = new Verification(checkpoints, verifiers)
+  const verification = new Verification(checkpoints, verifiers, delivered)
   let began = performance.now()
   for await (const line of lines) {
     verification.take(line)
@@ -78,16 +84,18 @@ function isIterable(lines: unknown): boolean {
   return readInput(() => Symbol.asyncIterator in lines || Symbol.iterator in lines)
 }
 
-function parseOptions({ checkpoints = [], keys }: VerifyExportOptions): {
+function parseOptions({ checkpoints = [], keys, delivered = false }: VerifyExportOptions): {
   readonly checkpoints: readonly SignedCheckpoint[]
   readonly verifiers: readonly SignatureVerifier[] | undefined
+  readonly delivered: boolean
 } {
+  if (typeof delivered !== 'boolean') throw new VaultError('invalid_request', 'verifyExport: delivered must be true or false.')
   const parsed = checkpoints.map((given, index) => {
     const signed = parseCheckpoint(given)
     if (signed === undefined) throw new VaultError('invalid_request', `checkpoints[${index}] is not a checkpoint.`, { index })
     return signed
   })
-  return { checkpoints: parsed, verifiers: keys === undefined ? undefined : createVerifiers(keys) }
+  return { checkpoints: parsed, verifiers: keys === undefined ? undefined : createVerifiers(keys), delivered }
 }
 
 /** The state of one verification. */
@@ -96,6 +104,8 @@ class Verification {
   readonly #verifiers: readonly SignatureVerifier[] | undefined
   readonly #heads: TreeHead[] = []
   readonly #inside: SignedCheckpoint[] = []
+  /** The lines of a follower; undefined for those of an export. */
+  readonly #delivered: DeliveredTrail | undefined
   #vaultID: string | undefined
   #check: ChainVerifier | undefined
   #events = 0
@@ -103,9 +113,10 @@ class Verification {
   #hasEnded = false
   #failure: ExportFailure | undefined
 
-  constructor(given: readonly SignedCheckpoint[], verifiers: readonly SignatureVerifier[] | undefined) {
+  constructor(given: readonly SignedCheckpoint[], verifiers: readonly SignatureVerifier[] | undefined, isDelivered: boolean) {
     this.#given = given
     this.#verifiers = verifiers
+    this.#delivered = isDelivered ? new DeliveredTrail(positionsOf(given)) : undefined
   }
 
   /** True after the first failure. Later ones are its consequences. */
@@ -118,17 +129,32 @@ class Verification {
     this.#line++
     if (this.#hasEnded) {
       // A file that ends with a line end is often read with one more, empty line.
-      if (text !== '') this.#fail('follows the end line')
+      if (text !== '') this.#fail(this.#delivered === undefined ? 'follows the end line' : 'follows an empty line')
       return
     }
+    if (this.#delivered !== undefined) this.#takeDelivered(this.#delivered, text)
+    else this.#takeLine(text)
+  }
+
+  #takeLine(text: string): void {
     const line = readExportLine(text)
     const problem = this.#line === 1 && line.kind !== 'header' ? 'is not the header of an export' : this.#problemOf(line)
     if (problem !== undefined) this.#fail(problem)
   }
 
+  #takeDelivered(delivered: DeliveredTrail, text: string): void {
+    this.#hasEnded = text === ''
+    if (this.#hasEnded) return
+    const taken = delivered.take(text, this.#line)
+    if (typeof taken === 'object') this.#failure = { line: this.#line, ...taken }
+    // A failed one counts as read, as in an export.
+    if (taken !== false) this.#events++
+    this.#vaultID = delivered.vaultID
+  }
+
   /** Verifies the end of the export and the checkpoints, and returns the result. */
   end(): ExportVerificationResult {
-    if (!this.isOver && !this.#hasEnded) {
+    if (!this.isOver && !this.#hasEnded && this.#delivered === undefined) {
       this.#line++
       this.#fail('is missing: the export is truncated')
     }
@@ -223,7 +249,7 @@ class Verification {
     if (checkpoint.vaultID !== this.#vaultID) {
       this.#failure ??= { reason: `The checkpoint of ${checkpoint.timestamp} belongs to another vault.` }
     }
-    const check = this.#verifier()
+    const check = this.#delivered ?? this.#verifier()
     const divergence = findDivergence(checkpoint, systemHash, (chain, sequence) => check.treeHeadAt(chain, sequence))
     if (divergence !== undefined) this.#failure ??= divergence
   }

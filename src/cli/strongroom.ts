@@ -1,8 +1,11 @@
 /** The command `strongroom`: finds the command of the arguments, runs it, and ends the process with its exit code. */
 import process from 'node:process'
 import { COMMANDS } from './commands.ts'
-import { exitCodeOf, sentenceOf } from './failure.ts'
+import { EXIT, exitCodeOf, sentenceOf } from './failure.ts'
 import { createProgram } from './program.ts'
+
+// A reader that ends, such as `head`, is no defect; without a listener Node prints a stack.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => process.exit(EXIT.unavailable))
 
 const program = createProgram(COMMANDS, {
   stdout: process.stdout,

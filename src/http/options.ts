@@ -39,7 +39,12 @@ export interface HandlerOptions extends AddressOptions {
   readonly limits?: Partial<HttpLimits>
   /** Receives failures that no vault records, in the shape of pino. Default: no log. */
   readonly log?: HttpLog
+  /** Called for each request whose credential is missing, malformed or refused, for limits of rates. Its errors change no response. */
+  readonly onRefused?: OnRefused
 }
+
+/** Gets a refused credential as it was sent, if it was well-formed, and the address of its client as events have it. It must not be logged. */
+export type OnRefused = (refused: { readonly credential: string | undefined; readonly address: string | undefined }) => void
 
 /** The checked options. */
 export interface RouterOptions {
@@ -83,6 +88,7 @@ const HANDLER_OPTIONS = [
   'legacyTables',
   'limits',
   'log',
+  'onRefused',
   'trustedProxies',
   'forwardedHeader',
 ] as const satisfies readonly (keyof HandlerOptions)[]
@@ -117,11 +123,13 @@ function assertAuthenticate(given: unknown): void {
     )
 }
 
-function assertVaultOptions({ vaultIdleMs = 1, vaultsOfAccount }: HandlerOptions): void {
+function assertVaultOptions({ vaultIdleMs = 1, vaultsOfAccount, onRefused }: HandlerOptions): void {
   if (!Number.isInteger(vaultIdleMs) || vaultIdleMs < 1 || vaultIdleMs > MAX_TIMER_MS)
     throw new VaultError('invalid_request', `Option "vaultIdleMs" must be an integer from 1 to ${MAX_TIMER_MS}.`)
   if (vaultsOfAccount !== undefined && typeof vaultsOfAccount !== 'function')
     throw new VaultError('invalid_request', 'Option "vaultsOfAccount" must be a function.')
+  if (onRefused !== undefined && typeof onRefused !== 'function')
+    throw new VaultError('invalid_request', 'Option "onRefused" must be a function.')
 }
 
 /** A longer timer would end at once. */

@@ -128,7 +128,7 @@ it('reads the sentence about an id in errors', async () => {
   const { json } = await ask('GET', `${V}/people/${UNKNOWN_ID}`)
   const message = `Get failed. ${UNKNOWN_ID} isn't a valid svc_id ID. Specify a valid svc_id.`
   const details = [{ table: 'people', index: 0, id: UNKNOWN_ID }]
-  expect(json).toEqual({ error: { grpc_code: 5, http_code: 404, http_status: 'Not Found', message, details } })
+  expect(json).toEqual({ error: { grpc_code: 5, http_code: 404, http_status: 'Not Found', message, details, code: 'not_found' } })
 })
 
 it('reads {Body, Status} items of a batch with continueOnError, whose reads have no fields', async () => {
@@ -195,7 +195,10 @@ it('reads what an item of a batch lacks', async () => {
   const message = 'Batch failed. Item 1: Get failed. tableName must be text.'
   expect(await ask('POST', V, { json: { records } })).toMatchObject({ status: 400, json: { error: { grpc_code: 3, message } } })
   const { json } = await ask('POST', V, { json: { records, continueOnError: true } })
-  expect(Object(json).responses[1]).toEqual({ Body: { error: 'Get failed. tableName must be text.' }, Status: 400 })
+  expect(Object(json).responses[1]).toEqual({
+    Body: { error: 'Get failed. tableName must be text.', code: 'invalid_request' },
+    Status: 400,
+  })
 })
 
 it('reads that the batchID of an item is no text', async () => {
@@ -206,7 +209,7 @@ it('reads that the batchID of an item is no text', async () => {
     json: { error: { message: `Batch failed. Item 0: ${error}` } },
   })
   const { json } = await ask('POST', V, { json: { records, continueOnError: true } })
-  expect(Object(json).responses).toEqual([{ Body: { error }, Status: 400 }])
+  expect(Object(json).responses).toEqual([{ Body: { error, code: 'invalid_request' }, Status: 400 }])
 })
 
 it('reads details in every error, also where there is nothing to locate', async () => {

@@ -1,8 +1,8 @@
 /** Inserts, patches and deletes rows of one table, after adding each row to the undo log. */
 
 import { isVaultError, type VaultError } from '../../core/errors.ts'
-import type { Cell, NewRow, Patch } from '../../core/ports/storage.ts'
-import { conflictError, outOfOrderError } from '../errors/storage-errors.ts'
+import { type Cell, MAX_ROW_ID, type NewRow, type Patch } from '../../core/ports/storage.ts'
+import { conflictError, idsExhaustedError, outOfOrderError } from '../errors/storage-errors.ts'
 import { columnNamed, type LatestIds, type MemoryTable, putRow, sweepOrder } from './memory-table.ts'
 import { compareCells, type StoredRow, toStoredCell } from './stored-cell.ts'
 import type { UndoLog } from './undo-log.ts'
@@ -10,6 +10,7 @@ import type { UndoLog } from './undo-log.ts'
 /** Ids never given out before. They are not given out again, even if the transaction rolls back. */
 export function reserveIds(table: MemoryTable, count: number): readonly number[] {
   const first = table.nextId
+  if (count > 0 && first + count - 1 > MAX_ROW_ID) throw idsExhaustedError(table.name)
   table.nextId += count
   return Array.from({ length: count }, (_, position) => first + position)
 }

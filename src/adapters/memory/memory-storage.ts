@@ -1,7 +1,7 @@
 /** The memory storage: the storage port in its plainest form, and the first adapter to read. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { VaultError } from '../../core/errors.ts'
-import type { DeleteTarget, DisposableStorage, Row, Scans, Storage } from '../../core/ports/storage.ts'
+import type { DeleteTarget, DisposableStorage, Filter, Row, Scans, Storage, StoredTable } from '../../core/ports/storage.ts'
 import { copyToSlab, freeBytes } from '../../core/util/memory.ts'
 import { assertOptions } from '../../core/util/options.ts'
 import {
@@ -15,7 +15,7 @@ import {
 import { aggregateRows } from './aggregate-rows.ts'
 import { deleteRows, insertRows, reserveIds, updateRows } from './change-rows.ts'
 import { findRows } from './find-rows.ts'
-import { columnNamed, currentView, type MemoryTable, type TableView } from './memory-table.ts'
+import { columnNamed, columnsOf, createTable, currentView, type MemoryTable, putRow, type TableView } from './memory-table.ts'
 import { prepareTables } from './prepare-tables.ts'
 import { copyColumns, copyOut, createBytesCopier } from './stored-cell.ts'
 import { createUndoLog, type UndoLog } from './undo-log.ts'
@@ -39,6 +39,16 @@ export function memoryStorage(options: Readonly<Record<string, never>> = {}): Di
     ...createStorage(database, undefined),
     isInsideTransaction: () => isInside(database),
     mayTurn: () => true,
+    async snapshot(work) {
+      const tables = copyTables(database)
+      const { get, find, aggregate } = createStorage({ ...database, tables, undoLog: createUndoLog() }, undefined)
+      return work({ tables: storedTables(tables), get, find, aggregate })
+    },
+    async raiseIds(name, next) {
+      const table = database.tables.get(name)
+      if (table === undefined) throw unpreparedError(name)
+      table.nextId = Math.max(table.nextId, next)
+    },
     joinTransaction(): Storage {
       throw new VaultError('invalid_request', 'The memory storage cannot join host transactions. Use transaction() instead.')
     },
@@ -180,6 +190,24 @@ function createStorage(database: Database, enclosing: Transaction | undefined): 
   }
 }
 
+/** All tables with their committed rows, without indexes. Stored rows never change in place, so they are not copied. */
+function copyTables({ tables, undoLog }: Database): Map<string, MemoryTable> {
+  const copies = new Map<string, MemoryTable>()
+  for (const table of tables.values()) {
+    const copy = createTable({ name: table.name, columns: columnsOf(table), indexes: [] })
+    for (const row of findRows(undoLog.committedView(table), EVERY, ALL_ROWS)) putRow(copy, row.id, row)
+    copy.nextId = table.nextId
+    copies.set(table.name, copy)
+  }
+  return copies
+}
+
+function storedTables(tables: ReadonlyMap<string, MemoryTable>): readonly StoredTable[] {
+  const stored = [...tables.values()].map((table) => ({ name: table.name, columns: columnsOf(table), nextId: table.nextId }))
+  return stored.sort((left, right) => (left.name < right.name ? -1 : 1))
+}
+
+const EVERY: Filter = { kind: 'all' }
 const NO_BYTES = new Uint8Array(0)
 const ALL_ROWS = { order: 'asc', limit: Number.POSITIVE_INFINITY } as const
 

@@ -85,6 +85,11 @@ export function createTable({ name, columns, indexes, isOrdered }: PhysicalTable
   }
 }
 
+/** The columns of a table besides `id` and `version`. */
+export function columnsOf(table: MemoryTable): PhysicalColumn[] {
+  return [...table.columns.values()].filter(({ name }) => name !== 'id' && name !== 'version')
+}
+
 export function columnNamed(table: MemoryTable, name: string): StoredColumn {
   const column = table.columns.get(name)
   if (column !== undefined) return column

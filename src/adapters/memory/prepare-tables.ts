@@ -3,7 +3,7 @@
 import { isVaultError } from '../../core/errors.ts'
 import type { PhysicalColumn, PhysicalIndex, PhysicalTable } from '../../core/ports/storage.ts'
 import { duplicatesError, retypedError } from '../errors/storage-errors.ts'
-import { createTable, type MemoryTable, putRow } from './memory-table.ts'
+import { columnsOf, createTable, type MemoryTable, putRow } from './memory-table.ts'
 import type { UndoLog } from './undo-log.ts'
 
 /** Prepares all tables or none: new ones are built beside the stored ones and replace them at the end. */
@@ -23,13 +23,20 @@ export function prepareTables(tables: Map<string, MemoryTable>, definitions: rea
 function grownTable(stored: MemoryTable, definition: PhysicalTable): MemoryTable {
   const columns = missingColumns(stored, definition)
   const indexes = definition.indexes.filter((wanted) => !stored.indexes.some((index) => sameIndex(index, wanted)))
-  if (columns.length === 0 && indexes.length === 0) return stored
+  const isOrdered = definition.isOrdered === true || stored.latest !== undefined
+  const isInOrder = isOrdered === (stored.latest !== undefined)
+  if (columns.length === 0 && indexes.length === 0 && isInOrder) return stored
   const grown = createTable({
     name: stored.name,
     columns: [...columnsOf(stored), ...columns],
     indexes: [...stored.indexes, ...indexes],
+    isOrdered,
   })
-  for (const row of stored.rows.values()) putOrRefuse(grown, row.id, { ...grown.blank, ...row })
+  for (const row of stored.rows.values()) {
+    putOrRefuse(grown, row.id, { ...grown.blank, ...row })
+    if (grown.latest !== undefined) grown.latest.inserted = Math.max(grown.latest.inserted, row.id)
+  }
+  if (grown.latest !== undefined) grown.latest.committed = grown.latest.inserted
   grown.nextId = stored.nextId
   return grown
 }
@@ -40,10 +47,6 @@ function missingColumns(stored: MemoryTable, { name, columns }: PhysicalTable): 
     if (type === undefined || type === column.type) return type === undefined
     throw retypedError(name, column.name, type, column.type)
   })
-}
-
-function columnsOf(table: MemoryTable): PhysicalColumn[] {
-  return [...table.columns.values()].filter(({ name }) => name !== 'id' && name !== 'version')
 }
 
 function sameIndex(left: PhysicalIndex, right: PhysicalIndex): boolean {

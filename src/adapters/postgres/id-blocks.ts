@@ -2,7 +2,7 @@
 import { isVaultError } from '../../core/errors.ts'
 import { MAX_ROW_ID } from '../../core/ports/storage.ts'
 import { idsExhaustedError } from '../errors/storage-errors.ts'
-import { addIds, countIds, type IdRanges, takeIds } from '../sql/id-ranges.ts'
+import { addIds, countIds, dropIdsUpTo, type IdRanges, takeIds } from '../sql/id-ranges.ts'
 import type { RawRow } from './driver-connection.ts'
 import { sqlState } from './postgres-errors.ts'
 import { sequenceName } from './postgres-sql-dialect.ts'
@@ -41,6 +41,8 @@ export interface IdBlocks {
   keepRest(transaction: object): void
   /** Called when rows were inserted. */
   noteInserted(executor: Executor): void
+  /** Drops the ids below `next` that are kept for a table. */
+  raise(table: string, next: number): void
   /** Drops the ids kept for a table whose sequence was created again, and those of the transaction that created it. */
   forget(executor: Executor, table: string): void
   /**
@@ -132,6 +134,7 @@ export function createIdBlocks(queries: RowQueries): IdBlocks {
 
   return {
     forget,
+    raise: (table, next) => void dropIdsUpTo(keptOf(table).ranges, next - 1),
     noteInserted({ root }) {
       if (root !== undefined) insideOf(root).hasInserted = true
     },

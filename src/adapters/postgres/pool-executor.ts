@@ -34,8 +34,19 @@ interface SharedPool extends ClientSource {
 /** The text that begins a transaction. Defaults of the role or the database apply to neither its isolation nor its access. */
 const BEGIN = 'begin isolation level read committed read write'
 
-export function createPoolExecutor(context: SharedPool): Executor {
+/** The text that begins a transaction that reads one state for as long as it likes, also while its reader pauses. */
+const BEGIN_SNAPSHOT = `begin isolation level repeatable read read only;
+  select pg_catalog.set_config('idle_in_transaction_session_timeout', '0', true)`
+
+/** The executor of a pool. */
+export interface PoolExecutor extends Executor {
+  /** Runs work once, in a transaction that reads one state and writes nothing. */
+  snapshot<T>(work: (executor: Executor) => Promise<T>): Promise<T>
+}
+
+export function createPoolExecutor(context: SharedPool): PoolExecutor {
   return {
+    snapshot: (work) => runTransaction(context, work, BEGIN_SNAPSHOT),
     inTransaction: false,
     isShared: false,
     run: (query) => retried(() => runAlone(context, query)),
@@ -90,8 +101,8 @@ function outcomeUnknown(error: unknown): unknown {
   return outcomeUnknownError('The connection was lost', postgresCause(error))
 }
 
-async function runTransaction<T>(context: SharedPool, work: (executor: Executor) => Promise<T>): Promise<T> {
-  const transaction = createPoolTransaction(context)
+async function runTransaction<T>(context: SharedPool, work: (executor: Executor) => Promise<T>, beginning = BEGIN): Promise<T> {
+  const transaction = createPoolTransaction(context, beginning)
   const executor = createTransactionExecutor(transaction.connection, context.owner)
   let result: T
   try {
@@ -131,9 +142,9 @@ interface Beginning {
  * BEGIN can fail: it is cancelled, it takes longer than `statement_timeout`, or the server is a standby. Then there is no transaction, and each query would
  * commit by itself. So only queries that store nothing are sent with it. From the first other one on, all wait for its answer.
  */
-function createPoolTransaction(context: SharedPool): PoolTransaction {
+function createPoolTransaction(context: SharedPool, beginning: string): PoolTransaction {
   let missingLimits = context.limits
-  let beginning: Beginning | undefined
+  let started: Beginning | undefined
   let open: Connection | undefined
   let mustWait = false
   let ended = false
@@ -141,7 +152,7 @@ function createPoolTransaction(context: SharedPool): PoolTransaction {
 
   function begin(first: PreparedQuery): Beginning {
     const ownLimits = takeLimits(first)
-    const text = ownLimits === undefined ? BEGIN : `${BEGIN}; ${ownLimits}`
+    const text = ownLimits === undefined ? beginning : `${beginning}; ${ownLimits}`
     const held = takeClient(context)
     const answers = held.then(({ connection }) => {
       const answer = connection.send({ text, parameters: [] }).catch((error: unknown) => {
@@ -175,9 +186,9 @@ function createPoolTransaction(context: SharedPool): PoolTransaction {
 
   /** Not an async function: all who wait must wait for the same promise, to keep their order. */
   function connectionFor(query: PreparedQuery): Promise<Connection> {
-    beginning ??= begin(query)
+    started ??= begin(query)
     mustWait ||= !storesNothing(query)
-    return mustWait ? beginning.begun : beginning.sent
+    return mustWait ? started.begun : started.sent
   }
 
   function noteRefusal(error: unknown): void {
@@ -201,14 +212,14 @@ function createPoolTransaction(context: SharedPool): PoolTransaction {
     },
     async commit() {
       ended = true
-      if (beginning !== undefined) await commitTransaction(beginning)
+      if (started !== undefined) await commitTransaction(started)
     },
     async rollback() {
       ended = true
-      if (beginning === undefined) return
+      if (started === undefined) return
       // Queries that wait for BEGIN go first.
-      await beginning.begun.catch(ignore)
-      const held = await beginning.held.catch(ignore)
+      await started.begun.catch(ignore)
+      const held = await started.held.catch(ignore)
       if (held !== undefined) await rollBack(held)
     },
   }

@@ -37,6 +37,7 @@ import {
   tryLockRow,
   updateRows,
 } from './row-work.ts'
+import { raiseSequence, storedTables } from './stored-tables.ts'
 import { createHostExecutor, type Executor } from './transaction-executor.ts'
 
 /** The database of a storage, and how to connect to it. */
@@ -90,6 +91,19 @@ export function postgresStorage(options: PostgresOptions): DisposableStorage {
     ...createStorage(state, executor),
     isInsideTransaction: () => isInsideTransaction(state),
     mayTurn: () => true,
+    snapshot: (work) =>
+      executor.snapshot(async (inner) => {
+        const tables = await withMappedErrors(storedTables(inner, state.context))
+        const shapes = createTableShapes()
+        shapes.add(tables.map((table) => ({ ...table, indexes: [] })))
+        const { get, find, aggregate } = createStorage({ ...state, shapes }, inner)
+        return work({ tables, get, find, aggregate })
+      }),
+    async raiseIds(table, next) {
+      const { name } = state.shapes.of(table)
+      await withMappedErrors(raiseSequence(executor, state.context, name, next))
+      state.ids.raise(name, next)
+    },
     joinTransaction: (host) => createStorage(state, createHostExecutor(host)),
     closeMs: timeouts.closeMs,
     close(withinMs = timeouts.closeMs) {

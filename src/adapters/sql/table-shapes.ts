@@ -1,5 +1,5 @@
 /** The prepared tables of a handle: name, columns and column types. */
-import type { Cell, PhysicalColumn, PhysicalTable, PhysicalType, Row } from '../../core/ports/storage.ts'
+import type { Cell, PhysicalColumn, PhysicalIndex, PhysicalTable, PhysicalType, Row } from '../../core/ports/storage.ts'
 import { notBytesError, unknownColumnError, unpreparedError } from '../errors/storage-errors.ts'
 
 /** A prepared table with the two columns every table has put in front: `id`, `version`, then its own. */
@@ -18,7 +18,7 @@ export interface TableShape {
 }
 
 export interface TableShapes {
-  /** Adds prepared tables; a table prepared again replaces its earlier shape. */
+  /** Adds prepared tables; a table prepared again replaces its earlier shape, unless that one has all of it. */
   add(tables: readonly PhysicalTable[]): void
   /** The shape of a prepared table. Throws `internal` for any other name. */
   of(name: string): TableShape
@@ -28,7 +28,10 @@ export function createTableShapes(): TableShapes {
   const shapes = new Map<string, TableShape>()
   return {
     add(tables) {
-      for (const table of tables) shapes.set(table.name, toTableShape(table))
+      for (const table of tables) {
+        const known = shapes.get(table.name)
+        if (known === undefined || !covers(known.table, table)) shapes.set(table.name, toTableShape(table))
+      }
     },
     of(name) {
       const shape = shapes.get(name)
@@ -36,6 +39,15 @@ export function createTableShapes(): TableShapes {
       return shape
     },
   }
+}
+
+/** True if a definition has the columns of another, and no less of its indexes and order: who prepares a table to copy it knows neither. */
+function covers(known: PhysicalTable, { columns, indexes, isOrdered }: PhysicalTable): boolean {
+  const hasColumn = ({ name, type }: PhysicalColumn) => known.columns.some((each) => each.name === name && each.type === type)
+  const hasIndex = (index: PhysicalIndex) =>
+    known.indexes.some((each) => each.unique === index.unique && each.columns.join() === index.columns.join())
+  const isSame = columns.length === known.columns.length && columns.every(hasColumn)
+  return isSame && indexes.every(hasIndex) && (isOrdered !== true || known.isOrdered === true)
 }
 
 export function toTableShape(table: PhysicalTable): TableShape {

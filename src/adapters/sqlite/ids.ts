@@ -42,6 +42,8 @@ export interface IdBlocks {
   available(table: string, count: number): number[] | undefined
   /** Ids from the blocks of the stack and then from the counter. The rest of a new block goes to the last member of the stack. */
   reserve(shape: TableShape, request: IdRequest, stack: BlockStack): Steps<number[]>
+  /** Moves the counter to `next` unless it is above, and drops the ids below it that this process has left. */
+  raise(shape: TableShape, next: number): Steps<void>
 }
 
 /** Ids that are wanted, in a transaction. */
@@ -69,6 +71,11 @@ export function createIdBlocks(): IdBlocks {
     available(table, count) {
       const ranges = committed.get(table)
       return ranges !== undefined && countIds(ranges) >= count ? remember(table, takeIds(ranges, count)) : undefined
+    },
+    *raise(shape, next) {
+      yield* change(beginStatement(shape), [shape.name])
+      yield* change(RAISE, [next, shape.name])
+      dropIdsUpTo(committed.get(shape.name) ?? [], next - 1)
     },
     *reserve(shape, { count, blockSize, latest }, stack) {
       const isContended = shape.table.isOrdered === true && dropUpTo(shape.name, yield* latestId(shape, latest), stack)
@@ -123,6 +130,10 @@ export function returnBlocks(from: BlocksByTable, to: BlocksByTable): void {
 
 const ADVANCE: SqlStatement = {
   text: `update "${ID_COUNTERS}" set "next" = max("next", ?) + ? where "name" = ? and typeof("next") = 'integer' and max("next", ?) + ? <= ${MAX_ROW_ID + 1} returning "next"`,
+}
+
+const RAISE: SqlStatement = {
+  text: `update "${ID_COUNTERS}" set "next" = max("next", ?) where "name" = ? and typeof("next") = 'integer'`,
 }
 
 const KIND: SqlStatement = { text: `select typeof("next") as "kind" from "${ID_COUNTERS}" where "name" = ?` }

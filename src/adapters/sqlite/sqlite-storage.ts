@@ -43,6 +43,7 @@ import { deleteRows, insertRows, updateRows } from './rows.ts'
 import { createScanners, type Scanners } from './scanners.ts'
 import { createYielder, NO_TURNS, type OnSnapshot, type Yielder } from './scans.ts'
 import { isBusyError, rolledBackWithOthers } from './sqlite-errors.ts'
+import { storedTablesWork } from './stored-tables.ts'
 import {
   createLongWrites,
   createRetryWhileBusy,
@@ -107,6 +108,26 @@ export function sqliteStorage(options: SqliteOptions): DisposableStorage {
     ...rootStorage({ state, writing, reading, queue, scanners, assertOpen }),
     isInsideTransaction: () => isInsideTransaction(state),
     mayTurn: () => mayTurn(state),
+    async snapshot(work) {
+      assertOpen()
+      return scanners.use(async (run) => {
+        const tables = await run(storedTablesWork())
+        const shapes = createTableShapes()
+        shapes.add(tables.map((table) => ({ ...table, indexes: [] })))
+        const scan = <T>(slices: (run: OnSnapshot) => Promise<T>): Promise<T> => slices(run)
+        const { get, find, aggregate } = createReads(shapes, { yielder: state.yielder, read: run, scan, scanCache: scan })
+        return work({ tables, get, find, aggregate })
+      })
+    },
+    async raiseIds(table, next) {
+      const shape = state.shapes.of(table)
+      assertOpen()
+      if (isInsideTransaction(state)) throw outerStorageError()
+      await queue.push({
+        isAtomic: true,
+        run: () => writing.run({ shape, begin: () => state.ids.raise(shape, next) }),
+      })
+    },
     joinTransaction(host) {
       assertOpen()
       const connection = joinHost(host, { filename: database.filename, driver })

@@ -7,6 +7,7 @@ import { columnCases } from './cases/column-cases.ts'
 import { commitCases } from './cases/commit-cases.ts'
 import { findCases } from './cases/find-cases.ts'
 import { isolationCases } from './cases/isolation-cases.ts'
+import { snapshotCases } from './cases/snapshot-cases.ts'
 import { tableCases } from './cases/table-cases.ts'
 import { transactionCases } from './cases/transaction-cases.ts'
 import type { StorageCase } from './storage-case.ts'
@@ -22,4 +23,5 @@ export const storageCases: readonly StorageCase[] = [
   ...changeCases,
   ...commitCases,
   ...columnCases,
+  ...snapshotCases,
 ]

@@ -3,6 +3,7 @@ import { type ChainHead, chainEvents, decodeHead, hashPrefixed, writeHead } from
 import type { EventDraft } from '../audit/event.ts'
 import { writeLeaf } from '../audit/read-event.ts'
 import { type Barrier, CATALOG_MOVED } from '../barrier/barrier.ts'
+import { isClosedChain } from '../catalog/vault-moves.ts'
 import { isVaultError, VaultError } from '../errors.ts'
 import { MAX_CHAINS } from '../limits.ts'
 import type { CurrentCatalog } from '../maintenance/store-current.ts'
@@ -282,6 +283,7 @@ export function createEventStore(ports: EventStorePorts): EventStore {
         storage.get(AUDIT_CHAINS.name, [chain]),
       ])
       if (!isFree) throw CHAIN_BUSY
+      if (row !== undefined && isClosedChain(row)) throw CATALOG_MOVED
       const before = row === undefined ? undefined : await headToMove(storage, row)
       if (row !== undefined && before !== undefined) assertHeld(row, before)
       const keys = keysOfHead(before, generation)

@@ -37,11 +37,16 @@ export function checkpointLine({ checkpoint, keyId, algorithm, signature }: Sign
 }
 
 /**
- * Returns the line of the event whose leaf was written. Events are in order of chain and sequence number. The line has the canonical text,
- * because the digest is of it.
+ * Returns the line of the event whose leaf was written. Events of an export are in order of chain and sequence number. The line has the
+ * canonical text, because the digest is of it.
  */
 export function eventLine(hash: Hash, leaf: ByteWriter): string {
-  return `{"digest":"${toHex(hashPrefixed(hash, leaf))}","event":${readUtf8(leaf.bytes, 1, leaf.length)}}`
+  return lineOf(toHex(hashPrefixed(hash, leaf)), leaf)
+}
+
+/** Returns the same line with a digest that is known, in hex digits. */
+export function lineOf(digest: string, leaf: ByteWriter): string {
+  return `{"digest":"${digest}","event":${readUtf8(leaf.bytes, 1, leaf.length)}}`
 }
 
 /** Returns the last line. */

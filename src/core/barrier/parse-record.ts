@@ -11,10 +11,13 @@ export type Values = readonly unknown[]
 export interface ParsedPlace {
   readonly index: RecordIndex
   readonly json: JsonBudget
+  /** True if a value that is a string is the text of a value, as a file has it. Default false: it is itself. */
+  readonly areTexts?: boolean
 }
 
 /** Returns the values of one record. Throws `invalid_request` for an unknown column, `unprocessable` for a value that its column does not accept, `limit_exceeded` for one with too many members. */
-export function parseFields(table: Table, fields: unknown, { index, json }: ParsedPlace): Values {
+export function parseFields(table: Table, fields: unknown, place: ParsedPlace): Values {
+  const { index } = place
   if (!isFields(fields)) {
     throw fault('invalid_request', recordDetail(table, index))`${recordPath(index)}.fields must be an object of values by column.`
   }
@@ -25,7 +28,7 @@ export function parseFields(table: Table, fields: unknown, { index, json }: Pars
     const column = table.byName.get(name)
     if (column === undefined) throw unknownColumn(table.name, name)
     const value = fields[name]
-    if (value !== undefined) values[column.position] = parseValue(table, column, { value, index, json })
+    if (value !== undefined) values[column.position] = parseValue(table, column, value, place)
   }
   return values
 }
@@ -33,14 +36,15 @@ export function parseFields(table: Table, fields: unknown, { index, json }: Pars
 const HOLDS_FILE = 'holds a file, so it takes no value, not even null: use uploadFile or deleteFile'
 
 /** Returns a value of the type of its column. Null is accepted if the column is not required. */
-function parseValue(table: Table, column: Column, { value, index, json }: ParsedPlace & { readonly value: unknown }): unknown {
+function parseValue(table: Table, column: Column, value: unknown, { index, json, areTexts }: ParsedPlace): unknown {
   if (column.file !== undefined) throw brokenRule(table, column, { index, rule: HOLDS_FILE })
   if (value === null) {
     if (column.required) throw brokenRule(table, column, { index, rule: 'is required and cannot be null' })
     return null
   }
   try {
-    const parsed = column.type.parse(value, json)
+    const { type } = column
+    const parsed = areTexts === true && typeof value === 'string' ? type.fromText(value, json) : type.parse(value, json)
     column.validate?.(parsed, column.type)
     return parsed
   } catch (error) {

@@ -256,8 +256,19 @@ function idsOf(rows: readonly Row[]): number[] {
   return rows.map(({ id }) => id)
 }
 
+/** The columns of rows to reveal, and whether each value is shown as its text, which `fromText` of its type reads. */
+export interface Revealing {
+  readonly views: readonly ColumnView[]
+  readonly asTexts?: boolean | undefined
+}
+
 /** Returns the fields of each row, in order, each redacted at the level of its view. Throws `data_loss` for a row that fails authentication. */
-export function revealRows(barrier: Barrier, table: Table, rows: readonly Row[], views: readonly ColumnView[]): Fields[] {
+export function revealRows(
+  barrier: Barrier,
+  table: Table,
+  rows: readonly Row[],
+  { views, asTexts = false }: Revealing,
+): Fields[] {
   if (rows.length === 0) return []
   const columns = views.map((view) => view.column)
   const cursor = openColumns(barrier, table, rows, columns)
@@ -265,7 +276,10 @@ export function revealRows(barrier: Barrier, table: Table, rows: readonly Row[],
   for (let i = 0; i < rows.length; i++) {
     cursor.to(i)
     const fields: Fields = {}
-    for (const view of views) fields[view.column.name] = showValue(view, cursor.value(view.column))
+    for (const view of views) {
+      const value = cursor.value(view.column)
+      fields[view.column.name] = asTexts && value !== null ? showText(view, value) : showValue(view, value)
+    }
     records[i] = fields
   }
   return records
@@ -279,7 +293,7 @@ export function showValue({ column, level }: ColumnView, value: unknown): JsonVa
     : redact(level, column.mask === undefined ? '' : column.type.toText(value), column.mask)
 }
 
-/** Returns a value as text at the level of a view. For detokenize, which returns text for every type. */
+/** Returns a value as text at the level of a view. For detokenize and exports, which have text for every type. */
 export function showText({ column, level }: ColumnView, value: unknown): string {
   return redact(level, column.type.toText(value), column.mask)
 }

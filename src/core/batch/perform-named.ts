@@ -1,6 +1,7 @@
 /** Performs an operation by its name. Routes and command lines find every operation here. */
 import { fault, printableName, words } from '../errors.ts'
 import type { SessionContext } from '../execution/context.ts'
+import type { PerformOptions } from '../execution/once.ts'
 import type { GivenOf, Operation, RequestOf, ResultOf } from '../execution/operation.ts'
 import { perform } from '../execution/perform.ts'
 import { OPERATIONS } from '../operations/operations.ts'
@@ -30,8 +31,9 @@ export function performNamed<Name extends OperationName>(
   session: SessionContext,
   name: Name,
   input: OperationInput<Name>,
+  options?: PerformOptions,
 ): Promise<OperationResult<Name>> {
-  if (typeof name === 'string' && Object.hasOwn(ALL_OPERATIONS, name)) return perform(session, BY_NAME[name], input)
+  if (typeof name === 'string' && Object.hasOwn(ALL_OPERATIONS, name)) return perform(session, BY_NAME[name], input, options)
   const supported = words(Object.keys(ALL_OPERATIONS).join(', '))
   return Promise.reject(fault('invalid_request')`Operation ${printableName(name)} does not exist. Supported: ${supported}.`)
 }

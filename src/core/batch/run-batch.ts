@@ -2,7 +2,7 @@
 import { NOT_RUN } from '../audit/event.ts'
 import { BYOT_MODES, type ByotMode } from '../barrier/supplied-tokens.ts'
 import { parseByot, parseFlag, parseList } from '../execution/check-input.ts'
-import type { ParsingContext } from '../execution/context.ts'
+import type { OperationContext, ParsingContext } from '../execution/context.ts'
 import type { EventPart } from '../execution/event-parts.ts'
 import type { Operation } from '../execution/operation.ts'
 import { removeFilesOfDeleted } from '../file-store/remove-files.ts'
@@ -14,6 +14,7 @@ import { parseSignal, type Signal } from '../util/signal.ts'
 import { type BatchItem, type MethodName, RECORDED_ITEM } from './batch-item.ts'
 import { type BatchSteps, beginSteps, type MethodValue } from './batch-methods.ts'
 import type { Runner, Step } from './batch-step.ts'
+import { keepResponses, readAgain, restoreResponses } from './kept-responses.ts'
 import { areInsertsOfOneKind, runPrepared } from './run-prepared.ts'
 import { clearEnded, type Ended, type ItemResponse, type Running, runSteps, TOO_MANY_REFUSED } from './run-steps.ts'
 
@@ -88,6 +89,19 @@ export const batch: Operation<BatchInput, BatchRequest, { responses: ItemRespons
       await removeFilesOfDeleted(context, [...context.layout.tables.values()])
     return { responses }
   },
+  once: { removesFiles: true, keep: ({ responses }, { steps }) => keepResponses(responses, steps), restore: respondAgain },
+}
+
+/** Returns the responses of a batch whose items were stored before. Those that read are read again. */
+async function respondAgain(
+  context: OperationContext,
+  { steps, continueOnError, ended }: BatchRequest,
+  kept: unknown,
+): Promise<{ responses: ItemResponse<Value>[] }> {
+  clearEnded(ended)
+  const responses = restoreResponses<Value>(kept)
+  await readAgain({ context, continueOnError, ended }, steps, responses)
+  return { responses: responses.map((response) => required(response, 'The response to an item')) }
 }
 
 /**

@@ -78,7 +78,7 @@ export async function runSteps<Value>(running: Running<Value>, storage: Storage,
 }
 
 /** Returns the id of the record of an item that ended; an error if it has none, because it failed or was ignored. */
-function recordOf<Value>({ runner }: Step<Value>, response: ItemResponse<Value>, position: number): string | VaultError {
+export function recordOf<Value>({ runner }: Step<Value>, response: ItemResponse<Value>, position: number): string | VaultError {
   const id = response.ok ? runner.recordOf(response.value) : undefined
   return (
     id ?? fault('not_found')`id refers to the record of item ${position}, which ${words(response.ok ? 'was ignored' : 'failed')}.`

@@ -30,6 +30,7 @@ import {
 import { type FoundingPorts, foundVault } from './found-vault.ts'
 import { knownErrors } from './key-errors.ts'
 import { firstRing, type RootKeyRows, ringOf, rootKeyUse, sealRing } from './root-keys.ts'
+import { assertVaultIsHere } from './vault-moves.ts'
 
 /** The ports that opening uses. */
 export interface CatalogPorts extends FoundingPorts {
@@ -217,6 +218,7 @@ interface RowsToOpen {
 
 async function openRows(ports: CatalogPorts, { vaultId, vault, rows, known }: RowsToOpen): Promise<Reading> {
   const { entries } = rows
+  assertVaultIsHere(entries)
   assertOwner(entries, vaultId)
   const stored: RootKeyRows = { ...ports, vaultId, vault, entries, keys: knownErrors(ports.keys, known !== undefined) }
   const first = await firstRing(stored, known?.ring)

@@ -8,8 +8,9 @@ import {
   type Entry,
   type EntryKeys,
   type EntryName,
+  entriesIn,
   entryPatch,
-  findEntries,
+  type FindEntries,
   listEntries,
   newEntryRow,
   type OpenedEntry,
@@ -81,13 +82,9 @@ export function newCredentialRow(storage: StorageReads, keys: EntryKeys, credent
   return newEntryRow(storage, keys, entryOf(credential))
 }
 
-/** Returns the credential of a key id; undefined if it does not exist. `newest` as for a page. One indexed read. */
-export async function findCredential(
-  storage: StorageReads,
-  keys: EntryKeys,
-  { keyId, newest = false }: { readonly keyId: string; readonly newest?: boolean },
-): Promise<FoundCredential | undefined> {
-  const [opened] = await findEntries(storage, keys, { names: [{ kind: 'credential', name: keyId }], newest })
+/** Returns the credential of a key id; undefined if it does not exist. */
+export async function findCredential(find: FindEntries, keyId: string): Promise<FoundCredential | undefined> {
+  const [opened] = await find([{ kind: 'credential', name: keyId }])
   return opened === undefined ? undefined : { opened, credential: credentialOf(opened) }
 }
 
@@ -107,20 +104,18 @@ export async function storeRevoked(storage: Storage, keys: EntryKeys, { opened, 
   return isStored === true
 }
 
-/** Returns whether the JWT of this id is revoked. One indexed read. */
-export async function isRevokedJwt(storage: StorageReads, keys: EntryKeys, jti: string): Promise<boolean> {
-  const [found] = await findEntries(storage, keys, { names: [revocationName(jti)] })
+/** Returns whether the JWT of this id is revoked. */
+export async function isRevokedJwt(find: FindEntries, jti: string): Promise<boolean> {
+  const [found] = await find([revocationName(jti)])
   return found !== undefined
 }
 
-/** Returns a credential, and whether a JWT is revoked, in one indexed read: what a bearer of a service account depends on. */
+/** Returns a credential, and whether a JWT is revoked, in one read: what a bearer of a service account depends on. */
 export async function findForBearer(
-  storage: StorageReads,
-  keys: EntryKeys,
+  find: FindEntries,
   { keyId, jti }: { readonly keyId: string; readonly jti: string },
 ): Promise<{ readonly credential: StoredCredential | undefined; readonly isRevoked: boolean }> {
-  const names = [{ kind: 'credential', name: keyId } as const, revocationName(jti)]
-  const [opened, revocation] = await findEntries(storage, keys, { names })
+  const [opened, revocation] = await find([{ kind: 'credential', name: keyId }, revocationName(jti)])
   return { credential: opened === undefined ? undefined : credentialOf(opened), isRevoked: revocation !== undefined }
 }
 
@@ -135,7 +130,7 @@ export async function storeRevokedJwt(
 ): Promise<void> {
   const name = revocationName(jti)
   const entry: Entry = { ...name, expiresAt, content: null }
-  const [found] = await findEntries(storage, keys, { names: [name], newest: true })
+  const [found] = await entriesIn(storage, keys, true)([name])
   if (found === undefined) return storage.insert(CREDENTIALS.name, [await newEntryRow(storage, keys, entry)])
   if ((found.entry.expiresAt ?? 0) < expiresAt) await storage.update(CREDENTIALS.name, [entryPatch(keys, found, entry)])
 }

@@ -9,19 +9,19 @@ import type { Clock } from '../ports/time.ts'
 import { CREDENTIALS } from '../schema/system-tables.ts'
 import { namesUnknownKey, openEntry, sealEntry, writeHeader } from '../sealing/envelope.ts'
 import { keyOfBytes, readUtf8, toUtf8 } from '../util/bytes.ts'
-import { at } from '../util/lists.ts'
+import { at, required } from '../util/lists.ts'
 import { toSlab } from '../util/memory.ts'
 import { nowMs } from '../util/time.ts'
 
 /** What a row can be, as the plain column `kind` says it. */
-const KINDS = { credential: 1, revocation: 2, nonce: 3 } as const
+const KINDS = { credential: 1, revocation: 2, nonce: 3, write: 4 } as const
 
 /** Scope of the digests of names. */
 const SCOPE = 'credential'
 /** Length of the body that is opened in place of a missing one, in bytes: about that of a credential. */
 const DECOY_BYTES = 512
 
-/** The name of a row: a key id, the id of a revoked JWT, or what serves once. */
+/** The name of a row: a key id, the id of a revoked JWT, what serves once, or the digest of an idempotency key. */
 export interface EntryName {
   readonly kind: keyof typeof KINDS
   readonly name: string
@@ -47,13 +47,10 @@ export type EntryKeys = Pick<Barrier, 'ring' | 'vault' | 'signalsUnknownKeys' | 
 
 /** Returns the row of a new entry. Throws `conflict`, as storing it would, for a name that is stored by an older root key. */
 export async function newEntryRow(storage: StorageReads, keys: EntryKeys, entry: Entry): Promise<NewRow> {
-  if (
-    keys.ring.lookupVersions.length > 1 &&
-    (await findEntries(storage, keys, { names: [entry], newest: true }))[0] !== undefined
-  )
+  if (keys.ring.lookupVersions.length > 1 && (await entriesIn(storage, keys, true)([entry]))[0] !== undefined)
     throw fault('conflict')`The name of an entry is in use.`
   const id = at(await storage.reserveIds(CREDENTIALS.name, 1), 0)
-  const digest = at(digestNames(keys, [entry]), 0)
+  const digest = at(digestTexts(keys, [toText(entry)]), 0)
   return { id, digest, kind: KINDS[entry.kind], body: sealBody(keys, id, entry), expires_at: entry.expiresAt }
 }
 
@@ -62,33 +59,52 @@ export function entryPatch(keys: EntryKeys, { id, version }: OpenedEntry, entry:
   return { id, version, set: { body: sealBody(keys, id, entry), expires_at: entry.expiresAt } }
 }
 
+/** Finds the entry of each name, in order; undefined if it does not exist. */
+export type FindEntries = (names: readonly EntryName[]) => Promise<readonly (OpenedEntry | undefined)[]>
+
+/** Returns what finds entries in one storage. `newest` as for a page. Errors are those of opening. */
+export function entriesIn(storage: StorageReads, keys: EntryKeys, newest = false): FindEntries {
+  return async (names) => {
+    const open = await locateEntries(storage, keys, { names, newest })
+    return names.map((name) => open(keys, name))
+  }
+}
+
 /**
- * Returns the entry of each name, in order; undefined if it does not exist, after the work of opening one. One indexed read. `newest` as
- * for a page. Throws `data_loss` for a row that fails authentication, or that is of another name.
+ * Opens the row of a name; undefined if there is none, after the work of opening one. That work is done once for all who ask, and each of them
+ * gets content of their own. Throws `data_loss` for a row that fails authentication, or that is of another name; UNKNOWN_KEY as the keys say.
  */
-export async function findEntries(
+export type OpenLocated = (keys: EntryKeys, name: EntryName) => OpenedEntry | undefined
+
+/** Reads the rows of names, and returns what opens them. One indexed read, also if some of them do not open. */
+export async function locateEntries(
   storage: StorageReads,
   keys: EntryKeys,
   { names, newest = false }: { readonly names: readonly EntryName[]; readonly newest?: boolean },
-): Promise<readonly (OpenedEntry | undefined)[]> {
-  const digests = digestNames(keys, names)
+): Promise<OpenLocated> {
+  const texts = [...new Set(names.map(toText))]
+  const digests = digestTexts(keys, texts)
   const [, version] = keys.ring.lookupVersions
-  const older = version === undefined ? [] : digestNames(keys, names, version)
+  const older = version === undefined ? [] : digestTexts(keys, texts, version)
   const values = [...digests, ...older]
   const filter = { kind: 'in', column: 'digest', values } as const
   const rows = await storage.find(CREDENTIALS.name, filter, { order: 'asc', limit: values.length, newest })
   const byDigest = new Map(rows.flatMap((row) => (row.digest instanceof Uint8Array ? [[keyOfBytes(row.digest), row]] : [])))
-  return names.map(({ kind, name }, index) => {
+  const located = new Map<string, { readonly row: Row | undefined; content?: string }>()
+  for (const [index, text] of texts.entries()) {
     const own = [digests[index], older[index]].filter((digest) => digest !== undefined)
     const row = own.map((digest) => byDigest.get(keyOfBytes(digest))).find((found) => found !== undefined)
-    if (row === undefined) {
-      openBody(keys, 0, decoy(keys))
-      return undefined
-    }
-    const opened = openRow(keys, row)
-    if (opened.entry.kind !== kind || opened.entry.name !== name) throw unauthentic(keys)
+    located.set(text, { row })
+  }
+  return (own, name) => {
+    const found = required(located.get(toText(name)))
+    const { row } = found
+    found.content ??= row === undefined ? readDecoy(own) : readRow(own, row)
+    if (row === undefined) return undefined
+    const opened = { id: row.id, version: row.version, entry: parseEntry(found.content) }
+    if (opened.entry.kind !== name.kind || opened.entry.name !== name.name) throw unauthentic(own)
     return opened
-  })
+  }
 }
 
 /** Returns a page of the entries of a kind, in the order they were stored. Throws `data_loss` for a row that fails authentication. */
@@ -100,17 +116,21 @@ export async function listEntries(
   const filter = { kind: 'compare', column: 'kind', operator: '=', value: KINDS[kind] } as const
   const rows = await storage.find(CREDENTIALS.name, filter, page)
   return rows.map((row) => {
-    const opened = openRow(keys, row)
-    if (opened.entry.kind !== kind) throw unauthentic(keys)
-    return opened
+    const entry = parseEntry(readRow(keys, row))
+    if (entry.kind !== kind) throw unauthentic(keys)
+    return { id: row.id, version: row.version, entry }
   })
 }
 
-/** Returns the digest of each name, in order, by default of the newest root key. A kind has no colon, so no two names have the same input. */
-function digestNames({ ring }: EntryKeys, names: readonly EntryName[], version?: number): Uint8Array[] {
-  const inputs = names.map(({ kind, name }) => toUtf8(`${kind}:${name}`))
-  const digests = digestItems(ring, SCOPE, toSlab(inputs), version)
-  return names.map((_, index) => digests.slice(index * DIGEST_BYTES, (index + 1) * DIGEST_BYTES))
+/** Returns the text of a name. A kind has no colon, so no two names have the same. */
+function toText({ kind, name }: EntryName): string {
+  return `${kind}:${name}`
+}
+
+/** Returns the digest of the text of each name, in order, by default of the newest root key. */
+function digestTexts({ ring }: EntryKeys, texts: readonly string[], version?: number): Uint8Array[] {
+  const digests = digestItems(ring, SCOPE, toSlab(texts.map(toUtf8)), version)
+  return texts.map((_, index) => digests.slice(index * DIGEST_BYTES, (index + 1) * DIGEST_BYTES))
 }
 
 /** Returns the digests of the name of each row by every root key that looks up, the newest first; undefined for a row that fails authentication. */
@@ -118,8 +138,8 @@ export function entryDigests(keys: EntryKeys, rows: readonly Row[]): (readonly U
   return rows.map((row) => {
     const plaintext = row.body instanceof Uint8Array ? openBody(keys, row.id, row.body) : undefined
     if (plaintext === undefined) return undefined
-    const entry = JSON.parse(readUtf8(plaintext, 0, plaintext.length)) as Entry
-    return keys.ring.lookupVersions.flatMap((version) => digestNames(keys, [entry], version))
+    const entry = parseEntry(readUtf8(plaintext, 0, plaintext.length))
+    return keys.ring.lookupVersions.flatMap((version) => digestTexts(keys, [toText(entry)], version))
   })
 }
 
@@ -127,11 +147,22 @@ function sealBody({ ring, vault }: EntryKeys, id: number, { kind, name, expiresA
   return sealEntry({ ring, vault, kind: 'credential', id }, toUtf8(JSON.stringify({ kind, name, expiresAt, content })))
 }
 
-function openRow(keys: EntryKeys, { id, version, body }: Row): OpenedEntry {
+/** Returns the text of a row. Throws `data_loss` if it fails authentication. */
+function readRow(keys: EntryKeys, { id, body }: Row): string {
   const plaintext = body instanceof Uint8Array ? openBody(keys, id, body) : undefined
   if (plaintext === undefined) throw unauthentic(keys, body instanceof Uint8Array ? body : undefined)
-  // It was authenticated, so it is what `sealBody` wrote.
-  return { id, version, entry: JSON.parse(readUtf8(plaintext, 0, plaintext.length)) as Entry }
+  return readUtf8(plaintext, 0, plaintext.length)
+}
+
+/** Does the work of reading a row. */
+function readDecoy(keys: EntryKeys): string {
+  openBody(keys, 0, decoy(keys))
+  return ''
+}
+
+/** The text was authenticated, so it is what `sealBody` wrote. */
+function parseEntry(text: string): Entry {
+  return JSON.parse(text) as Entry
 }
 
 /** Returns a body opened; undefined if it fails authentication. Throws UNKNOWN_KEY if its key may be in the catalog. */

@@ -46,6 +46,8 @@ export interface SessionContext extends ReadingContext {
   readonly log: Log | undefined
   readonly audit: AuditTrail
   readonly files: SessionFiles
+  /** Names this process in the list of jobs. */
+  readonly process: string
   /** Undefined in a session inside a transaction, whose calls are not joined. */
   readonly joined: JoinedCalls<OperationContext> | undefined
 }
@@ -64,6 +66,8 @@ export interface SessionFiles extends FileContext {
 export interface OperationContext<Event = EventBuilder> extends SessionContext {
   readonly unit: UnitOfWork
   readonly event: Event
+  /** Notes what is kept with the idempotency key of the operation, as JSON, before that is stored. Absent where nothing is kept. */
+  readonly note?: ((kept: object) => void) | undefined
 }
 
 /** The dependencies of parsing: neither grants nor storage. */

@@ -71,6 +71,7 @@ export class EventBuilder {
   #tables: readonly string[] = NO_TABLES
   #names: NamesRead | undefined
   #hasWritten = false
+  #isRepeated = false
   #credential: string | undefined
   #parts: (() => Iterable<EventPart>) | undefined
 
@@ -108,6 +109,17 @@ export class EventBuilder {
   /** The names that a query reads; undefined for other operations. */
   get names(): NamesRead | undefined {
     return this.#names
+  }
+
+  /** Says that nothing was written, because the idempotency key was that of an earlier write. */
+  setRepeated(): void {
+    this.#isRepeated = true
+    this.#written = undefined
+  }
+
+  /** True for such a repeat. */
+  get isRepeated(): boolean {
+    return this.#isRepeated
   }
 
   /** Sets the key id of the credential that the operation is about. It is one that is stored, so it contains no value. */
@@ -263,8 +275,9 @@ export function recordedInput(
 /** Maximum number of columns that an event lists. Of the others, only the count is recorded. */
 const MAX_NAMES = 100
 
-/** Returns the recorded input with the names that a query reads. */
-export function withNames(content: string, names: NamesRead | undefined): string {
+/** Returns the recorded input with the names that a query reads, or with `repeated` for a write that an earlier one had done. */
+export function withNames(content: string, { names, isRepeated }: Pick<EventBuilder, 'names' | 'isRepeated'>): string {
+  if (isRepeated) return JSON.stringify({ ...(content === '' ? {} : JSON.parse(content)), repeated: true })
   if (names === undefined) return content
   const { tables, columns, filters } = names
   const input: object = content === '' ? {} : JSON.parse(content)

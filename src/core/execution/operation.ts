@@ -31,8 +31,24 @@ export interface Operation<Given, Request, Result> {
   parse(given: Untrusted<Given>, context: ParsingContext): Request
   /** Runs a request in a unit of work for one caller, and returns its result. */
   execute(context: OperationContext, request: Request): Promise<Result>
+  /** How a request with an idempotency key is performed once. Absent: it changes nothing, so it can be performed again. */
+  readonly once?: OnceRules<Request, Result>
   /** How requests run as one. Absent: each runs by itself. */
   readonly asOne?: RequestsAsOne<Request, Result>
+}
+
+/** How a write with an idempotency key is performed once. Source: `once.ts`. */
+export interface OnceRules<Request, Result> {
+  /** True for a request that passes what is kept to `context.note` before it hands over its one change. Any other runs inside a transaction. */
+  isNoted?(request: Request): boolean
+  /** True if a repeat must be found before it begins, because it would read content. Default: it is found when it cannot be stored. */
+  readonly isFoundFirst?: true
+  /** True if the operation can leave contents of files to remove. */
+  readonly removesFiles?: true
+  /** Returns what is kept of a result, as JSON: nothing that a deletion must end. Default: all of it. */
+  keep?(result: Result, request: Request): unknown
+  /** Returns the result of a repeat from what was kept. Default: that is the result. */
+  restore?(context: OperationContext, request: Request, kept: unknown): Promise<Result>
 }
 
 /** Returns the same text for requests that can run as one, for example with the table; undefined for a request that runs by itself. */

@@ -12,6 +12,7 @@ import type { OperationContext, SessionContext } from './context.ts'
 import { EventBuilder, recordedInput, requestContextOf, withNames } from './event-builder.ts'
 import { assertCurrent, executeAgain, movedOr } from './execute-again.ts'
 import { type NoteEvent, runMeasured, runTraced } from './measured.ts'
+import { executeOnce, type PerformOptions, parseOnce } from './once.ts'
 import type { Operation } from './operation.ts'
 import { recordMismatches } from './record-mismatches.ts'
 
@@ -28,22 +29,26 @@ export function perform<Given extends object, Request, Result>(
   session: SessionContext,
   operation: Operation<Given, Request, Result>,
   given: Given,
+  options: PerformOptions = NO_OPTIONS,
 ): Promise<Result> {
   if (typeof given !== 'object' || given === null)
     return Promise.reject(fault('invalid_request')`The input of an operation must be an object.`)
   const { tracing, measuring } = session
-  if (tracing === undefined && measuring === undefined) return run(session, operation, { given, span: undefined })
+  if (tracing === undefined && measuring === undefined) return run(session, operation, { given, options, span: undefined })
   const name = operation.action.toLowerCase()
   const traced = (noteEvent?: NoteEvent): Promise<Result> =>
     tracing === undefined
-      ? run(session, operation, { given, span: undefined, noteEvent })
-      : runTraced(tracing, `strongroom.${name}`, (span) => run(session, operation, { given, span, noteEvent }))
+      ? run(session, operation, { given, options, span: undefined, noteEvent })
+      : runTraced(tracing, `strongroom.${name}`, (span) => run(session, operation, { given, options, span, noteEvent }))
   return measuring === undefined ? traced() : runMeasured(measuring, name, traced)
 }
+
+const NO_OPTIONS: PerformOptions = {}
 
 /** The input of a running operation, and who watches it. */
 interface Started<Given> {
   readonly given: Given
+  readonly options: PerformOptions
   readonly span: Span | undefined
   readonly noteEvent?: NoteEvent | undefined
 }
@@ -51,7 +56,7 @@ interface Started<Given> {
 async function run<Given extends object, Request, Result>(
   session: SessionContext,
   operation: Operation<Given, Request, Result>,
-  { given, span, noteEvent }: Started<Given>,
+  { given, options, span, noteEvent }: Started<Given>,
 ): Promise<Result> {
   const { lifetime, units } = session
   const joined = operation.asOne?.keys.turn === undefined ? undefined : session.joined
@@ -71,10 +76,12 @@ async function run<Given extends object, Request, Result>(
         assertMembers(given, operation.members)
         return operation.parse(given, context)
       })
+      const key = operation.once === undefined ? undefined : readInput(() => options.idempotencyKey)
+      const write = key === undefined ? undefined : readInput(() => parseOnce(context, operation, given, key))
       const shared = joined?.join(operation.asOne, context, request)
       const attempt = (current: OperationContext): Promise<Result> => {
         unit.beginAttempt()
-        return operation.execute(current, request)
+        return write === undefined ? operation.execute(current, request) : executeOnce(current, operation, request, write)
       }
       try {
         result = await (shared === undefined ? attempt(context) : resolveEnd(await shared, () => attempt(context)))
@@ -136,8 +143,7 @@ class Running {
     const { action, resourceType } = this.operation
     const context = this.requestContext()
     const content = recordedInput(this.session, this.operation, given)
-    return (outcome, rows) =>
-      event.build({ context, action, resourceType, content: withNames(content, event.names) }, outcome, rows)
+    return (outcome, rows) => event.build({ context, action, resourceType, content: withNames(content, event) }, outcome, rows)
   }
 }
 

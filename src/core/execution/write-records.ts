@@ -60,7 +60,7 @@ interface NewRecord extends Pick<UpsertRecord, 'values' | 'index'>, Pick<WriteMo
 }
 
 /** Throws for a new record that lacks a required column, that the caller's grants do not cover, or that holds the text of a redacted value. */
-function checkNew(context: SessionContext, access: TableAccess, record: NewRecord): void {
+export function checkNew(context: SessionContext, access: TableAccess, record: NewRecord): void {
   assertComplete(access.table, record.values, record.index)
   if (record.isGranted !== true) assertGranted(context, access, { action: 'CREATE', values: record.values })
   if (!record.allowsShownText) assertNewUnredacted(access, record)

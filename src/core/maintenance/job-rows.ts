@@ -10,10 +10,16 @@ import type { CurrentCatalog } from './store-current.ts'
 
 /** Maximum number of jobs in a list. There are far fewer: each process has a few. */
 const MAX_LISTED = 1000
+/** The lease of a row that is kept and not listed: of an import that has ended. */
+export const UNLISTED = 0
+
+const LISTED: Filter = { kind: 'compare', column: 'lease_until', operator: '>', value: UNLISTED }
 
 /** What the sealed body of a row says. Times are in milliseconds since 1970. */
 export interface JobState {
   readonly job: JobName
+  /** What the row is found by, where several exclusive ones have the same job. Default: the job. */
+  readonly key?: string
   /** Identifies one run of an exclusive job: a row is of the run that wrote it last. */
   readonly run?: string
   readonly process: string
@@ -41,8 +47,8 @@ export interface JobRow {
   readonly state: JobState
 }
 
-/** Returns the row of an exclusive job; undefined if it has none. */
-export async function findExclusive(storage: StorageReads, job: JobName): Promise<Row | undefined> {
+/** Returns the row of an exclusive job by its key; undefined if it has none. */
+export async function findExclusive(storage: StorageReads, job: string): Promise<Row | undefined> {
   const filter = { kind: 'compare', column: 'job', operator: '=', value: job } as const
   return (await storage.find(MAINTENANCE.name, filter, { order: 'asc', limit: 1 }))[0]
 }
@@ -53,9 +59,9 @@ export async function findJob(storage: StorageReads, id: number): Promise<Row | 
   return (await storage.find(MAINTENANCE.name, filter, { order: 'asc', limit: 1, newest: true }))[0]
 }
 
-/** Returns the states of all rows that open. */
+/** Returns the states of all listed rows that open. */
 export async function listJobs(keys: JobKeys, storage: StorageReads): Promise<JobState[]> {
-  const rows = await storage.find(MAINTENANCE.name, { kind: 'all' }, { order: 'asc', limit: MAX_LISTED })
+  const rows = await storage.find(MAINTENANCE.name, LISTED, { order: 'asc', limit: MAX_LISTED })
   return (await openJobs(keys, storage, rows)).filter((state) => state !== undefined)
 }
 
@@ -73,7 +79,7 @@ export async function openJobs(
     if (plaintext === undefined) return undefined
     // It was authenticated, so it is what `storeJob` wrote.
     const state = JSON.parse(readUtf8(plaintext, 0, plaintext.length)) as JobState
-    return job === null || job === state.job ? state : undefined
+    return job === null || job === keyOf(state) ? state : undefined
   })
 }
 
@@ -92,11 +98,15 @@ export async function storeJob(
     const body = sealEntry({ ring: barrier.ring, vault: barrier.vault, kind: 'maintenance', id }, plaintext)
     const set = { body, lease_until: state.leaseUntil }
     if (stored === undefined) {
-      await transaction.insert(MAINTENANCE.name, [{ id, job: isExclusive ? state.job : null, ...set }])
+      await transaction.insert(MAINTENANCE.name, [{ id, job: isExclusive ? keyOf(state) : null, ...set }])
     } else if (!at(await transaction.update(MAINTENANCE.name, [{ id, version: stored, set }]), 0)) return false
     if (await catalog.isCurrent(transaction, generation)) return true
     await catalog.reload(transaction)
   }
+}
+
+function keyOf({ job, key = job }: JobState): string {
+  return key
 }
 
 /** Deletes a row. Returns false if the stored row is not of the version. */

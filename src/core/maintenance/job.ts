@@ -3,8 +3,15 @@ import type { Storage } from '../ports/storage.ts'
 import type { ReportProgress } from '../util/boundary.ts'
 import type { Signal } from '../util/signal.ts'
 
-/** What is done in jobs, by the method of the vault that begins it. */
-export type JobName = 'purgeExpired' | 'scanFiles' | 'verifyRecords' | 'verifyAudit' | 'rotateKeys' | 'rotateLookups'
+/** What is done in jobs, by the method of the vault that begins it; `importRecords` is of `strongroom/transfer`. */
+export type JobName =
+  | 'purgeExpired'
+  | 'scanFiles'
+  | 'verifyRecords'
+  | 'verifyAudit'
+  | 'rotateKeys'
+  | 'rotateLookups'
+  | 'importRecords'
 
 /** What a caller asks of slow work. */
 export interface Watch {

@@ -16,6 +16,7 @@ import {
   storeRevokedJwt,
   withoutVerifier,
 } from '../credentials/credential-store.ts'
+import { entriesIn } from '../credentials/entry-rows.ts'
 import { type Fault, fault, isVaultError, words } from '../errors.ts'
 import { UUID } from '../execution/check-input.ts'
 import type { OperationContext, ParsingContext } from '../execution/context.ts'
@@ -122,6 +123,7 @@ export const createCredential: Operation<CreateCredentialInput, CreateCredential
     })
     return { keyId: credential.keyId, actor: credential.actor, createdAt }
   },
+  once: {},
 }
 
 function keyExists(): Fault {
@@ -257,6 +259,7 @@ export const revokeCredential: Operation<RevokeCredentialInput, RevokeCredential
     else await revokeKey(context, request.keyId)
     return { revoked: true }
   },
+  once: {},
 }
 
 function isName(given: unknown): given is string {
@@ -265,7 +268,7 @@ function isName(given: unknown): given is string {
 
 async function revokeKey({ unit, barrier, clock, event }: OperationContext, keyId: string): Promise<void> {
   await unit.change(async ({ storage }) => {
-    const found = await findCredential(storage, barrier, { keyId, newest: true })
+    const found = await findCredential(entriesIn(storage, barrier, true), keyId)
     if (found === undefined) throw fault('not_found')`No credential has this key id.`
     event.setCredential(keyId)
     if (found.credential.revokedAt !== undefined) return

@@ -32,6 +32,7 @@ export const deleteFile: Operation<FileInput, FileRequest, { id: string; deleted
     await removeQuietly(context, file)
     return { id: request.id, deleted: true }
   },
+  once: { removesFiles: true },
 }
 
 /** Takes the file from its record. Returns the row id of the file. */

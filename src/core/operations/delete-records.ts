@@ -84,6 +84,7 @@ export const deleteRecords: Operation<DeleteInput, DeleteRequest, { ids: string[
     await removeFilesOfDeleted(context, [table])
     return { ids: named === ALL ? [ALL] : [...named.ids] }
   },
+  once: { removesFiles: true },
 }
 
 /** Returns the items of a list of ids, some of which can have a version. */
@@ -135,6 +136,7 @@ export const deleteOne: Operation<DeleteOneInput, DeleteOneRequest, { id: string
     await removeFilesOfDeleted(context, [table])
     return { id, deleted: true }
   },
+  once: { removesFiles: true },
   asOne: {
     keys: { batch: ({ table }) => table.name },
     changes: async (context, requests) => namedRows(context, 'DELETE', requests),

@@ -56,6 +56,7 @@ export const deleteWhere: Operation<DeleteWhereInput, DeleteWhereRequest, { ids:
     await removeFilesOfDeleted(context, [table])
     return { ids }
   },
+  once: { removesFiles: true },
 }
 
 /** One attempt. Throws STALE if another caller changed one of the records meanwhile. */

@@ -109,6 +109,8 @@ export interface GetInput {
   readonly options?: GetOptions
   /** Read each value of `where` as the text of a value of its column, as a wire has it. Default false: a value is itself. */
   readonly areTexts?: boolean
+  /** Show each value as its text, as a file of texts has it. Null stays null. Default false. */
+  readonly asTexts?: boolean
 }
 
 /** Input of a read of one record. */
@@ -123,6 +125,7 @@ export interface GetRequest {
   readonly table: Table
   readonly redaction: Redaction
   readonly asTokens: boolean
+  readonly asTexts?: boolean
   readonly refusesLowered: boolean
   readonly files: FilesToShow
   readonly hasVersion: boolean
@@ -135,7 +138,7 @@ export const get: Operation<GetInput, GetRequest, GetResult> = {
   action: 'GET',
   resourceType: 'RECORD',
   verb: 'Get',
-  members: ['table', 'options', 'areTexts'],
+  members: ['table', 'options', 'areTexts', 'asTexts'],
   recorded: {
     ...RECORDED_SHOW,
     ids: 'value',
@@ -147,10 +150,15 @@ export const get: Operation<GetInput, GetRequest, GetResult> = {
     resumable: 'flag',
     signal: 'omitted',
     areTexts: 'omitted',
+    asTexts: 'omitted',
   },
-  parse({ table, options = {}, areTexts }, context) {
+  parse({ table, options = {}, areTexts, asTexts }, context) {
     assertOptions<GetOptions>(options, GET_OPTIONS, { note: 'Name records by { ids }, or by { where: { column: value } }.' })
-    return { ...parseShow(table, options, context), which: parseWhich(options, context, parseFlag(areTexts, 'areTexts')) }
+    return {
+      ...parseShow(table, options, context),
+      asTexts: parseFlag(asTexts, 'asTexts'),
+      which: parseWhich(options, context, parseFlag(areTexts, 'areTexts')),
+    }
   },
   execute: (context, request) => readRecords(context, request),
   asOne: {
@@ -194,8 +202,8 @@ function keyOfFew(request: GetRequest): string | undefined {
 }
 
 /** Returns the same text for reads of one table with the same options. */
-function keyOf({ table, redaction, asTokens, refusesLowered, files, hasVersion }: GetRequest): string {
-  return `${table.name} ${redaction} ${asTokens} ${refusesLowered} ${files.downloadTickets} ${files.returnFileMetadata} ${hasVersion}`
+function keyOf({ table, redaction, asTokens, asTexts, refusesLowered, files, hasVersion }: GetRequest): string {
+  return `${table.name} ${redaction} ${asTokens} ${asTexts} ${refusesLowered} ${files.downloadTickets} ${files.returnFileMetadata} ${hasVersion}`
 }
 
 /** True for a read of every record, in the order of the ids. */
@@ -280,7 +288,7 @@ async function readRecords(
   request: GetRequest,
   addRows?: (table: Table, rows: readonly number[]) => void,
 ): Promise<GetResult> {
-  const { table, which, redaction, asTokens, refusesLowered, fields, files, hasVersion } = request
+  const { table, which, redaction, asTokens, asTexts = false, refusesLowered, fields, files, hasVersion } = request
   const access = requireAccess(context, table, 'READ')
   const columns = fields === undefined ? columnsShown(request) : readInput(() => namedColumns(access, request, fields))
   const found = await findRecords(context, access, addRows === undefined ? whichOf(request) : which)
@@ -291,7 +299,7 @@ async function readRecords(
   const rowIds = found.rows.map(({ row }) => row.id)
   if (addRows === undefined) context.event.addRows(table, rowIds)
   else addRows(table, rowIds)
-  const showing = showRecords(context, found, { table, columns, redaction, asTokens })
+  const showing = showRecords(context, found, { table, columns, redaction, asTokens, asTexts })
   const unversioned = Array.isArray(showing) ? showing : await showing
   const shown = hasVersion ? withVersions(context.barrier, found.rows, { table, shown: unversioned }) : unversioned
   const records =

@@ -126,6 +126,7 @@ export const insert: Operation<InsertInput, InsertRequest, { records: readonly I
     if (key !== undefined) return { records: await upsertAll(context, { key, areOfBatch: false }, parsed) }
     return { records: await (request.ignoresTaken ? insertUntaken : insertAll)(context, parsed) }
   },
+  once: { isNoted: ({ upsert, ignoresTaken }) => (upsert === undefined || upsert === '') && !ignoresTaken },
   asOne: {
     keys: {
       batch: (request) =>

@@ -3,6 +3,7 @@ import { v4 as uuid } from 'uuid'
 import type { Barrier } from '../barrier/barrier.ts'
 import { signBearer } from '../credentials/bearer.ts'
 import { findCredential, isValidAt, type Nonce, type StoredCredential, storeSpent } from '../credentials/credential-store.ts'
+import { entriesIn } from '../credentials/entry-rows.ts'
 import { type Fault, fault, isVaultError } from '../errors.ts'
 import type { OperationContext } from '../execution/context.ts'
 import type { Operation } from '../execution/operation.ts'
@@ -50,7 +51,7 @@ export const issueBearer: Operation<IssueBearerInput, IssueBearerInput, IssuedBe
   async execute(context, request) {
     const { unit, barrier, event } = context
     return unit.change(async ({ storage }) => {
-      const found = await findCredential(storage, barrier, { keyId: request.keyId })
+      const found = await findCredential(entriesIn(storage, barrier), request.keyId)
       const credential = requireServiceAccount(context, found?.credential)
       event.setCredential(credential.keyId)
       const issued = issue(context, credential, request)

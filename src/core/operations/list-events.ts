@@ -119,8 +119,11 @@ function recordRows({ barrier, layout }: OperationContext, { filter }: EventQuer
 const IDS_AT_ONCE = 4096
 const ID_BYTES = 36
 
+/** What showing events takes. */
+export type ShowingContext = Pick<OperationContext, 'audit' | 'barrier' | 'layout'>
+
 /** Returns the events as listings return them, in order. As many are shown at once as have so many ids: each of their results is an object. */
-async function showEvents(context: OperationContext, events: readonly ChainedEvent[]): Promise<AuditEvent[]> {
+export async function showEvents(context: ShowingContext, events: readonly ChainedEvent[]): Promise<AuditEvent[]> {
   const pace = createPace(context.audit)
   const shown: AuditEvent[] = []
   for (let start = 0; start < events.length; ) {
@@ -144,7 +147,7 @@ function countOf({ runs }: EventRows): number {
 }
 
 /** Returns the record ids of each group of rows. */
-async function idsOfRows({ barrier, layout }: OperationContext, groups: readonly EventRows[], pace: Pace): Promise<IdsByRows> {
+async function idsOfRows({ barrier, layout }: ShowingContext, groups: readonly EventRows[], pace: Pace): Promise<IdsByRows> {
   const found = new Map<EventRows, string[]>()
   for (const name of new Set(groups.map(({ table }) => table))) {
     const table = layout.tables.get(name)

@@ -7,6 +7,7 @@ import { detokenize } from './detokenize-tokens.ts'
 import { fileStatus, fileStatuses } from './file-status.ts'
 import { getByTokens } from './get-by-tokens.ts'
 import { get, getOne } from './get-records.ts'
+import { importRecords } from './import-records.ts'
 import { insert } from './insert-records.ts'
 import { downloadTicket, uploadTicket } from './issue-tickets.ts'
 import { listEvents } from './list-events.ts'
@@ -20,6 +21,7 @@ import { uploadFile } from './upload-file.ts'
 /** Every operation but the batch, by its name. */
 export const OPERATIONS = {
   insert,
+  importRecords,
   get,
   getOne,
   update,

@@ -110,6 +110,7 @@ export const update: Operation<UpdateInput, UpdateRequest, { records: UpdatedRec
     const notFound = (missing: readonly number[]) => notFoundAt(table, ids, { missing, where: paths('records', missing) })
     return { records: await updateAll(context, request, notFound) }
   },
+  once: {},
 }
 
 /** Replaces the values of the named columns, and no others. Throws `not_found`, `unprocessable`, `conflict`, `invalid_request`, `aborted`; nothing is changed then. */
@@ -136,6 +137,7 @@ export const updateOne: Operation<UpdateOneInput, UpdateRequest, UpdatedRecord> 
     return { table, ids: toIds([id]), given: [{ fields, tokens, ifVersion, index: undefined }], ...parseWriteModes(options) }
   },
   execute: async (context, request) => at(await updateDifferent(context, [request]), 0),
+  once: {},
   asOne: {
     keys: {
       batch: ({ table, mode, tokenization, allowsShownText }) => `${table.name} ${mode} ${tokenization} ${allowsShownText}`,

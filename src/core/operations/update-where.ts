@@ -98,6 +98,7 @@ export const updateWhere: Operation<UpdateWhereInput, UpdateWhereRequest, { reco
     })
     return { records }
   },
+  once: {},
 }
 
 /** Throws `limit_exceeded` if the JSON values, once for each record, have more members than a request can have: each record is sealed with its own. */

@@ -35,7 +35,7 @@ import { storeChanges, storeNew } from '../records/record-store.ts'
 import type { Table } from '../schema/layout.ts'
 import { abortableUnit, type UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import { causeOf } from '../util/causes.ts'
-import { at } from '../util/lists.ts'
+import { at, required } from '../util/lists.ts'
 import { assertOptions } from '../util/options.ts'
 import { assertNotAborted, parseSignal, type Signal, unlessAborted } from '../util/signal.ts'
 import { nowMs } from '../util/time.ts'
@@ -124,6 +124,24 @@ export const uploadFile: Operation<UploadFileInput, UploadFileRequest, UploadedF
     return { ...parseContent(given), ...record, table, column, reserved: undefined }
   },
   execute: storeOrAbandon,
+  once: { isNoted: () => true, isFoundFirst: true, restore: uploadedBefore },
+}
+
+/** What is kept of an upload: the ids of the record and the row of the file. Its metadata are the record's, and end with it. */
+interface KeptUpload {
+  readonly id: string
+  readonly file: number
+}
+
+/** Returns an upload that was stored before, with the metadata of its file if the record still has it. */
+async function uploadedBefore(context: OperationContext, request: UploadFileRequest, kept: unknown): Promise<UploadedFile> {
+  const { id, file } = kept as KeptUpload
+  const { table, column: name, returnsMetadata } = request
+  if (!returnsMetadata) return { id }
+  const column = required(table.byName.get(String(name)), 'The column of a stored file')
+  const row = await recordRow(context, context.unit.storage, { table, id })
+  const stored = row === undefined ? undefined : fileIn(context, table, column, row)
+  return { id, fileMetadata: stored?.file === file ? { [column.name]: metadataOf(stored) } : {} }
 }
 
 function isAskId(id: unknown): id is AskId {
@@ -297,6 +315,7 @@ async function attachToRecord(
         ? insertRecord(context, unit, { access, values, request })
         : replaceFile(context, unit, { access, column, id, values, request }))
       await attachFile(unit.storage, context.files, { file, rowId, size: value.size })
+      context.note?.({ id: at(encodeRecordIds(context.barrier.ring, table, [rowId]), 0), file: file.id } satisfies KeptUpload)
       return rowId
     }),
   )

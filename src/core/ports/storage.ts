@@ -274,8 +274,33 @@ export interface TransactionOptions {
 /** The methods of a storage that change no stored row. */
 export type StorageReads = Pick<Storage, 'reserveIds' | 'get' | 'find' | 'scan' | 'aggregate'>
 
+/** A table as a storage has it, also if this handle did not prepare it. */
+export interface StoredTable {
+  readonly name: string
+  /** Its columns without `id` and `version`, in any order. */
+  readonly columns: readonly Pick<PhysicalColumn, 'name' | 'type'>[]
+  /** From 1, and above all ids that `reserveIds` returned for rows of the snapshot. */
+  readonly nextId: number
+}
+
+/** One committed state of a storage, to be read by many calls. */
+export interface Snapshot extends Pick<Storage, 'get' | 'find' | 'aggregate'> {
+  /** All tables of the form that `prepare` creates, by name. An application can have tables of that form beside them. */
+  readonly tables: readonly StoredTable[]
+}
+
 /** A storage as an application opens it: the port, and methods of the handle. */
 export interface StorageHandle extends Storage {
+  /**
+   * Runs work once, on one state that was committed. Writers go on meanwhile, and are not seen. It can read all tables, also those that were not
+   * prepared, for as long as it likes. Its errors are rethrown unchanged.
+   */
+  snapshot<T>(work: (snapshot: Snapshot) => Promise<T>): Promise<T>
+  /**
+   * From now on `reserveIds` returns only ids from `next` on, which is from 1 to MAX_ROW_ID + 1. Ids that are higher already stay so. A handle that
+   * has reserved ids of this table before can go on with what it has left.
+   */
+  raiseIds(table: string, next: number): Promise<void>
   /** Returns this storage inside a transaction that the application opened on the same database. The application commits it. */
   joinTransaction(hostTransaction: unknown): Storage
   /**

@@ -28,6 +28,8 @@ import { dropTokens, dropTransients, type NewToken, prepareTokens, reserveTransi
 export interface WritingContext extends ReadingContext {
   readonly catalog: Pick<CatalogFence, 'assertWritable' | 'hiddenTokenIds' | 'holdsFiles'>
   readonly event: WrittenRows
+  /** Called with the result of new records before they are stored. Source: `OperationContext.note`. */
+  readonly note?: ((kept: object) => void) | undefined
 }
 
 /** The event of an operation, or those of several that write as one. */
@@ -118,6 +120,9 @@ export async function storeNew(unit: UnitOfWork, context: WritingContext, reques
   ]
   const { ring } = context.barrier
   const older = ring.lookupVersions.length === 1 ? undefined : replacedVersion(ring)
+  const written = { ids, metadata, nowMs: sources.nowMs }
+  const input = tokenization ? mintInputOf(written, records) : undefined
+  if (context.note !== undefined) context.note({ records: await mintInTurns(context, table, ids, input) })
   const stored = explained(request, tokens, () =>
     older === undefined
       ? unit.insert(batches)
@@ -126,8 +131,6 @@ export async function storeNew(unit: UnitOfWork, context: WritingContext, reques
           await insertInOrder(inner, batches)
         }),
   )
-  const written = { ids, metadata, nowMs: sources.nowMs }
-  const input = tokenization ? mintInputOf(written, records) : undefined
   if (pace === undefined) {
     await stored
     return { ids, records: await mintInTurns(context, table, ids, input) }

@@ -35,6 +35,8 @@ export interface Show {
   readonly columns: readonly Column[]
   readonly redaction: Redaction
   readonly asTokens: boolean
+  /** Not with `asTokens`. Default false. */
+  readonly asTexts?: boolean
 }
 
 /** Returns the shown records of rows with the version of each. Throws `data_loss` for a version that no record can have. */
@@ -96,7 +98,7 @@ async function showGroups(context: ReadingContext, { rows, ids }: FoundRows, sho
 function showGroup(context: ReadingContext, { rows, ids }: FoundRows, show: Show): UntypedRecord[] {
   const { access } = required(rows[0])
   const rowGroup = { group: rows.map(({ row }) => row), views: access.views(show.columns, show.redaction), ids }
-  return show.asTokens ? tokenViews(context, show.table, rowGroup) : fieldViews(context, show.table, rowGroup)
+  return show.asTokens ? tokenViews(context, show.table, rowGroup) : fieldViews(context, show, rowGroup)
 }
 
 /** Rows with the same views, and the public ids of their records. */
@@ -106,9 +108,9 @@ interface RowGroup {
   readonly ids: readonly string[]
 }
 
-function fieldViews({ barrier }: ReadingContext, table: Table, { group, views, ids }: RowGroup): UntypedRecord[] {
+function fieldViews({ barrier }: ReadingContext, { table, asTexts }: Show, { group, views, ids }: RowGroup): UntypedRecord[] {
   const lowered = loweredColumns(views)
-  return revealRows(barrier, table, group, views).map((fields, k) => ({ id: at(ids, k), fields, lowered }))
+  return revealRows(barrier, table, group, { views, asTexts }).map((fields, k) => ({ id: at(ids, k), fields, lowered }))
 }
 
 function tokenViews(context: ReadingContext, table: Table, { group, views, ids }: RowGroup): UntypedRecord[] {

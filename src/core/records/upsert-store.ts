@@ -224,7 +224,8 @@ export interface StoredUntaken extends Pick<StoredNew, 'records'> {
 /** One attempt. Throws STALE, with nothing stored, if another caller stored one of the values first; else like `storeNew`. */
 export async function storeUntaken(unit: UnitOfWork, context: WritingContext, request: NewRecords): Promise<StoredUntaken> {
   const { table, records, supplied, indexes, tokenization } = request
-  const positions = await untakenPositions(unit.storage, context, request)
+  const taken = await takenColumns(unit.storage, context, request)
+  const positions = [...records.keys()].filter((position) => taken[position] === undefined)
   if (positions.length === 0) {
     // An attempt before this one may have added rows, which are not stored.
     context.event.setWrittenRows(table, [])
@@ -242,22 +243,23 @@ export async function storeUntaken(unit: UnitOfWork, context: WritingContext, re
   return { positions, records: stored.records }
 }
 
-/** Returns the positions of the records whose unique values no stored record holds, and no earlier one of these. Throws `data_loss` like an upsert. */
-async function untakenPositions(
+/** Returns for each record the unique column whose value a stored record holds, or an earlier one of these; undefined if there is none. Throws `data_loss` like an upsert. */
+export async function takenColumns(
   storage: StorageReads,
-  context: WritingContext,
-  { table, records }: WriteRequest,
-): Promise<readonly number[]> {
+  context: Pick<WritingContext, 'barrier' | 'scheduler'>,
+  { table, records }: Pick<WriteRequest, 'table' | 'records'>,
+): Promise<readonly (Column | undefined)[]> {
   const columns: UniqueCells[] = []
   for (const column of table.columns)
     if (column.unique) columns.push(await uniqueCells(storage, context, { table, column, records }))
-  return [...records.keys()].filter((position) => {
-    if (columns.some(({ keys, taken }) => isTaken(taken, keys[position]))) return false
+  return records.map((_, position) => {
+    const held = columns.find(({ keys, taken }) => isTaken(taken, keys[position]))
+    if (held !== undefined) return held.column
     for (const { keys, taken } of columns) {
       const key = keys[position]
       if (key !== undefined) taken.add(key)
     }
-    return true
+    return undefined
   })
 }
 
@@ -267,13 +269,14 @@ function isTaken(taken: ReadonlySet<string>, key: string | undefined): boolean {
 
 /** The values of one unique column as keys: that of each record, undefined without a value, and those that are in use. */
 interface UniqueCells {
+  readonly column: Column
   readonly keys: readonly (string | undefined)[]
   readonly taken: Set<string>
 }
 
 async function uniqueCells(
   storage: StorageReads,
-  context: WritingContext,
+  context: Pick<WritingContext, 'barrier' | 'scheduler'>,
   { table, column, records }: { readonly table: Table; readonly column: Column; readonly records: readonly Values[] },
 ): Promise<UniqueCells> {
   const present = records.filter((values) => hasValue(values, column))
@@ -288,6 +291,7 @@ async function uniqueCells(
   const found = keyed.length === 0 ? [] : await findExisting(storage, context, { table, key: column, records: keyed })
   let next = 0
   return {
+    column,
     keys: records.map((values) => (hasValue(values, column) ? keyOfCell(required(cells[next++])) : undefined)),
     taken: new Set([...byCell.keys()].filter((_, index) => found[index] !== undefined)),
   }

@@ -94,7 +94,10 @@ export function createOpenings(ports: OpeningPorts): Openings {
     },
     end: () =>
       quietly(async () => {
-        if (noted !== undefined) await storage.delete(OPENINGS.name, { ids: [noted] })
+        const known = noted
+        // A vault can be closed twice, and its storage is closed the second time.
+        noted = undefined
+        if (known !== undefined) await storage.delete(OPENINGS.name, { ids: [known] })
       }),
   }
 }

@@ -1,4 +1,4 @@
-/** What runs as one, and how each of it ends: the contract, the commits that inserts and events of one turn share, and those whose end is in doubt. */
+/** What runs as one, and how each of it ends: the contract, what items of one turn share, such as a commit, and commits whose end is in doubt. */
 
 import { type AppendedEvents, CHAIN_CONFLICT, type EventStore, type NextEvents } from '../audit-log/event-store.ts'
 import { isVaultError, mayBeStored } from '../errors.ts'
@@ -69,42 +69,39 @@ export interface EventLoopTurns {
   readonly onCommit?: OnCommit
 }
 
-/** Options of a group commit. */
-export interface GroupCommitOptions<T> extends EventLoopTurns {
+/** Options of lists that gather. */
+export interface GatherOptions<T> extends EventLoopTurns {
   /** Returns the weight of an item, such as its number of rows. */
   weightOf(item: T): number
   /** Maximum weight of a list. */
   readonly maxWeight: number
+}
+
+/** Options of a group commit. */
+export interface GroupCommitOptions<T> extends GatherOptions<T> {
   /** Source: `AsOne.isFaultOf`. */
   readonly isFaultOf?: AsOne<T, void>['isFaultOf']
 }
 
 /** One item of a list, and what ends the wait of its caller. */
-interface Waiting<T> {
+interface Waiting<T, Result> {
   readonly item: T
-  ended(end: End<void>): void
+  ended(end: End<Result>): void
 }
 
 /**
  * Turns that a list of several items waits for at most, while each of them brings another item. Requests of many connections arrive in
- * turns that follow each other, and a commit costs as much as many turns.
+ * turns that follow each other, and a commit or a statement costs as much as many turns.
  */
 const MAX_FURTHER_TURNS = 8
 
 const STORED = { value: undefined }
 
-/**
- * Returns a function that adds one item. A list is sent at the end of the event-loop turn that opened it, or after the turns that added
- * more items, or at once for a call that is alone, as those before it were. It never waits for the list before: that one may be blocked by
- * a lock whose holder waits for this item. Source: docs/inside/commits.md.
- */
+/** Returns a function that stores one item; those that come together share a commit. Source: docs/inside/commits.md. */
 export function createGroupCommit<T>(
   send: Send<T>,
-  { scheduler, isAlone, weightOf, maxWeight, isFaultOf }: GroupCommitOptions<T>,
+  { isFaultOf, ...options }: GroupCommitOptions<T>,
 ): (item: T) => Promise<void> {
-  let gathering: Waiting<T>[] = []
-  let weight = 0
-  const turns = createTurnSaver()
   const asOne: AsOne<T, void> = {
     isFaultOf,
     async run(items) {
@@ -112,29 +109,45 @@ export function createGroupCommit<T>(
       return items.map(() => STORED)
     },
   }
+  return gatherItems(asOne, (item) => send([item]), options)
+}
 
-  async function sendList(list: readonly Waiting<T>[]): Promise<void> {
+/**
+ * Returns a function that adds one item, and returns its result. A list runs at the end of the event-loop turn that opened it, or after the turns
+ * that added more items, or at once for a call that is alone, as those before it were. It never waits for the list before: that one may be blocked
+ * by a lock whose holder waits for this item. What a list reads, it reads after the last of its items was added.
+ */
+export function gatherItems<T, Result>(
+  asOne: AsOne<T, Result>,
+  runAlone: (item: T) => Promise<Result>,
+  { scheduler, isAlone, weightOf, maxWeight }: GatherOptions<T>,
+): (item: T) => Promise<Result> {
+  let gathering: Waiting<T, Result>[] = []
+  let weight = 0
+  const turns = createTurnSaver()
+
+  async function runList(list: readonly Waiting<T, Result>[]): Promise<void> {
     const items = list.map(({ item }) => item)
     const ends = await runAsOne(asOne, items)
     for (let index = 0; index < list.length; index++) list[index]?.ended(required(ends[index]))
   }
 
-  function begin(): Waiting<T>[] {
-    const list: Waiting<T>[] = []
+  function begin(): Waiting<T, Result>[] {
+    const list: Waiting<T, Result>[] = []
     gathering = list
     weight = 0
     const end = () => {
       if (gathering === list) gathering = []
       turns.noteLength(list.length)
-      return sendList(list)
+      return runList(list)
     }
-    // The list is sent even if the scheduler fails, because its callers wait for it.
+    // The list runs even if the scheduler fails, because its callers wait for it.
     void gathered(list).then(end, end)
     return list
   }
 
   /** Resolves after the turn of the list. If it has several items then, resolves after the first turn without another one. */
-  async function gathered(list: readonly Waiting<T>[]): Promise<void> {
+  async function gathered(list: readonly Waiting<T, Result>[]): Promise<void> {
     await scheduler.yield()
     for (let known = 1, turn = 0; list.length > known && gathering === list && turn < MAX_FURTHER_TURNS; turn++) {
       known = list.length
@@ -142,7 +155,7 @@ export function createGroupCommit<T>(
     }
   }
 
-  function join(item: T): Promise<End<void>> {
+  function join(item: T): Promise<End<Result>> {
     return new Promise((ended) => {
       const own = weightOf(item)
       const list = gathering.length > 0 && weight + own <= maxWeight ? gathering : begin()
@@ -152,7 +165,7 @@ export function createGroupCommit<T>(
   }
 
   return (item) => {
-    const alone = () => send([item])
+    const alone = () => runAlone(item)
     if (gathering.length === 0 && isAlone() && turns.saves()) return alone()
     return join(item).then((end) => resolveEnd(end, alone))
   }

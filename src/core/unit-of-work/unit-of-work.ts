@@ -288,6 +288,23 @@ async function workUnlessAborted<T>(
   return result
 }
 
+/** Returns the unit, each change of which ends with `also`, in its transaction: both are stored, or neither is. `also` can run again, as work can. */
+export function unitWith(unit: UnitOfWork, also: (storage: Storage) => Promise<void>): UnitOfWork {
+  const whole =
+    <T>(work: (unit: UnitOfWork<Storage>) => Promise<T>) =>
+    async (inner: UnitOfWork<Storage>): Promise<T> => {
+      const result = await work(inner)
+      await also(inner.storage)
+      return result
+    }
+  return {
+    storage: unit.storage,
+    insert: (batches) => unit.change(whole((inner) => inner.insert(batches))),
+    change: (work, options) => unit.change(whole(work), options),
+    changeInTurn: (key, { alone, shared }) => unit.changeInTurn(key, { alone, shared: (inner) => inner.change(whole(shared)) }),
+  }
+}
+
 /** Returns a factory whose units begin only outside the transactions of the storage. Throws `internal` inside one, before anything is read or recorded. */
 export function outsideTransactions(storage: StorageHandle, units: UnitFactory): UnitFactory {
   return {

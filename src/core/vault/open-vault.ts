@@ -169,7 +169,8 @@ function createVault<S extends SchemaDefinition, Role extends string>(
   const commits = { isAlone: lifetime.isAlone, onCommit: metrics?.committed }
   const factories = unitFactoriesOf(options, { events, catalog, log, ...commits, trackReads: trackReads(storage, layout) })
   const outer = outsideTransactions(storage, factories.outer)
-  const shared = { barrier, catalog, clock, layout, limits, scheduler, tracing, measuring, log, audit }
+  const { process } = options
+  const shared = { barrier, catalog, clock, layout, limits, scheduler, tracing, measuring, log, audit, process }
   const joined = createJoinedCalls(scheduler)
   const jobs = createJobs({ ...options, barrier, catalog, log })
   stored.onKeys((replaced) => {
@@ -220,6 +221,8 @@ function createVault<S extends SchemaDefinition, Role extends string>(
     clock,
     barrier,
     catalog,
+    scheduler,
+    isAlone: lifetime.isAlone,
     contextOf: outerContext,
     outside: outside.run,
   }
@@ -252,7 +255,7 @@ function createVault<S extends SchemaDefinition, Role extends string>(
     ...createVaultOverview({ ...shared, storage, catalog: stored, files, outside }),
     ...createVaultKeys(keyPorts),
     ...createVaultLookups({ ...keyPorts, barrier, layout }),
-    ...createVaultAudit({ audit, outside, jobs }),
+    ...createVaultAudit({ ...shared, timer: options.timer, outside, jobs }),
     downloadWithTicket: (ticket, opening, request) => files.download(ticket, opening, request),
     uploadWithTicket: (ticket, given, request) => files.upload(ticket, given, request),
     credentials: createVaultCredentials(credentialPorts),

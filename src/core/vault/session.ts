@@ -7,6 +7,7 @@ import { type BatchOptions, batch } from '../batch/run-batch.ts'
 import type { SessionContext } from '../execution/context.ts'
 import type { IssuedTicket } from '../execution/file-tickets.ts'
 import type { Where } from '../execution/find-records.ts'
+import type { PerformOptions } from '../execution/once.ts'
 import { perform } from '../execution/perform.ts'
 import type { QueryValue } from '../expressions/parameter-values.ts'
 import type { FileMetadata } from '../files/file-metadata.ts'
@@ -240,9 +241,14 @@ export interface Session<S extends SchemaDefinition> {
   listCredentials(options?: ListCredentialsOptions): Promise<CredentialList>
   /**
    * Performs an operation by its name, typed by the operation and not by the schema, for example for HTTP routes. Checks its input
-   * like the other methods. Throws `invalid_request` for an unknown name.
+   * like the other methods. Throws `invalid_request` for an unknown name. With an `idempotencyKey`, a write is performed once: its repeat returns
+   * the same result. Throws `conflict` for a key of another request.
    */
-  perform<Name extends OperationName>(name: Name, input: OperationInput<Name>): Promise<OperationResult<Name>>
+  perform<Name extends OperationName>(
+    name: Name,
+    input: OperationInput<Name>,
+    options?: PerformOptions,
+  ): Promise<OperationResult<Name>>
 }
 
 /** Returns a session. Operations check their input; the cast gives their results the types of the schema. */
@@ -283,7 +289,8 @@ export function createSession<S extends SchemaDefinition>(context: SessionContex
     createCredential: (given: CreateCredentialInput) => perform(context, createCredential, given),
     revokeCredential: (given: RevokeCredentialInput) => perform(context, revokeCredential, given),
     listCredentials: (options = {}) => perform(context, listCredentials, { options }),
-    perform: <Name extends OperationName>(name: Name, input: OperationInput<Name>) => performNamed(context, name, input),
+    perform: <Name extends OperationName>(name: Name, input: OperationInput<Name>, options?: PerformOptions) =>
+      performNamed(context, name, input, options),
   }
   return session as unknown as Session<S>
 }

@@ -1,7 +1,6 @@
 /** The audit trail of a vault, as an application verifies, exports and signs it. */
 
 import {
-  type AuditTrail,
   checkpointAudit,
   type ExportOptions,
   exportAudit,
@@ -9,23 +8,25 @@ import {
   verifyAudit,
 } from '../audit-log/audit-trail.ts'
 import type { Jobs } from '../maintenance/jobs.ts'
+import type { ShowingContext } from '../operations/list-events.ts'
+import type { Timer } from '../ports/time.ts'
 import { readInput } from '../util/boundary.ts'
 import { assertOptions } from '../util/options.ts'
+import { followAudit, parseFollowing } from './follow-audit.ts'
 import type { OutsideCalls } from './outside-calls.ts'
 import type { Vault } from './vault.ts'
 
 /** What the methods of the trail need. */
-interface AuditPorts {
-  readonly audit: AuditTrail
+interface AuditPorts extends ShowingContext {
+  readonly timer: Timer
   readonly outside: OutsideCalls
   readonly jobs: Jobs
 }
 
-export function createVaultAudit({
-  audit,
-  outside,
-  jobs,
-}: AuditPorts): Pick<Vault, 'verifyAudit' | 'exportAudit' | 'checkpointAudit'> {
+export function createVaultAudit(
+  ports: AuditPorts,
+): Pick<Vault, 'verifyAudit' | 'exportAudit' | 'followAudit' | 'checkpointAudit'> {
+  const { audit, outside, jobs } = ports
   return {
     verifyAudit: (given) =>
       outside.watch({ verb: 'Verify', given, others: ['checkpoints'] }, (watch, { checkpoints }) => {
@@ -37,6 +38,7 @@ export function createVaultAudit({
         readInput(() => assertOptions<ExportOptions>(exporting === undefined ? {} : exporting, ['checkpoints', 'signal']))
         return exportAudit(audit, exporting)
       }),
+    followAudit: (following) => outside.stream('Follow', () => followAudit(ports, parseFollowing(following, audit.vaultID))),
     checkpointAudit: (given) =>
       outside.run('Checkpoint failed.', (run) => {
         const { signer, sink } = readInput(() => parseCheckpointOptions(given))

@@ -12,6 +12,7 @@ import {
   type StoredCredential,
   spendOnce,
 } from '../credentials/credential-store.ts'
+import { type EntryName, type FindEntries, locateEntries, type OpenLocated } from '../credentials/entry-rows.ts'
 import { type Fault, fault, VaultError, words } from '../errors.ts'
 import type { SessionContext } from '../execution/context.ts'
 import { perform } from '../execution/perform.ts'
@@ -26,7 +27,8 @@ import {
   UNKNOWN_CALLER,
 } from '../policy/caller.ts'
 import type { Storage } from '../ports/storage.ts'
-import type { Clock } from '../ports/time.ts'
+import type { Clock, Scheduler } from '../ports/time.ts'
+import { type AsOne, gatherItems } from '../unit-of-work/gather.ts'
 import { attempt } from '../util/attempt.ts'
 import { readInput, toVaultError } from '../util/boundary.ts'
 import { assertMembers, readOptions } from '../util/options.ts'
@@ -91,6 +93,9 @@ interface CredentialPorts {
   readonly storage: Storage
   readonly barrier: Barrier
   readonly catalog: CatalogFence
+  readonly scheduler: Scheduler
+  /** True if no call of the vault is in progress besides the one that asks. */
+  isAlone(): boolean
   contextOf(caller: Caller): SessionContext
   /** Runs a call outside of every transaction, while the vault is open. */
   outside<T>(failed: string, work: () => Promise<T>): Promise<T>
@@ -110,16 +115,16 @@ const bearerShape = z.object({
 
 /** Returns the credentials of a vault. */
 export function createVaultCredentials(ports: CredentialPorts): VaultCredentials {
-  const { storage } = ports
+  const readEntries = gatherEntries(ports)
   const find = (keyId: unknown) =>
     reading(ports, async (barrier) => {
       const name = text.safeParse(keyId)
-      const found = name.success ? await findCredential(storage, barrier, { keyId: name.data }) : undefined
+      const found = name.success ? await findCredential(readEntries(barrier), name.data) : undefined
       return found && { ...found.credential, isValid: isValidAt(found.credential, nowMs(ports)) }
     })
   return {
     find,
-    isRevoked: (jti) => reading(ports, (barrier) => isRevokedJwt(storage, barrier, parsed('jti', text, jti))),
+    isRevoked: (jti) => reading(ports, (barrier) => isRevokedJwt(readEntries(barrier), parsed('jti', text, jti))),
     // What it stores is compared with the catalog by itself.
     spendOnce: (given, until) =>
       ports.outside(FAILED, async () => {
@@ -142,7 +147,7 @@ export function createVaultCredentials(ports: CredentialPorts): VaultCredentials
       }
       return perform(ports.contextOf(withRequest(caller, request)), issueBearer, input)
     },
-    verifyBearer: (given) => reading(ports, (barrier) => verify(ports, barrier, given)),
+    verifyBearer: (given) => reading(ports, (barrier) => verify(ports, { barrier, find: readEntries(barrier) }, given)),
   }
 }
 
@@ -166,12 +171,44 @@ export async function recordRefusal({ contextOf }: Pick<CredentialPorts, 'contex
   }
 }
 
-async function verify(ports: CredentialPorts, barrier: Barrier, given: unknown): Promise<VerifiedBearer | undefined> {
+/** Maximum number of names that one read looks up. */
+const MAX_NAMES_TOGETHER = 256
+
+/**
+ * Returns what finds entries outside of every transaction: names that are asked for in one turn of the event loop are one read, which begins after the
+ * last of them was asked for. Nothing of it is kept, so a revocation is in effect for what begins after it.
+ */
+function gatherEntries({ storage, barrier, scheduler, isAlone }: CredentialPorts): (own: Barrier) => FindEntries {
+  const locate = (names: readonly EntryName[]) => locateEntries(storage, barrier, { names })
+  const asOne: AsOne<readonly EntryName[], OpenLocated> = {
+    async run(lists) {
+      const value = await locate(lists.flat())
+      return lists.map(() => ({ value }))
+    },
+  }
+  const gathered = gatherItems(asOne, locate, {
+    scheduler,
+    isAlone,
+    maxWeight: MAX_NAMES_TOGETHER,
+    weightOf: (names) => names.length,
+  })
+  // A row that does not open is an error of those alone who ask for it, so each opens what they asked for.
+  return (own) => async (names) => {
+    const open = await gathered(names)
+    return names.map((name) => open(own, name))
+  }
+}
+
+async function verify(
+  ports: CredentialPorts,
+  { barrier, find }: { readonly barrier: Barrier; readonly find: FindEntries },
+  given: unknown,
+): Promise<VerifiedBearer | undefined> {
   const { audit } = ports.contextOf(UNKNOWN_CALLER)
   const now = nowMs(ports)
   const claims = typeof given === 'string' ? openBearer({ ring: barrier.ring, hash: audit.hash }, given) : undefined
   if (claims === undefined || claims.aud !== audit.vaultID || now >= claims.exp * 1000) return undefined
-  const { credential, isRevoked } = await findForBearer(ports.storage, barrier, { keyId: claims.key, jti: claims.jti })
+  const { credential, isRevoked } = await findForBearer(find, { keyId: claims.key, jti: claims.jti })
   if (credential?.kind !== 'SERVICE_ACCOUNT' || isRevoked || !isValidAt(credential, now)) return undefined
   const { actor, actorType, keyId } = credential
   const context = { ...claims.ctx, ...credential.context }

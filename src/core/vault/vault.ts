@@ -19,6 +19,7 @@ import type { QueryPlan } from '../sql/explain-plan.ts'
 import type { SqlQuery } from '../sql/sql.ts'
 import type { ClosedByUsing } from '../util/causes.ts'
 import type { RecordVerificationResult } from '../verification/record-findings.ts'
+import type { FollowedBatch, FollowOptions } from './follow-audit.ts'
 import type { VaultTransactionOptions, WatchOptions } from './outside-calls.ts'
 import type { Session } from './session.ts'
 import type { Refusal, VaultCredentials } from './vault-credentials.ts'
@@ -137,6 +138,13 @@ export interface Vault<S extends SchemaDefinition = SchemaDefinition, Role exten
   verifyAudit(options?: WatchOptions & VerifyAuditOptions): Promise<VerificationResult>
   /** Yields the audit trail as lines of NDJSON, to store elsewhere and for `strongroom/audit-verifier`. */
   exportAudit(options?: ExportOptions): AsyncIterable<string>
+  /**
+   * Yields the events of the trail as they are committed, in batches of at most 500, until the signal is aborted. Events of a chain come in
+   * its order, and none is passed over that commits late; chains are merged by time. Each event must follow the one before: a chain that was
+   * changed in the database stops, and is in `failures`. A caller who keeps the `cursor` of a batch after it has dealt with its events gets
+   * each of them at least once. Records no event. Throws `invalid_request` for a cursor of another vault.
+   */
+  followAudit(options?: FollowOptions): AsyncIterable<FollowedBatch>
   /** Signs the heads of all audit chains and passes the checkpoint to the sink, which stores it where the vault cannot change it. */
   checkpointAudit(options: CheckpointOptions): Promise<SignedCheckpoint>
   /**

@@ -1,6 +1,7 @@
 /** The responses of errors in the API description, and the header that every response has. Source: specification, "Error envelope", "Errors". */
 import * as z from 'zod'
-import { ALL_STATUSES, type ErrorStatus, STATUS_TEXTS } from '../router/error-response.ts'
+import { type ErrorCode, STATUSES, VaultError } from '../../index.ts'
+import { ALL_STATUSES, type ErrorStatus, errorBody, STATUS_TEXTS } from '../router/error-response.ts'
 import { type Components, toJsonSchema } from './json-schema.ts'
 import type { OpenApiHeader, OpenApiResponse } from './openapi.ts'
 
@@ -14,6 +15,11 @@ const ERROR_DETAIL = z
   })
   .meta({ title: 'ErrorDetail', description: 'Where the error is: names and positions, never a value or a token.' })
 
+/** What an error is. */
+const ERROR_CODE = z
+  .enum(Object.keys(STATUSES))
+  .meta({ title: 'ErrorCode', description: 'What the error is: one of the codes of the library. The specification has none.' })
+
 /** The body of every error. */
 const ERROR_ENVELOPE = z
   .object({
@@ -24,24 +30,33 @@ const ERROR_ENVELOPE = z
         http_status: z.string().max(100).describe('Reason phrase of the status.'),
         message: z.string().max(1000).describe('What failed, what is wrong where, and what to do.'),
         details: z.array(ERROR_DETAIL).max(25).describe('Where the error is. Empty if there is nothing to locate.'),
+        code: ERROR_CODE,
       })
       .describe('The error.'),
   })
   .meta({ title: 'ErrorEnvelope', description: 'The body of every response that is no success.' })
 
 /** What each status means, and an example of it. */
-const MEANINGS: Readonly<Record<ErrorStatus, readonly [meaning: string, grpc: number, example: string]>> = {
-  400: ['The request is invalid or cannot be served.', 3, 'Insert failed. records is required.'],
+const MEANINGS: Readonly<Record<ErrorStatus, readonly [meaning: string, code: ErrorCode, example: string]>> = {
+  400: ['The request is invalid or cannot be served.', 'invalid_request', 'Insert failed. records is required.'],
   401: [
     'The credential is missing or not valid for this vault, or the policy does not allow the request.',
-    16,
+    'unauthenticated',
     'Get failed. The credential is not valid for this vault. Send a valid one as "Authorization: Bearer <token>".',
   ],
-  404: ['The table, record, token or file does not exist for the caller.', 5, 'Get failed. Table "orders" does not exist.'],
-  422: ['The request is well-formed, but a value or a state does not allow it.', 9, 'Update failed. fields must name a column.'],
+  404: [
+    'The table, record, token or file does not exist for the caller.',
+    'not_found',
+    'Get failed. Table "orders" does not exist.',
+  ],
+  422: [
+    'The request is well-formed, but a value or a state does not allow it.',
+    'unprocessable',
+    'Update failed. fields must name a column.',
+  ],
   500: [
-    'Something unexpected went wrong. With grpc_code 10 or 14 nothing was stored, and the request can be sent again.',
-    13,
+    'Something unexpected went wrong. With code aborted or unavailable nothing was stored, and the request can be sent again.',
+    'internal',
     'Query failed. Something unexpected went wrong. The request id finds it in the log.',
   ],
 }
@@ -51,8 +66,8 @@ export function errorResponses(components: Components): Readonly<Record<string, 
   const schema = components.share(toJsonSchema(ERROR_ENVELOPE, 'output'))
   return Object.fromEntries(
     ALL_STATUSES.map((status) => {
-      const [description, grpc_code, message] = MEANINGS[status]
-      const example = { error: { grpc_code, http_code: status, http_status: STATUS_TEXTS[status], message, details: [] } }
+      const [description, code, message] = MEANINGS[status]
+      const example = { error: errorBody({ error: new VaultError(code, message), status }) }
       return [
         nameOf(status),
         { description, headers: REQUEST_ID_REFERENCE, content: { 'application/json': { schema, example } } },

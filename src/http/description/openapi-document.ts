@@ -14,6 +14,7 @@ const GROUPS: Readonly<Record<RouteDescription['group'], string>> = {
   Query: 'SELECT statements.',
   Files: 'Uploads, downloads, deletes and scan states of files.',
   Audit: 'Events of every operation.',
+  Operations: 'Every operation of a session by its name, for the client of this package.',
   Credentials: 'Bearer tokens for service accounts.',
   'Legacy records': 'Routes of single tables, for older clients. They accept and return all that the routes of any table do.',
   'Legacy tokens': 'Tokens to values, for older clients.',

@@ -2,6 +2,7 @@
 import type { ServerResponse } from 'node:http'
 import { refusedCoding, refusedResponse } from '../router/error-response.ts'
 import { type HttpRequest, type HttpResponse, targetOf } from '../router/http-message.ts'
+import { type AddressOptions, createAddressReader } from '../router/request-context.ts'
 import type { Router } from '../router/router.ts'
 import { headerOf, type NodeRequest, nodeBody } from './node-request.ts'
 
@@ -29,6 +30,15 @@ function malformed({ httpVersion, headers }: NodeRequest): HttpResponse | undefi
   if (httpVersion === '1.1' && headers.host === undefined)
     return refusedResponse('invalid_request', 'The Host header is missing. Send it.')
   return refusedCoding(headers['transfer-encoding'])
+}
+
+/**
+ * Returns a function that finds the address of the client of a request as events have it, for limits in front of the handler; undefined for a connection
+ * that has none. Give it the `trustedProxies` and `forwardedHeader` of the handler. Throws `invalid_request` for a wrong option.
+ */
+export function clientAddressOf(options: AddressOptions = {}): (request: NodeRequest) => string | undefined {
+  const addressOf = createAddressReader(options)
+  return (request) => addressOf({ address: request.socket.remoteAddress ?? '', header: (name) => headerOf(request, name) })
 }
 
 /** Whether the client is still there. */

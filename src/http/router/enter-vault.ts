@@ -30,7 +30,8 @@ export function createEntry(authenticate: Authenticate, log: HttpLog): Entry {
       session: {
         perform(name, input) {
           scope.began()
-          return session.perform(name, input)
+          const idempotencyKey = request.header('idempotency-key')
+          return session.perform(name, input, idempotencyKey === undefined ? undefined : { idempotencyKey })
         },
       },
     }

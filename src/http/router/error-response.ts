@@ -45,16 +45,31 @@ function constantText(code: ErrorCode): string {
 }
 
 /** Returns the response of a failure. */
-export function errorResponse({ error, status }: Failure, message = error.message): HttpResponse {
-  return jsonResponse(status, {
-    error: {
-      grpc_code: error.grpcCode,
-      http_code: status,
-      http_status: STATUS_TEXTS[status] ?? 'Error',
-      message: message.slice(0, MAX_MESSAGE_LENGTH),
-      details: error.details.map(toDetail),
-    },
-  })
+export function errorResponse(failure: Failure, message?: string): HttpResponse {
+  return jsonResponse(failure.status, { error: errorBody(failure, message) })
+}
+
+/** A failure in JSON. */
+interface ErrorBody {
+  readonly grpc_code: number
+  readonly http_code: number
+  readonly http_status: string
+  readonly message: string
+  readonly details: readonly ErrorDetail[]
+  /** Not in the specification, whose statuses and gRPC codes do not tell all codes apart. Its clients ignore it. */
+  readonly code: ErrorCode
+}
+
+/** Returns what the envelope holds. */
+export function errorBody({ error, status }: Failure, message = error.message): ErrorBody {
+  return {
+    grpc_code: error.grpcCode,
+    http_code: status,
+    http_status: STATUS_TEXTS[status] ?? 'Error',
+    message: message.slice(0, MAX_MESSAGE_LENGTH),
+    details: error.details.map(toDetail),
+    code: error.code,
+  }
 }
 
 const MAX_MESSAGE_LENGTH = 1000
@@ -85,6 +100,8 @@ export interface Wording {
   readonly verb: string
   /** Members of the operation's input under their names on the wire. */
   readonly wireNames?: Readonly<Record<string, string>>
+  /** True if the vault's own errors keep their texts. */
+  readonly keepsTexts?: boolean | undefined
 }
 
 /** Members whose names on the wire are the same for every route. */
@@ -114,11 +131,12 @@ const SENTENCES: readonly (readonly [RegExp, string])[] = [
 const OPERATION = /^[A-Z][a-z]+(?: [A-Za-z]+)* failed\. /
 
 /** Returns the message of an error for the wire. Text in double quotes is a name of the schema or of the request, and stays. */
-export function wireMessage(error: VaultError, { verb, wireNames = {} }: Wording, names: Names): string {
+export function wireMessage(error: VaultError, { verb, wireNames = {}, keepsTexts }: Wording, names: Names): string {
   const prefix = `${verb} failed. `
   const sentence = error.message.replace(OPERATION, '')
   // What a route itself refuses has the names of the wire.
   if (sentence === error.message) return `${prefix}${sentence}`
+  if (keepsTexts === true) return error.message
   const unknown = unknownRecord(error, names)
   if (unknown !== undefined) return `${prefix}${unknown}`
   const reworded = SENTENCES.reduce((text, [words, wire]) => text.replace(words, wire), sentence)

@@ -31,17 +31,13 @@ const ORIGIN = /^(?=.{1,1000}$)(?:null|[a-z][a-z0-9+.-]*:\/\/[a-z0-9._~%:[\]-]+)
  * event. Throws `invalid_request` if an option is invalid.
  */
 export function createRequestContext(options: AddressOptions = {}): (request: HttpRequest) => RequestMembers {
-  const trusts = parseTrustedProxies(options.trustedProxies ?? 0)
-  const forwardedHeader: unknown = options.forwardedHeader ?? 'x-forwarded-for'
-  if (forwardedHeader !== 'x-forwarded-for' && forwardedHeader !== 'forwarded') {
-    throw new VaultError('invalid_request', 'Invalid option forwardedHeader. Specify x-forwarded-for or forwarded.')
-  }
+  const addressOf = createAddressReader(options)
   return (request) => {
     const requestID = matching(request.header('x-request-id'), UUID) ?? randomUUID()
     const traceparent = matching(request.header('traceparent'), TRACEPARENT)
     const clientTraceID = matching(request.header('x-client-trace-id'), CLIENT_TRACE_ID)
     const origin = matching(request.header('origin'), ORIGIN)
-    const ipAddress = clientAddress(request, trusts, forwardedHeader)
+    const ipAddress = addressOf(request)
     // Nearly all requests have no more than these two.
     if (traceparent === undefined && clientTraceID === undefined && origin === undefined && ipAddress !== undefined)
       return { requestID, ipAddress }
@@ -53,6 +49,18 @@ export function createRequestContext(options: AddressOptions = {}): (request: Ht
       ...(ipAddress === undefined ? {} : { ipAddress }),
     }
   }
+}
+
+/** Returns a function that finds the address of a client, in one form. Throws `invalid_request` if an option is invalid. */
+export function createAddressReader({
+  trustedProxies = 0,
+  forwardedHeader = 'x-forwarded-for',
+}: AddressOptions): (request: Pick<HttpRequest, 'address' | 'header'>) => string | undefined {
+  const trusts = parseTrustedProxies(trustedProxies)
+  if (!['x-forwarded-for', 'forwarded'].includes(forwardedHeader)) {
+    throw new VaultError('invalid_request', 'Invalid option forwardedHeader. Specify x-forwarded-for or forwarded.')
+  }
+  return (request) => clientAddress(request, trusts, forwardedHeader)
 }
 
 function matching(value: string | undefined, form: RegExp): string | undefined {

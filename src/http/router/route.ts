@@ -32,6 +32,7 @@ export interface RouteDescription {
   readonly parameters?: Readonly<Record<string, string>>
   /** The group of routes it is described in. */
   readonly group:
+    | 'Operations'
     | 'Audit'
     | 'Batch'
     | 'Records'
@@ -113,6 +114,8 @@ interface CommonRoute extends RouteDescription {
   readonly verb: string
   /** The members of the operation's input under their names on the wire, for its error texts. */
   readonly wireNames?: Readonly<Record<string, string>>
+  /** True if errors of its operation have the texts of the session, whose members its bodies have. */
+  readonly keepsTexts?: true
 }
 
 /** A route of the vault that its path names, for callers with a bearer token. */

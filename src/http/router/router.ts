@@ -1,10 +1,18 @@
 /** The router: from a request to a response. Checks come in the order of route, credential, vault, body. */
 import { isVaultError, type VaultError } from '../../index.ts'
 import { combined } from '../credentials/authenticate.ts'
-import { type HandlerOptions, type HttpLog, parseOptions, type RouterOptions, readHandlerOptions, safeLog } from '../options.ts'
+import {
+  type HandlerOptions,
+  type HttpLog,
+  type OnRefused,
+  parseOptions,
+  type RouterOptions,
+  readHandlerOptions,
+  safeLog,
+} from '../options.ts'
 import { createRoutes } from '../routes/routes.ts'
 import { checkIdName, createVaultDirectory, type DirectoryOptions } from '../vaults/vault-directory.ts'
-import { createEntry, type Entry } from './enter-vault.ts'
+import { bearerOf, createEntry, type Entry } from './enter-vault.ts'
 import { ALL_STATUSES, errorResponse, type Failure, toFailure, wireMessage, withConstantText } from './error-response.ts'
 import { createRouteFinder, type FindRoute, type FoundRoute, splitTarget } from './find-route.ts'
 import type { HttpRequest, HttpResponse } from './http-message.ts'
@@ -26,6 +34,7 @@ export interface Router {
 interface Parts {
   readonly options: RouterOptions
   readonly log: HttpLog
+  readonly onRefused: OnRefused | undefined
   scopeOf(request: HttpRequest): Scope
   readonly findRoute: FindRoute
   readonly entry: Entry
@@ -45,6 +54,7 @@ export function createRouter(
   const parts: Parts = {
     options,
     log,
+    onRefused: given.onRefused,
     scopeOf: (request) => createScope(shared, contextOf(request)),
     findRoute: createRouteFinder(routesOf(options)),
     // One authenticator answers for itself, without a promise more for each request.
@@ -98,6 +108,7 @@ async function respond(parts: Parts, request: HttpRequest): Promise<HttpResponse
       requestID,
     )
   } catch (error) {
+    if (isVaultError(error, 'unauthenticated')) reportRefused(parts, request, scope)
     return sealed(scope.released(await failed(parts, { error, found, scope }).catch(unexpected)), requestID)
   }
 }
@@ -107,7 +118,7 @@ async function failed(
   { options, log }: Parts,
   { error, found, scope }: { readonly error: unknown; readonly found: FoundRoute | undefined; readonly scope: Scope },
 ): Promise<HttpResponse> {
-  const { verb = 'Request', wireNames, statuses = ALL_STATUSES } = found?.route ?? {}
+  const { verb = 'Request', wireNames, keepsTexts, statuses = ALL_STATUSES } = found?.route ?? {}
   const failure = toFailure(error, statuses)
   const recorded = await scope.recordRefusal(failure).then(
     () => failure,
@@ -115,8 +126,17 @@ async function failed(
   )
   logFailure({ log }, scope, recorded)
   const shown = scope.isAuthenticated() ? recorded : withConstantText(recorded)
-  const wording = { verb, ...(wireNames === undefined ? {} : { wireNames }) }
+  const wording = { verb, keepsTexts, ...(wireNames === undefined ? {} : { wireNames }) }
   return errorResponse(shown, wireMessage(shown.error, wording, options.names))
+}
+
+/** Reports a refused credential to the host, whose errors change nothing. */
+function reportRefused({ onRefused }: Parts, request: HttpRequest, { context }: Scope): void {
+  try {
+    onRefused?.({ credential: bearerOf(request.header('authorization')), address: context.ipAddress })
+  } catch {
+    // There is no other place to report it.
+  }
 }
 
 /** Returns the response if the one of a failure could not be made. */

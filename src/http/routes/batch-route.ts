@@ -1,6 +1,6 @@
 /** The route of batches. Source: specification, "Batch". */
 import * as z from 'zod'
-import type { BatchItem, OperationResult } from '../../index.ts'
+import type { BatchItem, ErrorCode, OperationResult } from '../../index.ts'
 import type { Names } from '../names.ts'
 import type { RouterOptions } from '../options.ts'
 import { type ErrorStatus, toFailure, wireMessage } from '../router/error-response.ts'
@@ -190,8 +190,9 @@ function toError(
   error: unknown,
   names: Names,
   method: unknown,
-): { readonly Body: { readonly error: string }; readonly Status: number } {
+): { readonly Body: { readonly error: string; readonly code: ErrorCode }; readonly Status: number } {
   const failure = toFailure(error, STATUSES)
   const verb = (typeof method === 'string' && Object.hasOwn(VERBS, method) ? VERBS[method] : undefined) ?? 'Batch'
-  return { Body: { error: wireMessage(failure.error, { verb, wireNames: ITEM_NAMES }, names) }, Status: failure.status }
+  const message = wireMessage(failure.error, { verb, wireNames: ITEM_NAMES }, names)
+  return { Body: { error: message, code: failure.error.code }, Status: failure.status }
 }

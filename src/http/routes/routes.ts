@@ -5,6 +5,7 @@ import { auditRoute } from './audit-route.ts'
 import { batchRoute } from './batch-route.ts'
 import { descriptionRoutes } from './description-routes.ts'
 import { fileRoutes } from './file-routes.ts'
+import { operationRoutes } from './operation-routes.ts'
 import { queryRoute } from './query-route.ts'
 import { ANY_TABLE, recordRoutes } from './record-routes.ts'
 import { ticketRoutes } from './ticket-routes.ts'
@@ -24,6 +25,7 @@ export function createRoutes(options: RouterOptions): Route[] {
     ...fileRoutes(options),
     ...ticketRoutes(options),
     tokenExchangeRoute,
+    ...operationRoutes,
     ...legacyRecordRoutes(options),
   ]
   for (const route of descriptionRoutes(options, () => routes)) routes.push(route)

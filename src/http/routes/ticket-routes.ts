@@ -132,7 +132,8 @@ async function ticketContent(request: HttpRequest): Promise<ArrivingFile> {
   return { content: body?.chunks() ?? nothing(), fileName, close: () => {} }
 }
 
-async function* nothing(): AsyncGenerator<Uint8Array> {}
+/** The content of a request without a body. */
+export async function* nothing(): AsyncGenerator<Uint8Array> {}
 
 /** Returns the headers of a file or of a part of it. */
 export function downloadHeaders(

@@ -167,7 +167,47 @@ export const FAULTS = {
   }),
 } as const satisfies Record<string, Fault>
 
-export type FaultName = keyof typeof FAULTS
+/** Faults of the methods that a handle alone has. */
+const HANDLE_FAULTS = {
+  'a snapshot reads the newest state': (handle) => ({
+    snapshot: (work) => handle.snapshot(({ tables }) => work({ tables, get: handle.get, find: handle.find, aggregate: handle.aggregate })),
+  }),
+  'a snapshot lists no columns': (handle) => ({
+    snapshot: (work) =>
+      handle.snapshot((all) => work({ ...all, tables: all.tables.map((table) => ({ ...table, columns: [] })) })),
+  }),
+  'times of a snapshot are doubles': (handle) => ({
+    snapshot: (work) =>
+      handle.snapshot((all) =>
+        work({
+          ...all,
+          find: async (...page) =>
+            (await all.find(...page)).flatMap(
+              (row) => mapRow(row, (cell) => (typeof cell === 'bigint' ? Number(cell) : cell)) ?? [],
+            ),
+        }),
+      ),
+  }),
+  'a counter is the highest id of the rows': (handle) => ({
+    snapshot: (work) =>
+      handle.snapshot(async (all) => {
+        const tables = all.tables.map(async (table) => {
+          const [last] = await all.find(table.name, { kind: 'all' }, { order: 'desc', limit: 1, columns: [] })
+          return { ...table, nextId: (last?.id ?? 0) + 1 }
+        })
+        return work({ ...all, tables: await Promise.all(tables) })
+      }),
+  }),
+  'no counter is raised': () => ({ raiseIds: async () => {} }),
+  'an error of a snapshot is wrapped': (handle) => ({
+    snapshot: (work) =>
+      handle.snapshot(work).catch((error: unknown) => {
+        throw new Error('failed', { cause: error })
+      }),
+  }),
+} as const satisfies Record<string, (handle: StorageHandle) => Partial<StorageHandle>>
+
+export type FaultName = keyof typeof FAULTS | keyof typeof HANDLE_FAULTS
 
 /** Turns `not (a = 1)` into `a <> 1 or a is null`. */
 function twoValued(filter: Filter): Filter {
@@ -181,7 +221,12 @@ function twoValued(filter: Filter): Filter {
 /** An empty memory storage with one fault, inside its transactions too. */
 export function brokenStorage(name: FaultName): StorageHandle {
   const handle = memoryStorage()
+  if (isOfHandle(name)) return { ...handle, ...HANDLE_FAULTS[name](handle) }
   return { ...handle, ...broken(handle, FAULTS[name]) }
+}
+
+function isOfHandle(name: FaultName): name is keyof typeof HANDLE_FAULTS {
+  return name in HANDLE_FAULTS
 }
 
 function broken(storage: Storage, fault: Fault): Storage {

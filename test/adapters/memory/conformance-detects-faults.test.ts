@@ -30,6 +30,12 @@ const NOTICED_BY: Record<FaultName, readonly string[]> = {
   'sums are cut to 64 bits': ['M8', 'M9'],
   'a lock is refused': ['T23', 'T24'],
   'it does not say how its transactions run': ['A1', 'T26'],
+  'a snapshot reads the newest state': ['W5'],
+  'a snapshot lists no columns': ['W1', 'W3'],
+  'times of a snapshot are doubles': ['W4'],
+  'a counter is the highest id of the rows': ['W9', 'W10'],
+  'no counter is raised': ['W10', 'W12'],
+  'an error of a snapshot is wrapped': ['W8'],
   'a page has columns that were not asked for': ['F20', 'T27'],
 }
 

@@ -38,12 +38,9 @@ function sealed(table: Table, values: readonly unknown[]): Row {
 }
 
 function read(table: Table, row: Row): unknown {
-  return revealRows(
-    barrier,
-    table,
-    [row],
-    table.readable.map((one) => ({ column: one, level: 'PLAIN_TEXT' as const })),
-  )
+  return revealRows(barrier, table, [row], {
+    views: table.readable.map((one) => ({ column: one, level: 'PLAIN_TEXT' as const })),
+  })
 }
 
 /** A column of every type, and a short value of it. */

@@ -2,7 +2,14 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { describe, expect, it } from 'vitest'
 import { outOfOrderError } from '../../../src/adapters/errors/storage-errors.ts'
-import { ALONE, createGroupCommit, type GroupedInsert, groupInserts, runAsOne } from '../../../src/core/unit-of-work/gather.ts'
+import {
+  ALONE,
+  createGroupCommit,
+  type GroupedInsert,
+  gatherItems,
+  groupInserts,
+  runAsOne,
+} from '../../../src/core/unit-of-work/gather.ts'
 import { VaultError } from '../../../src/index.ts'
 import { seededRandom } from '../../support/random/seeded-random.ts'
 import { SYSTEM_PORTS } from '../../support/vaults/system-ports.ts'
@@ -73,6 +80,16 @@ it('a list goes after nine turns, also if each of them brings another item', asy
   await Promise.all(sent)
   expect(lists.flat()).toEqual(sent.map((_, name) => name))
   expect(lists[0]?.length).toBe(10)
+})
+
+it('items of one list get their own results, and one that runs by itself gets that of its own run', async () => {
+  const asOne = {
+    run: async (items: readonly Item[]) => items.map(({ name, isBad }) => (isBad ? ALONE : { value: `list ${name}` })),
+  }
+  const loop = { scheduler, isAlone: () => false, maxWeight: 10, weightOf: ({ weight }: Item) => weight }
+  const get = gatherItems<Item, string>(asOne, async ({ name }) => `alone ${name}`, loop)
+  const results = await Promise.all([...itemsOf(1, 1), { name: 2, weight: 1, isBad: true }, { name: 3, weight: 1 }].map(get))
+  expect(results).toEqual(['list 0', 'list 1', 'alone 2', 'list 3'])
 })
 
 it('a list does not wait for the list before it', async () => {

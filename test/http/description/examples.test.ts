@@ -47,18 +47,18 @@ function tableOf({ group, path }: Route): string {
   return group === 'Legacy records' ? (path.split('/')[4] ?? '') : EXAMPLE.table
 }
 
-async function send(served: ServedExamples, { method, path, example = {}, bodyType }: Route, more = '') {
+async function send(served: ServedExamples, { method, path, example = {}, bodyType, isPublic }: Route, more = '') {
   const { params = {} } = example
   const query = [example.query ?? '', more].filter((part) => part !== '').join('&')
   const values: Readonly<Record<string, string>> = { ...params, vaultID: EXAMPLE.vaultID }
   const filled = path.replace(/\{(\w+)\}/g, (_whole, name: string) => encodeURIComponent(served.toReal(values[name] ?? '')))
-  const options = await bodyOf(served, example.body, bodyType)
+  const options = { ...(await bodyOf(served, example.body, bodyType)), ...(isPublic === true ? { credential: null } : {}) }
   return served.ask(method, query === '' ? filled : `${filled}?${served.toReal(query)}`, options)
 }
 
 /** Returns the body of a request: JSON, the parts of a multipart body, or the bytes of a file. */
 async function bodyOf(served: ServedExamples, body: unknown, type: Route['bodyType']): Promise<AskOptions> {
-  if (type === 'application/octet-stream') return { body: EXAMPLE_FILE, credential: null }
+  if (type === 'application/octet-stream') return { body: EXAMPLE_FILE }
   if (body === undefined) return {}
   const real: Readonly<Record<string, unknown>> = JSON.parse(await withAssertion(served, served.toReal(JSON.stringify(body))))
   if (type !== 'multipart/form-data') return { body: real }

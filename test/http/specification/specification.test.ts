@@ -142,7 +142,7 @@ function removable(document: OpenApiDocument): Path[] {
     }
   }
   visit(document.paths, ['paths'])
-  const { ErrorEnvelope: _, ErrorDetail: __, ...schemas } = document.components.schemas
+  const { ErrorEnvelope: _, ErrorDetail: __, ErrorCode: ___, ...schemas } = document.components.schemas
   visit(schemas, ['components', 'schemas'])
   return paths
 }

@@ -70,8 +70,10 @@ export const VERIFIER_SEES =
 /** Modules that use the vault as an application does: what each may import besides its own files. */
 export const HOSTS_SEE: Readonly<Record<string, RegExp>> = {
   http: /^src\/(index\.ts$|core\/util\/)/,
-  client: /^src\/core\/errors\.ts$/,
-  transfer: /^src\/(index\.ts$|core\/(ports|util)\/|core\/errors\.ts$)/,
+  // Of the main entry it has the types alone: a test bundles it for browsers.
+  client: /^src\/(index|core\/errors)\.ts$/,
+  // Whole vaults are copied below the vault: by the tables that each has, and the entries of the catalog that close a storage.
+  transfer: /^src\/(index\.ts$|core\/(ports|util)\/|core\/(errors|schema\/system-tables|catalog\/vault-moves)\.ts$)/,
   adopt: /^src\/(index\.ts$|core\/util\/|core\/errors\.ts$|adapters\/(sqlite|postgres|keys)\/index\.ts$)/,
   // The command uses entry points only, as the build has them: it is built on its own.
   cli: /^src\/((adapters\/.*|http|client|transfer|adopt|audit-verifier)\/index|index|public-errors|storage-port|blob-port)\.ts$/,
@@ -108,8 +110,43 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'src/cli': ['commander', 'node:process'],
   'src/cli/admin': ['@clack/prompts', 'node:crypto', 'node:fs', 'node:fs/promises', 'node:module', 'node:path', 'node:process'],
   'src/cli/config': ['jiti', 'node:fs', 'node:fs/promises', 'node:os', 'node:path', 'node:process', 'node:url', 'zod'],
+  // A follower writes files, and speaks syslog over TCP, TLS and UDP; HTTP is fetch.
+  'src/cli/follow': [
+    'node:dgram',
+    'node:fs/promises',
+    'node:net',
+    'node:os',
+    'node:path',
+    'node:process',
+    'node:timers/promises',
+    'node:tls',
+  ],
   'src/cli/init': ['@clack/prompts', 'node:fs/promises', 'node:module', 'node:path', 'node:process'],
-  'src/transfer': ['csv-stringify', 'node:crypto', 'node:fs', 'node:fs/promises', 'node:path', 'node:stream', 'papaparse'],
+  'src/cli/serve': [
+    'node:cluster',
+    'node:crypto',
+    'node:fs/promises',
+    'node:http',
+    'node:https',
+    'node:net',
+    'node:process',
+    'node:timers/promises',
+    'node:tls',
+    'pino',
+    'prom-client',
+  ],
+  'src/cli/transfer': ['node:fs/promises', 'node:path', 'node:process'],
+  'src/transfer': [
+    'csv-stringify',
+    'node:crypto',
+    'node:fs',
+    'node:fs/promises',
+    'node:path',
+    'node:stream',
+    'node:util',
+    'node:zlib',
+    'papaparse',
+  ],
   'src/http': ['@fastify/busboy', 'jose', 'node:crypto', 'node:http', 'node:net', 'node:stream', 'zod'],
 }
 

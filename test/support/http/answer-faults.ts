@@ -1,4 +1,5 @@
 /** What is wrong with an answer, whatever its route: status, headers, and the bounds of the error envelope. */
+import { isErrorCode } from '../../../src/core/errors.ts'
 import type { WireAnswer } from './wire.ts'
 
 /** The headers that every answer has, from the design and not from the sources. */
@@ -40,7 +41,8 @@ export function faultsOfEnvelope(json: unknown, status: number): string[] {
   const grpc = memberOf(error, 'grpc_code')
   return [
     ...stray(json, ['error']),
-    ...stray(error, ['grpc_code', 'http_code', 'http_status', 'message', 'details']),
+    ...stray(error, ['grpc_code', 'http_code', 'http_status', 'message', 'details', 'code']),
+    ...(isErrorCode(memberOf(error, 'code')) ? [] : ['code is none of the library']),
     ...(memberOf(error, 'http_code') === status ? [] : ['http_code is not the status']),
     ...(Number.isInteger(grpc) && Number(grpc) >= 0 && Number(grpc) <= 16 ? [] : ['grpc_code is not from 0 to 16']),
     ...(isText(httpStatus, 100) ? [] : ['http_status is no text of 1 to 100 characters']),

@@ -119,6 +119,8 @@ export function faultyStorage(sound: StorageHandle): FaultyStorage {
   const handle = {
     ...wrap(sound),
     isInsideTransaction: () => sound.isInsideTransaction(),
+    snapshot: sound.snapshot,
+    raiseIds: sound.raiseIds,
     mayTurn: () => sound.mayTurn(),
     closeMs: sound.closeMs,
     joinTransaction: (hostTransaction: unknown) => wrap(sound.joinTransaction(hostTransaction)),

@@ -1,0 +1,193 @@
+/** Drains the notes of changed rows into the vault, each batch in one transaction with the notes it takes. */
+import { type Connection, keyList, keyNames, listOf, sameKey, toJson } from './engine.ts'
+import { addToMap, deleteKeys, type HostRow, mapOf, rowsOf } from './host-rows.ts'
+import type { Adopting, AdoptSession } from './job.ts'
+import { storeRows } from './store-rows.ts'
+
+/** A note: what became of the row of a key. */
+interface Note {
+  readonly seq: string
+  /** `i`nserted, `u`pdated, `d`eleted, has another `k`ey, `t`runcated, to be `r`ead again. */
+  readonly op: string
+  readonly key: string
+  /** The key before; only of `k`. */
+  readonly was: string
+}
+
+/** Returns the number of pending notes. */
+export async function countNotes({ table }: Adopting, connection: Connection): Promise<number> {
+  return Number((await connection.all(`select count(*) from ${table.notes}`))[0]?.[0])
+}
+
+/** Notes rows as ones to read again, or as deleted. */
+export async function noteKeys(
+  { engine, table }: Adopting,
+  connection: Connection,
+  op: 'r' | 'd',
+  keys: readonly string[],
+): Promise<void> {
+  if (keys.length === 0) return
+  const columns = table.key.map(({ type }, position) => ({ name: `k${position}`, type }))
+  const names = columns.map(({ name }) => name).join(', ')
+  await connection.run(`insert into ${table.notes} (op, ${names}) select '${op}', ${names} from ${engine.list(columns)} l`, [
+    listOf(keys),
+  ])
+}
+
+/**
+ * Drains at most `limit` notes, in order, and returns how many it took. Until the switch, the rows of the host are read and stored. The notes
+ * that were read are deleted, and not those up to the last: on PostgreSQL lower ones commit later.
+ */
+export async function drainOnce(
+  adopting: Adopting,
+  connection: Connection,
+  { session, limit, isHostTruth }: { readonly session: AdoptSession; readonly limit: number; readonly isHostTruth: boolean },
+): Promise<number> {
+  const notes = await readNotes(adopting, connection, limit)
+  if (notes.length === 0) return 0
+  const truncated = notes.filter(({ op }) => op === 't')
+  // The rest of the notes keeps its order behind a TRUNCATE, whose records are deleted first.
+  const others = notes.filter(({ op }) => op !== 't')
+  const taken = [...others]
+  if (truncated.length > 0 && (await removeMissing(adopting, connection, session)) === 0) taken.push(...truncated)
+  await followRows(adopting, connection, session, others)
+  if (isHostTruth) {
+    const keys = [...new Set(others.flatMap(({ op, key }) => (op === 'd' || op === 'k' ? [] : [key])))]
+    await storeIn(adopting, connection, session, await rowsOf(adopting, connection, keys))
+  }
+  const { engine, table } = adopting
+  const list = engine.list([{ name: 'seq', type: engine.kind === 'sqlite' ? 'integer' : 'bigint' }])
+  await connection.run(`delete from ${table.notes} where seq in (select seq from ${list} l)`, [
+    listOf(taken.map(({ seq }) => `[${seq}]`)),
+  ])
+  if (others.some(({ op }) => op !== 'r')) await noteChange(adopting, connection)
+  return notes.length
+}
+
+async function noteChange({ engine, table }: Adopting, connection: Connection): Promise<void> {
+  const now = engine.kind === 'sqlite' ? 'unixepoch()' : 'extract(epoch from clock_timestamp())::bigint'
+  await connection.run(`update ${table.jobs} set quiet_since = ${now} where name = ?`, [table.name])
+}
+
+async function readNotes({ table }: Adopting, connection: Connection, limit: number): Promise<Note[]> {
+  const width = table.key.length
+  const names = (letter: string) => table.key.map((_, position) => `${letter}${position}`).join(', ')
+  const rows = await connection.all(
+    `select seq, op, ${names('k')}, ${names('w')} from ${table.notes} order by seq limit ${limit}`,
+  )
+  return rows.map(([seq, op, ...cells]) => ({
+    seq: String(seq),
+    op: String(op),
+    key: toJson(cells.slice(0, width)),
+    was: toJson(cells.slice(width)),
+  }))
+}
+
+/** Lets records follow their rows: those of deleted rows are deleted, and those of rows with another key get it in the side table. */
+async function followRows(
+  adopting: Adopting,
+  connection: Connection,
+  session: AdoptSession,
+  notes: readonly Note[],
+): Promise<void> {
+  const moves = notes.filter(({ op }) => op === 'd' || op === 'k')
+  if (moves.length === 0) return
+  const before = await mapOf(adopting, connection, [
+    ...new Set(moves.flatMap(({ op, key, was }) => (op === 'k' ? [key, was] : [key]))),
+  ])
+  const now = new Map(before)
+  const gone = new Set<string>()
+  for (const { op, key, was } of moves) {
+    const replaced = now.get(key)
+    if (replaced !== undefined) gone.add(replaced)
+    now.delete(key)
+    const moved = op === 'k' ? now.get(was) : undefined
+    if (moved === undefined) continue
+    now.delete(was)
+    now.set(key, moved)
+  }
+  const changed = [...new Set([...before.keys(), ...now.keys()])].filter((key) => before.get(key) !== now.get(key))
+  await deleteKeys(adopting, connection, 'map', changed)
+  await addToMap(
+    adopting,
+    connection,
+    changed.flatMap((key) => ({ key, recordId: now.get(key) ?? '' })).filter(({ recordId }) => recordId !== ''),
+  )
+  await deleteKeys(
+    adopting,
+    connection,
+    'refused',
+    moves.map(({ op, key, was }) => (op === 'k' ? was : key)),
+  )
+  await deleteRecords(adopting, session, [...gone])
+}
+
+export async function deleteRecords({ table, maxRows }: Adopting, session: AdoptSession, ids: readonly string[]): Promise<void> {
+  for (let start = 0; start < ids.length; start += maxRows)
+    await session.perform('delete', { table: table.vaultTable, ids: ids.slice(start, start + maxRows) })
+}
+
+/** Stores rows in the vault, with their places in the side table and in the list of refused rows. */
+export async function storeIn(
+  adopting: Adopting,
+  connection: Connection,
+  session: AdoptSession,
+  rows: readonly HostRow[],
+): Promise<void> {
+  if (rows.length === 0) return
+  const { added, refused, replaced } = await storeRows(session, adopting.table, rows)
+  await deleteKeys(adopting, connection, 'map', replaced)
+  await addToMap(adopting, connection, added)
+  await deleteKeys(
+    adopting,
+    connection,
+    'refused',
+    rows.map(({ key }) => key),
+  )
+  await addRefused(adopting, connection, refused)
+}
+
+async function addRefused(
+  { engine, table }: Adopting,
+  connection: Connection,
+  refused: readonly { readonly key: string; readonly column: string | null; readonly code: string }[],
+): Promise<void> {
+  if (refused.length === 0) return
+  const names = keyNames(table)
+  const columns = [...keyList(table), { name: 'column_name', type: 'text' }, { name: 'code', type: 'text' }]
+  const rows = refused.map(({ key, column, code }) => `${key.slice(0, -1)},${JSON.stringify(column)},${JSON.stringify(code)}]`)
+  await connection.run(
+    `insert into ${table.refused} (${names}, column_name, code) select ${names}, column_name, code from ${engine.list(columns)} l`,
+    [listOf(rows)],
+  )
+}
+
+/**
+ * Notes the rows again that conflicted with others, whose values may be free by now, and returns how many. Does nothing if it would be no
+ * fewer than `before`: trying has not helped.
+ */
+export async function retryConflicts({ table }: Adopting, connection: Connection, before: number): Promise<number> {
+  const from = `from ${table.refused} where code = 'conflict'`
+  const count = Number((await connection.all(`select count(*) ${from}`))[0]?.[0])
+  if (count === 0 || count >= before) return 0
+  const into = table.key.map((_, position) => `k${position}`).join(', ')
+  await connection.run(`insert into ${table.notes} (op, ${into}) select 'r', ${keyNames(table)} ${from}`)
+  return count
+}
+
+/** Deletes the records whose rows are gone, a slice of them at most. Returns how many it deleted. */
+async function removeMissing(adopting: Adopting, connection: Connection, session: AdoptSession): Promise<number> {
+  const { table, maxRows } = adopting
+  const rows = await connection.all(
+    `select ${keyNames(table, 'm')}, m.record_id from ${table.map} m
+     where not exists (select 1 from ${table.quoted} h where ${sameKey(table, 'h', 'm')}) limit ${maxRows}`,
+  )
+  const keys = rows.map((row) => toJson(row.slice(0, table.key.length)))
+  await deleteKeys(adopting, connection, 'map', keys)
+  await deleteRecords(
+    adopting,
+    session,
+    rows.map((row) => String(row[table.key.length])),
+  )
+  return rows.length
+}

@@ -1,0 +1,134 @@
+/** Verify: every row against its record, and every record against its row, each slice in one state of the database. */
+import { VaultError } from '../core/errors.ts'
+import type { MappedColumn } from './adopted-table.ts'
+import { noteKeys } from './drain.ts'
+import { type Connection, keyList, keyNames, listOf, sameKey, toJson } from './engine.ts'
+import { type Mapped, rowsBehind } from './host-rows.ts'
+import { type Adopting, type AdoptSession, advance, behind, enterState } from './job.ts'
+import type { Slice } from './slices.ts'
+import { toHost } from './values.ts'
+
+/** Walks that may find a difference. What one finds is read again; what the next finds was changed around the triggers. */
+const MAX_WALKS = 3
+
+/** Compares the next rows. Those with a pending note, and refused ones, are passed over. Returns false at the end of the table. */
+export async function verify(adopting: Adopting, { connection, session, job, size }: Slice): Promise<boolean> {
+  if (job.state !== 'verify') return false
+  const { table } = adopting
+  const rows = await rowsBehind(adopting, connection, job.pos, size)
+  const last = rows.at(-1)?.key
+  const passed = await passedOver(
+    adopting,
+    connection,
+    rows.map(({ key }) => key),
+  )
+  const compared = rows.filter(({ key }) => !passed.has(key))
+  const missing = compared.flatMap(({ key, recordId }) => (recordId === null ? [key] : []))
+  const mapped = compared.flatMap(({ key, recordId }) => (recordId === null ? [] : [{ key, recordId }]))
+  const different = await differentRows(adopting, { connection, session }, mapped)
+  await noteKeys(adopting, connection, 'r', [...missing, ...different])
+  await noteKeys(adopting, connection, 'd', await recordsWithoutRow(adopting, connection, { from: job.pos, to: last }))
+  const found = missing.length + different.length
+  await connection.run(`update ${table.jobs} set found = found + ? where name = ?`, [found, table.name])
+  if (last !== undefined) {
+    await advance(adopting, connection, last, rows.length)
+    return true
+  }
+  if (job.found + found === 0) {
+    await enterState(adopting, connection, 'overlap')
+    return false
+  }
+  if (job.passes + 1 >= MAX_WALKS)
+    throw new VaultError(
+      'failed_precondition',
+      `${table.name}: ${job.found + found} rows differ from their records in the ${MAX_WALKS}rd walk. Something changes rows around the triggers; find it, then run again.`,
+    )
+  await connection.run(`update ${table.jobs} set pos = null, done = 0, passes = passes + 1, found = 0 where name = ?`, [
+    table.name,
+  ])
+  return true
+}
+
+/** Returns the keys of those rows that have a pending note or are refused. */
+async function passedOver(
+  { engine, table }: Adopting,
+  connection: Connection,
+  keys: readonly string[],
+): Promise<ReadonlySet<string>> {
+  if (keys.length === 0) return new Set()
+  const own = table.key.map((_, position) => `k${position}`).join(', ')
+  const listed = `select ${keyNames(table, 'l')} from ${engine.list(keyList(table))} l`
+  const rows = await connection.all(
+    `select ${own} from ${table.notes} where (${own}) in (${listed}) union select ${keyNames(table)} from ${table.refused} where (${keyNames(table)}) in (${listed})`,
+    [listOf(keys), listOf(keys)],
+  )
+  return new Set(rows.map(toJson))
+}
+
+/** Returns the keys of rows whose values are not those of their records, compared by the database as writing them back would leave them. */
+export async function differentRows(
+  { engine, table }: Adopting,
+  { connection, session }: Pick<Slice, 'connection' | 'session'>,
+  mapped: readonly Mapped[],
+): Promise<string[]> {
+  if (mapped.length === 0) return []
+  const values = await recordValues(session, table, mapped)
+  const rows = await connection.all(
+    `select ${keyNames(table, 'h')} from ${engine.list([...keyList(table), ...valueList(table.columns)])} l ${engine.join} ${table.quoted} h
+     on ${sameKey(table, 'h', 'l')} where ${table.columns.map((column) => `(${engine.differs(column)})`).join(' or ')}`,
+    [listOf(values)],
+  )
+  return rows.map(toJson)
+}
+
+/** The columns of a list of values. */
+export function valueList(columns: readonly MappedColumn[]): { name: string; type: string }[] {
+  return columns.map(({ quoted, type }) => ({ name: quoted, type }))
+}
+
+/** Returns the values of records behind their keys, as rows of a list. */
+export async function recordValues(
+  session: AdoptSession,
+  table: Adopting['table'],
+  mapped: readonly Mapped[],
+): Promise<string[]> {
+  const { records } = await session.perform('get', {
+    table: table.vaultTable,
+    options: {
+      ids: mapped.map(({ recordId }) => recordId),
+      redaction: 'PLAIN_TEXT',
+      fields: table.columns.map(({ vault }) => vault),
+    },
+  })
+  return mapped.map(({ key }, index) => {
+    const fields: Readonly<Record<string, unknown>> = records[index]?.fields ?? {}
+    const cells = table.columns.map((column) => toHost(column, fields[column.vault]))
+    return `${key.slice(0, -1)},${toJson(cells).slice(1)}`
+  })
+}
+
+/** Returns the keys of the side table in this part of a walk whose rows are gone, and without a note that says so: REPLACE of SQLite leaves none. */
+export async function recordsWithoutRow(
+  adopting: Adopting,
+  connection: Connection,
+  { from, to }: { readonly from: string | null; readonly to: string | undefined },
+): Promise<string[]> {
+  const { table, maxRows } = adopting
+  const after = behind(adopting, 'm', from)
+  const beyond = to === undefined ? { text: '1 = 0', parameters: [] } : behind(adopting, 'm', to)
+  const rows = await connection.all(
+    `select ${keyNames(table, 'm')} from ${table.map} m where ${after.text} and not (${beyond.text})
+     and not exists (select 1 from ${table.quoted} h where ${sameKey(table, 'h', 'm')}) limit ${maxRows}`,
+    [...after.parameters, ...beyond.parameters],
+  )
+  const keys = rows.map(toJson)
+  const passed = await passedOver(adopting, connection, keys)
+  const moved = await movedAway(adopting, connection)
+  return keys.filter((key) => !passed.has(key) && !moved.has(key))
+}
+
+/** Returns the keys that rows had before a change of key that is not drained yet. */
+async function movedAway({ table }: Adopting, connection: Connection): Promise<ReadonlySet<string>> {
+  const was = table.key.map((_, position) => `w${position}`).join(', ')
+  return new Set((await connection.all(`select ${was} from ${table.notes} where op = 'k'`)).map(toJson))
+}

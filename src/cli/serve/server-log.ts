@@ -1,0 +1,34 @@
+/** The log of the server: lines of JSON on standard error, with codes, counts and times, and never a value, a path or a credential. */
+import { type DestinationStream, destination, pino } from 'pino'
+import { isVaultError, type Log } from '../../index.ts'
+
+/** Levels below which nothing is written. */
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
+
+/** The log of a process. */
+export interface ServerLog extends Log {
+  debug(fields: object, message: string): void
+}
+
+const STDERR = 2
+
+/** Returns a log. A line is written before the call returns, so that none is lost when the process ends. */
+export function createServerLog(level: LogLevel, to: DestinationStream = destination({ fd: STDERR, sync: true })): ServerLog {
+  return pino({ level, base: { pid: process.pid }, timestamp: () => `,"time":"${new Date().toISOString()}"` }, to)
+}
+
+/** Returns what the log says of an error. The text of any error but a `VaultError` can repeat a value, and so can the first line of its stack. */
+export function errorFields(error: unknown): object {
+  if (isVaultError(error)) return { code: error.code, reason: error.message }
+  if (!(error instanceof Error)) return { kind: typeof error }
+  const code = 'code' in error && typeof error.code === 'string' ? { code: error.code } : {}
+  return { kind: error.name, ...code, at: framesOf(error) }
+}
+
+/** Returns the places of an error, without its message. */
+function framesOf({ stack = '' }: Error): readonly string[] {
+  return stack
+    .split('\n')
+    .filter((line) => /^ {4}at /.test(line))
+    .map((line) => line.trim())
+}

@@ -1,0 +1,107 @@
+/** One process that serves: its vault, its server, and the work that a vault leaves to its host. */
+import { setTimeout as pause } from 'node:timers/promises'
+import type { MetricObject } from 'prom-client'
+import { isVaultError, type Log, type Metrics } from '../../index.ts'
+import type { AnyVault } from '../config/any-vault.ts'
+import type { ServerSettings } from '../config/server-shape.ts'
+import type { ServedHandler } from './handler-options.ts'
+import { createServerLog, errorFields, type ServerLog } from './server-log.ts'
+import { createServerMetrics } from './server-metrics.ts'
+import { createVaultServer, type Learned, type VaultServer } from './vault-server.ts'
+
+/** What is served, and how. */
+export interface Serving {
+  readonly server: ServerSettings
+  /** Options of the handler but the vault. */
+  readonly handler: ServedHandler
+  /** Opens the vault. */
+  open(ports: { readonly metrics: Metrics; readonly log: Log }): Promise<AnyVault>
+}
+
+/** A process that serves. */
+export interface VaultProcess {
+  readonly log: ServerLog
+  readonly server: VaultServer
+  isReady(): Promise<boolean>
+  readMetrics(): Promise<MetricObject[]>
+  /** Begins the work that one process does for all: it purges what has expired. */
+  beginUpkeep(): void
+  /** Ends what goes on, and closes the vault. */
+  close(): Promise<void>
+}
+
+/** Between two tries to open a vault, in milliseconds. */
+const RETRY_MS = 1000
+/** For which the storage can take to answer before the process is not ready, in milliseconds. */
+const PING_MS = 2000
+/** Rows a second that a purge removes, so that requests keep up. */
+const PURGE_PACE = 2000
+
+/** Opens the vault and makes its server. Throws what opening throws, after `startMs` of tries where storage or keys are away. */
+export async function startVaultProcess(
+  { server: settings, handler, open }: Serving,
+  share: (learned: Learned) => void,
+): Promise<VaultProcess> {
+  const log = createServerLog(settings.log.level)
+  const metrics = createServerMetrics()
+  const vault = await opened(() => open({ metrics: metrics.ofVault, log }), settings.startMs, log)
+  const upkeep = new AbortController()
+  try {
+    const server = await createVaultServer({ handler: { ...handler, vaults: vault }, server: settings, log, metrics, share })
+    return {
+      log,
+      server,
+      isReady: () => answersInTime(vault),
+      readMetrics: () => metrics.read(),
+      beginUpkeep: () => void (settings.purgeMs > 0 && purge(vault, settings.purgeMs, { signal: upkeep.signal, log })),
+      async close() {
+        upkeep.abort()
+        await vault.close()
+      },
+    }
+  } catch (error) {
+    await vault.close()
+    throw error
+  }
+}
+
+async function opened(open: () => Promise<AnyVault>, startMs: number, log: Log): Promise<AnyVault> {
+  const end = performance.now() + startMs
+  for (;;) {
+    try {
+      return await open()
+    } catch (error) {
+      if (!isVaultError(error, 'unavailable') || performance.now() + RETRY_MS > end) throw error
+      log.warn(errorFields(error), 'vault not opened yet')
+    }
+    await pause(RETRY_MS)
+  }
+}
+
+async function answersInTime(vault: AnyVault): Promise<boolean> {
+  const isOver = new AbortController()
+  try {
+    return await Promise.race([vault.ping().then(() => true), pause(PING_MS, false, { signal: isOver.signal })])
+  } catch {
+    return false
+  } finally {
+    isOver.abort()
+  }
+}
+
+/** Purges again and again, until the signal is aborted. */
+async function purge(
+  vault: AnyVault,
+  purgeMs: number,
+  { signal, log }: { readonly signal: AbortSignal; readonly log: Log },
+): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      await pause(purgeMs, undefined, { signal, ref: false })
+      const purged = await vault.purgeExpired({ signal, pace: PURGE_PACE })
+      if (purged.deleted + purged.files + purged.credentials > 0) log.info(purged, 'expired data purged')
+    } catch (error) {
+      if (!signal.aborted) log.error(errorFields(error), 'expired data not purged')
+    }
+  }
+}

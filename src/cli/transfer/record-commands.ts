@@ -1,0 +1,52 @@
+/** The commands that move records in and out: `import` and `export`. */
+import type { CommandDescription } from '../command.ts'
+
+const FORMAT = { flags: '--format <format>', text: 'csv or ndjson (default: by the ending of the file, else csv)' }
+const DELIMITER = { flags: '--delimiter <character>', text: 'between two fields of CSV (default: a comma; a tab for .tsv)' }
+
+export const IMPORT: CommandDescription = {
+  name: 'import',
+  args: [
+    { name: '<table>', text: 'the table that the records are for' },
+    { name: '<file>', text: 'a CSV or NDJSON file, or - for standard input' },
+  ],
+  summary: 'Import records. Run again after an interruption, it goes on, and stores nothing twice.',
+  options: [
+    FORMAT,
+    { flags: '--mapping <file>', text: 'JSON: columns, formats, delimiter, trim, empty, as docs/importing.md has them' },
+    DELIMITER,
+    { flags: '--name <name>', text: 'identifies the import (default: the name of the file; without one, - cannot go on)' },
+    { flags: '--upsert <column>', text: 'update the record that has the same value in this unique column' },
+    { flags: '--dry-run', text: 'check every record, and store nothing' },
+    { flags: '--rejects <file>', text: 'write each rejected record there: a line of JSON with its line, column and reason' },
+    { flags: '--batch <number>', text: 'records of one transaction, at most limits.maxRecords (default: 1000)' },
+  ],
+  examples: [
+    'npx strongroom import customers customers.csv --dry-run',
+    'npx strongroom import customers customers.csv --mapping customers.map.json --rejects rejects.ndjson',
+    'zcat customers.ndjson.gz | npx strongroom import customers - --format ndjson --name customers-2026',
+  ],
+  load: async () => (await import('./import-command.ts')).importCommand,
+}
+
+export const EXPORT: CommandDescription = {
+  name: 'export',
+  args: [{ name: '<table>', text: 'the table to export' }],
+  summary: 'Export records as CSV or NDJSON, at the levels of the caller.',
+  options: [
+    { ...FORMAT, text: 'csv or ndjson (default: by the ending of --out, else csv; ndjson with --json)' },
+    { flags: '--column <name>', text: 'a column to write (default: all that the caller can read)', isList: true },
+    { flags: '--where <condition>', text: 'a look-up column and a value: country=SE' },
+    { flags: '--redaction <level>', text: 'DEFAULT, PLAIN_TEXT, MASKED or REDACTED: at most this level (default: DEFAULT)' },
+    { flags: '--tokens', text: 'write tokens in place of values' },
+    { flags: '--complete', text: 'fail rather than write a masked or redacted value' },
+    { flags: '--id-name <name>', text: 'write the id of each record in a column of this name' },
+    DELIMITER,
+    { flags: '--out <file>', text: 'a new file, readable by this account only (default: standard output)' },
+  ],
+  examples: [
+    'npx strongroom export customers --out customers.csv',
+    'npx strongroom export customers --redaction PLAIN_TEXT --column name --column email --where country=SE --json',
+  ],
+  load: async () => (await import('./export-command.ts')).exportCommand,
+}

@@ -1,0 +1,94 @@
+/** The rows of a whole vault, as a snapshot has them: which tables are the vault's, page by page, and without what says that their storage is closed. */
+import { CLOSED_CHAIN, DEPARTED } from '../core/catalog/vault-moves.ts'
+import { VaultError } from '../core/errors.ts'
+import type { Cell, Filter, Row, Snapshot, StoredTable } from '../core/ports/storage.ts'
+import { AUDIT_CHAINS, CATALOG, MARKER, SYSTEM_TABLES } from '../core/schema/system-tables.ts'
+
+export const EVERY: Filter = { kind: 'all' }
+
+const SYSTEM_NAMES: ReadonlySet<string> = new Set([CATALOG, ...SYSTEM_TABLES].map(({ name }) => name))
+/** Tables of records: their number, and the first letters of their name. */
+const RECORDS = /^records_[0-9]+_/
+
+/** Bytes of a page that are aimed at, and its rows at most. Two pages are in memory at once. */
+const PAGE_BYTES = 1024 * 1024
+const MAX_ROWS = 4000
+/** Rows of the first page, which can be of any length. */
+const FIRST_ROWS = 32
+/** Bytes that a row is taken for besides its texts and bytes. */
+const ROW_BYTES = 64
+
+/** Returns the tables of the vault among those of a database. */
+export function vaultTables({ tables }: Pick<Snapshot, 'tables'>): readonly StoredTable[] {
+  return tables.filter(({ name }) => SYSTEM_NAMES.has(name) || RECORDS.test(name))
+}
+
+/** True for the tables without which nothing opens: a copy stores them last. */
+export function opensVault(table: string): boolean {
+  return table === CATALOG.name || table === MARKER.name
+}
+
+/** Returns the tables of the one vault of a snapshot. Throws `failed_precondition` if there is none. */
+export async function tablesOfVault(snapshot: Snapshot): Promise<readonly StoredTable[]> {
+  const tables = vaultTables(snapshot)
+  const hasVault = [CATALOG, MARKER].every(({ name }) => tables.some((table) => table.name === name))
+  const filter: Filter = { kind: 'compare', column: 'entry', operator: '=', value: 'schema' }
+  if (!hasVault || (await snapshot.find(CATALOG.name, filter, { order: 'asc', limit: 1, columns: [] })).length === 0)
+    throw new VaultError('failed_precondition', 'There is no vault in the storage to copy from. Check where it is.')
+  return tables
+}
+
+/** Counts the rows of tables. */
+export async function countRows(snapshot: Pick<Snapshot, 'aggregate'>, tables: readonly StoredTable[]): Promise<number> {
+  let count = 0
+  for (const { name } of tables) count += Number((await snapshot.aggregate(name, EVERY, [{ kind: 'count' }]))[0])
+  return count
+}
+
+/** Yields all rows of a table by rising ids, in pages of about 1 MiB. */
+export async function* pagesOf(snapshot: Pick<Snapshot, 'find'>, table: string): AsyncGenerator<readonly Row[]> {
+  let limit = FIRST_ROWS
+  for (let after: number | undefined; ; ) {
+    const rows = await snapshot.find(table, EVERY, { order: 'asc', limit, ...(after === undefined ? {} : { after }) })
+    const last = rows.at(-1)
+    if (last !== undefined) yield copiedRows(table, rows)
+    if (last === undefined || rows.length < limit) return
+    after = last.id
+    limit = Math.max(1, Math.min(MAX_ROWS, Math.floor(PAGE_BYTES / (bytesOf(rows) / rows.length))))
+  }
+}
+
+/** Rows of which versions are compared at once. */
+const COMPARED_ROWS = 4000
+
+/** Yields the ids and versions of a table by rising ids, in pages. */
+export async function* versionsOf(storage: Pick<Snapshot, 'find'>, table: string): AsyncGenerator<readonly Row[]> {
+  for (let after: number | undefined; ; ) {
+    const from = after === undefined ? {} : { after }
+    const rows = await storage.find(table, EVERY, { order: 'asc', limit: COMPARED_ROWS, columns: [], ...from })
+    if (rows.length > 0) yield rows
+    if (rows.length < COMPARED_ROWS) return
+    after = rows.at(-1)?.id
+  }
+}
+
+/** Returns rows as a copy has them: those of a storage that was closed say so, and those of a copy do not. */
+export function copiedRows(table: string, rows: readonly Row[]): readonly Row[] {
+  if (table === CATALOG.name) return rows.filter(({ entry }) => entry !== DEPARTED)
+  if (table !== AUDIT_CHAINS.name) return rows
+  // No process holds a chain of a closed storage any more.
+  return rows.map((row) => (row.released === CLOSED_CHAIN ? { ...row, released: row.version } : row))
+}
+
+function bytesOf(rows: readonly Row[]): number {
+  let bytes = 0
+  for (const row of rows) {
+    bytes += ROW_BYTES
+    for (const name in row) bytes += lengthOf(row[name])
+  }
+  return bytes
+}
+
+function lengthOf(cell: Cell | undefined): number {
+  return typeof cell === 'string' || cell instanceof Uint8Array ? cell.length : 0
+}

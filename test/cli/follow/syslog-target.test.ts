@@ -1,0 +1,115 @@
+/** Events to a syslog receiver, which is parsed strictly, that ends, drops, ignores and refuses connections. */
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { syslogMessage, syslogTarget } from '../../../src/cli/follow/targets/syslog-target.ts'
+import { assertDelivered, openFollowWorld, until } from '../../support/cli/follow-world.ts'
+import { datagramReceiver, parseSyslog, syslogReceiver } from '../../support/cli/syslog-receiver.ts'
+
+const HOST = '127.0.0.1'
+
+describe('a follower of a vault delivers by syslog', () => {
+  it('over TCP, in frames and messages of the standards', async () => {
+    const world = await openFollowWorld()
+    const receiver = await syslogReceiver()
+    await world.work(1200)
+    world.follow(syslogTarget({ host: HOST, port: receiver.port, transport: 'tcp' }))
+    await until('all messages', () => receiver.messages.length === 1200)
+    expect(receiver.faults).toEqual([])
+    expect(receiver.messages[0]).toMatchObject({ facility: 13, severity: 6, app: 'strongroom', id: 'INSERT' })
+    await assertDelivered(
+      receiver.messages.map(({ text }) => text),
+      1200,
+    )
+  })
+
+  it('while the receiver drops, ignores and refuses connections, and is down', async () => {
+    const world = await openFollowWorld()
+    const receiver = await syslogReceiver()
+    const { port } = receiver
+    world.follow(syslogTarget({ host: HOST, port, transport: 'tcp', timeoutMs: 300 }))
+    const reasons = () => world.log.map(({ facts }) => String(facts.reason))
+    for (const [manner, reason] of [
+      ['drop', 'ECONNRESET'],
+      ['ignore', 'the receiver did not read everything and end the connection within 0.3 s'],
+      ['refuse', 'the receiver ended the connection too early'],
+    ] as const) {
+      receiver.manner = manner
+      await world.work(20)
+      await until(reason, () => reasons().includes(reason) || (manner !== 'ignore' && reasons().includes('EPIPE')))
+      receiver.manner = 'read'
+      const { length } = receiver.messages
+      await until('messages', () => receiver.messages.length >= length + 20)
+    }
+    await receiver.stop()
+    await world.work(40)
+    await until('a refusal', () => reasons().includes('ECONNREFUSED'))
+    const back = await syslogReceiver({ port })
+    const texts = () => [...receiver.messages, ...back.messages].map(({ text }) => text)
+    await until('the rest', () => new Set(texts()).size === 100)
+    await assertDelivered(texts(), 100)
+  })
+
+  it('over TLS, to a receiver with the certificate of its authority alone', async () => {
+    const world = await openFollowWorld()
+    const file = (name: string) => join(world.folder, name)
+    const subject = ['-days', '2', '-subj', '/CN=logs', '-addext', 'subjectAltName=IP:127.0.0.1', '-nodes']
+    const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-keyout', file('key'), '-out', file('cert')]
+    execFileSync('openssl', ['req', '-x509', ...key, ...subject], { stdio: 'pipe' })
+    const ca = readFileSync(file('cert'), 'utf8')
+    const receiver = await syslogReceiver({ security: { cert: ca, key: readFileSync(file('key')) } })
+    await world.work(30)
+    const wrong = world.follow(syslogTarget({ host: HOST, port: receiver.port, transport: 'tls' }))
+    await until('a refusal', () => world.log.length > 0)
+    expect(world.log[0]?.facts.reason).toBe('DEPTH_ZERO_SELF_SIGNED_CERT')
+    await wrong.stop()
+    expect(receiver.messages).toEqual([])
+    world.follow(syslogTarget({ host: HOST, port: receiver.port, transport: 'tls', tls: { ca } }))
+    await until('all messages', () => receiver.messages.length === 30)
+    expect(receiver.faults).toEqual([])
+    await assertDelivered(
+      receiver.messages.map(({ text }) => text),
+      30,
+    )
+  })
+
+  it('over UDP, a datagram each', async () => {
+    const world = await openFollowWorld()
+    const receiver = await datagramReceiver()
+    await world.work(20)
+    world.follow(syslogTarget({ host: HOST, port: receiver.port, transport: 'udp' }))
+    await until('all messages', () => receiver.messages.length === 20)
+    await assertDelivered(
+      receiver.messages.map(({ text }) => text),
+      20,
+    )
+  })
+
+  it('over UDP again while no one listens', async () => {
+    const world = await openFollowWorld()
+    await world.work(1)
+    world.follow(syslogTarget({ host: HOST, port: 9, transport: 'udp' }))
+    await until('a refusal', () => world.log.some(({ facts }) => facts.reason === 'ECONNREFUSED'))
+  })
+})
+
+describe('a message', () => {
+  it('has a severity by its outcome, and six decimals', () => {
+    const message = { text: 'CEF: é | 日本', timestamp: '2026-11-21T10:09:50.792123456Z', action: 'GET' }
+    const parsed = [200, 401, 500].map((code) => parseSyslog(syslogMessage({ ...message, code })))
+    expect(parsed.map(({ severity }) => severity)).toEqual([6, 4, 3])
+    expect(parsed[0]).toMatchObject({ timestamp: '2026-11-21T10:09:50.792123Z', id: 'GET', text: message.text })
+  })
+
+  it('that is longer than a datagram is cut, which is said', async () => {
+    const receiver = await datagramReceiver()
+    let cut = 0
+    const target = syslogTarget({ host: HOST, port: receiver.port, transport: 'udp', onCut: () => cut++ })
+    const long = { text: 'x'.repeat(100_000), timestamp: '2026-11-21T10:09:50.792123456Z', action: 'GET', code: 200 }
+    await target.deliver([long], new AbortController().signal)
+    await until('a message', () => receiver.messages.length === 1)
+    expect(cut).toBe(1)
+    expect(receiver.messages[0]?.text.length).toBeGreaterThan(64_000)
+  })
+})

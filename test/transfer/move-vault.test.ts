@@ -1,0 +1,178 @@
+/** A vault that was moved is the same vault in another storage, and the storage it left takes nothing more. */
+import { describe, expect, it } from 'vitest'
+import type { StorageHandle } from '../../src/core/ports/storage.ts'
+import { isVaultError } from '../../src/index.ts'
+import { moveVault, reopenVault } from '../../src/transfer/index.ts'
+import { ENGINES, type Engine } from '../support/storages/engines.ts'
+import type { EngineName } from '../support/storages/places.ts'
+import { type BusyVault, fieldsOf, fillBusy, type Known, openBusy, rowsOf } from '../support/transfer/busy-vault.ts'
+import { OWNER } from '../support/vaults/test-vault.ts'
+
+/** What writers were told is stored, and how they ended. */
+interface Told {
+  readonly stored: Map<string, string>
+  readonly removed: Set<string>
+  readonly codes: Set<string>
+}
+
+/** Inserts, changes and deletes until it is refused. */
+async function write(vault: BusyVault, { writer, known, told }: { writer: number; known: readonly Known[]; told: Told }) {
+  const session = vault.as(OWNER)
+  // Each has records of its own.
+  const mine = known.filter((_, index) => index >= 10 && index % 2 === writer).map(({ id }) => id)
+  try {
+    for (let n = 0; ; n++) {
+      const name = `w${writer} ${n}`
+      const { records } = await session.insert('people', [{ fields: { name, email: `${name}@y.example` } }])
+      told.stored.set(records[0]?.id ?? '', name)
+      const [changed, victim] = n % 3 === 0 ? mine.splice(0, 2) : []
+      if (changed === undefined || victim === undefined) continue
+      await session.updateOne('people', changed, { name: `changed ${n}` })
+      told.stored.set(changed, `changed ${n}`)
+      await session.delete('people', [victim])
+      told.stored.delete(victim)
+      told.removed.add(victim)
+    }
+  } catch (error) {
+    told.codes.add(isVaultError(error) ? error.code : String(error))
+  }
+}
+
+/** Everything that a copy must be able to do. */
+async function assertSameVault(vault: BusyVault, known: readonly Known[], gone: Known): Promise<void> {
+  const session = vault.as(OWNER)
+  expect(await vault.verifyRecords()).toMatchObject({ ok: true })
+  expect(await vault.verifyAudit()).toMatchObject({ ok: true })
+  const { records } = await session.get('people', { ids: known.map(({ id }) => id), fields: ['name'] })
+  expect(records.map(({ fields }) => fields.name)).toEqual(known.map(({ name }) => name))
+  const { records: values } = await session.detokenize(known.map(({ token }) => ({ token, redaction: 'PLAIN_TEXT' })))
+  expect(values.map(({ value }) => value)).toEqual(known.map(({ name }) => name))
+  for (const [index, { id }] of known.slice(0, 3).entries()) {
+    const { stream } = await session.openFile('people', id, 'scan')
+    const bytes = new Uint8Array(await new Response(stream).arrayBuffer())
+    expect(bytes).toEqual(new Uint8Array(100_000 * index + 5).fill(index))
+  }
+  await expect(session.insert('people', [{ fields: { email: fieldsOf(1).email } }])).rejects.toMatchObject({ code: 'conflict' })
+  // An id that a deleted record had is never that of another one.
+  const fresh = await session.insert(
+    'people',
+    Array.from({ length: 50 }, () => ({ fields: { name: 'SOMEONE ELSE' } })),
+    { tokenization: true },
+  )
+  expect(fresh.records.map(({ id }) => id)).not.toContain(gone.id)
+  await expect(session.getOne('people', gone.id)).rejects.toMatchObject({ code: 'not_found' })
+  await expect(session.detokenize([{ token: gone.token, redaction: 'PLAIN_TEXT' }])).rejects.toMatchObject({ code: 'not_found' })
+  expect((await session.listCredentials()).credentials.map(({ name }) => name)).toEqual(['app'])
+}
+
+describe.each(Object.keys(ENGINES) as EngineName[])('from %s', (source) => {
+  const from: Engine = ENGINES[source]()
+  describe.each(Object.keys(ENGINES) as EngineName[])('to %s', (target) => {
+    const to: Engine = ENGINES[target]()
+
+    it('has the same rows, and works with all that was handed out', async () => {
+      const [here, there] = [from.fresh(), to.fresh()]
+      const vault = await openBusy(here.open())
+      const { known, gone } = await fillBusy(vault, 700)
+      await vault.close()
+      const before = await rowsOf(reopened(here))
+      const progress: number[] = []
+      const moved = await moveVault({ from: reopened(here), to: there.open(), onProgress: ({ done }) => progress.push(done) })
+      const copied = await rowsOf(reopened(there))
+      for (const [table, rows] of before) {
+        // Of chains and of the schema, the closing raised the versions.
+        const plain = (all: typeof rows) =>
+          table === 'audit_chains' || table === 'catalog' ? all.map(({ version: _, ...row }) => row) : all
+        expect(plain(copied.get(table) ?? []), table).toEqual(plain(rows))
+        expect(moved.rows[table]).toBe(rows.length)
+      }
+      expect(progress.at(-1)).toBeGreaterThan(1000)
+      await assertSameVault(await openBusy(reopened(there)), known, gone)
+      await expect(openBusy(reopened(here))).rejects.toMatchObject({ code: 'failed_precondition' })
+    })
+  })
+
+  it('loses nothing that writers were told is stored, and stops them when the copy takes over', async () => {
+    const [here, there] = [from.fresh(), ENGINES_OF_COPY.fresh()]
+    const vaults = [await openBusy(here.open()), await openBusy(reopened(here))]
+    const { known } = await fillBusy(vaults[0] as BusyVault, 500)
+    const told: Told = { stored: new Map(known.map(({ id, name }) => [id, name])), removed: new Set(), codes: new Set() }
+    const writers = vaults.map((vault, writer) => write(vault, { writer, known, told }))
+    await moveVault({
+      from: reopened(here),
+      to: there.open(),
+      onProgress: () => new Promise((resolve) => setTimeout(resolve, 3)),
+    })
+    await Promise.all(writers)
+    const { stored, removed, codes } = told
+    expect([...codes]).toEqual(['failed_precondition'])
+    const copy = await openBusy(reopened(there))
+    expect(await copy.verifyRecords()).toMatchObject({ ok: true })
+    expect(await copy.verifyAudit()).toMatchObject({ ok: true })
+    const session = copy.as(OWNER)
+    const ids = [...stored.keys()]
+    for (let start = 0; start < ids.length; start += 500) {
+      const part = ids.slice(start, start + 500)
+      const { records } = await session.get('people', { ids: part, fields: ['name'] })
+      for (const [index, { fields }] of records.entries()) {
+        expect(fields.name).toBe(stored.get(part[index] ?? ''))
+      }
+    }
+    for (const id of removed) await expect(session.getOne('people', id)).rejects.toMatchObject({ code: 'not_found' })
+  })
+})
+
+const ENGINES_OF_COPY = ENGINES.memory()
+
+/** One more handle on a place, or the same one in memory. */
+function reopened(place: { open(): StorageHandle }): StorageHandle {
+  return place.open()
+}
+
+describe('a move', () => {
+  const sqlite = ENGINES.sqlite()
+
+  it('is refused into a storage that holds a vault, and from one that holds none', async () => {
+    const [full, other, empty] = [sqlite.fresh(), sqlite.fresh(), sqlite.fresh()]
+    for (const place of [full, other]) await (await openBusy(place.open())).close()
+    await expect(moveVault({ from: full.open(), to: other.open() })).rejects.toMatchObject({ code: 'failed_precondition' })
+    await expect(moveVault({ from: empty.open(), to: sqlite.fresh().open() })).rejects.toMatchObject({
+      code: 'failed_precondition',
+    })
+    await (await openBusy(full.open())).as(OWNER).insert('notes', [{ fields: { text: 'still here' } }])
+    await openBusy(other.open())
+  })
+
+  it('that ended early leaves a copy that does not open, and the vault as it was; run again, it ends', async () => {
+    const [here, there] = [sqlite.fresh(), sqlite.fresh()]
+    const vault = await openBusy(here.open())
+    const { known, gone } = await fillBusy(vault, 300)
+    const signal = AbortSignal.abort()
+    await expect(moveVault({ from: here.open(), to: there.open(), signal })).rejects.toMatchObject({ code: 'cancelled' })
+    await expect(openBusy(there.open())).rejects.toMatchObject({
+      code: 'failed_precondition',
+      message: expect.stringContaining('A copy of a vault into this storage has not ended'),
+    })
+    await vault.as(OWNER).insert('notes', [{ fields: { text: 'meanwhile' } }])
+    await moveVault({ from: here.open(), to: there.open() })
+    await assertSameVault(await openBusy(there.open()), known, gone)
+  })
+
+  it('that ended early after it closed the vault goes on with the same storage only, or is given up', async () => {
+    const [here, there, elsewhere] = [sqlite.fresh(), sqlite.fresh(), sqlite.fresh()]
+    const { known, gone } = await fillBusy(await openBusy(here.open()), 300)
+    const failing = there.open()
+    const full = Object.assign(new Error('full'), { code: 'ENOSPC' })
+    await expect(moveVault({ from: here.open(), to: { ...failing, raiseIds: () => Promise.reject(full) } })).rejects.toBe(full)
+    await expect(openBusy(there.open())).rejects.toMatchObject({ code: 'failed_precondition' })
+    await expect(openBusy(here.open())).rejects.toMatchObject({ code: 'failed_precondition' })
+    await expect(moveVault({ from: here.open(), to: elsewhere.open() })).rejects.toMatchObject({
+      code: 'failed_precondition',
+      message: expect.stringContaining('closed by a move into another storage'),
+    })
+    await reopenVault(here.open())
+    await assertSameVault(await openBusy(here.open()), known, gone)
+    await moveVault({ from: here.open(), to: there.open() })
+    await openBusy(there.open())
+  })
+})
