@@ -44,7 +44,7 @@ export async function startVaultProcess(
 ): Promise<VaultProcess> {
   const log = createServerLog(settings.log.level)
   const metrics = createServerMetrics()
-  const vault = await opened(() => open({ metrics: metrics.ofVault, log }), settings.startMs, log)
+  const vault = await opened(() => open({ serves: true, metrics: metrics.ofVault, log }), settings.startMs, log)
   const upkeep = new AbortController()
   try {
     const server = await createVaultServer({ handler: { ...handler, vaults: vault }, server: settings, log, metrics, share })
