@@ -14,8 +14,8 @@ export interface Serving {
   readonly server: ServerSettings
   /** Options of the handler but the vault. */
   readonly handler: ServedHandler
-  /** Opens the vault. */
-  open(ports: { readonly metrics: Metrics; readonly log: Log }): Promise<AnyVault>
+  /** Opens the vault as a server does. */
+  open(ports: { readonly serves: true; readonly metrics: Metrics; readonly log: Log }): Promise<AnyVault>
 }
 
 /** A process that serves. */
