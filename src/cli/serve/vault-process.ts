@@ -14,8 +14,8 @@ export interface Serving {
   readonly server: ServerSettings
   /** Options of the handler but the vault. */
   readonly handler: ServedHandler
-  /** Opens the vault. */
-  open(ports: { readonly metrics: Metrics; readonly log: Log }): Promise<AnyVault>
+  /** Opens the vault as a server does. */
+  open(ports: { readonly serves: true; readonly metrics: Metrics; readonly log: Log }): Promise<AnyVault>
 }
 
 /** A process that serves. */
@@ -62,6 +62,7 @@ async function startVaultProcess(
   endAtDefects(log)
   const metrics = createServerMetrics()
   const vault = await opened(() => open({ metrics: metrics.ofVault, log }), { ...settings, signal, log })
+  const vault = await opened(() => open({ serves: true, metrics: metrics.ofVault, log }), settings.startMs, log)
   const upkeep = new AbortController()
   try {
     const server = await createVaultServer({ handler: { ...handler, vaults: vault }, server: settings, log, metrics, share })
