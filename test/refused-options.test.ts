@@ -18,6 +18,7 @@ import { connectVault } from '../src/client/index.ts'
 import { OPERATIONS } from '../src/core/operations/operations.ts'
 import {
   apiKeys,
+  clientAddressOf,
   createApiKey,
   createHandler,
   createServiceAccount,
@@ -108,6 +109,7 @@ const FUNCTIONS: Calls = {
   'clamdScanner limits': (o) => clamdScanner({ socket: '/clamd' }, o),
   openTelemetry: (o) => openTelemetry(o),
   openTelemetryMetrics: (o) => openTelemetryMetrics(o),
+  clientAddressOf: (o) => clientAddressOf(o),
   createHandler: (o: object) => createHandler({ ...good, ...o }),
   'createHandler limits': (o) => createHandler({ ...good, limits: o }),
   'createHandler names': (o) => createHandler({ ...good, names: o }),

@@ -1,4 +1,4 @@
-/** `strongroom serve` as an operator meets it: its ports, its end, its TLS files, and what it says when it cannot start. */
+/** The command `strongroom serve` as an operator meets it: its ports, its end, its TLS files, and what it says when it cannot start. */
 import { once } from 'node:events'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
