@@ -1,9 +1,10 @@
 /** The work of `strongroom export`. */
-import { open, unlink } from 'node:fs/promises'
 import { exportRecords } from '../../transfer/index.ts'
 import { REDACTIONS, readWhere } from '../admin/read-records.ts'
 import type { CommandWork } from '../command.ts'
 import { EXIT } from '../failure.ts'
+import { CommandFailure, EXIT } from '../failure.ts'
+import { writeNewFile } from './new-file.ts'
 import { recordFormat } from './record-format.ts'
 
 export const exportCommand: CommandWork = async (run) => {
@@ -29,7 +30,7 @@ export const exportCommand: CommandWork = async (run) => {
   const progress = output.progress('records')
   const pieces = exportRecords(session, { ...given, onProgress: ({ records }) => progress({ done: records }) })
   if (out === undefined) for await (const piece of pieces) await output.piece(piece)
-  else await writeFile(out, pieces)
+  else await writeNewFile(out, pieces)
   return EXIT.done
 }
 
@@ -45,4 +46,9 @@ async function writeFile(file: string, pieces: AsyncIterable<Uint8Array>): Promi
   } finally {
     await handle.close()
   }
+function whereOf(condition: string | undefined): Readonly<Record<string, string>> | undefined {
+  if (condition === undefined) return undefined
+  const at = condition.indexOf('=')
+  if (at < 1) throw new CommandFailure(EXIT.usage, '--where must be a column and a value, such as country=SE.')
+  return { [condition.slice(0, at)]: condition.slice(at + 1) }
 }

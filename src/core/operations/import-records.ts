@@ -166,6 +166,7 @@ export const importRecords: Operation<ImportInput, ImportRequest, ImportResult> 
     const isQuestion = request.place?.from === undefined && request.place?.to === undefined
     return { rejects: rejectsOf(refused), ...(isQuestion && stored !== undefined && { place: placeOf(stored) }) }
   },
+  once: {},
 }
 
 function parsePlace(given: unknown): ImportPlaceInput {
