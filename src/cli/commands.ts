@@ -8,4 +8,15 @@ import { SERVE } from './serve/commands.ts'
 import { EXPORT, IMPORT } from './transfer/record-commands.ts'
 import { BACKUP, MOVE, RESTORE } from './transfer/vault-commands.ts'
 
-export const COMMANDS: readonly CommandDescription[] = [INIT, SERVE, ...ADMIN, ...AUDIT, AUDIT_FOLLOW, IMPORT, EXPORT, MOVE, BACKUP, RESTORE, ...ADOPT]
+export const COMMANDS: readonly CommandDescription[] = [
+  INIT,
+  SERVE,
+  ...ADMIN,
+  ...AUDIT,
+  IMPORT,
+  EXPORT,
+  MOVE,
+  BACKUP,
+  RESTORE,
+  ...ADOPT,
+]

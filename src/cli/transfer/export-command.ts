@@ -3,7 +3,6 @@ import { exportRecords } from '../../transfer/index.ts'
 import { REDACTIONS, readWhere } from '../admin/read-records.ts'
 import type { CommandWork } from '../command.ts'
 import { EXIT } from '../failure.ts'
-import { CommandFailure, EXIT } from '../failure.ts'
 import { writeNewFile } from './new-file.ts'
 import { recordFormat } from './record-format.ts'
 
@@ -32,23 +31,4 @@ export const exportCommand: CommandWork = async (run) => {
   if (out === undefined) for await (const piece of pieces) await output.piece(piece)
   else await writeNewFile(out, pieces)
   return EXIT.done
-}
-
-/** Writes a new file, and leaves none behind that is not whole. */
-async function writeFile(file: string, pieces: AsyncIterable<Uint8Array>): Promise<void> {
-  const handle = await open(file, 'wx', 0o600)
-  try {
-    for await (const piece of pieces) await handle.writeFile(piece)
-    await handle.sync()
-  } catch (error) {
-    await unlink(file)
-    throw error
-  } finally {
-    await handle.close()
-  }
-function whereOf(condition: string | undefined): Readonly<Record<string, string>> | undefined {
-  if (condition === undefined) return undefined
-  const at = condition.indexOf('=')
-  if (at < 1) throw new CommandFailure(EXIT.usage, '--where must be a column and a value, such as country=SE.')
-  return { [condition.slice(0, at)]: condition.slice(at + 1) }
 }

@@ -166,7 +166,6 @@ export const importRecords: Operation<ImportInput, ImportRequest, ImportResult> 
     const isQuestion = request.place?.from === undefined && request.place?.to === undefined
     return { rejects: rejectsOf(refused), ...(isQuestion && stored !== undefined && { place: placeOf(stored) }) }
   },
-  once: {},
 }
 
 function parsePlace(given: unknown): ImportPlaceInput {
