@@ -61,8 +61,7 @@ async function startVaultProcess(
   const log = createServerLog(settings.log.level)
   endAtDefects(log)
   const metrics = createServerMetrics()
-  const vault = await opened(() => open({ metrics: metrics.ofVault, log }), { ...settings, signal, log })
-  const vault = await opened(() => open({ serves: true, metrics: metrics.ofVault, log }), settings.startMs, log)
+  const vault = await opened(() => open({ serves: true, metrics: metrics.ofVault, log }), { ...settings, signal, log })
   const upkeep = new AbortController()
   try {
     const server = await createVaultServer({ handler: { ...handler, vaults: vault }, server: settings, log, metrics, share })

@@ -109,8 +109,6 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'src/adopt': ['node:crypto', 'node:timers/promises'],
   'src/client': [],
   'src/cli': ['commander', 'node:process'],
-  'src/cli/admin': ['@clack/prompts', 'node:crypto', 'node:fs', 'node:fs/promises', 'node:module', 'node:path', 'node:process'],
-  'src/cli/config': ['jiti', 'node:fs', 'node:fs/promises', 'node:os', 'node:path', 'node:process', 'node:url', 'zod'],
   'src/cli/audit': ['node:fs', 'node:fs/promises', 'node:path', 'node:process'],
   'src/cli/admin': ['@clack/prompts', 'node:crypto', 'node:fs', 'node:fs/promises', 'node:path', 'node:process'],
   'src/cli/config': [
