@@ -27,6 +27,7 @@ export type RemoteSession<S extends SchemaDefinition> = Session<S>
 /** The operations, and the names of their arguments. Those with a star write: each has an idempotency key, so that it can be sent again. */
 export const OPERATIONS = {
   insert: '*table records options',
+  importRecords: '*',
   get: 'table options',
   getOne: 'table id options',
   update: '*table records options',

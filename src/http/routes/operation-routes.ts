@@ -17,6 +17,7 @@ type Streamed = 'uploadFile' | 'openFile'
 /** Every other operation. */
 const NAMES: Readonly<Record<Exclude<OperationName, Streamed>, true>> = {
   insert: true,
+  importRecords: true,
   get: true,
   getOne: true,
   update: true,
