@@ -39,6 +39,7 @@ import {
   type Vault,
   VaultError,
 } from '../src/index.ts'
+import { exportRecords, importRecords } from '../src/transfer/index.ts'
 import { type Clients, clients, openClients } from './support/audit/audited-clients.ts'
 import { OWNER, TEST_SECRET } from './support/vaults/test-vault.ts'
 
@@ -123,6 +124,8 @@ const FUNCTIONS: Calls = {
   resolveSignedToken: (o: object) => resolveSignedToken(vault as never, 'token', { caller: OWNER, ...o }),
   exchangeAssertion: (o) => exchangeAssertion(o, {}),
   connectVault: (o: object) => connectVault({ url: 'http://vault', vaultId: 'v', credentials: 'k', ...o }),
+  importRecords: (o: object) => importRecords(owner, { table: 'clients', source: 'none', format: 'csv', ...o }),
+  exportRecords: (o: object) => exportRecords(owner, { table: 'clients', format: 'csv', ...o }).next(),
   'mask.replace': (o) => mask.replace(o),
 }
 
