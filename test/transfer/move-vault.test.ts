@@ -1,6 +1,6 @@
 /** A vault that was moved is the same vault in another storage, and the storage it left takes nothing more. */
 import { describe, expect, it } from 'vitest'
-import type { StorageHandle } from '../../src/core/ports/storage.ts'
+import type { Snapshot, StorageHandle } from '../../src/core/ports/storage.ts'
 import { isVaultError } from '../../src/index.ts'
 import { moveVault, reopenVault } from '../../src/transfer/index.ts'
 import { ENGINES, type Engine } from '../support/storages/engines.ts'
@@ -175,4 +175,48 @@ describe('a move', () => {
     await moveVault({ from: here.open(), to: there.open() })
     await openBusy(there.open())
   })
+
+  const PLANTED: Readonly<Record<string, (snapshot: Snapshot) => Promise<Snapshot>>> = {
+    'counters that are the highest id and one': async (snapshot) => ({
+      ...snapshot,
+      tables: await Promise.all(
+        snapshot.tables.map(async (table) => {
+          const [last] = await snapshot.find(table.name, { kind: 'all' }, { order: 'desc', limit: 1, columns: [] })
+          return { ...table, nextId: (last?.id ?? 0) + 1 }
+        }),
+      ),
+    }),
+    'times that are doubles': async (snapshot) => ({
+      ...snapshot,
+      find: async (...page) =>
+        (await snapshot.find(...page)).map((row) => (typeof row.at === 'bigint' ? { ...row, at: Number(row.at) } : row)),
+    }),
+    'a table that is left out': async (snapshot) => ({
+      ...snapshot,
+      tables: snapshot.tables.filter(({ name }) => name !== 'credentials'),
+    }),
+    'rows of another moment in one table': async (snapshot) => ({
+      ...snapshot,
+      find: async (table, ...page) => (await snapshot.find(table, ...page)).slice(table === 'tokens' ? 1 : 0),
+    }),
+  }
+
+  for (const [fault, plant] of Object.entries(PLANTED)) {
+    it(`with ${fault} is found`, async () => {
+      const [here, there] = [sqlite.fresh(), sqlite.fresh()]
+      const vault = await openBusy(here.open())
+      const { known, gone } = await fillBusy(vault, 100)
+      await vault.close()
+      const sound = here.open()
+      const from = {
+        ...sound,
+        snapshot: <T>(work: (s: Snapshot) => Promise<T>) => sound.snapshot(async (s) => work(await plant(s))),
+      }
+      // An integer column refuses a double that is none, so a move can fail as well.
+      const found = moveVault({ from, to: there.open() }).then(async () =>
+        assertSameVault(await openBusy(there.open()), known, gone),
+      )
+      await expect(found).rejects.toThrow()
+    })
+  }
 })
