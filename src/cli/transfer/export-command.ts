@@ -1,20 +1,19 @@
 /** The work of `strongroom export`. */
 import { exportRecords } from '../../transfer/index.ts'
+import { REDACTIONS, readWhere } from '../admin/read-records.ts'
 import type { CommandWork } from '../command.ts'
-import { CommandFailure, EXIT } from '../failure.ts'
+import { EXIT } from '../failure.ts'
 import { writeNewFile } from './new-file.ts'
 import { recordFormat } from './record-format.ts'
-
-const LEVELS = ['DEFAULT', 'PLAIN_TEXT', 'MASKED', 'REDACTED'] as const
 
 export const exportCommand: CommandWork = async (run) => {
   const { options, output, signal } = run
   const [table = ''] = run.args
   const out = options.text('out')
-  const columns = options.list('column')
-  const redaction = options.word('redaction', LEVELS)
+  const columns = options.list('columns').flatMap((list) => list.split(','))
+  const redaction = options.word('redaction', REDACTIONS)
   const idName = options.text('idName')
-  const where = whereOf(options.text('where'))
+  const where = await readWhere(run, table)
   const given = {
     ...recordFormat(options, out, output.isJson ? 'ndjson' : 'csv'),
     table,
@@ -32,11 +31,4 @@ export const exportCommand: CommandWork = async (run) => {
   if (out === undefined) for await (const piece of pieces) await output.piece(piece)
   else await writeNewFile(out, pieces)
   return EXIT.done
-}
-
-function whereOf(condition: string | undefined): Readonly<Record<string, string>> | undefined {
-  if (condition === undefined) return undefined
-  const at = condition.indexOf('=')
-  if (at < 1) throw new CommandFailure(EXIT.usage, '--where must be a column and a value, such as country=SE.')
-  return { [condition.slice(0, at)]: condition.slice(at + 1) }
 }
