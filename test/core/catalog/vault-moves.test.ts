@@ -68,7 +68,7 @@ for (const audit of ['on', 'off'] as const) {
       await expect(session.insert('people', [{ fields: { name: 'B' } }])).resolves.toBeDefined()
     })
 
-    it('has all that writers were told is stored, and can be opened again', async () => {
+    it('has all that was confirmed to writers, and can be opened again', async () => {
       const place = engine.fresh()
       const vaults = await Promise.all([1, 2, 3].map(() => open(place.open(), audit)))
       const stored: string[] = []
