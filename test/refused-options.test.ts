@@ -38,6 +38,7 @@ import {
   type Vault,
   VaultError,
 } from '../src/index.ts'
+import { backupVault, moveVault, restoreVault } from '../src/transfer/index.ts'
 import { type Clients, clients, openClients } from './support/audit/audited-clients.ts'
 import { OWNER, TEST_SECRET } from './support/vaults/test-vault.ts'
 
@@ -121,6 +122,9 @@ const FUNCTIONS: Calls = {
   resolveSignedToken: (o: object) => resolveSignedToken(vault as never, 'token', { caller: OWNER, ...o }),
   exchangeAssertion: (o) => exchangeAssertion(o, {}),
   connectVault: (o: object) => connectVault({ url: 'http://vault', vaultId: 'v', credentials: 'k', ...o }),
+  moveVault: (o) => moveVault(o),
+  backupVault: (o) => backupVault(o),
+  restoreVault: (o) => restoreVault(o),
   'mask.replace': (o) => mask.replace(o),
 }
 
@@ -128,6 +132,7 @@ const FUNCTIONS: Calls = {
 const WITHOUT_OPTIONS: Readonly<Record<string, string>> = {
   VaultError: 'An error that is thrown is not replaced by one of its own options.',
   isVaultError: 'any error',
+  reopenVault: 'a storage',
   statusOf: 'any error',
   sql: 'a template',
   defineSchema: 'tables: its own tests refuse unknown members with table and column',
