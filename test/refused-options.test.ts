@@ -40,6 +40,7 @@ import {
   VaultError,
 } from '../src/index.ts'
 import { exportRecords, importRecords } from '../src/transfer/index.ts'
+import { backupVault, moveVault, restoreVault } from '../src/transfer/index.ts'
 import { type Clients, clients, openClients } from './support/audit/audited-clients.ts'
 import { OWNER, TEST_SECRET } from './support/vaults/test-vault.ts'
 
@@ -126,6 +127,9 @@ const FUNCTIONS: Calls = {
   connectVault: (o: object) => connectVault({ url: 'http://vault', vaultId: 'v', credentials: 'k', ...o }),
   importRecords: (o: object) => importRecords(owner, { table: 'clients', source: 'none', format: 'csv', ...o }),
   exportRecords: (o: object) => exportRecords(owner, { table: 'clients', format: 'csv', ...o }).next(),
+  moveVault: (o) => moveVault(o),
+  backupVault: (o) => backupVault(o),
+  restoreVault: (o) => restoreVault(o),
   'mask.replace': (o) => mask.replace(o),
 }
 
@@ -133,6 +137,7 @@ const FUNCTIONS: Calls = {
 const WITHOUT_OPTIONS: Readonly<Record<string, string>> = {
   VaultError: 'An error that is thrown is not replaced by one of its own options.',
   isVaultError: 'any error',
+  reopenVault: 'a storage',
   statusOf: 'any error',
   sql: 'a template',
   defineSchema: 'tables: its own tests refuse unknown members with table and column',
