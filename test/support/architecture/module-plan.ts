@@ -109,6 +109,7 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'src/adopt': ['node:crypto', 'node:timers/promises'],
   'src/client': [],
   'src/cli': ['commander', 'node:process'],
+  'src/cli/audit': ['node:fs', 'node:fs/promises', 'node:path', 'node:process'],
   'src/cli/admin': ['@clack/prompts', 'node:crypto', 'node:fs', 'node:fs/promises', 'node:path', 'node:process'],
   'src/cli/config': [
     'jiti',
@@ -147,17 +148,7 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
     'prom-client',
   ],
   'src/cli/transfer': ['node:fs/promises', 'node:path', 'node:process'],
-  'src/transfer': [
-    'csv-stringify',
-    'node:crypto',
-    'node:fs',
-    'node:fs/promises',
-    'node:path',
-    'node:stream',
-    'node:util',
-    'node:zlib',
-    'papaparse',
-  ],
+  'src/transfer': ['node:crypto', 'node:fs', 'node:fs/promises', 'node:path', 'node:stream', 'node:util', 'node:zlib'],
   'src/http': ['@fastify/busboy', 'jose', 'node:crypto', 'node:http', 'node:net', 'node:stream', 'zod'],
 }
 
