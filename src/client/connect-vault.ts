@@ -52,7 +52,6 @@ export const OPERATIONS = {
   createCredential: '*',
   revokeCredential: '*',
   listCredentials: 'options',
-  importRecords: '*',
 } as const satisfies Readonly<Record<OperationName, string>>
 
 /** Records of a page without `limit`. */

@@ -40,7 +40,6 @@ const NAMES: Readonly<Record<Exclude<OperationName, Streamed>, true>> = {
   createCredential: true,
   revokeCredential: true,
   listCredentials: true,
-  importRecords: true,
 }
 
 /** What the routes have in common. */
