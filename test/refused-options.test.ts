@@ -156,6 +156,7 @@ const METHODS: Calls = {
   destroyKey: (o) => vault.destroyKey(2, o),
   scanFiles: (o) => vault.scanFiles(o),
   exportAudit: (o) => vault.exportAudit(o)[Symbol.asyncIterator]().next(),
+  followAudit: (o) => vault.followAudit(o)[Symbol.asyncIterator]().next(),
   checkpointAudit: (o) => vault.checkpointAudit(o),
   explain: (o) => vault.explain(OWNER, 'READ', 'clients', o),
   downloadWithTicket: (o) => vault.downloadWithTicket('none', o),

@@ -101,7 +101,7 @@ const READING: readonly CommandDescription[] = [
       { flags: '--values <file>', text: 'a file with the values as a JSON array; - is standard input' },
     ],
     examples: [
-      `strongroom query 'SELECT country, COUNT(*) FROM customers GROUP BY country'`,
+      `strongroom query 'SELECT COUNT(*) FROM customers'`,
       `strongroom query 'SELECT name FROM customers WHERE email = $1' --values - < values.json`,
     ],
     load: async () => (await import('./read-records.ts')).query,

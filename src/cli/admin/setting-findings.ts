@@ -21,8 +21,7 @@ export function findInSettings({ config }: Pick<LoadedConfig, 'config'>): readon
   if (typeof vault.storage === 'object' && 'sqlite' in vault.storage && vault.storage.sqlite.synchronous === 'normal')
     unsafe('synchronous is normal: the last commits are lost when the power fails', "remove it, or set it to 'full'")
   const { host = '127.0.0.1' } = server ?? {}
-  const hasTls = Reflect.get(Object(server), 'tls') !== undefined
-  if (!LOCAL_HOSTS.has(host) && !hasTls && http?.trustedProxies === undefined)
+  if (!LOCAL_HOSTS.has(host) && server?.tls === undefined && http?.trustedProxies === undefined)
     unsafe(
       `the server listens at ${host} without TLS, so credentials cross the network in the clear`,
       'set server.tls, or http.trustedProxies for the proxy that ends TLS',

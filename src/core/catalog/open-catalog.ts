@@ -2,7 +2,7 @@
 import { type Barrier, CATALOG_MOVED } from '../barrier/barrier.ts'
 import { VaultError } from '../errors.ts'
 import type { Hash, KeyRing, RootKey, RootKeySet } from '../ports/crypto.ts'
-import type { Row, Storage, StorageReads } from '../ports/storage.ts'
+import type { Row, Storage, StorageHandle, StorageReads } from '../ports/storage.ts'
 import type { Stopwatch } from '../ports/time.ts'
 import { type CatalogSchema, findOutdatedTables, hiddenTokenIds } from '../schema/catalog-schema.ts'
 import type { SchemaDefinition } from '../schema/column.ts'
@@ -34,6 +34,7 @@ import { assertVaultIsHere } from './vault-moves.ts'
 
 /** The ports that opening uses. */
 export interface CatalogPorts extends FoundingPorts {
+  readonly storage: StorageHandle
   readonly hash: Hash
   readonly stopwatch: Stopwatch
   /** The fingerprint that the vault must have. Default: any. */
@@ -112,6 +113,8 @@ export async function openCatalog(
   const { storage, hash, entropy, stopwatch } = ports
   let freshAt = stopwatch.now()
   const vault = digestVaultId(hash, vaultId)
+  // Preparing makes tables, which would stay in a database that was meant for something else.
+  if (definition === undefined && !(await hasTable(storage, CATALOG.name))) throw noVault()
   await storage.prepare([CATALOG, ...SYSTEM_TABLES])
   let rows = await readCatalogRows(storage)
   if (rows.entries.size === 0) {
@@ -237,6 +240,10 @@ async function openRows(ports: CatalogPorts, { vaultId, vault, rows, known }: Ro
 /** Returns the fingerprint of a vault: 64 hex digits. It stays the same for its whole life, whatever becomes of its keys, and no other vault can be founded with it. */
 export function fingerprintOf(hash: Hash, { identity }: Pick<CatalogState, 'identity'>): string {
   return toHex(hash.sha256(toSlab([toUtf8(`strongroom/fingerprint/${identity}`)])))
+}
+
+async function hasTable(storage: Pick<StorageHandle, 'snapshot'>, name: string): Promise<boolean> {
+  return storage.snapshot(async ({ tables }) => tables.some((table) => table.name === name))
 }
 
 function noVault(): VaultError {

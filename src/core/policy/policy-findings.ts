@@ -75,13 +75,13 @@ interface RuledCell {
   readonly action: Action
 }
 
-/** Actions that are about the tokens of a column. */
+/** Actions that are about the tokens of a column. One of a column group stands for all of the group. */
 const OF_TOKENS: ReadonlySet<Action> = new Set(['TOKENIZATION', 'DETOKENIZATION'])
 
 function cellsOf(table: Table, rule: Rule): RuledCell[] {
   return table.columns.flatMap((column) =>
     ACTIONS.filter((action) => appliesTo(rule, BITS[action], column))
-      .filter((action) => column.token !== undefined || !OF_TOKENS.has(action))
+      .filter((action) => column.token !== undefined || column.group !== undefined || !OF_TOKENS.has(action))
       .map((action) => ({ table, rule, column, action })),
   )
 }
