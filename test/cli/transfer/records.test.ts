@@ -22,12 +22,17 @@ export default defineConfig({
 })
 `
 
-const folderWith = (files: Readonly<Record<string, string>>) => commandFolder({ 'strongroom.config.ts': CONFIG, ...files })
+/** A folder with a vault, and these files. */
+async function folderWith(files: Readonly<Record<string, string>>): Promise<string> {
+  const folder = commandFolder({ 'strongroom.config.ts': CONFIG, ...files })
+  expect((await runCommand(['schema', 'apply'], { folder })).code).toBe(0)
+  return folder
+}
 
 it('imports a file by a mapping, writes rejects, ends with 1, and goes on', async () => {
   const csv = 'Name;Mail;Born\nAnn;ann@x.example;1.2.2001\nBo;bo@x.example;2001\nCy;ANN@x.example;\n'
   const mapping = { delimiter: ';', columns: { Name: 'name', Mail: 'email', Born: { column: 'born', date: 'DD.MM.YYYY' } } }
-  const folder = folderWith({ 'people.csv': csv, 'map.json': JSON.stringify(mapping) })
+  const folder = await folderWith({ 'people.csv': csv, 'map.json': JSON.stringify(mapping) })
   const line = ['import', 'people', 'people.csv', '--mapping', 'map.json', '--rejects', 'rejects.ndjson']
   const dry = await runCommand([...line.slice(0, 5), '--dry-run', '--json'], { folder })
   expect([dry.code, JSON.parse(dry.stdout)]).toEqual([1, { records: 3, stored: 2, rejected: 1, skipped: 0, rejectedBefore: 0 }])
@@ -56,7 +61,7 @@ it('imports a file by a mapping, writes rejects, ends with 1, and goes on', asyn
 }, 60_000)
 
 it('exports to standard output and to a new file, which an import of NDJSON reads', async () => {
-  const folder = folderWith({ 'people.csv': 'name,email\n"Ann, A",ann@x.example\nBo,bo@x.example\n' })
+  const folder = await folderWith({ 'people.csv': 'name,email\n"Ann, A",ann@x.example\nBo,bo@x.example\n' })
   expect((await runCommand(['import', 'people', 'people.csv'], { folder })).code).toBe(0)
   const all = await runCommand(['export', 'people', '--column', 'email', '--column', 'name'], { folder })
   expect(all).toEqual({ code: 0, stdout: 'email,name\r\nann@x.example,"Ann, A"\r\nbo@x.example,Bo\r\n', stderr: '' })
@@ -73,7 +78,7 @@ it('exports to standard output and to a new file, which an import of NDJSON read
 }, 60_000)
 
 it('ends with the documented codes', async () => {
-  const folder = folderWith({ 'bad.json': '{', 'odd.json': '{"rows":[]}', 'people.csv': 'name,phone\n' })
+  const folder = await folderWith({ 'bad.json': '{', 'odd.json': '{"rows":[]}', 'people.csv': 'name,phone\n' })
   const codes = async (...lines: string[][]) => Promise.all(lines.map(async (line) => (await runCommand(line, { folder })).code))
   expect(await codes(['import', 'people', 'people.csv', '--mapping', 'bad.json'])).toEqual([2])
   expect(await codes(['import', 'people', 'people.csv', '--mapping', 'odd.json'])).toEqual([2])
@@ -86,7 +91,7 @@ it('ends with the documented codes', async () => {
 
 it('ends at Ctrl-C, and goes on by the same line', async () => {
   const rows = Array.from({ length: 6000 }, (_, index) => `Person ${index},p${index}@x.example\n`).join('')
-  const folder = folderWith({ 'people.csv': `name,email\n,early@x.example\n${rows}` })
+  const folder = await folderWith({ 'people.csv': `name,email\n,early@x.example\n${rows}` })
   const line = ['import', 'people', 'people.csv', '--batch', '5', '--json']
   const running = startCommand(line, { folder })
   await running.waitFor('Line 2: ')
