@@ -31,12 +31,25 @@ export const LIBRARY_PACKAGES: readonly string[] = [
 export const COMMAND_PACKAGES: readonly string[] = [
   '@clack/core',
   '@clack/prompts',
+  '@opentelemetry/api',
+  '@pinojs/redact',
+  'atomic-sleep',
+  'bintrees',
   'commander',
   'fast-string-truncated-width',
   'fast-string-width',
   'fast-wrap-ansi',
   'jiti',
+  'on-exit-leak-free',
+  'pino',
+  'pino-std-serializers',
+  'prom-client',
+  'quick-format-unescaped',
+  'safe-stable-stringify',
   'sisteransi',
+  'sonic-boom',
+  'tdigest',
+  'thread-stream',
 ]
 
 export const BUNDLED_PACKAGES: readonly string[] = [...LIBRARY_PACKAGES, ...COMMAND_PACKAGES]

@@ -14,6 +14,7 @@ import { postgresStorage } from '../src/adapters/postgres/index.ts'
 import { clamdScanner } from '../src/adapters/scanner/index.ts'
 import { sqliteStorage } from '../src/adapters/sqlite/index.ts'
 import { verifyExport } from '../src/audit-verifier/index.ts'
+import { connectVault } from '../src/client/index.ts'
 import { OPERATIONS } from '../src/core/operations/operations.ts'
 import {
   apiKeys,
@@ -119,6 +120,7 @@ const FUNCTIONS: Calls = {
   signDataTokens: (o) => signDataTokens(client, ['token'], o),
   resolveSignedToken: (o: object) => resolveSignedToken(vault as never, 'token', { caller: OWNER, ...o }),
   exchangeAssertion: (o) => exchangeAssertion(o, {}),
+  connectVault: (o: object) => connectVault({ url: 'http://vault', vaultId: 'v', credentials: 'k', ...o }),
   'mask.replace': (o) => mask.replace(o),
 }
 
@@ -154,8 +156,9 @@ const METHODS: Calls = {
   destroyKey: (o) => vault.destroyKey(2, o),
   scanFiles: (o) => vault.scanFiles(o),
   exportAudit: (o) => vault.exportAudit(o)[Symbol.asyncIterator]().next(),
+  followAudit: (o) => vault.followAudit(o)[Symbol.asyncIterator]().next(),
   checkpointAudit: (o) => vault.checkpointAudit(o),
-  planSchema: (o) => vault.planSchema(schema, o),
+  planSchema: (o) => vault.planSchema(clients, o),
   explain: (o) => vault.explain(OWNER, 'READ', 'clients', o),
   downloadWithTicket: (o) => vault.downloadWithTicket('none', o),
   uploadWithTicket: (o) => vault.uploadWithTicket('none', o),
@@ -214,9 +217,10 @@ const SESSION: Calls = {
     owner.createCredential({ kind: 'API_KEY', name: 'n', roles: ['r'], verifier: '0'.repeat(64), ...o }),
   'revokeCredential credential': (o: object) => owner.revokeCredential({ keyId: 'k', ...o }),
   listCredentials: (o) => owner.listCredentials(o),
+  perform: (o) => owner.perform('get', { table: 'clients' }, o),
 }
 
-const SESSION_WITHOUT_OPTIONS = ['deleteFile', 'fileStatus', 'downloadTicket', 'perform']
+const SESSION_WITHOUT_OPTIONS = ['deleteFile', 'fileStatus', 'downloadTicket']
 
 describe('every function is tried', () => {
   it('that an entry point exports', async () => {

@@ -1,5 +1,5 @@
 /** Adopts a table of the host's own database into a vault in that database, while the application runs. */
-import { VaultError } from '../core/errors.ts'
+import { type ErrorCode, isVaultError, VaultError } from '../core/errors.ts'
 import { guard } from '../core/util/boundary.ts'
 import { readOptions } from '../core/util/options.ts'
 import type { Caller, Schema, SchemaDefinition, Vault } from '../index.ts'
@@ -79,11 +79,15 @@ function engineOf(database: SqliteDatabase | PostgresPool): Engine {
   throw new VaultError('invalid_request', 'adoptTable: Option "database" must be a Database of better-sqlite3, or a Pool of pg.')
 }
 
+/** What a read of the vault can fail with in the right database, too. */
+const OTHER_REASONS: readonly ErrorCode[] = ['aborted', 'forbidden', 'storage_full', 'unavailable']
+
 /** The vault's rows, the job and the notes commit in one transaction: that is what makes adopting safe to kill. */
 async function assertSameDatabase({ table }: Adopting, { session }: Slice): Promise<void> {
   try {
     await session.perform('get', { table: table.vaultTable, options: { limit: 1, redaction: 'REDACTED' } })
   } catch (error) {
+    if (isVaultError(error) && OTHER_REASONS.includes(error.code)) throw error
     throw new VaultError(
       'invalid_request',
       'The vault must be in the database of the table: the same file, or a schema of the same PostgreSQL database. Adopt there, and move the vault later.',

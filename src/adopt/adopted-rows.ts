@@ -1,11 +1,13 @@
 /** The helper of the new version of the application: it writes rows of an adopted table in every state, in a transaction of the application. */
 import { VaultError } from '../core/errors.ts'
 import { deleteRecords, noteKeys } from './drain.ts'
-import { type Cell, type Connection, toJson } from './engine.ts'
+import type { Connection } from './engine.ts'
 import { addToMap, deleteKeys, mapOf } from './host-rows.ts'
-import { type Adopting, type AdoptSession, type AdoptState, readJob } from './job.ts'
+import { type Adopting, type AdoptSession, type AdoptState, OF_HOST, readJob, WITHOUT_RECORDS } from './job.ts'
+import { type Cell, toJson } from './sql-text.ts'
 import { toHost } from './values.ts'
-import { withCells, writeRows } from './write-back.ts'
+import { withCells } from './verify.ts'
+import { writeRows } from './write-back.ts'
 
 /** A key as the application writes it: a value, or a list of those of its columns. */
 export type RowKey = string | number | bigint | readonly (string | number | bigint)[]
@@ -27,11 +29,6 @@ export interface AdoptedRows {
   remove(keys: readonly RowKey[]): Promise<void>
 }
 
-/** The states in which the host's rows are the truth, and records follow them. */
-const BEFORE_SWITCH: readonly AdoptState[] = ['backfill', 'verify', 'overlap']
-/** The states without records. */
-const WITHOUT_RECORDS: readonly AdoptState[] = ['new', 'undoing']
-
 /** Returns the rows of a table in a transaction that the application has begun. The state does not change before it ends. */
 export async function adoptedRows(adopting: Adopting, hostTransaction: unknown): Promise<AdoptedRows> {
   const { engine, table } = adopting
@@ -40,15 +37,17 @@ export async function adoptedRows(adopting: Adopting, hostTransaction: unknown):
   await engine.share(connection, table)
   const { state } = await readJob(adopting, connection, false)
   const within: Within = { ...adopting, connection, session, state }
-  const writesPlaintext = state === 'restoring' || WITHOUT_RECORDS.includes(state) || BEFORE_SWITCH.includes(state)
+  const writesPlaintext = state === 'restoring' || WITHOUT_RECORDS.includes(state) || OF_HOST.includes(state)
   const jsonOf = (keys: readonly RowKey[]) => keys.map((key) => keyOf(adopting, key))
   const own = async <T>(work: () => T | Promise<T>): Promise<T> => {
     if (WITHOUT_RECORDS.includes(state)) return work()
     await engine.setOwn(connection, table, true)
-    // A statement that fails ends the transaction, and the setting with it.
-    const result = await work()
-    await engine.setOwn(connection, table, false)
-    return result
+    try {
+      return await work()
+    } finally {
+      // In PostgreSQL a statement that failed has ended the transaction, and the setting with it.
+      await engine.setOwn(connection, table, false).catch(() => {})
+    }
   }
   return {
     writesPlaintext,
@@ -101,7 +100,7 @@ async function writeRecords(within: Within, rows: readonly KeyedFields[]): Promi
     for (const { key, recordId } of added) found.set(key, recordId)
   }
   // A drain that has read the row before can still write what it has read: it reads the row again.
-  if (BEFORE_SWITCH.includes(state)) await noteKeys(within, connection, 'r', keys)
+  if (OF_HOST.includes(state)) await noteKeys(within, connection, 'r', keys)
   return keys.map((key) => found.get(key) ?? '')
 }
 

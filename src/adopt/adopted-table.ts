@@ -1,7 +1,7 @@
 /** The table that is adopted: its key, its columns and those of the vault, and the names of what is stored beside it. */
 import { VaultError } from '../core/errors.ts'
 import type { SchemaDescription } from '../index.ts'
-import { quote } from './engine.ts'
+import { quote } from './sql-text.ts'
 import type { Finding, HostColumn, TableShape } from './table-shape.ts'
 
 /** A column of the key. */
@@ -21,6 +21,7 @@ export interface MappedColumn extends HostColumn {
   readonly isUnique: boolean
   /** True if the vault demands a value in it. */
   readonly isVaultRequired: boolean
+  readonly hasTokens: boolean
 }
 
 export interface AdoptedTable {
@@ -111,6 +112,7 @@ function mappedColumns(shape: TableShape, { vaultTable, columns }: ColumnChoice,
       vaultType: target.type,
       isUnique: target.unique,
       isVaultRequired: target.required,
+      hasTokens: target.tokenKind !== undefined,
     }
   })
 }

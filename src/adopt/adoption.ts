@@ -1,20 +1,22 @@
 /** A table that is being adopted: its steps, each of which goes on where the last one, or another process, has stopped. */
 import { setTimeout as pause } from 'node:timers/promises'
-import { VaultError } from '../core/errors.ts'
+import { isVaultError, VaultError } from '../core/errors.ts'
 import { guardAround, type RunCallback } from '../core/util/boundary.ts'
 import type { Signal } from '../core/util/signal.ts'
 import type { Schema } from '../index.ts'
 import { type AdoptedRows, adoptedRows } from './adopted-rows.ts'
 import { backfill, capture } from './backfill.ts'
-import { countNotes, drainOnce, noteKeys, retryConflicts } from './drain.ts'
-import { type Connection, keyNames, toJson } from './engine.ts'
+import { retryConflicts } from './conflicts.ts'
+import { countNotes, drainNotes, noteKeys } from './drain.ts'
+import type { Connection } from './engine.ts'
 import { mapBehind } from './host-rows.ts'
-import { type Adopting, type AdoptState, enterState, readJob } from './job.ts'
+import { type Adopting, type AdoptState, enterState, OF_HOST, readJob, WITHOUT_RECORDS } from './job.ts'
 import { makePlan, type Plan, type PlanOptions } from './plan.ts'
 import { createSlices, type Slice, type Slices } from './slices.ts'
+import { keyNames, toJson } from './sql-text.ts'
 import { countRefused, type SwitchOptions, type SwitchResult, switchOver } from './switch-over.ts'
 import { recordsWithoutRow, verify } from './verify.ts'
-import { clear, dropColumns, finish, restore, undo } from './write-back.ts'
+import { clear, dropColumns, enterLocked, finish, restore, undo } from './write-back.ts'
 
 /** Options of slow steps. */
 export interface AdoptWatch {
@@ -31,6 +33,7 @@ export interface AdoptProgress {
   readonly total: number
 }
 
+/** Options of `finish`. */
 export interface FinishOptions extends AdoptWatch {
   /** What becomes of plaintext: NULL, or the token of the value, which keeps NOT NULL and uniqueness. Default 'null'. */
   readonly plaintext?: 'null' | 'token'
@@ -40,6 +43,7 @@ export interface FinishOptions extends AdoptWatch {
   readonly dropColumns?: boolean
 }
 
+/** How far a table is, and what waits. */
 export interface AdoptStatus extends AdoptProgress {
   /** Changes that are not in the vault yet, and the age of the oldest. */
   readonly notes: number
@@ -75,14 +79,10 @@ export interface Adoption {
 /** Rows of the list of refused ones. */
 const MAX_LISTED = 100
 const DRAIN_EVERY_MS = 1000
-/** So few notes can be drained under the lock of the switch. */
-const FEW_NOTES = 30
-/** Seconds for which the number of notes may grow, before the pauses end, and again before the work ends. */
-const MAX_GROWING_SECONDS = 20
+/** How often notes are counted, and how long they may become no fewer before the pauses end, and again before the work ends. */
+const COUNT_EVERY_MS = 2000
+const MAX_GROWING_MS = 20_000
 
-/** The states in which the host's rows are the truth, and records follow them. */
-const OF_HOST: readonly AdoptState[] = ['backfill', 'verify', 'overlap']
-const WITHOUT_NOTES: readonly AdoptState[] = ['new', 'undoing']
 const FROM_VAULT: readonly AdoptState[] = ['switched', 'finish', 'finished']
 
 /** A walk: returns false at its end. */
@@ -98,37 +98,41 @@ export function createAdoption(adopting: Adopting, schema: Schema): Adoption {
     run: (watch = {}) =>
       called(watch, async (steps) => {
         await steps.slices.run((slice) => capture(adopting, slice))
-        await steps.walk(backfill)
-        await steps.drain(FEW_NOTES)
+        await steps.walk(backfill, { drains: true })
+        await steps.drain()
         await steps.walk(verify, { snapshot: true, drains: true })
-        await steps.drain(0)
+        await steps.drain()
         return readStatus(adopting)
       }),
     overlap: (watch) =>
       called(watch, async (steps) => {
-        while (!watch.signal.aborted) {
-          await steps.drain(0)
-          await pause(DRAIN_EVERY_MS)
+        try {
+          for (;;) {
+            await steps.drain()
+            await pause(DRAIN_EVERY_MS)
+          }
+        } catch (error) {
+          if (!isVaultError(error, 'cancelled')) throw error
         }
       }),
     switchOver: (options = {}) =>
       called(options, (steps) =>
-        switchOver(adopting, options, { prepare: () => steps.drain(FEW_NOTES), findMissing: () => findMissing(adopting, steps) }),
+        switchOver(adopting, options, { prepare: () => steps.drain(), findMissing: () => findMissing(adopting, steps) }),
       ),
     finish: ({ plaintext = 'null', clean = false, dropColumns: drops = false, ...watch } = {}) =>
       called(watch, async (steps) => {
-        await steps.drain(0)
+        await steps.drain()
         await steps.slices.run((slice) => beginFinish(adopting, slice, plaintext))
-        await steps.walk(finish)
+        await steps.walk(finish, { drains: true })
         if (drops) await steps.slices.run((slice) => dropColumns(adopting, slice))
         return { residue: await engine.clean(table, clean) }
       }),
     back: (watch = {}) =>
       called(watch, async (steps) => {
-        await steps.drain(0)
+        await steps.drain()
         await steps.slices.run((slice) => beginBack(adopting, slice))
-        await steps.walk(clear)
-        await steps.walk(restore)
+        await steps.walk(clear, { drains: true })
+        await steps.walk(restore, { drains: true })
         await steps.walk(undo)
       }),
     status: () => guardAround('Status failed.', () => readStatus(adopting)),
@@ -141,17 +145,20 @@ interface Steps {
   readonly slices: Slices
   /** Walks to the end. `drains`: notes are drained between two slices. */
   walk(step: Walk, settings?: { readonly snapshot?: boolean; readonly drains?: boolean }): Promise<void>
-  /** Drains until at most so many notes are left. With 0, rows that conflict are tried again too. */
-  drain(most: number): Promise<void>
+  /** Drains until no more notes are pending than one slice takes, and tries rows again that conflict. */
+  drain(): Promise<void>
 }
 
 function stepsOf(adopting: Adopting, { signal, onProgress }: AdoptWatch, run: RunCallback): Steps {
   const slices = createSlices(adopting, signal)
   const report = async ({ job }: Slice): Promise<AdoptProgress> => ({ state: job.state, done: job.done, total: job.total })
-  const drainSlice = (): Promise<number> =>
+  /** Returns whether more notes were pending than the slice took. */
+  const drainSlice = (): Promise<boolean> =>
     slices.run(async ({ connection, session, job, size }) => {
-      if (WITHOUT_NOTES.includes(job.state)) return 0
-      return drainOnce(adopting, connection, { session, limit: size, isHostTruth: OF_HOST.includes(job.state) })
+      if (WITHOUT_RECORDS.includes(job.state)) return false
+      const taken = await drainNotes(adopting, connection, { session, limit: size, isHostTruth: OF_HOST.includes(job.state) })
+      if (taken > 0) slices.sawWriter()
+      return taken >= size
     })
   return {
     slices,
@@ -163,16 +170,16 @@ function stepsOf(adopting: Adopting, { signal, onProgress }: AdoptWatch, run: Ru
         )
         if (onProgress !== undefined) await run(async () => onProgress(progress))
         if (!goesOn) return
+        // Each slice leaves as many notes as writers made meanwhile, and takes as many as it has rows.
         if (drains) await drainSlice()
       }
     },
-    async drain(most) {
+    async drain() {
       const growth = createGrowth(adopting, slices)
-      let conflicts = Number.POSITIVE_INFINITY
-      while ((await growth.notes()) > most || most === 0) {
-        if ((await drainSlice()) > 0) continue
-        conflicts = await slices.run(({ connection, job }) =>
-          OF_HOST.includes(job.state) ? retryConflicts(adopting, connection, conflicts) : Promise.resolve(0),
+      for (let conflicts = Number.POSITIVE_INFINITY; ; ) {
+        while (await drainSlice()) await growth.watch()
+        conflicts = await slices.run((slice) =>
+          OF_HOST.includes(slice.job.state) ? retryConflicts(adopting, slice, conflicts) : Promise.resolve(0),
         )
         if (conflicts === 0) return
       }
@@ -181,33 +188,30 @@ function stepsOf(adopting: Adopting, { signal, onProgress }: AdoptWatch, run: Ru
 }
 
 /** Watches the number of notes: where writers note more than is drained, the pauses end, and then the work. */
-function createGrowth(adopting: Adopting, slices: Slices): { notes(): Promise<number> } {
+function createGrowth(adopting: Adopting, slices: Slices): { watch(): Promise<void> } {
   let lowest = Number.POSITIVE_INFINITY
   let lowestAt = performance.now()
+  let nextAt = lowestAt + COUNT_EVERY_MS
   return {
-    async notes() {
-      const notes = await adopting.engine.transaction(async (connection) => pendingNotes(adopting, connection))
+    async watch() {
       const now = performance.now()
+      if (now < nextAt) return
+      nextAt = now + COUNT_EVERY_MS
+      const notes = await adopting.engine.transaction((connection) => countNotes(adopting, connection))
       if (notes < lowest) {
         lowest = notes
         lowestAt = now
-      } else if (now - lowestAt > MAX_GROWING_SECONDS * 1000) {
+      } else if (now - lowestAt > MAX_GROWING_MS) {
         if (slices.isHurried())
           throw new VaultError(
             'aborted',
-            `Writers change rows of ${adopting.table.name} as fast as they are drained: ${notes} notes are pending, and no fewer than ${MAX_GROWING_SECONDS} seconds ago. Run it when they write less.`,
+            `Writers change rows of ${adopting.table.name} as fast as they are drained: ${notes} notes are pending, and they do not become fewer. Run it when they write less.`,
           )
         slices.hurry()
         lowestAt = now
       }
-      return notes
     },
   }
-}
-
-async function pendingNotes(adopting: Adopting, connection: Connection): Promise<number> {
-  const { state } = await readJob(adopting, connection, false)
-  return WITHOUT_NOTES.includes(state) ? 0 : countNotes(adopting, connection)
 }
 
 async function beginFinish(adopting: Adopting, { connection, job }: Slice, plaintext: 'null' | 'token'): Promise<void> {
@@ -218,6 +222,9 @@ async function beginFinish(adopting: Adopting, { connection, job }: Slice, plain
       'failed_precondition',
       `${table.name} is in the state ${job.state}: only one that is switched can be finished.`,
     )
+  const bare = table.columns.find(({ hasTokens }) => !hasTokens)
+  if (plaintext === 'token' && bare !== undefined)
+    throw new VaultError('failed_precondition', `Column ${bare.vault} of the vault has no tokens to write into ${table.name}.`)
   const required = table.columns.find(({ isRequired }) => isRequired)
   if (plaintext === 'null' && required !== undefined)
     throw new VaultError(
@@ -228,11 +235,10 @@ async function beginFinish(adopting: Adopting, { connection, job }: Slice, plain
   await enterState(adopting, connection, 'finish')
 }
 
-async function beginBack(adopting: Adopting, { connection, job }: Slice): Promise<void> {
-  const next = OF_HOST.includes(job.state) ? 'undoing' : FROM_VAULT.includes(job.state) ? 'clearing' : undefined
-  if (next === undefined) return
-  await adopting.engine.lock(connection, adopting.table)
-  await enterState(adopting, connection, next)
+async function beginBack(adopting: Adopting, slice: Slice): Promise<void> {
+  const { state } = slice.job
+  if (OF_HOST.includes(state)) await enterLocked(adopting, slice, 'undoing')
+  else if (FROM_VAULT.includes(state)) await enterLocked(adopting, { ...slice, job: { ...slice.job, pos: null } }, 'clearing')
 }
 
 /** Notes the records whose rows went away without a note. */

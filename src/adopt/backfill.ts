@@ -1,6 +1,6 @@
 /** Capture and backfill: triggers note what changes from now on, and the rows that exist become records, slice by slice. */
 import { VaultError } from '../core/errors.ts'
-import { drainOnce, storeIn } from './drain.ts'
+import { storeIn } from './drain.ts'
 import { rowsBehind } from './host-rows.ts'
 import { type Adopting, advance, enterState } from './job.ts'
 import type { Slice } from './slices.ts'
@@ -37,7 +37,7 @@ function columnsText({ table }: Adopting): string {
   return JSON.stringify([table.vaultTable, table.columns.map(({ name, vault }) => [name, vault])])
 }
 
-/** Stores the next rows without a record, and drains some notes. Returns false at the end of the table. */
+/** Stores the next rows without a record. Returns false at the end of the table. */
 export async function backfill(adopting: Adopting, { connection, session, job, size }: Slice): Promise<boolean> {
   if (job.state !== 'backfill') return false
   const rows = await rowsBehind(adopting, connection, job.pos, size)
@@ -49,6 +49,5 @@ export async function backfill(adopting: Adopting, { connection, session, job, s
   const fresh = rows.filter(({ recordId }) => recordId === null)
   await storeIn(adopting, connection, session, fresh)
   await advance(adopting, connection, last.key, rows.length)
-  await drainOnce(adopting, connection, { session, limit: size, isHostTruth: true })
   return true
 }

@@ -1,8 +1,9 @@
 /** Drains the notes of changed rows into the vault, each batch in one transaction with the notes it takes. */
-import { type Connection, keyList, keyNames, listOf, sameKey, toJson } from './engine.ts'
+import type { Connection } from './engine.ts'
 import { addToMap, deleteKeys, type HostRow, mapOf, rowsOf } from './host-rows.ts'
 import type { Adopting, AdoptSession } from './job.ts'
-import { storeRows } from './store-rows.ts'
+import { keyList, keyNames, listOf, sameKey, toJson } from './sql-text.ts'
+import { storeRows, withoutMissing } from './store-rows.ts'
 
 /** A note: what became of the row of a key. */
 interface Note {
@@ -38,7 +39,7 @@ export async function noteKeys(
  * Drains at most `limit` notes, in order, and returns how many it took. Until the switch, the rows of the host are read and stored. The notes
  * that were read are deleted, and not those up to the last: on PostgreSQL lower ones commit later.
  */
-export async function drainOnce(
+export async function drainNotes(
   adopting: Adopting,
   connection: Connection,
   { session, limit, isHostTruth }: { readonly session: AdoptSession; readonly limit: number; readonly isHostTruth: boolean },
@@ -48,12 +49,20 @@ export async function drainOnce(
   const truncated = notes.filter(({ op }) => op === 't')
   // The rest of the notes keeps its order behind a TRUNCATE, whose records are deleted first.
   const others = notes.filter(({ op }) => op !== 't')
-  const taken = [...others]
-  if (truncated.length > 0 && (await removeMissing(adopting, connection, session)) === 0) taken.push(...truncated)
+  const isTruncated = truncated.length > 0 && (await removeMissing(adopting, connection, session)) === 0
+  const taken = isTruncated ? [...others, ...truncated] : others
   await followRows(adopting, connection, session, others)
+  // A walk would miss a row that has passed it: it begins again.
+  if (!isHostTruth && others.some(({ op }) => op === 'k'))
+    await connection.run(`update ${adopting.table.jobs} set pos = null where name = ?`, [adopting.table.name])
   if (isHostTruth) {
     const keys = [...new Set(others.flatMap(({ op, key }) => (op === 'd' || op === 'k' ? [] : [key])))]
-    await storeIn(adopting, connection, session, await rowsOf(adopting, connection, keys))
+    const rows = await rowsOf(adopting, connection, keys)
+    await storeIn(adopting, connection, session, rows)
+    // A row to read again that is gone: REPLACE leaves no note. Behind the notes of what else became of it.
+    const present = new Set(rows.map(({ key }) => key))
+    const gone = others.filter(({ op, key }) => op === 'r' && !present.has(key)).map(({ key }) => key)
+    await noteKeys(adopting, connection, 'd', [...new Set(gone)])
   }
   const { engine, table } = adopting
   const list = engine.list([{ name: 'seq', type: engine.kind === 'sqlite' ? 'integer' : 'bigint' }])
@@ -122,9 +131,12 @@ async function followRows(
   await deleteRecords(adopting, session, [...gone])
 }
 
+/** Deletes records, also if the application has deleted some of them itself. */
 export async function deleteRecords({ table, maxRows }: Adopting, session: AdoptSession, ids: readonly string[]): Promise<void> {
   for (let start = 0; start < ids.length; start += maxRows)
-    await session.perform('delete', { table: table.vaultTable, ids: ids.slice(start, start + maxRows) })
+    await withoutMissing(ids.slice(start, start + maxRows), (some) =>
+      session.perform('delete', { table: table.vaultTable, ids: some }),
+    )
 }
 
 /** Stores rows in the vault, with their places in the side table and in the list of refused rows. */
@@ -160,19 +172,6 @@ async function addRefused(
     `insert into ${table.refused} (${names}, column_name, code) select ${names}, column_name, code from ${engine.list(columns)} l`,
     [listOf(rows)],
   )
-}
-
-/**
- * Notes the rows again that conflicted with others, whose values may be free by now, and returns how many. Does nothing if it would be no
- * fewer than `before`: trying has not helped.
- */
-export async function retryConflicts({ table }: Adopting, connection: Connection, before: number): Promise<number> {
-  const from = `from ${table.refused} where code = 'conflict'`
-  const count = Number((await connection.all(`select count(*) ${from}`))[0]?.[0])
-  if (count === 0 || count >= before) return 0
-  const into = table.key.map((_, position) => `k${position}`).join(', ')
-  await connection.run(`insert into ${table.notes} (op, ${into}) select 'r', ${keyNames(table)} ${from}`)
-  return count
 }
 
 /** Deletes the records whose rows are gone, a slice of them at most. Returns how many it deleted. */

@@ -1,11 +1,9 @@
 /** What adopting needs of the host's database: connections, transactions, and the pieces of SQL in which SQLite and PostgreSQL differ. */
 import { VaultError } from '../core/errors.ts'
 import { bareCause, errorCode } from '../core/util/causes.ts'
-import type { AdoptedTable, KeyColumn, MappedColumn } from './adopted-table.ts'
+import type { AdoptedTable, MappedColumn } from './adopted-table.ts'
+import type { Cell, ListColumn } from './sql-text.ts'
 import type { TableShape } from './table-shape.ts'
-
-/** A cell as a driver returns it: text of every type from PostgreSQL, values of the storage classes from SQLite. */
-export type Cell = string | number | bigint | Uint8Array | null
 
 /** One connection. Placeholders are `?` in both engines. */
 export interface Connection {
@@ -17,13 +15,6 @@ export interface Connection {
   run(text: string, parameters?: readonly unknown[]): Promise<number>
   /** Runs several statements without parameters. */
   script(text: string): Promise<void>
-}
-
-/** A column of a list that is passed to a statement. */
-export interface ListColumn {
-  /** Quoted. */
-  readonly name: string
-  readonly type: string
 }
 
 /** The settings of a transaction. */
@@ -72,47 +63,6 @@ export interface Engine {
 
 /** Milliseconds to wait for a lock: meanwhile others queue behind it. */
 export const LOCK_MS = 150
-
-/** Quotes a name for both engines. */
-export function quote(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`
-}
-
-/** Quotes a text for both engines. */
-export function quoteText(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`
-}
-
-/** Returns cells as JSON text: a key in this form is compared, stored and passed on. Integers keep all their digits. */
-export function toJson(cells: readonly Cell[]): string {
-  return `[${cells.map(cellText).join(',')}]`
-}
-
-function cellText(cell: Cell): string {
-  if (typeof cell === 'bigint') return cell.toString()
-  if (cell instanceof Uint8Array) throw new VaultError('unsupported', 'A key or a value is binary, which cannot be adopted.')
-  return JSON.stringify(cell)
-}
-
-/** Returns rows that are JSON texts as the parameter of a list. */
-export function listOf(rows: readonly string[]): string {
-  return `[${rows.join(',')}]`
-}
-
-/** `"id", "part"`, or `h."id", h."part"`. */
-export function keyNames(table: { readonly key: readonly KeyColumn[] }, alias?: string): string {
-  return table.key.map(({ quoted }) => (alias === undefined ? quoted : `${alias}.${quoted}`)).join(', ')
-}
-
-/** The condition under which two tables have the same key. */
-export function sameKey(table: { readonly key: readonly KeyColumn[] }, left: string, right: string): string {
-  return table.key.map(({ quoted }) => `${left}.${quoted} = ${right}.${quoted}`).join(' and ')
-}
-
-/** The columns of a list of keys. */
-export function keyList(table: { readonly key: readonly KeyColumn[] }): ListColumn[] {
-  return table.key.map(({ quoted, type }) => ({ name: quoted, type }))
-}
 
 /** The error of a statement: its code, and no text of the engine, which can quote a value. `retry` are the codes after which the same may succeed. */
 export function statementError(error: unknown, retry: readonly string[], what = 'A statement of adopting failed'): VaultError {

@@ -1,6 +1,7 @@
 /** Rows of the host's table with their records, read by a walk over the key or by keys. */
-import { type Cell, type Connection, keyList, keyNames, listOf, sameKey, toJson } from './engine.ts'
+import type { Connection } from './engine.ts'
 import { type Adopting, behind } from './job.ts'
+import { type Cell, keyList, keyNames, listOf, sameKey, toJson } from './sql-text.ts'
 
 export interface HostRow {
   /** The key as JSON. */

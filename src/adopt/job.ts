@@ -16,6 +16,11 @@ export type AdoptState =
   | 'restoring'
   | 'undoing'
 
+/** The states in which the host's rows are the truth, and records follow them. */
+export const OF_HOST: readonly AdoptState[] = ['backfill', 'verify', 'overlap']
+/** The states without records. */
+export const WITHOUT_RECORDS: readonly AdoptState[] = ['new', 'undoing']
+
 /** The part of a session that is used: operations by their names, because the compiler does not know the table. */
 export type AdoptSession = Pick<Session<SchemaDefinition>, 'perform'>
 

@@ -15,13 +15,14 @@ import {
 } from '../index.ts'
 import { type AdoptedTable, columnNames } from './adopted-table.ts'
 import type { Connection } from './engine.ts'
-import { keyNames, toJson } from './engine.ts'
 import type { HostRow } from './host-rows.ts'
 import { type Adopting, type AdoptSession, behind } from './job.ts'
+import { keyNames, toJson } from './sql-text.ts'
 import { storeRows } from './store-rows.ts'
 import type { Finding } from './table-shape.ts'
 import { differentRows } from './verify.ts'
 
+/** What adopting a table would be. */
 export interface Plan {
   readonly table: string
   readonly vaultTable: string
@@ -33,6 +34,7 @@ export interface Plan {
   readonly ok: boolean
 }
 
+/** Options of a plan. */
 export interface PlanOptions {
   /** Called with the number of rows that were read. */
   readonly onProgress?: (done: number) => unknown
@@ -51,7 +53,6 @@ export async function makePlan(
 ): Promise<Plan> {
   const { table, engine } = adopting
   const definition = schema.tables[table.vaultTable] ?? {}
-  const findings = [...table.findings, ...columnFindings(table, definition)]
   const trial = await openTrial(adopting, definition)
   const counted = new Counted()
   let rows = 0
@@ -76,7 +77,7 @@ export async function makePlan(
   } finally {
     await trial.close()
   }
-  findings.push(...counted.findings(table.name))
+  const findings = [...table.findings, ...columnFindings(table, definition), ...counted.findings(table.name)]
   return {
     table: table.name,
     vaultTable: table.vaultTable,

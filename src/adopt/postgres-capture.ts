@@ -1,6 +1,6 @@
 /** The triggers of PostgreSQL: one function notes the keys of changed rows, and is replaced by the guard at the switch, which needs no lock of the table. */
 import type { AdoptedTable, MappedColumn } from './adopted-table.ts'
-import { keyNames, quote, quoteText } from './engine.ts'
+import { keyNames, quote, quoteText } from './sql-text.ts'
 import { guardSentence } from './sqlite-capture.ts'
 
 /** What adopting stores beside the table. */

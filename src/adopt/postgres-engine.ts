@@ -1,8 +1,9 @@
 /** Adopting in PostgreSQL, on connections of a pool of the application. */
 import type { AdoptedTable, MappedColumn } from './adopted-table.ts'
-import { type Cell, type Connection, type Engine, LOCK_MS, statementError } from './engine.ts'
+import { type Connection, type Engine, LOCK_MS, statementError } from './engine.ts'
 import { captureTriggers, dropTriggers, guardFunction, sideTables } from './postgres-capture.ts'
 import { inspectPostgres } from './postgres-inspect.ts'
+import type { Cell } from './sql-text.ts'
 
 /** The part of a client of `pg` that is used. */
 export interface PostgresClient {

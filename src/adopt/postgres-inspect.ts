@@ -1,6 +1,7 @@
 /** What a PostgreSQL database says of a table: its key, its columns, and what uses them. */
 import { VaultError } from '../core/errors.ts'
-import { type Cell, type Connection, quote } from './engine.ts'
+import type { Connection } from './engine.ts'
+import { type Cell, quote } from './sql-text.ts'
 import type { Finding, HostColumn, TableShape } from './table-shape.ts'
 
 const TABLE = `select c.oid, n.nspname, c.relname, c.relkind, row_security_active(c.oid), pg_has_role(c.relowner, 'USAGE')

@@ -18,27 +18,36 @@ export interface Slice {
 export interface Slices {
   /** Runs one slice in a transaction, again while others hold what it needs, and then pauses. */
   run<T>(work: (slice: Slice) => Promise<T>, settings?: TransactionSettings): Promise<T>
+  /** A writer was seen: pauses leave it the lock for a while. Without one there are none. */
+  sawWriter(): void
   /** Makes no more pauses. */
   hurry(): void
   isHurried(): boolean
 }
 
 const FIRST_ROWS = 50
-const MIN_ROWS = 10
+/** Below it, the commit takes longer than the rows. */
+const MIN_ROWS = 50
 /** Times that a slice is tried: others hold what it needs, or the database is away. */
 const MAX_TRIES = 100
 const MAX_PAUSE_MS = 250
 const GROWTH = 1.5
+/** Milliseconds without a change by others, after which slices follow each other without a pause. */
+const ALONE_MS = 500
 
 export function createSlices(adopting: Adopting, signal: Signal | undefined): Slices {
   const { engine, maxRows } = adopting
   let size = Math.min(FIRST_ROWS, maxRows)
   let isHurried = false
+  let writerAt = performance.now()
   return {
     hurry() {
       isHurried = true
     },
     isHurried: () => isHurried,
+    sawWriter() {
+      writerAt = performance.now()
+    },
     async run(work, settings) {
       for (let tries = 1; ; tries++) {
         assertNotAborted(signal)
@@ -51,7 +60,8 @@ export function createSlices(adopting: Adopting, signal: Signal | undefined): Sl
           const took = performance.now() - began
           const factor = Math.min(GROWTH, engine.pace.sliceMs / took)
           size = Math.round(Math.max(Math.min(MIN_ROWS, maxRows), Math.min(maxRows, size * factor)))
-          await pause(isHurried ? 0 : took * engine.pace.rest)
+          const isAlone = performance.now() - writerAt > ALONE_MS
+          await pause(isHurried || isAlone ? 0 : took * engine.pace.rest)
           return result
         } catch (error) {
           if (tries >= MAX_TRIES || !(isVaultError(error, 'aborted') || isVaultError(error, 'unavailable'))) throw error

@@ -1,6 +1,6 @@
 /** The triggers of SQLite: capture notes the keys of changed rows, guard refuses new plaintext after the switch. */
 import { type AdoptedTable, columnNames } from './adopted-table.ts'
-import { keyNames, quote, quoteText } from './engine.ts'
+import { keyNames, quote, quoteText } from './sql-text.ts'
 
 /** What adopting stores beside the table. */
 export function sideTables(table: AdoptedTable): string {

@@ -1,7 +1,8 @@
 /** Adopting in SQLite, on a connection of better-sqlite3 that the application gives away for it. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { VaultError } from '../core/errors.ts'
-import { type Cell, type Connection, type Engine, statementError } from './engine.ts'
+import { type Connection, type Engine, statementError } from './engine.ts'
+import type { Cell } from './sql-text.ts'
 import { captureTriggers, dropTriggers, guardTriggers, sideTables } from './sqlite-capture.ts'
 import { inspectSqlite } from './sqlite-inspect.ts'
 

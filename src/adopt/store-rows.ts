@@ -1,5 +1,6 @@
 /** Writes rows of the host into the vault, so that one that is refused stops no other. */
 import { type ErrorCode, isVaultError, type VaultError } from '../core/errors.ts'
+import { append } from '../core/util/lists.ts'
 import type { AdoptedTable, MappedColumn } from './adopted-table.ts'
 import type { HostRow, Mapped } from './host-rows.ts'
 import type { AdoptSession } from './job.ts'
@@ -27,6 +28,8 @@ interface Written extends HostRow {
 
 /** What the values of a row are refused for. Any other error is no fault of the row. */
 const REFUSALS: readonly ErrorCode[] = [
+  'not_found',
+
   'conflict',
   'invalid_request',
   'unprocessable',
@@ -62,20 +65,31 @@ export async function storeRows(session: AdoptSession, table: AdoptedTable, rows
     for (const [index, { key }] of some.entries()) stored.added.push({ key, recordId: inserted.records[index]?.id ?? '' })
   }
   const again: Written[] = []
+  /** The records do not exist any more: the rows get others. */
+  const replace = (some: readonly Written[]): void => {
+    for (const { key } of some) stored.replaced.push(key)
+    append(again, some)
+  }
   const free = async (some: readonly Written[]): Promise<readonly Written[]> => {
-    const ids = some.map(({ recordId }) => recordId ?? '')
+    const idsOf = (rows: readonly Written[]) => rows.map(({ recordId }) => recordId ?? '')
     if (table.columns.some(({ isUnique, isVaultRequired }) => isUnique && isVaultRequired)) {
-      await session.perform('delete', { table: table.vaultTable, ids })
-      for (const { key } of some) stored.replaced.push(key)
-      again.push(...some)
+      await withoutMissing(some, (rows) => session.perform('delete', { table: table.vaultTable, ids: idsOf(rows) }))
+      replace(some)
       return []
     }
     const unique = table.columns.filter(({ isUnique }) => isUnique)
     const empty = Object.fromEntries(unique.map(({ vault }) => [vault, null]))
-    await session.perform('update', { table: table.vaultTable, records: ids.map((id) => ({ id, fields: empty })) })
-    return some
+    const freed = await withoutMissing(some, (rows) =>
+      session.perform('update', { table: table.vaultTable, records: idsOf(rows).map((id) => ({ id, fields: empty })) }),
+    )
+    const found = new Set(freed?.found)
+    replace(some.filter((row) => !found.has(row)))
+    return some.filter((row) => found.has(row))
   }
-  const refused = (row: Written, error: VaultError): void => refuse(row, error.code, hostColumn(table, error))
+  const refused = (row: Written, error: VaultError): void => {
+    if (error.code === 'not_found') replace([row])
+    else refuse(row, error.code, hostColumn(table, error))
+  }
   await writeAll({ rows: readable.filter(({ recordId }) => recordId !== null), write: update, refused, free })
   await writeAll({ rows: [...readable.filter(({ recordId }) => recordId === null), ...again], write: insert, refused })
   return stored
@@ -110,6 +124,23 @@ async function writeAll(writing: Writing, tries = 0): Promise<void> {
   }
   for (const [index, row] of rows.entries()) if (named.has(index)) refused(row, error)
   return writeAll({ ...writing, rows: rows.filter((_, index) => !named.has(index)) }, tries + 1)
+}
+
+/** Runs a call on records by their ids, without those that do not exist any more. Returns the result, and undefined if none exists. */
+export async function withoutMissing<T, Result>(
+  items: readonly T[],
+  call: (items: readonly T[]) => Promise<Result>,
+): Promise<{ readonly found: readonly T[]; readonly result: Result } | undefined> {
+  for (let found = items; found.length > 0; ) {
+    try {
+      return { found, result: await call(found) }
+    } catch (error) {
+      const missing = new Set(isVaultError(error, 'not_found') ? error.details.flatMap(({ index }) => index ?? []) : [])
+      if (missing.size === 0) throw error
+      found = found.filter((_, index) => !missing.has(index))
+    }
+  }
+  return undefined
 }
 
 /** Returns the fields of a row; undefined if a cell cannot be read as the type of its column. */

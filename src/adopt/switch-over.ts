@@ -2,12 +2,15 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { isVaultError, VaultError } from '../core/errors.ts'
 import { assertNotAborted, type Signal } from '../core/util/signal.ts'
-import { deleteRecords, drainOnce, retryConflicts } from './drain.ts'
-import { type Connection, keyNames, sameKey, toJson } from './engine.ts'
+import { retryConflicts } from './conflicts.ts'
+import { deleteRecords, drainNotes } from './drain.ts'
+import type { Connection } from './engine.ts'
 import { deleteKeys } from './host-rows.ts'
 import { type Adopting, enterState } from './job.ts'
 import { type Slice, sliceOf } from './slices.ts'
+import { keyNames, sameKey, toJson } from './sql-text.ts'
 
+/** Options of the switch. */
 export interface SwitchOptions {
   /** Seconds without a change by old instances that must have passed. Default 0: at once, and what still writes plaintext is refused. */
   readonly quietSeconds?: number
@@ -16,6 +19,7 @@ export interface SwitchOptions {
   readonly signal?: Signal
 }
 
+/** What the switch took. */
 export interface SwitchResult {
   /** Milliseconds for which writers were held off. */
   readonly lockMs: number
@@ -83,8 +87,8 @@ async function switchLocked(adopting: Adopting, { connection, session }: Slice, 
   const { engine, table } = adopting
   let conflicts = Number.POSITIVE_INFINITY
   for (;;) {
-    if ((await drainOnce(adopting, connection, { session, limit: adopting.maxRows, isHostTruth: true })) > 0) continue
-    conflicts = await retryConflicts(adopting, connection, conflicts)
+    if ((await drainNotes(adopting, connection, { session, limit: adopting.maxRows, isHostTruth: true })) > 0) continue
+    conflicts = await retryConflicts(adopting, { connection, session }, conflicts)
     if (conflicts === 0) break
   }
   const refused = await countRefused(adopting, connection)

@@ -1,6 +1,6 @@
 /** How a value passes between a column of the host and one of the vault. Whatever does not come back equal is found by comparing in the database. */
 import type { MappedColumn } from './adopted-table.ts'
-import type { Cell } from './engine.ts'
+import type { Cell } from './sql-text.ts'
 
 /** Returns a cell as the vault takes it. One of another form passes unchanged: the vault refuses it. Throws for a text that is not JSON. */
 export function toVault({ vaultType }: MappedColumn, cell: Cell): unknown {

@@ -2,10 +2,12 @@
 import { VaultError } from '../core/errors.ts'
 import type { MappedColumn } from './adopted-table.ts'
 import { noteKeys } from './drain.ts'
-import { type Connection, keyList, keyNames, listOf, sameKey, toJson } from './engine.ts'
+import type { Connection } from './engine.ts'
 import { type Mapped, rowsBehind } from './host-rows.ts'
 import { type Adopting, type AdoptSession, advance, behind, enterState } from './job.ts'
 import type { Slice } from './slices.ts'
+import { type Cell, keyList, keyNames, listOf, sameKey, toJson } from './sql-text.ts'
+import { withoutMissing } from './store-rows.ts'
 import { toHost } from './values.ts'
 
 /** Walks that may find a difference. What one finds is read again; what the next finds was changed around the triggers. */
@@ -72,13 +74,13 @@ export async function differentRows(
   mapped: readonly Mapped[],
 ): Promise<string[]> {
   if (mapped.length === 0) return []
-  const values = await recordValues(session, table, mapped)
+  const { rows: values, missing } = await recordValues(session, table, mapped)
   const rows = await connection.all(
     `select ${keyNames(table, 'h')} from ${engine.list([...keyList(table), ...valueList(table.columns)])} l ${engine.join} ${table.quoted} h
      on ${sameKey(table, 'h', 'l')} where ${table.columns.map((column) => `(${engine.differs(column)})`).join(' or ')}`,
     [listOf(values)],
   )
-  return rows.map(toJson)
+  return [...rows.map(toJson), ...missing]
 }
 
 /** The columns of a list of values. */
@@ -86,25 +88,54 @@ export function valueList(columns: readonly MappedColumn[]): { name: string; typ
   return columns.map(({ quoted, type }) => ({ name: quoted, type }))
 }
 
-/** Returns the values of records behind their keys, as rows of a list. */
+/** Returns the values of records behind their keys, as rows of a list, and the keys whose records do not exist any more. */
 export async function recordValues(
   session: AdoptSession,
   table: Adopting['table'],
   mapped: readonly Mapped[],
+): Promise<{ readonly rows: string[]; readonly missing: string[] }> {
+  const fields = table.columns.map(({ vault }) => vault)
+  return recordCells(mapped, {
+    get: (ids) => session.perform('get', { table: table.vaultTable, options: { ids, redaction: 'PLAIN_TEXT', fields } }),
+    cellsOf: (record) => table.columns.map((column) => toHost(column, record[column.vault])),
+  })
+}
+
+/** Returns the tokens of records behind their keys, in the same way. */
+export async function recordTokens(
+  session: AdoptSession,
+  table: Adopting['table'],
+  mapped: readonly Mapped[],
 ): Promise<string[]> {
-  const { records } = await session.perform('get', {
-    table: table.vaultTable,
-    options: {
-      ids: mapped.map(({ recordId }) => recordId),
-      redaction: 'PLAIN_TEXT',
-      fields: table.columns.map(({ vault }) => vault),
-    },
+  const fields = table.columns.map(({ vault }) => vault)
+  const { rows } = await recordCells(mapped, {
+    get: (ids) => session.perform('get', { table: table.vaultTable, options: { ids, tokenization: true, fields } }),
+    cellsOf: (record) => fields.map((name) => (typeof record[name] === 'string' ? record[name] : null)),
   })
-  return mapped.map(({ key }, index) => {
-    const fields: Readonly<Record<string, unknown>> = records[index]?.fields ?? {}
-    const cells = table.columns.map((column) => toHost(column, fields[column.vault]))
-    return `${key.slice(0, -1)},${toJson(cells).slice(1)}`
-  })
+  return rows
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** How records are read, and what of each is a row. */
+interface Reading {
+  get(ids: readonly string[]): Promise<{ readonly records: readonly { readonly fields?: Fields }[] }>
+  cellsOf(fields: Fields): readonly Cell[]
+}
+
+async function recordCells(mapped: readonly Mapped[], { get, cellsOf }: Reading): Promise<{ rows: string[]; missing: string[] }> {
+  const read = await withoutMissing(mapped, (some) => get(some.map(({ recordId }) => recordId)))
+  const found = read?.found ?? []
+  const present = new Set(found.map(({ key }) => key))
+  return {
+    rows: found.map(({ key }, index) => withCells(key, cellsOf(read?.result.records[index]?.fields ?? {}))),
+    missing: mapped.map(({ key }) => key).filter((key) => !present.has(key)),
+  }
+}
+
+/** Returns a key and cells as a row of a list. */
+export function withCells(key: string, cells: readonly Cell[]): string {
+  return cells.length === 0 ? key : `${key.slice(0, -1)},${toJson(cells).slice(1)}`
 }
 
 /** Returns the keys of the side table in this part of a walk whose rows are gone, and without a note that says so: REPLACE of SQLite leaves none. */

@@ -1,27 +1,24 @@
 /** Writes of adopting itself into the host's table: plaintext removed, tokens in its place, or values of the vault written back. */
 import { VaultError } from '../core/errors.ts'
 import type { MappedColumn } from './adopted-table.ts'
-import { type Cell, keyList, listOf, sameKey, toJson } from './engine.ts'
+import { deleteRecords, drainNotes } from './drain.ts'
 import { type Mapped, mapBehind } from './host-rows.ts'
-import { type Adopting, type AdoptState, advance, enterState } from './job.ts'
+import { type Adopting, type AdoptState, advance, enterState, OF_HOST, readJob } from './job.ts'
 import type { Slice } from './slices.ts'
-import { differentRows, recordValues, valueList } from './verify.ts'
+import { keyList, listOf, sameKey } from './sql-text.ts'
+import { differentRows, recordTokens, recordValues, valueList, withCells } from './verify.ts'
 
 /** A walk over all rows that have a record. Returns false at its end, where the state is `next`. */
 async function walk(
   adopting: Adopting,
-  { connection, job, size }: Slice,
+  slice: Slice,
   next: AdoptState,
   work: (mapped: readonly Mapped[]) => Promise<void>,
 ): Promise<boolean> {
+  const { connection, job, size } = slice
   const mapped = await mapBehind(adopting, connection, job.pos, size)
   const last = mapped.at(-1)
-  if (last === undefined) {
-    // The helper of the application writes by the state: it does not change while one writes.
-    await adopting.engine.lock(connection, adopting.table)
-    await enterState(adopting, connection, next)
-    return false
-  }
+  if (last === undefined) return enterLocked(adopting, slice, next)
   await adopting.engine.setOwn(connection, adopting.table, true)
   await work(mapped)
   await adopting.engine.setOwn(connection, adopting.table, false)
@@ -29,9 +26,31 @@ async function walk(
   return true
 }
 
+/**
+ * Enters a state while no one else writes: the helper of the application writes by the state, and rows that have changed their key are followed
+ * first. Returns true if that began the walk again. From `undoing` on the host's rows are the truth, and nothing of them is noted.
+ */
+export async function enterLocked(adopting: Adopting, { connection, session, job }: Slice, next: AdoptState): Promise<boolean> {
+  const { engine, table } = adopting
+  await engine.lock(connection, table)
+  if (!OF_HOST.includes(job.state)) {
+    await drainRest(adopting, { connection, session })
+    if (job.pos !== null && (await readJob(adopting, connection)).pos === null) return true
+  }
+  if (next === 'undoing') await connection.script(engine.dropTriggers(table))
+  await enterState(adopting, connection, next)
+  return false
+}
+
+/** Drains what became of rows, under the lock of the table. */
+async function drainRest(adopting: Adopting, { connection, session }: Pick<Slice, 'connection' | 'session'>): Promise<void> {
+  let taken = 1
+  while (taken > 0) taken = await drainNotes(adopting, connection, { session, limit: adopting.maxRows, isHostTruth: false })
+}
+
 /** Removes the plaintext of the next rows, or writes tokens in its place. */
 export async function finish(adopting: Adopting, slice: Slice): Promise<boolean> {
-  const { connection, session, job } = slice
+  const { session, job } = slice
   const { table } = adopting
   if (job.state !== 'finish') return false
   return walk(adopting, slice, 'finished', async (mapped) => {
@@ -47,27 +66,8 @@ export async function finish(adopting: Adopting, slice: Slice): Promise<boolean>
           ),
         ),
       )
-    const { records } = await session.perform('get', {
-      table: table.vaultTable,
-      options: {
-        ids: mapped.map(({ recordId }) => recordId),
-        tokenization: true,
-        fields: table.columns.map(({ vault }) => vault),
-      },
-    })
-    const rows = mapped.map(({ key }, index) => {
-      const tokens: Readonly<Record<string, unknown>> = records[index]?.fields ?? {}
-      return withCells(
-        key,
-        table.columns.map(({ vault }) => tokenCell(tokens[vault])),
-      )
-    })
-    await writeRows(adopting, { connection }, table.columns, rows)
+    await writeRows(adopting, slice, table.columns, await recordTokens(session, table, mapped))
   })
-}
-
-function tokenCell(token: unknown): Cell {
-  return typeof token === 'string' ? token : null
 }
 
 /**
@@ -79,6 +79,8 @@ export async function clear(adopting: Adopting, slice: Slice): Promise<boolean> 
   if (slice.job.state !== 'clearing') return false
   return walk(adopting, slice, 'restoring', async (mapped) => {
     const different = new Set(await differentRows(adopting, slice, mapped))
+    // Rows that were finished are empty already.
+    const isFull = table.columns.map(({ quoted }) => `h.${quoted} is not null`).join(' or ')
     const columns = table.columns.filter(({ isRequired, vaultType }) => !isRequired || vaultType === 'STRING')
     const rows = mapped.filter(({ key }) => different.has(key))
     await writeRows(
@@ -91,6 +93,7 @@ export async function clear(adopting: Adopting, slice: Slice): Promise<boolean> 
           columns.map(({ isRequired }) => (isRequired ? recordId : null)),
         ),
       ),
+      isFull,
     )
   })
 }
@@ -105,40 +108,36 @@ export async function restore(adopting: Adopting, slice: Slice): Promise<boolean
         `select 1 from ${engine.list(keyList(table))} l join ${table.quoted} h on ${sameKey(table, 'h', 'l')} for no key update of h`,
         [listOf(mapped.map(({ key }) => key))],
       )
-    await writeRows(adopting, slice, table.columns, await recordValues(slice.session, table, mapped))
+    const { rows } = await recordValues(slice.session, table, mapped)
+    await writeRows(adopting, slice, table.columns, rows)
   })
 }
 
-/** Writes rows of a list, each a key and the cells of these columns. */
+/** Writes rows of a list, each a key and the cells of these columns, into the rows `h` of a condition. */
 export async function writeRows(
   { engine, table }: Adopting,
   { connection }: Pick<Slice, 'connection'>,
   columns: readonly MappedColumn[],
   rows: readonly string[],
+  condition = '1 = 1',
 ): Promise<void> {
   if (rows.length === 0 || columns.length === 0) return
   await connection.run(
     `update ${table.quoted} as h set ${columns.map(({ quoted }) => `${quoted} = l.${quoted}`).join(', ')}
-     from ${engine.list([...keyList(table), ...valueList(columns)])} l where ${sameKey(table, 'h', 'l')}`,
+     from ${engine.list([...keyList(table), ...valueList(columns)])} l where ${sameKey(table, 'h', 'l')} and (${condition})`,
     [listOf(rows)],
   )
-}
-
-/** Returns a key and cells as a row of a list. */
-export function withCells(key: string, cells: readonly Cell[]): string {
-  return cells.length === 0 ? key : `${key.slice(0, -1)},${toJson(cells).slice(1)}`
 }
 
 /** Deletes the records of the next rows; at the end, what adopting has stored. */
 export async function undo(adopting: Adopting, { connection, session, job, size }: Slice): Promise<boolean> {
   if (job.state !== 'undoing') return false
-  const { engine, table } = adopting
-  // The host's rows are the truth again, and nothing needs to be noted of them.
-  if (job.pos === null) await connection.script(engine.dropTriggers(table))
+  const { table } = adopting
   const mapped = await mapBehind(adopting, connection, job.pos, size)
   const last = mapped.at(-1)
   if (last !== undefined) {
-    await session.perform('delete', { table: table.vaultTable, ids: mapped.map(({ recordId }) => recordId) })
+    const ids = mapped.map(({ recordId }) => recordId)
+    await deleteRecords(adopting, session, ids)
     await advance(adopting, connection, last.key, mapped.length)
     return true
   }
@@ -155,7 +154,7 @@ async function endJob({ table }: Adopting, connection: Slice['connection']): Pro
 }
 
 /** Drops the columns, and all but the side table, which says which record a row has. From here on there is no way back. */
-export async function dropColumns(adopting: Adopting, { connection, job }: Pick<Slice, 'connection' | 'job'>): Promise<void> {
+export async function dropColumns(adopting: Adopting, { connection, session, job }: Slice): Promise<void> {
   const { engine, table } = adopting
   if (job.state !== 'finished')
     throw new VaultError('failed_precondition', `${table.name} is in the state ${job.state}: finish it first.`)
@@ -166,6 +165,7 @@ export async function dropColumns(adopting: Adopting, { connection, job }: Pick<
       `Columns of ${table.name} are used and cannot be dropped: ${users.map(({ column, object }) => `${column} by ${object}`).join(', ')}. Drop these first.`,
     )
   await engine.lock(connection, table)
+  await drainRest(adopting, { connection, session })
   await connection.script(engine.dropTriggers(table))
   for (const { quoted } of table.columns) await connection.script(`alter table ${table.quoted} drop column ${quoted}`)
   await connection.script(`drop table ${table.notes}; drop table ${table.refused}`)

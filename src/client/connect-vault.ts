@@ -1,5 +1,5 @@
 /** Connects to a vault over HTTP: the session of the library, whose methods each send one request. */
-import { VaultError } from '../core/errors.ts'
+import { printableName, VaultError } from '../core/errors.ts'
 import type { OperationName, SchemaDefinition, Session, Signal, SqlQuery } from '../index.ts'
 import { bearerSource, type ClientCredentials } from './bearer-source.ts'
 import { type GivenFile, type GivenUpload, openRequest, uploadRequest } from './remote-files.ts'
@@ -27,6 +27,7 @@ export type RemoteSession<S extends SchemaDefinition> = Session<S>
 /** The operations, and the names of their arguments. Those with a star write: each has an idempotency key, so that it can be sent again. */
 export const OPERATIONS = {
   insert: '*table records options',
+  importRecords: '*',
   get: 'table options',
   getOne: 'table id options',
   update: '*table records options',
@@ -51,7 +52,6 @@ export const OPERATIONS = {
   createCredential: '*',
   revokeCredential: '*',
   listCredentials: 'options',
-  importRecords: '*',
 } as const satisfies Readonly<Record<OperationName, string>>
 
 /** Records of a page without `limit`. */
@@ -81,17 +81,20 @@ interface Performing {
 export function connectVault<Given extends { readonly tables: SchemaDefinition }>(
   options: ConnectOptions,
 ): RemoteSession<Given['tables']> {
+  assertOptions(options)
   const { vaultId, credentials, timeoutMs = 30_000, retries = 2 } = options
   const url = String(options.url).replace(/\/+$/, '')
   if (!/^https?:\/\/[^?#]+$/.test(url)) throw invalid('Option "url" must be an http or https URL without a query.')
   if (typeof vaultId !== 'string' || vaultId === '') throw invalid('Option "vaultId" must be the id of a vault.')
   if (typeof credentials !== 'string' && typeof credentials !== 'function')
     throw invalid('Option "credentials" must be a text, or a function that returns one.')
+  if (!(timeoutMs > 0)) throw invalid('Option "timeoutMs" must be a number of milliseconds.')
+  if (!(retries >= 0)) throw invalid('Option "retries" must be a number from 0.')
   const send = createTransport({
     base: `${url}/v3/vaults/${encodeURIComponent(vaultId)}`,
     bearers: bearerSource(credentials),
     // Looked up at each call, and called as browsers demand it.
-    fetch: options.fetch ?? ((...request) => globalThis.fetch(...request)),
+    fetch: options.fetch ?? ((input, init) => globalThis.fetch(input, init)),
     timeoutMs,
     retries,
   })
@@ -156,6 +159,17 @@ export function connectVault<Given extends { readonly tables: SchemaDefinition }
   }
 }
 
+const OPTIONS = ['url', 'vaultId', 'credentials', 'fetch', 'timeoutMs', 'retries']
+
+/** Throws for an option that is unknown or null. */
+function assertOptions(options: object): void {
+  for (const [name, value] of Object.entries(options)) {
+    const named = `option "${printableName(name)}"`
+    if (!OPTIONS.includes(name)) throw invalid(`connectVault: Unknown ${named}. Supported: ${OPTIONS.join(', ')}.`)
+    if (value === null) throw invalid(`connectVault: O${named.slice(1)} must not be null. Give it a value, or leave it out.`)
+  }
+}
+
 function isWrite(name: string): boolean {
   return Object.hasOwn(OPERATIONS, name) && OPERATIONS[name as OperationName].startsWith('*')
 }
@@ -211,7 +225,7 @@ function isMadeBySql(query: unknown): query is SqlQuery {
 }
 
 /**
- * Returns a value as JSON has it: an integer beyond 2^53 as its digits. What JSON would change is not sent as something else: a number that is none goes as
+ * Returns a value as JSON has it: an integer beyond 2^53 as its digits. What JSON would change is not sent as something else: a number such as NaN goes as
  * its name, which the vault refuses. Dates are texts by themselves.
  */
 function toWire(_: string, value: unknown): unknown {

@@ -9,7 +9,7 @@ interface ErrorBody {
   readonly http_code?: unknown
 }
 
-/** Returns the error of a vault; undefined for anything that is none. */
+/** Returns the error of a vault; undefined for anything else. */
 export function readError(body: unknown): VaultError | undefined {
   if (typeof body !== 'object' || body === null) return undefined
   const { code, message, details, http_code: status }: ErrorBody = body

@@ -188,13 +188,10 @@ export function print({ texts, pieces }: Sentence, isName?: IsName): string {
 
 /** An error without the name of the operation that failed. `perform` puts "Insert failed." before its sentence. */
 export class Fault extends VaultError {
+  /** Node prints the name of the class beside that of the error where they differ: callers know `VaultError` only. No static block, which bundlers keep. */
+  static override readonly name = 'VaultError'
   /** Private, because it contains the names as the caller gave them. */
   readonly #sentence: Sentence
-
-  static {
-    // Node prints the name of the class beside that of the error where they differ: callers know `VaultError` only.
-    Object.defineProperty(Fault, 'name', { value: 'VaultError' })
-  }
 
   constructor(code: ErrorCode, sentence: Sentence, details?: ErrorDetails, cause?: Error) {
     super(code, print(sentence), details, { cause })

@@ -66,7 +66,7 @@ export class CsvRecords {
         const read = this.#quoted(at, line)
         if (read === undefined) return
         records.push(read.record)
-        source.line += lineFeeds(text, at, read.end)
+        source.line += read.end === end + 1 ? 1 : lineFeeds(text, at, read.end)
         source.at = read.end
         quote = text.indexOf('"', read.end)
         continue
@@ -102,7 +102,7 @@ export class CsvRecords {
     if (isQuoted) {
       const value = text.slice(from + 1, closing)
       if (value === '') record.quotedEmpty.push(record.fields.length)
-      record.fields.push(value.replaceAll('""', '"'))
+      record.fields.push(value.includes('"') ? value.replaceAll('""', '"') : value)
       if (stop !== closing + 1) record.problem ??= AFTER_QUOTE
     } else {
       const value = text.slice(from, stop)

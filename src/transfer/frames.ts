@@ -61,10 +61,10 @@ export async function* readFrames(reader: ByteReader): AsyncGenerator<Frame> {
     if (length > MAX_FRAME_BYTES || kind === undefined) throw changed()
     const content = await reader.read(length)
     chained = hashOf(chained, head, content)
-    if (!sameBytes(await reader.read(HASH_BYTES), chained)) throw changed()
+    const isWhole = sameBytes(await reader.read(HASH_BYTES), chained) && (kind !== 'trailer' || (await reader.isAtEnd()))
+    if (!isWhole) throw changed()
     yield { kind, table: view.readUInt32BE(5), content }
   }
-  if (!(await reader.isAtEnd())) throw changed()
 }
 
 /** Returns the error for a backup whose bytes are not those that were written. */

@@ -1,4 +1,4 @@
-/** What an import is of and how, what it tells while it runs, and what it did. */
+/** What an import is of and how, what it reports while it runs, and what it did. */
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { VaultError } from '../core/errors.ts'

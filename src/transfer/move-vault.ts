@@ -27,8 +27,9 @@ export interface MovedVault {
   readonly closedMs: number
 }
 
-/** Differences that are copied while the vault works: as often at most, or until as few rows are left. */
+/** Differences are copied while the vault works as often as this at most, and not where the copy before took so short, or changed so few rows. */
 const MAX_ROUNDS = 5
+const SHORT_MS = 3000
 const FEW_ROWS = 2000
 /** Rows that are deleted, and rows that are looked up, at once. */
 const DELETED_AT_ONCE = 4000
@@ -74,13 +75,14 @@ interface Move {
 
 /** Copies while the vault works, and closes it when few rows are left. */
 async function copyAndClose({ from, to, arrival, watch }: Move): Promise<void> {
+  const began = performance.now()
   await from.snapshot(async (snapshot) => {
     const tables = arrivingTables(await tablesOfVault(snapshot))
     watch.expect(await countRows(snapshot, tables))
     await prepareArriving(to, tables)
     for (const table of tables) await copyTable(snapshot, to, { table, watch })
   })
-  let changed = Number.POSITIVE_INFINITY
+  let changed = performance.now() - began < SHORT_MS ? 0 : Number.POSITIVE_INFINITY
   for (let round = 0; round < MAX_ROUNDS && changed > FEW_ROWS; round++)
     changed = await from.snapshot(async (snapshot) => {
       const tables = await tablesOfVault(snapshot)

@@ -21,7 +21,7 @@ export interface ValueFormat {
 
 /**
  * What an empty value is: `unquoted` is null without quotes and text in quotes, as `export` and PostgreSQL write them; `null` is null, and `text` text, in
- * both cases. NDJSON has no quotes to tell: there `unquoted` is text.
+ * both cases. NDJSON has no such quotes: there `unquoted` is text.
  */
 export type EmptyValue = 'unquoted' | 'null' | 'text'
 

@@ -1,7 +1,8 @@
 /** Adopting a table from plan to finish, and back from every state, on both engines. */
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { Adoption } from '../../src/adopt/index.ts'
-import { type Host, leftovers, onEachHost, openHost, plainRows, vaultRows } from '../support/adopt/host.ts'
+import { plainRows, vaultRows } from '../support/adopt/customers.ts'
+import { type Host, leftovers, onEachHost, openHost } from '../support/adopt/host.ts'
 
 const ROWS = 300
 

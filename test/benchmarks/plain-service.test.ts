@@ -50,11 +50,11 @@ describe.each([
       const batch = createPeople(3).next(3)
       const { people, apiKey } = await fillPlainStore(place, batch)
       const store = openPlainStore(place)
-      const server = await listen(createExpressService(store, 'bench'))
+      const server = await listen(createExpressService(store, 'plain'))
       const ask = async (path: string, body?: unknown, key = apiKey) => {
         const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
         const sent = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }
-        const response = await fetch(`http://127.0.0.1:${server.port}/v1/vaults/bench/${path}`, { headers, ...sent })
+        const response = await fetch(`http://127.0.0.1:${server.port}/v1/vaults/plain/${path}`, { headers, ...sent })
         const json = (await response.json()) as { readonly records?: readonly { readonly tokens: { readonly ssn: string } }[] }
         return { status: response.status, ...json }
       }

@@ -18,6 +18,6 @@ it.each(ROUTES.map((route) => [`${route.method} ${route.path}`, route] as const)
     const [, section = ''] = page.split(`### ${name}\n`)
     // The description and the reference page are too long to show.
     if (route.group === 'Description') expect(section).toContain(route.summary)
-    else expect(section.split('\n### ')[0]).toMatch(/```http\n[A-Z]+ \/v[12]\/.*\n\n200\n.+\n```/s)
+    else expect(section.split('\n### ')[0]).toMatch(/```http\n[A-Z]+ \/v[123]\/.*\n\n200\n.+\n```/s)
   },
 )

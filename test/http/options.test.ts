@@ -42,6 +42,7 @@ it.each<[string, (good: object) => unknown, string]>([
   ['tables that are no names', (good) => ({ ...good, legacyTables: ['No Name'] }), 'Option "legacyTables" must be an array'],
   ['no time to be idle', (good) => ({ ...good, vaultIdleMs: 0 }), 'Option "vaultIdleMs" must be an integer from 1'],
   ['no function for an account', (good) => ({ ...good, vaultsOfAccount: [] }), 'Option "vaultsOfAccount" must be a function.'],
+  ['no function for refusals', (good) => ({ ...good, onRefused: true }), 'Option "onRefused" must be a function.'],
   ['a token URI that is no URL', (good) => ({ ...good, tokenURI: 'token' }), 'Option "tokenURI" must be an URL'],
   [
     'a limit of nothing',

@@ -76,7 +76,7 @@ describe.each(Object.keys(ENGINES) as EngineName[])('of %s', (source) => {
     const session = vault.as(OWNER)
     let isOver = false
     const writing = (async () => {
-      for (let n = 0; !isOver; n++)
+      for (let n = 0; !isOver; n++, await new Promise((resolve) => setTimeout(resolve, 2)))
         await vault.transaction(async (inner) => {
           const pair = [1, 2].map((k) => ({ fields: { name: `pair ${n}`, email: `pair${n}.${k}@z.example` } }))
           await inner.as(OWNER).insert('people', pair, { tokenization: true })
@@ -96,8 +96,10 @@ describe.each(Object.keys(ENGINES) as EngineName[])('of %s', (source) => {
     const copy = await openBusy(there.open())
     expect(await copy.verifyRecords()).toMatchObject({ ok: true })
     expect(await copy.verifyAudit()).toMatchObject({ ok: true })
-    const { records } = await copy.as(OWNER).query("select name, count(*) as n from people where name like 'pair%' group by name")
-    for (const { fields } of records) expect(fields.n).toBe(2)
+    const pairs = ((await rowsOf(there.open())).get('records_1_people')?.length ?? 0) - 300
+    expect(pairs).toBeGreaterThan(0)
+    // Two of each transaction, or none.
+    expect(pairs % 2).toBe(0)
   })
 })
 

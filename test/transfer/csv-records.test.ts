@@ -45,7 +45,7 @@ it('leaves out blank lines, or keeps them as records of one field', async () => 
   expect(await fieldsOf('a\n\nb\n', { keepsBlank: true })).toEqual([['a'], [''], ['b']])
 })
 
-it('tells an empty field in quotes from one without', async () => {
+it('distinguishes an empty field in quotes from one without', async () => {
   expect((await read('"",,""\n')).records).toMatchObject([{ quotedEmpty: [0, 2] }])
 })
 

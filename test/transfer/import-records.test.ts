@@ -242,7 +242,7 @@ Joy,joy@x.example,10,
     expect(await stored(session)).toHaveLength(30)
   })
 
-  it('tells the rejects of the last batch again, which a run that was killed may not have passed on', async () => {
+  it('passes on the rejects of the last batch again, which a run that was killed may not have passed on', async () => {
     const { session } = await fresh()
     const text = 'name,badge\nAnn,1\nBo,1\n,2\nCy\nDi,3\n'
     const lost: ImportSession = {

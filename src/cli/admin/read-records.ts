@@ -7,7 +7,8 @@ import { CommandFailure, EXIT } from '../failure.ts'
 import type { Row } from '../output/cells.ts'
 import { readInput, readLines } from './input.ts'
 
-const REDACTIONS = ['DEFAULT', 'PLAIN_TEXT', 'MASKED', 'REDACTED'] as const
+/** The levels of `--redaction`. */
+export const REDACTIONS = ['DEFAULT', 'PLAIN_TEXT', 'MASKED', 'REDACTED'] as const
 /** Records of one page, where more than one is read. */
 const PAGE = 500
 /** Tokens of one call. */
@@ -63,7 +64,7 @@ function rowOf({ id, fields }: { readonly id: string; readonly fields: object })
 }
 
 /** Returns the look-up of `--where column=value`, or of a column whose values are lines of standard input. */
-async function readWhere(run: CommandRun, table: string): Promise<Record<string, unknown> | undefined> {
+export async function readWhere(run: CommandRun, table: string): Promise<Record<string, unknown> | undefined> {
   const text = run.options.text('where')
   if (text === undefined) return undefined
   const { config } = await run.loadConfig()

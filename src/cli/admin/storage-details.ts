@@ -1,11 +1,11 @@
 /** What the engine of a storage says of itself: its version, its driver, the size of the vault, and its settings. */
 
 import { stat, statfs } from 'node:fs/promises'
-import { createRequire } from 'node:module'
 import { dirname } from 'node:path'
 import process from 'node:process'
 import type { StorageConfig } from '../config/define-config.ts'
 import type { LoadedConfig } from '../config/load-config.ts'
+import { loaderOf } from '../config/load-driver.ts'
 import { readSecret, type SecretSource } from '../config/secrets.ts'
 
 /** What is known of a storage; absent members are not. */
@@ -80,17 +80,6 @@ function betterSqliteDetails(file: string): Pick<StorageDetails, 'driver' | 'ver
   const row = database.prepare('select sqlite_version() as version').get() as { version: string }
   database.close()
   return { driver: `better-sqlite3 ${version}`, version: row.version }
-}
-
-/** Drivers are beside this package, as the storages load them, or beside the configuration. */
-function loaderOf(name: string, file: string): NodeJS.Require {
-  const own = createRequire(import.meta.url)
-  try {
-    own.resolve(name)
-    return own
-  } catch {
-    return createRequire(file)
-  }
 }
 
 /** Bytes that the disk of a folder has left for this account; undefined where the system does not say. */

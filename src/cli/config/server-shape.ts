@@ -65,7 +65,7 @@ export const serverShape = z.strictObject({
       remembered: count.default(10_000),
     })
     .prefault({}),
-  shutdown: z.strictObject({ delayMs: msOrNone.default(0), limitMs: ms.default(30_000) }).prefault({}),
+  shutdown: z.strictObject({ delayMs: z.int().min(0).max(600_000).default(0), limitMs: ms.default(30_000) }).prefault({}),
   startMs: msOrNone.default(0),
   log: z
     .strictObject({

@@ -1,5 +1,6 @@
 /** The work of `strongroom audit follow`. */
-import { resolve } from 'node:path'
+import { access } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
 import process from 'node:process'
 import type { CommandWork } from '../command.ts'
 import { CommandFailure, EXIT } from '../failure.ts'
@@ -19,8 +20,8 @@ export const auditFollow: CommandWork = async ({ options, output, signal, enviro
   const form = FORMS[options.word('form', FORM_NAMES) ?? 'event']
   const pollMs = options.integer('poll', { min: 10, max: 60_000 })
   // A line for each, as programs that collect logs read them.
-  const log: FollowLog = (level, message, facts = {}) =>
-    output.note(JSON.stringify({ level, time: new Date().toISOString(), msg: message, ...facts }))
+  const log: FollowLog = (level, message, details = {}) =>
+    output.note(JSON.stringify({ level, time: new Date().toISOString(), msg: message, ...details }))
   const target = await openTarget({
     to,
     form,
@@ -33,6 +34,7 @@ export const auditFollow: CommandWork = async ({ options, output, signal, enviro
       }),
     onCut: () => log('warn', 'a message is longer than a datagram, and was cut'),
   })
+  await access(dirname(resolve(cursor)))
   const vault = await openVault()
   const reopen = () => target.reopen?.()
   // The error of a write that failed comes to the stream as well.

@@ -1,5 +1,6 @@
 /** From the text of `--to`, and the options beside it, to a target. */
-import { readFile } from 'node:fs/promises'
+import { access, readFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import type { CommandRun } from '../command.ts'
 import type { Secret } from '../config/define-config.ts'
 import { readSecret, type SecretSource } from '../config/secrets.ts'
@@ -29,7 +30,11 @@ export interface TargetLine extends Pick<CommandRun, 'options'> {
 export async function openTarget(line: TargetLine): Promise<Target> {
   const { to, write } = line
   if (to === '-') return streamTarget(write)
-  if (!/^[a-z+]+:\/\//i.test(to)) return fileTarget(to)
+  if (!/^[a-z+]+:\/\//i.test(to)) {
+    // A folder that is missing is a mistake, while one that goes away later is waited for.
+    await access(dirname(to))
+    return fileTarget(to)
+  }
   const url = URL.canParse(to) ? new URL(to) : undefined
   if (url === undefined) throw usage('--to is not a valid address.')
   if (url.username !== '' || url.password !== '')

@@ -6,8 +6,8 @@ import type { CursorFile } from './cursor-file.ts'
 import type { Form } from './forms/form.ts'
 import { reasonOf, type Target, TargetFailure } from './target.ts'
 
-/** One line about the work of a follower. `facts` are names, counts and times. */
-export type FollowLog = (level: 'info' | 'warn' | 'error', message: string, facts?: Readonly<Record<string, unknown>>) => void
+/** One line about the work of a follower. `details` are names, counts and times. */
+export type FollowLog = (level: 'info' | 'warn' | 'error', message: string, details?: Readonly<Record<string, unknown>>) => void
 
 /** What is followed, and to where. */
 export interface FollowRun {

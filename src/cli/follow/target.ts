@@ -19,7 +19,7 @@ export interface Target {
   /** Its address without secrets, for logs. */
   readonly name: string
   /**
-   * Resolves when all messages are received, as far as the protocol can tell. Throws `TargetFailure`, or an error of the system; some of them can have been
+   * Resolves when all messages are received, as far as the protocol shows it. Throws `TargetFailure`, or an error of the system; some of them can have been
    * received then, and the same messages are given again. The signal ends the attempt.
    */
   deliver(messages: readonly Message[], signal: AbortSignal): Promise<void>

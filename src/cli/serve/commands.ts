@@ -14,6 +14,10 @@ export const SERVE: CommandDescription = {
     { flags: '--tls-key <file>', text: 'its key in PEM (default: server.tls.key)' },
     { flags: '--origin <origin>', text: 'origin whose pages may call the vault from a browser', isList: true },
     { flags: '--start-ms <number>', text: 'try again for this long if storage or keys are away (default: server.startMs, or 0)' },
+    {
+      flags: '--shutdown-delay-ms <number>',
+      text: 'accept requests for this long after SIGTERM (default: server.shutdown.delayMs, or 0)',
+    },
     { flags: '--log-requests', text: 'log each request: method, status, time; never a path or a value' },
   ],
   examples: [

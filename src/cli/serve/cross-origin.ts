@@ -5,7 +5,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 export type CrossOrigin = (request: IncomingMessage, response: ServerResponse) => boolean
 
 /** Headers that a page may send. */
-const REQUEST_HEADERS = 'authorization, content-type, idempotency-key, range, traceparent, x-client-trace-id, x-request-id'
+const REQUEST_HEADERS =
+  'authorization, content-disposition, content-type, idempotency-key, range, traceparent, x-client-trace-id, x-request-id'
 /** Headers that a page may read. */
 const RESPONSE_HEADERS = 'content-disposition, content-range, retry-after, x-request-id'
 const METHODS = 'GET, HEAD, POST, PUT, DELETE'

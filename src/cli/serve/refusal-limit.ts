@@ -17,6 +17,8 @@ export interface RefusalLimit {
   refused(names: RefusedNames): 'source' | 'key' | undefined
   /** Notes that a key is in use, so that wrong secrets with its id do not keep it out. Returns true if that is new. */
   accepted(key: string): boolean
+  /** The most names of one kind that are remembered now. */
+  remembered(): number
 }
 
 /** What refusals are counted by: a key id, or the digest of another credential. It holds no secret, so that processes can pass it to each other. */
@@ -70,6 +72,7 @@ export function createRefusalLimit({ failuresPerSource, failuresPerKey, remember
       inUse.set(key, now())
       return true
     },
+    remembered: () => Math.max(sources.size(), keys.size(), inUse.size),
   }
 }
 

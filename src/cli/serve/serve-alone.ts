@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { openHealthServer } from './health-server.ts'
 import { metricsText } from './server-metrics.ts'
 import { followSignals, type Signals } from './signals.ts'
-import { type Serving, startVaultProcess, type VaultProcess } from './vault-process.ts'
+import { type Serving, startUnless, type VaultProcess } from './vault-process.ts'
 
 /** Where the server is reached. */
 export interface Addresses {
@@ -31,8 +31,7 @@ export async function serveAlone(serving: Serving, announce: (addresses: Address
     settings.health,
   )
   try {
-    const started = startVaultProcess(serving, () => {})
-    running = await Promise.race([started, signals.end.then(() => undefined)])
+    running = await startUnless(signals.end, serving, () => {})
     if (running === undefined) return 0
     const port = await running.server.listen()
     isAccepting = true

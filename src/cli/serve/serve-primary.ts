@@ -7,7 +7,7 @@ import { EXIT, type ExitCode } from '../failure.ts'
 import { openHealthServer } from './health-server.ts'
 import { listen } from './listen.ts'
 import { type Addresses, CLOSE_MS, type ServeEnd } from './serve-alone.ts'
-import { createServerLog, errorFields, type ServerLog } from './server-log.ts'
+import { createServerLog, endAtDefects, errorFields, type ServerLog } from './server-log.ts'
 import { createPrimaryMetrics, metricsText, type PrimaryMetrics } from './server-metrics.ts'
 import { followSignals } from './signals.ts'
 import type { FromWorker, ToWorker } from './worker-messages.ts'
@@ -29,8 +29,10 @@ export function restartDelay(livedMs: number, lastDelayMs: number): number {
 export async function servePrimary(settings: ServerSettings, announce: (addresses: Addresses) => void): Promise<ExitCode> {
   const { shutdown } = settings
   const log = createServerLog(settings.log.level)
+  endAtDefects(log)
   const metrics = createPrimaryMetrics()
   const workers = createWorkers(log, metrics)
+  let isAccepting = false
   const signals = followSignals(settings.tls === undefined ? undefined : () => workers.sayToAll({ kind: 'reload' }))
   // Paused, so that no byte is read here.
   const front = createServer({ pauseOnConnect: true }, (socket) => {
@@ -40,7 +42,7 @@ export async function servePrimary(settings: ServerSettings, announce: (addresse
   })
   const health = await openHealthServer(
     {
-      isReady: async () => front.listening && (await workers.ask('ready')).some(({ isReady }) => isReady),
+      isReady: async () => isAccepting && (await workers.ask('ready')).some(({ isReady }) => isReady),
       metrics: async () => metricsText([await metrics.read(), ...(await workers.ask('metrics')).map((one) => one.metrics)]),
     },
     settings.health,
@@ -53,8 +55,10 @@ export async function servePrimary(settings: ServerSettings, announce: (addresse
     const port = await listen(front, settings, '--port')
     front.on('error', (error) => log.error(errorFields(error), 'connection not accepted'))
     for (let started = 1; started < settings.workers; started++) workers.start()
+    isAccepting = true
     announce({ port, healthPort: health.port })
     await signals.end
+    isAccepting = false
     log.info({}, 'ending')
     if (shutdown.delayMs > 0) {
       workers.sayToAll({ kind: 'announceEnd' })

@@ -2,11 +2,20 @@
 import type { Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { CLOSE_MS, type ServeEnd } from './serve-alone.ts'
-import { type Serving, startVaultProcess, type VaultProcess } from './vault-process.ts'
+import { type Serving, startUnless, type VaultProcess } from './vault-process.ts'
 import type { FromWorker, ToWorker } from './worker-messages.ts'
 
 /** Serves until the primary says that it ends. Throws what opening files and the vault throws. */
 export async function serveWorker(serving: Serving): Promise<ServeEnd> {
+  try {
+    return await serveUntilEnd(serving)
+  } finally {
+    // The process ends although it listens to the primary.
+    process.channel?.unref()
+  }
+}
+
+async function serveUntilEnd(serving: Serving): Promise<ServeEnd> {
   // A terminal and systemd send these to all processes. The primary sends each worker its last connection first.
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => {})
   const { promise: end, resolve: endNow } = Promise.withResolvers<void>()
@@ -16,18 +25,13 @@ export async function serveWorker(serving: Serving): Promise<ServeEnd> {
     // Nothing else comes before `ready` is sent.
     else if (running !== undefined) obey(running, message, socket)
   })
-  running = await Promise.race([
-    startVaultProcess(serving, (learned) => say({ kind: 'learned', learned })),
-    end.then(() => undefined),
-  ])
+  running = await startUnless(end, serving, (learned) => say({ kind: 'learned', learned }))
   if (running === undefined) return 0
   say({ kind: 'ready' })
   await end
   const cut = await running.server.drain(serving.server.shutdown.limitMs)
   if (cut > 0) running.log.error({ requests: cut }, 'ended at the time limit: requests were cut')
   await Promise.race([running.close(), pause(CLOSE_MS, undefined, { ref: false })])
-  // It ends although it listens to the primary.
-  process.channel?.unref()
   return cut > 0 ? 1 : 0
 }
 

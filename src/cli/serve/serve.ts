@@ -8,6 +8,7 @@ import { handlerOptions } from './handler-options.ts'
 import { type Addresses, serveAlone } from './serve-alone.ts'
 import { servePrimary } from './serve-primary.ts'
 import { serveWorker } from './serve-worker.ts'
+import type { Serving } from './vault-process.ts'
 
 /** The work of `strongroom serve`. */
 export const serve: CommandWork = async (run) => {
@@ -25,7 +26,7 @@ export const serve: CommandWork = async (run) => {
   if (server.workers > 1 && cluster.isPrimary) return servePrimary(server, announce)
   // Read here, so that a wrong option of the handler shows before the vault is opened.
   const handler = handlerOptions(loaded.config)
-  const serving = { server, handler, open: run.openVault }
+  const serving: Serving = { server, handler, open: (ports) => run.openVault({ ...ports, serves: true }) }
   return cluster.isPrimary ? serveAlone(serving, announce) : serveWorker(serving)
 }
 
@@ -50,6 +51,7 @@ function settingsOf({ options }: CommandRun, { config: { server = {} }, pathOf }
       ...server.health,
       ...defined({ port: options.integer('healthPort', port), host: options.text('healthHost') }),
     },
+    shutdown: { ...server.shutdown, ...defined({ delayMs: options.integer('shutdownDelayMs', { max: 600_000 }) }) },
     ...(origins.length === 0 ? {} : { origins }),
     log: { ...server.log, ...(options.isSet('logRequests') ? { requests: true } : {}) },
   }

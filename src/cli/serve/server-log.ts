@@ -1,6 +1,8 @@
 /** The log of the server: lines of JSON on standard error, with codes, counts and times, and never a value, a path or a credential. */
+import process from 'node:process'
 import { type DestinationStream, destination, pino } from 'pino'
 import { isVaultError, type Log } from '../../index.ts'
+import { EXIT } from '../failure.ts'
 
 /** Levels below which nothing is written. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
@@ -15,6 +17,14 @@ const STDERR = 2
 /** Returns a log. A line is written before the call returns, so that none is lost when the process ends. */
 export function createServerLog(level: LogLevel, to: DestinationStream = destination({ fd: STDERR, sync: true })): ServerLog {
   return pino({ level, base: { pid: process.pid }, timestamp: () => `,"time":"${new Date().toISOString()}"` }, to)
+}
+
+/** Ends the process at an error that nothing catches, without its text, which Node would print. */
+export function endAtDefects(log: Log): void {
+  process.on('uncaughtException', (error) => {
+    log.error(errorFields(error), 'a defect: the process ends')
+    process.exit(EXIT.internal)
+  })
 }
 
 /** Returns what the log says of an error. The text of any error but a `VaultError` can repeat a value, and so can the first line of its stack. */

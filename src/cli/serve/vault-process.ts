@@ -5,7 +5,7 @@ import { isVaultError, type Log, type Metrics } from '../../index.ts'
 import type { AnyVault } from '../config/any-vault.ts'
 import type { ServerSettings } from '../config/server-shape.ts'
 import type { ServedHandler } from './handler-options.ts'
-import { createServerLog, errorFields, type ServerLog } from './server-log.ts'
+import { createServerLog, endAtDefects, errorFields, type ServerLog } from './server-log.ts'
 import { createServerMetrics } from './server-metrics.ts'
 import { createVaultServer, type Learned, type VaultServer } from './vault-server.ts'
 
@@ -37,14 +37,31 @@ const PING_MS = 2000
 /** Rows a second that a purge removes, so that requests keep up. */
 const PURGE_PACE = 2000
 
+/** Starts a process, unless `end` resolves before: then what is opened meanwhile is closed, and the result is undefined. */
+export async function startUnless(
+  end: Promise<void>,
+  serving: Serving,
+  share: (learned: Learned) => void,
+): Promise<VaultProcess | undefined> {
+  const isOver = new AbortController()
+  const started = startVaultProcess(serving, share, isOver.signal)
+  const running = await Promise.race([started, end.then(() => undefined)])
+  if (running !== undefined) return running
+  isOver.abort()
+  started.then((late) => late.close()).catch(() => {})
+  return undefined
+}
+
 /** Opens the vault and makes its server. Throws what opening throws, after `startMs` of tries where storage or keys are away. */
-export async function startVaultProcess(
+async function startVaultProcess(
   { server: settings, handler, open }: Serving,
   share: (learned: Learned) => void,
+  signal: AbortSignal,
 ): Promise<VaultProcess> {
   const log = createServerLog(settings.log.level)
+  endAtDefects(log)
   const metrics = createServerMetrics()
-  const vault = await opened(() => open({ serves: true, metrics: metrics.ofVault, log }), settings.startMs, log)
+  const vault = await opened(() => open({ serves: true, metrics: metrics.ofVault, log }), { ...settings, signal, log })
   const upkeep = new AbortController()
   try {
     const server = await createVaultServer({ handler: { ...handler, vaults: vault }, server: settings, log, metrics, share })
@@ -65,7 +82,10 @@ export async function startVaultProcess(
   }
 }
 
-async function opened(open: () => Promise<AnyVault>, startMs: number, log: Log): Promise<AnyVault> {
+async function opened(
+  open: () => Promise<AnyVault>,
+  { startMs, signal, log }: { readonly startMs: number; readonly signal: AbortSignal; readonly log: Log },
+): Promise<AnyVault> {
   const end = performance.now() + startMs
   for (;;) {
     try {
@@ -74,7 +94,7 @@ async function opened(open: () => Promise<AnyVault>, startMs: number, log: Log):
       if (!isVaultError(error, 'unavailable') || performance.now() + RETRY_MS > end) throw error
       log.warn(errorFields(error), 'vault not opened yet')
     }
-    await pause(RETRY_MS)
+    await pause(RETRY_MS, undefined, { signal })
   }
 }
 

@@ -15,6 +15,7 @@ export const importCommand: CommandWork = async (run) => {
   const [table = '', file = ''] = run.args
   const isStandardInput = file === '-'
   const given = optionsOf(run, isStandardInput ? undefined : file)
+  const mapping = await readMapping(options.text('mapping'))
   if (!isStandardInput) await access(file, constants.R_OK)
   const session = await run.openSession()
   const rejects = await openRejects(run)
@@ -22,7 +23,7 @@ export const importCommand: CommandWork = async (run) => {
   try {
     const summary = await importRecords(session, {
       ...given,
-      ...(await readMapping(options.text('mapping'))),
+      ...mapping,
       ...(options.text('delimiter') !== undefined && { delimiter: options.text('delimiter') ?? '' }),
       table,
       source: isStandardInput ? process.stdin : file,
@@ -85,7 +86,7 @@ interface Rejects {
   readonly close: () => Promise<void>
 }
 
-/** Opens the file of the rejects. An import that goes on tells those of its last batch again, and none is in the file twice. */
+/** Opens the file of the rejects. An import that goes on passes those of its last batch again, and none is in the file twice. */
 async function openRejects({ options, output }: CommandRun): Promise<Rejects> {
   const file = options.text('rejects')
   if (file === undefined) {

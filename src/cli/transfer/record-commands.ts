@@ -22,9 +22,9 @@ export const IMPORT: CommandDescription = {
     { flags: '--batch <number>', text: 'records of one transaction, at most limits.maxRecords (default: 1000)' },
   ],
   examples: [
-    'npx strongroom import customers customers.csv --dry-run',
-    'npx strongroom import customers customers.csv --mapping customers.map.json --rejects rejects.ndjson',
-    'zcat customers.ndjson.gz | npx strongroom import customers - --format ndjson --name customers-2026',
+    'strongroom import customers customers.csv --dry-run',
+    'strongroom import customers customers.csv --mapping customers.map.json --rejects rejects.ndjson',
+    'zcat customers.ndjson.gz | strongroom import customers - --format ndjson --name customers-2026',
   ],
   load: async () => (await import('./import-command.ts')).importCommand,
 }
@@ -35,18 +35,21 @@ export const EXPORT: CommandDescription = {
   summary: 'Export records as CSV or NDJSON, at the levels of the caller.',
   options: [
     { ...FORMAT, text: 'csv or ndjson (default: by the ending of --out, else csv; ndjson with --json)' },
-    { flags: '--column <name>', text: 'a column to write (default: all that the caller can read)', isList: true },
-    { flags: '--where <condition>', text: 'a look-up column and a value: country=SE' },
-    { flags: '--redaction <level>', text: 'DEFAULT, PLAIN_TEXT, MASKED or REDACTED: at most this level (default: DEFAULT)' },
-    { flags: '--tokens', text: 'write tokens in place of values' },
+    { flags: '--columns <names>', text: 'only these columns in this order, joined by commas', isList: true },
+    {
+      flags: '--where <column>',
+      text: 'records with a value in a look-up column: values on standard input, one a line, or column=value for a plain column',
+    },
+    { flags: '--redaction <level>', text: 'DEFAULT, PLAIN_TEXT, MASKED or REDACTED; never more than the caller is granted' },
+    { flags: '--tokens', text: 'tokens in place of values' },
     { flags: '--complete', text: 'fail rather than write a masked or redacted value' },
     { flags: '--id-name <name>', text: 'write the id of each record in a column of this name' },
     DELIMITER,
     { flags: '--out <file>', text: 'a new file, readable by this account only (default: standard output)' },
   ],
   examples: [
-    'npx strongroom export customers --out customers.csv',
-    'npx strongroom export customers --redaction PLAIN_TEXT --column name --column email --where country=SE --json',
+    'strongroom export customers --out customers.csv',
+    'strongroom export customers --redaction PLAIN_TEXT --columns name,email --where country=SE --json',
   ],
   load: async () => (await import('./export-command.ts')).exportCommand,
 }

@@ -57,7 +57,7 @@ const cursorShape = objectOf({
   chains: listOf(objectOf({ chain: integer(1, MAX_CHAINS), sequence: integer(1, 0xffff_ffff), digest: hexDigest })),
 })
 
-/** Returns the cursor. Throws `invalid_request` if it is none, or one of another vault. */
+/** Returns the cursor. Throws `invalid_request` if it is not one, or is of another vault. */
 export function parseCursor(given: unknown, vaultID: string): AuditCursor {
   const cursor = given === undefined ? { vaultID, chains: [] } : cursorShape(given)
   if (cursor === undefined) throw fault('invalid_request')`after must be a cursor that following gave.`

@@ -2,6 +2,7 @@
 import { SUCCESS } from '../audit/event.ts'
 import { type ErrorCode, type ErrorDetail, Fault, say, VaultError, words } from '../errors.ts'
 import type { OperationContext } from '../execution/context.ts'
+import { unitWith } from '../unit-of-work/unit-of-work.ts'
 import { at, required } from '../util/lists.ts'
 import type { Step } from './batch-step.ts'
 import { type Ended, type ItemResponse, recordOf } from './run-steps.ts'
@@ -51,6 +52,8 @@ export async function readAgain<Value>(
   steps: readonly Step<Value>[],
   responses: (ItemResponse<Value> | undefined)[],
 ): Promise<void> {
+  // The event of the batch is stored when all is read, and not with the first of the reads.
+  const reading = { ...context, unit: unitWith(context.unit, async () => {}) }
   for (const [index, given] of steps.entries()) {
     if (responses[index] !== undefined) continue
     const { reference, runner } = given
@@ -60,7 +63,7 @@ export async function readAgain<Value>(
         : runner.bind(context, given, recordOf(at(steps, reference), required(responses[reference]), reference))
     ended.events[index] = step.event
     try {
-      responses[index] = { ok: true, value: await runner.run(context, step) }
+      responses[index] = { ok: true, value: await runner.run(reading, step) }
       ended.outcomes[index] = SUCCESS
     } catch (thrown) {
       const { error, outcome } = runner.failureOf(context, thrown)

@@ -47,7 +47,7 @@ export interface SessionContext extends ReadingContext {
   readonly audit: AuditTrail
   readonly files: SessionFiles
   /** Names this process in the list of jobs. */
-  readonly process: string
+  readonly processName: string
   /** Undefined in a session inside a transaction, whose calls are not joined. */
   readonly joined: JoinedCalls<OperationContext> | undefined
 }

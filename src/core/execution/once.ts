@@ -3,9 +3,9 @@ import { OUTDATED } from '../barrier/barrier.ts'
 import { entriesIn, newEntryRow } from '../credentials/entry-rows.ts'
 import { fault } from '../errors.ts'
 import { removeFilesOfDeleted } from '../file-store/remove-files.ts'
-import type { NewRow, Storage, StorageReads } from '../ports/storage.ts'
+import type { NewRow, StorageReads } from '../ports/storage.ts'
 import { CREDENTIALS } from '../schema/system-tables.ts'
-import { savepointUnit, type UnitOfWork } from '../unit-of-work/unit-of-work.ts'
+import { savepointUnit, type UnitOfWork, unitWith } from '../unit-of-work/unit-of-work.ts'
 import { toUtf8 } from '../util/bytes.ts'
 import { toSlab } from '../util/memory.ts'
 import { toBase64Url } from '../util/text.ts'
@@ -41,7 +41,7 @@ interface KeptWrite {
 }
 
 /**
- * Returns the request of a key. Its name has the actor, so that nobody is given the result of another one. Roles and context belong to what must be the
+ * Returns the request of a key. Its name has the actor, so that no caller gets the result of another one. Roles and context belong to what must be the
  * same, because a policy decides by them. The content of a file does not: a repeat is answered before it is read. Throws `invalid_request`.
  */
 export function parseOnce(
@@ -132,18 +132,11 @@ function noting<Request, Result>(
   return execute({ ...context, note, unit }, request)
 }
 
-/** Returns a unit whose change stores one row more. */
+/** Returns a unit whose change stores one row more. An insert hands it over with its own rows, and needs no transaction. */
 function withRow(unit: UnitOfWork, row: (storage: StorageReads) => Promise<NewRow>): UnitOfWork {
-  async function after<T>(inner: UnitOfWork<Storage>, work: (inner: UnitOfWork<Storage>) => Promise<T>): Promise<T> {
-    const value = await work(inner)
-    await inner.storage.insert(CREDENTIALS.name, [await row(inner.storage)])
-    return value
-  }
   return {
-    storage: unit.storage,
+    ...unitWith(unit, async (storage) => storage.insert(CREDENTIALS.name, [await row(storage)])),
     insert: async (batches) => unit.insert([...batches, { table: CREDENTIALS.name, rows: [await row(unit.storage)] }]),
-    change: (work, options) => unit.change((inner) => after(inner, work), options),
-    changeInTurn: (key, { alone, shared }) => unit.changeInTurn(key, { alone, shared: (inner) => after(inner, shared) }),
   }
 }
 

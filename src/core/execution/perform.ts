@@ -7,7 +7,7 @@ import type { Span } from '../ports/observability.ts'
 import { resolveEnd } from '../unit-of-work/gather.ts'
 import type { BuildEvent, RecordedUnit } from '../unit-of-work/unit-of-work.ts'
 import { readInput, toVaultError } from '../util/boundary.ts'
-import { assertMembers } from '../util/options.ts'
+import { assertMembers, assertOptions } from '../util/options.ts'
 import type { OperationContext, SessionContext } from './context.ts'
 import { EventBuilder, recordedInput, requestContextOf, withNames } from './event-builder.ts'
 import { assertCurrent, executeAgain, movedOr } from './execute-again.ts'
@@ -76,8 +76,9 @@ async function run<Given extends object, Request, Result>(
         assertMembers(given, operation.members)
         return operation.parse(given, context)
       })
-      const key = operation.once === undefined ? undefined : readInput(() => options.idempotencyKey)
-      const write = key === undefined ? undefined : readInput(() => parseOnce(context, operation, given, key))
+      const key = options === NO_OPTIONS ? undefined : readInput(() => readKey(options))
+      const write =
+        key === undefined || operation.once === undefined ? undefined : readInput(() => parseOnce(context, operation, given, key))
       const shared = joined?.join(operation.asOne, context, request)
       const attempt = (current: OperationContext): Promise<Result> => {
         unit.beginAttempt()
@@ -107,6 +108,12 @@ async function run<Given extends object, Request, Result>(
     joined?.end()
     lifetime.end(age)
   }
+}
+
+/** Returns the idempotency key. Throws `invalid_request` for another option. */
+function readKey(options: PerformOptions): unknown {
+  assertOptions<PerformOptions>(options, ['idempotencyKey'])
+  return options.idempotencyKey
 }
 
 /** Returns the barrier of one operation. Not inside `run`: its function would keep all that a running operation has, for as long as the barrier lives. */

@@ -79,6 +79,7 @@ function write(
     supplied: kept.map(({ supplied }) => supplied),
     tokenization: false,
     allowsShownText,
+    areChecked: key === undefined,
   }
   return key === undefined ? insertAll(context, parsed) : upsertAll(context, { key, areOfBatch: false }, parsed)
 }

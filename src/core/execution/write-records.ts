@@ -52,6 +52,8 @@ export interface CheckedRecords extends Pick<WriteModes, 'tokenization' | 'allow
   readonly access: TableAccess
   readonly values: readonly Values[]
   readonly supplied: TokensByRow
+  /** True if `checkNew` has passed each of them. */
+  readonly areChecked?: boolean
 }
 
 /** A record to insert. `isGranted`: no record of its table needs a check of its columns. */
@@ -69,10 +71,10 @@ export function checkNew(context: SessionContext, access: TableAccess, record: N
 /** Returns the records as new ones. Throws like `checkNew`. */
 function newRecords(
   context: SessionContext,
-  { access, values: records, supplied, tokenization, allowsShownText }: CheckedRecords,
+  { access, values: records, supplied, tokenization, allowsShownText, areChecked }: CheckedRecords,
 ): NewRecords {
   const isGranted = alwaysGranted(access, 'CREATE')
-  for (let index = 0; index < records.length; index++)
+  for (let index = 0; areChecked !== true && index < records.length; index++)
     checkNew(context, access, { values: required(records[index]), index, isGranted, allowsShownText })
   return { table: access.table, records, supplied, indexes: [...records.keys()], tokenization }
 }

@@ -21,7 +21,7 @@ export interface ImportName {
 export interface ImportPosition {
   /** The records that are done: stored or rejected. */
   readonly records: number
-  /** SHA-256 of their text as 64 hex digits. It never leaves the vault: it would tell a guess of the source from others. */
+  /** SHA-256 of their text as 64 hex digits. It never leaves the vault: with it, a guess of the source could be checked. */
   readonly digest: string
 }
 
@@ -44,14 +44,14 @@ export interface StoredImport extends ImportPosition, ImportState {
 export interface NextImport extends Omit<StoredImport, 'row'>, ImportName {
   /** Names the source for operators, such as the name of a file. */
   readonly source: string
-  readonly process: string
+  readonly processName: string
   readonly before: StoredImport | undefined
 }
 
 /** Hex digits of the digest by which the row of an import is found. */
 const KEY_DIGITS = 40
 
-/** Returns what the row is found by. A digest, because names of files can tell something; without a key, because look-up keys are rotated. */
+/** Returns what the row is found by. A digest, because a name of a file can say something; without a key, because look-up keys are rotated. */
 function keyOf(hash: Hash, { table, name }: ImportName): string {
   const text = toUtf8(`${table} ${name}`)
   return `import ${toHex(hash.sha256(toSlab([text]))).slice(0, KEY_DIGITS)}`
@@ -86,13 +86,13 @@ export async function findImport(
 export async function storeImport(
   ports: JobKeys & { readonly hash: Hash; readonly clock: Clock },
   transaction: Storage,
-  { table, name, source, process, before, records, digest, rejected, isEnded, lastFrom, lastRejects }: NextImport,
+  { table, name, source, processName, before, records, digest, rejected, isEnded, lastFrom, lastRejects }: NextImport,
 ): Promise<void> {
   const now = nowMs(ports)
   const state: JobState = {
     job: 'importRecords',
     key: keyOf(ports.hash, { table, name }),
-    process,
+    process: processName,
     startedAt: before?.row.startedAt ?? now,
     renewedAt: now,
     leaseUntil: isEnded ? UNLISTED : now + LEASE_MS,

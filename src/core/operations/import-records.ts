@@ -23,7 +23,6 @@ import { readInput } from '../util/boundary.ts'
 import { assertItems, assertMembers, assertOptions } from '../util/options.ts'
 import { parseSignal, type Signal } from '../util/signal.ts'
 import { createJsonBudget } from '../values/json-types.ts'
-import type { RecordInput } from './insert-records.ts'
 
 /** Options of a batch of an import. */
 export interface ImportBatchOptions {
@@ -63,7 +62,7 @@ export interface ImportPlaceInput {
 export interface ImportInput {
   readonly table: string
   /** Can be empty. */
-  readonly records: readonly RecordInput[]
+  readonly records: readonly { readonly fields: unknown; readonly tokens?: unknown }[]
   readonly options?: ImportBatchOptions
   readonly place?: ImportPlaceInput
 }
@@ -119,6 +118,7 @@ export const importRecords: Operation<ImportInput, ImportRequest, ImportResult> 
   resourceType: 'RECORD',
   verb: 'Import',
   members: ['table', 'records', 'options', 'place'],
+  once: {},
   notFoundStatus: 400,
   recorded: {
     table: 'name',
@@ -302,7 +302,7 @@ async function store(context: OperationContext, storing: Storing, refused: Refus
       table: table.name,
       name,
       source,
-      process: context.process,
+      processName: context.processName,
       before: stored,
       rejected: (stored?.rejected ?? 0) + rejected + refused.length,
       isEnded,

@@ -169,8 +169,19 @@ function createVault<S extends SchemaDefinition, Role extends string>(
   const commits = { isAlone: lifetime.isAlone, onCommit: metrics?.committed }
   const factories = unitFactoriesOf(options, { events, catalog, log, ...commits, trackReads: trackReads(storage, layout) })
   const outer = outsideTransactions(storage, factories.outer)
-  const { process } = options
-  const shared = { barrier, catalog, clock, layout, limits, scheduler, tracing, measuring, log, audit, process }
+  const shared = {
+    barrier,
+    catalog,
+    clock,
+    layout,
+    limits,
+    scheduler,
+    tracing,
+    measuring,
+    log,
+    audit,
+    processName: options.process,
+  }
   const joined = createJoinedCalls(scheduler)
   const jobs = createJobs({ ...options, barrier, catalog, log })
   stored.onKeys((replaced) => {

@@ -56,7 +56,7 @@ interface ErrorBody {
   readonly http_status: string
   readonly message: string
   readonly details: readonly ErrorDetail[]
-  /** Not in the specification, whose statuses and gRPC codes do not tell all codes apart. Its clients ignore it. */
+  /** Not in the specification, whose statuses and gRPC codes are the same for some codes. Its clients ignore it. */
   readonly code: ErrorCode
 }
 

@@ -17,6 +17,7 @@ type Streamed = 'uploadFile' | 'openFile'
 /** Every other operation. */
 const NAMES: Readonly<Record<Exclude<OperationName, Streamed>, true>> = {
   insert: true,
+  importRecords: true,
   get: true,
   getOne: true,
   update: true,
@@ -39,7 +40,6 @@ const NAMES: Readonly<Record<Exclude<OperationName, Streamed>, true>> = {
   createCredential: true,
   revokeCredential: true,
   listCredentials: true,
-  importRecords: true,
 }
 
 /** What the routes have in common. */

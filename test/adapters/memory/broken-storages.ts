@@ -170,7 +170,8 @@ export const FAULTS = {
 /** Faults of the methods that a handle alone has. */
 const HANDLE_FAULTS = {
   'a snapshot reads the newest state': (handle) => ({
-    snapshot: (work) => handle.snapshot(({ tables }) => work({ tables, get: handle.get, find: handle.find, aggregate: handle.aggregate })),
+    snapshot: (work) =>
+      handle.snapshot(({ tables }) => work({ tables, get: handle.get, find: handle.find, aggregate: handle.aggregate })),
   }),
   'a snapshot lists no columns': (handle) => ({
     snapshot: (work) =>

@@ -1,4 +1,4 @@
-/** `strongroom audit follow` as a process: killed again and again, ended in time, beside writers of two processes, and with wrong arguments. */
+/** The command `audit follow` as a process: killed again and again, ended in time, beside writers of two processes, and with wrong arguments. */
 import { execFile } from 'node:child_process'
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -166,6 +166,11 @@ describe('audit follow', () => {
     expect(await ended('--to', 'http://127.0.0.1:9', '--header-env', 'a=NONE', ...cursor)).toEqual([
       3,
       'strongroom: --header-env: the environment variable NONE is not set. Set it to the secret.',
+    ])
+    expect(await ended('--to', 'none/audit.ndjson', ...cursor)).toEqual([5, 'strongroom: none: No such file or folder.'])
+    expect(await ended('--to', '-', '--cursor', 'none/cursor')).toEqual([
+      5,
+      expect.stringContaining('none: No such file or folder.'),
     ])
     writeFileSync(join(folder, 'cursor'), '{"strongroom":"audit-cursor","v":1,"cursor":{"vaultID":"v2","chains":[]}}')
     expect(await ended('--to', '-', ...cursor)).toEqual([

@@ -1,7 +1,8 @@
 /** Events as OCSF 1.9 and as CEF, read back strictly. */
 import { describe, expect, it } from 'vitest'
 import { verifyExport } from '../../../src/audit-verifier/verify-export.ts'
-import { FORMS, type FollowedEvent } from '../../../src/cli/follow/forms/form.ts'
+import { FORMS } from '../../../src/cli/follow/forms/form.ts'
+import type { FollowedEvent } from '../../../src/cli/follow/forms/sealed-event.ts'
 import { batchesOf } from '../../support/audit/followed-trail.ts'
 import { assertNoPlaintext, openFollowWorld } from '../../support/cli/follow-world.ts'
 import { CLERK } from '../../support/vaults/test-vault.ts'

@@ -39,8 +39,8 @@ describe('a follower of a vault delivers to an HTTP server', () => {
     const back = await eventServer(Number(url.port))
     await until('all lines', () => back.lines().length >= 1210)
     await assertDelivered(back.lines(), 1210)
-    expect(world.log.find(({ message }) => message === 'delivers again')?.facts.target).toBe(`${url.origin}/in`)
-    expect(world.log[0]?.facts).toMatchObject({ reason: 'ECONNREFUSED', attempts: 1, lagSeconds: expect.any(Number) })
+    expect(world.log.find(({ message }) => message === 'delivers again')?.details.target).toBe(`${url.origin}/in`)
+    expect(world.log[0]?.details).toMatchObject({ reason: 'ECONNREFUSED', attempts: 1, lagSeconds: expect.any(Number) })
   })
 
   it('through any mix of failures, at least once and in order', async () => {
@@ -106,7 +106,7 @@ describe('a follower of a vault delivers to an HTTP server', () => {
     await until('3 lines', () => server.lines().length === 3)
     expect(elsewhere.requests).toBe(0)
     expect(JSON.stringify(world.log)).not.toContain('Bearer')
-    expect(world.log[0]?.facts.reason).toBe('status 307')
+    expect(world.log[0]?.details.reason).toBe('status 307')
   })
 
   it('not sooner than the server asks', async () => {

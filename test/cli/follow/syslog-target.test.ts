@@ -1,13 +1,37 @@
 /** Events to a syslog receiver, which is parsed strictly, that ends, drops, ignores and refuses connections. */
 import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
+import net from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import type { Target } from '../../../src/cli/follow/target.ts'
 import { syslogMessage, syslogTarget } from '../../../src/cli/follow/targets/syslog-target.ts'
 import { assertDelivered, openFollowWorld, until } from '../../support/cli/follow-world.ts'
 import { datagramReceiver, parseSyslog, syslogReceiver } from '../../support/cli/syslog-receiver.ts'
 
 const HOST = '127.0.0.1'
+
+/** A planted fault: a target that takes what the system has taken for received. */
+function writingTarget(port: number): Target {
+  let socket: net.Socket | undefined
+  return {
+    name: 'wrong',
+    async deliver(messages) {
+      if (socket === undefined || socket.destroyed) {
+        const opened = net.connect(port, HOST)
+        socket = opened.on('error', () => opened.destroy())
+      }
+      const to = socket
+      const frames = messages.map(syslogMessage).flatMap((message) => [Buffer.from(`${message.length} `), message])
+      await new Promise<void>((resolve, reject) => {
+        to.write(Buffer.concat(frames), (error) => (error ? reject(error) : resolve()))
+      })
+    },
+    async close() {
+      socket?.destroy()
+    },
+  }
+}
 
 describe('a follower of a vault delivers by syslog', () => {
   it('over TCP, in frames and messages of the standards', async () => {
@@ -29,16 +53,16 @@ describe('a follower of a vault delivers by syslog', () => {
     const receiver = await syslogReceiver()
     const { port } = receiver
     world.follow(syslogTarget({ host: HOST, port, transport: 'tcp', timeoutMs: 300 }))
-    const reasons = () => world.log.map(({ facts }) => String(facts.reason))
-    for (const [manner, reason] of [
+    const reasons = () => world.log.map(({ details }) => String(details.reason))
+    for (const [behavior, reason] of [
       ['drop', 'ECONNRESET'],
       ['ignore', 'the receiver did not read everything and end the connection within 0.3 s'],
       ['refuse', 'the receiver ended the connection too early'],
     ] as const) {
-      receiver.manner = manner
+      receiver.behavior = behavior
       await world.work(20)
-      await until(reason, () => reasons().includes(reason) || (manner !== 'ignore' && reasons().includes('EPIPE')))
-      receiver.manner = 'read'
+      await until(reason, () => reasons().includes(reason) || (behavior !== 'ignore' && reasons().includes('EPIPE')))
+      receiver.behavior = 'read'
       const { length } = receiver.messages
       await until('messages', () => receiver.messages.length >= length + 20)
     }
@@ -49,6 +73,25 @@ describe('a follower of a vault delivers by syslog', () => {
     const texts = () => [...receiver.messages, ...back.messages].map(({ text }) => text)
     await until('the rest', () => new Set(texts()).size === 100)
     await assertDelivered(texts(), 100)
+  })
+
+  it('and loses nothing of a receiver that ends before it has read, as a target does that only writes', async () => {
+    for (const isWrong of [true, false]) {
+      const world = await openFollowWorld()
+      const receiver = await syslogReceiver()
+      receiver.behavior = 'ignore'
+      const { port } = receiver
+      await world.work(30)
+      const right = syslogTarget({ host: HOST, port, transport: 'tcp', timeoutMs: 300 })
+      const following = world.follow(isWrong ? writingTarget(port) : right)
+      await until('an attempt', () => existsSync(join(world.folder, 'cursor')) || world.log.length > 0)
+      await receiver.stop()
+      const back = await syslogReceiver({ port })
+      await world.work(1)
+      await until('the last event', () => back.messages.some(({ text }) => text.includes('"sequence":31')))
+      await following.stop()
+      expect(new Set(back.messages.map(({ text }) => text)).size === 31).toBe(!isWrong)
+    }
   })
 
   it('over TLS, to a receiver with the certificate of its authority alone', async () => {
@@ -62,7 +105,7 @@ describe('a follower of a vault delivers by syslog', () => {
     await world.work(30)
     const wrong = world.follow(syslogTarget({ host: HOST, port: receiver.port, transport: 'tls' }))
     await until('a refusal', () => world.log.length > 0)
-    expect(world.log[0]?.facts.reason).toBe('DEPTH_ZERO_SELF_SIGNED_CERT')
+    expect(world.log[0]?.details.reason).toBe('DEPTH_ZERO_SELF_SIGNED_CERT')
     await wrong.stop()
     expect(receiver.messages).toEqual([])
     world.follow(syslogTarget({ host: HOST, port: receiver.port, transport: 'tls', tls: { ca } }))
@@ -90,7 +133,7 @@ describe('a follower of a vault delivers by syslog', () => {
     const world = await openFollowWorld()
     await world.work(1)
     world.follow(syslogTarget({ host: HOST, port: 9, transport: 'udp' }))
-    await until('a refusal', () => world.log.some(({ facts }) => facts.reason === 'ECONNREFUSED'))
+    await until('a refusal', () => world.log.some(({ details }) => details.reason === 'ECONNREFUSED'))
   })
 })
 

@@ -2,8 +2,9 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { memoryStorage } from '../../../src/adapters/memory/index.ts'
-import type { Authenticate, HttpLog } from '../../../src/http/index.ts'
+import { type Authenticate, clientAddressOf, type HttpLog, type NodeRequest } from '../../../src/http/index.ts'
 import { bearerOf } from '../../../src/http/router/enter-vault.ts'
+import { CLERK_CREDENTIAL, OWNER_CREDENTIAL } from '../../support/http/ask.ts'
 import { serveVault } from '../../support/http/serve-vault.ts'
 
 it('answers 500 where the authenticator describes a caller that is not valid, and logs which member is wrong', async () => {
@@ -68,5 +69,33 @@ it('any text has a credential of 1 to 8,192 visible characters, or none', () => 
         expect(credential === undefined || /^[!-+\--~]{1,8192}$/.test(credential)).toBe(true)
       },
     ),
+  )
+})
+
+it('reports each refused credential with the address of its client, and no caller without a grant', async () => {
+  const refused: object[] = []
+  const served = await serveVault({
+    storage: memoryStorage(),
+    handler: {
+      trustedProxies: ['loopback'],
+      onRefused(report) {
+        refused.push(report)
+        throw new Error('of the host')
+      },
+    },
+  })
+  const headers = { 'x-forwarded-for': '2001:DB8::0:1' }
+  const ask = (credential: string | null) => served.ask('GET', '/v1/vaults/v1/people', { credential, headers })
+  const statuses = [(await ask('wrong')).status, (await ask(null)).status, (await ask('two, of them')).status]
+  const address = clientAddressOf({ trustedProxies: ['loopback'] })
+  expect(address({ headers, socket: { remoteAddress: '::ffff:127.0.0.1' } } as unknown as NodeRequest)).toBe('2001:db8::1')
+  expect((await ask(CLERK_CREDENTIAL)).status).toBe(401)
+  expect((await ask(OWNER_CREDENTIAL)).status).toBe(200)
+  const body = 'grant_type=urn:ietf:params:oauth:grant-type:jwt-bearer&assertion=a.b.c'
+  statuses.push((await served.ask('POST', '/v1/auth/sa/oauth/token', { body, credential: null, headers })).status)
+  await served.close()
+  expect(statuses).toEqual([401, 401, 401, 401])
+  expect(refused).toEqual(
+    ['wrong', undefined, undefined, undefined].map((credential) => ({ credential, address: '2001:db8::1' })),
   )
 })

@@ -5,21 +5,11 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import pg from 'pg'
 import { describe, inject } from 'vitest'
-import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
 import { type Adoption, type AdoptOptions, adoptTable } from '../../../src/adopt/index.ts'
-import { column, createVault, defineSchema, type Schema, type SchemaDefinition, type Vault } from '../../../src/index.ts'
+import type { Schema, SchemaDefinition, Vault } from '../../../src/index.ts'
 import { freshDatabase } from '../postgres/fresh-database.ts'
-import { openStorage, type StorageAddress } from '../storages/open-storage.ts'
-import { OWNER, TEST_SECRET } from '../vaults/test-vault.ts'
-
-/** The vault of customers. */
-export const CUSTOMERS = defineSchema({
-  customers: {
-    name: column.string({ token: 'random' }),
-    email: column.string({ unique: true, normalize: ['trim', 'lowercase'], token: 'random', maxLength: 100 }),
-    phone: column.string({ token: 'random' }),
-  },
-})
+import type { StorageAddress } from '../storages/open-storage.ts'
+import { CUSTOMERS, openHostVault } from './customers.ts'
 
 /** The application's table. `{big}` is the type of an integer key. */
 export const TABLE = 'create table customers (id {big} primary key, name text, email text unique, phone text, note text)'
@@ -39,19 +29,6 @@ export interface Host {
   /** Runs work in a transaction of the application, on a connection of its own. */
   transaction<T>(work: (handle: unknown, run: (text: string) => Promise<void>) => Promise<T>): Promise<T>
   close(): Promise<void>
-}
-
-/** Opens the vault of an address, as every process of the application does. */
-export function openHostVault(
-  address: StorageAddress,
-  schema: Schema<SchemaDefinition> = CUSTOMERS,
-): Promise<Vault<SchemaDefinition>> {
-  return createVault<SchemaDefinition>({
-    id: 'adopted',
-    schema,
-    storage: openStorage(address),
-    keys: localKeys({ key: TEST_SECRET }),
-  })
 }
 
 /** A new database with a table, and a vault in it. */
@@ -153,23 +130,6 @@ async function hostOf({ schema, end, ...parts }: Parts): Promise<Host> {
 /** Describes the same on both engines. */
 export function onEachHost(name: string, work: (engine: HostEngine) => void): void {
   for (const engine of ['sqlite', 'postgres'] as const) describe(`${name} on ${engine}`, () => work(engine))
-}
-
-/** Every row of the table, as text by key. */
-export async function plainRows(host: Pick<Host, 'all'>): Promise<Map<string, string>> {
-  const rows = await host.all('select id, name, email, phone from customers order by id')
-  return new Map(rows.map(([id, ...cells]) => [String(id), JSON.stringify(cells)]))
-}
-
-/** Every row as the vault has it, found by the side table; and the number of records in the vault. */
-export async function vaultRows(host: Host): Promise<{ readonly rows: Map<string, string>; readonly records: number }> {
-  const session = host.vault.as(OWNER)
-  const byId = new Map<string, string>()
-  for await (const { records } of session.pages('customers', { limit: 1000, redaction: 'PLAIN_TEXT' }))
-    for (const { id, fields } of records)
-      byId.set(id, JSON.stringify([fields.name ?? null, fields.email ?? null, fields.phone ?? null]))
-  const map = await host.all('select id, record_id from strongroom_customers_map order by id')
-  return { rows: new Map(map.map(([id, record]) => [String(id), byId.get(String(record)) ?? 'no record'])), records: byId.size }
 }
 
 /** Names of triggers, functions, columns and tables that adopting has left. */

@@ -74,7 +74,8 @@ export const HOSTS_SEE: Readonly<Record<string, RegExp>> = {
   client: /^src\/(index|core\/errors)\.ts$/,
   // Whole vaults are copied below the vault: by the tables that each has, and the entries of the catalog that close a storage.
   transfer: /^src\/(index\.ts$|core\/(ports|util)\/|core\/(errors|schema\/system-tables|catalog\/vault-moves)\.ts$)/,
-  adopt: /^src\/(index\.ts$|core\/util\/|core\/errors\.ts$|adapters\/(sqlite|postgres|keys)\/index\.ts$)/,
+  // The plan tries every row in a vault in memory.
+  adopt: /^src\/(index\.ts$|core\/util\/|core\/errors\.ts$|adapters\/(memory|keys)\/index\.ts$)/,
   // The command uses entry points only, as the build has them: it is built on its own.
   cli: /^src\/((adapters\/.*|http|client|transfer|adopt|audit-verifier)\/index|index|public-errors|storage-port|blob-port)\.ts$/,
 }
@@ -105,11 +106,22 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'src/adapters/content-type': ['file-type'],
   'src/adapters/system': MACHINE,
   'src/audit-verifier': ['node:crypto'],
-  'src/adopt': ['better-sqlite3', 'node:crypto', 'node:fs/promises', 'node:os', 'node:path', 'pg'],
+  'src/adopt': ['node:crypto', 'node:timers/promises'],
   'src/client': [],
   'src/cli': ['commander', 'node:process'],
-  'src/cli/admin': ['@clack/prompts', 'node:crypto', 'node:fs', 'node:fs/promises', 'node:module', 'node:path', 'node:process'],
-  'src/cli/config': ['jiti', 'node:fs', 'node:fs/promises', 'node:os', 'node:path', 'node:process', 'node:url', 'zod'],
+  'src/cli/audit': ['node:fs', 'node:fs/promises', 'node:path', 'node:process'],
+  'src/cli/admin': ['@clack/prompts', 'node:crypto', 'node:fs', 'node:fs/promises', 'node:path', 'node:process'],
+  'src/cli/config': [
+    'jiti',
+    'node:fs',
+    'node:fs/promises',
+    'node:module',
+    'node:os',
+    'node:path',
+    'node:process',
+    'node:url',
+    'zod',
+  ],
   // A follower writes files, and speaks syslog over TCP, TLS and UDP; HTTP is fetch.
   'src/cli/follow': [
     'node:dgram',
@@ -136,17 +148,7 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
     'prom-client',
   ],
   'src/cli/transfer': ['node:fs/promises', 'node:path', 'node:process'],
-  'src/transfer': [
-    'csv-stringify',
-    'node:crypto',
-    'node:fs',
-    'node:fs/promises',
-    'node:path',
-    'node:stream',
-    'node:util',
-    'node:zlib',
-    'papaparse',
-  ],
+  'src/transfer': ['node:crypto', 'node:fs', 'node:fs/promises', 'node:path', 'node:stream', 'node:util', 'node:zlib'],
   'src/http': ['@fastify/busboy', 'jose', 'node:crypto', 'node:http', 'node:net', 'node:stream', 'zod'],
 }
 

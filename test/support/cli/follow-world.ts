@@ -21,7 +21,7 @@ export const SECRETS = ['Plaintext Person', 'plaintext@acme.example', '987654321
 export interface LogLine {
   readonly level: string
   readonly message: string
-  readonly facts: Readonly<Record<string, unknown>>
+  readonly details: Readonly<Record<string, unknown>>
 }
 
 export interface FollowWorld {
@@ -82,7 +82,7 @@ export async function openFollowWorld(storage: StorageHandle = memoryStorage()):
         graceMs,
         pollMs: 10,
         random: () => 0,
-        log: (level, message, facts = {}) => log.push({ level, message, facts }),
+        log: (level, message, details = {}) => log.push({ level, message, details }),
       })
       run.catch(() => {})
       const stop = async () => {

@@ -43,14 +43,14 @@ function takeFrames(bytes: Buffer): { frames: Buffer[]; rest: Buffer } {
 }
 
 /** How a receiver treats a connection. `drop`: reads some bytes and resets it. `ignore`: reads nothing and stays open. `refuse`: ends it at once. */
-export type Manner = 'read' | 'drop' | 'ignore' | 'refuse'
+export type Behavior = 'read' | 'drop' | 'ignore' | 'refuse'
 
 export interface SyslogReceiver {
   readonly port: number
   readonly messages: SyslogMessage[]
   /** What went wrong with frames. */
   readonly faults: unknown[]
-  manner: Manner
+  behavior: Behavior
   stop(): Promise<void>
 }
 
@@ -62,15 +62,15 @@ export async function syslogReceiver({
   readonly security?: tls.TlsOptions
 } = {}): Promise<SyslogReceiver> {
   const sockets = new Set<net.Socket>()
-  const receiver = { port, messages: [] as SyslogMessage[], faults: [] as unknown[], manner: 'read' as Manner, stop }
+  const receiver = { port, messages: [] as SyslogMessage[], faults: [] as unknown[], behavior: 'read' as Behavior, stop }
   const serve = (socket: net.Socket): void => {
     sockets.add(socket)
     socket.on('close', () => sockets.delete(socket))
     socket.on('error', () => {})
-    if (receiver.manner === 'refuse') socket.end()
-    if (receiver.manner === 'ignore') socket.pause()
-    if (receiver.manner === 'drop') socket.once('data', () => socket.resetAndDestroy())
-    if (receiver.manner !== 'read') return
+    if (receiver.behavior === 'refuse') socket.end()
+    if (receiver.behavior === 'ignore') socket.pause()
+    if (receiver.behavior === 'drop') socket.once('data', () => socket.resetAndDestroy())
+    if (receiver.behavior !== 'read') return
     let rest: Buffer = Buffer.alloc(0)
     socket.on('data', (bytes: Buffer) => {
       try {

@@ -42,7 +42,7 @@ export function faultsOfEnvelope(json: unknown, status: number): string[] {
   return [
     ...stray(json, ['error']),
     ...stray(error, ['grpc_code', 'http_code', 'http_status', 'message', 'details', 'code']),
-    ...(isErrorCode(memberOf(error, 'code')) ? [] : ['code is none of the library']),
+    ...(isErrorCode(memberOf(error, 'code')) ? [] : ['code is unknown to the library']),
     ...(memberOf(error, 'http_code') === status ? [] : ['http_code is not the status']),
     ...(Number.isInteger(grpc) && Number(grpc) >= 0 && Number(grpc) <= 16 ? [] : ['grpc_code is not from 0 to 16']),
     ...(isText(httpStatus, 100) ? [] : ['http_status is no text of 1 to 100 characters']),

@@ -1,6 +1,6 @@
 /** `strongroom serve` as a process of its own, over a vault that the test founds and can open again. */
-import { rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { inject, onTestFinished } from 'vitest'
 import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
@@ -22,12 +22,14 @@ export interface ServedProject {
   makeKey(roles: readonly string[]): Promise<{ readonly keyId: string; readonly apiKey: string }>
   /** Runs work on the vault, which is closed then. */
   withVault<T>(work: (vault: Vault<(typeof schema)['tables']>) => Promise<T>): Promise<T>
-  /** Writes other sections of the configuration. */
+  /** Writes other sections of the configuration, or other members of its vault. */
   configure(sections: ServedSections): void
 }
 
 /** What the configuration has beside the vault. */
 export interface ServedSections {
+  /** Members of the vault in place of its own. */
+  readonly vault?: object
   readonly server?: ServerConfig
   readonly http?: HttpConfig
 }
@@ -49,10 +51,14 @@ export const CUSTOMERS = '/v1/vaults/main/customers'
 const OWNER: Caller = { actor: 'test', actorType: 'SERVICE_ACCOUNT', roles: ['VAULT_OWNER'] }
 const SCHEMA = fileURLToPath(new URL('served-schema.ts', import.meta.url))
 
-/** Makes a project on an engine. What it stores is removed when the test has finished. */
-export async function servedProject(engine: 'sqlite' | 'postgres', sections: ServedSections = {}): Promise<ServedProject> {
+/** Makes a project on an engine; `filename` is that of SQLite. What it stores is removed when the test has finished. */
+export async function servedProject(
+  engine: 'sqlite' | 'postgres',
+  sections: ServedSections = {},
+  filename = 'vault.db',
+): Promise<ServedProject> {
   const folder = commandFolder()
-  const address = engine === 'sqlite' ? { engine, filename: join(folder, 'vault.db') } : await postgresAddress()
+  const address = engine === 'sqlite' ? { engine, filename: resolve(folder, filename) } : await postgresAddress()
   const withVault: ServedProject['withVault'] = async (work) => {
     const storage = openStorage(address)
     const vault = await createVault({ id: 'main', schema, storage, keys: localKeys({ file: join(folder, 'vault.key') }) })
@@ -61,10 +67,9 @@ export async function servedProject(engine: 'sqlite' | 'postgres', sections: Ser
   const makeKey: ServedProject['makeKey'] = (roles) =>
     withVault((vault) => createApiKey(vault.as(OWNER), { name: 'test', roles: [...roles] }))
   const configure = (given: ServedSections): void => {
-    const storage =
-      address.engine === 'sqlite' ? { sqlite: { filename: 'vault.db' } } : { postgres: { connectionString: { file: 'url' } } }
-    const vault = { id: 'main', storage, keys: { file: 'vault.key' } }
-    const text = `import { schema } from ${JSON.stringify(SCHEMA)}\nexport default { vault: { ...${JSON.stringify(vault)}, schema }, http: ${JSON.stringify(given.http ?? {})}, server: ${JSON.stringify(given.server ?? {})} }\n`
+    const storage = address.engine === 'sqlite' ? { sqlite: { filename } } : { postgres: { connectionString: { file: 'url' } } }
+    const vault = { id: 'main', storage, keys: { file: 'vault.key' }, ...given.vault }
+    const text = `import { schema } from ${JSON.stringify(SCHEMA)}\nexport default { vault: { schema, ...${JSON.stringify(vault)} }, http: ${JSON.stringify(given.http ?? {})}, server: ${JSON.stringify(given.server ?? {})} }\n`
     writeFileSync(join(folder, 'strongroom.config.ts'), text)
   }
   if (address.engine === 'postgres') writeFileSync(join(folder, 'url'), address.url, { mode: 0o600 })
@@ -99,9 +104,4 @@ export async function startServer({ folder, apiKey }: ServedProject, args: reado
 export async function waitForWorkers({ askHealth }: RunningServer, count: number): Promise<void> {
   while (!(await askHealth('/metrics')).text.includes(`strongroom_workers_ready ${count}\n`))
     await new Promise((resolve) => setTimeout(resolve, 20))
-}
-
-/** Removes a file of a project. */
-export function removeFile({ folder }: ServedProject, name: string): void {
-  rmSync(join(folder, name))
 }

@@ -1,8 +1,7 @@
 /** Events in the Common Event Format, version 0: a header of seven fields, and an extension of pairs. */
 import { isIPv4, isIPv6 } from 'node:net'
 import { VERSION } from '../../version.ts'
-import type { FollowedEvent } from './form.ts'
-import { resourcesOf, type SealedEvent } from './sealed-event.ts'
+import { type FollowedEvent, resourcesOf, type SealedEvent } from './sealed-event.ts'
 
 /** Most characters of the list of resources: a receiver cuts longer fields, and not at their end. */
 const MAX_RESOURCES = 4000

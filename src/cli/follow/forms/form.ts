@@ -1,14 +1,8 @@
 /** The forms in which events are sent. */
-import type { AnyVault } from '../../config/any-vault.ts'
 import type { Message } from '../target.ts'
 import { toCef } from './cef.ts'
 import { toOcsf } from './ocsf.ts'
-import { readSealedEvent, type SealedEvent } from './sealed-event.ts'
-
-type Batch = ReturnType<AnyVault['followAudit']> extends AsyncIterable<infer One> ? One : never
-
-/** An event that is followed. */
-export type FollowedEvent = Batch['events'][number]
+import { type FollowedEvent, readSealedEvent, type SealedEvent } from './sealed-event.ts'
 
 /** A form. */
 export interface Form {

@@ -1,7 +1,6 @@
 /** Events in the Open Cybersecurity Schema Framework 1.9: API Activity (class 6003) with the profile Record Integrity. Source: schema.ocsf.io. */
 import { VERSION } from '../../version.ts'
-import type { FollowedEvent } from './form.ts'
-import { resourcesOf, type SealedEvent } from './sealed-event.ts'
+import { type FollowedEvent, resourcesOf, type SealedEvent } from './sealed-event.ts'
 
 const CLASS = 6003
 

@@ -1,5 +1,12 @@
 /** An event as its line has it: what is digested, with its place in its chain. */
 
+import type { AnyVault } from '../../config/any-vault.ts'
+
+type Batch = ReturnType<AnyVault['followAudit']> extends AsyncIterable<infer One> ? One : never
+
+/** An event that is followed. */
+export type FollowedEvent = Batch['events'][number]
+
 /** The parsed line. */
 export interface SealedEvent {
   /** 64 hex digits. */

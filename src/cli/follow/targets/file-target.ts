@@ -61,7 +61,7 @@ export function fileTarget(path: string): Target {
       await handle.appendFile(text)
       await handle.datasync()
     } catch (error) {
-      // A full disk takes a part of the text, and a line that is cut is none.
+      // A full disk takes a part of the text, and half a line is not a line.
       await handle.truncate(before).catch(() => {})
       throw error
     }

@@ -1,0 +1,33 @@
+/** The work of `strongroom restore`. */
+import { createReadStream } from 'node:fs'
+import { access, constants, readFile } from 'node:fs/promises'
+import process from 'node:process'
+import { restoreVault } from '../../transfer/index.ts'
+import type { CommandWork } from '../command.ts'
+import { EXIT } from '../failure.ts'
+import { copyOptions, noteContents, verifiedLine, verifyCopy, withStorage } from './copied-vault.ts'
+
+export const restoreCommand: CommandWork = async (run) => {
+  const { options, output } = run
+  const files = run.args.filter((file) => file !== undefined)
+  for (const file of files) if (file !== '-') await access(file, constants.R_OK)
+  const privateKey = options.text('privateKey')
+  const key = privateKey === undefined ? {} : { privateKey: await readFile(privateKey, 'utf8') }
+  const restored = await withStorage(run, (to) => {
+    const backups = files.map((file) => (file === '-' ? process.stdin : readLater(file)))
+    return restoreVault({ to, backups, ...key, ...copyOptions(run) })
+  })
+  const verified = await verifyCopy(run)
+  await noteContents(run, 'Restore the copy of that store, too.')
+  output.result({ ...restored, verified: verified ?? null }, ({ rowCount }) => [
+    `Restored ${rowCount} rows.`,
+    verifiedLine(verified),
+    'Never write to the original of this vault as well: both would give equal ids to different records.',
+  ])
+  return verified !== undefined && !(verified.records && verified.audit) ? EXIT.found : EXIT.done
+}
+
+/** Opens a file when it is its turn. */
+async function* readLater(file: string): AsyncGenerator<Uint8Array> {
+  yield* createReadStream(file, { highWaterMark: 1024 * 1024 })
+}
