@@ -168,6 +168,7 @@ const METHODS: Calls = {
   exportAudit: (o) => vault.exportAudit(o)[Symbol.asyncIterator]().next(),
   followAudit: (o) => vault.followAudit(o)[Symbol.asyncIterator]().next(),
   checkpointAudit: (o) => vault.checkpointAudit(o),
+  planSchema: (o) => vault.planSchema(clients, o),
   explain: (o) => vault.explain(OWNER, 'READ', 'clients', o),
   downloadWithTicket: (o) => vault.downloadWithTicket('none', o),
   uploadWithTicket: (o) => vault.uploadWithTicket('none', o),
@@ -181,7 +182,7 @@ function bearer(o: object = {}) {
 }
 
 const METHODS_WITHOUT_OPTIONS = [
-  ...['transaction', 'withTransaction', 'ping', 'maintenance', 'rewrapKeys', 'close', 'explainQuery'],
+  ...['transaction', 'withTransaction', 'ping', 'maintenance', 'rewrapKeys', 'close', 'explainQuery', 'contents', 'checkPolicy'],
   ...['credentials.find', 'credentials.isRevoked', 'credentials.spendOnce', 'credentials.verifyBearer'],
 ]
 
