@@ -39,6 +39,8 @@ import {
   type Vault,
   VaultError,
 } from '../src/index.ts'
+import { exportRecords, importRecords } from '../src/transfer/index.ts'
+import { backupVault, moveVault, restoreVault } from '../src/transfer/index.ts'
 import { type Clients, clients, openClients } from './support/audit/audited-clients.ts'
 import { OWNER, TEST_SECRET } from './support/vaults/test-vault.ts'
 
@@ -123,6 +125,11 @@ const FUNCTIONS: Calls = {
   resolveSignedToken: (o: object) => resolveSignedToken(vault as never, 'token', { caller: OWNER, ...o }),
   exchangeAssertion: (o) => exchangeAssertion(o, {}),
   connectVault: (o: object) => connectVault({ url: 'http://vault', vaultId: 'v', credentials: 'k', ...o }),
+  importRecords: (o: object) => importRecords(owner, { table: 'clients', source: 'none', format: 'csv', ...o }),
+  exportRecords: (o: object) => exportRecords(owner, { table: 'clients', format: 'csv', ...o }).next(),
+  moveVault: (o) => moveVault(o),
+  backupVault: (o) => backupVault(o),
+  restoreVault: (o) => restoreVault(o),
   'mask.replace': (o) => mask.replace(o),
 }
 
@@ -130,6 +137,7 @@ const FUNCTIONS: Calls = {
 const WITHOUT_OPTIONS: Readonly<Record<string, string>> = {
   VaultError: 'An error that is thrown is not replaced by one of its own options.',
   isVaultError: 'any error',
+  reopenVault: 'a storage',
   statusOf: 'any error',
   sql: 'a template',
   defineSchema: 'tables: its own tests refuse unknown members with table and column',
@@ -160,6 +168,7 @@ const METHODS: Calls = {
   exportAudit: (o) => vault.exportAudit(o)[Symbol.asyncIterator]().next(),
   followAudit: (o) => vault.followAudit(o)[Symbol.asyncIterator]().next(),
   checkpointAudit: (o) => vault.checkpointAudit(o),
+  planSchema: (o) => vault.planSchema(clients, o),
   explain: (o) => vault.explain(OWNER, 'READ', 'clients', o),
   downloadWithTicket: (o) => vault.downloadWithTicket('none', o),
   uploadWithTicket: (o) => vault.uploadWithTicket('none', o),
@@ -173,7 +182,7 @@ function bearer(o: object = {}) {
 }
 
 const METHODS_WITHOUT_OPTIONS = [
-  ...['transaction', 'withTransaction', 'ping', 'maintenance', 'rewrapKeys', 'close', 'explainQuery'],
+  ...['transaction', 'withTransaction', 'ping', 'maintenance', 'rewrapKeys', 'close', 'explainQuery', 'contents', 'checkPolicy'],
   ...['credentials.find', 'credentials.isRevoked', 'credentials.spendOnce', 'credentials.verifyBearer'],
 ]
 
