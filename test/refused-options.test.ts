@@ -39,8 +39,7 @@ import {
   type Vault,
   VaultError,
 } from '../src/index.ts'
-import { exportRecords, importRecords } from '../src/transfer/index.ts'
-import { backupVault, moveVault, restoreVault } from '../src/transfer/index.ts'
+import { backupVault, exportRecords, importRecords, moveVault, restoreVault } from '../src/transfer/index.ts'
 import { type Clients, clients, openClients } from './support/audit/audited-clients.ts'
 import { OWNER, TEST_SECRET } from './support/vaults/test-vault.ts'
 
