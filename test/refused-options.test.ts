@@ -18,6 +18,7 @@ import { connectVault } from '../src/client/index.ts'
 import { OPERATIONS } from '../src/core/operations/operations.ts'
 import {
   apiKeys,
+  clientAddressOf,
   createApiKey,
   createHandler,
   createServiceAccount,
@@ -38,7 +39,7 @@ import {
   type Vault,
   VaultError,
 } from '../src/index.ts'
-import { backupVault, moveVault, restoreVault } from '../src/transfer/index.ts'
+import { backupVault, exportRecords, importRecords, moveVault, restoreVault } from '../src/transfer/index.ts'
 import { type Clients, clients, openClients } from './support/audit/audited-clients.ts'
 import { OWNER, TEST_SECRET } from './support/vaults/test-vault.ts'
 
@@ -109,6 +110,7 @@ const FUNCTIONS: Calls = {
   'clamdScanner limits': (o) => clamdScanner({ socket: '/clamd' }, o),
   openTelemetry: (o) => openTelemetry(o),
   openTelemetryMetrics: (o) => openTelemetryMetrics(o),
+  clientAddressOf: (o) => clientAddressOf(o),
   createHandler: (o: object) => createHandler({ ...good, ...o }),
   'createHandler limits': (o) => createHandler({ ...good, limits: o }),
   'createHandler names': (o) => createHandler({ ...good, names: o }),
@@ -122,6 +124,8 @@ const FUNCTIONS: Calls = {
   resolveSignedToken: (o: object) => resolveSignedToken(vault as never, 'token', { caller: OWNER, ...o }),
   exchangeAssertion: (o) => exchangeAssertion(o, {}),
   connectVault: (o: object) => connectVault({ url: 'http://vault', vaultId: 'v', credentials: 'k', ...o }),
+  importRecords: (o: object) => importRecords(owner, { table: 'clients', source: 'none', format: 'csv', ...o }),
+  exportRecords: (o: object) => exportRecords(owner, { table: 'clients', format: 'csv', ...o }).next(),
   moveVault: (o) => moveVault(o),
   backupVault: (o) => backupVault(o),
   restoreVault: (o) => restoreVault(o),
@@ -163,6 +167,7 @@ const METHODS: Calls = {
   exportAudit: (o) => vault.exportAudit(o)[Symbol.asyncIterator]().next(),
   followAudit: (o) => vault.followAudit(o)[Symbol.asyncIterator]().next(),
   checkpointAudit: (o) => vault.checkpointAudit(o),
+  planSchema: (o) => vault.planSchema(clients, o),
   explain: (o) => vault.explain(OWNER, 'READ', 'clients', o),
   downloadWithTicket: (o) => vault.downloadWithTicket('none', o),
   uploadWithTicket: (o) => vault.uploadWithTicket('none', o),
@@ -176,7 +181,7 @@ function bearer(o: object = {}) {
 }
 
 const METHODS_WITHOUT_OPTIONS = [
-  ...['transaction', 'withTransaction', 'ping', 'maintenance', 'rewrapKeys', 'close', 'explainQuery'],
+  ...['transaction', 'withTransaction', 'ping', 'maintenance', 'rewrapKeys', 'close', 'explainQuery', 'contents', 'checkPolicy'],
   ...['credentials.find', 'credentials.isRevoked', 'credentials.spendOnce', 'credentials.verifyBearer'],
 ]
 

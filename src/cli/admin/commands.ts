@@ -129,7 +129,7 @@ const KEYS: readonly CommandDescription[] = [
     summary: 'Replace the root key that seals, and seal everything again beside readers and writers; goes on where it was ended.',
     options: [
       PACE,
-      { flags: '--settle <seconds>', text: 'time for other processes to learn the new key before it seals (default: 0)' },
+      { flags: '--wait <seconds>', text: 'time for other processes to learn the new key before it seals (default: 0)' },
       { flags: '--dry-run', text: 'change nothing, and count what would be sealed again' },
     ],
     examples: ['strongroom keys rotate --pace 5000'],
@@ -156,7 +156,7 @@ const KEYS: readonly CommandDescription[] = [
     options: [
       PACE,
       YES,
-      { flags: '--settle <seconds>', text: 'time for other processes to learn the new key (default and least: 15)' },
+      { flags: '--wait <seconds>', text: 'time for other processes to learn the new key (default and least: 15)' },
     ],
     examples: ['strongroom keys rotate-lookups --pace 5000'],
     load: async () => (await import('./keys.ts')).rotateLookups,

@@ -1,17 +1,10 @@
 /** Everything about a vault that is unsafe or will hurt: `doctor`. */
 import type { CommandRun, CommandWork } from '../command.ts'
 import { EXIT, sentenceOf } from '../failure.ts'
-import type { Row } from '../output/cells.ts'
 import { findInFiles } from './file-findings.ts'
+import type { Finding } from './finding.ts'
 import { findInPolicy, findInSettings, findInStorage } from './setting-findings.ts'
 import { findInVault } from './vault-findings.ts'
-
-/** What is wrong, and what to do. `unsafe`: data or keys can be lost or seen. `warning`: it will hurt later. */
-export interface Finding extends Row {
-  readonly level: 'unsafe' | 'warning'
-  readonly finding: string
-  readonly remedy: string
-}
 
 /** The work of `strongroom doctor`. */
 export const doctor: CommandWork = async (run) => {

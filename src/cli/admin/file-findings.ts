@@ -3,8 +3,8 @@ import type { Stats } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { LoadedConfig } from '../config/load-config.ts'
-import type { Finding } from './doctor.ts'
-import { freeBytesOf, sizeOf } from './storage-facts.ts'
+import { type Finding, when } from './finding.ts'
+import { freeBytesOf, sizeOf } from './storage-details.ts'
 
 /** Permission bits of other users than the owner. */
 const READ = 0o044
@@ -22,11 +22,6 @@ export async function findInFiles(loaded: LoadedConfig): Promise<readonly Findin
   ]
 }
 
-/** Returns a list with the finding, if it is one. */
-function when(isFound: boolean, level: Finding['level'], [finding, remedy]: readonly [string, string]): readonly Finding[] {
-  return isFound ? [{ level, finding, remedy }] : []
-}
-
 async function findInConfigFile({ config: { vault }, file }: LoadedConfig): Promise<readonly Finding[]> {
   const stats = await statsOf(file)
   const hasCode = [vault.storage, vault.keys, vault.blobs, vault.scanner].some((one) => typeof one === 'function')
@@ -40,18 +35,17 @@ async function findInConfigFile({ config: { vault }, file }: LoadedConfig): Prom
 
 async function findInSecrets(loaded: LoadedConfig): Promise<readonly Finding[]> {
   const database = databaseOf(loaded)
-  const findings: Finding[] = []
-  const add = (more: readonly Finding[]) => void findings.push(...more)
-  for (const file of [...keyFilesOf(loaded), ...secretFilesOf(loaded)]) {
+  const keyFiles = keyFilesOf(loaded)
+  const open = [...keyFiles, ...secretFilesOf(loaded)].map(async (file) => {
     const finding = `${file}, which has a key or a secret, can be read or changed by other users`
-    add(when(hasBits(await statsOf(file), ANY), 'unsafe', [finding, `chmod 600 ${file}`]))
-  }
-  for (const file of keyFilesOf(loaded)) {
+    return when(hasBits(await statsOf(file), ANY), 'unsafe', [finding, `chmod 600 ${file}`])
+  })
+  const beside = keyFiles.flatMap((file) => {
     const finding = `key file ${file} is beside the database, so one copy of the folder has both`
     const isBeside = database !== undefined && dirname(file) === dirname(database)
-    add(when(isBeside, 'unsafe', [finding, 'move it to another volume, and correct vault.keys']))
-  }
-  return findings
+    return when(isBeside, 'unsafe', [finding, 'move it to another volume, and correct vault.keys'])
+  })
+  return [...(await Promise.all(open)).flat(), ...beside]
 }
 
 async function findInData(loaded: LoadedConfig): Promise<readonly Finding[]> {

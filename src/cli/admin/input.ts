@@ -29,7 +29,7 @@ export async function readLines(signal: AbortSignal): Promise<readonly string[]>
   throw new CommandFailure(EXIT.usage, 'Standard input is empty. Pass one value a line.')
 }
 
-/** Asks before something that cannot be undone. Throws unless the answer is yes, or `isSure`. */
+/** Asks before something that is for ever. Throws unless the answer is yes, or `isSure`. */
 export async function assertSure(question: string, isSure: boolean): Promise<void> {
   if (isSure) return
   if (process.stdin.isTTY !== true || process.stderr.isTTY !== true)

@@ -30,7 +30,7 @@ export const listKeys: CommandWork = async ({ openVault, options, output, signal
 /** The work of `strongroom keys rotate`. */
 export const rotate: CommandWork = async (run) => {
   const vault = await run.openVault()
-  const settleMs = run.options.integer('settle')
+  const settleMs = run.options.integer('wait')
   const isDry = run.options.isSet('dryRun')
   const result = await vault.rotateKeys({
     ...watch(run, 'bodies'),
@@ -76,7 +76,7 @@ export const destroy: CommandWork = async ({ args, openVault, options, output, s
 
 /** The work of `strongroom keys rotate-lookups`. */
 export const rotateLookups: CommandWork = async (run) => {
-  const settleMs = run.options.integer('settle')
+  const settleMs = run.options.integer('wait')
   const question = 'All ids and tokens get new forms, which applications must take over from the token map. Rotate?'
   const vault = await run.openVault()
   await assertSure(question, run.options.isSet('yes'))

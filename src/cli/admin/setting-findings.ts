@@ -2,9 +2,9 @@
 import process from 'node:process'
 import type { LoadedConfig } from '../config/load-config.ts'
 import { readSecret, type SecretSource } from '../config/secrets.ts'
-import type { Finding } from './doctor.ts'
+import type { Finding } from './finding.ts'
 import { findFaults } from './policy.ts'
-import { readStorageFacts } from './storage-facts.ts'
+import { readStorageDetails } from './storage-details.ts'
 
 /** A clock that is off by more makes times of events and expiries wrong. */
 const MAX_SKEW_MS = 5000
@@ -63,7 +63,7 @@ export async function findInPolicy({ config }: Pick<LoadedConfig, 'config'>): Pr
 
 /** What the engine says. The vault was opened before, so it can be reached. */
 export async function findInStorage(loaded: LoadedConfig, environment: SecretSource['environment']): Promise<readonly Finding[]> {
-  const { postgres } = await readStorageFacts(loaded, environment)
+  const { postgres } = await readStorageDetails(loaded, environment)
   if (postgres === undefined) return []
   const findings: Finding[] = []
   const unsafe = (finding: string, remedy: string) => void findings.push({ level: 'unsafe', finding, remedy })

@@ -6,7 +6,7 @@ import type { Config } from '../config/define-config.ts'
 import { VERSION } from '../version.ts'
 import { listAll, stateOf } from './credentials.ts'
 import { timeOf, watch } from './keys.ts'
-import { readStorageFacts, type StorageFacts, sizeOf } from './storage-facts.ts'
+import { readStorageDetails, type StorageDetails, sizeOf } from './storage-details.ts'
 
 /** Credentials that end within this time are shown. */
 export const SOON_MS = 14 * 24 * 60 * 60_000
@@ -16,7 +16,7 @@ export const status: CommandWork = async (run) => {
   const loaded = await run.loadConfig()
   const { config, file } = loaded
   const vault = await run.openVault()
-  const storage = await readStorageFacts(loaded, run.environment)
+  const storage = await readStorageDetails(loaded, run.environment)
   const { keys, isRotating, stragglers, fingerprint } = await vault.keys()
   const result = {
     strongroom: VERSION,
@@ -45,7 +45,7 @@ type Status = Omit<AnyContents, 'credentials'> & {
   readonly config: string
   readonly vault: string
   readonly fingerprint: string
-  readonly storage: StorageFacts
+  readonly storage: StorageDetails
   readonly keys: readonly { readonly version: number; readonly state: string; readonly since: string }[]
   readonly isRotating: boolean
   readonly stragglers: readonly { readonly process: string; readonly openedAt: string }[]

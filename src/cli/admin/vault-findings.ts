@@ -2,7 +2,7 @@
 import type { AnyVault } from '../config/any-vault.ts'
 import type { Config } from '../config/define-config.ts'
 import { listAll, stateOf } from './credentials.ts'
-import type { Finding } from './doctor.ts'
+import type { Finding } from './finding.ts'
 import { timeOf } from './keys.ts'
 import { SOON_MS } from './status.ts'
 
@@ -26,7 +26,7 @@ function warning(finding: string, remedy: string): Finding {
 
 async function findInKeys(vault: AnyVault, signal: AbortSignal): Promise<readonly Finding[]> {
   const { keys, isRotating, stragglers } = await vault.keys({ signal })
-  const newest = Math.max(...keys.map(({ since }) => since))
+  const newest = keys.reduce((latest, { since }) => Math.max(latest, since), 0)
   return [
     ...(isRotating ? [warning('a rotation of keys has not ended', 'strongroom keys rotate goes on with it')] : []),
     ...stragglers.map(({ process, openedAt }) =>

@@ -2,7 +2,6 @@
 import type { VerificationResult } from '../audit/chain-verifier.ts'
 import type { SignedCheckpoint } from '../audit/checkpoint.ts'
 import type { CheckpointOptions, ExportOptions, VerifyAuditOptions } from '../audit-log/audit-trail.ts'
-import type { PlannedChange } from '../catalog/plan-schema.ts'
 import type { QueryValue } from '../expressions/parameter-values.ts'
 import type { MaintenanceJob } from '../maintenance/jobs.ts'
 import type { OpenFileOptions, OpenFileResult } from '../operations/open-file.ts'
@@ -12,7 +11,6 @@ import type { ExplainOptions, Explanation } from '../policy/explain-access.ts'
 import type { PolicyFinding } from '../policy/policy-findings.ts'
 import type { Action, BuiltInRole } from '../policy/statement.ts'
 import type { SchemaDefinition } from '../schema/column.ts'
-import type { Schema } from '../schema/define-schema.ts'
 import type { SchemaDescription } from '../schema/describe-schema.ts'
 import type { TableName } from '../schema/infer.ts'
 import type { QueryPlan } from '../sql/explain-plan.ts'
@@ -26,13 +24,7 @@ import type { Refusal, VaultCredentials } from './vault-credentials.ts'
 import type { UploadByTicket } from './vault-files.ts'
 import type { VaultKeys } from './vault-keys.ts'
 import type { VaultLookups } from './vault-lookups.ts'
-import type { VaultContents } from './vault-overview.ts'
-
-/** Options of `vault.planSchema`. */
-export interface PlanSchemaOptions extends Pick<WatchOptions, 'signal'> {
-  /** Default true. */
-  readonly readsRecords?: boolean
-}
+import type { VaultOverview } from './vault-overview.ts'
 
 /** A vault inside a transaction. The changes of all sessions commit or roll back together. */
 export interface VaultInTransaction<S extends SchemaDefinition, Role extends string = string> {
@@ -48,6 +40,7 @@ export interface Vault<S extends SchemaDefinition = SchemaDefinition, Role exten
   extends VaultInTransaction<S, Role>,
     VaultKeys,
     VaultLookups<S>,
+    VaultOverview,
     ClosedByUsing {
   readonly id: string
   /** Id of the account in audit events: the option `accountId`, or the id of the vault. */
@@ -73,17 +66,10 @@ export interface Vault<S extends SchemaDefinition = SchemaDefinition, Role exten
    * listed, and neither is the filling of digests while a vault is opened. Records no event.
    */
   maintenance(): Promise<MaintenanceJob[]>
-  /** Counts what is stored: records by table, files and their scans, audit events. Needs no caller and records no event, for operators. */
-  contents(): Promise<VaultContents>
-  /**
-   * Returns what opening this vault with another schema would change, and what would be refused and why. Changes nothing. Unless `readsRecords` is
-   * false, it reads the records of columns that would become required, unique or searchable: only they say whether they can. Source: docs/schema-changes.md.
-   */
-  planSchema(schema: Schema, options?: PlanSchemaOptions): Promise<readonly PlannedChange[]>
   /**
    * Deletes expired transient values, which reads never return in any case, and removes the contents of files that no record names:
-   * replaced and deleted ones, and those of uploads that never ended. Also deletes credentials, revocations of JWTs and assertions that
-   * have served, an hour after they expired. Returns the number of values, of files, and of these. `onProgress` counts all of them. It
+   * replaced and deleted ones, and those of uploads that never ended. Also deletes credentials, revocations of JWTs, assertions that
+   * have served and idempotency keys, an hour after they expired. Returns the number of values, of files, and of these. `onProgress` counts all of them. It
    * removes them slice by slice: what was removed before an abort stays removed.
    */
   purgeExpired(options?: WatchOptions): Promise<{ deleted: number; files: number; credentials: number }>

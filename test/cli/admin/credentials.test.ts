@@ -67,7 +67,7 @@ describe('credentials', () => {
       [[...CREATE, '--service-account', '--out', 'a.json'], 2],
       [[...CREATE, '--role', 'support', '--out', 'b.json'], 4],
       [[...CREATE, '--out', 'taken'], 5],
-      [['credentials', 'revoke', 'nobody'], 4],
+      [['credentials', 'revoke', 'unknown'], 4],
     ]
     for (const [line, code] of refused) expect([line, (await runCommand(line, { folder })).code]).toEqual([line, code])
     expect(readdirSync(folder).filter((name) => name.endsWith('.json'))).toEqual([])

@@ -80,7 +80,7 @@ describe('keys', () => {
     const folder = emptyVaultFolder()
     const { id, tokens } = await storePeople(folder)
     expect((await runCommand(['keys', 'rotate-lookups'], { folder })).code).toBe(2)
-    expect((await runCommand(['keys', 'rotate-lookups', '--yes', '--settle', '1'], { folder })).code).toBe(4)
+    expect((await runCommand(['keys', 'rotate-lookups', '--yes', '--wait', '1'], { folder })).code).toBe(4)
     expect((await runCommand(['keys', 'rotate-lookups', '--yes'], { folder })).code).toBe(0)
     const map = await runCommand(['keys', 'token-map', 'people'], { folder })
     const [pair] = map.stdout

@@ -47,7 +47,7 @@ describe('on PostgreSQL', () => {
     expect((await run('maintenance')).stderr).toBe('No slow work runs.\n')
   })
 
-  it('a database that is away, and an address that is none, are one sentence without the address', async () => {
+  it('a database that is away, and what is not an address, are one sentence without the address', async () => {
     const folder = emptyVaultFolder({ storage: STORAGE })
     for (const url of ['postgres://user:hidden@127.0.0.1:1/none', 'no address hidden']) {
       const { code, stderr } = await runCommand(['status'], { folder, env: { DATABASE_URL: url } })

@@ -47,7 +47,7 @@ describe('get', () => {
     expect(typed.stderr).toBe(
       'strongroom: Column email is sealed, and shells keep what is typed. Specify --where email, and pass its values on standard input, one a line.\n',
     )
-    expect((await runCommand(['get', 'people', 'nobody'], { folder })).code).toBe(4)
+    expect((await runCommand(['get', 'people', 'unknown'], { folder })).code).toBe(4)
     expect((await runCommand(['get', 'people', '--role', 'guest'], { folder })).code).toBe(4)
     expect((await runCommand(['get', 'people', '--limit', '0'], { folder })).code).toBe(2)
     expect((await runCommand(['get'], { folder })).code).toBe(2)

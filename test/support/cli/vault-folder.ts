@@ -95,6 +95,6 @@ export async function storePeople(folder: string, { more = 0, url }: { more?: nu
     first ??= records[0]
   }
   await vault.close()
-  if (first === undefined) throw new Error('Nobody was stored.')
+  if (first === undefined) throw new Error('No record was stored.')
   return { id: first.id, tokens: first.tokens }
 }

@@ -9,7 +9,7 @@ import { loaderOf } from '../config/load-driver.ts'
 import { readSecret, type SecretSource } from '../config/secrets.ts'
 
 /** What is known of a storage; absent members are not. */
-export interface StorageFacts {
+export interface StorageDetails {
   readonly engine: 'sqlite' | 'postgres' | 'function'
   readonly version?: string
   /** Name and version of the package. */
@@ -31,21 +31,21 @@ export interface StorageFacts {
 }
 
 /** Asks the engine. It is another connection than that of the vault, and changes nothing. Throws what the driver throws. */
-export async function readStorageFacts({ config, file, pathOf }: LoadedConfig, environment: SecretSource['environment']) {
+export async function readStorageDetails({ config, file, pathOf }: LoadedConfig, environment: SecretSource['environment']) {
   const { storage } = config.vault
-  if (typeof storage === 'function') return { engine: 'function' } satisfies StorageFacts
-  if ('sqlite' in storage) return sqliteFacts(storage.sqlite, { file, pathOf })
+  if (typeof storage === 'function') return { engine: 'function' } satisfies StorageDetails
+  if ('sqlite' in storage) return sqliteDetails(storage.sqlite, { file, pathOf })
   const { connectionString, schema = 'strongroom' } = storage.postgres
   const address = await readSecret(connectionString, 'vault.storage.postgres.connectionString', { environment, pathOf })
-  return postgresFacts(address, { schema, file })
+  return postgresDetails(address, { schema, file })
 }
 
 type SqliteConfig = Extract<StorageConfig, { readonly sqlite: unknown }>['sqlite']
 
-async function sqliteFacts(
+async function sqliteDetails(
   { filename, driver = 'better-sqlite3' }: SqliteConfig,
   { file, pathOf }: Pick<LoadedConfig, 'file' | 'pathOf'>,
-): Promise<StorageFacts> {
+): Promise<StorageDetails> {
   const place = pathOf(filename)
   const sizes = await Promise.all(
     [place, `${place}-wal`].map((name) =>
@@ -63,7 +63,7 @@ async function sqliteFacts(
     ...(free === undefined ? {} : { freeBytes: free }),
     ...(driver === 'node:sqlite'
       ? { driver: `node ${process.versions.node}`, version: process.versions.sqlite ?? 'unknown' }
-      : betterSqliteFacts(file)),
+      : betterSqliteDetails(file)),
   }
 }
 
@@ -72,7 +72,7 @@ interface SqliteDatabase {
   close(): void
 }
 
-function betterSqliteFacts(file: string): Pick<StorageFacts, 'driver' | 'version'> {
+function betterSqliteDetails(file: string): Pick<StorageDetails, 'driver' | 'version'> {
   const load = loaderOf('better-sqlite3', file)
   const { version } = load('better-sqlite3/package.json') as { version: string }
   const Database = load('better-sqlite3') as new (name: string) => SqliteDatabase
@@ -96,17 +96,17 @@ interface PostgresClient {
   end(): Promise<void>
 }
 
-const FACTS = `select current_setting('server_version') as version, current_setting('fsync') as fsync,
+const DETAILS = `select current_setting('server_version') as version, current_setting('fsync') as fsync,
   current_setting('synchronous_commit') as commit, extract(epoch from clock_timestamp()) * 1000 as now,
   coalesce((select ssl from pg_stat_ssl where pid = pg_backend_pid()), false) as ssl,
   (select rolsuper from pg_roles where rolname = current_user) as super,
   (select coalesce(sum(pg_total_relation_size(c.oid)), 0) from pg_class c join pg_namespace n on n.oid = c.relnamespace
    where n.nspname = $1 and c.relkind = 'r') as bytes`
 
-async function postgresFacts(
+async function postgresDetails(
   connectionString: string,
   { schema, file }: { readonly schema: string; readonly file: string },
-): Promise<StorageFacts> {
+): Promise<StorageDetails> {
   const load = loaderOf('pg', file)
   const { version: driver } = load('pg/package.json') as { version: string }
   const { Client } = load('pg') as { Client: new (options: object) => PostgresClient }
@@ -114,7 +114,7 @@ async function postgresFacts(
   await client.connect()
   try {
     const before = Date.now()
-    const { rows } = await client.query(FACTS, [schema])
+    const { rows } = await client.query(DETAILS, [schema])
     const now = (before + Date.now()) / 2
     const { version, fsync, commit, ssl, super: isSuperuser, bytes, now: theirs } = rows[0] ?? {}
     return {
