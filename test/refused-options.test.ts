@@ -18,6 +18,7 @@ import { connectVault } from '../src/client/index.ts'
 import { OPERATIONS } from '../src/core/operations/operations.ts'
 import {
   apiKeys,
+  clientAddressOf,
   createApiKey,
   createHandler,
   createServiceAccount,
@@ -38,6 +39,8 @@ import {
   type Vault,
   VaultError,
 } from '../src/index.ts'
+import { exportRecords, importRecords } from '../src/transfer/index.ts'
+import { backupVault, moveVault, restoreVault } from '../src/transfer/index.ts'
 import { type Clients, clients, openClients } from './support/audit/audited-clients.ts'
 import { OWNER, TEST_SECRET } from './support/vaults/test-vault.ts'
 
@@ -108,6 +111,7 @@ const FUNCTIONS: Calls = {
   'clamdScanner limits': (o) => clamdScanner({ socket: '/clamd' }, o),
   openTelemetry: (o) => openTelemetry(o),
   openTelemetryMetrics: (o) => openTelemetryMetrics(o),
+  clientAddressOf: (o) => clientAddressOf(o),
   createHandler: (o: object) => createHandler({ ...good, ...o }),
   'createHandler limits': (o) => createHandler({ ...good, limits: o }),
   'createHandler names': (o) => createHandler({ ...good, names: o }),
@@ -121,6 +125,11 @@ const FUNCTIONS: Calls = {
   resolveSignedToken: (o: object) => resolveSignedToken(vault as never, 'token', { caller: OWNER, ...o }),
   exchangeAssertion: (o) => exchangeAssertion(o, {}),
   connectVault: (o: object) => connectVault({ url: 'http://vault', vaultId: 'v', credentials: 'k', ...o }),
+  importRecords: (o: object) => importRecords(owner, { table: 'clients', source: 'none', format: 'csv', ...o }),
+  exportRecords: (o: object) => exportRecords(owner, { table: 'clients', format: 'csv', ...o }).next(),
+  moveVault: (o) => moveVault(o),
+  backupVault: (o) => backupVault(o),
+  restoreVault: (o) => restoreVault(o),
   'mask.replace': (o) => mask.replace(o),
 }
 
@@ -128,6 +137,7 @@ const FUNCTIONS: Calls = {
 const WITHOUT_OPTIONS: Readonly<Record<string, string>> = {
   VaultError: 'An error that is thrown is not replaced by one of its own options.',
   isVaultError: 'any error',
+  reopenVault: 'a storage',
   statusOf: 'any error',
   sql: 'a template',
   defineSchema: 'tables: its own tests refuse unknown members with table and column',

@@ -49,8 +49,8 @@ export async function drainNotes(
   const truncated = notes.filter(({ op }) => op === 't')
   // The rest of the notes keeps its order behind a TRUNCATE, whose records are deleted first.
   const others = notes.filter(({ op }) => op !== 't')
-  const isTruncated = truncated.length > 0 && (await removeMissing(adopting, connection, session)) === 0
-  const taken = isTruncated ? [...others, ...truncated] : others
+  const isRemoved = truncated.length === 0 || (await removeMissing(adopting, connection, session)) === 0
+  const taken = isRemoved ? notes : others
   await followRows(adopting, connection, session, others)
   // A walk would miss a row that has passed it: it begins again.
   if (!isHostTruth && others.some(({ op }) => op === 'k'))
@@ -70,7 +70,8 @@ export async function drainNotes(
     listOf(taken.map(({ seq }) => `[${seq}]`)),
   ])
   if (others.some(({ op }) => op !== 'r')) await noteChange(adopting, connection)
-  return notes.length
+  // The note of a TRUNCATE stays until its last record is deleted.
+  return isRemoved ? notes.length : limit
 }
 
 async function noteChange({ engine, table }: Adopting, connection: Connection): Promise<void> {

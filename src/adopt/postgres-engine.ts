@@ -37,7 +37,8 @@ const SETTINGS = `set local lock_timeout = '${LOCK_MS}ms'; set local datestyle =
 export function postgresEngine(pool: PostgresPool): Engine {
   return {
     kind: 'postgres',
-    pace: { sliceMs: 20, rest: 0.1 },
+    // A slice of backfill and verify locks no row of the application; one of finish and back locks its rows.
+    pace: { sliceMs: 60, rest: 0.1 },
     join: 'join',
     forUpdate: ' for update',
     transaction: (work, settings) =>

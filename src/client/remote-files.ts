@@ -129,6 +129,8 @@ async function* bytesOf(
   signal: Signal | undefined,
 ): AsyncGenerator<Uint8Array> {
   const reader = body.getReader()
+  const stop = (): void => void reader.cancel().catch(() => {})
+  signal?.addEventListener?.('abort', stop)
   let received = 0
   try {
     for (;;) {
@@ -143,6 +145,7 @@ async function* bytesOf(
     if (VaultError.isGenuine(error)) throw error
     throw signal?.aborted === true ? cancelled() : lost(false, 'The file ended early.', error)
   } finally {
-    await reader.cancel().catch(() => {})
+    signal?.removeEventListener?.('abort', stop)
+    stop()
   }
 }

@@ -54,11 +54,11 @@ function compileTarget(target: Target, defaults: Defaults, of: string): Compiled
   if (target === null) return undefined
   if (typeof target === 'string') return { column: target, isToken: false, convert: undefined, ...defaults }
   if (typeof target === 'object' && 'token' in target) {
-    assertOptions<{ token: string }>(target, ['token'], { of: 'Import', member: of })
+    assertOptions<{ token: string }>(target, ['token'], { of: 'importRecords', member: of })
     if (typeof target.token !== 'string') throw invalid(of, 'has a token that is not the name of a column')
     return { column: target.token, isToken: true, convert: undefined, ...defaults }
   }
-  assertOptions<Extract<Target, { column: string }>>(target, TARGET_OPTIONS, { of: 'Import', member: of })
+  assertOptions<Extract<Target, { column: string }>>(target, TARGET_OPTIONS, { of: 'importRecords', member: of })
   const { column, ...format } = target
   if (typeof column !== 'string') throw invalid(of, 'has a column that is not a name')
   const { trim = defaults.trim, empty = defaults.empty } = format

@@ -66,7 +66,7 @@ export class CsvRecords {
         const read = this.#quoted(at, line)
         if (read === undefined) return
         records.push(read.record)
-        source.line += read.end === end + 1 ? 1 : lineFeeds(text, at, read.end)
+        source.line += lineFeeds(text, end, read.end)
         source.at = read.end
         quote = text.indexOf('"', read.end)
         continue

@@ -110,7 +110,7 @@ function csvWriter({ idName, columns: named, delimiter = ',' }: ExportOptions): 
 const UTF8 = new TextEncoder()
 
 function checkExport(options: ExportOptions): ExportOptions {
-  assertOptions<ExportOptions>(options, OPTION_NAMES, { of: 'Export' })
+  assertOptions<ExportOptions>(options, OPTION_NAMES, { of: 'exportRecords' })
   const { format, delimiter = ',', idName, columns } = options
   if (format !== 'csv' && format !== 'ndjson') throw invalid('format', 'must be csv or ndjson')
   if (typeof delimiter !== 'string' || delimiter.length !== 1 || '"\r\n'.includes(delimiter))

@@ -108,7 +108,7 @@ export type CheckedImport = ImportOptions & Required<Pick<ImportOptions, 'batchS
 
 /** Throws `invalid_request` for an option that is not as described. */
 export function checkImport(options: ImportOptions): CheckedImport {
-  assertOptions<ImportOptions>(options, OPTION_NAMES, { of: 'Import' })
+  assertOptions<ImportOptions>(options, OPTION_NAMES, { of: 'importRecords' })
   const { format, batchSize = DEFAULT_BATCH, delimiter = ',', empty = 'unquoted', trim = false, dryRun = false } = options
   if (format !== 'csv' && format !== 'ndjson') throw invalid('format', 'must be csv or ndjson')
   if (!Number.isSafeInteger(batchSize) || batchSize < 1) throw invalid('batchSize', 'must be a whole number from 1')

@@ -36,7 +36,7 @@ export type ValueForm = 'texts' | 'values'
 
 /** Returns what converts the values of a column; undefined if they stay as they are. Throws `invalid_request`. `of` is the path of the format. */
 export function compileFormat(format: ValueFormat, form: ValueForm, of: string): Convert | undefined {
-  assertOptions<ValueFormat>(format, FORMAT_OPTIONS, { of: 'Import', member: of })
+  assertOptions<ValueFormat>(format, FORMAT_OPTIONS, { of: 'importRecords', member: of })
   const { date, decimal, offset = 'Z' } = format
   const kinds = [date, decimal, format.true ?? format.false].filter((kind) => kind !== undefined)
   if (kinds.length > 1) throw invalid(of, 'has more than one of date, decimal, and true or false')

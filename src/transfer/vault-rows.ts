@@ -1,8 +1,8 @@
 /** The rows of a whole vault, as a snapshot has them: which tables are the vault's, page by page, and without what says that their storage is closed. */
-import { CLOSED_CHAIN, DEPARTED } from '../core/catalog/vault-moves.ts'
+import { DEPARTED } from '../core/catalog/vault-moves.ts'
 import { VaultError } from '../core/errors.ts'
 import type { Cell, Filter, Row, Snapshot, StoredTable } from '../core/ports/storage.ts'
-import { AUDIT_CHAINS, CATALOG, MARKER, SYSTEM_TABLES } from '../core/schema/system-tables.ts'
+import { AUDIT_CHAINS, CATALOG, CLOSED_CHAIN, MARKER, SYSTEM_TABLES } from '../core/schema/system-tables.ts'
 
 export const EVERY: Filter = { kind: 'all' }
 

@@ -3,12 +3,16 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { Adoption } from '../../src/adopt/index.ts'
 import { plainRows, vaultRows } from '../support/adopt/customers.ts'
 import { type Host, leftovers, onEachHost, openHost } from '../support/adopt/host.ts'
+import { OWNER } from '../support/vaults/test-vault.ts'
 
 const ROWS = 300
 
 /** Rows with values that are null, quoted, of other scripts, and with spaces that the vault must give back. */
 const FILL = `insert into customers (id, name, email, phone, note) with recursive s(i) as (select 1 union all select i + 1 from s where i < ${ROWS})
   select i, case when i % 9 = 0 then null else 'O''Nåme "' || i end, case when i % 5 = 0 then null else ' Person.' || i || '@Mail.example' end, case when i % 45 = 0 then null else '+46 ' || i end, 'n' from s`
+
+/** Rows without a value from the beginning, and the one whose record is deleted. */
+const EMPTY = ['45', '50', '90', '135', '180', '225', '270'].sort()
 
 onEachHost('adopting a table', (engine) => {
   let host: Host
@@ -70,6 +74,30 @@ onEachHost('adopting a table', (engine) => {
     await adoption.back()
     expect(await plainRows(host)).toEqual(before)
     expect(await leftovers(host)).toEqual([])
+  })
+
+  it('follows rows that change their key behind a walk, and passes over records that the application has deleted', async () => {
+    await adoption.run()
+    await adoption.switchOver()
+    let next = -1
+    let left = 3
+    const move = async () => {
+      if (left-- > 0) await host.script(`update customers set id = ${next--} where id = (select max(id) from customers)`)
+    }
+    await adoption.finish({ onProgress: move })
+    expect(await host.all('select count(*) from customers where phone is not null')).toEqual([[0]])
+    const [[erased] = []] = await host.all('select record_id from strongroom_customers_map where id = 50')
+    await host.vault.as(OWNER).delete('customers', [String(erased)])
+    left = 3
+    await adoption.back({ onProgress: move })
+    const rows = await plainRows(host)
+    expect(
+      [...rows]
+        .filter(([, row]) => row === '[null,null,null]')
+        .map(([id]) => id)
+        .sort(),
+    ).toEqual(EMPTY)
+    expect(rows.size).toBe(ROWS)
   })
 
   it('writes tokens in place of plaintext where it is asked to', async () => {

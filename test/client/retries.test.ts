@@ -7,7 +7,10 @@ import { type ErrorCode, STATUSES, VaultError } from '../../src/index.ts'
 import { listen, serveVault, stop } from '../support/http/serve-vault.ts'
 import { CLERK, OWNER, openPeople, type people } from '../support/vaults/test-vault.ts'
 
-type Answer = { readonly status: number; readonly body?: string; readonly headers?: Record<string, string> } | 'none' | 'cut'
+type Answer =
+  | { readonly status: number; readonly body?: string; readonly headers?: Record<string, string>; readonly stays?: true }
+  | 'none'
+  | 'cut'
 
 const cleanUp: (() => unknown)[] = []
 afterEach(async () => {
@@ -23,7 +26,10 @@ async function scripted(answers: readonly Answer[], options: Partial<ConnectOpti
     asked.push({ key: String(key), bearer, at: Date.now() })
     request.resume().on('end', () => {
       if (answer === 'cut') request.socket.destroy()
-      else if (answer !== 'none') response.writeHead(answer.status, answer.headers).end(answer.body)
+      else if (answer !== 'none') {
+        response.writeHead(answer.status, answer.headers).write(answer.body)
+        if (answer.stays !== true) response.end()
+      }
     })
   })
   const port = await listen(server)
@@ -133,11 +139,15 @@ describe('the client', () => {
     const headers = { 'content-range': 'bytes 0-9/10', 'content-disposition': `attachment; filename*=UTF-8''a` }
     const file = await scripted([
       { status: 206, body: '01234', headers },
+      { status: 206, body: '01234', headers, stays: true },
       { status: 206, body: '0123456789', headers },
     ])
     const openFile = (signal?: AbortSignal) => file.session.openFile('people', '1', 'name' as never, signal && { signal })
     const { stream } = await openFile()
     await expect(drain(stream)).rejects.toMatchObject({ code: 'unavailable', message: expect.stringContaining('ended early') })
+    // Also while a chunk is waited for that never comes.
+    const waiting = await openFile(AbortSignal.timeout(300))
+    await expect(drain(waiting.stream)).rejects.toMatchObject(aborted)
     const controller = new AbortController()
     const opened = await openFile(controller.signal)
     controller.abort()

@@ -72,6 +72,28 @@ it('refuses wrong options', async () => {
     await expect(textOf(session, wrong)).rejects.toMatchObject({ code: 'invalid_request' })
 })
 
+it('reads a page when it is asked for, and ends by a signal', async () => {
+  const session = (await open()).as(OWNER)
+  await session.insert(
+    'words',
+    Array.from({ length: 9 }, (_, n) => ({ fields: { word: `w${n}` } })),
+  )
+  let pages = 0
+  const counting: ExportSession = {
+    perform(name, input) {
+      pages++
+      return session.perform(name, input)
+    },
+  }
+  const aborter = new AbortController()
+  const pieces = exportRecords(counting, { table: 'words', format: 'ndjson', pageSize: 3, signal: aborter.signal })
+  expect(pages).toBe(0)
+  await pieces.next()
+  expect(pages).toBe(1)
+  aborter.abort()
+  await expect(pieces.next()).rejects.toMatchObject({ code: 'cancelled' })
+})
+
 const text = fc.string({
   unit: fc.oneof(fc.constantFrom(...'ab",;\r\n \ufeff=-\''), fc.string({ unit: 'grapheme', minLength: 1, maxLength: 1 })),
   maxLength: 8,

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { localKeys } from '../../src/adapters/keys/local-keys.ts'
 import type { StorageHandle } from '../../src/core/ports/storage.ts'
 import { column, createVault, defineSchema, type Session } from '../../src/index.ts'
-import type { ImportSession } from '../../src/transfer/index.ts'
+import { type ImportSession, importRecords } from '../../src/transfer/index.ts'
 import { onEachStorage } from '../support/storages/engines.ts'
 import { importText } from '../support/transfer/imported.ts'
 import { CLERK, OWNER, TEST_SECRET } from '../support/vaults/test-vault.ts'
@@ -308,6 +308,53 @@ Joy,joy@x.example,10,
     await expect(importText(clerk, 'name,salary\nAnn,1\n', { table })).rejects.toThrow('field 2 is for no column')
     const none = vault.as({ ...CLERK, roles: [] })
     await expect(importText(none, HEADER, { table })).rejects.toMatchObject({ code: 'forbidden' })
+  })
+})
+
+describe('an import of a long source', () => {
+  const row = `Person,${'x'.repeat(90)}\n`
+  const CHUNK = 50
+
+  /** Yields chunks of 50 lines, and counts them. */
+  async function* chunks(count: number, read: { chunks: number }) {
+    yield new TextEncoder().encode('name,notes\n')
+    for (let chunk = 0; chunk < count; chunk++) {
+      read.chunks = chunk + 1
+      yield new TextEncoder().encode(row.repeat(CHUNK))
+    }
+  }
+
+  it('reads no more than the batch that it stores', async () => {
+    const read = { chunks: 0 }
+    const ahead: number[] = []
+    const session: ImportSession = {
+      async perform(_, { records }) {
+        if (records.length > 0) ahead.push(read.chunks)
+        return { rejects: [] }
+      },
+    }
+    await importRecords(session, { table, source: chunks(40, read), format: 'csv', batchSize: 100 })
+    expect(ahead).toEqual(Array.from({ length: 20 }, (_, batch) => 2 * (batch + 1)))
+  })
+
+  it('ends the source when it ends early', async () => {
+    let isEnded = false
+    async function* endless() {
+      try {
+        for (;;) yield new TextEncoder().encode(row)
+      } finally {
+        isEnded = true
+      }
+    }
+    const session: ImportSession = {
+      async perform() {
+        throw new Error('lost')
+      },
+    }
+    await expect(importRecords(session, { table, source: endless(), format: 'csv', columns: ['name', null] })).rejects.toThrow(
+      'lost',
+    )
+    expect(isEnded).toBe(true)
   })
 })
 

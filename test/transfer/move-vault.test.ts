@@ -1,6 +1,6 @@
 /** A vault that was moved is the same vault in another storage, and the storage it left takes nothing more. */
 import { describe, expect, it } from 'vitest'
-import type { StorageHandle } from '../../src/core/ports/storage.ts'
+import type { Snapshot, StorageHandle } from '../../src/core/ports/storage.ts'
 import { isVaultError } from '../../src/index.ts'
 import { moveVault, reopenVault } from '../../src/transfer/index.ts'
 import { ENGINES, type Engine } from '../support/storages/engines.ts'
@@ -8,15 +8,18 @@ import type { EngineName } from '../support/storages/places.ts'
 import { type BusyVault, fieldsOf, fillBusy, type Known, openBusy, rowsOf } from '../support/transfer/busy-vault.ts'
 import { OWNER } from '../support/vaults/test-vault.ts'
 
-/** What writers were told is stored, and how they ended. */
-interface Told {
+/** What was confirmed to writers, and how they ended. */
+interface Confirmed {
   readonly stored: Map<string, string>
   readonly removed: Set<string>
   readonly codes: Set<string>
 }
 
 /** Inserts, changes and deletes until it is refused. */
-async function write(vault: BusyVault, { writer, known, told }: { writer: number; known: readonly Known[]; told: Told }) {
+async function write(
+  vault: BusyVault,
+  { writer, known, confirmed }: { writer: number; known: readonly Known[]; confirmed: Confirmed },
+) {
   const session = vault.as(OWNER)
   // Each has records of its own.
   const mine = known.filter((_, index) => index >= 10 && index % 2 === writer).map(({ id }) => id)
@@ -24,17 +27,17 @@ async function write(vault: BusyVault, { writer, known, told }: { writer: number
     for (let n = 0; ; n++) {
       const name = `w${writer} ${n}`
       const { records } = await session.insert('people', [{ fields: { name, email: `${name}@y.example` } }])
-      told.stored.set(records[0]?.id ?? '', name)
+      confirmed.stored.set(records[0]?.id ?? '', name)
       const [changed, victim] = n % 3 === 0 ? mine.splice(0, 2) : []
       if (changed === undefined || victim === undefined) continue
       await session.updateOne('people', changed, { name: `changed ${n}` })
-      told.stored.set(changed, `changed ${n}`)
+      confirmed.stored.set(changed, `changed ${n}`)
       await session.delete('people', [victim])
-      told.stored.delete(victim)
-      told.removed.add(victim)
+      confirmed.stored.delete(victim)
+      confirmed.removed.add(victim)
     }
   } catch (error) {
-    told.codes.add(isVaultError(error) ? error.code : String(error))
+    confirmed.codes.add(isVaultError(error) ? error.code : String(error))
   }
 }
 
@@ -56,7 +59,7 @@ async function assertSameVault(vault: BusyVault, known: readonly Known[], gone: 
   // An id that a deleted record had is never that of another one.
   const fresh = await session.insert(
     'people',
-    Array.from({ length: 50 }, () => ({ fields: { name: 'SOMEONE ELSE' } })),
+    Array.from({ length: 50 }, () => ({ fields: { name: 'ANOTHER PERSON' } })),
     { tokenization: true },
   )
   expect(fresh.records.map(({ id }) => id)).not.toContain(gone.id)
@@ -92,19 +95,23 @@ describe.each(Object.keys(ENGINES) as EngineName[])('from %s', (source) => {
     })
   })
 
-  it('loses nothing that writers were told is stored, and stops them when the copy takes over', async () => {
+  it('loses nothing that was confirmed to writers, and stops them when the copy takes over', async () => {
     const [here, there] = [from.fresh(), ENGINES_OF_COPY.fresh()]
     const vaults = [await openBusy(here.open()), await openBusy(reopened(here))]
     const { known } = await fillBusy(vaults[0] as BusyVault, 500)
-    const told: Told = { stored: new Map(known.map(({ id, name }) => [id, name])), removed: new Set(), codes: new Set() }
-    const writers = vaults.map((vault, writer) => write(vault, { writer, known, told }))
+    const confirmed: Confirmed = {
+      stored: new Map(known.map(({ id, name }) => [id, name])),
+      removed: new Set(),
+      codes: new Set(),
+    }
+    const writers = vaults.map((vault, writer) => write(vault, { writer, known, confirmed }))
     await moveVault({
       from: reopened(here),
       to: there.open(),
       onProgress: () => new Promise((resolve) => setTimeout(resolve, 3)),
     })
     await Promise.all(writers)
-    const { stored, removed, codes } = told
+    const { stored, removed, codes } = confirmed
     expect([...codes]).toEqual(['failed_precondition'])
     const copy = await openBusy(reopened(there))
     expect(await copy.verifyRecords()).toMatchObject({ ok: true })
@@ -175,4 +182,48 @@ describe('a move', () => {
     await moveVault({ from: here.open(), to: there.open() })
     await openBusy(there.open())
   })
+
+  const PLANTED: Readonly<Record<string, (snapshot: Snapshot) => Promise<Snapshot>>> = {
+    'counters that are the highest id and one': async (snapshot) => ({
+      ...snapshot,
+      tables: await Promise.all(
+        snapshot.tables.map(async (table) => {
+          const [last] = await snapshot.find(table.name, { kind: 'all' }, { order: 'desc', limit: 1, columns: [] })
+          return { ...table, nextId: (last?.id ?? 0) + 1 }
+        }),
+      ),
+    }),
+    'times that are doubles': async (snapshot) => ({
+      ...snapshot,
+      find: async (...page) =>
+        (await snapshot.find(...page)).map((row) => (typeof row.at === 'bigint' ? { ...row, at: Number(row.at) } : row)),
+    }),
+    'a table that is left out': async (snapshot) => ({
+      ...snapshot,
+      tables: snapshot.tables.filter(({ name }) => name !== 'credentials'),
+    }),
+    'rows of another moment in one table': async (snapshot) => ({
+      ...snapshot,
+      find: async (table, ...page) => (await snapshot.find(table, ...page)).slice(table === 'tokens' ? 1 : 0),
+    }),
+  }
+
+  for (const [fault, plant] of Object.entries(PLANTED)) {
+    it(`with ${fault} is found`, async () => {
+      const [here, there] = [sqlite.fresh(), sqlite.fresh()]
+      const vault = await openBusy(here.open())
+      const { known, gone } = await fillBusy(vault, 100)
+      await vault.close()
+      const sound = here.open()
+      const from = {
+        ...sound,
+        snapshot: <T>(work: (s: Snapshot) => Promise<T>) => sound.snapshot(async (s) => work(await plant(s))),
+      }
+      // An integer column refuses a double with a fraction, so a move can fail as well.
+      const found = moveVault({ from, to: there.open() }).then(async () =>
+        assertSameVault(await openBusy(there.open()), known, gone),
+      )
+      await expect(found).rejects.toThrow()
+    })
+  }
 })

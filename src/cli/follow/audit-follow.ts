@@ -37,10 +37,7 @@ export const auditFollow: CommandWork = async ({ options, output, signal, enviro
   await access(dirname(resolve(cursor)))
   const vault = await openVault()
   const reopen = () => target.reopen?.()
-  // The error of a write that failed comes to the stream as well.
-  const ignore = () => {}
   process.on('SIGHUP', reopen)
-  process.stdout.on('error', ignore)
   try {
     log('info', 'follows', { vault: vault.id, target: target.name })
     const { failures } = await runFollow({
@@ -55,6 +52,5 @@ export const auditFollow: CommandWork = async ({ options, output, signal, enviro
     return failures === 0 ? EXIT.done : EXIT.found
   } finally {
     process.off('SIGHUP', reopen)
-    process.stdout.off('error', ignore)
   }
 }

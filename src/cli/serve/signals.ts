@@ -8,14 +8,17 @@ export interface Signals {
   readonly endNow: Promise<void>
 }
 
+/** A terminal sends Ctrl-C to all processes, and npx passes it on: what comes within so many milliseconds is one signal. */
+const SAME_MS = 500
+
 /** Follows the signals of this process. Without `reload`, SIGHUP ends it, as it does when a terminal is closed. */
 export function followSignals(reload: (() => void) | undefined): Signals {
   const first = Promise.withResolvers<void>()
   const second = Promise.withResolvers<void>()
-  let isEnding = false
+  let begun: number | undefined
   const onEnd = (): void => {
-    if (isEnding) second.resolve()
-    isEnding = true
+    if (begun !== undefined && performance.now() - begun > SAME_MS) second.resolve()
+    begun ??= performance.now()
     first.resolve()
   }
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, onEnd)

@@ -1,6 +1,5 @@
 /** The work of `strongroom restore`. */
-import { createReadStream } from 'node:fs'
-import { access, constants, readFile } from 'node:fs/promises'
+import { access, constants, open, readFile } from 'node:fs/promises'
 import process from 'node:process'
 import { restoreVault } from '../../transfer/index.ts'
 import type { CommandWork } from '../command.ts'
@@ -29,5 +28,6 @@ export const restoreCommand: CommandWork = async (run) => {
 
 /** Opens a file when it is its turn. */
 async function* readLater(file: string): AsyncGenerator<Uint8Array> {
-  yield* createReadStream(file, { highWaterMark: 1024 * 1024 })
+  const handle = await open(file)
+  yield* handle.createReadStream({ highWaterMark: 1024 * 1024 })
 }

@@ -3,7 +3,6 @@ import { type ChainHead, chainEvents, decodeHead, hashPrefixed, writeHead } from
 import type { EventDraft } from '../audit/event.ts'
 import { writeLeaf } from '../audit/read-event.ts'
 import { type Barrier, CATALOG_MOVED } from '../barrier/barrier.ts'
-import { isClosedChain } from '../catalog/vault-moves.ts'
 import { isVaultError, VaultError } from '../errors.ts'
 import { MAX_CHAINS } from '../limits.ts'
 import type { CurrentCatalog } from '../maintenance/store-current.ts'
@@ -11,7 +10,7 @@ import type { Hash, RootKeySet } from '../ports/crypto.ts'
 import type { Log } from '../ports/observability.ts'
 import type { Cell, Changes, Filter, NewRow, Patch, Row, Storage, StorageReads } from '../ports/storage.ts'
 import type { Clock } from '../ports/time.ts'
-import { AUDIT_CHAINS, AUDIT_EVENTS } from '../schema/system-tables.ts'
+import { AUDIT_CHAINS, AUDIT_EVENTS, CLOSED_CHAIN } from '../schema/system-tables.ts'
 import { type AuditEntryKind, namesUnknownKey, openEntries, sealAppended } from '../sealing/envelope.ts'
 import { ByteWriter, sameBytes } from '../util/bytes.ts'
 import { at } from '../util/lists.ts'
@@ -283,7 +282,7 @@ export function createEventStore(ports: EventStorePorts): EventStore {
         storage.get(AUDIT_CHAINS.name, [chain]),
       ])
       if (!isFree) throw CHAIN_BUSY
-      if (row !== undefined && isClosedChain(row)) throw CATALOG_MOVED
+      if (row?.released === CLOSED_CHAIN) throw CATALOG_MOVED
       const before = row === undefined ? undefined : await headToMove(storage, row)
       if (row !== undefined && before !== undefined) assertHeld(row, before)
       const keys = keysOfHead(before, generation)

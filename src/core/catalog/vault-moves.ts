@@ -2,7 +2,7 @@
 import { fault, VaultError } from '../errors.ts'
 import { eachPage } from '../pace/pace.ts'
 import type { Row, Storage, StorageHandle } from '../ports/storage.ts'
-import { AUDIT_CHAINS, CATALOG } from '../schema/system-tables.ts'
+import { AUDIT_CHAINS, CATALOG, CLOSED_CHAIN } from '../schema/system-tables.ts'
 import { readUtf8, toUtf8 } from '../util/bytes.ts'
 import { required } from '../util/lists.ts'
 
@@ -10,17 +10,6 @@ import { required } from '../util/lists.ts'
 export const DEPARTED = 'departed'
 /** The entry of a storage that a vault is copied into. It is deleted in the transaction that stores the rest of the catalog. */
 export const ARRIVING = 'arriving'
-
-/**
- * What `released` says of every chain of a storage that is closed. Each writer with the audit on reads or expects the head of its chain, whose version is
- * raised with it; one without looks at the row of the schema, as one does that begins a chain. So each looks at the catalog, and finds the entry.
- */
-export const CLOSED_CHAIN = -1
-
-/** True for the head of a chain in a storage that is closed: the catalog must be read again, which says so. */
-export function isClosedChain({ released }: Row): boolean {
-  return released === CLOSED_CHAIN
-}
 
 /** Throws `failed_precondition` for the catalog of a storage that a vault has left, or has not arrived in. */
 export function assertVaultIsHere(entries: ReadonlyMap<string, Row>): void {

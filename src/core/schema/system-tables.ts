@@ -109,6 +109,13 @@ export const AUDIT_CHAINS: PhysicalTable = {
   indexes: [],
 }
 
+/**
+ * What `released` says of every chain of a storage that a vault was moved out of. Each writer with the audit on reads or expects the head of its chain, whose
+ * version is raised with it; one without looks at the row of the schema, as one does that begins a chain. So each reads the catalog again, and finds that
+ * the storage is closed.
+ */
+export const CLOSED_CHAIN = -1
+
 /** The catalog: the vault id, the wrapped root keys, and the sealed schema with the states of the root keys. */
 export const CATALOG: PhysicalTable = {
   name: 'catalog',

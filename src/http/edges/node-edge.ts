@@ -1,5 +1,6 @@
 /** The edge to node:http, and to the servers on top of it: Express, Fastify, Koa. */
 import type { ServerResponse } from 'node:http'
+import { readOptions } from '../../core/util/options.ts'
 import { refusedCoding, refusedResponse } from '../router/error-response.ts'
 import { type HttpRequest, type HttpResponse, targetOf } from '../router/http-message.ts'
 import { type AddressOptions, createAddressReader } from '../router/request-context.ts'
@@ -37,7 +38,8 @@ function malformed({ httpVersion, headers }: NodeRequest): HttpResponse | undefi
  * that has none. Give it the `trustedProxies` and `forwardedHeader` of the handler. Throws `invalid_request` for a wrong option.
  */
 export function clientAddressOf(options: AddressOptions = {}): (request: NodeRequest) => string | undefined {
-  const addressOf = createAddressReader(options)
+  const known = ['trustedProxies', 'forwardedHeader'] as const
+  const addressOf = createAddressReader(readOptions(options, known, { of: 'clientAddressOf' }))
   return (request) => addressOf({ address: request.socket.remoteAddress ?? '', header: (name) => headerOf(request, name) })
 }
 

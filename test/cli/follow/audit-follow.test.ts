@@ -134,7 +134,7 @@ describe('audit follow', () => {
     command.child.stdout?.destroy()
     await vault.as(OWNER).insert('clients', [{ fields: { name: SECRETS[0] } }])
     const { code, stderr } = await command.ended
-    expect([code, stderr]).toEqual([5, expect.stringContaining('strongroom: Standard output cannot be written.')])
+    expect(code).toBe(5)
     const again = startCommand(args, { folder, env })
     await again.waitFor('cn3=2 ')
     again.child.kill('SIGINT')

@@ -1,6 +1,6 @@
 /** A server that ends loses no request, and what it has acknowledged is stored, however it ends. */
 import { describe, expect, it } from 'vitest'
-import { type ClientTally, sendWithoutPause } from '../../support/serve/busy-clients.ts'
+import { type ClientTally, missingFrom, sendWithoutPause } from '../../support/serve/busy-clients.ts'
 import { type ServedProject, servedProject, startServer, waitForWorkers } from '../../support/serve/start-server.ts'
 
 const CLIENTS = 8
@@ -18,7 +18,7 @@ describe.each(['sqlite', 'postgres'] as const)('on %s', (engine) => {
       expect(tally.answered).toBeGreaterThanOrEqual(WARM)
       stored.push(...tally.stored)
     }
-    expect(await missing(project, stored)).toEqual([])
+    expect(await missingFrom(project, stored)).toEqual([])
   })
 
   it('kill -9 under load loses nothing that was acknowledged', async () => {
@@ -29,7 +29,7 @@ describe.each(['sqlite', 'postgres'] as const)('on %s', (engine) => {
       stored.push(...tally.stored)
     }
     expect(stored.length).toBeGreaterThan(RUNS)
-    expect(await missing(project, stored)).toEqual([])
+    expect(await missingFrom(project, stored)).toEqual([])
   })
 })
 
@@ -53,15 +53,4 @@ async function endUnderLoad(
     },
   })
   return { tally, code: (await server.command.ended).code }
-}
-
-/** The emails that are not stored. */
-function missing({ withVault }: ServedProject, emails: readonly string[]): Promise<string[]> {
-  return withVault(async (vault) => {
-    const owner = vault.as({ actor: 'test', actorType: 'SERVICE_ACCOUNT', roles: ['VAULT_OWNER'] })
-    const there = new Set<unknown>()
-    for await (const page of owner.pages('customers', { fields: ['email'] }))
-      for (const { fields } of page.records) there.add(fields.email)
-    return emails.filter((email) => !there.has(email))
-  })
 }

@@ -55,7 +55,7 @@ describe('refused credentials', () => {
     expect(JSON.stringify(shared)).not.toContain(key.apiKey.slice(40))
   })
 
-  it('of a caller without a grant are none', async () => {
+  it('are not those of a caller without a grant', async () => {
     const { ask, vault } = await openServer({ server: { limits: { failuresPerSource: 2 } } })
     const owner = vault.as({ actor: 'a', actorType: 'USER', roles: ['VAULT_OWNER'] })
     const { apiKey } = await createApiKey(owner, { name: 'none', roles: ['of no statement'] })

@@ -1,8 +1,9 @@
 /** A storage that a vault was moved out of takes no more writes, of any process that has it open. */
 import { expect, it } from 'vitest'
 import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
-import { closeSource, reopenSource } from '../../../src/core/catalog/vault-moves.ts'
+import { closeSource, DEPARTED, reopenSource, writePlainEntry } from '../../../src/core/catalog/vault-moves.ts'
 import type { StorageHandle } from '../../../src/core/ports/storage.ts'
+import { CATALOG } from '../../../src/core/schema/system-tables.ts'
 import { column, createVault, defineSchema, isVaultError } from '../../../src/index.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
 import { OWNER, TEST_SECRET } from '../../support/vaults/test-vault.ts'
@@ -57,7 +58,17 @@ for (const audit of ['on', 'off'] as const) {
       expect(await countRows(place.open())).toBe(before)
     })
 
-    it('has all that writers were told is stored, and can be opened again', async () => {
+    it('would take writes if its chains and its schema were not marked', async () => {
+      const place = engine.fresh()
+      const session = (await open(place.open(), audit)).as(OWNER)
+      await session.insert('people', [{ fields: { name: 'A' } }])
+      const storage = place.open()
+      await storage.prepare([CATALOG])
+      await writePlainEntry(storage, DEPARTED, 'a move')
+      await expect(session.insert('people', [{ fields: { name: 'B' } }])).resolves.toBeDefined()
+    })
+
+    it('has all that was confirmed to writers, and can be opened again', async () => {
       const place = engine.fresh()
       const vaults = await Promise.all([1, 2, 3].map(() => open(place.open(), audit)))
       const stored: string[] = []

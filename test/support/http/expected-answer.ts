@@ -65,15 +65,15 @@ const SINGLE: Readonly<Record<string, string>> = { insert: 'insertOne', update: 
 
 function item(response: Members, index: number, [items, options]: readonly unknown[]): unknown {
   const given: Members = Object(Array.isArray(items) ? items[index] : undefined)
-  if (response.ok !== true) return { Body: { error: textOf(response.error) }, Status: statusOf(response.error).http }
+  if (response.ok !== true) return { Body: bodyOfError(response.error), Status: statusOf(response.error).http }
   const [method = ''] = Object.keys(SINGLE).filter((name) => Object.hasOwn(given, name))
   const payload = bodyOf(SINGLE[method] ?? '', [], Object(response.value))
   return Reflect.get(Object(options), 'continueOnError') === true ? { Body: payload, Status: 200 } : payload
 }
 
-function textOf(error: unknown): string {
+function bodyOfError(error: unknown): Members {
   if (!isVaultError(error)) throw new Error('an item failed with no VaultError')
-  return wireText(error)
+  return { error: wireText(error), code: error.code }
 }
 
 /** Returns the envelope of an error, on a route with these statuses. */
@@ -89,7 +89,7 @@ export function expectedError(error: VaultError, statuses: readonly number[]): E
   }
   const details = error.details.map(({ columns: _, ...detail }) => detail)
   const members = { grpc_code: grpc, http_code: status, http_status: phrases[status], message: wireText(error) }
-  return { status, body: { error: { ...members, details } } }
+  return { status, body: { error: { ...members, details, code: error.code } } }
 }
 
 /** The names of members on the wire. */

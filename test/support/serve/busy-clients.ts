@@ -1,7 +1,7 @@
 /** Clients that keep their connections and send without pause, and note what became of each request. */
 import { Agent, request } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
-import { CUSTOMERS } from './start-server.ts'
+import { CUSTOMERS, type ServedProject } from './start-server.ts'
 
 /** What became of requests. */
 export interface ClientTally {
@@ -50,6 +50,17 @@ export async function sendWithoutPause(clients: BusyClients, isOver: () => boole
     }),
   )
   return tally
+}
+
+/** Returns the emails that are not stored. */
+export function missingFrom({ withVault }: ServedProject, emails: readonly string[]): Promise<string[]> {
+  return withVault(async (vault) => {
+    const owner = vault.as({ actor: 'test', actorType: 'SERVICE_ACCOUNT', roles: ['VAULT_OWNER'] })
+    const there = new Set<unknown>()
+    for await (const page of owner.pages('customers', { fields: ['email'] }))
+      for (const { fields } of page.records) there.add(fields.email)
+    return emails.filter((email) => !there.has(email))
+  })
 }
 
 function send({ port, apiKey }: BusyClients, agent: Agent, email: string | undefined): Promise<number | 'lost' | 'refused'> {

@@ -1,4 +1,4 @@
-/** `strongroom serve` as a process of its own, over a vault that the test founds and can open again. */
+/** The command `strongroom serve` as a process of its own, over a vault that the test founds and can open again. */
 import { writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
