@@ -43,7 +43,7 @@ async function findInSecrets(loaded: LoadedConfig): Promise<readonly Finding[]> 
   const beside = keyFiles.flatMap((file) => {
     const finding = `key file ${file} is beside the database, so one copy of the folder has both`
     const isBeside = database !== undefined && dirname(file) === dirname(database)
-    return when(isBeside, 'unsafe', [finding, 'move it to another volume, and correct vault.keys'])
+    return when(isBeside, 'warning', [finding, 'move it to another volume, and correct vault.keys'])
   })
   return [...(await Promise.all(open)).flat(), ...beside]
 }

@@ -70,11 +70,11 @@ describe('doctor', () => {
     expect(code).toBe(1)
     expect(found.sort()).toEqual([
       'unsafe /strongroom.config.ts can be changed by other users, who can then run code here',
-      'unsafe key file /data/vault.key is beside the database, so one copy of the folder has both',
       'unsafe synchronous is normal: the last commits are lost when the power fails',
       'unsafe the audit trail is off, so no one can say who read what',
       'unsafe the server listens at 0.0.0.0 without TLS, so credentials cross the network in the clear',
       'warning /data/vault.db can be read by other users, with its plain columns',
+      'warning key file /data/vault.key is beside the database, so one copy of the folder has both',
       'warning older keys are still configured',
       'warning statement 2 of role support decides nothing: no column that it names has tokens: ALLOW DETOKENIZATION ON people.country',
       'warning statement 3 of role support decides nothing: other statements of the role say all of it: ALLOW READ ON people.name',
