@@ -31,7 +31,6 @@ export const LIBRARY_PACKAGES: readonly string[] = [
 export const COMMAND_PACKAGES: readonly string[] = [
   '@clack/core',
   '@clack/prompts',
-  '@opentelemetry/api',
   '@pinojs/redact',
   'atomic-sleep',
   'bintrees',
@@ -92,7 +91,7 @@ export const compactPackages: Plugin = {
   },
 }
 
-/** Lets CommonJS packages have modules of Node in an ES module, which has no `require`, and leaves out the log of a package. */
+/** Lets CommonJS packages have modules of Node in an ES module, which has no `require`, and leaves out what only reports. */
 export const replaceRequires: Plugin = {
   name: 'replace-requires',
   setup(build) {
@@ -102,7 +101,10 @@ export const replaceRequires: Plugin = {
     build.onLoad({ filter: /^/, namespace: 'required' }, ({ path }) => ({
       contents: `import members from ${JSON.stringify(path)}\nmodule.exports = members`,
     }))
-    build.onResolve({ filter: /^debug$/ }, ({ path }) => ({ path, namespace: 'silent' }))
+    // Its second user is prom-client: for spans in exemplars, which are not used.
+    build.onResolve({ filter: /^(debug|@opentelemetry\/api)$/ }, ({ path, kind }) =>
+      path === 'debug' || kind === 'require-call' ? { path, namespace: 'silent' } : undefined,
+    )
     build.onLoad({ filter: /^/, namespace: 'silent' }, () => ({ contents: 'export default () => () => {}' }))
   },
 }

@@ -4,6 +4,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const [target = 'docs/quickstart.svg', example = 'quickstart'] = process.argv.slice(2)
+/** The name of the example in package.json. */
+const script = example.replace('-', ':')
 
 const CHARACTER_WIDTH = 7.8
 const LINE_HEIGHT = 18
@@ -23,7 +25,7 @@ const { stdout, stderr, status } = spawnSync(
 if (status !== 0) throw new Error(`The example failed:\n${stderr}`)
 
 const lines = [
-  `$ npm run ${example}`,
+  `$ npm run ${script}`,
   ...stdout
     .replace(/\/\S*(strongroom-[a-z]+)-\w+/g, '/tmp/$1')
     .trimEnd()
@@ -43,7 +45,7 @@ function render(): string {
   const lights = ['#ff5f57', '#febc2e', '#28c840'].map(
     (fill, index) => `<circle cx="${PADDING + index * 20}" cy="17" r="6" fill="${fill}"/>`,
   )
-  return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img" aria-label="A terminal session of npm run ${example}">
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img" aria-label="A terminal session of npm run ${script}">
 <rect width="${width}" height="${height}" rx="10" fill="#15202b"/>
 ${lights.join('')}
 <g font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace" font-size="13" fill="#d7dde4">
