@@ -13,6 +13,7 @@ import { openTelemetry, openTelemetryMetrics } from '../src/adapters/opentelemet
 import { postgresStorage } from '../src/adapters/postgres/index.ts'
 import { clamdScanner } from '../src/adapters/scanner/index.ts'
 import { sqliteStorage } from '../src/adapters/sqlite/index.ts'
+import { adoptTable } from '../src/adopt/index.ts'
 import { verifyExport } from '../src/audit-verifier/index.ts'
 import { connectVault } from '../src/client/index.ts'
 import { OPERATIONS } from '../src/core/operations/operations.ts'
@@ -124,6 +125,7 @@ const FUNCTIONS: Calls = {
   resolveSignedToken: (o: object) => resolveSignedToken(vault as never, 'token', { caller: OWNER, ...o }),
   exchangeAssertion: (o) => exchangeAssertion(o, {}),
   connectVault: (o: object) => connectVault({ url: 'http://vault', vaultId: 'v', credentials: 'k', ...o }),
+  adoptTable: (o) => adoptTable(o),
   importRecords: (o: object) => importRecords(owner, { table: 'clients', source: 'none', format: 'csv', ...o }),
   exportRecords: (o: object) => exportRecords(owner, { table: 'clients', format: 'csv', ...o }).next(),
   moveVault: (o) => moveVault(o),

@@ -57,6 +57,13 @@ export async function adoptTable<S extends SchemaDefinition>(given: AdoptOptions
     of: 'adoptTable',
   })
   const engine = engineOf(database)
+  if (typeof table !== 'string' || table === '')
+    throw new VaultError('invalid_request', 'adoptTable: Option "table" must be the name of a table of the application.')
+  if (!Number.isInteger(maxRows) || maxRows < 1)
+    throw new VaultError(
+      'invalid_request',
+      'adoptTable: Option "maxRows" must be an integer from 1, up to limits.maxRecords of the vault.',
+    )
   const choice = { vaultTable: vaultTable ?? table.slice(table.lastIndexOf('.') + 1), columns }
   return guard('Adopt failed.', async () => {
     const adopting = await engine.transaction(async (connection) => {

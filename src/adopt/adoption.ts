@@ -2,6 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { isVaultError, VaultError } from '../core/errors.ts'
 import { guardAround, type RunCallback } from '../core/util/boundary.ts'
+import { assertOptions } from '../core/util/options.ts'
 import type { Signal } from '../core/util/signal.ts'
 import type { Schema } from '../index.ts'
 import { type AdoptedRows, adoptedRows } from './adopted-rows.ts'
@@ -76,6 +77,16 @@ export interface Adoption {
   within(hostTransaction: unknown): Promise<AdoptedRows>
 }
 
+const WATCHED = ['signal', 'onProgress'] as const
+/** The options of each step. */
+const OPTIONS = {
+  capture: WATCHED,
+  run: WATCHED,
+  overlap: WATCHED,
+  back: WATCHED,
+  switchOver: ['quietSeconds', 'leaveRefused', 'signal'],
+  finish: [...WATCHED, 'plaintext', 'clean', 'dropColumns'],
+} as const
 /** Rows of the list of refused ones. */
 const MAX_LISTED = 100
 const DRAIN_EVERY_MS = 1000
@@ -90,13 +101,20 @@ type Walk = (adopting: Adopting, slice: Slice) => Promise<boolean>
 
 export function createAdoption(adopting: Adopting, schema: Schema): Adoption {
   const { engine, table } = adopting
-  const called = <T>(watch: AdoptWatch, work: (steps: Steps) => Promise<T>): Promise<T> =>
-    guardAround('Adopt failed.', (run) => work(stepsOf(adopting, watch, run)))
+  const called = <T>(method: keyof typeof OPTIONS, options: AdoptWatch, work: (steps: Steps) => Promise<T>): Promise<T> =>
+    guardAround('Adopt failed.', (run) => {
+      assertOptions<FinishOptions & SwitchOptions>(options, OPTIONS[method], { of: method })
+      return work(stepsOf(adopting, options, run))
+    })
   return {
-    plan: (options = {}) => guardAround('Plan failed.', (run) => makePlan(adopting, schema, { ...options, run })),
-    capture: (watch = {}) => called(watch, ({ slices }) => slices.run((slice) => capture(adopting, slice))),
+    plan: (options = {}) =>
+      guardAround('Plan failed.', (run) => {
+        assertOptions<PlanOptions>(options, WATCHED, { of: 'plan' })
+        return makePlan(adopting, schema, { ...options, run })
+      }),
+    capture: (watch = {}) => called('capture', watch, ({ slices }) => slices.run((slice) => capture(adopting, slice))),
     run: (watch = {}) =>
-      called(watch, async (steps) => {
+      called('run', watch, async (steps) => {
         await steps.slices.run((slice) => capture(adopting, slice))
         await steps.walk(backfill, { drains: true })
         await steps.drain()
@@ -105,7 +123,7 @@ export function createAdoption(adopting: Adopting, schema: Schema): Adoption {
         return readStatus(adopting)
       }),
     overlap: (watch) =>
-      called(watch, async (steps) => {
+      called('overlap', watch, async (steps) => {
         try {
           for (;;) {
             await steps.drain()
@@ -116,11 +134,12 @@ export function createAdoption(adopting: Adopting, schema: Schema): Adoption {
         }
       }),
     switchOver: (options = {}) =>
-      called(options, (steps) =>
+      called('switchOver', options, (steps) =>
         switchOver(adopting, options, { prepare: () => steps.drain(), findMissing: () => findMissing(adopting, steps) }),
       ),
-    finish: ({ plaintext = 'null', clean = false, dropColumns: drops = false, ...watch } = {}) =>
-      called(watch, async (steps) => {
+    finish: (options = {}) =>
+      called('finish', options, async (steps) => {
+        const { plaintext = 'null', clean = false, dropColumns: drops = false } = options
         await steps.drain()
         await steps.slices.run((slice) => beginFinish(adopting, slice, plaintext))
         await steps.walk(finish, { drains: true })
@@ -128,7 +147,7 @@ export function createAdoption(adopting: Adopting, schema: Schema): Adoption {
         return { residue: await engine.clean(table, clean) }
       }),
     back: (watch = {}) =>
-      called(watch, async (steps) => {
+      called('back', watch, async (steps) => {
         await steps.drain()
         await steps.slices.run((slice) => beginBack(adopting, slice))
         await steps.walk(clear, { drains: true })
