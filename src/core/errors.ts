@@ -188,8 +188,11 @@ export function print({ texts, pieces }: Sentence, isName?: IsName): string {
 
 /** An error without the name of the operation that failed. `perform` puts "Insert failed." before its sentence. */
 export class Fault extends VaultError {
-  /** Node prints the name of the class beside that of the error where they differ: callers know `VaultError` only. No static block, which bundlers keep. */
-  static override readonly name = 'VaultError'
+  /** Node prints the name of the class beside that of the error where they differ: callers know `VaultError` only. A static block or field would stay in every bundle. */
+  static override get name(): string {
+    return 'VaultError'
+  }
+
   /** Private, because it contains the names as the caller gave them. */
   readonly #sentence: Sentence
 
