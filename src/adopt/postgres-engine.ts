@@ -138,6 +138,7 @@ async function clean(pool: PostgresPool, table: AdoptedTable, isThorough: boolea
   const left = [
     'the write-ahead log and its archive, until they are recycled',
     'replicas that have not replayed yet, backups and dumps',
+    'the log of PostgreSQL, if it has statements or slow ones with their parameters',
     'materialized views, full-text columns and logs that the application wrote',
   ]
   const text = isThorough ? `vacuum (full, analyze) ${table.quoted}` : `vacuum (analyze) ${table.quoted}`

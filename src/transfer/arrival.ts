@@ -29,7 +29,7 @@ export async function beginArrival(
     if (found === name) return { name }
     throw new VaultError(
       'failed_precondition',
-      'The storage to move from was closed by a move into another storage. Run that move again, or give it up with reopenVault. Nothing was written.',
+      'The storage to move from was closed by a move into another storage. Run that move again, or give it up with reopenVault (`strongroom move --reopen`). Nothing was written.',
     )
   }
   const leftOver = await to.snapshot((snapshot) => occupiedTables(snapshot))

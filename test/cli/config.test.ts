@@ -46,14 +46,15 @@ describe('what is wrong with a configuration', () => {
 })
 
 /** Loads the configuration of a folder as Node does: the runner of these tests would read TypeScript by its own means. */
-function probe(folder: string): { readonly id: string; readonly path: string; readonly notes: readonly string[] } {
+function probe(folder: string, then = ''): { readonly id: string; readonly path: string; readonly notes: readonly string[] } {
   const source = new URL('../../src/cli/config/load-config.ts', import.meta.url).href
   const code = `const notes = []
     const { loadConfig } = await import(${JSON.stringify(source)})
     const { config, pathOf } = await loadConfig({ note: (sentence) => notes.push(sentence) })
-    console.log(JSON.stringify({ id: config.vault.id, path: pathOf('vault.db'), notes }))`
+    console.log(JSON.stringify({ id: config.vault.id, path: pathOf('vault.db'), notes }))
+    ${then}`
   const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', code], { cwd: folder, encoding: 'utf8' })
-  expect(stderr).toBe('')
+  if (stderr !== '') throw new Error(stderr)
   return JSON.parse(stdout)
 }
 
@@ -88,6 +89,16 @@ describe('loading', () => {
     })
   }
 
+  it('prints no warning of the loader in a package as `npm init` makes it, and keeps later ones', () => {
+    const folder = commandFolder({
+      'package.json': '{ "type": "commonjs" }',
+      'strongroom.config.ts': `import { id } from './other.ts'\nexport const mine = id\nexport default { ${CONTENT} }`,
+      'other.ts': `export const id = 'v1'`,
+    })
+    expect(probe(folder).id).toBe('v1')
+    expect(() => probe(folder, `process.emitWarning('later')`)).toThrow('Warning: later')
+  })
+
   it('reads JSON that names the module of its schema', async () => {
     const json = JSON.stringify({ vault: { ...VAULT, schema: './schema.ts' } })
     const folder = commandFolder({ 'strongroom.config.json': json, 'schema.ts': 'export const schema = { customers: {} }' })
@@ -99,7 +110,9 @@ describe('loading', () => {
     const folder = commandFolder({ 'strongroom.config.ts': text, 'none.ts': 'export const config = {}', 'bad.json': '{' })
     const failure = await loadConfig({ folder }).catch((error) => error)
     expect(failure.message).toMatch(/strongroom\.config\.ts cannot be loaded: /)
-    expect(failure.message).not.toContain('secret')
+    expect(failure.message).not.toContain('postgres')
+    expect(failure.message).toContain('its code throws Error')
+    expect(() => probe(commandFolder({ 'strongroom.config.ts': 'export default {' }))).toThrow('it has a syntax error')
     await expect(loadConfig({ folder, file: 'none.ts' })).rejects.toThrow('none.ts: it has no default export')
     await expect(loadConfig({ folder, file: 'bad.json' })).rejects.toThrow('bad.json: it is no JSON')
     await expect(loadConfig({ folder, file: 'gone.ts' })).rejects.toThrow('The configuration gone.ts does not exist.')

@@ -8,6 +8,13 @@ import { CommandFailure, EXIT } from '../failure.ts'
 import type { Row } from '../output/cells.ts'
 import { timeOf } from './keys.ts'
 
+const BUILT_IN: ReadonlySet<string> = new Set(['VAULT_OWNER', 'VAULT_EDITOR', 'VAULT_VIEWER'])
+
+/** Returns whether a role allows anything by itself, or is one of the policy. */
+export function isKnownRole({ vault }: Config, role: string): boolean {
+  return BUILT_IN.has(role) || Object.hasOwn(vault.policy ?? {}, role)
+}
+
 const UNITS: Readonly<Record<string, number>> = { h: 3_600_000, d: 86_400_000 }
 const PAGE = 500
 
@@ -22,6 +29,9 @@ export const createCredential: CommandWork = async (run) => {
   const context = contextOf(options)
   const given = { name, roles, ...(expiresAt === undefined ? {} : { expiresAt }), ...(context === undefined ? {} : { context }) }
   const out = options.text('out')
+  const { config } = await run.loadConfig()
+  for (const role of roles)
+    if (!isKnownRole(config, role)) output.note(`The policy does not define role ${role}: it allows nothing until it does.`)
   if (options.isSet('serviceAccount')) return createAccount(run, given, out)
   if (out !== undefined) return createKeyFile(run, given, out)
   const { keyId, apiKey } = await createApiKey(await run.openSession(), given)

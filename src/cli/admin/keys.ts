@@ -9,7 +9,10 @@ export const listKeys: CommandWork = async ({ openVault, options, output, signal
   const vault = await openVault()
   const { fingerprint, keys, destroyed, isRotating, stragglers } = await vault.keys({ count: options.isSet('count'), signal })
   if (output.isJson) {
-    output.result({ fingerprint, keys, destroyed, isRotating, stragglers }, () => '')
+    const known = keys.map((key) => ({ ...key, since: timeOf(key.since) }))
+    const gone = destroyed.map((key) => ({ ...key, at: timeOf(key.at) }))
+    const behind = stragglers.map((one) => ({ ...one, openedAt: timeOf(one.openedAt) }))
+    output.result({ fingerprint, keys: known, destroyed: gone, isRotating, stragglers: behind }, () => '')
     return undefined
   }
   const rows = keys.map(({ version, state, since, bodies }) => ({

@@ -1,15 +1,13 @@
 /** What will hurt about a vault as it is stored: keys, jobs, scans, credentials, clocks, and what the schema of the configuration would change. */
 import type { AnyVault } from '../config/any-vault.ts'
 import type { Config } from '../config/define-config.ts'
-import { listAll, stateOf } from './credentials.ts'
+import { isKnownRole, listAll, stateOf } from './credentials.ts'
 import type { Finding } from './finding.ts'
 import { timeOf } from './keys.ts'
 import { SOON_MS } from './status.ts'
 
 /** A stored time that is further ahead was written by a clock that is not this one. */
 const MAX_AHEAD_MS = 60_000
-
-const BUILT_IN: ReadonlySet<string> = new Set(['VAULT_OWNER', 'VAULT_EDITOR', 'VAULT_VIEWER'])
 
 export async function findInVault(vault: AnyVault, config: Config, signal: AbortSignal): Promise<readonly Finding[]> {
   return [
@@ -61,7 +59,6 @@ async function findInWork(vault: AnyVault, config: Config): Promise<readonly Fin
 async function findInCredentials(vault: AnyVault, config: Config): Promise<readonly Finding[]> {
   const session = vault.as({ actor: 'strongroom doctor', actorType: 'SERVICE_ACCOUNT', roles: ['VAULT_OWNER'] })
   const now = Date.now()
-  const known = (role: string) => BUILT_IN.has(role) || Object.hasOwn(config.vault.policy ?? {}, role)
   return (await listAll(session, config))
     .filter((one) => stateOf(one, now) === 'valid')
     .flatMap(({ keyId, roles, expiresAt = Number.POSITIVE_INFINITY }) => [
@@ -69,7 +66,7 @@ async function findInCredentials(vault: AnyVault, config: Config): Promise<reado
         ? [warning(`credential ${keyId} ends at ${timeOf(expiresAt)}`, 'create another one, and revoke this one')]
         : []),
       ...roles
-        .filter((role) => !known(role))
+        .filter((role) => !isKnownRole(config, role))
         .map((role) =>
           warning(
             `credential ${keyId} has role ${role}, which the policy does not define`,

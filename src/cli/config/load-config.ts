@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { dirname, extname, resolve } from 'node:path'
 import process from 'node:process'
 import { pathToFileURL } from 'node:url'
+import { isVaultError } from '../../public-errors.ts'
 import { CommandFailure, EXIT, sentenceOf } from '../failure.ts'
 import { configFaults, isConfig } from './config-shape.ts'
 import type { Config } from './define-config.ts'
@@ -111,14 +112,17 @@ function isOfLoader(error: unknown): boolean {
   return error instanceof SyntaxError || (error instanceof Error && 'code' in error && OF_LOADER.has(String(error.code)))
 }
 
-/** Runs work without the warnings of Node's loader, which belong to how it is read and not to what is read. */
+/**
+ * Runs work without the warnings of Node's loader, which belong to how it is read and not to what is read. One of them, for a package of type
+ * commonjs as `npm init` makes it, does not pass through `process.emitWarning`, so it is the listeners that are away.
+ */
 async function quietly<Value>(work: () => Promise<Value>): Promise<Value> {
-  const { emitWarning } = process
-  process.emitWarning = () => {}
+  const listeners = process.listeners('warning')
+  process.removeAllListeners('warning')
   try {
     return await work()
   } finally {
-    process.emitWarning = emitWarning
+    for (const listener of listeners) process.on('warning', listener)
   }
 }
 
@@ -128,9 +132,15 @@ function unreadable(file: string, cause: unknown): CommandFailure {
 }
 
 function describeError(error: unknown): string {
-  if (error instanceof SyntaxError) return 'it has a syntax error. Check it with a TypeScript compiler.'
+  if (isOfSyntax(error)) return 'it has a syntax error. Check it with a TypeScript compiler.'
   if (error instanceof Error && 'code' in error && String(error.code).startsWith('ERR_')) return String(error.code)
-  return sentenceOf(error)
+  if (isVaultError(error) || error instanceof CommandFailure || !(error instanceof Error)) return sentenceOf(error)
+  return `its code throws ${error.name}. The text of the error is not shown, because it can quote a secret.`
+}
+
+/** The parser of jiti has errors of no class of their own. */
+function isOfSyntax(error: unknown): boolean {
+  return error instanceof SyntaxError || (error instanceof Error && error.message.startsWith('ParseError: '))
 }
 
 function faulty(file: string, faults: readonly string[]): CommandFailure {

@@ -16,7 +16,9 @@ const STDERR = 2
 
 /** Returns a log. A line is written before the call returns, so that none is lost when the process ends. */
 export function createServerLog(level: LogLevel, to: DestinationStream = destination({ fd: STDERR, sync: true })): ServerLog {
-  return pino({ level, base: { pid: process.pid }, timestamp: () => `,"time":"${new Date().toISOString()}"` }, to)
+  const timestamp = () => `,"time":"${new Date().toISOString()}"`
+  // Levels are words, as in the lines of `audit follow`.
+  return pino({ level, base: { pid: process.pid }, timestamp, formatters: { level: (label) => ({ level: label }) } }, to)
 }
 
 /** Ends the process at an error that nothing catches, without its text, which Node would print. */

@@ -36,7 +36,7 @@ export const backupCommand: CommandWork = async (run) => {
   await noteContents(run, 'Copy that store after this, as docs/backup.md says.')
   if (isStandardOutput) return EXIT.done
   output.result({ file, bytes, manifest: manifestFile ?? null, since: since ?? null }, () => [
-    `Wrote ${bytes} bytes to ${file}.`,
+    `Wrote ${bytes.toLocaleString('en-US')} bytes to ${file}.`,
     `${manifestFile} is for the next backup, with --since.`,
   ])
   return EXIT.done

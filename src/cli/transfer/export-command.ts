@@ -27,8 +27,17 @@ export const exportCommand: CommandWork = async (run) => {
   }
   const session = await run.openSession()
   const progress = output.progress('records')
-  const pieces = exportRecords(session, { ...given, onProgress: ({ records }) => progress({ done: records }) })
-  if (out === undefined) for await (const piece of pieces) await output.piece(piece)
-  else await writeNewFile(out, pieces)
+  let done = 0
+  const onProgress = ({ records }: { readonly records: number }) => {
+    done = records
+    progress({ done })
+  }
+  const pieces = exportRecords(session, { ...given, onProgress })
+  if (out === undefined) {
+    for await (const piece of pieces) await output.piece(piece)
+    return EXIT.done
+  }
+  await writeNewFile(out, pieces)
+  output.result({ file: out, records: done }, () => `Wrote ${done.toLocaleString('en-US')} records to ${out}.`)
   return EXIT.done
 }

@@ -33,7 +33,9 @@ export const importCommand: CommandWork = async (run) => {
         progress({ done: records, total: totalBytes === undefined ? undefined : Math.round((records * totalBytes) / bytes) }),
     })
     output.result(summary, ({ stored, rejected, skipped, rejectedBefore }) => [
-      `${given.dryRun === true ? 'Would store' : 'Stored'} ${stored} records in ${table}, and rejected ${rejected}.`,
+      given.dryRun === true
+        ? `Would store ${stored} records in ${table}, and reject ${rejected}.`
+        : `Stored ${stored} records in ${table}, and rejected ${rejected}.`,
       ...(skipped === 0 ? [] : [`Earlier runs had stored ${skipped - rejectedBefore}, and rejected ${rejectedBefore}.`]),
     ])
     return summary.rejected + summary.rejectedBefore > 0 ? EXIT.found : EXIT.done

@@ -249,7 +249,7 @@ async function hasTable(storage: Pick<StorageHandle, 'snapshot'>, name: string):
 function noVault(): VaultError {
   return new VaultError(
     'failed_precondition',
-    'Cannot open the vault: the storage has none. Check its address, or found one by opening it with a schema.',
+    'Cannot open the vault: the storage has none. Check its address, or found one by opening it with a schema, as `strongroom schema apply` does.',
   )
 }
 

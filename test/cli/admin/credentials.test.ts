@@ -9,10 +9,18 @@ const rowsOf = (stdout: string) => stdout.split('\n').flatMap((line) => (line ==
 const CREATE = ['credentials', 'create', '--name', 'shop', '--grant', 'support'] as const
 
 describe('credentials', () => {
+  it('of a role that the policy does not define is said to allow nothing', async () => {
+    const folder = emptyVaultFolder()
+    await storePeople(folder)
+    const made = await runCommand(['credentials', 'create', '--name', 'a', '--grant', 'suport'], { folder })
+    expect([made.code, made.stderr]).toEqual([0, expect.stringContaining('The policy does not define role suport: it allows')])
+  })
+
   it('an API key is shown this once, works, is stored nowhere, and ends when it is revoked', async () => {
     const folder = emptyVaultFolder()
     const { id } = await storePeople(folder)
     const made = await runCommand([...CREATE, '--grant', 'VAULT_VIEWER', '--expires', '90d', '--context', 'team=red'], { folder })
+    expect(made.stderr).not.toContain('The policy does not define')
     const apiKey = made.stdout.trim()
     expect([made.code, apiKey]).toEqual([0, expect.stringMatching(/^sr_/)])
     const get = () => runCommand(['get', 'people', id, '--api-key-env', 'KEY'], { folder, env: { KEY: apiKey } })

@@ -143,3 +143,16 @@ describe('a follower of a vault delivers to an HTTP server', () => {
     expect(await second.stop()).toEqual({ delivered: 4, failures: 0 })
   })
 })
+
+it('ends where fetch refuses to make a request at all, without the value of the header', async () => {
+  const message = { text: '{}' } as never
+  const deliver = (url: string, headers: Record<string, string>) =>
+    httpTarget({ url: new URL(url), mediaType: NDJSON, headers: async () => headers }).deliver(
+      [message],
+      new AbortController().signal,
+    )
+  const failure = await deliver('http://127.0.0.1:9/', { authorization: 'Bearer secret\n\u0000' }).catch((error) => error)
+  expect([failure.exitCode, failure.message]).toEqual([2, expect.stringContaining('http://127.0.0.1:9: a header has characters')])
+  expect(failure.message).not.toContain('secret')
+  await expect(deliver('http://127.0.0.1:1/', {})).rejects.toMatchObject({ exitCode: 2 })
+})

@@ -24,6 +24,7 @@ it('has no text of an error that nothing catches, with which the process ends', 
     setTimeout(() => { throw new Error('${CARD}') })`
   const { status, stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', program], { encoding: 'utf8' })
   expect([status, stdout]).toEqual([6, ''])
+  expect(stderr).toContain('"level":"error"')
   expect(stderr).toContain('"msg":"a defect: the process ends"')
   expect(stderr).not.toContain(CARD)
 })

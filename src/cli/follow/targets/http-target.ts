@@ -1,5 +1,6 @@
 /** Events as requests to an HTTP server: a batch each, as lines or as a JSON array. */
-import { type Message, type Target, TargetFailure } from '../target.ts'
+import { CommandFailure, EXIT } from '../../failure.ts'
+import { type Message, reasonOf, type Target, TargetFailure } from '../target.ts'
 
 export interface HttpTargetOptions {
   readonly url: URL
@@ -33,6 +34,13 @@ export function httpTarget({ url, mediaType, body = 'lines', headers, timeoutMs 
       if (error instanceof Error && error.name === 'TimeoutError')
         throw new TargetFailure(`no response within ${timeoutMs / 1000} s`)
       if (signal.aborted) throw new TargetFailure('the follower ends')
+      // Fetch refuses these before it connects, so that no later attempt can succeed.
+      if (error instanceof TypeError && reasonOf(error) === undefined)
+        throw new CommandFailure(
+          EXIT.usage,
+          `No request can be made to ${url.origin}: a header has characters that HTTP does not allow, or the port is one that fetch blocks.`,
+          { cause: error },
+        )
       throw error
     })
     // The connection is free again when the response is read to its end, or given up.
