@@ -74,6 +74,6 @@ export const applySchema: CommandWork = async ({ loadConfig, openVault, output }
   const { config } = await loadConfig()
   const vault = await openVault({ serves: true, onProgress: output.progress('records') })
   const changes = await vault.planSchema(config.vault.schema, { readsRecords: false })
-  output.result({ applied: true, leftOut: changes }, () => 'The stored schema is that of the configuration.')
+  output.result({ applied: true, leftOut: changes }, () => 'The vault has the schema of the configuration.')
   return undefined
 }

@@ -119,7 +119,7 @@ function watchOf({ output, signal }: CommandRun) {
 
 function report({ output }: CommandRun, status: AdoptStatus): ExitCode {
   output.result(status, ({ state, done, total, notes, lagSeconds, quietSeconds, refusedCount, refused }) => [
-    `state ${state}${state === 'new' ? '' : `, ${done} of ${total} rows in it`}`,
+    `state ${state}${state === 'new' ? '' : `, ${done === 0 ? '' : `${done} of `}${total} rows`}`,
     `${notes} changes pending, the oldest for ${lagSeconds} s; old instances quiet for ${quietSeconds} s`,
     `${refusedCount} rows refused`,
     ...refused.map(({ key, column, code }) => `- ${key} ${column ?? ''} ${code}`),

@@ -21,6 +21,8 @@ export const init: CommandWork = async (run) => {
   assertInstalled(folder)
   const answers = options.isSet('yes') ? given : await askAnswers(given)
   const written = await writeFiles(folder, answers)
+  // The database has plain columns: it is made for this account alone, as the key is.
+  process.umask(0o077)
   try {
     const vault = await run.openVault({ serves: true })
     const owner = vault.as({ actor: 'strongroom init', actorType: 'SERVICE_ACCOUNT', roles: ['VAULT_OWNER'] })

@@ -37,7 +37,12 @@ export default defineConfig({
     schema,
     storage: ${place},
     keys: { file: 'vault.key' },
-    policy: { support: ['ALLOW READ, DETOKENIZATION ON customers.* WITH REDACTION = MASKED'] },
+    policy: {
+      support: [
+        'ALLOW READ, DETOKENIZATION ON customers.name, customers.email, customers.phone WITH REDACTION = MASKED',
+        'ALLOW READ ON customers.country',
+      ],
+    },
   },
   server: { port: 8420 },
 })
