@@ -4,7 +4,7 @@ import type { OperationName, SchemaDefinition, Session, Signal, SqlQuery } from 
 import { bearerSource, type ClientCredentials } from './bearer-source.ts'
 import { type GivenFile, type GivenUpload, openRequest, uploadRequest } from './remote-files.ts'
 import { createTransport } from './transport.ts'
-import { parsed, readError } from './wire-errors.ts'
+import { lost, parsed, readError } from './wire-errors.ts'
 
 /** Options of `connectVault`. */
 export interface ConnectOptions {
@@ -84,7 +84,8 @@ export function connectVault<Given extends { readonly tables: SchemaDefinition }
   assertOptions(options)
   const { vaultId, credentials, timeoutMs = 30_000, retries = 2 } = options
   const url = String(options.url).replace(/\/+$/, '')
-  if (!/^https?:\/\/[^?#]+$/.test(url)) throw invalid('Option "url" must be an http or https URL without a query.')
+  if (!/^https?:\/\/[^/?#@]+(?:\/[^?#]*)?$/.test(url))
+    throw invalid('Option "url" must be an http or https URL without a query and a password.')
   if (typeof vaultId !== 'string' || vaultId === '') throw invalid('Option "vaultId" must be the id of a vault.')
   if (typeof credentials !== 'string' && typeof credentials !== 'function')
     throw invalid('Option "credentials" must be a text, or a function that returns one.')
@@ -99,11 +100,15 @@ export function connectVault<Given extends { readonly tables: SchemaDefinition }
     retries,
   })
 
-  async function perform(name: string, given: AnyInput, { idempotencyKey }: Performing = {}): Promise<unknown> {
+  async function perform(name: string, given: AnyInput = {}, { idempotencyKey }: Performing = {}): Promise<unknown> {
     const key = isWrite(name) ? (idempotencyKey ?? newKey()) : undefined
+    // The error of fetch would quote it, and be that of a lost answer.
+    if (key !== undefined && !/^[\x21-\x7e]{1,255}$/.test(key))
+      throw invalid('Request failed. idempotencyKey must have 1 to 255 visible ASCII characters.')
+    const read = resultReader(name, key !== undefined)
     if (name === 'uploadFile') {
       const { options: uploading, ...upload } = given
-      return send({ ...uploadRequest({ ...upload, ...uploading } as unknown as GivenUpload), key, read: readJson })
+      return send({ ...uploadRequest({ ...upload, ...uploading } as unknown as GivenUpload), key, read })
     }
     if (name === 'openFile') return send(openRequest(given as unknown as GivenFile))
     const { input, signal } = withoutSignal(given)
@@ -116,7 +121,7 @@ export function connectVault<Given extends { readonly tables: SchemaDefinition }
       key,
       isConditional: body.includes('"ifVersion":'),
       signal,
-      read: readJson,
+      read,
     })
     return name === 'batch' ? withErrors(result as BatchBody) : result
   }
@@ -202,11 +207,22 @@ interface PageOptions {
   readonly limit?: number
 }
 
-/** Reads the body of a success. Throws `internal` if it is no JSON: then it is not that of a vault. */
-async function readJson(response: Response): Promise<unknown> {
-  const body = parsed(await response.text())
-  if (typeof body === 'object') return body
-  throw new VaultError('internal', 'Request failed. The address answered without the result of a vault. Check the url.')
+/** The list that a result has, by operation. */
+const LISTS: Readonly<Record<string, string>> = { insert: 'records', get: 'records', batch: 'responses' }
+
+/** Returns what reads the body of a success. It throws for anything but a result of a vault: `outcome_unknown` for a write, of which it may be a part. */
+function resultReader(name: string, isWrite: boolean): (response: Response) => Promise<unknown> {
+  return async (response) => {
+    const body = parsed(await response.text())
+    const list = LISTS[name]
+    if (isObject(body) && (list === undefined || Array.isArray(Reflect.get(body, list)))) return body
+    const why = 'The address answered without the result of a vault. Check the url.'
+    throw isWrite ? lost(true, why) : new VaultError('internal', `Request failed. ${why}`)
+  }
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** The body of a batch. */
@@ -225,14 +241,18 @@ function isMadeBySql(query: unknown): query is SqlQuery {
 }
 
 /**
- * Returns a value as JSON has it: an integer beyond 2^53 as its digits. What JSON would change is not sent as something else: a number such as NaN goes as
- * its name, which the vault refuses. Dates are texts by themselves.
+ * Returns a value as JSON has it: an integer beyond 2^53 as its digits. What JSON would change is not sent as something else: NaN, or a date that is none,
+ * goes as its name, which the vault refuses. Other dates are texts by themselves.
  */
-function toWire(_: string, value: unknown): unknown {
-  if (typeof value === 'bigint' || (typeof value === 'number' && !Number.isFinite(value))) return String(value)
-  const isPlain = typeof value !== 'object' || value === null || Array.isArray(value) || isPlainObject(value)
-  if (!isPlain) throw invalid('Request failed. A value is an object that JSON does not have, such as a Map.')
-  return value
+function toWire(this: object, name: string, value: unknown): unknown {
+  // Before its toJSON, by which bytes would become an object.
+  const given: unknown = Reflect.get(this, name)
+  if (typeof given === 'bigint' || (typeof given === 'number' && !Number.isFinite(given))) return String(given)
+  if (Object.prototype.toString.call(given) === '[object Date]') return value ?? 'Invalid Date'
+  const isLost = typeof given === 'function' || typeof given === 'symbol' || (given === undefined && Array.isArray(this))
+  const isPlain = typeof given !== 'object' || given === null || Array.isArray(given) || isPlainObject(given)
+  if (isLost || !isPlain) throw invalid('Request failed. A value is one that JSON does not have, such as a Map or a function.')
+  return given
 }
 
 function isPlainObject(value: object): boolean {
