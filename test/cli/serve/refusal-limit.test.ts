@@ -54,6 +54,17 @@ describe('the limit', () => {
     expect(waitOf({ address: '198.51.100.1', credential: keyWith('right') })?.of).toBe('key')
   })
 
+  it('keeps a key in use for as long as it is used', () => {
+    const { limit, fail, waitOf, pass } = open()
+    for (let minute = 0; minute < 150; minute++) {
+      fail({ address: `192.0.2.${minute}`, credential: keyWith('wrong') }, 2)
+      pass(30_000)
+      fail({ address: `198.51.100.${minute}`, credential: keyWith('wrong') }, 3)
+      if (minute > 0) expect(waitOf({ address: '203.0.113.1', credential: keyWith('right') })).toBe(undefined)
+      expect(limit.accepted(KEY_ID)).toBe(minute % 2 === 0)
+    }
+  })
+
   it('takes a network of 64 bits of IPv6 for one source', () => {
     const { fail, waitOf } = open()
     for (const end of ['1', 'a:b:c:d', 'ffff'])
