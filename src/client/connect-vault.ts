@@ -3,7 +3,7 @@ import { printableName, VaultError } from '../core/errors.ts'
 import type { OperationName, SchemaDefinition, Session, Signal, SqlQuery } from '../index.ts'
 import { bearerSource, type ClientCredentials } from './bearer-source.ts'
 import { type GivenFile, type GivenUpload, openRequest, uploadRequest } from './remote-files.ts'
-import { createTransport } from './transport.ts'
+import { createTransport, headerText } from './transport.ts'
 import { lost, parsed, readError } from './wire-errors.ts'
 
 /** Options of `connectVault`. */
@@ -85,7 +85,7 @@ export function connectVault<Given extends { readonly tables: SchemaDefinition }
   const { vaultId, credentials, timeoutMs = 30_000, retries = 2 } = options
   const url = String(options.url).replace(/\/+$/, '')
   if (!/^https?:\/\/[^/?#@]+(?:\/[^?#]*)?$/.test(url))
-    throw invalid('Option "url" must be an http or https URL without a query and a password.')
+    throw invalid('Option "url" must be an http or https URL without a query or a password.')
   if (typeof vaultId !== 'string' || vaultId === '') throw invalid('Option "vaultId" must be the id of a vault.')
   if (typeof credentials !== 'string' && typeof credentials !== 'function')
     throw invalid('Option "credentials" must be a text, or a function that returns one.')
@@ -101,10 +101,7 @@ export function connectVault<Given extends { readonly tables: SchemaDefinition }
   })
 
   async function perform(name: string, given: AnyInput = {}, { idempotencyKey }: Performing = {}): Promise<unknown> {
-    const key = isWrite(name) ? (idempotencyKey ?? newKey()) : undefined
-    // The error of fetch would quote it, and be that of a lost answer.
-    if (key !== undefined && !/^[\x21-\x7e]{1,255}$/.test(key))
-      throw invalid('Request failed. idempotencyKey must have 1 to 255 visible ASCII characters.')
+    const key = isWrite(name) ? headerText('idempotencyKey', idempotencyKey ?? newKey()) : undefined
     const read = resultReader(name, key !== undefined)
     if (name === 'uploadFile') {
       const { options: uploading, ...upload } = given
@@ -215,14 +212,10 @@ function resultReader(name: string, isWrite: boolean): (response: Response) => P
   return async (response) => {
     const body = parsed(await response.text())
     const list = LISTS[name]
-    if (isObject(body) && (list === undefined || Array.isArray(Reflect.get(body, list)))) return body
+    if (Object(body) === body && (list === undefined || Array.isArray(Reflect.get(Object(body), list)))) return body
     const why = 'The address answered without the result of a vault. Check the url.'
     throw isWrite ? lost(true, why) : new VaultError('internal', `Request failed. ${why}`)
   }
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** The body of a batch. */
@@ -241,17 +234,17 @@ function isMadeBySql(query: unknown): query is SqlQuery {
 }
 
 /**
- * Returns a value as JSON has it: an integer beyond 2^53 as its digits. What JSON would change is not sent as something else: NaN, or a date that is none,
- * goes as its name, which the vault refuses. Other dates are texts by themselves.
+ * Returns a value as JSON has it: an integer beyond 2^53 as its digits. What JSON would change is not sent as something else: a number such as NaN goes as
+ * its name, which the vault refuses, and a date that is none is refused here. Other dates are texts by themselves.
  */
 function toWire(this: object, name: string, value: unknown): unknown {
+  if (typeof value === 'string') return value
   // Before its toJSON, by which bytes would become an object.
   const given: unknown = Reflect.get(this, name)
   if (typeof given === 'bigint' || (typeof given === 'number' && !Number.isFinite(given))) return String(given)
-  if (Object.prototype.toString.call(given) === '[object Date]') return value ?? 'Invalid Date'
-  const isLost = typeof given === 'function' || typeof given === 'symbol' || (given === undefined && Array.isArray(this))
-  const isPlain = typeof given !== 'object' || given === null || Array.isArray(given) || isPlainObject(given)
-  if (isLost || !isPlain) throw invalid('Request failed. A value is one that JSON does not have, such as a Map or a function.')
+  const isLost = typeof given === 'symbol' || (given === undefined && Array.isArray(this))
+  const isPlain = Object(given) !== given || Array.isArray(given) || isPlainObject(given as object)
+  if (isLost || !isPlain) throw invalid('Request failed. A value is one that JSON does not have, such as a Map.')
   return given
 }
 

@@ -67,7 +67,7 @@ export function createTransport({ base, bearers, fetch, timeoutMs, retries }: Tr
     let refused: Promise<string> | undefined
     for (let attempts = 0; ; ) {
       const bearer = bearers.current(refused)
-      const done = await attempt(outgoing, `Bearer ${headerText(await bearer)}`)
+      const done = await attempt(outgoing, `Bearer ${headerText('A credential', await bearer)}`)
       if ('value' in done) return done.value
       const isRenewing = done.again === 'renew' && refused === undefined && bearers.isRenewable
       const isOver = done.again === 'yes' ? attempts >= retries : !isRenewing
@@ -107,14 +107,11 @@ export function createTransport({ base, bearers, fetch, timeoutMs, retries }: Tr
   }
 }
 
-/** Returns a bearer without the space around it. Throws for any that no header can have: the error of fetch would quote it. */
-function headerText(bearer: unknown): string {
-  const text = typeof bearer === 'string' ? bearer.trim() : ''
+/** Returns a text without the space around it. Throws for one that no header can have: the error of fetch would quote it, and look like a lost answer. */
+export function headerText(name: string, given: unknown): string {
+  const text = String(given).trim()
   if (/^[\x21-\x7e]+$/.test(text)) return text
-  throw new VaultError(
-    'invalid_request',
-    'Request failed. Option "credentials" must be, or return, one word of visible ASCII characters. Check where it is read from.',
-  )
+  throw new VaultError('invalid_request', `Request failed. ${name} must be visible ASCII characters.`)
 }
 
 /** It can have changed since it was read last, which the compiler does not know. */

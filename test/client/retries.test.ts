@@ -135,16 +135,16 @@ describe('the client', () => {
   )
 
   it('has no credential in an error, its cause, or a retry, if none can be sent', async () => {
-    for (const credentials of ['sr_a\nsecret', 'sr_\u0394secret', '', () => undefined as never]) {
+    for (const credentials of ['sr_a\nsecret', 'sr_\u0394secret', '']) {
       const { read, write, asked } = await scripted([], { credentials })
       for (const call of [read, write]) {
         const error = await call().catch((thrown: unknown) => thrown)
-        expect(error).toMatchObject({ code: 'invalid_request', message: expect.stringContaining('credentials') })
+        expect(error).toMatchObject({ code: 'invalid_request', message: expect.stringContaining('credential') })
         expect(inspect(error, { depth: 9 })).not.toContain('secret')
       }
       expect(asked).toEqual([])
     }
-    await expect(scripted([], { url: 'http://user:secret@127.0.0.1' })).rejects.toThrow('without a query and a password')
+    await expect(scripted([], { url: 'http://user:secret@127.0.0.1' })).rejects.toThrow('without a query or a password')
     const fromFile = await scripted([], { credentials: 'key\n' })
     await fromFile.read()
     expect(fromFile.asked[0]?.bearer).toBe('Bearer key')
@@ -193,7 +193,7 @@ describe('the client', () => {
 
   it('refuses a value that JSON would change without a word', async () => {
     const { session, asked } = await scripted([])
-    for (const notes of [new Map([['a', 1]]), Buffer.from('a'), () => 1, [undefined], [Symbol('a')]])
+    for (const notes of [new Map([['a', 1]]), Buffer.from('a'), () => 1, new Date(Number.NaN), [undefined], [Symbol('a')]])
       await expect(session.insertOne('people', { name: 'x', notes: notes as never })).rejects.toMatchObject({
         code: 'invalid_request',
       })
