@@ -44,6 +44,11 @@ const IN_USE_MS = 3_600_000
 /** Time after which an acceptance is noted again: a key that is used never ceases to be in use, or wrong secrets would keep it out then. */
 const NOTED_MS = 60_000
 
+/** Time between two looks for windows that have ended, in milliseconds. A Map is slow to find its oldest entry after many were deleted, so each look is for many. */
+const FORGET_MS = 1000
+/** The part of what is remembered that is forgotten at once, for the same reason. */
+const FORGOTTEN_PART = 16
+
 /** Returns a limit without refusals. */
 export function createRefusalLimit({ failuresPerSource, failuresPerKey, remembered, now }: RefusalLimitOptions): RefusalLimit {
   const sources = createCounts(remembered)
@@ -112,6 +117,7 @@ interface Counts {
 function createCounts(bound: number): Counts {
   // In the order in which windows end.
   const windows = new Map<string, { count: number; readonly end: number }>()
+  let forgotAt = Number.NEGATIVE_INFINITY
   return {
     size: () => windows.size,
     add(name, now) {
@@ -120,7 +126,10 @@ function createCounts(bound: number): Counts {
         return ++window.count
       }
       windows.delete(name)
-      forgetEnded(windows, now)
+      if (now - forgotAt >= FORGET_MS) {
+        forgetEnded(windows, now)
+        forgotAt = now
+      }
       keepBelow(windows, bound)
       windows.set(name, { count: 1, end: now + WINDOW_MS })
       return 1
@@ -139,10 +148,12 @@ function forgetEnded(windows: Map<string, { readonly end: number }>, now: number
   }
 }
 
-/** Forgets the oldest, so that one more can be kept. */
+/** Forgets the oldest if there is no place for one more. */
 function keepBelow(known: Map<string, unknown>, bound: number): void {
+  if (known.size < bound) return
+  let left = Math.ceil(bound / FORGOTTEN_PART)
   for (const name of known.keys()) {
-    if (known.size < bound) return
+    if (left-- === 0) return
     known.delete(name)
   }
 }

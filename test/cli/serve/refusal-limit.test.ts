@@ -101,6 +101,17 @@ describe('what is remembered', () => {
     expect(waitOf({ address: '192.0.2.1', credential: undefined })).toBe(undefined)
   })
 
+  it('costs no more when it is full', () => {
+    const timeOf = (remembered: number): number => {
+      const { limit } = open({ remembered })
+      const start = performance.now()
+      for (let index = 0; index < 50_000; index++) limit.refused({ source: `source ${index}`, key: `key ${index}` })
+      return performance.now() - start
+    }
+    timeOf(100_000)
+    expect(timeOf(10_000)).toBeLessThan(4 * timeOf(100_000))
+  })
+
   it('is gone when its time is over', () => {
     const { limit, fail, pass } = open()
     for (let index = 0; index < 9; index++) fail({ address: `198.51.100.${index}`, credential: undefined })
