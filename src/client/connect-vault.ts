@@ -235,7 +235,7 @@ function isMadeBySql(query: unknown): query is SqlQuery {
 
 /**
  * Returns a value as JSON has it: an integer beyond 2^53 as its digits. What JSON would change is not sent as something else: a number such as NaN goes as
- * its name, which the vault refuses, and a date that is none is refused here. Other dates are texts by themselves.
+ * its name, which the vault refuses, and an invalid date is refused here. Other dates are texts by themselves.
  */
 function toWire(this: object, name: string, value: unknown): unknown {
   if (typeof value === 'string') return value

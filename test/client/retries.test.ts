@@ -157,7 +157,7 @@ describe('the client', () => {
     expect(asked).toEqual([])
   })
 
-  it('waits for ever if it is told to', async () => {
+  it('waits for ever without a limit of time', async () => {
     const { read } = await scripted([], { timeoutMs: Number.POSITIVE_INFINITY, retries: 0 })
     expect(await read()).toEqual({ records: [{ id: '1' }] })
   })
