@@ -3,8 +3,8 @@ import { printableName, VaultError } from '../core/errors.ts'
 import type { OperationName, SchemaDefinition, Session, Signal, SqlQuery } from '../index.ts'
 import { bearerSource, type ClientCredentials } from './bearer-source.ts'
 import { type GivenFile, type GivenUpload, openRequest, uploadRequest } from './remote-files.ts'
-import { createTransport } from './transport.ts'
-import { parsed, readError } from './wire-errors.ts'
+import { createTransport, headerText } from './transport.ts'
+import { lost, parsed, readError } from './wire-errors.ts'
 
 /** Options of `connectVault`. */
 export interface ConnectOptions {
@@ -84,7 +84,8 @@ export function connectVault<Given extends { readonly tables: SchemaDefinition }
   assertOptions(options)
   const { vaultId, credentials, timeoutMs = 30_000, retries = 2 } = options
   const url = String(options.url).replace(/\/+$/, '')
-  if (!/^https?:\/\/[^?#]+$/.test(url)) throw invalid('Option "url" must be an http or https URL without a query.')
+  if (!/^https?:\/\/[^/?#@]+(?:\/[^?#]*)?$/.test(url))
+    throw invalid('Option "url" must be an http or https URL without a query or a password.')
   if (typeof vaultId !== 'string' || vaultId === '') throw invalid('Option "vaultId" must be the id of a vault.')
   if (typeof credentials !== 'string' && typeof credentials !== 'function')
     throw invalid('Option "credentials" must be a text, or a function that returns one.')
@@ -99,11 +100,12 @@ export function connectVault<Given extends { readonly tables: SchemaDefinition }
     retries,
   })
 
-  async function perform(name: string, given: AnyInput, { idempotencyKey }: Performing = {}): Promise<unknown> {
-    const key = isWrite(name) ? (idempotencyKey ?? newKey()) : undefined
+  async function perform(name: string, given: AnyInput = {}, { idempotencyKey }: Performing = {}): Promise<unknown> {
+    const key = isWrite(name) ? headerText('idempotencyKey', idempotencyKey ?? newKey()) : undefined
+    const read = resultReader(name, key !== undefined)
     if (name === 'uploadFile') {
       const { options: uploading, ...upload } = given
-      return send({ ...uploadRequest({ ...upload, ...uploading } as unknown as GivenUpload), key, read: readJson })
+      return send({ ...uploadRequest({ ...upload, ...uploading } as unknown as GivenUpload), key, read })
     }
     if (name === 'openFile') return send(openRequest(given as unknown as GivenFile))
     const { input, signal } = withoutSignal(given)
@@ -116,7 +118,7 @@ export function connectVault<Given extends { readonly tables: SchemaDefinition }
       key,
       isConditional: body.includes('"ifVersion":'),
       signal,
-      read: readJson,
+      read,
     })
     return name === 'batch' ? withErrors(result as BatchBody) : result
   }
@@ -202,11 +204,18 @@ interface PageOptions {
   readonly limit?: number
 }
 
-/** Reads the body of a success. Throws `internal` if it is no JSON: then it is not that of a vault. */
-async function readJson(response: Response): Promise<unknown> {
-  const body = parsed(await response.text())
-  if (typeof body === 'object') return body
-  throw new VaultError('internal', 'Request failed. The address answered without the result of a vault. Check the url.')
+/** The list that a result has, by operation. */
+const LISTS: Readonly<Record<string, string>> = { insert: 'records', get: 'records', batch: 'responses' }
+
+/** Returns what reads the body of a success. It throws for anything but a result of a vault: `outcome_unknown` for a write, of which it may be a part. */
+function resultReader(name: string, isWrite: boolean): (response: Response) => Promise<unknown> {
+  return async (response) => {
+    const body = parsed(await response.text())
+    const list = LISTS[name]
+    if (Object(body) === body && (list === undefined || Array.isArray(Reflect.get(Object(body), list)))) return body
+    const why = 'The address answered without the result of a vault. Check the url.'
+    throw isWrite ? lost(true, why) : new VaultError('internal', `Request failed. ${why}`)
+  }
 }
 
 /** The body of a batch. */
@@ -226,13 +235,17 @@ function isMadeBySql(query: unknown): query is SqlQuery {
 
 /**
  * Returns a value as JSON has it: an integer beyond 2^53 as its digits. What JSON would change is not sent as something else: a number such as NaN goes as
- * its name, which the vault refuses. Dates are texts by themselves.
+ * its name, which the vault refuses, and an invalid date is refused here. Other dates are texts by themselves.
  */
-function toWire(_: string, value: unknown): unknown {
-  if (typeof value === 'bigint' || (typeof value === 'number' && !Number.isFinite(value))) return String(value)
-  const isPlain = typeof value !== 'object' || value === null || Array.isArray(value) || isPlainObject(value)
-  if (!isPlain) throw invalid('Request failed. A value is an object that JSON does not have, such as a Map.')
-  return value
+function toWire(this: object, name: string, value: unknown): unknown {
+  if (typeof value === 'string') return value
+  // Before its toJSON, by which bytes would become an object.
+  const given: unknown = Reflect.get(this, name)
+  if (typeof given === 'bigint' || (typeof given === 'number' && !Number.isFinite(given))) return String(given)
+  const isLost = typeof given === 'symbol' || (given === undefined && Array.isArray(this))
+  const isPlain = Object(given) !== given || Array.isArray(given) || isPlainObject(given as object)
+  if (isLost || !isPlain) throw invalid('Request failed. A value is one that JSON does not have, such as a Map.')
+  return given
 }
 
 function isPlainObject(value: object): boolean {

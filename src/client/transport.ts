@@ -54,9 +54,11 @@ interface Failure {
 /** The result of an attempt. */
 type Attempt<T> = { readonly value: T } | Failure
 
+/** The longest time that a timer takes, in milliseconds: a longer one ends at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1
 /** Milliseconds before the second attempt, half of it more or less; each wait is twice the one before. */
 const FIRST_WAIT_MS = 100
-/** The longest wait that a server can ask for, in milliseconds. */
+/** The longest wait, also if a server asks for more, in milliseconds. */
 const MAX_WAIT_MS = 30_000
 
 /** Returns the function that sends requests. */
@@ -65,7 +67,7 @@ export function createTransport({ base, bearers, fetch, timeoutMs, retries }: Tr
     let refused: Promise<string> | undefined
     for (let attempts = 0; ; ) {
       const bearer = bearers.current(refused)
-      const done = await attempt(outgoing, `Bearer ${await bearer}`)
+      const done = await attempt(outgoing, `Bearer ${headerText('A credential', await bearer)}`)
       if ('value' in done) return done.value
       const isRenewing = done.again === 'renew' && refused === undefined && bearers.isRenewable
       const isOver = done.again === 'yes' ? attempts >= retries : !isRenewing
@@ -80,7 +82,7 @@ export function createTransport({ base, bearers, fetch, timeoutMs, retries }: Tr
     if (isAborted(signal)) return { error: cancelled(), again: 'no' }
     const controller = new AbortController()
     const abort = (): void => controller.abort()
-    const timer = setTimeout(abort, timeoutMs)
+    const timer = setTimeout(abort, Math.min(timeoutMs, MAX_TIMER_MS))
     signal?.addEventListener?.('abort', abort)
     try {
       const response = await fetch(`${base}/${path}`, {
@@ -103,6 +105,13 @@ export function createTransport({ base, bearers, fetch, timeoutMs, retries }: Tr
       signal?.removeEventListener?.('abort', abort)
     }
   }
+}
+
+/** Returns a text without the space around it. Throws for one that no header can have: the error of fetch would quote it, and look like a lost answer. */
+export function headerText(name: string, given: unknown): string {
+  const text = String(given).trim()
+  if (/^[\x21-\x7e]+$/.test(text)) return text
+  throw new VaultError('invalid_request', `Request failed. ${name} must be visible ASCII characters.`)
 }
 
 /** It can have changed since it was read last, which the compiler does not know. */
@@ -135,7 +144,7 @@ async function failureOf(
 
 /** Returns the milliseconds to wait after so many attempts. */
 function waitAfter(attempts: number): number {
-  return FIRST_WAIT_MS * 2 ** attempts * (0.5 + Math.random())
+  return Math.min(FIRST_WAIT_MS * 2 ** attempts, MAX_WAIT_MS) * (0.5 + Math.random())
 }
 
 /** Waits, or throws `cancelled` at an abort. */

@@ -1,5 +1,6 @@
 /** What the client sends again, and what not: by the code of the vault, by statuses of what is before it, and by the deadline of the caller. */
 import { createServer, type Server } from 'node:http'
+import { inspect } from 'node:util'
 import { afterEach, describe, expect, it } from 'vitest'
 import { memoryStorage } from '../../src/adapters/memory/memory-storage.ts'
 import { type ClientCredentials, type ConnectOptions, connectVault } from '../../src/client/index.ts'
@@ -120,9 +121,45 @@ describe('the client', () => {
     expect(asked).toHaveLength(1)
   })
 
-  it('says what answers that is no vault', async () => {
-    const { read } = await scripted([{ status: 200, body: '<html>a page</html>' }])
-    await expect(read()).rejects.toMatchObject({ code: 'internal', message: expect.stringContaining('Check the url') })
+  it.each(['<html>a page</html>', 'null', '[]', '{}', '{"records":[{"id"'])(
+    'says of %s that it is not of a vault',
+    async (body) => {
+      const scene = await scripted(Array.from({ length: 4 }, () => ({ status: 200, body })))
+      const message = expect.stringContaining('Check the url')
+      await expect(scene.read()).rejects.toMatchObject({ code: 'internal', message })
+      // It can be a part of the answer of a vault that has stored it.
+      await expect(scene.write()).rejects.toMatchObject({ code: 'outcome_unknown', message })
+      await expect(scene.session.batch([])).rejects.toMatchObject({ code: 'outcome_unknown', message })
+      expect(scene.asked).toHaveLength(3)
+    },
+  )
+
+  it('has no credential in an error, its cause, or a retry, if none can be sent', async () => {
+    for (const credentials of ['sr_a\nsecret', 'sr_\u0394secret', '']) {
+      const { read, write, asked } = await scripted([], { credentials })
+      for (const call of [read, write]) {
+        const error = await call().catch((thrown: unknown) => thrown)
+        expect(error).toMatchObject({ code: 'invalid_request', message: expect.stringContaining('credential') })
+        expect(inspect(error, { depth: 9 })).not.toContain('secret')
+      }
+      expect(asked).toEqual([])
+    }
+    await expect(scripted([], { url: 'http://user:secret@127.0.0.1' })).rejects.toThrow('without a query or a password')
+    const fromFile = await scripted([], { credentials: 'key\n' })
+    await fromFile.read()
+    expect(fromFile.asked[0]?.bearer).toBe('Bearer key')
+  })
+
+  it('refuses an idempotency key that no header can have', async () => {
+    const { session, asked } = await scripted([])
+    const write = session.perform('insert', { table: 'people', records: [] }, { idempotencyKey: 'a\nb' })
+    await expect(write).rejects.toMatchObject({ code: 'invalid_request', message: expect.stringContaining('idempotencyKey') })
+    expect(asked).toEqual([])
+  })
+
+  it('waits for ever without a limit of time', async () => {
+    const { read } = await scripted([], { timeoutMs: Number.POSITIVE_INFINITY, retries: 0 })
+    expect(await read()).toEqual({ records: [{ id: '1' }] })
   })
 
   it('ends at an abort: before a request, in it, between two, and in a file', async () => {
@@ -156,8 +193,10 @@ describe('the client', () => {
 
   it('refuses a value that JSON would change without a word', async () => {
     const { session, asked } = await scripted([])
-    const notes = new Map([['a', 1]]) as never
-    await expect(session.insertOne('people', { name: 'x', notes })).rejects.toMatchObject({ code: 'invalid_request' })
+    for (const notes of [new Map([['a', 1]]), Buffer.from('a'), () => 1, new Date(Number.NaN), [undefined], [Symbol('a')]])
+      await expect(session.insertOne('people', { name: 'x', notes: notes as never })).rejects.toMatchObject({
+        code: 'invalid_request',
+      })
     expect(asked).toEqual([])
   })
 })

@@ -19,10 +19,17 @@ export interface HealthServer {
 const MAX_CONNECTIONS = 64
 /** For which a request, or an idle connection, is waited for, in milliseconds. */
 const WAIT_MS = 5000
+/** How often connections are looked at for that, in milliseconds: by default it is every 30 seconds. */
+const CHECK_MS = 1000
 
 /** Opens the port: `/live` and `/ready` answer 200 or 503, `/metrics` the text of Prometheus. */
 export async function openHealthServer(health: Health, place: Place): Promise<HealthServer> {
-  const limits = { headersTimeout: WAIT_MS, requestTimeout: WAIT_MS, keepAliveTimeout: WAIT_MS }
+  const limits = {
+    headersTimeout: WAIT_MS,
+    requestTimeout: WAIT_MS,
+    keepAliveTimeout: WAIT_MS,
+    connectionsCheckingInterval: CHECK_MS,
+  }
   const server = createServer(limits, ({ method, url }, response) => {
     if (method !== 'GET' && method !== 'HEAD') answer(response, 405)
     else if (url === '/live') answer(response, 200)

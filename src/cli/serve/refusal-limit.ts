@@ -15,7 +15,7 @@ export interface RefusalLimit {
   waitOf(request: () => RefusedCredential): { readonly ms: number; readonly of: 'source' | 'key' } | undefined
   /** Counts a refusal. Returns what has reached its limit with this one, if anything. */
   refused(names: RefusedNames): 'source' | 'key' | undefined
-  /** Notes that a key is in use, so that wrong secrets with its id do not keep it out. Returns true if that is new. */
+  /** Notes that a key is in use, so that wrong secrets with its id do not keep it out. Returns true if that is new, or was noted a while ago. */
   accepted(key: string): boolean
   /** The most names of one kind that are remembered now. */
   remembered(): number
@@ -41,13 +41,21 @@ export interface RefusalLimitOptions {
 const WINDOW_MS = 60_000
 /** Time for which a key is in use after it was accepted, in milliseconds. */
 const IN_USE_MS = 3_600_000
+/** Time after which an acceptance is noted again: a key that is used never ceases to be in use, or wrong secrets would keep it out then. */
+const NOTED_MS = 60_000
+
+/** Time between two looks for windows that have ended, in milliseconds. A Map is slow to find its oldest entry after many were deleted, so each look is for many. */
+const FORGET_MS = 1000
+/** The part of what is remembered that is forgotten at once, for the same reason. */
+const FORGOTTEN_PART = 16
 
 /** Returns a limit without refusals. */
 export function createRefusalLimit({ failuresPerSource, failuresPerKey, remembered, now }: RefusalLimitOptions): RefusalLimit {
   const sources = createCounts(remembered)
   const keys = createCounts(remembered)
   const inUse = new Map<string, number>()
-  const isInUse = (key: string): boolean => (inUse.get(key) ?? Number.NEGATIVE_INFINITY) > now() - IN_USE_MS
+  const isWithin = (key: string, ms: number): boolean => (inUse.get(key) ?? Number.NEGATIVE_INFINITY) > now() - ms
+  const isInUse = (key: string): boolean => isWithin(key, IN_USE_MS)
   return {
     waitOf(request) {
       // Nearly always there is nothing to look for.
@@ -65,10 +73,9 @@ export function createRefusalLimit({ failuresPerSource, failuresPerKey, remember
       return ofKey === failuresPerKey && key !== undefined && !isInUse(key) ? 'key' : undefined
     },
     accepted(key) {
-      const isKnown = isInUse(key)
-      if (isKnown) return false
-      keepBelow(inUse, remembered)
+      if (isWithin(key, NOTED_MS)) return false
       inUse.delete(key)
+      keepBelow(inUse, remembered)
       inUse.set(key, now())
       return true
     },
@@ -110,6 +117,7 @@ interface Counts {
 function createCounts(bound: number): Counts {
   // In the order in which windows end.
   const windows = new Map<string, { count: number; readonly end: number }>()
+  let forgotAt = Number.NEGATIVE_INFINITY
   return {
     size: () => windows.size,
     add(name, now) {
@@ -118,7 +126,10 @@ function createCounts(bound: number): Counts {
         return ++window.count
       }
       windows.delete(name)
-      forgetEnded(windows, now)
+      if (now - forgotAt >= FORGET_MS) {
+        forgetEnded(windows, now)
+        forgotAt = now
+      }
       keepBelow(windows, bound)
       windows.set(name, { count: 1, end: now + WINDOW_MS })
       return 1
@@ -137,10 +148,12 @@ function forgetEnded(windows: Map<string, { readonly end: number }>, now: number
   }
 }
 
-/** Forgets the oldest, so that one more can be kept. */
+/** Forgets the oldest if there is no place for one more. */
 function keepBelow(known: Map<string, unknown>, bound: number): void {
+  if (known.size < bound) return
+  let left = Math.ceil(bound / FORGOTTEN_PART)
   for (const name of known.keys()) {
-    if (known.size < bound) return
+    if (left-- === 0) return
     known.delete(name)
   }
 }

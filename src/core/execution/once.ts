@@ -42,7 +42,8 @@ interface KeptWrite {
 
 /**
  * Returns the request of a key. Its name has the actor, so that no caller gets the result of another one. Roles and context belong to what must be the
- * same, because a policy decides by them. The content of a file does not: a repeat is answered before it is read. Throws `invalid_request`.
+ * same, because a policy decides by them. The content of a file does not: a repeat is answered before it is read. Neither does the signal of a caller
+ * who stops waiting. Throws `invalid_request`.
  */
 export function parseOnce(
   { caller, audit: { hash } }: OperationContext,
@@ -55,7 +56,8 @@ export function parseOnce(
   const input: Readonly<Record<string, unknown>> = { ...given }
   if (typeof input.id === 'function')
     throw fault('invalid_request')`An upload with an idempotency key needs the id of its record before the content, or none.`
-  const { file: _, ...compared } = input
+  const { file: _, options, ...others } = input
+  const compared = { ...others, options: withoutSignal(options) }
   const digestOf = (parts: readonly unknown[]): string => {
     const text = JSON.stringify(parts, (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value))
     return toBase64Url(hash.sha256(toSlab([toUtf8(text)])))
@@ -64,6 +66,12 @@ export function parseOnce(
     name: digestOf([caller.actorType, caller.actor, idempotencyKey]),
     digest: digestOf([action, [...caller.roles].sort(), caller.context ?? null, compared]),
   }
+}
+
+function withoutSignal(options: unknown): unknown {
+  if (typeof options !== 'object' || options === null) return options
+  const { signal: _, ...others }: Readonly<Record<string, unknown>> = { ...options }
+  return others
 }
 
 /**

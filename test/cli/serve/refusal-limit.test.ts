@@ -54,6 +54,17 @@ describe('the limit', () => {
     expect(waitOf({ address: '198.51.100.1', credential: keyWith('right') })?.of).toBe('key')
   })
 
+  it('keeps a key in use for as long as it is used', () => {
+    const { limit, fail, waitOf, pass } = open()
+    for (let minute = 0; minute < 150; minute++) {
+      fail({ address: `192.0.2.${minute}`, credential: keyWith('wrong') }, 2)
+      pass(30_000)
+      fail({ address: `198.51.100.${minute}`, credential: keyWith('wrong') }, 3)
+      if (minute > 0) expect(waitOf({ address: '203.0.113.1', credential: keyWith('right') })).toBe(undefined)
+      expect(limit.accepted(KEY_ID)).toBe(minute % 2 === 0)
+    }
+  })
+
   it('takes a network of 64 bits of IPv6 for one source', () => {
     const { fail, waitOf } = open()
     for (const end of ['1', 'a:b:c:d', 'ffff'])
@@ -88,6 +99,17 @@ describe('what is remembered', () => {
     expect(waitOf({ address: '192.0.2.1', credential: undefined })?.of).toBe('source')
     fail({ address: '203.0.113.1', credential: undefined })
     expect(waitOf({ address: '192.0.2.1', credential: undefined })).toBe(undefined)
+  })
+
+  it('costs no more when it is full', () => {
+    const timeOf = (remembered: number): number => {
+      const { limit } = open({ remembered })
+      const start = performance.now()
+      for (let index = 0; index < 50_000; index++) limit.refused({ source: `source ${index}`, key: `key ${index}` })
+      return performance.now() - start
+    }
+    timeOf(100_000)
+    expect(timeOf(10_000)).toBeLessThan(4 * timeOf(100_000))
   })
 
   it('is gone when its time is over', () => {

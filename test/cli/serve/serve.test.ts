@@ -54,6 +54,22 @@ describe('the ports', () => {
   })
 })
 
+it('the port of health is free again soon after connections that send nothing', async () => {
+  const server = await startServer(await servedProject('sqlite'))
+  for (let count = 0; count < 64; count++) {
+    const socket = connect(server.healthPort, '127.0.0.1').on('error', () => {})
+    onTestFinished(() => void socket.destroy())
+  }
+  const status = () =>
+    server.askHealth('/live').then(
+      (answer) => answer.status,
+      () => 0,
+    )
+  while ((await status()) !== 0) await pause(20)
+  await pause(7500)
+  expect(await status()).toBe(200)
+})
+
 describe('the end', () => {
   it.each([1, 2])('with %i workers, is announced: not ready, while requests are still answered', async (workers) => {
     const project = await servedProject('sqlite', { server: { shutdown: { delayMs: 1500 } } })

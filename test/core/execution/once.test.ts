@@ -200,6 +200,19 @@ onEachStorage('a write with an idempotency key', (engine) => {
     expect((await performer(vault)('get', { table: 'people' })).records).toHaveLength(2)
   })
 
+  it('is repeated by a caller who waits with another signal, or with none', async () => {
+    const vault = await open(engine.fresh().open())
+    const insert = (options: object) =>
+      performer(vault)('insert', { table: 'people', records: [{ fields: { name: 'Cy' } }], options }, 'key-1')
+    // As polyfills have it.
+    const own = { aborted: false, self: {} }
+    own.self = own
+    const first = await insert({ signal: own })
+    expect(await insert({})).toEqual(first)
+    expect(await insert({ signal: AbortSignal.timeout(60_000) })).toEqual(first)
+    await expect(insert({ tokenization: true })).rejects.toMatchObject({ code: 'conflict' })
+  })
+
   it('leaves nothing of a write that failed, so that its key can be used again', async () => {
     const vault = await open(engine.fresh().open())
     const [id] = await stored(performer(vault))
