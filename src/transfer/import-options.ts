@@ -133,10 +133,22 @@ export async function openSource({ source, sourceName = '' }: ImportOptions): Pr
   try {
     const { size } = await stat(source)
     const name = String(source).split(/[\\/]/).at(-1) ?? ''
-    const bytes = createReadStream(source, { highWaterMark: CHUNK_BYTES })
-    return { bytes, totalBytes: size, sourceName: sourceName === '' ? name : sourceName }
+    return { bytes: bytesOfFile(source), totalBytes: size, sourceName: sourceName === '' ? name : sourceName }
   } catch (error) {
-    const reason = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
-    throw new VaultError('invalid_request', `Import failed. The source cannot be opened (${reason}).`)
+    throw unreadable(error)
   }
+}
+
+/** Opens the file when it is read: a stream that nobody reads yet would end the process by its error, or stay open. */
+async function* bytesOfFile(source: string | URL): AsyncGenerator<Uint8Array> {
+  try {
+    yield* createReadStream(source, { highWaterMark: CHUNK_BYTES })
+  } catch (error) {
+    throw unreadable(error)
+  }
+}
+
+function unreadable(error: unknown): VaultError {
+  const reason = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
+  return new VaultError('invalid_request', `Import failed. The source cannot be read (${reason}).`)
 }
