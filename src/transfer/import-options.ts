@@ -58,8 +58,11 @@ export interface ImportOptions {
   readonly dryRun?: boolean
   /** Records of a batch, at most `limits.maxRecords` of the vault. Default 1,000. */
   readonly batchSize?: number
-  /** Called for each record that is not stored, in order. An import that goes on calls it again for those of the last batch. A promise is waited for. */
-  readonly onReject?: (reject: Reject) => unknown
+  /**
+   * Called for each record that is not stored, in order. A promise is waited for. An import that goes on calls it again for those of the last batch, with
+   * `isRepeated`: the run before can have ended before it passed them on.
+   */
+  readonly onReject?: (reject: Reject, from: { readonly isRepeated: boolean }) => unknown
   /** Called after each batch. A promise is waited for. */
   readonly onProgress?: (progress: ImportProgress) => unknown
   /** An `AbortSignal`. The import ends before the next batch, with `cancelled`. Run again it goes on. */
