@@ -142,7 +142,7 @@ export async function openSource({ source, sourceName = '' }: ImportOptions): Pr
   }
 }
 
-/** Opens the file when it is read: a stream that nobody reads yet would end the process by its error, or stay open. */
+/** Opens the file when it is read: a stream that is not read yet would end the process by its error, or stay open. */
 async function* bytesOfFile(source: string | URL): AsyncGenerator<Uint8Array> {
   try {
     yield* createReadStream(source, { highWaterMark: CHUNK_BYTES })

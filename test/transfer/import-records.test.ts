@@ -370,12 +370,8 @@ describe('an import of a long source', () => {
     writeFileSync(file, '{}\n')
     const imported = importRecords(slow, { table, source: file, format: 'ndjson' })
     setTimeout(() => rmSync(file), 20)
-    // A stream that was opened before would have an error that nobody listens to, or the file.
     await expect(imported).rejects.toMatchObject({ code: 'invalid_request', message: expect.stringContaining('(ENOENT)') })
-    await expect(importRecords(slow, { table, source: folder, format: 'ndjson' })).rejects.toMatchObject({
-      code: 'invalid_request',
-      message: expect.stringContaining('(EISDIR)'),
-    })
+    await expect(importRecords(slow, { table, source: folder, format: 'ndjson' })).rejects.toThrow('(EISDIR)')
   })
 })
 

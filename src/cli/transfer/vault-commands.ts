@@ -16,7 +16,7 @@ export const MOVE: CommandDescription = {
       flags: '--reopen',
       text: 'give up a move that has closed the vault: it opens here again. Refused when the copy has taken over',
     },
-    { flags: '--copy-is-destroyed', text: 'with --reopen: also then. Only if nobody can open the copy any more' },
+    { flags: '--copy-is-destroyed', text: 'with --reopen: also then. Only if the copy cannot be opened any more' },
     { flags: '--pace <number>', text: 'rows a second at most (default: as fast as it goes)' },
   ],
   examples: [

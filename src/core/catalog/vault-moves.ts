@@ -94,7 +94,7 @@ export async function closeSource(storage: StorageHandle, tables: readonly strin
 
 /** Options of `reopenVault`. */
 export interface ReopenOptions {
-  /** Reopen also where the copy took over. True only if nobody can open the copy, now or later. Default false. */
+  /** Reopen also where the copy took over. True only if the copy can be opened by no process, now or later. Default false. */
   readonly copyIsDestroyed?: boolean
 }
 
