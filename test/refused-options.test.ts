@@ -40,7 +40,7 @@ import {
   type Vault,
   VaultError,
 } from '../src/index.ts'
-import { backupVault, exportRecords, importRecords, moveVault, restoreVault } from '../src/transfer/index.ts'
+import { backupVault, exportRecords, importRecords, moveVault, reopenVault, restoreVault } from '../src/transfer/index.ts'
 import { type Clients, clients, openClients } from './support/audit/audited-clients.ts'
 import { OWNER, TEST_SECRET } from './support/vaults/test-vault.ts'
 
@@ -131,6 +131,7 @@ const FUNCTIONS: Calls = {
   moveVault: (o) => moveVault(o),
   backupVault: (o) => backupVault(o),
   restoreVault: (o) => restoreVault(o),
+  reopenVault: (o) => reopenVault(memoryStorage(), o),
   'mask.replace': (o) => mask.replace(o),
 }
 
@@ -138,7 +139,6 @@ const FUNCTIONS: Calls = {
 const WITHOUT_OPTIONS: Readonly<Record<string, string>> = {
   VaultError: 'An error that is thrown is not replaced by one of its own options.',
   isVaultError: 'any error',
-  reopenVault: 'a storage',
   statusOf: 'any error',
   sql: 'a template',
   defineSchema: 'tables: its own tests refuse unknown members with table and column',

@@ -1,5 +1,5 @@
 /** A storage that a vault is copied into: closed from the first row to the last, so that what is left of a copy that was killed never opens. */
-import { ARRIVING, deletePlainEntry, readPlainEntry, writePlainEntry } from '../core/catalog/vault-moves.ts'
+import { ARRIVING, type Departure, deletePlainEntry, readPlainEntry, writePlainEntry } from '../core/catalog/vault-moves.ts'
 import { VaultError } from '../core/errors.ts'
 import type { PhysicalTable, Row, Snapshot, Storage, StorageHandle, StoredTable } from '../core/ports/storage.ts'
 import { CATALOG, MARKER, SYSTEM_TABLES } from '../core/schema/system-tables.ts'
@@ -20,16 +20,22 @@ export interface Arrival {
  */
 export async function beginArrival(
   to: StorageHandle,
-  { name, isResumed }: { readonly name: string; readonly isResumed: boolean },
+  { name, resumed }: { readonly name: string; readonly resumed: Departure | undefined },
 ): Promise<Arrival> {
   // The catalog has its unique index from the start: of two copies at once, one fails.
   await to.prepare([CATALOG, ...SYSTEM_TABLES.map(withoutIndexes)])
   const found = await readPlainEntry(to, ARRIVING)
-  if (isResumed) {
+  if (resumed !== undefined) {
     if (found === name) return { name }
     throw new VaultError(
       'failed_precondition',
+<<<<<<< HEAD
       'The storage to move from was closed by a move into another storage. Run that move again, or give it up with reopenVault (`strongroom move --reopen`). Nothing was written.',
+=======
+      resumed.takesOver
+        ? 'The vault was moved out of the storage to move from: that move has ended, or was about to. Open the vault where it is now. Only if it does not open there, run that move again. Nothing was written.'
+        : 'The storage to move from was closed by a move into another storage. Run that move again, or give it up with reopenVault. Nothing was written.',
+>>>>>>> w/follow
     )
   }
   const leftOver = await to.snapshot((snapshot) => occupiedTables(snapshot))
@@ -52,28 +58,36 @@ export async function prepareArriving(to: Storage, tables: readonly StoredTable[
   await to.prepare(tables.filter(({ name }) => name !== CATALOG.name).map(withoutIndexes))
 }
 
+/** What a copy ends with. */
+interface Ending {
+  readonly tables: readonly StoredTable[]
+  readonly opening: OpeningRows
+  /** Runs when nothing is left but the transaction that opens the copy. */
+  readonly beforeOpening?: () => Promise<void>
+}
+
 /**
  * Ends a copy: raises the counters of ids, and stores what opens the vault, in one transaction. Throws `aborted` if another copy into the same storage
  * was begun meanwhile.
  */
-export async function endArrival(
-  to: StorageHandle,
-  { name }: Arrival,
-  { tables, opening }: { readonly tables: readonly StoredTable[]; readonly opening: OpeningRows },
-): Promise<void> {
+export async function endArrival(to: StorageHandle, arrival: Arrival, { tables, opening, beforeOpening }: Ending): Promise<void> {
   for (const table of tables) await to.raiseIds(table.name, table.nextId)
+  await assertArriving(to, arrival)
+  await beforeOpening?.()
   await to.transaction(async (inner) => {
-    if ((await readPlainEntry(inner, ARRIVING)) !== name)
-      throw new VaultError(
-        'aborted',
-        'Another copy into the same storage was begun meanwhile. Run one at a time, and begin again.',
-      )
+    await assertArriving(inner, arrival)
     await deletePlainEntry(inner, ARRIVING)
     for (const table of [CATALOG.name, MARKER.name]) {
       await inner.delete(table, { filter: EVERY })
       await inner.insert(table, opening.get(table) ?? [])
     }
   })
+}
+
+/** Throws `aborted` if another copy into the same storage was begun meanwhile. */
+export async function assertArriving(to: Pick<Storage, 'find'>, { name }: Arrival): Promise<void> {
+  if ((await readPlainEntry(to, ARRIVING)) !== name)
+    throw new VaultError('aborted', 'Another copy into the same storage was begun meanwhile. Run one at a time, and begin again.')
 }
 
 async function occupiedTables(snapshot: Snapshot): Promise<readonly StoredTable[]> {

@@ -58,8 +58,11 @@ export interface ImportOptions {
   readonly dryRun?: boolean
   /** Records of a batch, at most `limits.maxRecords` of the vault. Default 1,000. */
   readonly batchSize?: number
-  /** Called for each record that is not stored, in order. An import that goes on calls it again for those of the last batch. A promise is waited for. */
-  readonly onReject?: (reject: Reject) => unknown
+  /**
+   * Called for each record that is not stored, in order. A promise is waited for. An import that goes on calls it again for those of the last batch, with
+   * `isRepeated`: the run before can have ended before it passed them on.
+   */
+  readonly onReject?: (reject: Reject, from: { readonly isRepeated: boolean }) => unknown
   /** Called after each batch. A promise is waited for. */
   readonly onProgress?: (progress: ImportProgress) => unknown
   /** An `AbortSignal`. The import ends before the next batch, with `cancelled`. Run again it goes on. */
@@ -133,10 +136,22 @@ export async function openSource({ source, sourceName = '' }: ImportOptions): Pr
   try {
     const { size } = await stat(source)
     const name = String(source).split(/[\\/]/).at(-1) ?? ''
-    const bytes = createReadStream(source, { highWaterMark: CHUNK_BYTES })
-    return { bytes, totalBytes: size, sourceName: sourceName === '' ? name : sourceName }
+    return { bytes: bytesOfFile(source), totalBytes: size, sourceName: sourceName === '' ? name : sourceName }
   } catch (error) {
-    const reason = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
-    throw new VaultError('invalid_request', `Import failed. The source cannot be opened (${reason}).`)
+    throw unreadable(error)
   }
+}
+
+/** Opens the file when it is read: a stream that is not read yet would end the process by its error, or stay open. */
+async function* bytesOfFile(source: string | URL): AsyncGenerator<Uint8Array> {
+  try {
+    yield* createReadStream(source, { highWaterMark: CHUNK_BYTES })
+  } catch (error) {
+    throw unreadable(error)
+  }
+}
+
+function unreadable(error: unknown): VaultError {
+  const reason = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
+  return new VaultError('invalid_request', `Import failed. The source cannot be read (${reason}).`)
 }

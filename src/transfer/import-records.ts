@@ -64,7 +64,7 @@ async function run(running: Running): Promise<ImportSummary> {
     const place = { ...(at !== undefined && { from: at }), to, rejected: batch.rejects.length }
     const { rejects } = await send(running, batch.sent, dryRun ? undefined : place)
     const all = withRejects(batch, rejects)
-    for (const reject of all) await options.onReject?.(reject)
+    for (const reject of all) await options.onReject?.(reject, { isRepeated: false })
     summary.stored += read.length - all.length
     summary.rejected += all.length
     at = to
@@ -93,7 +93,8 @@ async function goOn(running: Running, { records, isEnded, last }: NonNullable<Re
   const from = { records: last.from + read.length + (isEnded ? records - last.from : 0), digest: source.digest() }
   await send(running, [], { from })
   if (read.length === 0) return from
-  for (const reject of withRejects(divide(read, last.from + 1), last.rejects)) await options.onReject?.(reject)
+  for (const reject of withRejects(divide(read, last.from + 1), last.rejects))
+    await options.onReject?.(reject, { isRepeated: true })
   return from
 }
 

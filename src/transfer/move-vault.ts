@@ -1,11 +1,11 @@
 /** Moves a vault from one storage to another, sealed all the way: its rows are copied while it works, and it is closed here when the copy takes over. */
 import { randomBytes } from 'node:crypto'
-import { closeSource, DEPARTED, readPlainEntry } from '../core/catalog/vault-moves.ts'
+import { closeSource, noteTakeOver, readDeparture } from '../core/catalog/vault-moves.ts'
 import type { Row, Snapshot, StorageHandle, StoredTable } from '../core/ports/storage.ts'
 import { CATALOG, MARKER } from '../core/schema/system-tables.ts'
 import { append } from '../core/util/lists.ts'
 import { readOptions } from '../core/util/options.ts'
-import { type Arrival, arrivingTables, beginArrival, endArrival, prepareArriving } from './arrival.ts'
+import { type Arrival, arrivingTables, assertArriving, beginArrival, endArrival, prepareArriving } from './arrival.ts'
 import { copiedRows, countRows, pagesOf, tablesOfVault, versionsOf } from './vault-rows.ts'
 import { COPY_OPTIONS, type CopyOptions, type CopyWatch, createCopyWatch } from './watch.ts'
 
@@ -40,29 +40,29 @@ const ROWS_AT_ONCE = 500
  * rows are copied. Then the storage is closed to all of them, what they changed meanwhile is copied, and the other storage can be opened. A move that
  * ended early is run again with the same storages. Contents of files outside the database stay where they are.
  *
- * Throws `failed_precondition` if there is no vault to move, or the other storage is not empty, and `unavailable` if writers do not end within 30 seconds.
+ * Throws `failed_precondition` if there is no vault to move, or the other storage is not empty, `aborted` if another move is into the same storage, and `unavailable` if writers do not end within 30 seconds.
  * The vault stays as it was then.
  */
 export async function moveVault(options: MoveOptions): Promise<MovedVault> {
   const { from, to, ...watched } = readOptions(options, ['from', 'to', ...COPY_OPTIONS], { of: 'moveVault' })
   const watch = createCopyWatch(watched)
-  const closedFor = await from.snapshot(async (snapshot) => {
+  const resumed = await from.snapshot(async (snapshot) => {
     await tablesOfVault(snapshot)
-    return readPlainEntry(snapshot, DEPARTED)
+    return readDeparture(snapshot)
   })
-  const isResumed = closedFor !== undefined
-  const arrival = await beginArrival(to, { name: closedFor ?? randomBytes(16).toString('hex'), isResumed })
-  if (!isResumed) await copyAndClose({ from, to, arrival, watch })
+  const arrival = await beginArrival(to, { name: resumed?.name ?? randomBytes(16).toString('hex'), resumed })
+  if (resumed === undefined) await copyAndClose({ from, to, arrival, watch })
   const closedAt = performance.now()
-  return from.snapshot(async (snapshot) => {
-    const tables = await tablesOfVault(snapshot)
-    await copyDifferences(snapshot, to, { tables, watch })
-    await endArrival(to, arrival, { tables, opening: await openingRows(snapshot) })
-    const closedMs = performance.now() - closedAt
-    const rows: Record<string, number> = {}
-    for (const table of tables) rows[table.name] = await countRows(to, [table])
-    return { rows, rowCount: Object.values(rows).reduce((sum, count) => sum + count, 0), closedMs }
+  const { tables, opening } = await from.snapshot(async (snapshot) => {
+    const found = await tablesOfVault(snapshot)
+    await copyDifferences(snapshot, to, { tables: found, watch })
+    return { tables: found, opening: await openingRows(snapshot) }
   })
+  await endArrival(to, arrival, { tables, opening, beforeOpening: () => noteTakeOver(from, arrival.name) })
+  const closedMs = performance.now() - closedAt
+  const rows: Record<string, number> = {}
+  for (const table of tables) rows[table.name] = await countRows(to, [table])
+  return { rows, rowCount: Object.values(rows).reduce((sum, count) => sum + count, 0), closedMs }
 }
 
 /** The two storages, and the copy. */
@@ -91,6 +91,7 @@ async function copyAndClose({ from, to, arrival, watch }: Move): Promise<void> {
   const tables = await from.snapshot(tablesOfVault)
   await from.prepare(tables.map(({ name, columns }) => ({ name, columns, indexes: [] })))
   const names = tables.map(({ name }) => name)
+  await assertArriving(to, arrival)
   await closeSource(from, names, arrival.name)
 }
 

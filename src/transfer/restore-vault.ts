@@ -46,7 +46,7 @@ export async function restoreVault(options: RestoreOptions): Promise<RestoredVau
   const watch = createCopyWatch(watched)
   if (!Array.isArray(backups) || backups.length === 0)
     throw new VaultError('invalid_request', 'restoreVault: `backups` must be a list of at least one backup.')
-  const arrival = await beginArrival(to, { name: randomBytes(16).toString('hex'), isResumed: false })
+  const arrival = await beginArrival(to, { name: randomBytes(16).toString('hex'), resumed: undefined })
   let last: Restored | undefined
   for (const content of backups) {
     const reader = createByteReader(content)

@@ -6,7 +6,7 @@ import { assertNotAborted, parseSignal, type Signal } from '../core/util/signal.
 export interface CopyOptions {
   /** An `AbortSignal`. When it is aborted, the copy throws `cancelled` before its next step. */
   readonly signal?: Signal
-  /** Called after each step with the rows that were copied, and awaited. Its error ends the copy, and is thrown unchanged. */
+  /** Called after each step with the rows that were copied, and while one waits for the pace, and awaited. Its error ends the copy, and is thrown unchanged. */
   readonly onProgress?: OnProgress
   /** Rows a second at most, so that other work of the databases keeps up. Default: as fast as it goes. */
   readonly pace?: number
@@ -14,6 +14,9 @@ export interface CopyOptions {
 
 /** The options of a copy, for `readOptions`. */
 export const COPY_OPTIONS = ['signal', 'onProgress', 'pace'] as const satisfies readonly (keyof CopyOptions)[]
+
+/** A step of many rows waits long for the pace. This often it reports, and looks at the signal, meanwhile. */
+const WAIT_MS = 200
 
 /** Watches one copy. */
 export interface CopyWatch {
@@ -35,10 +38,13 @@ export function createCopyWatch({ signal, onProgress, pace }: CopyOptions): Copy
     },
     async step(rows) {
       done += rows
-      await onProgress?.({ done, total: Math.max(done, total) })
-      const ahead = pace === undefined ? 0 : (done / pace) * 1000 - (performance.now() - began)
-      if (ahead > 0) await new Promise((resolve) => setTimeout(resolve, ahead))
-      assertNotAborted(parsed)
+      for (;;) {
+        await onProgress?.({ done, total: Math.max(done, total) })
+        const ahead = pace === undefined ? 0 : (done / pace) * 1000 - (performance.now() - began)
+        if (ahead > 0) await new Promise((resolve) => setTimeout(resolve, Math.min(ahead, WAIT_MS)))
+        assertNotAborted(parsed)
+        if (ahead <= WAIT_MS) return
+      }
     },
   }
 }

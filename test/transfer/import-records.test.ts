@@ -1,5 +1,8 @@
 /** Imports on every storage: what is stored, what is rejected, and that an import that is run again stores nothing twice. */
-import { describe, expect, it } from 'vitest'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { localKeys } from '../../src/adapters/keys/local-keys.ts'
 import type { StorageHandle } from '../../src/core/ports/storage.ts'
 import { column, createVault, defineSchema, type Session } from '../../src/index.ts'
@@ -106,7 +109,7 @@ onEachStorage('importRecords', (engine) => {
     const text =
       '{"name":"Ann","salary":7,"score":1.5,"active":true,"notes":"text"}\n\n{"name":"Bo","salary":"7","active":"true"}\n[1]\n{"name":"Cy"\n{"name":"Di","person@x.example":1}\n'
     const { rejects, ...summary } = await importText(session, text, { table, format: 'ndjson' })
-    expect(summary).toEqual({ records: 5, stored: 1, rejected: 4, skipped: 0 })
+    expect(summary).toEqual({ records: 5, stored: 1, rejected: 4, skipped: 0, rejectedBefore: 0 })
     expect(rejects.map(({ record, line, column: of, code }) => [record, line, of, code])).toEqual([
       [2, 3, 'active', 'unprocessable'],
       [3, 4, undefined, 'invalid_request'],
@@ -133,7 +136,7 @@ Ida,"ida"@x.example,9,
 Joy,joy@x.example,10,
 `
     const { rejects, ...summary } = await importText(session, text, { table })
-    expect(summary).toEqual({ records: 10, stored: 2, rejected: 8, skipped: 0 })
+    expect(summary).toEqual({ records: 10, stored: 2, rejected: 8, skipped: 0, rejectedBefore: 0 })
     expect(rejects.map(({ record, line, column: of, code }) => [record, line, of, code])).toEqual([
       [1, 2, 'born', 'unprocessable'],
       [3, 4, 'email', 'conflict'],
@@ -254,7 +257,7 @@ Joy,joy@x.example,10,
     }
     await expect(importText(lost, text, { table, name: 'a', batchSize: 4 })).rejects.toThrow('killed')
     const { rejects, ...summary } = await importText(session, text, { table, name: 'a' })
-    expect(summary).toEqual({ records: 5, stored: 1, rejected: 0, skipped: 4 })
+    expect(summary).toEqual({ records: 5, stored: 1, rejected: 0, skipped: 4, rejectedBefore: 3 })
     expect(rejects.map(({ record, line }) => [record, line])).toEqual([
       [2, 3],
       [3, 4],
@@ -347,14 +350,28 @@ describe('an import of a long source', () => {
       }
     }
     const session: ImportSession = {
-      async perform() {
-        throw new Error('lost')
+      async perform(_, { records }) {
+        // A source that nothing was read of has nothing to end.
+        if (records.length > 0) throw new Error('lost')
+        return { rejects: [] }
       },
     }
     await expect(importRecords(session, { table, source: endless(), format: 'csv', columns: ['name', null] })).rejects.toThrow(
       'lost',
     )
     expect(isEnded).toBe(true)
+  })
+
+  it('opens a file when it reads it, and says that it cannot be read', async () => {
+    const slow: ImportSession = { perform: () => new Promise((resolve) => setTimeout(resolve, 50, { rejects: [] })) }
+    const folder = mkdtempSync(join(tmpdir(), 'strongroom-import-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    const file = join(folder, 'gone.ndjson')
+    writeFileSync(file, '{}\n')
+    const imported = importRecords(slow, { table, source: file, format: 'ndjson' })
+    setTimeout(() => rmSync(file), 20)
+    await expect(imported).rejects.toMatchObject({ code: 'invalid_request', message: expect.stringContaining('(ENOENT)') })
+    await expect(importRecords(slow, { table, source: folder, format: 'ndjson' })).rejects.toThrow('(EISDIR)')
   })
 })
 

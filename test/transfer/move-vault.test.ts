@@ -183,6 +183,83 @@ describe('a move', () => {
     await openBusy(there.open())
   })
 
+  it('that has ended is neither run again nor given up by mistake', async () => {
+    const [here, there] = [sqlite.fresh(), sqlite.fresh()]
+    await fillBusy(await openBusy(here.open()), 10)
+    await moveVault({ from: here.open(), to: there.open() })
+    await expect(moveVault({ from: here.open(), to: there.open() })).rejects.toMatchObject({
+      code: 'failed_precondition',
+      message: expect.stringContaining('that move has ended, or was about to'),
+    })
+    await expect(reopenVault(here.open())).rejects.toMatchObject({ code: 'failed_precondition' })
+    await expect(openBusy(here.open())).rejects.toMatchObject({ code: 'failed_precondition' })
+    await openBusy(there.open())
+    await reopenVault(here.open(), { copyIsDestroyed: true })
+    await openBusy(here.open())
+  })
+
+  it('that is killed just before the copy opens goes on, and cannot be given up by mistake', async () => {
+    const [here, there] = [sqlite.fresh(), sqlite.fresh()]
+    const { known, gone } = await fillBusy(await openBusy(here.open()), 20)
+    const to = there.open()
+    const killed = new Error('killed')
+    const transaction: StorageHandle['transaction'] = (work) =>
+      to.transaction((inner) =>
+        work({
+          ...inner,
+          insert: (table, rows) => (table === 'vault_marker' ? Promise.reject(killed) : inner.insert(table, rows)),
+        }),
+      )
+    await expect(moveVault({ from: here.open(), to: { ...to, transaction } })).rejects.toBe(killed)
+    await expect(reopenVault(here.open())).rejects.toMatchObject({ code: 'failed_precondition' })
+    await expect(openBusy(there.open())).rejects.toMatchObject({ code: 'failed_precondition' })
+    await moveVault({ from: here.open(), to: there.open() })
+    await assertSameVault(await openBusy(there.open()), known, gone)
+  })
+
+  it('into a storage that another move has begun to use leaves the vault open', async () => {
+    const [here, there] = [sqlite.fresh(), sqlite.fresh()]
+    await fillBusy(await openBusy(here.open()), 20)
+    const signal = AbortSignal.abort()
+    let isTaken = false
+    const onProgress = async () => {
+      if (isTaken) return
+      isTaken = true
+      // The other one begins anew, and is killed.
+      await moveVault({ from: here.open(), to: there.open(), signal }).catch(() => {})
+    }
+    await expect(moveVault({ from: here.open(), to: there.open(), onProgress })).rejects.toMatchObject({ code: 'aborted' })
+    await openBusy(here.open())
+  })
+
+  it('of two at once into two storages, one closes the vault, and the other says so', async () => {
+    const [here, one, other] = [sqlite.fresh(), sqlite.fresh(), sqlite.fresh()]
+    await fillBusy(await openBusy(here.open()), 20)
+    let isOver = false
+    const onProgress = async () => {
+      if (isOver) return
+      isOver = true
+      await moveVault({ from: here.open(), to: one.open() })
+    }
+    await expect(moveVault({ from: here.open(), to: other.open(), onProgress })).rejects.toMatchObject({
+      code: 'failed_precondition',
+      message: expect.stringContaining('Another move of the vault closed this storage first'),
+    })
+    await openBusy(one.open())
+  })
+
+  it('reports, and ends, while it waits for its pace', async () => {
+    const [here, there] = [sqlite.fresh(), sqlite.fresh()]
+    await fillBusy(await openBusy(here.open()), 300)
+    const began = performance.now()
+    const signal = AbortSignal.timeout(700)
+    let reports = 0
+    const moved = moveVault({ from: here.open(), to: there.open(), pace: 10, signal, onProgress: () => reports++ })
+    await expect(moved).rejects.toMatchObject({ code: 'cancelled' })
+    expect(performance.now() - began).toBeLessThan(5000)
+    expect(reports).toBeGreaterThan(2)
+  })
+
   const PLANTED: Readonly<Record<string, (snapshot: Snapshot) => Promise<Snapshot>>> = {
     'counters that are the highest id and one': async (snapshot) => ({
       ...snapshot,

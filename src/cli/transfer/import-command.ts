@@ -2,7 +2,7 @@
 import { access, constants, type FileHandle, open, readFile } from 'node:fs/promises'
 import { basename } from 'node:path'
 import process from 'node:process'
-import { type ImportOptions, importRecords, type Reject } from '../../transfer/index.ts'
+import { type ImportOptions, importRecords } from '../../transfer/index.ts'
 import type { CommandRun, CommandWork } from '../command.ts'
 import { CommandFailure, EXIT } from '../failure.ts'
 import { recordFormat } from './record-format.ts'
@@ -84,7 +84,7 @@ async function readMapping(file: string | undefined): Promise<Partial<Given>> {
 
 /** Where rejects go. */
 interface Rejects {
-  readonly add: (reject: Reject) => Promise<void>
+  readonly add: NonNullable<ImportOptions['onReject']>
   readonly close: () => Promise<void>
 }
 
@@ -103,11 +103,15 @@ async function openRejects({ options, output }: CommandRun): Promise<Rejects> {
     }
   }
   const handle: FileHandle = await open(file, 'a+', 0o600)
-  const written = new Set((await handle.readFile('utf8')).split('\n'))
+  const before = await handle.readFile('utf8')
+  const written = new Set(before.split('\n'))
+  // The last line of a run that was killed, or whose disk was full.
+  if (before !== '' && !before.endsWith('\n')) await handle.appendFile('\n')
   return {
-    async add(reject) {
+    async add(reject, { isRepeated }) {
       const line = JSON.stringify(reject)
-      if (!written.has(line)) await handle.appendFile(`${line}\n`)
+      // Records of another source can be rejected at the same line for the same reason.
+      if (!(isRepeated && written.has(line))) await handle.appendFile(`${line}\n`)
     },
     close: () => handle.close(),
   }

@@ -8,7 +8,8 @@ import { copyOptions, noteContents, verifiedLine, verifyCopy, withStorage } from
 export const moveCommand: CommandWork = async (run) => {
   const { options, output } = run
   if (options.isSet('reopen')) {
-    await withStorage(run, reopenVault)
+    const copyIsDestroyed = options.isSet('copyIsDestroyed')
+    await withStorage(run, (storage) => reopenVault(storage, { copyIsDestroyed }))
     output.result({ reopened: true }, () => 'The vault opens here again. Never use the copy.')
     return EXIT.done
   }

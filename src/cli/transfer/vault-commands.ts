@@ -14,8 +14,9 @@ export const MOVE: CommandDescription = {
     { flags: '--skip-verify', text: 'do not verify records and audit trail afterwards; no key is needed then' },
     {
       flags: '--reopen',
-      text: 'give up a move that has closed the vault: it opens here again. Never do so when the copy is used',
+      text: 'give up a move that has closed the vault: it opens here again. Refused when the copy has taken over',
     },
+    { flags: '--copy-is-destroyed', text: 'with --reopen: also then. Only if the copy cannot be opened any more' },
     { flags: '--pace <number>', text: 'rows a second at most (default: as fast as it goes)' },
   ],
   examples: [

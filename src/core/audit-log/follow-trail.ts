@@ -7,7 +7,7 @@ import { copyText } from '../audit/read-event.ts'
 import { fault } from '../errors.ts'
 import { MAX_CHAINS } from '../limits.ts'
 import { createPace, createPageSize } from '../pace/pace.ts'
-import { AUDIT_EVENTS } from '../schema/system-tables.ts'
+import { AUDIT_CHAINS, AUDIT_EVENTS, CLOSED_CHAIN } from '../schema/system-tables.ts'
 import { ByteWriter, toHex } from '../util/bytes.ts'
 import { required } from '../util/lists.ts'
 import { integer, listOf, objectOf, text } from '../util/options.ts'
@@ -106,9 +106,12 @@ export class TrailFollower {
 
   /**
    * Looks which events are committed, and yields them in batches. Every event up to a stored head is stored: events are appended to a chain one
-   * transaction after the other, and each moves the head. So what commits late, in this chain or another, is after the cursor of its chain.
+   * transaction after the other, and each moves the head. So what commits late, in this chain or another, is after the cursor of its chain. Throws
+   * `failed_precondition` behind the last event of a vault that was moved to another storage.
    */
   async *look(): AsyncGenerator<TrailBatch> {
+    // Before the heads: what was committed up to the closing is given first.
+    const isClosed = await this.#isClosed()
     const heads = await readHeads(this.#trail)
     for (const head of heads) this.#sight(head)
     const stored = new Set(heads.map(({ chain }) => chain))
@@ -117,11 +120,21 @@ export class TrailFollower {
     for (;;) {
       await this.#read()
       const events = this.#merge()
-      if (events.length === 0 && this.#failures.length === 0) return
+      if (events.length === 0 && this.#failures.length === 0) break
       const failures = this.#failures
       this.#failures = []
       yield { events, cursor: this.#cursor(), behind: this.#behind(), failures }
     }
+    if (isClosed)
+      throw fault(
+        'failed_precondition',
+      )`The vault was moved out of this storage, and all events up to then were given. Follow it where it is now, from the same cursor.`
+  }
+
+  /** True if the vault was moved away: nothing is ever appended here again. */
+  async #isClosed(): Promise<boolean> {
+    const closed = { kind: 'compare', column: 'released', operator: '=', value: CLOSED_CHAIN } as const
+    return (await this.#trail.storage.find(AUDIT_CHAINS.name, closed, { order: 'asc', limit: 1, columns: [] })).length > 0
   }
 
   #begin(chain: number, position: Position): Followed {

@@ -1,5 +1,5 @@
 /** The commands import and export: files, mapping, rejects, exit codes, and going on after kills. */
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { appendFileSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { commandFolder, runCommand, startCommand } from '../../support/cli/run-command.ts'
@@ -59,6 +59,17 @@ it('imports a file by a mapping, writes rejects, ends with 1, and goes on', asyn
     expect.stringContaining('The source is not the one that this import began with'),
   ])
 }, 180_000)
+
+it('adds to a file of rejects: those of another source, and behind a line that was cut', async () => {
+  const folder = await folderWith({ 'one.csv': 'name,email\nA,a@x\nB,a@x\n', 'two.csv': 'name,email\nC,c@x\nD,c@x\n' })
+  const file = join(folder, 'rejects.ndjson')
+  expect((await runCommand(['import', 'people', 'one.csv', '--rejects', file], { folder })).code).toBe(1)
+  const line = readFileSync(file, 'utf8')
+  expect(JSON.parse(line)).toMatchObject({ record: 2, code: 'conflict' })
+  appendFileSync(file, line.slice(0, 20))
+  for (let n = 0; n < 2; n++) await runCommand(['import', 'people', 'two.csv', '--rejects', file], { folder })
+  expect(readFileSync(file, 'utf8')).toBe(`${line}${line.slice(0, 20)}\n${line}`)
+}, 60_000)
 
 it('exports to standard output and to a new file, which an import of NDJSON reads', async () => {
   const folder = await folderWith({ 'people.csv': 'name,email\n"Ann, A",ann@x.example\nBo,bo@x.example\n' })

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { verifyExport } from '../../../src/audit-verifier/verify-export.ts'
+import { moveVault } from '../../../src/transfer/index.ts'
 import { eventsOf, openClients } from '../../support/audit/audited-clients.ts'
 import { doOperations } from '../../support/audit/audited-work.ts'
 import { batchesOf, highestIdPager, linesOf } from '../../support/audit/followed-trail.ts'
@@ -51,6 +52,30 @@ onEachStorage('a follower', (engine) => {
       stop.abort()
     }
     expect(await eventsOf(vault)).toHaveLength(1)
+  })
+
+  it('says, behind the last event, that the vault was moved away, and goes on where it is now', async () => {
+    const [here, there] = [engine.fresh(), engine.fresh()]
+    const vault = await openClients(here.open())
+    await doOperations(vault, { name: 'a', callers: 3, each: 4 })
+    await moveVault({ from: here.open(), to: there.open() })
+    const given: string[] = []
+    let after: Parameters<typeof vault.followAudit>[0] = {}
+    const following = async () => {
+      for await (const { events, cursor } of vault.followAudit()) {
+        given.push(...events.map(({ line }) => line))
+        after = { after: cursor }
+      }
+    }
+    await expect(following()).rejects.toMatchObject({
+      code: 'failed_precondition',
+      message: expect.stringContaining('The vault was moved out of this storage'),
+    })
+    expect(given).toHaveLength(12)
+    const moved = await openClients(there.open())
+    await doOperations(moved, { name: 'b', callers: 1, each: 5 })
+    expect(linesOf(await batchesOf(moved, after)).filter((line) => given.includes(line))).toEqual([])
+    expect(linesOf(await batchesOf(moved))).toHaveLength(17)
   })
 
   it('refuses other options, and a cursor of another vault', async () => {
