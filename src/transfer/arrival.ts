@@ -29,13 +29,9 @@ export async function beginArrival(
     if (found === name) return { name }
     throw new VaultError(
       'failed_precondition',
-<<<<<<< HEAD
-      'The storage to move from was closed by a move into another storage. Run that move again, or give it up with reopenVault (`strongroom move --reopen`). Nothing was written.',
-=======
       resumed.takesOver
         ? 'The vault was moved out of the storage to move from: that move has ended, or was about to. Open the vault where it is now. Only if it does not open there, run that move again. Nothing was written.'
-        : 'The storage to move from was closed by a move into another storage. Run that move again, or give it up with reopenVault. Nothing was written.',
->>>>>>> w/follow
+        : 'The storage to move from was closed by a move into another storage. Run that move again, or give it up with reopenVault (`strongroom move --reopen`). Nothing was written.',
     )
   }
   const leftOver = await to.snapshot((snapshot) => occupiedTables(snapshot))
