@@ -4,7 +4,7 @@ import { type ClientTally, missingFrom, sendWithoutPause } from '../../support/s
 import { type ServedProject, servedProject, startServer, waitForWorkers } from '../../support/serve/start-server.ts'
 
 const CLIENTS = 8
-const RUNS = 4
+const RUNS = 2
 /** Answers before a server is ended, so that every client sends. */
 const WARM = 60
 
