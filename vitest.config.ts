@@ -1,4 +1,5 @@
 /** How the tests run: one real PostgreSQL for all of them, one process per file. */
+import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import { summaryLine } from './test/support/reporting/summary-line.ts'
 
@@ -9,6 +10,8 @@ export default defineConfig({
     // No test measures time: one that hangs fails, and one on a busy machine does not.
     testTimeout: 300_000,
     hookTimeout: 300_000,
+    // Tests start hundreds of processes of the same sources. With their compiled code kept, each starts in half the time.
+    env: { NODE_COMPILE_CACHE: fileURLToPath(new URL('node_modules/.cache/compiled', import.meta.url)) },
     pool: 'forks',
     maxWorkers: 2,
     reporters: ['default', summaryLine()],

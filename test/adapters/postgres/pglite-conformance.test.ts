@@ -15,6 +15,8 @@ const SKIPPED: Readonly<Record<string, string>> = {
   T26: 'one transaction waits for the rows of another, and one session has no other',
   T27: 'a transaction waits for a writer beside it',
   T28: 'two transactions wait for the rows of each other',
+  W5: 'a writer stores rows while a snapshot is open',
+  W6: 'a snapshot is taken while a transaction is open',
 }
 
 describe('PostgreSQL storage on PGlite', () => {

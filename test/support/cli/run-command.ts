@@ -7,8 +7,6 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { onTestFinished } from 'vitest'
 
 const TOP = fileURLToPath(new URL('../../../', import.meta.url))
-/** Hundreds of processes load the same sources: with their compiled code kept, each starts in half the time. */
-const COMPILED = join(TOP, 'node_modules/.cache/strongroom-tests')
 const HOOKS = pathToFileURL(join(TOP, 'scripts/resolve-sources.ts')).href
 
 /** What a run printed, and its exit code; null if a signal ended it. */
@@ -51,7 +49,7 @@ export function commandFolder(files: Readonly<Record<string, string>> = {}): str
 export function startCommand(args: readonly string[], { folder, env = {}, input }: RunOptions): RunningCommand {
   const child = spawn(process.execPath, ['--import', HOOKS, join(TOP, 'src/cli/strongroom.ts'), ...args], {
     cwd: folder,
-    env: { ...process.env, NODE_COMPILE_CACHE: COMPILED, NO_COLOR: '1', ...env },
+    env: { ...process.env, NO_COLOR: '1', ...env },
     stdio: ['pipe', 'pipe', 'pipe'],
   })
   onTestFinished(() => void child.kill('SIGKILL'))
