@@ -72,7 +72,16 @@ async function postmasterOf(connectionString: string): Promise<number> {
 function cpuOfServer(postmaster: number): number {
   const { own, ended } = cpuOf(postmaster)
   const children = readFileSync(`/proc/${postmaster}/task/${postmaster}/children`, 'utf8').trim().split(' ').map(Number)
-  return children.reduce((sum, pid) => sum + cpuOf(pid).own, own + ended)
+  return children.reduce((sum, pid) => sum + ownUnlessEnded(pid), own + ended)
+}
+
+/** A server has workers that come and go. What one has used that ended since the list was read is missing until the next reading. */
+function ownUnlessEnded(pid: number): number {
+  try {
+    return cpuOf(pid).own
+  } catch {
+    return 0
+  }
 }
 
 /** Microseconds in one tick of the kernel's clock of processes. */
