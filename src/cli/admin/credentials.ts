@@ -1,11 +1,11 @@
 /** What callers show: `credentials create`, `list` and `revoke`. */
-import { open, unlink } from 'node:fs/promises'
 import { createApiKey, createServiceAccount } from '../../http/index.ts'
 import type { CommandOptions, CommandRun, CommandWork } from '../command.ts'
 import type { AnySession } from '../config/any-vault.ts'
 import type { Config } from '../config/define-config.ts'
 import { CommandFailure, EXIT } from '../failure.ts'
 import type { Row } from '../output/cells.ts'
+import { writeNewFile } from '../output/new-file.ts'
 import { timeOf } from './keys.ts'
 
 const BUILT_IN: ReadonlySet<string> = new Set(['VAULT_OWNER', 'VAULT_EDITOR', 'VAULT_VIEWER'])
@@ -74,18 +74,13 @@ async function createKeyFile(run: CommandRun, given: Given, out: string): Promis
 
 /** Makes the file first, so that no credential is made whose key is then lost. Only its owner can read it. */
 async function writeSecret<Made>(file: string, make: () => Promise<Made>, textOf: (made: Made) => string): Promise<Made> {
-  const handle = await open(file, 'wx', 0o600)
-  try {
-    const made = await make()
-    await handle.writeFile(`${textOf(made)}\n`)
-    await handle.sync()
-    return made
-  } catch (error) {
-    await unlink(file)
-    throw error
-  } finally {
-    await handle.close()
+  let made: Made | undefined
+  async function* pieces(): AsyncGenerator<string> {
+    made = await make()
+    yield `${textOf(made)}\n`
   }
+  await writeNewFile(file, pieces())
+  return made as Made
 }
 
 /** Returns the time of `--expires`: `12h`, `90d`, or a date. */

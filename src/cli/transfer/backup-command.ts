@@ -3,8 +3,8 @@ import { readFile } from 'node:fs/promises'
 import { backupVault } from '../../transfer/index.ts'
 import type { CommandWork } from '../command.ts'
 import { CommandFailure, EXIT } from '../failure.ts'
+import { writeNewFile } from '../output/new-file.ts'
 import { copyOptions, noteContents, withStorage } from './copied-vault.ts'
-import { writeNewFile } from './new-file.ts'
 
 export const backupCommand: CommandWork = async (run) => {
   const { options, output } = run
