@@ -43,7 +43,7 @@ export async function verifyCopy(run: CommandRun, storage?: StorageConfig): Prom
   )
   try {
     const records = await vault.verifyRecords({ signal, onProgress: output.progress('records verified') })
-    const audit = await vault.verifyAudit()
+    const audit = await vault.verifyAudit({ signal, onProgress: output.progress('events verified') })
     return { records: records.ok, audit: audit.ok }
   } finally {
     await vault.close()
@@ -52,7 +52,8 @@ export async function verifyCopy(run: CommandRun, storage?: StorageConfig): Prom
 
 /** Returns the line about a verification. */
 export function verifiedLine(verified: VerifiedCopy | undefined): string {
-  if (verified === undefined) return 'It was not verified: `strongroom doctor` and `strongroom audit verify` do it later.'
+  if (verified === undefined)
+    return 'It was not verified: `strongroom audit verify` verifies the trail later, and `vault.verifyRecords` the records.'
   const { records, audit } = verified
   return records && audit
     ? 'All records and the audit trail were verified.'
