@@ -1,12 +1,12 @@
 /** What callers show: `credentials create`, `list` and `revoke`. */
 import { createApiKey, createServiceAccount } from '../../http/index.ts'
-import type { CommandOptions, CommandRun, CommandWork } from '../command.ts'
+import type { CommandRun, CommandWork } from '../command.ts'
 import type { AnySession } from '../config/any-vault.ts'
 import type { Config } from '../config/define-config.ts'
 import { CommandFailure, EXIT } from '../failure.ts'
-import type { Row } from '../output/cells.ts'
+import { type Row, timeOf } from '../output/cells.ts'
 import { writeNewFile } from '../output/new-file.ts'
-import { timeOf } from './keys.ts'
+import { contextOf } from './context-option.ts'
 
 const BUILT_IN: ReadonlySet<string> = new Set(['VAULT_OWNER', 'VAULT_EDITOR', 'VAULT_VIEWER'])
 
@@ -90,16 +90,6 @@ function expiryOf(text: string | undefined): number | undefined {
   const time = count === undefined ? Date.parse(text) : Date.now() + Number(count) * (UNITS[unit] ?? Number.NaN)
   if (Number.isSafeInteger(time)) return time
   throw new CommandFailure(EXIT.usage, '--expires must be a time from now, as 12h or 90d, or a date, as 2027-01-31.')
-}
-
-/** Returns the attributes of `--context`, for `ctx.name` of a policy. */
-function contextOf(options: CommandOptions): Record<string, string> | undefined {
-  const pairs = options.list('context').map((text): [string, string] => {
-    const end = text.indexOf('=')
-    if (end > 0) return [text.slice(0, end), text.slice(end + 1)]
-    throw new CommandFailure(EXIT.usage, '--context must be name=value.')
-  })
-  return pairs.length === 0 ? undefined : Object.fromEntries(pairs)
 }
 
 /** A credential as the vault lists it. */

@@ -3,9 +3,10 @@ import process from 'node:process'
 import type { CommandWork } from '../command.ts'
 import type { AnyVault } from '../config/any-vault.ts'
 import type { Config } from '../config/define-config.ts'
+import { timeOf } from '../output/cells.ts'
 import { VERSION } from '../version.ts'
+import { watch } from '../watch.ts'
 import { listAll, stateOf } from './credentials.ts'
-import { timeOf, watch } from './keys.ts'
 import { readStorageDetails, type StorageDetails, sizeOf } from './storage-details.ts'
 
 /** Credentials that end within this time are shown. */
