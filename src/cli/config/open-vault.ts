@@ -120,7 +120,7 @@ export async function openStorage(storage: StorageConfig, source: SecretSource):
 }
 
 /** Opens the key provider of a configuration. */
-export async function openKeys(keys: KeysConfig, source: SecretSource): Promise<KeyProvider> {
+async function openKeys(keys: KeysConfig, source: SecretSource): Promise<KeyProvider> {
   if (typeof keys === 'function') return keys()
   if ('transit' in keys) {
     const { token, ...options } = keys.transit
@@ -141,7 +141,7 @@ export async function openKeys(keys: KeysConfig, source: SecretSource): Promise<
 }
 
 /** Opens the blob store of a configuration. */
-export async function openBlobs(blobs: NonNullable<VaultConfig['blobs']>, source: SecretSource): Promise<BlobStore> {
+async function openBlobs(blobs: NonNullable<VaultConfig['blobs']>, source: SecretSource): Promise<BlobStore> {
   if (typeof blobs === 'function') return blobs()
   const { folderBlobs } = await import('../../adapters/blobs/index.ts')
   return folderBlobs({ directory: source.pathOf(blobs.directory) })

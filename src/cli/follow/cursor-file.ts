@@ -4,7 +4,7 @@
  */
 import { readFile } from 'node:fs/promises'
 import type { AnyVault } from '../config/any-vault.ts'
-import { CommandFailure, EXIT } from '../failure.ts'
+import { CommandFailure, codeOf, EXIT } from '../failure.ts'
 import { writeNewFile } from '../output/new-file.ts'
 
 type Following = NonNullable<Parameters<AnyVault['followAudit']>[0]>
@@ -24,7 +24,7 @@ export function createCursorFile(path: string, vaultID: string): CursorFile {
   return {
     async read() {
       const text = await readFile(path, 'utf8').catch((error: unknown) => {
-        if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
+        if (codeOf(error) === 'ENOENT') return undefined
         throw error
       })
       return text === undefined ? undefined : parse(text, path, vaultID)
