@@ -1,23 +1,17 @@
 /** Verifies lines as a follower delivers them: chains in any mix, each in its order, and lines that were delivered twice. */
 import { systemHash } from '../adapters/system/system.ts'
 import { hashLeaf, MerkleBuilder } from '../core/audit/chain.ts'
-import type { TreeHead } from '../core/audit/chain-verifier.ts'
-import { copyCanonical, parseEventText } from '../core/audit/event-text.ts'
+import { changeIdOf, failureAt, type TreeHead, type VerificationFailure } from '../core/audit/chain-verifier.ts'
+import { readCanonical } from '../core/audit/event-text.ts'
 import { readExportLine } from '../core/audit/export-lines.ts'
 import type { ChainLinks } from '../core/audit/read-event.ts'
-import { ByteWriter, readUtf8, toHex } from '../core/util/bytes.ts'
+import { toHex } from '../core/util/bytes.ts'
 
 /** Events whose digests are kept, to compare lines that were delivered twice with them. A follower repeats fewer. */
 const MAX_REPEATED = 16_384
 
-/** Why the lines are not as they were delivered, and where. */
-export interface DeliveredFailure {
-  readonly chain?: number
-  readonly sequence?: number
-  readonly changeID?: string
-  /** A sentence. */
-  readonly reason: string
-}
+/** Why the lines are not as they were delivered, and where, if it is known. */
+type DeliveredFailure = Pick<VerificationFailure, 'reason'> & Partial<VerificationFailure>
 
 /** The last event of a chain, and the tree of all of them. */
 interface ChainEnd {
@@ -55,16 +49,14 @@ export class DeliveredTrail {
   take(text: string, line: number): boolean | DeliveredFailure {
     const read = readExportLine(text)
     if (read.kind !== 'event') return { reason: `Line ${line} is not an event.` }
-    const links = copyCanonical(new ByteWriter(read.bytes.length), read.bytes)
+    const links = readCanonical(read.bytes)
     if (links === undefined) return { reason: `Line ${line} is not an event in canonical form.` }
     const { chain, sequence } = links.position
     const leaf = hashLeaf(systemHash, read.bytes)
     const isRepeated = sequence <= (this.#chains.get(chain)?.sequence ?? 0)
     const problem = this.#problemOf(links, read.digest, toHex(leaf)) ?? (isRepeated ? undefined : this.#append(links, leaf))
     if (problem === undefined) return !isRepeated
-    const changeID = parseEventText(readUtf8(read.bytes, 0, read.bytes.length))?.changeID
-    const reason = `Event ${sequence} of audit chain ${chain} ${problem}.`
-    return { chain, sequence, ...(changeID === undefined ? {} : { changeID }), reason }
+    return failureAt({ chain, sequence }, problem, changeIdOf(read.bytes, undefined))
   }
 
   #problemOf({ position, timestamp, vaultID }: ChainLinks, given: string, digest: string): string | undefined {

@@ -5,7 +5,7 @@ import { readOptions } from '../../core/util/options.ts'
 import { closedError } from '../errors/storage-errors.ts'
 import { isInsideTransaction } from '../sql/nested-transaction.ts'
 import { createSqlStatements } from '../sql/sql-statements.ts'
-import { createTableShapes, type TableShapes } from '../sql/table-shapes.ts'
+import { createTableShapes, shapesOf, type TableShapes } from '../sql/table-shapes.ts'
 import type { DriverPool } from './driver-connection.ts'
 import { createIdBlocks, type IdBlocks } from './id-blocks.ts'
 import { lockTables } from './lock-tables.ts'
@@ -94,8 +94,7 @@ export function postgresStorage(options: PostgresOptions): DisposableStorage {
     snapshot: (work) =>
       executor.snapshot(async (inner) => {
         const tables = await withMappedErrors(storedTables(inner, state.context))
-        const shapes = createTableShapes()
-        shapes.add(tables.map((table) => ({ ...table, indexes: [] })))
+        const shapes = shapesOf(tables)
         const { get, find, aggregate } = createStorage({ ...state, shapes }, inner)
         return work({ tables, get, find, aggregate })
       }),

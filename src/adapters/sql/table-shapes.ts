@@ -1,5 +1,13 @@
 /** The prepared tables of a handle: name, columns and column types. */
-import type { Cell, PhysicalColumn, PhysicalIndex, PhysicalTable, PhysicalType, Row } from '../../core/ports/storage.ts'
+import type {
+  Cell,
+  PhysicalColumn,
+  PhysicalIndex,
+  PhysicalTable,
+  PhysicalType,
+  Row,
+  StoredTable,
+} from '../../core/ports/storage.ts'
 import { notBytesError, unknownColumnError, unpreparedError } from '../errors/storage-errors.ts'
 
 /** A prepared table with the two columns every table has put in front: `id`, `version`, then its own. */
@@ -39,6 +47,13 @@ export function createTableShapes(): TableShapes {
       return shape
     },
   }
+}
+
+/** Returns the shapes of tables as they are stored. */
+export function shapesOf(tables: readonly StoredTable[]): TableShapes {
+  const shapes = createTableShapes()
+  shapes.add(tables.map((table) => ({ ...table, indexes: [] })))
+  return shapes
 }
 
 /** True if a definition has the columns of another, and no less of its indexes and order: who prepares a table to copy it knows neither. */

@@ -14,7 +14,7 @@ import {
   runToEnd,
   type Savepoint,
 } from '../sql/nested-transaction.ts'
-import { createTableShapes, type TableShapes } from '../sql/table-shapes.ts'
+import { createTableShapes, shapesOf, type TableShapes } from '../sql/table-shapes.ts'
 import {
   type Connection,
   createDriverConnection,
@@ -112,8 +112,7 @@ export function sqliteStorage(options: SqliteOptions): DisposableStorage {
       assertOpen()
       return scanners.use(async (run) => {
         const tables = await run(storedTablesWork())
-        const shapes = createTableShapes()
-        shapes.add(tables.map((table) => ({ ...table, indexes: [] })))
+        const shapes = shapesOf(tables)
         const scan = <T>(slices: (run: OnSnapshot) => Promise<T>): Promise<T> => slices(run)
         const { get, find, aggregate } = createReads(shapes, { yielder: state.yielder, read: run, scan, scanCache: scan })
         return work({ tables, get, find, aggregate })

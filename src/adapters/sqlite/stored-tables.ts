@@ -9,7 +9,7 @@ const TYPES: Readonly<Record<string, PhysicalType>> = { INTEGER: 'integer', REAL
 /** The columns of all tables, in order. `next` is null without a counter. `strongroom_ids` is missing in a file that was never prepared. */
 const COLUMNS: SqlStatement = {
   text: `select m.name, p.name, p.type, p.pk from sqlite_schema m join pragma_table_info(m.name) p
-    where m.type = 'table' and m.name not like 'sqlite\\_%' escape '\\' and m.name <> '${ID_COUNTERS}' order by m.name, p.cid`,
+    where m.type = 'table' and m.name not like 'sqlite\\_%' escape '\\' order by m.name, p.cid`,
 }
 const COUNTERS: SqlStatement = { text: `select name, cast(next as text) from "${ID_COUNTERS}" where typeof(next) = 'integer'` }
 
@@ -24,7 +24,7 @@ export function storedTablesWork(): TableWork<readonly StoredTable[]> {
         columns.push({ name: String(name), type: String(type), isKey: key === 1 })
         found.set(String(table), columns)
       }
-      const hasCounters = (yield* rows(HAS_COUNTERS, [], ['name'])).length > 0
+      const hasCounters = found.delete(ID_COUNTERS)
       const counters = new Map(
         (hasCounters ? yield* rows(COUNTERS, [], ['name', 'next']) : []).map(([name, next]) => [String(name), Number(next)]),
       )
@@ -41,5 +41,3 @@ export function storedTablesWork(): TableWork<readonly StoredTable[]> {
     },
   }
 }
-
-const HAS_COUNTERS: SqlStatement = { text: `select name from sqlite_schema where name = '${ID_COUNTERS}'` }

@@ -1,6 +1,6 @@
 /** Follows the audit trail: gives the events after a cursor as they are committed, each chain in its order, and the chains merged by time. */
 import { beginLeaf, hashPrefixed, toRowId } from '../audit/chain.ts'
-import type { VerificationFailure } from '../audit/chain-verifier.ts'
+import { failureAt, type VerificationFailure } from '../audit/chain-verifier.ts'
 import { hexDigest } from '../audit/checkpoint.ts'
 import { lineOf } from '../audit/export-lines.ts'
 import { copyText } from '../audit/read-event.ts'
@@ -236,10 +236,10 @@ export class TrailFollower {
   }
 
   #fail(chain: number, sequence: number, problem: string): void {
-    const reason = `Event ${sequence} of audit chain ${chain} ${problem}.`
-    if (this.#reported.get(chain) === reason) return
-    this.#reported.set(chain, reason)
-    this.#failures.push({ chain, sequence, reason })
+    const failure = failureAt({ chain, sequence }, problem)
+    if (this.#reported.get(chain) === failure.reason) return
+    this.#reported.set(chain, failure.reason)
+    this.#failures.push(failure)
   }
 }
 

@@ -189,7 +189,7 @@ export class ChainVerifier {
 }
 
 /** Returns the id of an event, which was exported as text or is stored. */
-function changeIdOf(bytes: Uint8Array, at: bigint | undefined): string | undefined {
+export function changeIdOf(bytes: Uint8Array, at: bigint | undefined): string | undefined {
   return at === undefined ? parseEventText(readUtf8(bytes, 0, bytes.length))?.changeID : decodeEvent(bytes).changeID
 }
 
@@ -198,7 +198,8 @@ function isDigest(given: string | Uint8Array, digest: Uint8Array): boolean {
   return sameBytes(typeof given === 'string' ? fromHex(given) : given, digest)
 }
 
-function failureAt({ chain, sequence }: ChainPosition, problem: string, changeID?: string): VerificationFailure {
+/** Returns the failure of an event: `problem` is what follows its name in the sentence. */
+export function failureAt({ chain, sequence }: ChainPosition, problem: string, changeID?: string): VerificationFailure {
   const reason = `Event ${sequence} of audit chain ${chain} ${problem}.`
   return { chain, sequence, reason, ...(changeID === undefined ? {} : { changeID }) }
 }

@@ -13,6 +13,7 @@ import {
   findOutdatedTables,
 } from '../schema/catalog-schema.ts'
 import type { SchemaDefinition } from '../schema/column.ts'
+import { presentOnly } from '../schema/describe-schema.ts'
 import { type Layout, layoutSchema } from '../schema/layout.ts'
 import { assertNotAborted, type Signal } from '../util/signal.ts'
 import { assertCanGrow, equalValues, type GrownColumn, grownColumns } from './grown-columns.ts'
@@ -84,7 +85,7 @@ function changedOptions(change: ColumnChange): PlannedChange[] {
     const [was, is]: unknown[] = [Reflect.get(before, option), Reflect.get(after, option)]
     const refused = reasons.get(option)
     if (refused === undefined && JSON.stringify(was) === JSON.stringify(is)) return []
-    return [{ table, column, change: 'changed', option, ...present({ before: was, after: is, refused }) }]
+    return [{ table, column, change: 'changed', option, ...presentOnly({ before: was, after: is, refused }) }]
   })
 }
 
@@ -97,7 +98,7 @@ function leftOut(definition: SchemaDefinition, stored: CatalogSchema): PlannedCh
     return missing.map((column) => {
       const { [column]: _, ...others } = columns
       const stopsWrites = findOutdatedTables({ [table]: others }, stored).get(table)?.message
-      return { table, column, change: 'left out', ...present({ stopsWrites }) }
+      return { table, column, change: 'left out', ...presentOnly({ stopsWrites }) }
     })
   })
 }
@@ -172,9 +173,4 @@ async function assertDistinct(storage: Storage, { table, column, scheduler, sign
 
 function nameOf({ table, column = '' }: Pick<PlannedChange, 'table' | 'column'>): string {
   return `${table}.${column}`
-}
-
-/** The same members without those that are undefined. */
-function present<Members extends object>(members: Members): { [Name in keyof Members]?: Exclude<Members[Name], undefined> } {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as never
 }

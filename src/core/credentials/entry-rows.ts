@@ -10,7 +10,7 @@ import { CREDENTIALS } from '../schema/system-tables.ts'
 import { namesUnknownKey, openEntry, sealEntry, writeHeader } from '../sealing/envelope.ts'
 import { keyOfBytes, readUtf8, toUtf8 } from '../util/bytes.ts'
 import { at, required } from '../util/lists.ts'
-import { toSlab } from '../util/memory.ts'
+import { textsToSlab } from '../util/memory.ts'
 import { nowMs } from '../util/time.ts'
 
 /** What a row can be, as the plain column `kind` says it. */
@@ -129,7 +129,7 @@ function toText({ kind, name }: EntryName): string {
 
 /** Returns the digest of the text of each name, in order, by default of the newest root key. */
 function digestTexts({ ring }: EntryKeys, texts: readonly string[], version?: number): Uint8Array[] {
-  const digests = digestItems(ring, SCOPE, toSlab(texts.map(toUtf8)), version)
+  const digests = digestItems(ring, SCOPE, textsToSlab(texts), version)
   return texts.map((_, index) => digests.slice(index * DIGEST_BYTES, (index + 1) * DIGEST_BYTES))
 }
 

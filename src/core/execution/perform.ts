@@ -29,7 +29,7 @@ export function perform<Given extends object, Request, Result>(
   session: SessionContext,
   operation: Operation<Given, Request, Result>,
   given: Given,
-  options: PerformOptions = NO_OPTIONS,
+  options?: PerformOptions,
 ): Promise<Result> {
   if (typeof given !== 'object' || given === null)
     return Promise.reject(fault('invalid_request')`The input of an operation must be an object.`)
@@ -43,12 +43,10 @@ export function perform<Given extends object, Request, Result>(
   return measuring === undefined ? traced() : runMeasured(measuring, name, traced)
 }
 
-const NO_OPTIONS: PerformOptions = {}
-
 /** The input of a running operation, and who watches it. */
 interface Started<Given> {
   readonly given: Given
-  readonly options: PerformOptions
+  readonly options: PerformOptions | undefined
   readonly span: Span | undefined
   readonly noteEvent?: NoteEvent | undefined
 }
@@ -76,7 +74,7 @@ async function run<Given extends object, Request, Result>(
         assertMembers(given, operation.members)
         return operation.parse(given, context)
       })
-      const key = options === NO_OPTIONS ? undefined : readInput(() => readKey(options))
+      const key = options === undefined ? undefined : readInput(() => readKey(options))
       const write =
         key === undefined || operation.once === undefined ? undefined : readInput(() => parseOnce(context, operation, given, key))
       const shared = joined?.join(operation.asOne, context, request)

@@ -48,8 +48,8 @@ export interface JobRow {
 }
 
 /** Returns the row of an exclusive job by its key; undefined if it has none. */
-export async function findExclusive(storage: StorageReads, job: string): Promise<Row | undefined> {
-  const filter = { kind: 'compare', column: 'job', operator: '=', value: job } as const
+export async function findExclusive(storage: StorageReads, key: string): Promise<Row | undefined> {
+  const filter = { kind: 'compare', column: 'job', operator: '=', value: key } as const
   return (await storage.find(MAINTENANCE.name, filter, { order: 'asc', limit: 1 }))[0]
 }
 

@@ -1,4 +1,5 @@
 /** Import: a batch of records of a source. Those that are accepted are stored, with the place of the import in the same change; the others are returned with the reason. */
+import { hexDigest } from '../audit/checkpoint.ts'
 import { parseFields } from '../barrier/parse-record.ts'
 import { assertOwnFormsUnused, BYOT_MODES, type ByotMode, parseTokens } from '../barrier/supplied-tokens.ts'
 import { type ErrorCode, Fault, fault, isVaultError, type VaultError, withoutStack, words } from '../errors.ts'
@@ -20,7 +21,7 @@ import type { Storage } from '../ports/storage.ts'
 import type { Table } from '../schema/layout.ts'
 import { abortableUnit, unitWith } from '../unit-of-work/unit-of-work.ts'
 import { readInput } from '../util/boundary.ts'
-import { assertItems, assertMembers, assertOptions } from '../util/options.ts'
+import { assertItems, assertMembers, assertOptions, integer } from '../util/options.ts'
 import { parseSignal, type Signal } from '../util/signal.ts'
 import { createJsonBudget } from '../values/json-types.ts'
 
@@ -176,8 +177,8 @@ function parsePlace(given: unknown): ImportPlaceInput {
   const source = memberOf(given, 'source') ?? ''
   if (typeof source !== 'string' || source.length > MAX_NAME)
     throw fault('invalid_request')`place.source must be a string of at most ${MAX_NAME} characters.`
-  const rejected = memberOf(given, 'rejected') ?? 0
-  if (!isCount(rejected)) throw fault('invalid_request')`place.rejected must be a whole number from 0.`
+  const rejected = count(memberOf(given, 'rejected') ?? 0)
+  if (rejected === undefined) throw fault('invalid_request')`place.rejected must be a whole number from 0.`
   const from = parsePosition(memberOf(given, 'from'), 'from')
   const to = parsePosition(memberOf(given, 'to'), 'to')
   if (to !== undefined && to.records < (from?.records ?? 0))
@@ -189,18 +190,14 @@ function parsePlace(given: unknown): ImportPlaceInput {
 /** Maximum length of the name of an import, and of that of its source. */
 const MAX_NAME = 500
 
-const DIGEST = /^[0-9a-f]{64}$/
+const count = integer(0)
 
 function parsePosition(given: unknown, member: string): ImportPosition | undefined {
   if (given === undefined) return undefined
-  const records = memberOf(given, 'records')
-  const digest = memberOf(given, 'digest')
-  if (isCount(records) && typeof digest === 'string' && DIGEST.test(digest)) return { records, digest }
+  const records = count(memberOf(given, 'records'))
+  const digest = hexDigest(memberOf(given, 'digest'))
+  if (records !== undefined && digest !== undefined) return { records, digest }
   throw fault('invalid_request')`place.${words(member)} must have records, a whole number from 0, and digest, 64 hex digits.`
-}
-
-function isCount(value: unknown): value is number {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
 }
 
 /** Throws for a column that the caller cannot write. Names it by its position: the name can be a value, where a file has no header. */

@@ -334,7 +334,8 @@ async function insertRecord(
   { access, values, request }: Step,
 ): Promise<number> {
   assertCreatable(context, access, values)
-  const { ids } = await storeNew(unit, context, request)
+  // What an upload returns is more than its record, and is noted where that is known.
+  const { ids } = await storeNew(unit, { ...context, note: undefined }, request)
   return at(ids, 0)
 }
 

@@ -1,6 +1,7 @@
 /** Finds statements of a policy that decide nothing: about tokens of columns without tokens, never true, denied by another one, or said twice. */
 import { lowerLevel } from '../redaction.ts'
 import type { Column, Table } from '../schema/layout.ts'
+import { required } from '../util/lists.ts'
 import type { Policy } from './compile-policy.ts'
 import { appliesTo, levelBy, type Rule, type StatementOrigin } from './rule.ts'
 import { ACTIONS, type Action, BITS, BUILT_IN_ROLES } from './statement.ts'
@@ -57,10 +58,11 @@ function findingOf({ rules }: RuledStatement, others: readonly RuledStatement[])
   const cells = rules.flatMap(([table, rule]) => cellsOf(table, rule))
   if (cells.length === 0) return 'names nothing'
   if (rules.every(([, rule]) => isNeverTrue(rule))) return 'never true'
-  const rivals = (table: Table) => others.flatMap(({ rules: own }) => own.flatMap(([of, rule]) => (of === table ? [rule] : [])))
+  const rulesOf = (table: Table) => others.flatMap(({ rules: own }) => own.flatMap(([of, rule]) => (of === table ? [rule] : [])))
+  const rivals = new Map(rules.map(([table]) => [table, rulesOf(table)]))
   const isCovered = (covers: (cell: RuledCell, rival: Rule) => boolean) =>
     cells.every((cell) =>
-      rivals(cell.table).some((rival) => appliesTo(rival, BITS[cell.action], cell.column) && covers(cell, rival)),
+      required(rivals.get(cell.table)).some((rival) => appliesTo(rival, BITS[cell.action], cell.column) && covers(cell, rival)),
     )
   if (isCovered(({ rule }, rival) => rule.effect === 'ALLOW' && rival.effect === 'DENY' && rival.when === undefined))
     return 'denied'

@@ -122,7 +122,8 @@ export async function storeNew(unit: UnitOfWork, context: WritingContext, reques
   const older = ring.lookupVersions.length === 1 ? undefined : replacedVersion(ring)
   const written = { ids, metadata, nowMs: sources.nowMs }
   const input = tokenization ? mintInputOf(written, records) : undefined
-  if (context.note !== undefined) context.note({ records: await mintInTurns(context, table, ids, input) })
+  const noted = context.note === undefined ? undefined : await mintInTurns(context, table, ids, input)
+  if (noted !== undefined) context.note?.({ records: noted })
   const stored = explained(request, tokens, () =>
     older === undefined
       ? unit.insert(batches)
@@ -131,9 +132,9 @@ export async function storeNew(unit: UnitOfWork, context: WritingContext, reques
           await insertInOrder(inner, batches)
         }),
   )
-  if (pace === undefined) {
+  if (noted !== undefined || pace === undefined) {
     await stored
-    return { ids, records: await mintInTurns(context, table, ids, input) }
+    return { ids, records: noted ?? (await mintInTurns(context, table, ids, input)) }
   }
   const minter = mintRecords(context.barrier.ring, table, ids, input)
   await meanwhile(pace, stored, minter.mintSome)

@@ -67,7 +67,7 @@ function describeColumn(column: Column, definition: ColumnDefinition | undefined
 }
 
 /** The same members without those that are undefined. */
-function presentOnly<T extends object>(members: T): { readonly [Name in keyof T]?: Exclude<T[Name], undefined> } {
+export function presentOnly<T extends object>(members: T): { readonly [Name in keyof T]?: Exclude<T[Name], undefined> } {
   // Each member keeps its type; only undefined ones are removed.
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as {
     readonly [Name in keyof T]?: Exclude<T[Name], undefined>

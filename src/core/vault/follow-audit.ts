@@ -1,14 +1,14 @@
 /** Following the audit trail, as an application asks for it: batches of events, and a pause when there is none. */
-import type { AuditEvent, ChainedEvent } from '../audit/event.ts'
+import type { AuditEvent } from '../audit/event.ts'
 import { decodeEvent } from '../audit/read-event.ts'
-import { type AuditCursor, parseCursor, type TrailBatch, type TrailEvent, TrailFollower } from '../audit-log/follow-trail.ts'
+import { type AuditCursor, parseCursor, type TrailBatch, TrailFollower } from '../audit-log/follow-trail.ts'
 import { fault } from '../errors.ts'
 import { type ShowingContext, showEvents } from '../operations/list-events.ts'
 import type { Timer } from '../ports/time.ts'
 import { readInput } from '../util/boundary.ts'
 import { at } from '../util/lists.ts'
 import { assertOptions } from '../util/options.ts'
-import { parseSignal, type Signal } from '../util/signal.ts'
+import { parseSignal, type Signal, unlessAborted } from '../util/signal.ts'
 
 /** Options of `followAudit`. */
 export interface FollowOptions {
@@ -16,7 +16,7 @@ export interface FollowOptions {
   readonly after?: AuditCursor
   /** An `AbortSignal`. When it is aborted, no further batch comes and following ends. */
   readonly signal?: Signal
-  /** Milliseconds between two looks for new events, from 10 to 60,000. Default 500. A look reads one small row for each chain. */
+  /** Milliseconds between two looks for new events, from 10 to 60,000. Default 500. A look reads the small rows of the chains. */
   readonly pollMs?: number
   /** True to get each event also as `listEvents` returns it, with record ids. Default false. */
   readonly listed?: boolean
@@ -72,7 +72,12 @@ export async function* followAudit(
   const follower = new TrailFollower(context.audit, cursor)
   while (!isOver(signal)) {
     for await (const batch of follower.look()) {
-      const shown = listed ? await showEvents(context, batch.events.map(eventOf)) : []
+      const shown = listed
+        ? await showEvents(
+            context,
+            batch.events.map(({ bytes }) => decodeEvent(bytes)),
+          )
+        : []
       const events = batch.events.map(({ chain, sequence, timestamp, line }, index): FollowedEvent => {
         const followed = { chain, sequence, timestamp, line }
         return listed ? { ...followed, event: at(shown, index) } : followed
@@ -84,23 +89,17 @@ export async function* followAudit(
   }
 }
 
-function eventOf({ bytes }: TrailEvent): ChainedEvent {
-  return decodeEvent(bytes)
-}
-
 function isOver(signal: Signal | undefined): boolean {
   return signal?.aborted === true
 }
 
 /** Resolves after a time, or at an abort. */
-function pause(timer: Timer, milliseconds: number, signal: Signal | undefined): Promise<void> {
-  return new Promise((resolve) => {
-    const wake = (): void => {
-      cancel()
-      signal?.removeEventListener('abort', wake)
-      resolve()
-    }
-    const cancel = timer.after(milliseconds, wake, true)
-    signal?.addEventListener('abort', wake)
-  })
+async function pause(timer: Timer, milliseconds: number, signal: Signal | undefined): Promise<void> {
+  let stop = (): void => {}
+  const waiting = () =>
+    new Promise<void>((wake) => {
+      stop = timer.after(milliseconds, wake, true)
+    })
+  await unlessAborted(signal, waiting).catch(() => {})
+  stop()
 }
