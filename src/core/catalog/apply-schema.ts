@@ -5,6 +5,7 @@ import type { Scheduler } from '../ports/time.ts'
 import { assignIds, knownPart } from '../schema/catalog-schema.ts'
 import type { SchemaDefinition } from '../schema/column.ts'
 import { type Layout, layoutSchema } from '../schema/layout.ts'
+import type { SchemaRules } from '../schema/schema-rules.ts'
 import { CATALOG, SYSTEM_TABLES } from '../schema/system-tables.ts'
 import type { ReportProgress } from '../util/boundary.ts'
 import type { Signal } from '../util/signal.ts'
@@ -15,6 +16,8 @@ import type { Catalog } from './open-catalog.ts'
 export interface SchemaChange {
   readonly catalog: Catalog
   readonly definition: SchemaDefinition
+  /** The rules of the schema. Default: those that are stored. */
+  readonly rules?: SchemaRules | undefined
   readonly scheduler: Scheduler
   readonly signal?: Signal | undefined
   readonly report?: ReportProgress
@@ -24,9 +27,9 @@ export interface SchemaChange {
  * Returns the layout of the schema, after its tables were prepared. Throws `failed_precondition` that names the column that cannot
  * change, and CATALOG_MOVED if another process changed the catalog first. The stored schema keeps what this one does not have.
  */
-export async function applySchema(storage: Storage, { catalog, definition, ...watch }: SchemaChange): Promise<Layout> {
+export async function applySchema(storage: Storage, { catalog, definition, rules, ...watch }: SchemaChange): Promise<Layout> {
   const { barrier, state } = catalog
-  const catalogSchema = assignIds(definition, state.schema)
+  const catalogSchema = assignIds(definition, state.schema, rules)
   const layout = layoutSchema(catalogSchema)
   const before = layoutSchema(state.schema)
   // The stored tables are prepared first, unchanged: the checks below read them, and nothing is added yet.

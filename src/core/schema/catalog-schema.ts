@@ -5,6 +5,7 @@ import { MAX_OBJECT_IDS } from '../limits.ts'
 import { tokenKinds } from '../tokens/token-kinds.ts'
 import { required } from '../util/lists.ts'
 import { type ColumnDefinition, type SchemaDefinition, tokenOf } from './column.ts'
+import type { SchemaRules } from './schema-rules.ts'
 
 /** One column in the catalog. */
 export interface CatalogColumn {
@@ -29,10 +30,12 @@ export interface CatalogSchema {
   /** The lowest object id that was never assigned. */
   readonly nextObjectId: number
   readonly tables: Readonly<Record<string, CatalogTable>>
+  /** The rules that concern more than one column, as the process gave them that changed them last. */
+  readonly rules: SchemaRules
 }
 
 /** The schema of a new catalog. */
-export const EMPTY_CATALOG_SCHEMA: CatalogSchema = { nextObjectId: 1, tables: {} }
+export const EMPTY_CATALOG_SCHEMA: CatalogSchema = { nextObjectId: 1, tables: {}, rules: {} }
 
 /** Options that decide what stored bytes mean. They cannot change on an existing column. */
 const FIXED_OPTIONS = ['type', 'encrypted', 'token', 'columnGroup', 'normalize'] as const
@@ -45,7 +48,7 @@ const GROWING_OPTIONS = ['unique', 'searchable', 'index'] as const
  * `failed_precondition`, with table and column in the details, for a change that does not fit stored data, and `limit_exceeded`
  * if there are not enough object ids.
  */
-export function assignIds(definition: SchemaDefinition, known: CatalogSchema): CatalogSchema {
+export function assignIds(definition: SchemaDefinition, known: CatalogSchema, rules: SchemaRules = known.rules): CatalogSchema {
   let nextObjectId = known.nextObjectId
   const tables: Record<string, CatalogTable> = { ...known.tables }
   for (const [table, columns] of Object.entries(definition)) {
@@ -72,7 +75,7 @@ export function assignIds(definition: SchemaDefinition, known: CatalogSchema): C
       'limit_exceeded',
     )`Cannot open the vault: its tables and columns exceed the limit of ${MAX_OBJECT_IDS}. Use a second vault.`
   }
-  return { nextObjectId, tables }
+  return { nextObjectId, tables, rules }
 }
 
 /** Returns a stored schema as a definition, as the processes that changed it last gave it. */
@@ -93,7 +96,7 @@ export function knownPart(definition: SchemaDefinition, stored: CatalogSchema): 
     const own = Object.keys(columns).map((column) => [column, required(table.columns[column], 'A stored column')] as const)
     tables[name] = { objectId: table.objectId, columns: Object.fromEntries(own) }
   }
-  return { nextObjectId: stored.nextObjectId, tables }
+  return { nextObjectId: stored.nextObjectId, tables, rules: stored.rules }
 }
 
 /** Rules of a column that a process must know to write records. */

@@ -12,17 +12,19 @@ import { compileRules } from '../values/value-rules.ts'
 import { type ColumnDefinition, normalizersOf, type SchemaDefinition, type TableDefinition, tokenOf, typeOf } from './column.ts'
 import { shapeProblem } from './column-shape.ts'
 import { nameProblem } from './names.ts'
+import { type RulesFor, rulesShape, type SchemaRules } from './schema-rules.ts'
 
-/** A checked schema. `tables` is its definition as plain JSON. */
+/** A checked schema, as plain JSON: its tables, and the rules that concern more than one column. */
 export interface Schema<S extends SchemaDefinition = SchemaDefinition> {
   readonly tables: S
+  readonly rules: SchemaRules
 }
 
 /**
  * In place of a schema, opens a vault with the schema that is stored, for tools that have none. Nothing of it is changed, and no vault is founded: an empty
  * storage is `failed_precondition`.
  */
-export const storedSchema: Schema = Object.freeze({ tables: Object.freeze({}) })
+export const storedSchema: Schema = Object.freeze({ tables: Object.freeze({}), rules: Object.freeze({}) })
 
 /** What the compiler shows for a table or column whose name has an upper-case letter. */
 export interface NameMustBeLowerCase<Name extends string> {
@@ -48,22 +50,34 @@ export type LowerCaseNames<S> = {
  * Checks a schema and returns a frozen copy, with the types of its columns inferred. Accepts definitions from the `column` builders
  * or plain JSON. Throws `invalid_request`, with table and column in the details, for an invalid definition.
  */
-export function defineSchema<const S extends SchemaDefinition>(tables: S & LowerCaseNames<S>): Schema<S> {
-  return checkSchema<S>(tables)
+export function defineSchema<const S extends SchemaDefinition>(
+  tables: S & LowerCaseNames<S>,
+  rules: RulesFor<NoInfer<S>> = {},
+): Schema<S> {
+  return checkSchema<S>(tables, rules as object) // Its tables and columns are names of the schema.
 }
 
 /** The same for a definition whose names the compiler does not know, such as one of a type parameter. */
-export function checkSchema<S extends SchemaDefinition>(tables: S): Schema<S> {
-  return readInput(() => checkedSchema(tables))
+export function checkSchema<S extends SchemaDefinition>(tables: S, rules: SchemaRules = {}): Schema<S> {
+  return readInput(() => checkedSchema(tables, rules))
 }
 
-function checkedSchema<S extends SchemaDefinition>(tables: S): Schema<S> {
+function checkedSchema<S extends SchemaDefinition>(tables: S, rules: SchemaRules): Schema<S> {
   if (!isPlainObject(tables) || Object.keys(tables).length === 0) {
     throw fault('invalid_request')`Invalid schema: expected an object with at least one table.`
   }
   for (const [name, table] of Object.entries<TableDefinition>(tables)) assertTable(name, table)
   assertGroups(tables)
-  return Object.freeze({ tables: deepFreeze(structuredCopy(tables)) })
+  return Object.freeze({ tables: deepFreeze(structuredCopy(tables)), rules: deepFreeze(structuredCopy(checkedRules(rules))) })
+}
+
+function checkedRules(rules: SchemaRules): SchemaRules {
+  const parsed = rulesShape.safeParse(rules)
+  if (parsed.success) return parsed.data as SchemaRules // An absent member is not undefined.
+  const path = parsed.error.issues[0]?.path.map((part) => printableName(part)).join('.') ?? ''
+  throw fault(
+    'invalid_request',
+  )`Invalid schema: the rules ${words(path === '' ? '' : `at ${path} `)}are not of the form of uniqueTogether, subjects or retention.`
 }
 
 function assertTable(name: string, table: TableDefinition): void {

@@ -14,6 +14,7 @@ import type { Normalizer } from '../values/normalizers.ts'
 import { compileRules, type ValueRule } from '../values/value-rules.ts'
 import type { CatalogColumn, CatalogSchema, CatalogTable } from './catalog-schema.ts'
 import { type FileOptions, normalizersOf, tokenOf, typeOf } from './column.ts'
+import type { SchemaRules } from './schema-rules.ts'
 
 /** One compiled column. */
 export interface Column {
@@ -107,6 +108,8 @@ export interface Table {
 /** The compiled tables of a vault. */
 export interface Layout {
   readonly tables: ReadonlyMap<string, Table>
+  /** The rules that concern more than one column, as they are stored. */
+  readonly rules: SchemaRules
   /** All object ids of tables and columns. */
   readonly objectIds: ReadonlySet<number>
   /** The tokenized columns by object id. */
@@ -128,7 +131,7 @@ const SHORT_DIGEST_BYTES = 12
  * Returns the layout of a schema with its object ids and ordinals. If the schema is a part of the stored one, `stored` is the layout of
  * all of it: bodies also have cells of columns that the part does not have, and their object ids are in use.
  */
-export function layoutSchema({ tables: definitions }: CatalogSchema, stored?: Layout): Layout {
+export function layoutSchema({ tables: definitions, rules }: CatalogSchema, stored?: Layout): Layout {
   const tables = new Map<string, Table>()
   const tokenColumns = new Map<number, { table: Table; column: Column }>()
   for (const [name, definition] of Object.entries(definitions)) {
@@ -142,7 +145,7 @@ export function layoutSchema({ tables: definitions }: CatalogSchema, stored?: La
     table.name,
     ...table.columns.flatMap(({ name, group }) => [name, group ?? name]),
   ])
-  return { tables, tokenColumns, objectIds: stored?.objectIds ?? new Set(all), names: new Set(names) }
+  return { tables, rules, tokenColumns, objectIds: stored?.objectIds ?? new Set(all), names: new Set(names) }
 }
 
 function layoutTable(name: string, definition: CatalogTable): Table {

@@ -26,7 +26,7 @@ import { explainQuery } from '../queries/run-query.ts'
 import { createOpenings, type Openings } from '../rotation/openings.ts'
 import { definitionOf } from '../schema/catalog-schema.ts'
 import type { SchemaDefinition } from '../schema/column.ts'
-import { checkSchema, storedSchema } from '../schema/define-schema.ts'
+import { checkSchema, type Schema, storedSchema } from '../schema/define-schema.ts'
 import { describeSchema, type SchemaDescription } from '../schema/describe-schema.ts'
 import type { Layout } from '../schema/layout.ts'
 import { RECORD_ID_NAME } from '../schema/names.ts'
@@ -80,7 +80,7 @@ async function open<S extends SchemaDefinition, Role extends string>(
     signal: parseSignal(options.signal),
     report: parseOnProgress(options.onProgress, run),
   }))
-  const given = options.schema === storedSchema ? undefined : checkSchema(readInput(() => options.schema.tables)).tables
+  const given = options.schema === storedSchema ? undefined : givenSchema(options.schema)
   const moved = {
     is: (error: unknown) => error === CATALOG_MOVED,
     most: MAX_ATTEMPTS,
@@ -88,11 +88,12 @@ async function open<S extends SchemaDefinition, Role extends string>(
   }
   const opened = await attempt([moved], async () => {
     assertNotAborted(signal)
-    const catalog = await openCatalog(options, options.id, given)
-    const tables = given ?? definitionOf(catalog.state.schema)
+    const catalog = await openCatalog(options, options.id, given?.tables)
+    const tables = given?.tables ?? definitionOf(catalog.state.schema)
     const layout = await applySchema(options.storage, {
       catalog,
       definition: tables,
+      rules: given?.rules,
       scheduler: options.scheduler,
       signal,
       report,
@@ -109,6 +110,11 @@ async function open<S extends SchemaDefinition, Role extends string>(
   const openings = createOpenings({ ...options, stored: opened.stored, catalog: opened.catalog, log: quietLog(options.log) })
   await openings.note()
   return createVault(options, { ...opened, limits, openings })
+}
+
+/** Returns the schema of the options, checked again: an application can pass plain JSON. */
+function givenSchema(schema: Schema): Schema {
+  return readInput(() => checkSchema(schema.tables, schema.rules))
 }
 
 /** Returns a log that never throws, so that its errors change neither a result nor an error. */

@@ -172,7 +172,7 @@ describe('a vault that is opened as it is stored', () => {
   })
 
   it('keeps the word for itself: a schema without tables is refused as before', async () => {
-    const options = { id: 'v1', schema: { tables: {} }, storage: memoryStorage(), keys: keys() }
+    const options = { id: 'v1', schema: { tables: {}, rules: {} }, storage: memoryStorage(), keys: keys() }
     await expect(createVault(options)).rejects.toMatchObject({ code: 'invalid_request' })
   })
 })

@@ -1,0 +1,60 @@
+/** Rules of a schema that concern more than one column: what is unique together, whose records are a person's, and how long values are kept. */
+import * as z from 'zod'
+import type { SchemaDefinition, TableDefinition } from './column.ts'
+import type { RetentionDefinition } from './retention.ts'
+import type { SubjectDefinition } from './subjects.ts'
+
+/** The rules as plain JSON. */
+export interface SchemaRules {
+  /** By table: lists of columns, of which no two records can have all values equal. Records with a null in one of them can repeat. */
+  readonly uniqueTogether?: Readonly<Record<string, readonly (readonly string[])[]>>
+  /** By a name of the application: whose records are found, exported and forgotten together. Source: docs/subjects.md. */
+  readonly subjects?: Readonly<Record<string, SubjectDefinition>>
+  /** By `table` or `table.column`: how long records or values are kept. Source: docs/retention.md. */
+  readonly retention?: Readonly<Record<string, RetentionDefinition>>
+}
+
+/** A name of a column of a table. */
+type ColumnIn<S, T extends keyof S> = keyof S[T] & string
+
+/** Names of columns with their tables. */
+type Dotted<S> = { readonly [T in keyof S & string]: `${T}.${ColumnIn<S, T>}` }[keyof S & string]
+
+/** The rules that a schema can have: its tables and columns only. */
+export interface RulesFor<S extends SchemaDefinition> {
+  readonly uniqueTogether?: { readonly [T in keyof S & string]?: readonly (readonly ColumnIn<S, T>[])[] }
+  readonly subjects?: Readonly<Record<string, SubjectDefinition<S>>>
+  readonly retention?: { readonly [Name in (keyof S & string) | Dotted<S>]?: RetentionDefinition }
+}
+
+/** The shape of the rules. The file of each rule checks what it says of the tables. */
+const name = z.string().min(1).max(64)
+const relationShape = z.union([
+  z.strictObject({ table: name, column: name, references: name }),
+  z.strictObject({ table: name, column: name, equals: z.string().min(3).max(129) }),
+])
+export const rulesShape = z.strictObject({
+  uniqueTogether: z.record(name, z.array(z.array(name).min(2).max(8)).max(16)).optional(),
+  subjects: z
+    .record(
+      name,
+      z.strictObject({ table: name, relations: z.array(relationShape).max(64).optional(), ownKeys: z.boolean().optional() }),
+    )
+    .optional(),
+  retention: z
+    .record(
+      z.string().min(1).max(129),
+      z.strictObject({ expiresAfter: z.string().max(32), from: name.optional(), becomes: z.literal('null').optional() }),
+    )
+    .optional(),
+})
+
+/** Returns the rules of one table, of those that are listed by table. */
+export function rulesOf(rules: SchemaRules, table: string): { readonly uniqueTogether: readonly (readonly string[])[] } {
+  return { uniqueTogether: rules.uniqueTogether?.[table] ?? [] }
+}
+
+/** Returns a table of the definition that a rule names; undefined if there is none. */
+export function tableNamed(tables: SchemaDefinition, table: string): TableDefinition | undefined {
+  return Object.hasOwn(tables, table) ? tables[table] : undefined
+}
