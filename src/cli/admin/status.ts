@@ -1,11 +1,11 @@
-/** What a vault is made of and holds: `status`, and what runs in it: `maintenance` and `purge`. */
+/** What a vault is made of and holds: `status`, and what runs in it: `maintenance`. */
 import process from 'node:process'
 import type { CommandWork } from '../command.ts'
 import type { AnyVault } from '../config/any-vault.ts'
 import type { Config } from '../config/define-config.ts'
 import { VERSION } from '../version.ts'
 import { listAll, stateOf } from './credentials.ts'
-import { timeOf, watch } from './keys.ts'
+import { timeOf } from './keys.ts'
 import { readStorageDetails, type StorageDetails, sizeOf } from './storage-details.ts'
 
 /** Credentials that end within this time are shown. */
@@ -108,17 +108,6 @@ export const maintenance: CommandWork = async ({ openVault, output }) => {
       state: isOverdue ? 'overdue' : 'running',
     })),
     'No slow work runs.',
-  )
-  return undefined
-}
-
-/** The work of `strongroom purge`. */
-export const purge: CommandWork = async (run) => {
-  const vault = await run.openVault()
-  run.output.result(
-    await vault.purgeExpired(watch(run, 'expired')),
-    ({ deleted, files, credentials }) =>
-      `Purged ${deleted} expired values, the contents of ${files} files, and ${credentials} expired credentials and revocations.`,
   )
   return undefined
 }
