@@ -1,11 +1,10 @@
-/** What a vault is made of and holds: `status`, and what runs in it: `maintenance` and `purge`. */
+/** What a vault is made of and holds: `status`, and what runs in it: `maintenance`. */
 import process from 'node:process'
 import type { CommandRun, CommandWork } from '../command.ts'
 import type { AnyVault } from '../config/any-vault.ts'
 import type { Config } from '../config/define-config.ts'
 import { timeOf } from '../output/cells.ts'
 import { VERSION } from '../version.ts'
-import { watch } from '../watch.ts'
 import { listAll, stateOf } from './credentials.ts'
 import { readStorageDetails, sizeOf } from './storage-details.ts'
 
@@ -96,17 +95,6 @@ export const maintenance: CommandWork = async ({ openVault, output }) => {
       state: isOverdue ? 'overdue' : 'running',
     })),
     'No slow work runs.',
-  )
-  return undefined
-}
-
-/** The work of `strongroom purge`. */
-export const purge: CommandWork = async (run) => {
-  const vault = await run.openVault()
-  run.output.result(
-    await vault.purgeExpired(watch(run, 'expired')),
-    ({ deleted, files, credentials }) =>
-      `Purged ${deleted} expired values, the contents of ${files} files, and ${credentials} expired credentials and revocations.`,
   )
   return undefined
 }
