@@ -33,10 +33,15 @@ export const status: CommandWork = async (run) => {
     isAudited: config.vault.audit !== 'off',
     jobs: (await vault.maintenance()).length,
     credentials: await countCredentials(vault, config),
-    schemaChanges: (await vault.planSchema(config.vault.schema, { readsRecords: false })).length,
+    schemaChanges: await countSchemaChanges(vault, config.vault.schema),
   }
   run.output.result(result, linesOf)
   return undefined
+}
+
+async function countSchemaChanges(vault: AnyVault, schema: Config['vault']['schema']): Promise<number> {
+  const { steps, refusals } = await vault.planSchemaChange(schema, {}, { readsRecords: false })
+  return steps.length + refusals.length
 }
 
 type Status = Omit<AnyContents, 'credentials'> & {

@@ -11,6 +11,7 @@ export type JobName =
   | 'verifyAudit'
   | 'rotateKeys'
   | 'rotateLookups'
+  | 'changeSchema'
   | 'importRecords'
 
 /** What a caller asks of slow work. */

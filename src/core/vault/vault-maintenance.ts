@@ -1,5 +1,6 @@
 /** The work of a vault that no caller asks for: probes, removal of what expired, scans of files, verification of records. */
 import { type Barrier, retryingBarrier } from '../barrier/barrier.ts'
+import type { LiveSchema } from '../catalog/live-schema.ts'
 import { expiredCredentialsPass } from '../credentials/entry-rows.ts'
 import { requireTable } from '../execution/check-input.ts'
 import { removalPass } from '../file-store/remove-files.ts'
@@ -7,7 +8,6 @@ import type { Jobs } from '../maintenance/jobs.ts'
 import type { StorageHandle } from '../ports/storage.ts'
 import type { Clock } from '../ports/time.ts'
 import { purgePass } from '../records/token-store.ts'
-import type { Layout } from '../schema/layout.ts'
 import { CATALOG } from '../schema/system-tables.ts'
 import { type Verifying, verifyRecords } from '../verification/verify-records.ts'
 import type { OutsideCalls } from './outside-calls.ts'
@@ -15,11 +15,11 @@ import type { Vault } from './vault.ts'
 import type { VaultFiles } from './vault-files.ts'
 
 /** What maintenance needs. */
-interface MaintenancePorts extends Verifying {
+interface MaintenancePorts extends Omit<Verifying, 'layout'> {
   readonly storage: StorageHandle
   readonly clock: Clock
   readonly barrier: Barrier
-  readonly layout: Layout
+  readonly live: LiveSchema
   readonly files: VaultFiles
   readonly outside: OutsideCalls
   readonly jobs: Jobs
@@ -31,7 +31,7 @@ export function createVaultMaintenance({
   jobs,
   ...shared
 }: MaintenancePorts): Pick<Vault, 'ping' | 'maintenance' | 'purgeExpired' | 'scanFiles' | 'verifyRecords'> {
-  const { storage, clock, barrier, layout } = shared
+  const { storage, clock, barrier, live } = shared
   return {
     ping: () =>
       outside.run('Ping failed.', async () => {
@@ -43,7 +43,7 @@ export function createVaultMaintenance({
       outside.watch({ verb: 'Purge', given }, async (watch) => {
         await jobs.sweep()
         return jobs.run({ kind: 'purgeExpired' }, watch, async (job) => ({
-          deleted: await job.pass(purgePass(storage, { clock, layout })),
+          deleted: await job.pass(purgePass(storage, { clock, layout: live.layout })),
           files: await job.pass(removalPass(files.outer)),
           credentials: await job.pass(expiredCredentialsPass(storage, { clock })),
         }))
@@ -52,8 +52,9 @@ export function createVaultMaintenance({
       outside.watch({ verb: 'Scan', given }, async (watch) => ({ scanned: (await files.scans?.scanDue(watch)) ?? 0 })),
     verifyRecords: (given) =>
       outside.watch({ verb: 'Verify', given, others: ['table'] }, (watch, { table }) => {
+        const { layout } = live
         const tables = table === undefined ? [...layout.tables.values()] : [requireTable({ layout }, table)]
-        const context = { ...shared, barrier: retryingBarrier(barrier) }
+        const context = { ...shared, layout, barrier: retryingBarrier(barrier) }
         return jobs.run({ kind: 'verifyRecords' }, watch, (job) => verifyRecords(context, tables, job))
       }),
   }
