@@ -31,6 +31,9 @@ export const ACTION_TYPES = [
   'DESTROY_KEY',
   'ROTATE_LOOKUPS',
   'CHANGE_SCHEMA',
+  'EXPIRE',
+  'PLACE_HOLD',
+  'LIFT_HOLD',
 ] as const
 /** The kinds of resources, as in `<resourceType>/<resourceID>`. */
 export const RESOURCE_TYPES = ['RECORD', 'TABLE', 'TOKEN', 'VAULT', 'FILE', 'CREDENTIAL'] as const

@@ -54,6 +54,7 @@ import { createVaultKeys } from './vault-keys.ts'
 import { createVaultLookups } from './vault-lookups.ts'
 import { createVaultMaintenance } from './vault-maintenance.ts'
 import { createVaultOverview } from './vault-overview.ts'
+import { createVaultRetention } from './vault-retention.ts'
 import { applyAtOpening, createVaultSchema } from './vault-schema.ts'
 
 /** Maximum number of attempts to open, if other processes keep changing the schema. */
@@ -290,6 +291,7 @@ async function createVault<S extends SchemaDefinition, Role extends string>(
     ...createVaultOverview({ ...shared, live, storage, files, outside }),
     ...createVaultSchema({ ...keyPorts, barrier }),
     ...createVaultKeys(keyPorts),
+    ...createVaultRetention({ ...keyPorts, barrier, live, limits, fence: catalog, files }),
     ...createVaultLookups({ ...keyPorts, barrier, live }),
     ...createVaultAudit({ ...shared, live, timer: options.timer, outside, jobs }),
     downloadWithTicket: (ticket, opening, request) => files.download(ticket, opening, request),
