@@ -38,7 +38,7 @@ export interface CatalogSchema {
 export const EMPTY_CATALOG_SCHEMA: CatalogSchema = { nextObjectId: 1, tables: {}, rules: {} }
 
 /** Options that decide what stored bytes mean. They cannot change on an existing column. */
-const FIXED_OPTIONS = ['type', 'encrypted', 'token', 'columnGroup', 'normalize'] as const
+const FIXED_OPTIONS = ['type', 'scale', 'encrypted', 'token', 'columnGroup', 'normalize'] as const
 /** Options that can be added later, but not removed: their index or digests would remain. */
 const GROWING_OPTIONS = ['unique', 'searchable', 'index'] as const
 

@@ -25,6 +25,7 @@ const day = (i: number): string => new Date(Date.UTC(1900, 0, 1 + i)).toISOStrin
 const VALUES: Readonly<Record<ColumnTypeName, readonly [valueAt: (i: number) => JsonValue, textAt: (i: number) => string]>> = {
   STRING: [(i) => `Åsa 𝒳 ${i}`, (i) => `Åsa 𝒳 ${i}`],
   INTEGER: [(i) => String(9_007_199_254_740_993n + BigInt(i)), (i) => String(9_007_199_254_740_993n + BigInt(i))],
+  DECIMAL: [(i) => `${i}.5`, (i) => `${i}.500`],
   FLOAT: [(i) => i + 0.5, (i) => `${i}.5`],
   BOOL: [(i) => i % 2 === 0, (i) => String(i % 2 === 0)],
   DATE: [day, day],
@@ -42,7 +43,8 @@ const VERSION_8 = /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a
 function uuidSamples(token: TokenDefinition, uuid: RegExp): TokenSample[] {
   return TYPES.map((type) => {
     const [valueAt, textAt] = VALUES[type]
-    const column = { type, token, redaction: 'PLAIN_TEXT' } as const
+    const options = { token, redaction: 'PLAIN_TEXT' } as const
+    const column = type === 'DECIMAL' ? { type, scale: 3, ...options } : { type, ...options }
     return { name: type.toLowerCase(), column, valueAt, textAt, fits: (text) => uuid.test(text), isFew: type === 'BOOL' }
   })
 }
