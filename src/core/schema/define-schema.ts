@@ -128,6 +128,7 @@ const KEPT_FORMS: Readonly<Partial<Record<Normalizer, readonly TokenPreset[]>>> 
   digits: ['digits', 'card'],
   phone: ['phone'],
   email: ['email'],
+  iban: ['iban'],
 }
 
 /** Number of texts of a pattern that are tried, from its first to its last. */

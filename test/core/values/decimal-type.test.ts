@@ -45,7 +45,7 @@ it('rejects what would lose a digit, other spellings, and numbers beyond 18 digi
 
 it('rejects a number that may have lost digits on its way', () => {
   const long = decimalType(17)
-  expect(takenOf(long, [0.12345678901234567, 0.1 + 0.2])).toEqual([])
+  expect(takenOf(long, [0.1234567890123456, 0.1 + 0.2])).toEqual([])
   expect(outcomeOf(() => long.parse(0.1 + 0.2))).toBe('fault: must be a string beyond 15 digits, because a number loses them')
   expect(long.toText(long.parse('0.12345678901234567'))).toBe('0.12345678901234567')
 })

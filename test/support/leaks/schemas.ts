@@ -122,7 +122,7 @@ function cardOptions(random: SeededRandom): Omit<Extract<ColumnDefinition, { rea
   const kind = random.pick(['formatPreserving', 'deterministicFormatPreserving', undefined] as const)
   return {
     ...sealedOptions(random, true),
-    ...(random.chance(0.5) ? { mask: { preset: 'card' } as const } : {}),
+    ...(random.chance(0.5) ? { mask: { preset: random.pick(['card', 'cardBin'] as const) } } : {}),
     ...(kind === undefined
       ? {}
       : { token: kind === 'formatPreserving' ? { kind, format, stable: random.chance(0.4) } : { kind, format } }),

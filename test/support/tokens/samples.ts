@@ -3,6 +3,7 @@ import type { ColumnDefinition } from '../../../src/core/schema/column.ts'
 import type { TokenFormatDefinition } from '../../../src/core/tokens/token-formats.ts'
 import type { TokenDefinition, TokenKindName } from '../../../src/core/tokens/token-kind.ts'
 import type { ColumnTypeName, JsonValue } from '../../../src/core/values/column-type.ts'
+import { passesMod97, withIbanCheck } from './format-samples.ts'
 
 /** One column, its values and the form of its tokens. */
 export interface TokenSample {
@@ -116,6 +117,13 @@ const BOTH_WAYS: readonly FormatSample[] = [
     type: 'STRING',
     textAt: spacedCard,
     fits: (token, shown) => sameLayout(token, shown) && passesLuhn(token) && keeps(token, shown, 4, 3),
+  },
+  {
+    name: 'iban',
+    format: 'iban',
+    type: 'STRING',
+    textAt: (i) => withIbanCheck('DE', digits(i * 7919, 18)),
+    fits: (token) => /^DE[0-9]{20}$/.test(token) && passesMod97(token),
   },
   { name: 'date', format: 'date', type: 'DATE', textAt: day, fits: isDay },
   {
