@@ -327,6 +327,8 @@ function assertOwner(entries: ReadonlyMap<string, Row>, vaultId: string): void {
 export interface CatalogFence {
   /** Root keys and generation as they were read last. */
   readonly keys: RootKeySet
+  /** The stored schema as it was read last. */
+  readonly schema: CatalogSchema
   /** Throws `failed_precondition` if the stored format is newer than this release: nothing is written then. */
   assertKnownFormat(): void
   /** Throws `failed_precondition` for a table whose records this process must not write: its schema lacks a rule of the stored one. */
@@ -353,6 +355,9 @@ export function createCatalogFence(catalog: Catalog, definition: SchemaDefinitio
   return {
     get keys() {
       return catalog.state
+    },
+    get schema() {
+      return catalog.state.schema
     },
     assertKnownFormat: () => assertKnownFormat(catalog.state),
     assertWritable({ name }) {

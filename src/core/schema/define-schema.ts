@@ -13,6 +13,7 @@ import { type ColumnDefinition, normalizersOf, type SchemaDefinition, type Table
 import { shapeProblem } from './column-shape.ts'
 import { nameProblem } from './names.ts'
 import { type RulesFor, rulesShape, type SchemaRules } from './schema-rules.ts'
+import { assertSubjects } from './subjects.ts'
 
 /** A checked schema, as plain JSON: its tables, and the rules that concern more than one column. */
 export interface Schema<S extends SchemaDefinition = SchemaDefinition> {
@@ -68,7 +69,9 @@ function checkedSchema<S extends SchemaDefinition>(tables: S, rules: SchemaRules
   }
   for (const [name, table] of Object.entries<TableDefinition>(tables)) assertTable(name, table)
   assertGroups(tables)
-  return Object.freeze({ tables: deepFreeze(structuredCopy(tables)), rules: deepFreeze(structuredCopy(checkedRules(rules))) })
+  const checked = checkedRules(rules)
+  assertSubjects(tables, checked.subjects)
+  return Object.freeze({ tables: deepFreeze(structuredCopy(tables)), rules: deepFreeze(structuredCopy(checked)) })
 }
 
 function checkedRules(rules: SchemaRules): SchemaRules {

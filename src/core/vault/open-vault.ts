@@ -53,6 +53,7 @@ import { createVaultKeys } from './vault-keys.ts'
 import { createVaultLookups } from './vault-lookups.ts'
 import { createVaultMaintenance } from './vault-maintenance.ts'
 import { createVaultOverview } from './vault-overview.ts'
+import { createVaultSubjects } from './vault-subjects.ts'
 
 /** Maximum number of attempts to open, if other processes keep changing the schema. */
 const MAX_ATTEMPTS = 10
@@ -272,6 +273,7 @@ function createVault<S extends SchemaDefinition, Role extends string>(
     ...createVaultOverview({ ...shared, storage, catalog: stored, files, outside }),
     ...createVaultKeys(keyPorts),
     ...createVaultLookups({ ...keyPorts, barrier, layout }),
+    ...createVaultSubjects({ schema, outside, contextOf: contextOfCalls }),
     ...createVaultAudit({ ...shared, timer: options.timer, outside, jobs }),
     downloadWithTicket: (ticket, opening, request) => files.download(ticket, opening, request),
     uploadWithTicket: (ticket, given, request) => files.upload(ticket, given, request),

@@ -25,6 +25,7 @@ import type { UploadByTicket } from './vault-files.ts'
 import type { VaultKeys } from './vault-keys.ts'
 import type { VaultLookups } from './vault-lookups.ts'
 import type { VaultOverview } from './vault-overview.ts'
+import type { VaultSubjects } from './vault-subjects.ts'
 
 /** A vault inside a transaction. The changes of all sessions commit or roll back together. */
 export interface VaultInTransaction<S extends SchemaDefinition, Role extends string = string> {
@@ -41,6 +42,7 @@ export interface Vault<S extends SchemaDefinition = SchemaDefinition, Role exten
     VaultKeys,
     VaultLookups<S>,
     VaultOverview,
+    VaultSubjects<Role>,
     ClosedByUsing {
   readonly id: string
   /** Id of the account in audit events: the option `accountId`, or the id of the vault. */
