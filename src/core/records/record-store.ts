@@ -10,9 +10,10 @@ import { countTransients, createTokenMetadata, slotOf, type TokenMetadata, type 
 import type { CatalogFence } from '../catalog/open-catalog.ts'
 import { isVaultError } from '../errors.ts'
 import { discardFilesOf } from '../file-store/remove-files.ts'
-import { createPace, isRowId, meanwhile, type Pace, workInTurns } from '../pace/pace.ts'
+import { createPace, isRowId, meanwhile, type Pace, possibleRows, workInTurns } from '../pace/pace.ts'
 import type { RowAccess } from '../policy/table-access.ts'
-import type { NewRow, Storage, StorageReads } from '../ports/storage.ts'
+import type { Filter, NewRow, Storage, StorageReads } from '../ports/storage.ts'
+import { assertNotHeld, type HoldingContext } from '../retention/holds.ts'
 import type { ReadingContext } from '../row-access/evaluate-access.ts'
 import type { Table } from '../schema/layout.ts'
 import { FORMER_TOKENS, TOKENS, TRANSIENTS } from '../schema/system-tables.ts'
@@ -27,7 +28,7 @@ import { dropTokens, dropTransients, type NewToken, prepareTokens, reserveTransi
 
 /** The dependencies of reading, and the event of the operation. */
 export interface WritingContext extends ReadingContext {
-  readonly catalog: Pick<CatalogFence, 'assertWritable' | 'hiddenTokenIds' | 'holdsFiles'>
+  readonly catalog: Pick<CatalogFence, 'assertWritable' | 'hiddenTokenIds' | 'holdsFiles' | 'holds' | 'rules'>
   readonly event: WrittenRows
   /** Called with the result of new records before they are stored. Source: `OperationContext.note`. */
   readonly note?: ((kept: object) => void) | undefined
@@ -233,8 +234,8 @@ async function dropReplaced(
   await dropTransients(storage, replaced)
 }
 
-/** The dependencies of deleting. */
-type DeletingContext = Pick<WritingContext, 'barrier' | 'catalog' | 'clock'>
+/** What deleting records needs. */
+type DeletingContext = HoldingContext & Pick<WritingContext, 'barrier' | 'catalog' | 'clock'>
 
 /** Rows to delete. */
 export interface DeletedRows {
@@ -244,22 +245,27 @@ export interface DeletedRows {
   readonly transients?: boolean | undefined
 }
 
-/** Deletes rows and the stored tokens of their cells, and marks their files for removal. Returns the ids that were deleted. */
+/**
+ * Deletes rows and the stored tokens of their cells, and marks their files for removal. Returns the ids that were deleted. Throws `failed_precondition`,
+ * with the id of the hold, for a record under legal hold.
+ */
 export async function deleteRows(
   storage: Storage,
   context: DeletingContext,
   { table, rows, transients = false }: DeletedRows,
 ): Promise<readonly number[]> {
-  if (transients) await dropTransientsOf(storage, context, { table, rows })
+  const dropsTransients = transients && table.transient.length > 0 && rows.length > 0
+  // Others can give a row no new transient value, and move it to no other subject, before it is deleted.
+  if (dropsTransients || context.catalog.holds > 0) await storage.lock({ kind: 'rows', table: table.physical.name, ids: rows })
+  await assertNotHeld(storage, context, { table, rows })
+  if (dropsTransients) await dropTransientsOf(storage, context, { table, rows })
   const deleted = await storage.delete(table.physical.name, { ids: rows })
   await dropOf(storage, context, { table, rows: deleted })
   return deleted
 }
 
-/** Drops the transient values of rows, and their stored tokens. The rows are locked, so that no other writer gives them a new one before they are deleted. */
+/** Drops the transient values of rows, and their stored tokens. */
 async function dropTransientsOf(storage: Storage, { barrier }: DeletingContext, { table, rows }: DeletedRows): Promise<void> {
-  if (table.transient.length === 0 || rows.length === 0) return
-  await storage.lock({ kind: 'rows', table: table.physical.name, ids: rows })
   const found = (await storage.get(table.physical.name, rows)).filter((row) => row !== undefined)
   const cursor = openRows(barrier, table, found)
   const metadata = createTokenMetadata(table, found.length)
@@ -293,9 +299,18 @@ export async function deleteEveryRow(
   if (transients === true) await storage.lock({ kind: 'tables', tables: [table.physical.name] })
   for await (const rows of eachSlice(storage, table.physical.name, pace))
     await deleteRows(storage, context, { table, rows, transients })
-  // Few are left: rows that others inserted meanwhile, and rows whose id was changed in the database to one that no record has.
-  const rest = await storage.delete(table.physical.name, { filter: { kind: 'all' } })
+  // Few are left: rows that others inserted meanwhile, of which none is asked for while there are holds, and rows whose id was changed in the database to one that no record has.
+  const filter: Filter = context.catalog.holds === 0 ? { kind: 'all' } : IMPOSSIBLE_ROWS
+  const rest = await storage.delete(table.physical.name, { filter })
   await dropOf(storage, context, { table, rows: rest.filter(isRowId) })
+}
+
+const IMPOSSIBLE_ROWS: Filter = {
+  kind: 'or',
+  filters: [
+    { kind: 'compare', column: 'id', operator: '<', value: 1 },
+    { kind: 'not', filter: possibleRows(undefined) },
+  ],
 }
 
 /** Yields the ids of all rows in slices, rising. */

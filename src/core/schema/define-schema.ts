@@ -12,6 +12,7 @@ import { compileRules } from '../values/value-rules.ts'
 import { type ColumnDefinition, normalizersOf, type SchemaDefinition, type TableDefinition, tokenOf, typeOf } from './column.ts'
 import { shapeProblem } from './column-shape.ts'
 import { nameProblem } from './names.ts'
+import { assertRetention } from './retention.ts'
 import { type RulesFor, rulesShape, type SchemaRules } from './schema-rules.ts'
 import { assertSubjects } from './subjects.ts'
 
@@ -71,6 +72,7 @@ function checkedSchema<S extends SchemaDefinition>(tables: S, rules: SchemaRules
   assertGroups(tables)
   const checked = checkedRules(rules)
   assertSubjects(tables, checked.subjects)
+  assertRetention(tables, checked.retention ?? {})
   return Object.freeze({ tables: deepFreeze(structuredCopy(tables)), rules: deepFreeze(structuredCopy(checked)) })
 }
 

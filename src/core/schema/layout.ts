@@ -14,6 +14,7 @@ import type { Normalizer } from '../values/normalizers.ts'
 import { compileRules, type ValueRule } from '../values/value-rules.ts'
 import type { CatalogColumn, CatalogSchema, CatalogTable } from './catalog-schema.ts'
 import { type FileOptions, normalizersOf, tokenOf, typeOf } from './column.ts'
+import { retentionOf } from './retention.ts'
 import type { SchemaRules } from './schema-rules.ts'
 
 /** One compiled column. */
@@ -71,6 +72,18 @@ export interface FileRules {
   readonly maxBytes: number
 }
 
+/** What a retention rule counts from, in the rows of its table. */
+export interface KeptTime {
+  /** The name of the rule: `table` or `table.column`. */
+  readonly rule: string
+  /** Physical column of the time, in milliseconds since 1970; null in a row of which nothing expires. */
+  readonly cell: string
+  /** The column whose values expire; undefined if records do. */
+  readonly column: Column | undefined
+  /** The column that it counts from; undefined for the time of the insert, or of the write of a value. */
+  readonly from: Column | undefined
+}
+
 /** One column with the level at which one caller reads it. Decided before anything is read. */
 export interface ColumnView {
   readonly column: Column
@@ -102,6 +115,8 @@ export interface Table {
   readonly digested: readonly Column[]
   /** Columns with plain values. */
   readonly plain: readonly Column[]
+  /** The times that retention rules count from. */
+  readonly kept: readonly KeptTime[]
   readonly physical: PhysicalTable
 }
 
@@ -135,7 +150,7 @@ export function layoutSchema({ tables: definitions, rules }: CatalogSchema, stor
   const tables = new Map<string, Table>()
   const tokenColumns = new Map<number, { table: Table; column: Column }>()
   for (const [name, definition] of Object.entries(definitions)) {
-    const own = layoutTable(name, definition)
+    const own = layoutTable(name, definition, rules)
     const table = { ...own, cells: stored?.tables.get(name)?.cells ?? own.cells }
     tables.set(name, table)
     for (const column of table.tokenized) tokenColumns.set(column.objectId, { table, column })
@@ -154,13 +169,15 @@ export function layoutSchema({ tables: definitions, rules }: CatalogSchema, stor
   }
 }
 
-function layoutTable(name: string, definition: CatalogTable): Table {
+function layoutTable(name: string, definition: CatalogTable, rules: SchemaRules): Table {
   let tokens = 0
   const columns = Object.entries(definition.columns).map(([column, one], position) =>
     layoutColumn(name, column, { ...one, position, tokenPosition: one.definition.token === undefined ? -1 : tokens++ }),
   )
   const digested = columns.filter((column) => column.digest !== undefined)
   const plain = columns.filter((column) => column.plain !== undefined)
+  const byName = new Map(columns.map((column) => [column.name, column]))
+  const kept = layoutKept(name, definition, { byName, rules })
   const physical = layoutPhysical(`records_${definition.objectId}_${name.slice(0, NAME_PART_LENGTH)}`, columns, definition)
   const byPhysical = new Map<string, Column>()
   for (const column of columns) {
@@ -171,7 +188,7 @@ function layoutTable(name: string, definition: CatalogTable): Table {
     name,
     objectId: definition.objectId,
     columns,
-    byName: new Map(columns.map((column) => [column.name, column])),
+    byName,
     byPhysical,
     cells: toCellSpecs(
       columns.map((column) => ({ ordinal: column.ordinal, column: column.hash, size: cellSize(column) })),
@@ -186,8 +203,26 @@ function layoutTable(name: string, definition: CatalogTable): Table {
     files: columns.filter((column) => column.file !== undefined),
     digested,
     plain,
-    physical,
+    kept,
+    physical: {
+      ...physical,
+      columns: [...physical.columns, ...kept.map(({ cell }) => ({ name: cell, type: 'integer' as const }))],
+      indexes: [...physical.indexes, ...kept.map(({ cell }) => ({ columns: [cell], unique: false }))],
+    },
   }
+}
+
+/** Returns the times of the rules of a table. A rule that names what the table does not have is of another process. */
+function layoutKept(
+  table: string,
+  { objectId }: CatalogTable,
+  { byName, rules }: { readonly byName: ReadonlyMap<string, Column>; readonly rules: SchemaRules },
+): KeptTime[] {
+  return retentionOf(rules.retention, table).flatMap(({ rule, column: columnName, from: fromName }): KeptTime[] => {
+    const [column, from] = [columnName, fromName].map((one) => (one === undefined ? undefined : byName.get(one)))
+    if ((column === undefined) !== (columnName === undefined) || (from === undefined) !== (fromName === undefined)) return []
+    return [{ rule, cell: `kept_${column?.objectId ?? objectId}`, column, from }]
+  })
 }
 
 function layoutColumn(

@@ -95,7 +95,7 @@ export const forgetSubject: Operation<ForgetInput, ForgetRequest, ForgottenSubje
 }
 
 function contentsLeft(files: number): string {
-  return `contents of ${files} files, which the blob store did not delete: vault.purgeExpired does`
+  return `contents of ${files} files, which the blob store did not delete: vault.sweep does`
 }
 
 /** What is forgotten. */

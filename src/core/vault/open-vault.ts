@@ -53,6 +53,7 @@ import { createVaultKeys } from './vault-keys.ts'
 import { createVaultLookups } from './vault-lookups.ts'
 import { createVaultMaintenance } from './vault-maintenance.ts'
 import { createVaultOverview } from './vault-overview.ts'
+import { createVaultRetention } from './vault-retention.ts'
 import { createVaultSubjects } from './vault-subjects.ts'
 
 /** Maximum number of attempts to open, if other processes keep changing the schema. */
@@ -95,6 +96,7 @@ async function open<S extends SchemaDefinition, Role extends string>(
       catalog,
       definition: tables,
       rules: given?.rules,
+      clock: options.clock,
       scheduler: options.scheduler,
       signal,
       report,
@@ -272,6 +274,7 @@ function createVault<S extends SchemaDefinition, Role extends string>(
     ...createVaultMaintenance({ ...shared, storage, files, outside, jobs }),
     ...createVaultOverview({ ...shared, storage, catalog: stored, files, outside }),
     ...createVaultKeys(keyPorts),
+    ...createVaultRetention({ ...keyPorts, barrier, layout, limits, fence: catalog, files }),
     ...createVaultLookups({ ...keyPorts, barrier, layout }),
     ...createVaultSubjects({ schema, outside, contextOf: contextOfCalls }),
     ...createVaultAudit({ ...shared, timer: options.timer, outside, jobs }),
