@@ -49,7 +49,7 @@ it.each([
   [{ column: 'pin', references: 'people' }, 'never found by a scan'],
   [{ column: 'amount', references: 'people' }, 'must be a STRING without normalize'],
   [{ column: 'lower', references: 'people' }, 'must be a STRING without normalize'],
-  [{ column: 'person', references: 'strangers' }, 'references table "strangers"'],
+  [{ column: 'person', references: 'absent' }, 'references table "absent"'],
   [{ column: 'person', references: 'a' }, 'does not lead to table "people"'],
   [{ column: 'person', references: 'orders' }, 'does not lead to table "people"'],
   [{ column: 'mail', equals: 'people.email' }, 'cannot be compared'],
@@ -74,6 +74,6 @@ it('relations come from the subject, at most four away, and never in a circle', 
     { table: 'b', column: 'up', references: 'a' },
   ]
   expect(() => define({ relations: circle })).toThrow('without a cycle')
-  expect(() => define({ table: 'strangers' })).toThrow('of table "strangers", which the schema lacks')
+  expect(() => define({ table: 'absent' })).toThrow('of table "absent", which the schema lacks')
   expect(() => checkSchema(TABLES, { subjects: { Person: { table: 'people' } } })).toThrow('the name of subject "Person"')
 })
