@@ -14,6 +14,7 @@ import { shapeProblem } from './column-shape.ts'
 import { nameProblem } from './names.ts'
 import { assertRetention } from './retention.ts'
 import { type RulesFor, rulesShape, type SchemaRules } from './schema-rules.ts'
+import { assertSubjects } from './subjects.ts'
 
 /** A checked schema, as plain JSON: its tables, and the rules that concern more than one column. */
 export interface Schema<S extends SchemaDefinition = SchemaDefinition> {
@@ -70,6 +71,7 @@ function checkedSchema<S extends SchemaDefinition>(tables: S, rules: SchemaRules
   for (const [name, table] of Object.entries<TableDefinition>(tables)) assertTable(name, table)
   assertGroups(tables)
   const checked = checkedRules(rules)
+  assertSubjects(tables, checked.subjects)
   assertRetention(tables, checked.retention ?? {})
   return Object.freeze({ tables: deepFreeze(structuredCopy(tables)), rules: deepFreeze(structuredCopy(checked)) })
 }

@@ -135,7 +135,7 @@ export interface Layout {
   readonly objectIds: ReadonlySet<number>
   /** The tokenized columns by object id. */
   readonly tokenColumns: ReadonlyMap<number, { readonly table: Table; readonly column: Column }>
-  /** All names of tables, columns and column groups. */
+  /** All names of tables, columns, column groups and subjects. */
   readonly names: ReadonlySet<string>
 }
 
@@ -167,7 +167,13 @@ export function layoutSchema({ tables: definitions, rules }: CatalogSchema, stor
     table.name,
     ...table.columns.flatMap(({ name, group }) => [name, group ?? name]),
   ])
-  return { tables, rules, tokenColumns, objectIds: stored?.objectIds ?? new Set(all), names: new Set(names) }
+  return {
+    tables,
+    rules,
+    tokenColumns,
+    objectIds: stored?.objectIds ?? new Set(all),
+    names: new Set([...names, ...Object.keys(rules.subjects ?? {})]),
+  }
 }
 
 function layoutTable(name: string, definition: CatalogTable, rules: SchemaRules): Table {

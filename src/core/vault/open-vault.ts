@@ -56,6 +56,7 @@ import { createVaultMaintenance } from './vault-maintenance.ts'
 import { createVaultOverview } from './vault-overview.ts'
 import { createVaultRetention } from './vault-retention.ts'
 import { applyAtOpening, createVaultSchema } from './vault-schema.ts'
+import { createVaultSubjects } from './vault-subjects.ts'
 
 /** Maximum number of attempts to open, if other processes keep changing the schema. */
 const MAX_ATTEMPTS = 10
@@ -264,11 +265,12 @@ async function createVault<S extends SchemaDefinition, Role extends string>(
     const sharedInside = { ...shared, units, lifetime: calls, files: files.inTransaction, joined: undefined }
     return { as: (caller) => createSession<S>(contextIn(sharedInside, parseCaller(caller))) }
   }
+  const readSchema = () => describeSchema(live.layout, definitionOf(live.part))
   return {
     id,
     accountId,
     get schema() {
-      return describeSchema(live.layout, definitionOf(live.part))
+      return readSchema()
     },
     as: (caller) => createSession<S>(outerContext(parseCaller(caller))),
     transaction: (work, transacting) =>
@@ -293,6 +295,7 @@ async function createVault<S extends SchemaDefinition, Role extends string>(
     ...createVaultKeys(keyPorts),
     ...createVaultRetention({ ...keyPorts, barrier, live, limits, fence: catalog, files }),
     ...createVaultLookups({ ...keyPorts, barrier, live }),
+    ...createVaultSubjects({ readSchema, outside, contextOf: contextOfCalls }),
     ...createVaultAudit({ ...shared, live, timer: options.timer, outside, jobs }),
     downloadWithTicket: (ticket, opening, request) => files.download(ticket, opening, request),
     uploadWithTicket: (ticket, given, request) => files.upload(ticket, given, request),
