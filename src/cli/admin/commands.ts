@@ -227,6 +227,14 @@ const WORK: readonly CommandDescription[] = [
     examples: ['strongroom purge'],
     load: async () => (await import('./status.ts')).purge,
   },
+  {
+    name: 'purge-disk',
+    summary:
+      'Take the bytes of what was deleted out of the files of the storage, and list where they remain. Writers of SQLite wait.',
+    options: [{ flags: '--full', text: 'rewrite the tables of PostgreSQL, whose readers wait meanwhile' }],
+    examples: ['strongroom purge && strongroom purge-disk --full'],
+    load: async () => (await import('./status.ts')).purgeDisk,
+  },
 ]
 
 export const ADMIN: readonly CommandDescription[] = [...LOOKING, ...READING, ...KEYS, ...CREDENTIALS, ...WORK]

@@ -1,4 +1,4 @@
-/** What a vault is made of and holds: `status`, and what runs in it: `maintenance` and `purge`. */
+/** What a vault is made of and holds: `status`, and what runs in it: `maintenance`, `purge` and `purge-disk`. */
 import process from 'node:process'
 import type { CommandRun, CommandWork } from '../command.ts'
 import type { AnyVault } from '../config/any-vault.ts'
@@ -108,5 +108,17 @@ export const purge: CommandWork = async (run) => {
     ({ deleted, files, credentials }) =>
       `Purged ${deleted} expired values, the contents of ${files} files, and ${credentials} expired credentials and revocations.`,
   )
+  return undefined
+}
+
+/** The work of `strongroom purge-disk`. */
+export const purgeDisk: CommandWork = async (run) => {
+  const { signal, onProgress } = watch(run, 'steps')
+  const vault = await run.openVault()
+  run.output.result(await vault.purgeDisk({ full: run.options.isSet('full'), signal, onProgress }), ({ done, remains }) => [
+    ...done.map(({ text }) => text),
+    'Bytes of what was deleted can remain in:',
+    ...remains.map(({ what, text }) => `- ${what}: ${text}`),
+  ])
   return undefined
 }

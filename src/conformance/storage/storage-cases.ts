@@ -5,6 +5,7 @@ import { cellCases } from './cases/cell-cases.ts'
 import { changeCases } from './cases/change-cases.ts'
 import { columnCases } from './cases/column-cases.ts'
 import { commitCases } from './cases/commit-cases.ts'
+import { erasureCases } from './cases/erasure-cases.ts'
 import { findCases } from './cases/find-cases.ts'
 import { isolationCases } from './cases/isolation-cases.ts'
 import { snapshotCases } from './cases/snapshot-cases.ts'
@@ -24,4 +25,5 @@ export const storageCases: readonly StorageCase[] = [
   ...commitCases,
   ...columnCases,
   ...snapshotCases,
+  ...erasureCases,
 ]

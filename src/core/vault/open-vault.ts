@@ -48,6 +48,7 @@ import { toExplained } from './session-input.ts'
 import type { Vault, VaultInTransaction } from './vault.ts'
 import { createVaultAudit } from './vault-audit.ts'
 import { createVaultCredentials, recordRefusal } from './vault-credentials.ts'
+import { createVaultDisk } from './vault-disk.ts'
 import { createVaultFiles } from './vault-files.ts'
 import { createVaultKeys } from './vault-keys.ts'
 import { createVaultLookups } from './vault-lookups.ts'
@@ -269,6 +270,7 @@ function createVault<S extends SchemaDefinition, Role extends string>(
         lifetime,
       ),
     ...createVaultMaintenance({ ...shared, storage, files, outside, jobs }),
+    ...createVaultDisk({ ...options, outside, jobs }),
     ...createVaultOverview({ ...shared, storage, catalog: stored, files, outside }),
     ...createVaultKeys(keyPorts),
     ...createVaultLookups({ ...keyPorts, barrier, layout }),
