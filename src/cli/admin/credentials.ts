@@ -83,13 +83,13 @@ async function writeSecret<Made>(file: string, make: () => Promise<Made>, textOf
   return made as Made
 }
 
-/** Returns the time of `--expires`: `12h`, `90d`, or a date. */
-function expiryOf(text: string | undefined): number | undefined {
+/** Returns the time of `--expires`, or another option: `12h`, `90d`, or a date. */
+export function expiryOf(text: string | undefined, option = '--expires'): number | undefined {
   if (text === undefined) return undefined
   const [, count, unit = ''] = /^(\d{1,5})([hd])$/.exec(text) ?? []
   const time = count === undefined ? Date.parse(text) : Date.now() + Number(count) * (UNITS[unit] ?? Number.NaN)
   if (Number.isSafeInteger(time)) return time
-  throw new CommandFailure(EXIT.usage, '--expires must be a time from now, as 12h or 90d, or a date, as 2027-01-31.')
+  throw new CommandFailure(EXIT.usage, `${option} must be a time from now, as 12h or 90d, or a date, as 2027-01-31.`)
 }
 
 /** A credential as the vault lists it. */

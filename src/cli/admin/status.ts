@@ -1,4 +1,4 @@
-/** What a vault is made of and holds: `status`, and what runs in it: `maintenance`, `purge` and `purge-disk`. */
+/** What a vault is made of and holds: `status`, and what runs in it and below it: `maintenance` and `purge-disk`. */
 import process from 'node:process'
 import type { CommandRun, CommandWork } from '../command.ts'
 import type { AnyVault } from '../config/any-vault.ts'
@@ -41,8 +41,14 @@ async function readStatus(run: CommandRun) {
     isAudited: config.vault.audit !== 'off',
     jobs: (await vault.maintenance()).length,
     credentials: await countCredentials(vault, config),
-    schemaChanges: (await vault.planSchema(config.vault.schema, { readsRecords: false })).length,
+    schemaChanges: await countSchemaChanges(vault, config.vault.schema),
   }
+}
+
+/** Counts the changes that the schema of the configuration would make. */
+async function countSchemaChanges(vault: AnyVault, schema: Config['vault']['schema']): Promise<number> {
+  const { steps, refusals } = await vault.planSchemaChange(schema, {}, { readsRecords: false })
+  return steps.length + refusals.length
 }
 
 function linesOf(status: Status): readonly string[] {
@@ -96,17 +102,6 @@ export const maintenance: CommandWork = async ({ openVault, output }) => {
       state: isOverdue ? 'overdue' : 'running',
     })),
     'No slow work runs.',
-  )
-  return undefined
-}
-
-/** The work of `strongroom purge`. */
-export const purge: CommandWork = async (run) => {
-  const vault = await run.openVault()
-  run.output.result(
-    await vault.purgeExpired(watch(run, 'expired')),
-    ({ deleted, files, credentials }) =>
-      `Purged ${deleted} expired values, the contents of ${files} files, and ${credentials} expired credentials and revocations.`,
   )
   return undefined
 }

@@ -25,7 +25,7 @@ export interface VaultProcess {
   readonly server: VaultServer
   isReady(): Promise<boolean>
   readMetrics(): Promise<MetricObject[]>
-  /** Begins the work that one process does for all: it purges what has expired. */
+  /** Begins the work that one process does for all: it sweeps what has expired. */
   beginUpkeep(): void
   /** Ends what goes on, and closes the vault. */
   close(): Promise<void>
@@ -35,8 +35,8 @@ export interface VaultProcess {
 const RETRY_MS = 1000
 /** For which the storage can take to answer before the process is not ready, in milliseconds. */
 const PING_MS = 2000
-/** Rows a second that a purge removes, so that requests keep up. */
-const PURGE_PACE = 2000
+/** Rows a second that a sweep removes, so that requests keep up. */
+const SWEEP_PACE = 2000
 
 /** Starts a process, unless `end` resolves before: then what is opened meanwhile is closed, and the result is undefined. */
 export async function startUnless(
@@ -76,7 +76,7 @@ async function startVaultProcess(
           false,
         ).catch(() => false),
       readMetrics: () => metrics.read(),
-      beginUpkeep: () => void (settings.purgeMs > 0 && purge(vault, settings.purgeMs, { signal: upkeep.signal, log })),
+      beginUpkeep: () => void (settings.sweepMs > 0 && sweep(vault, settings.sweepMs, { signal: upkeep.signal, log })),
       async close() {
         upkeep.abort()
         await vault.close()
@@ -104,19 +104,20 @@ async function opened(
   }
 }
 
-/** Purges again and again, until the signal is aborted. */
-async function purge(
+/** Sweeps again and again, until the signal is aborted. */
+async function sweep(
   vault: AnyVault,
-  purgeMs: number,
+  sweepMs: number,
   { signal, log }: { readonly signal: AbortSignal; readonly log: Log },
 ): Promise<void> {
   while (!signal.aborted) {
     try {
-      await pause(purgeMs, undefined, { signal, ref: false })
-      const purged = await vault.purgeExpired({ signal, pace: PURGE_PACE })
-      if (purged.deleted + purged.files + purged.credentials > 0) log.info(purged, 'expired data purged')
+      await pause(sweepMs, undefined, { signal, ref: false })
+      const { expired, held, ...others } = await vault.sweep({ signal, pace: SWEEP_PACE })
+      const removed = [...Object.values(expired), ...Object.values(others)].reduce((sum, count) => sum + count, 0)
+      if (removed > 0) log.info({ expired, held, ...others }, 'expired data removed')
     } catch (error) {
-      if (!signal.aborted) log.error(errorFields(error), 'expired data not purged')
+      if (!signal.aborted) log.error(errorFields(error), 'expired data not removed')
     }
   }
 }

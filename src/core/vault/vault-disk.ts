@@ -18,7 +18,7 @@ export interface PurgeDiskOptions extends Pick<WatchOptions, 'signal' | 'onProgr
 export interface VaultDisk {
   /**
    * Takes the bytes of deleted rows, and of earlier versions of rows, out of the files of the storage, and says what it did and where bytes remain: backups,
-   * logs and disks are never reached. Call `purgeExpired` before, for contents of files and transient values. SQLite is rewritten, for which the event loop of this
+   * logs and disks are never reached. Call `sweep` before, for contents of files and transient values. SQLite is rewritten, for which the event loop of this
    * process stands still and writers wait. `onProgress` counts steps; an abort ends it between two. Throws `unavailable` where others use the database for too
    * long, `storage_full` without space for a second copy, `failed_precondition` while it runs in another process, `cancelled`. Records no event. Source: docs/erasing.md.
    */
@@ -61,7 +61,7 @@ export function createVaultDisk({ storage, blobs, timer, outside, jobs }: DiskPo
 
 const IN_BLOBS: DiskNote = {
   what: 'blobs',
-  text: 'Contents of files are sealed in the blob store. purgeExpired deletes those that no record names: a folder does not overwrite them, and a bucket can keep versions.',
+  text: 'Contents of files are sealed in the blob store. vault.sweep() deletes those that no record names: a folder does not overwrite them, and a bucket can keep versions.',
 }
 
 /** Milliseconds between two looks at the row of the job: one step can take longer than its lease. */

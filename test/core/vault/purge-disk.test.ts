@@ -48,7 +48,7 @@ async function fill(vault: TestVault): Promise<string[]> {
 async function forget(place: Place, storage: StorageHandle, vault: TestVault, ids: readonly string[]) {
   const before = await readNeedles(storage)
   await vault.as(OWNER).delete('people', [...ids])
-  await vault.purgeExpired()
+  await vault.sweep()
   const after = await readNeedles(storage)
   const gone = [...before].flatMap(([hex, needle]) => (after.has(hex) ? [] : [needle]))
   // A body, a digest and a text of each person, and pieces of files.
