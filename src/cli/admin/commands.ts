@@ -329,6 +329,14 @@ const WORK: readonly CommandDescription[] = [
     examples: ['strongroom hold lift 0c3e9c1e-59e0-4d9b-8a2d-7a3b1f5a1c11'],
     load: async () => (await import('./retention.ts')).liftHold,
   },
+  {
+    name: 'purge-disk',
+    summary:
+      'Take the bytes of what was deleted out of the files of the storage, and list where they remain. Writers of SQLite wait.',
+    options: [{ flags: '--full', text: 'rewrite the tables of PostgreSQL, whose readers wait meanwhile' }],
+    examples: ['strongroom sweep && strongroom purge-disk --full'],
+    load: async () => (await import('./status.ts')).purgeDisk,
+  },
 ]
 
 export const ADMIN: readonly CommandDescription[] = [...LOOKING, ...READING, ...KEYS, ...CREDENTIALS, ...SUBJECTS, ...WORK]

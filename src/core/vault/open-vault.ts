@@ -49,6 +49,7 @@ import { toExplained } from './session-input.ts'
 import type { Vault, VaultInTransaction } from './vault.ts'
 import { createVaultAudit } from './vault-audit.ts'
 import { createVaultCredentials, recordRefusal } from './vault-credentials.ts'
+import { createVaultDisk } from './vault-disk.ts'
 import { createVaultFiles } from './vault-files.ts'
 import { createVaultKeys } from './vault-keys.ts'
 import { createVaultLookups } from './vault-lookups.ts'
@@ -292,6 +293,7 @@ async function createVault<S extends SchemaDefinition, Role extends string>(
     ...createVaultMaintenance({ ...shared, live, storage, files, outside, jobs }),
     ...createVaultOverview({ ...shared, live, storage, files, outside }),
     ...createVaultSchema({ ...keyPorts, barrier }),
+    ...createVaultDisk({ ...options, outside, jobs }),
     ...createVaultKeys(keyPorts),
     ...createVaultRetention({ ...keyPorts, barrier, live, limits, fence: catalog, files }),
     ...createVaultLookups({ ...keyPorts, barrier, live }),

@@ -21,6 +21,7 @@ import type { FollowedBatch, FollowOptions } from './follow-audit.ts'
 import type { VaultTransactionOptions, WatchOptions } from './outside-calls.ts'
 import type { Session } from './session.ts'
 import type { Refusal, VaultCredentials } from './vault-credentials.ts'
+import type { VaultDisk } from './vault-disk.ts'
 import type { UploadByTicket } from './vault-files.ts'
 import type { VaultKeys } from './vault-keys.ts'
 import type { VaultLookups } from './vault-lookups.ts'
@@ -47,6 +48,7 @@ export interface Vault<S extends SchemaDefinition = SchemaDefinition, Role exten
     VaultSchema,
     VaultRetention,
     VaultSubjects<Role>,
+    VaultDisk,
     ClosedByUsing {
   readonly id: string
   /** Id of the account in audit events: the option `accountId`, or the id of the vault. */
