@@ -10,6 +10,7 @@ import { CATALOG, SYSTEM_TABLES } from '../schema/system-tables.ts'
 import type { ReportProgress } from '../util/boundary.ts'
 import type { Signal } from '../util/signal.ts'
 import { assertCanGrow, type DigestsToFill, equalValues, fillDigests, type GrownColumn, grownColumns } from './grown-columns.ts'
+import { assertDistinct, grownKeys } from './grown-keys.ts'
 import type { Catalog } from './open-catalog.ts'
 
 /** The catalog as it was opened, and the schema the vault is opened with. */
@@ -37,6 +38,7 @@ export async function applySchema(storage: Storage, { catalog, definition, rules
   if (JSON.stringify(catalogSchema) !== JSON.stringify(state.schema)) {
     const grown = [...layout.tables.values()].flatMap((table) => grownColumns(table, before.tables.get(table.name)))
     for (const growth of grown) await assertCanGrow(storage, barrier, { ...growth, ...watch })
+    for (const key of grownKeys(layout, before)) await assertDistinct(storage, barrier, { ...key, ...watch })
     await prepareGrown(storage, layout)
     const change = async (inner: Storage): Promise<void> => {
       // Writers of these tables end first, and their records are seen below. Later ones wait, and find the next generation.

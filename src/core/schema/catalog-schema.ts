@@ -6,6 +6,7 @@ import { tokenKinds } from '../tokens/token-kinds.ts'
 import { required } from '../util/lists.ts'
 import { type ColumnDefinition, type SchemaDefinition, tokenOf } from './column.ts'
 import type { SchemaRules } from './schema-rules.ts'
+import { keptTogether } from './unique-together.ts'
 
 /** One column in the catalog. */
 export interface CatalogColumn {
@@ -75,7 +76,9 @@ export function assignIds(definition: SchemaDefinition, known: CatalogSchema, ru
       'limit_exceeded',
     )`Cannot open the vault: its tables and columns exceed the limit of ${MAX_OBJECT_IDS}. Use a second vault.`
   }
-  return { nextObjectId, tables, rules }
+  const { uniqueTogether, ...others } = rules
+  const together = keptTogether(definition, known.rules.uniqueTogether, uniqueTogether)
+  return { nextObjectId, tables, rules: together === undefined ? others : { ...others, uniqueTogether: together } }
 }
 
 /** Returns a stored schema as a definition, as the processes that changed it last gave it. */

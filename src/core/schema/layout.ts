@@ -9,12 +9,14 @@ import type { TokenFormat } from '../tokens/token-format.ts'
 import { compileFormat } from '../tokens/token-formats.ts'
 import type { TokenKind } from '../tokens/token-kind.ts'
 import { tokenKinds } from '../tokens/token-kinds.ts'
+import { required } from '../util/lists.ts'
 import type { AnyColumnType } from '../values/column-types.ts'
 import type { Normalizer } from '../values/normalizers.ts'
 import { compileRules, type ValueRule } from '../values/value-rules.ts'
 import type { CatalogColumn, CatalogSchema, CatalogTable } from './catalog-schema.ts'
 import { type FileOptions, normalizersOf, tokenOf, typeOf } from './column.ts'
-import type { SchemaRules } from './schema-rules.ts'
+import { rulesOf, type SchemaRules } from './schema-rules.ts'
+import { isSameKey } from './unique-together.ts'
 
 /** One compiled column. */
 export interface Column {
@@ -77,6 +79,15 @@ export interface ColumnView {
   readonly level: RedactionLevel
 }
 
+/** Columns of which no two records have all values equal: one, or several. A record with a null in one of them can repeat. */
+export interface UniqueKey {
+  readonly columns: readonly Column[]
+  /** The physical column that the unique index has of each: its plain cell, or its digest. */
+  readonly cells: readonly string[]
+  /** The names of the columns, in order. */
+  readonly names: readonly string[]
+}
+
 /** One compiled table. */
 export interface Table {
   readonly name: string
@@ -102,6 +113,8 @@ export interface Table {
   readonly digested: readonly Column[]
   /** Columns with plain values. */
   readonly plain: readonly Column[]
+  /** The unique columns, each by itself, then those that are unique together. */
+  readonly uniqueKeys: readonly UniqueKey[]
   readonly physical: PhysicalTable
 }
 
@@ -135,7 +148,7 @@ export function layoutSchema({ tables: definitions, rules }: CatalogSchema, stor
   const tables = new Map<string, Table>()
   const tokenColumns = new Map<number, { table: Table; column: Column }>()
   for (const [name, definition] of Object.entries(definitions)) {
-    const own = layoutTable(name, definition)
+    const own = layoutTable(name, definition, rules)
     const table = { ...own, cells: stored?.tables.get(name)?.cells ?? own.cells }
     tables.set(name, table)
     for (const column of table.tokenized) tokenColumns.set(column.objectId, { table, column })
@@ -148,14 +161,16 @@ export function layoutSchema({ tables: definitions, rules }: CatalogSchema, stor
   return { tables, rules, tokenColumns, objectIds: stored?.objectIds ?? new Set(all), names: new Set(names) }
 }
 
-function layoutTable(name: string, definition: CatalogTable): Table {
+function layoutTable(name: string, definition: CatalogTable, rules: SchemaRules): Table {
   let tokens = 0
   const columns = Object.entries(definition.columns).map(([column, one], position) =>
     layoutColumn(name, column, { ...one, position, tokenPosition: one.definition.token === undefined ? -1 : tokens++ }),
   )
   const digested = columns.filter((column) => column.digest !== undefined)
   const plain = columns.filter((column) => column.plain !== undefined)
-  const physical = layoutPhysical(`records_${definition.objectId}_${name.slice(0, NAME_PART_LENGTH)}`, columns, definition)
+  const uniqueKeys = uniqueKeysOf(columns, rulesOf(rules, name).uniqueTogether)
+  const physicalName = `records_${definition.objectId}_${name.slice(0, NAME_PART_LENGTH)}`
+  const physical = layoutPhysical(physicalName, { columns, uniqueKeys }, definition)
   const byPhysical = new Map<string, Column>()
   for (const column of columns) {
     if (column.plain !== undefined) byPhysical.set(column.plain, column)
@@ -180,8 +195,21 @@ function layoutTable(name: string, definition: CatalogTable): Table {
     files: columns.filter((column) => column.file !== undefined),
     digested,
     plain,
+    uniqueKeys,
     physical,
   }
+}
+
+/** Returns the unique keys of a table: its unique columns, then what is unique together. A key with a column that this layout lacks is the index's only. */
+function uniqueKeysOf(columns: readonly Column[], together: readonly (readonly string[])[]): readonly UniqueKey[] {
+  const byName = new Map(columns.map((column) => [column.name, column]))
+  const keys = together.map((names) => names.flatMap((name) => byName.get(name) ?? []))
+  const whole = keys.filter((members, index) => members.length === together[index]?.length)
+  return [...columns.filter(({ unique }) => unique).map((column) => [column]), ...whole].map((members) => ({
+    columns: members,
+    cells: members.map(({ plain, digest }) => required(plain ?? digest, 'A cell of a unique key')),
+    names: members.map(({ name }) => name),
+  }))
 }
 
 function layoutColumn(
@@ -239,7 +267,11 @@ function cellSize({ token, type }: Column): number | undefined {
   return token?.expires === true ? TRANSIENT_REF_BYTES : type.size
 }
 
-function layoutPhysical(name: string, columns: readonly Column[], table: CatalogTable): PhysicalTable {
+function layoutPhysical(
+  name: string,
+  { columns, uniqueKeys }: Pick<Table, 'columns' | 'uniqueKeys'>,
+  table: CatalogTable,
+): PhysicalTable {
   const physical: PhysicalColumn[] = [{ name: BODY, type: 'bytes' }]
   const indexes: PhysicalIndex[] = []
   for (const column of columns) {
@@ -253,6 +285,7 @@ function layoutPhysical(name: string, columns: readonly Column[], table: Catalog
     const isIndexed = column.unique || table.columns[column.name]?.definition.index === true
     if (column.plain !== undefined && isIndexed) indexes.push({ columns: [column.plain], unique: column.unique })
   }
+  for (const { cells } of uniqueKeys) if (cells.length > 1) indexes.push({ columns: cells, unique: true })
   return { name, columns: physical, indexes, isOrdered: true }
 }
 
@@ -267,4 +300,9 @@ export function plainValue(column: Column, cell: Exclude<Cell, null>, table?: st
       detail,
     )`Column ${column.name} has a stored cell that is no value of its type: it was changed outside the vault. Restore it.`
   }
+}
+
+/** Returns the unique key of these columns, in any order; undefined if they are not unique together. */
+export function uniqueKeyNamed({ uniqueKeys }: Pick<Table, 'uniqueKeys'>, names: readonly string[]): UniqueKey | undefined {
+  return uniqueKeys.find((key) => isSameKey(key.names, names))
 }
