@@ -10,6 +10,7 @@ import { required } from '../util/lists.ts'
 import { fewNumbers, plaintextBytes, type Slab, slabItem } from '../util/memory.ts'
 import { addressOf, type Barrier } from './barrier.ts'
 import { digestValues } from './digest-values.ts'
+import { setKeptOfChanged, setKeptOfNew } from './kept-times.ts'
 import type { Values } from './parse-record.ts'
 import { bodyOf, type OpenRows, openRows } from './reveal.ts'
 import {
@@ -102,6 +103,7 @@ export function writeRows(barrier: Barrier, table: Table, { records, sources }: 
         for (const [row, values] of records.entries())
           setCell(required(rows[row]), column.plain, plainCell(column, values[column.position]))
       }
+      setKeptOfNew(table, records, rows, sources.nowMs)
       return { rows, metadata, transients: sealTransients(barrier, table, records, metadata) }
     },
   }
@@ -162,6 +164,8 @@ export function resealRows(barrier: Barrier, table: Table, { rows, records, sour
           if (value !== undefined) setCell(required(patches[row]).set, column.plain, plainCell(column, value))
         }
       }
+      if (table.kept.length > 0)
+        setKeptOfChanged(barrier, table, { rows, records, sets: patches.map(({ set }) => set), nowMs: sources.nowMs })
       return { rows: patches, metadata, replaced, kept, ...patchKept(sealTransients(barrier, table, records, metadata), sources) }
     },
   }

@@ -1,7 +1,7 @@
 /** Applies the schema that a vault is opened with: adds tables and columns, refuses changes that would lose or weaken data, and fills new digests. */
 import { isVaultError } from '../errors.ts'
 import type { PhysicalTable, Storage } from '../ports/storage.ts'
-import type { Scheduler } from '../ports/time.ts'
+import type { Clock, Scheduler } from '../ports/time.ts'
 import { assignIds, knownPart } from '../schema/catalog-schema.ts'
 import type { SchemaDefinition } from '../schema/column.ts'
 import { type Layout, layoutSchema } from '../schema/layout.ts'
@@ -9,7 +9,16 @@ import type { SchemaRules } from '../schema/schema-rules.ts'
 import { CATALOG, SYSTEM_TABLES } from '../schema/system-tables.ts'
 import type { ReportProgress } from '../util/boundary.ts'
 import type { Signal } from '../util/signal.ts'
-import { assertCanGrow, type DigestsToFill, equalValues, fillDigests, type GrownColumn, grownColumns } from './grown-columns.ts'
+import {
+  assertCanGrow,
+  type DigestsToFill,
+  equalValues,
+  fillDigests,
+  fillKept,
+  type GrownColumn,
+  grownColumns,
+  newlyKept,
+} from './grown-columns.ts'
 import { assertDistinct, grownKeys } from './grown-keys.ts'
 import type { Catalog } from './open-catalog.ts'
 
@@ -19,6 +28,7 @@ export interface SchemaChange {
   readonly definition: SchemaDefinition
   /** The rules of the schema. Default: those that are stored. */
   readonly rules?: SchemaRules | undefined
+  readonly clock: Clock
   readonly scheduler: Scheduler
   readonly signal?: Signal | undefined
   readonly report?: ReportProgress
@@ -37,18 +47,23 @@ export async function applySchema(storage: Storage, { catalog, definition, rules
   await storage.prepare(physicalTables(before))
   if (JSON.stringify(catalogSchema) !== JSON.stringify(state.schema)) {
     const grown = [...layout.tables.values()].flatMap((table) => grownColumns(table, before.tables.get(table.name)))
+    const kept = [...layout.tables.values()].flatMap((table) => newlyKept(table, before.tables.get(table.name)))
     for (const growth of grown) await assertCanGrow(storage, barrier, { ...growth, ...watch })
     for (const key of grownKeys(layout, before)) await assertDistinct(storage, barrier, { ...key, ...watch })
     await prepareGrown(storage, layout)
     const change = async (inner: Storage): Promise<void> => {
       // Writers of these tables end first, and their records are seen below. Later ones wait, and find the next generation.
-      await inner.lock({ kind: 'tables', tables: [...new Set(grown.map(({ table }) => table.physical.name))] })
+      await inner.lock({
+        kind: 'tables',
+        tables: [...new Set([...grown, ...kept].map(({ table }) => table.physical.name))],
+      })
       await catalog.store(inner, { from: state, schema: catalogSchema }, async () => {
         const report = await summedProgress(inner, grown, watch.report)
         for (const growth of grown) {
           await assertCanGrow(inner, barrier, { ...growth, needsDigest: false, ...watch })
           if (growth.needsDigest) await fillDigests(inner, barrier, { ...growth, ...watch, report })
         }
+        for (const one of kept) await fillKept(inner, barrier, { ...one, ...watch })
       })
     }
     // Filling a large table takes long, can be aborted, and reports its progress.

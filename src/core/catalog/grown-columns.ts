@@ -1,17 +1,19 @@
 /** Finds the columns that a changed schema adds to existing tables or gives new requirements, checks the stored records for them, and fills new digests. */
 import type { Barrier } from '../barrier/barrier.ts'
 import { digestPresent, hasKey } from '../barrier/digest-values.ts'
+import { keptCells } from '../barrier/kept-times.ts'
 import { assertVersions } from '../barrier/record-errors.ts'
 import { columnValues } from '../barrier/reveal.ts'
 import { type Fault, fault, isVaultError, VaultError, words } from '../errors.ts'
 import { eachPage } from '../pace/pace.ts'
-import type { Row, Storage } from '../ports/storage.ts'
-import type { Scheduler } from '../ports/time.ts'
-import type { Column, Table } from '../schema/layout.ts'
+import type { Cell, Row, Storage } from '../ports/storage.ts'
+import type { Clock, Scheduler } from '../ports/time.ts'
+import type { Column, KeptTime, Table } from '../schema/layout.ts'
 import { attempt, type Reason } from '../util/attempt.ts'
 import { keyOfBytes } from '../util/bytes.ts'
 import { required } from '../util/lists.ts'
 import { assertNotAborted, type Signal } from '../util/signal.ts'
+import { nowMs } from '../util/time.ts'
 
 /** A column that is new in an existing table, or that has new requirements. */
 export interface GrownColumn {
@@ -113,8 +115,8 @@ const MAX_ATTEMPTS = 1000
 /** Thrown to read rows again that changed between reading and writing. */
 const CHANGED = new Error('rows changed between reading and writing them')
 
-/** The digest of each of some rows; undefined for a row without a value. */
-type DigestsOf = (rows: readonly Row[]) => readonly (Uint8Array | undefined)[]
+/** The cell of each of some rows: a digest, for example; undefined or null for a row without a value. */
+type CellsOf = (rows: readonly Row[]) => readonly (Cell | undefined)[]
 
 /** Stores the digest of every row. A row that changes meanwhile is read again. Throws `aborted` after 1,000 attempts, and `failed_precondition` if a unique digest repeats. */
 export async function fillDigests(
@@ -123,11 +125,11 @@ export async function fillDigests(
   { table, column, scheduler, signal, report }: DigestsToFill,
 ): Promise<void> {
   const name = required(column.digest, 'The digest of a filled column')
-  const fill = async (digestsOf: DigestsOf, filled?: DigestsToFill['report']): Promise<void> => {
+  const fill = async (cellsOf: CellsOf, filled?: DigestsToFill['report']): Promise<void> => {
     for await (const rows of eachPage(storage, table.physical.name, { scheduler })) {
       assertNotAborted(signal)
       try {
-        await patchPage(storage, barrier, { table, name, rows, digestsOf, scheduler })
+        await patchPage(storage, barrier, { table, name, rows, cellsOf, scheduler })
       } catch (error) {
         throw isVaultError(error, 'conflict') ? equalValues({ table, column }) : error
       }
@@ -139,12 +141,39 @@ export async function fillDigests(
   await fill((rows) => digestPresent(barrier.ring, column, columnValues(barrier, table, column, rows)), report)
 }
 
-/** A page of rows, the column of the digests, and how they are computed. */
+/** A rule of retention whose times existing records do not have. */
+export interface NewlyKept {
+  readonly table: Table
+  readonly kept: KeptTime
+}
+
+/** Returns the rules of a table that are new, or that count from another column than before. `before` is the stored table; undefined if the table is new. */
+export function newlyKept(table: Table, before: Table | undefined): NewlyKept[] {
+  if (before === undefined) return []
+  const known = new Map(before.kept.map(({ cell, from }) => [cell, from?.objectId ?? 0]))
+  return table.kept.flatMap((kept) => (known.get(kept.cell) === (kept.from?.objectId ?? 0) ? [] : [{ table, kept }]))
+}
+
+/** Stores the time of every row from which the rule counts. By birth, that is now. */
+export async function fillKept(
+  storage: Storage,
+  barrier: Barrier,
+  { table, kept, clock, scheduler, signal }: NewlyKept & Pick<DigestsToFill, 'scheduler' | 'signal'> & { readonly clock: Clock },
+): Promise<void> {
+  const now = nowMs({ clock })
+  const cellsOf: CellsOf = (rows) => keptCells(barrier, table, { kept, rows, nowMs: now })
+  for await (const rows of eachPage(storage, table.physical.name, { scheduler })) {
+    assertNotAborted(signal)
+    await patchPage(storage, barrier, { table, name: kept.cell, rows, cellsOf, scheduler })
+  }
+}
+
+/** A page of rows, the column of the cells, and how they are computed. */
 interface PageToFill {
   readonly table: Table
   readonly name: string
   readonly rows: readonly Row[]
-  readonly digestsOf: DigestsOf
+  readonly cellsOf: CellsOf
   readonly scheduler: Scheduler
 }
 
@@ -152,7 +181,7 @@ interface PageToFill {
 async function patchPage(
   storage: Storage,
   barrier: Barrier,
-  { table, name, rows, digestsOf, scheduler }: PageToFill,
+  { table, name, rows, cellsOf, scheduler }: PageToFill,
 ): Promise<void> {
   let pending = rows
   const changing: Reason = {
@@ -163,8 +192,8 @@ async function patchPage(
   }
   await attempt([changing], async () => {
     assertVersions(barrier, table, pending)
-    const digests = digestsOf(pending)
-    const patches = pending.map(({ id, version }, index) => ({ id, version, set: { [name]: digests[index] ?? null } }))
+    const cells = cellsOf(pending)
+    const patches = pending.map(({ id, version }, index) => ({ id, version, set: { [name]: cells[index] ?? null } }))
     const isPatched = await storage.update(table.physical.name, patches)
     const changed = pending.flatMap(({ id }, index) => (isPatched[index] === true ? [] : [id]))
     const again = await storage.get(table.physical.name, changed)

@@ -7,6 +7,7 @@ import type { Stopwatch } from '../ports/time.ts'
 import { type CatalogSchema, findOutdatedTables, hiddenTokenIds } from '../schema/catalog-schema.ts'
 import type { SchemaDefinition } from '../schema/column.ts'
 import type { Table } from '../schema/layout.ts'
+import type { SchemaRules } from '../schema/schema-rules.ts'
 import { CATALOG, MARKER, SYSTEM_TABLES } from '../schema/system-tables.ts'
 import { digestVaultId } from '../sealing/envelope.ts'
 import { readUtf8, toHex, toUtf8, type Writable } from '../util/bytes.ts'
@@ -50,6 +51,7 @@ export interface CatalogChange {
   readonly destroyed?: CatalogState['destroyed']
   readonly isResealing?: boolean
   readonly digestVersion?: number
+  readonly holds?: number
   /** The root keys that the active one seals from now on: all but itself and a pending one. */
   readonly sealedRoots?: readonly RootKey[]
   /** Milliseconds to wait for transactions that append to the trail: other writers wait meanwhile. Then `unavailable`. Default: that of the storage. */
@@ -262,7 +264,7 @@ function otherVault(): VaultError {
 
 /** Returns the next state. What this release does not know stays in it. */
 function changedState(
-  { from: before, schema, keys, destroyed, isResealing, digestVersion }: CatalogChange,
+  { from: before, schema, keys, destroyed, isResealing, digestVersion, holds }: CatalogChange,
   now: number,
 ): CatalogState {
   const { lookupVersion, roots } = keys ?? before
@@ -279,6 +281,7 @@ function changedState(
     isResealing: isResealing ?? before.isResealing,
     digestVersion: digestVersion ?? before.digestVersion,
     destroyed: destroyed ?? before.destroyed,
+    holds: holds ?? before.holds,
     schema: schema ?? before.schema,
   }
 }
@@ -327,6 +330,10 @@ function assertOwner(entries: ReadonlyMap<string, Row>, vaultId: string): void {
 export interface CatalogFence {
   /** Root keys and generation as they were read last. */
   readonly keys: RootKeySet
+  /** Number of legal holds. */
+  readonly holds: number
+  /** The rules of the stored schema. */
+  readonly rules: SchemaRules
   /** Throws `failed_precondition` if the stored format is newer than this release: nothing is written then. */
   assertKnownFormat(): void
   /** Throws `failed_precondition` for a table whose records this process must not write: its schema lacks a rule of the stored one. */
@@ -349,16 +356,23 @@ export interface CatalogFence {
 /** Returns the fence of a process that opened the vault with this definition. */
 export function createCatalogFence(catalog: Catalog, definition: SchemaDefinition): CatalogFence {
   let evaluated = catalog.state
-  let outdated = findOutdatedTables(definition, evaluated.schema)
+  const { rules } = evaluated.schema
+  let outdated = findOutdatedTables(definition, evaluated.schema, rules)
   return {
     get keys() {
       return catalog.state
+    },
+    get holds() {
+      return catalog.state.holds
+    },
+    get rules() {
+      return catalog.state.schema.rules
     },
     assertKnownFormat: () => assertKnownFormat(catalog.state),
     assertWritable({ name }) {
       if (evaluated !== catalog.state) {
         evaluated = catalog.state
-        outdated = findOutdatedTables(definition, evaluated.schema)
+        outdated = findOutdatedTables(definition, evaluated.schema, rules)
       }
       const reason = outdated.get(name)
       if (reason !== undefined) throw reason

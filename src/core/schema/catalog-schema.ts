@@ -5,6 +5,7 @@ import { MAX_OBJECT_IDS } from '../limits.ts'
 import { tokenKinds } from '../tokens/token-kinds.ts'
 import { required } from '../util/lists.ts'
 import { type ColumnDefinition, type SchemaDefinition, tokenOf } from './column.ts'
+import { retentionOf } from './retention.ts'
 import type { SchemaRules } from './schema-rules.ts'
 import { keptTogether } from './unique-together.ts'
 
@@ -106,12 +107,29 @@ export function knownPart(definition: SchemaDefinition, stored: CatalogSchema): 
 const WRITE_RULES = ['required', 'unique', 'searchable'] as const
 
 /**
- * Returns why a process with this definition must not write records, by table: a column is required, unique or searchable in the
- * stored schema and not in the definition, so that the process would write no value, or no digest. Tables without a reason are absent.
+ * Returns why a process with this definition and these rules must not write records, by table: a column is required, unique or searchable in the
+ * stored schema and not in the definition, or a rule of retention counts from another time, so that the process would write no value, no digest, or a
+ * wrong time. Tables without a reason are absent.
  */
-export function findOutdatedTables(definition: SchemaDefinition, stored: CatalogSchema): ReadonlyMap<string, Fault> {
+export function findOutdatedTables(
+  definition: SchemaDefinition,
+  stored: CatalogSchema,
+  rules: SchemaRules = stored.rules,
+): ReadonlyMap<string, Fault> {
   const outdated = new Map<string, Fault>()
   for (const [table, columns] of Object.entries(definition)) {
+    const known = new Map(retentionOf(rules.retention, table).map(({ rule, from }) => [rule, from ?? '']))
+    for (const { rule, from = '', column } of retentionOf(stored.rules.retention, table)) {
+      if (known.get(rule) === from) continue
+      const detail = { table, ...(column !== undefined && { column }) }
+      outdated.set(
+        table,
+        fault(
+          'failed_precondition',
+          detail,
+        )`The stored schema is newer than the one of this process: it has another rule of retention for table ${table}. Restart the process with the new schema.`,
+      )
+    }
     for (const [column, { definition: is }] of Object.entries(stored.tables[table]?.columns ?? {})) {
       const own = columns[column]
       const rule = WRITE_RULES.find((one) => is[one] === true && own?.[one] !== true)

@@ -13,6 +13,7 @@ import { type ColumnDefinition, normalizersOf, type SchemaDefinition, type Table
 import { shapeProblem } from './column-shape.ts'
 import type { WithTogether } from './infer.ts'
 import { nameProblem } from './names.ts'
+import { assertRetention } from './retention.ts'
 import { type RulesFor, rulesShape, type SchemaRules, type TogetherIn } from './schema-rules.ts'
 import { assertTogether } from './unique-together.ts'
 
@@ -73,6 +74,7 @@ function checkedSchema<S extends SchemaDefinition>(tables: S, rules: SchemaRules
   assertGroups(tables)
   const checked = checkedRules(rules)
   assertTogether(tables, checked)
+  assertRetention(tables, checked.retention ?? {})
   return Object.freeze({ tables: deepFreeze(structuredCopy(tables)), rules: deepFreeze(structuredCopy(checked)) })
 }
 

@@ -15,6 +15,7 @@ import type { Normalizer } from '../values/normalizers.ts'
 import { compileRules, type ValueRule } from '../values/value-rules.ts'
 import type { CatalogColumn, CatalogSchema, CatalogTable } from './catalog-schema.ts'
 import { type FileOptions, normalizersOf, tokenOf, typeOf } from './column.ts'
+import { retentionOf } from './retention.ts'
 import { rulesOf, type SchemaRules } from './schema-rules.ts'
 import { isSameKey } from './unique-together.ts'
 
@@ -73,6 +74,18 @@ export interface FileRules {
   readonly maxBytes: number
 }
 
+/** What a retention rule counts from, in the rows of its table. */
+export interface KeptTime {
+  /** The name of the rule: `table` or `table.column`. */
+  readonly rule: string
+  /** Physical column of the time, in milliseconds since 1970; null in a row of which nothing expires. */
+  readonly cell: string
+  /** The column whose values expire; undefined if records do. */
+  readonly column: Column | undefined
+  /** The column that it counts from; undefined for the time of the insert, or of the write of a value. */
+  readonly from: Column | undefined
+}
+
 /** One column with the level at which one caller reads it. Decided before anything is read. */
 export interface ColumnView {
   readonly column: Column
@@ -115,6 +128,8 @@ export interface Table {
   readonly plain: readonly Column[]
   /** The unique columns, each by itself, then those that are unique together. */
   readonly uniqueKeys: readonly UniqueKey[]
+  /** The times that retention rules count from. */
+  readonly kept: readonly KeptTime[]
   readonly physical: PhysicalTable
 }
 
@@ -168,7 +183,9 @@ function layoutTable(name: string, definition: CatalogTable, rules: SchemaRules)
   )
   const digested = columns.filter((column) => column.digest !== undefined)
   const plain = columns.filter((column) => column.plain !== undefined)
-  const uniqueKeys = uniqueKeysOf(columns, rulesOf(rules, name).uniqueTogether)
+  const byName = new Map(columns.map((column) => [column.name, column]))
+  const kept = layoutKept(name, definition, { byName, rules })
+  const uniqueKeys = uniqueKeysOf({ columns, byName }, rulesOf(rules, name).uniqueTogether)
   const physicalName = `records_${definition.objectId}_${name.slice(0, NAME_PART_LENGTH)}`
   const physical = layoutPhysical(physicalName, { columns, uniqueKeys }, definition)
   const byPhysical = new Map<string, Column>()
@@ -180,7 +197,7 @@ function layoutTable(name: string, definition: CatalogTable, rules: SchemaRules)
     name,
     objectId: definition.objectId,
     columns,
-    byName: new Map(columns.map((column) => [column.name, column])),
+    byName,
     byPhysical,
     cells: toCellSpecs(
       columns.map((column) => ({ ordinal: column.ordinal, column: column.hash, size: cellSize(column) })),
@@ -196,13 +213,33 @@ function layoutTable(name: string, definition: CatalogTable, rules: SchemaRules)
     digested,
     plain,
     uniqueKeys,
-    physical,
+    kept,
+    physical: {
+      ...physical,
+      columns: [...physical.columns, ...kept.map(({ cell }) => ({ name: cell, type: 'integer' as const }))],
+      indexes: [...physical.indexes, ...kept.map(({ cell }) => ({ columns: [cell], unique: false }))],
+    },
   }
 }
 
+/** Returns the times of the rules of a table. A rule that names what the table does not have is of another process. */
+function layoutKept(
+  table: string,
+  { objectId }: CatalogTable,
+  { byName, rules }: { readonly byName: ReadonlyMap<string, Column>; readonly rules: SchemaRules },
+): KeptTime[] {
+  return retentionOf(rules.retention, table).flatMap(({ rule, column: columnName, from: fromName }): KeptTime[] => {
+    const [column, from] = [columnName, fromName].map((one) => (one === undefined ? undefined : byName.get(one)))
+    if ((column === undefined) !== (columnName === undefined) || (from === undefined) !== (fromName === undefined)) return []
+    return [{ rule, cell: `kept_${column?.objectId ?? objectId}`, column, from }]
+  })
+}
+
 /** Returns the unique keys of a table: its unique columns, then what is unique together. A key with a column that this layout lacks is the index's only. */
-function uniqueKeysOf(columns: readonly Column[], together: readonly (readonly string[])[]): readonly UniqueKey[] {
-  const byName = new Map(columns.map((column) => [column.name, column]))
+function uniqueKeysOf(
+  { columns, byName }: Pick<Table, 'columns' | 'byName'>,
+  together: readonly (readonly string[])[],
+): readonly UniqueKey[] {
   const keys = together.map((names) => names.flatMap((name) => byName.get(name) ?? []))
   const whole = keys.filter((members, index) => members.length === together[index]?.length)
   return [...columns.filter(({ unique }) => unique).map((column) => [column]), ...whole].map((members) => ({

@@ -53,6 +53,7 @@ import { createVaultKeys } from './vault-keys.ts'
 import { createVaultLookups } from './vault-lookups.ts'
 import { createVaultMaintenance } from './vault-maintenance.ts'
 import { createVaultOverview } from './vault-overview.ts'
+import { createVaultRetention } from './vault-retention.ts'
 
 /** Maximum number of attempts to open, if other processes keep changing the schema. */
 const MAX_ATTEMPTS = 10
@@ -94,6 +95,7 @@ async function open<S extends SchemaDefinition, Role extends string>(
       catalog,
       definition: tables,
       rules: given?.rules,
+      clock: options.clock,
       scheduler: options.scheduler,
       signal,
       report,
@@ -271,6 +273,7 @@ function createVault<S extends SchemaDefinition, Role extends string>(
     ...createVaultMaintenance({ ...shared, storage, files, outside, jobs }),
     ...createVaultOverview({ ...shared, storage, catalog: stored, files, outside }),
     ...createVaultKeys(keyPorts),
+    ...createVaultRetention({ ...keyPorts, barrier, layout, limits, fence: catalog, files }),
     ...createVaultLookups({ ...keyPorts, barrier, layout }),
     ...createVaultAudit({ ...shared, timer: options.timer, outside, jobs }),
     downloadWithTicket: (ticket, opening, request) => files.download(ticket, opening, request),

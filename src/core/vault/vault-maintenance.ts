@@ -1,12 +1,8 @@
-/** The work of a vault that no caller asks for: probes, removal of what expired, scans of files, verification of records. */
+/** The work of a vault that no caller asks for: probes, scans of files, verification of records. */
 import { type Barrier, retryingBarrier } from '../barrier/barrier.ts'
-import { expiredCredentialsPass } from '../credentials/entry-rows.ts'
 import { requireTable } from '../execution/check-input.ts'
-import { removalPass } from '../file-store/remove-files.ts'
 import type { Jobs } from '../maintenance/jobs.ts'
 import type { StorageHandle } from '../ports/storage.ts'
-import type { Clock } from '../ports/time.ts'
-import { purgePass } from '../records/token-store.ts'
 import type { Layout } from '../schema/layout.ts'
 import { CATALOG } from '../schema/system-tables.ts'
 import { type Verifying, verifyRecords } from '../verification/verify-records.ts'
@@ -17,7 +13,6 @@ import type { VaultFiles } from './vault-files.ts'
 /** What maintenance needs. */
 interface MaintenancePorts extends Verifying {
   readonly storage: StorageHandle
-  readonly clock: Clock
   readonly barrier: Barrier
   readonly layout: Layout
   readonly files: VaultFiles
@@ -30,8 +25,8 @@ export function createVaultMaintenance({
   outside,
   jobs,
   ...shared
-}: MaintenancePorts): Pick<Vault, 'ping' | 'maintenance' | 'purgeExpired' | 'scanFiles' | 'verifyRecords'> {
-  const { storage, clock, barrier, layout } = shared
+}: MaintenancePorts): Pick<Vault, 'ping' | 'maintenance' | 'scanFiles' | 'verifyRecords'> {
+  const { storage, barrier, layout } = shared
   return {
     ping: () =>
       outside.run('Ping failed.', async () => {
@@ -39,15 +34,6 @@ export function createVaultMaintenance({
         return { ok: true }
       }),
     maintenance: () => outside.run('The list of jobs failed.', () => jobs.list()),
-    purgeExpired: (given) =>
-      outside.watch({ verb: 'Purge', given }, async (watch) => {
-        await jobs.sweep()
-        return jobs.run({ kind: 'purgeExpired' }, watch, async (job) => ({
-          deleted: await job.pass(purgePass(storage, { clock, layout })),
-          files: await job.pass(removalPass(files.outer)),
-          credentials: await job.pass(expiredCredentialsPass(storage, { clock })),
-        }))
-      }),
     scanFiles: (given) =>
       outside.watch({ verb: 'Scan', given }, async (watch) => ({ scanned: (await files.scans?.scanDue(watch)) ?? 0 })),
     verifyRecords: (given) =>
