@@ -335,11 +335,10 @@ onEachStorage('beside a rotation of look-up keys', (engine) => {
     await expect(people.updateOne('people', idOf(1), { desk: 'd1' })).rejects.toMatchObject(isTaken)
     await people.updateOne('people', idOf(0), { desk: 'd9' })
     await expect(people.insertOne('people', seatOf('s1', 'd9'))).rejects.toMatchObject(isTaken)
-    await people.insertOne('people', seatOf('s1', 'd1'))
-    const [upserted] = (await people.insert('people', seats.slice(3), { upsert: ['team', 'site', 'desk'] })).records
-    expect(upserted?.id).toBe(idOf(3))
+    const upserted = await people.insertOne('people', seatOf('s3', 'd3'), { upsert: ['team', 'site', 'desk'] })
+    expect(upserted.id).toBe(idOf(3))
     await before.rotateLookups()
-    expect((await before.verifyRecords()).findings).toEqual([])
+    expect((await before.verifyRecords()).ok).toBe(true)
   })
 
   it('it ends when it is called again, before whichever change it stopped', async () => {
