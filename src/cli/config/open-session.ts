@@ -14,17 +14,20 @@ export async function openSession(
   { options, environment }: Pick<CommandRun, 'options' | 'environment'>,
 ): Promise<AnySession> {
   const name = options.text('apiKeyEnv')
+  const purpose = options.text('purpose')
+  const stated = purpose === undefined ? {} : { purpose }
   if (name === undefined) {
     const roles = options.list('role')
     return vault.as({
       actor: `cli:${userInfo().username}`,
       actorType: 'USER',
       roles: roles.length === 0 ? ['VAULT_OWNER'] : roles,
+      ...stated,
     })
   }
   const { apiKeys } = await import('../../http/index.ts')
   const credential = readVariable(name, '--api-key-env', environment)
   const found = await apiKeys()({ credential, vault, vaultID: vault.id, header: () => undefined })
-  if (found !== undefined && 'caller' in found) return vault.as(found.caller)
+  if (found !== undefined && 'caller' in found) return vault.as({ ...found.caller, ...stated })
   throw new CommandFailure(EXIT.refused, `--api-key-env: ${found?.refused ?? 'unknown kind of credential'}.`)
 }

@@ -2,7 +2,7 @@
 import type { RedactionLevel } from '../redaction.ts'
 import type { TokenKindName } from '../tokens/token-kind.ts'
 import type { ValueTypes } from '../values/column-type.ts'
-import type { ColumnDefinition, SchemaDefinition } from './column.ts'
+import type { ColumnDefinition, Requirement, SchemaDefinition } from './column.ts'
 import type { Column, Layout } from './layout.ts'
 
 /** One column: what it accepts and how it is shown. An absent member does not apply to the column. */
@@ -21,6 +21,8 @@ export interface ColumnDescription {
   readonly redaction: RedactionLevel
   /** True if MASKED differs from REDACTED. */
   readonly masked: boolean
+  /** What a caller must state to see more than REDACTED. Only of a column that requires something. */
+  readonly requires?: readonly Requirement[]
   /** Only of a column with tokens. */
   readonly tokenKind?: TokenKindName
   readonly columnGroup?: string
@@ -65,7 +67,7 @@ function describeColumn(column: Column, definition: ColumnDefinition | undefined
     lookup: lookup !== undefined,
     redaction: level,
     masked: mask !== undefined,
-    ...presentOnly({ tokenKind: token?.name, columnGroup: group }),
+    ...presentOnly({ requires: definition?.requires, tokenKind: token?.name, columnGroup: group }),
     ...(definition !== undefined && 'pattern' in definition ? presentOnly({ pattern: definition.pattern }) : {}),
     ...(definition !== undefined && 'maxLength' in definition ? presentOnly({ maxLength: definition.maxLength }) : {}),
     ...(definition !== undefined && 'oneOf' in definition ? presentOnly({ oneOf: definition.oneOf }) : {}),

@@ -35,6 +35,8 @@ export interface Column {
   readonly unique: boolean
   /** The level for `DEFAULT`. */
   readonly level: RedactionLevel
+  /** True if a caller without a purpose sees it redacted, and cannot compare its values. */
+  readonly needsPurpose: boolean
   /** Returns the masked form of the text of a value. */
   readonly mask: ((text: string) => string) | undefined
   /** Returns whether a text may be the masked form of some value; undefined without a mask. */
@@ -273,6 +275,7 @@ function layoutColumn(
     required: definition.required === true,
     unique,
     level: definition.redaction ?? 'REDACTED',
+    needsPurpose: definition.requires?.includes('purpose') === true,
     mask: definition.mask === undefined ? undefined : compileMask(definition.mask),
     mayBeMasked: definition.mask === undefined ? undefined : mayBeMaskedBy(definition.mask),
     token,
