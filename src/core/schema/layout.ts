@@ -9,11 +9,11 @@ import type { TokenFormat } from '../tokens/token-format.ts'
 import { compileFormat } from '../tokens/token-formats.ts'
 import type { TokenKind } from '../tokens/token-kind.ts'
 import { tokenKinds } from '../tokens/token-kinds.ts'
-import { required } from '../util/lists.ts'
+import { present } from '../util/lists.ts'
 import type { AnyColumnType } from '../values/column-types.ts'
 import type { Normalizer } from '../values/normalizers.ts'
 import { compileRules, type ValueRule } from '../values/value-rules.ts'
-import type { CatalogColumn, CatalogSchema, CatalogTable } from './catalog-schema.ts'
+import { type CatalogColumn, type CatalogSchema, type CatalogTable, isRequired } from './catalog-schema.ts'
 import { type FileOptions, normalizersOf, tokenOf, typeOf } from './column.ts'
 import { retentionOf } from './retention.ts'
 import { rulesOf, type SchemaRules } from './schema-rules.ts'
@@ -58,8 +58,10 @@ export interface Column {
   readonly scope: string
   /** Physical column of the plain value; undefined if the value is sealed. */
   readonly plain: string | undefined
-  /** Physical column of the digest; undefined if none is stored. */
+  /** Physical column of the digest by which values are found and compared; undefined if there is none. */
   readonly digest: string | undefined
+  /** Physical column of the digest that writers store: also while a change of the schema fills it, and nothing is looked up by it. */
+  readonly writtenDigest: string | undefined
   /** Bytes of a stored digest. */
   readonly digestLength: number
   /** The rules of its files; undefined if the column holds none. */
@@ -124,8 +126,10 @@ export interface Table {
   readonly readable: readonly Column[]
   /** Columns that hold files. */
   readonly files: readonly Column[]
-  /** Columns that store a digest. */
+  /** Columns with a digest by which values are found and compared. */
   readonly digested: readonly Column[]
+  /** Columns whose digest writers store. */
+  readonly digestWritten: readonly Column[]
   /** Columns with plain values. */
   readonly plain: readonly Column[]
   /** The unique columns, each by itself, then those that are unique together. */
@@ -164,9 +168,10 @@ const SHORT_DIGEST_BYTES = 12
 export function layoutSchema({ tables: definitions, rules }: CatalogSchema, stored?: Layout): Layout {
   const tables = new Map<string, Table>()
   const tokenColumns = new Map<number, { table: Table; column: Column }>()
+  const storedCells = new Map([...(stored?.tables.values() ?? [])].map(({ objectId, cells }) => [objectId, cells]))
   for (const [name, definition] of Object.entries(definitions)) {
     const own = layoutTable(name, definition, rules)
-    const table = { ...own, cells: stored?.tables.get(name)?.cells ?? own.cells }
+    const table = { ...own, cells: storedCells.get(own.objectId) ?? own.cells }
     tables.set(name, table)
     for (const column of table.tokenized) tokenColumns.set(column.objectId, { table, column })
   }
@@ -180,20 +185,26 @@ export function layoutSchema({ tables: definitions, rules }: CatalogSchema, stor
 
 function layoutTable(name: string, definition: CatalogTable, rules: SchemaRules): Table {
   let tokens = 0
+  const born = definition.formerly?.[0] ?? name
   const columns = Object.entries(definition.columns).map(([column, one], position) =>
-    layoutColumn(name, column, { ...one, position, tokenPosition: one.definition.token === undefined ? -1 : tokens++ }),
+    layoutColumn(born, column, {
+      ...one,
+      filling: definition.filling ?? [],
+      position,
+      tokenPosition: one.definition.token === undefined ? -1 : tokens++,
+    }),
   )
   const digested = columns.filter((column) => column.digest !== undefined)
   const plain = columns.filter((column) => column.plain !== undefined)
   const byName = new Map(columns.map((column) => [column.name, column]))
   const kept = layoutKept(name, definition, { byName, rules })
   const uniqueKeys = uniqueKeysOf({ columns, byName }, rulesOf(rules, name).uniqueTogether)
-  const physicalName = `records_${definition.objectId}_${name.slice(0, NAME_PART_LENGTH)}`
+  const physicalName = `records_${definition.objectId}_${born.slice(0, NAME_PART_LENGTH)}`
   const physical = layoutPhysical(physicalName, { columns, uniqueKeys }, definition)
   const byPhysical = new Map<string, Column>()
   for (const column of columns) {
     if (column.plain !== undefined) byPhysical.set(column.plain, column)
-    if (column.digest !== undefined) byPhysical.set(column.digest, column)
+    if (column.writtenDigest !== undefined) byPhysical.set(column.writtenDigest, column)
   }
   return {
     name,
@@ -213,6 +224,7 @@ function layoutTable(name: string, definition: CatalogTable, rules: SchemaRules)
     readable: columns.filter((column) => column.token?.expires !== true),
     files: columns.filter((column) => column.file !== undefined),
     digested,
+    digestWritten: columns.filter((column) => column.writtenDigest !== undefined),
     plain,
     uniqueKeys,
     kept,
@@ -237,42 +249,47 @@ function layoutKept(
   })
 }
 
-/** Returns the unique keys of a table: its unique columns, then what is unique together. A key with a column that this layout lacks is the index's only. */
+/** Returns the unique keys of a table: its unique columns, then what is unique together. A key with a column, or a digest, that this layout lacks is the index's only. */
 function uniqueKeysOf(
   { columns, byName }: Pick<Table, 'columns' | 'byName'>,
   together: readonly (readonly string[])[],
 ): readonly UniqueKey[] {
-  const keys = together.map((names) => names.flatMap((name) => byName.get(name) ?? []))
-  const whole = keys.filter((members, index) => members.length === together[index]?.length)
-  return [...columns.filter(({ unique }) => unique).map((column) => [column]), ...whole].map((members) => ({
-    columns: members,
-    cells: members.map(({ plain, digest }) => required(plain ?? digest, 'A cell of a unique key')),
-    names: members.map(({ name }) => name),
-  }))
+  const keys = together.map((names) => names.map((name) => byName.get(name)))
+  const lists = [...columns.filter(({ unique }) => unique).map((column) => [column]), ...keys]
+  return lists.flatMap((list): UniqueKey[] => {
+    const members = present(list)
+    const cells = members.flatMap(({ plain, digest }) => plain ?? digest ?? [])
+    return cells.length < list.length ? [] : [{ columns: members, cells, names: members.map(({ name }) => name) }]
+  })
 }
 
 function layoutColumn(
   table: string,
   name: string,
-  { objectId, ordinal, definition, ...positions }: CatalogColumn & Pick<Column, 'position' | 'tokenPosition'>,
+  one: CatalogColumn & Pick<Column, 'position' | 'tokenPosition'> & { readonly filling: readonly string[] },
 ): Column {
+  const { objectId, ordinal, definition, position, tokenPosition } = one
+  const born = one.formerly?.[0] ?? name
   const type = typeOf(definition)
   const sealed = definition.encrypted !== false
   const unique = definition.unique === true
-  const part = `${objectId}_${name.slice(0, NAME_PART_LENGTH)}`
+  const part = `${objectId}_${born.slice(0, NAME_PART_LENGTH)}`
   const plain = sealed ? undefined : `plain_${part}`
   const { kind, format, ttlMinutes, stable } = tokenOf(definition)
   const token = kind === undefined ? undefined : tokenKinds[kind]
   const isDigested = token?.isDeterministic === true || (sealed && (unique || definition.searchable === true))
-  const digest = isDigested ? `digest_${part}` : undefined
+  const digestName = `digest_${part}`
+  const digest = isDigested ? digestName : undefined
+  const writtenDigest = isDigested || one.filling.includes(digestName) ? digestName : undefined
   return {
     name,
-    ...positions,
+    position,
+    tokenPosition,
     ordinal,
     objectId,
-    hash: hashColumn(type.tag, JSON.stringify([objectId, table, name])),
+    hash: hashColumn(type.tag, JSON.stringify([objectId, table, born])),
     type,
-    required: definition.required === true,
+    required: isRequired(one),
     unique,
     level: definition.redaction ?? 'REDACTED',
     needsPurpose: definition.requires?.includes('purpose') === true,
@@ -283,11 +300,12 @@ function layoutColumn(
     lifetime: (ttlMinutes ?? DEFAULT_TTL_MINUTES) * 60_000,
     isStable: stable === true,
     normalize: normalizersOf(definition),
-    validate: compileRules({ ...definition, hasDigest: digest !== undefined }),
+    validate: compileRules({ ...definition, hasDigest: writtenDigest !== undefined }),
     group: definition.columnGroup,
     scope: definition.columnGroup === undefined ? `column/${objectId}` : `group/${definition.columnGroup}`,
     plain,
     digest,
+    writtenDigest,
     digestLength: digestLength(token),
     file: definition.type === 'FILE' ? fileRulesOf(definition) : undefined,
     lookup: sealed ? digest : unique || definition.index === true ? plain : digest,
@@ -315,7 +333,8 @@ function layoutPhysical(
   const physical: PhysicalColumn[] = [{ name: BODY, type: 'bytes' }]
   const indexes: PhysicalIndex[] = []
   for (const column of columns) {
-    if (column.digest !== undefined) physical.push({ name: column.digest, type: 'bytes', byteLength: column.digestLength })
+    if (column.writtenDigest !== undefined)
+      physical.push({ name: column.writtenDigest, type: 'bytes', byteLength: column.digestLength })
     if (column.plain !== undefined) {
       const { physical: type, hasShortCells } = column.type
       physical.push({ name: column.plain, type, ...(hasShortCells === true ? { isShort: true } : {}) })

@@ -57,10 +57,7 @@ function invalid(sentence: Sentence, table: string, column?: string): Fault {
   return fault('invalid_request', detail)`Invalid schema: ${sentence}`
 }
 
-/**
- * Returns what is unique together after a change of the schema: what its rules say, and of tables and columns that they cannot name what was stored. Throws
- * `failed_precondition` for a rule that is left out: its index would remain.
- */
+/** Returns what is unique together in a changed schema: what its rules say, and what was stored of tables and columns that the definition leaves out. */
 export function keptTogether(
   definition: SchemaDefinition,
   known: SchemaRules['uniqueTogether'] = {},
@@ -69,16 +66,9 @@ export function keptTogether(
   const kept: Record<string, readonly (readonly string[])[]> = { ...next }
   for (const [table, keys] of Object.entries(known)) {
     const own = next[table] ?? []
-    const missing = keys.filter((names) => !own.some((other) => isSameKey(names, other)))
     const columns = tableNamed(definition, table)
-    const dropped =
-      columns === undefined ? undefined : missing.find((names) => names.every((name) => Object.hasOwn(columns, name)))
-    if (dropped !== undefined)
-      throw fault(
-        'failed_precondition',
-        dropped.map((column) => ({ table, column })),
-      )`Cannot open the vault: columns ${listNames(dropped)} of table ${table} are unique together in the stored schema, which cannot be removed. Restore it in uniqueTogether.`
-    if (missing.length > 0) kept[table] = [...own, ...missing]
+    const others = keys.filter((names) => !names.every((name) => columns !== undefined && Object.hasOwn(columns, name)))
+    if (others.length > 0) kept[table] = [...own, ...others]
   }
   return Object.keys(kept).length === 0 ? undefined : kept
 }
