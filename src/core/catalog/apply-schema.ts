@@ -7,6 +7,7 @@ import type { SchemaDefinition } from '../schema/column.ts'
 import { type Layout, layoutSchema } from '../schema/layout.ts'
 import type { SchemaRules } from '../schema/schema-rules.ts'
 import { CATALOG, SYSTEM_TABLES } from '../schema/system-tables.ts'
+import { assertOwnKeys } from '../subject-keys/turned-on.ts'
 import type { ReportProgress } from '../util/boundary.ts'
 import type { Signal } from '../util/signal.ts'
 import { assertCanGrow, type DigestsToFill, equalValues, fillDigests, type GrownColumn, grownColumns } from './grown-columns.ts'
@@ -35,6 +36,7 @@ export async function applySchema(storage: Storage, { catalog, definition, rules
   // The stored tables are prepared first, unchanged: the checks below read them, and nothing is added yet.
   await storage.prepare(physicalTables(before))
   if (JSON.stringify(catalogSchema) !== JSON.stringify(state.schema)) {
+    await assertOwnKeys(storage, before, catalogSchema.rules)
     const grown = [...layout.tables.values()].flatMap((table) => grownColumns(table, before.tables.get(table.name)))
     for (const growth of grown) await assertCanGrow(storage, barrier, { ...growth, ...watch })
     await prepareGrown(storage, layout)

@@ -42,8 +42,8 @@ export async function executeAgain<T>(
   return attempt([OUTDATED], async () => {
     await context.catalog.reload(context.unit.storage)
     if (failure === UNKNOWN_KEY) {
-      const { entropy, vault, ring, destroyed = [], reportMismatch } = context.barrier
-      current = { ...context, barrier: { entropy, vault, ring, destroyed, reportMismatch } }
+      const { entropy, vault, ring, subjectKeys, destroyed = [], reportMismatch } = context.barrier
+      current = { ...context, barrier: { entropy, vault, ring, subjectKeys, destroyed, reportMismatch } }
     }
     const { generation } = context.catalog.keys
     try {

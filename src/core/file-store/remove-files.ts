@@ -4,7 +4,7 @@ import type { MaintenancePass } from '../maintenance/job.ts'
 import type { Log } from '../ports/observability.ts'
 import type { Filter, Row, Storage } from '../ports/storage.ts'
 import type { Table } from '../schema/layout.ts'
-import { FILES } from '../schema/system-tables.ts'
+import { FILES, ofRecords } from '../schema/system-tables.ts'
 import { nowMs } from '../util/time.ts'
 import { type FileContext, type OpenedFile, openFileRows } from './file-rows.ts'
 
@@ -106,13 +106,7 @@ export async function discardFilesOf(
   { table, rows, now }: { readonly table: Pick<Table, 'objectId'>; readonly rows: readonly number[]; readonly now: number },
 ): Promise<void> {
   if (rows.length === 0) return
-  await discard(storage, now, {
-    kind: 'and',
-    filters: [
-      { kind: 'in', column: 'row_id', values: rows },
-      { kind: 'compare', column: 'table_id', operator: '=', value: table.objectId },
-    ],
-  })
+  await discard(storage, now, ofRecords(table, rows))
 }
 
 /** Marks one file, which is due for removal at a time in milliseconds since 1970. A file without a row is ignored. */

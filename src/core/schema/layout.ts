@@ -14,6 +14,7 @@ import type { Normalizer } from '../values/normalizers.ts'
 import { compileRules, type ValueRule } from '../values/value-rules.ts'
 import type { CatalogColumn, CatalogSchema, CatalogTable } from './catalog-schema.ts'
 import { type FileOptions, normalizersOf, tokenOf, typeOf } from './column.ts'
+import { type Owner, ownersOf } from './own-keys.ts'
 import type { SchemaRules } from './schema-rules.ts'
 
 /** One compiled column. */
@@ -102,6 +103,8 @@ export interface Table {
   readonly digested: readonly Column[]
   /** Columns with plain values. */
   readonly plain: readonly Column[]
+  /** How the subject of a record is found whose key seals it; undefined if the records are sealed with the key of the vault. */
+  readonly owner: Owner | undefined
   readonly physical: PhysicalTable
 }
 
@@ -134,9 +137,10 @@ const SHORT_DIGEST_BYTES = 12
 export function layoutSchema({ tables: definitions, rules }: CatalogSchema, stored?: Layout): Layout {
   const tables = new Map<string, Table>()
   const tokenColumns = new Map<number, { table: Table; column: Column }>()
+  const owners = ownersOf(rules)
   for (const [name, definition] of Object.entries(definitions)) {
     const own = layoutTable(name, definition)
-    const table = { ...own, cells: stored?.tables.get(name)?.cells ?? own.cells }
+    const table = { ...own, owner: owners.get(name), cells: stored?.tables.get(name)?.cells ?? own.cells }
     tables.set(name, table)
     for (const column of table.tokenized) tokenColumns.set(column.objectId, { table, column })
   }
@@ -148,7 +152,7 @@ export function layoutSchema({ tables: definitions, rules }: CatalogSchema, stor
   return { tables, rules, tokenColumns, objectIds: stored?.objectIds ?? new Set(all), names: new Set(names) }
 }
 
-function layoutTable(name: string, definition: CatalogTable): Table {
+function layoutTable(name: string, definition: CatalogTable): Omit<Table, 'owner'> {
   let tokens = 0
   const columns = Object.entries(definition.columns).map(([column, one], position) =>
     layoutColumn(name, column, { ...one, position, tokenPosition: one.definition.token === undefined ? -1 : tokens++ }),

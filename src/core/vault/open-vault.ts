@@ -30,7 +30,11 @@ import { checkSchema, type Schema, storedSchema } from '../schema/define-schema.
 import { describeSchema, type SchemaDescription } from '../schema/describe-schema.ts'
 import type { Layout } from '../schema/layout.ts'
 import { RECORD_ID_NAME } from '../schema/names.ts'
+import { subjectsWithKeys } from '../schema/own-keys.ts'
+import type { SchemaRules } from '../schema/schema-rules.ts'
 import type { SqlQuery } from '../sql/sql.ts'
+import { assertKeysAreHere } from '../subject-keys/key-rows.ts'
+import { createKeyedStorage, type KeyedStorage } from '../subject-keys/keyed-storage.ts'
 import type { OnCommit } from '../unit-of-work/gather.ts'
 import { type TrackReads, trackReads } from '../unit-of-work/read-versions.ts'
 import { recordedUnits } from '../unit-of-work/recorded-units.ts'
@@ -40,6 +44,7 @@ import { attempt } from '../util/attempt.ts'
 import { guard, guardAround, parseOnProgress, type RunCallback, readInput } from '../util/boundary.ts'
 import { assertOptions } from '../util/options.ts'
 import { assertNotAborted, parseSignal } from '../util/signal.ts'
+import { nowMs } from '../util/time.ts'
 import { watchKey } from './key-watch.ts'
 import { type OpenOptions, parseOptions } from './options.ts'
 import { createOutsideCalls, parseRetries, retryAborted } from './outside-calls.ts'
@@ -75,7 +80,8 @@ async function open<S extends SchemaDefinition, Role extends string>(
   run: RunCallback,
 ): Promise<Vault<S, Role>> {
   const limits = parseOptions(unchecked)
-  const options = { ...unchecked, scheduler: turnsOutside(unchecked.storage, unchecked.scheduler) }
+  const keyed = createKeyedStorage(unchecked.storage, unchecked.subjectKeys)
+  const options = { ...unchecked, storage: keyed.storage, scheduler: turnsOutside(unchecked.storage, unchecked.scheduler) }
   const { signal, report } = readInput(() => ({
     signal: parseSignal(options.signal),
     report: parseOnProgress(options.onProgress, run),
@@ -89,6 +95,7 @@ async function open<S extends SchemaDefinition, Role extends string>(
   const opened = await attempt([moved], async () => {
     assertNotAborted(signal)
     const catalog = await openCatalog(options, options.id, given?.tables)
+    await beginKeys(keyed, catalog, options, given?.rules)
     const tables = given?.tables ?? definitionOf(catalog.state.schema)
     const layout = await applySchema(options.storage, {
       catalog,
@@ -109,7 +116,34 @@ async function open<S extends SchemaDefinition, Role extends string>(
   })
   const openings = createOpenings({ ...options, stored: opened.stored, catalog: opened.catalog, log: quietLog(options.log) })
   await openings.note()
-  return createVault(options, { ...opened, limits, openings })
+  return createVault(options, { ...opened, limits, openings, keyed })
+}
+
+/** Gives the storage the keys of subjects. Throws `failed_precondition` if these are in another one than before. */
+async function beginKeys(
+  keyed: KeyedStorage,
+  catalog: Catalog,
+  { storage, clock }: Pick<OpenOptions<SchemaDefinition>, 'storage' | 'clock'>,
+  rules: SchemaRules | undefined,
+): Promise<void> {
+  const { barrier } = catalog
+  const hasKeys = (of: SchemaRules): boolean => subjectsWithKeys(of).size > 0
+  let known = catalog.state.schema
+  let isKnown = hasKeys(known.rules)
+  keyed.begin({
+    barrier,
+    reload: catalog.reload,
+    nowMs: () => nowMs({ clock }),
+    hasKeys() {
+      const { schema } = catalog.state
+      if (schema !== known) {
+        known = schema
+        isKnown = hasKeys(schema.rules)
+      }
+      return isKnown
+    },
+  })
+  if (isKnown || hasKeys(rules ?? {})) await assertKeysAreHere(storage, barrier, !isKnown)
 }
 
 /** Returns the schema of the options, checked again: an application can pass plain JSON. */
@@ -148,11 +182,12 @@ interface Opened {
   /** The catalog itself, whose keys change and are closed. */
   readonly stored: Catalog
   readonly openings: Openings
+  readonly keyed: KeyedStorage
 }
 
 function createVault<S extends SchemaDefinition, Role extends string>(
   options: OpenOptions<S, Role>,
-  { barrier, catalog, layout, schema, limits, stored, openings }: Opened,
+  { barrier, catalog, layout, schema, limits, stored, openings, keyed }: Opened,
 ): Vault<S, Role> {
   const { id, storage, clock, scheduler, hash, tracing, accountId = id } = options
   const log = quietLog(options.log)
@@ -268,9 +303,9 @@ function createVault<S extends SchemaDefinition, Role extends string>(
         withVerb('Join', () => factories.join(hostTransaction)),
         lifetime,
       ),
-    ...createVaultMaintenance({ ...shared, storage, files, outside, jobs }),
+    ...createVaultMaintenance({ ...shared, storage, whole: keyed.whole, files, outside, jobs }),
     ...createVaultOverview({ ...shared, storage, catalog: stored, files, outside }),
-    ...createVaultKeys(keyPorts),
+    ...createVaultKeys({ ...keyPorts, storage: keyed.sealed }),
     ...createVaultLookups({ ...keyPorts, barrier, layout }),
     ...createVaultAudit({ ...shared, timer: options.timer, outside, jobs }),
     downloadWithTicket: (ticket, opening, request) => files.download(ticket, opening, request),

@@ -69,7 +69,7 @@ export interface Vault<S extends SchemaDefinition = SchemaDefinition, Role exten
   /**
    * Deletes expired transient values, which reads never return in any case, and removes the contents of files that no record names:
    * replaced and deleted ones, and those of uploads that never ended. Also deletes credentials, revocations of JWTs, assertions that
-   * have served and idempotency keys, an hour after they expired. Returns the number of values, of files, and of these. `onProgress` counts all of them. It
+   * have served and idempotency keys, an hour after they expired, and, of a storage of their own, keys of subjects whose record was never stored. Returns the number of values, of files, and of these. `onProgress` counts all of them. It
    * removes them slice by slice: what was removed before an abort stays removed.
    */
   purgeExpired(options?: WatchOptions): Promise<{ deleted: number; files: number; credentials: number }>
