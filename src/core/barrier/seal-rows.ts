@@ -160,7 +160,7 @@ export function resealRows(
           metadata,
           replaced,
           kept,
-          keys,
+          keys: keys && touched.map((index) => required(keys[index])),
           touched,
           unchanged: sources.unchanged,
         })
@@ -214,9 +214,10 @@ interface Resealing {
   readonly metadata: TokenMetadata
   readonly replaced: TokenMetadata
   readonly kept: Uint8Array
-  readonly keys: readonly number[] | undefined
   /** Indexes of the rows whose bodies change. */
   readonly touched: readonly number[]
+  /** The keys of these rows. */
+  readonly keys: readonly number[] | undefined
   readonly unchanged: UnchangedCells | undefined
 }
 
@@ -257,11 +258,7 @@ function resealBodies(barrier: Barrier, table: Table, resealing: Resealing): Sla
   }
   const ids = old.slice(0, ends.length).map((row) => row.id)
   const plaintexts = { bytes: out.written(), ends: Uint32Array.from(ends), count: ends.length }
-  return sealBodiesOf(barrier, table.objectId, {
-    ids,
-    plaintexts,
-    keys: keys && ids.map((_, k) => required(keys[required(touched[k])])),
-  })
+  return sealBodiesOf(barrier, table.objectId, { ids, plaintexts, keys: keys?.slice(0, ids.length) })
 }
 
 /** One cell that is overwritten, in the row at an index. */

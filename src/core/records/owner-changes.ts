@@ -4,9 +4,9 @@ import { allLookupCells } from '../barrier/digest-values.ts'
 import { encodeRecordIds } from '../barrier/record-ids.ts'
 import { bodyOf, columnValues, openSealed } from '../barrier/reveal.ts'
 import { moveSecrets } from '../file-store/file-rows.ts'
-import type { Patch, Row, Storage } from '../ports/storage.ts'
+import type { Filter, Patch, Row, Storage } from '../ports/storage.ts'
 import type { ReadingContext } from '../row-access/evaluate-access.ts'
-import { BODY, type Table } from '../schema/layout.ts'
+import { BODY, type Column, type Table } from '../schema/layout.ts'
 import { subjectKeyOf } from '../sealing/subject-bodies.ts'
 import { keysOfReferences } from '../subject-keys/owners.ts'
 import { at, groupBy, required } from '../util/lists.ts'
@@ -26,15 +26,17 @@ export interface RowsToMove {
   readonly keys: readonly number[]
 }
 
-/** Returns the patches that seal these rows with these keys, in order; undefined for one that has its key, or does not open. */
-export function patchKeys(barrier: Barrier, { table, rows, keys }: RowsToMove): (Patch | undefined)[] {
-  const { plaintexts, opened } = openSealed(barrier, table.objectId, rows)
-  const bodies = sealBodiesOf(barrier, table.objectId, { ids: rows.map(({ id }) => id), plaintexts, keys })
+/** Returns the patches that seal these rows with these keys, without those that have their key or do not open. */
+export function patchKeys(barrier: Barrier, { table, rows, keys }: RowsToMove): Patch[] {
+  const moved = [...rows.keys()].filter((index) => subjectKeyOf(bodyOf(at(rows, index))) !== keys[index])
+  const old = moved.map((index) => at(rows, index))
+  const { plaintexts, opened } = openSealed(barrier, table.objectId, old)
+  const ids = old.map(({ id }) => id)
+  const bodies = sealBodiesOf(barrier, table.objectId, { ids, plaintexts, keys: moved.map((index) => at(keys, index)) })
   plaintexts.bytes.fill(0)
-  return rows.map((row, index) => {
-    const isMoved = opened[index] === 1 && subjectKeyOf(bodyOf(row)) !== keys[index]
-    return isMoved ? { id: row.id, version: row.version, set: { [BODY]: slabItem(bodies, index) } } : undefined
-  })
+  return old.flatMap(({ id, version }, index) =>
+    opened[index] === 1 ? [{ id, version, set: { [BODY]: slabItem(bodies, index) } }] : [],
+  )
 }
 
 /**
@@ -47,37 +49,69 @@ export async function followOwners(
   table: Table,
   records: readonly number[],
 ): Promise<void> {
-  const { barrier, layout } = context
   if (table.files.length > 0) await moveFiles(storage, context, table, records)
   if (table.owner?.isReferenced !== true || records.length === 0) return
-  for (const other of layout.tables.values()) {
-    for (const { column: name, table: target } of other.owner?.references ?? []) {
-      const column = other.byName.get(name)
-      if (target !== table.name || column?.lookup === undefined) continue
-      const values = barrier.ring.lookupVersions.flatMap((version) => encodeRecordIds(barrier.ring, table, records, version))
-      const filter = { kind: 'in', column: column.lookup, values: allLookupCells(barrier.ring, column, values) } as const
-      for (let after = 0; ; ) {
-        const rows = await storage.find(other.physical.name, filter, { order: 'asc', after, limit: SLICE })
-        if (rows.length === 0) break
-        after = at(rows, rows.length - 1).id
-        const keys = await keysOfReferences(storage, context, other, (one) =>
-          columnValues(barrier, other, required(other.byName.get(one), 'A column with references'), rows),
-        )
-        const patches = patchKeys(barrier, { table: other, rows, keys }).filter((patch) => patch !== undefined)
-        if ((await storage.update(other.physical.name, patches)).includes(false)) throw STALE
-        await followOwners(
-          storage,
-          context,
-          other,
-          patches.map(({ id }) => id),
-        )
-      }
+  for (const other of context.layout.tables.values()) {
+    for (const reference of other.owner?.references ?? []) {
+      const column = other.byName.get(reference.column)
+      if (reference.table !== table.name || column?.lookup === undefined) continue
+      await moveReferring(storage, context, { table: other, filter: referring(context, column, { table, records }) })
     }
   }
 }
 
+/** Returns the filter of the records that refer to some others by a column. */
+function referring(
+  { barrier: { ring } }: OwnerContext,
+  column: Column,
+  { table, records }: { readonly table: Table; readonly records: readonly number[] },
+): Filter {
+  const values = ring.lookupVersions.flatMap((version) => encodeRecordIds(ring, table, records, version))
+  return { kind: 'in', column: required(column.lookup), values: allLookupCells(ring, column, values) }
+}
+
+/** Seals the records of a filter with the keys that their references say, and follows them. */
+async function moveReferring(
+  storage: Storage,
+  context: OwnerContext,
+  { table, filter }: { readonly table: Table; readonly filter: Filter },
+): Promise<void> {
+  for (let after = 0; ; ) {
+    const rows = await storage.find(table.physical.name, filter, { order: 'asc', after, limit: SLICE })
+    const last = rows.at(-1)
+    if (last === undefined) return
+    after = last.id
+    const patches = await patchOwners(storage, context, table, rows)
+    if ((await storage.update(table.physical.name, patches)).includes(false)) throw STALE
+    await followOwners(
+      storage,
+      context,
+      table,
+      patches.map(({ id }) => id),
+    )
+  }
+}
+
+/** Returns the patches of the rows whose references say another key than they are sealed with. */
+export async function patchOwners(
+  storage: Storage,
+  context: OwnerContext,
+  table: Table,
+  rows: readonly Row[],
+): Promise<readonly Patch[]> {
+  const keys = await keysOfReferences(storage, context, table, (name) =>
+    columnValues(context.barrier, table, required(table.byName.get(name), 'A column with references'), rows),
+  )
+  return patchKeys(context.barrier, { table, rows, keys })
+}
+
 /** Seals the keys of the contents of these records with the keys that the records have now. */
-async function moveFiles(storage: Storage, context: OwnerContext, table: Table, records: readonly number[]): Promise<void> {
+export async function moveFiles(
+  storage: Storage,
+  context: OwnerContext,
+  table: Table,
+  records: readonly number[],
+): Promise<void> {
   const filter = { kind: 'in', column: 'id', values: records } as const
   const rows = await storage.find(table.physical.name, filter, {
     order: 'asc',
