@@ -2,8 +2,22 @@
 import type { CommandDescription, OptionDescription } from '../command.ts'
 
 const PACE: OptionDescription = { flags: '--pace <rows>', text: 'rows a second at most, so that other work keeps up' }
+const RENAME: OptionDescription = {
+  flags: '--rename <table.column=name>',
+  text: 'a table or column that has another name now; can be given several times',
+  isList: true,
+}
+const KEEP: OptionDescription = {
+  flags: '--keep <table.column>',
+  text: 'a table or column that the schema leaves out on purpose, and that stays stored; can be given several times',
+  isList: true,
+}
 const YES: OptionDescription = { flags: '--yes', text: 'do not ask' }
-const REDACTION: OptionDescription = {
+export const WHERE: OptionDescription = {
+  flags: '--where <column>',
+  text: 'records with a value in a look-up column: values on standard input, one a line, or column=value for a plain column',
+}
+export const REDACTION: OptionDescription = {
   flags: '--redaction <level>',
   text: 'DEFAULT, PLAIN_TEXT, MASKED or REDACTED; never more than the caller is granted',
 }
@@ -34,14 +48,17 @@ const LOOKING: readonly CommandDescription[] = [
   },
   {
     name: 'schema plan',
-    summary: 'Show what the schema of the configuration would change in the stored one, and what is refused; changes nothing.',
-    examples: ['strongroom schema plan'],
+    summary:
+      'Show the steps from the stored schema to that of the configuration: rows, times, who waits, and what is refused; changes nothing.',
+    options: [RENAME, KEEP],
+    examples: ['strongroom schema plan', 'strongroom schema plan --rename people.born=birth_date'],
     load: async () => (await import('./schema.ts')).planSchema,
   },
   {
     name: 'schema apply',
     summary:
-      'Make the schema of the configuration the stored one, as a server does when it starts; founds the vault if there is none.',
+      'Make the schema of the configuration the stored one, beside readers and writers; founds the vault if there is none. Ended early, it goes on when it is run again.',
+    options: [RENAME, KEEP, PACE],
     examples: ['strongroom schema plan && strongroom schema apply'],
     load: async () => (await import('./schema.ts')).applySchema,
   },
@@ -76,10 +93,7 @@ const READING: readonly CommandDescription[] = [
     ],
     options: [
       { flags: '--columns <names>', text: 'only these columns, joined by commas', isList: true },
-      {
-        flags: '--where <column>',
-        text: 'records with a value in a look-up column: values on standard input, one a line, or column=value for a plain column',
-      },
+      WHERE,
       REDACTION,
       { flags: '--tokens', text: 'tokens in place of values' },
       { flags: '--limit <count>', text: 'records at most (default: 25)' },
@@ -220,11 +234,41 @@ const WORK: readonly CommandDescription[] = [
     load: async () => (await import('./status.ts')).maintenance,
   },
   {
-    name: 'purge',
-    summary: 'Delete expired values, files that no record names, and credentials that expired.',
+    name: 'sweep',
+    summary:
+      'Delete records and values that are kept no longer, expired transient values, files that no record names, and credentials that expired.',
     options: [PACE],
-    examples: ['strongroom purge'],
-    load: async () => (await import('./status.ts')).purge,
+    examples: ['strongroom sweep --pace 5000'],
+    load: async () => (await import('./retention.ts')).sweep,
+  },
+  {
+    name: 'hold place',
+    summary: 'Keep records, or all records of a subject, from being deleted, forgotten and swept.',
+    args: [
+      { name: '<name>', text: 'a table of the schema, or with --subject one of its subjects' },
+      { name: '<ids...>', text: 'ids of records, or that of the subject' },
+    ],
+    options: [
+      { flags: '--subject', text: 'all records of a subject, those to come included' },
+      { flags: '--reason <text>', text: 'why; it is sealed' },
+      { flags: '--until <when>', text: '12h, 90d, or a date as 2027-01-31 (default: until it is lifted)' },
+    ],
+    examples: [`strongroom hold place --subject customer 5b6f0b6e-7d6e-4d1c-9a55-3f9f1d3b6f10 --reason 'case 4711'`],
+    load: async () => (await import('./retention.ts')).placeHold,
+  },
+  {
+    name: 'hold list',
+    summary: 'List the legal holds, with their reasons.',
+    examples: ['strongroom hold list'],
+    load: async () => (await import('./retention.ts')).listHolds,
+  },
+  {
+    name: 'hold lift',
+    summary: 'End a legal hold.',
+    args: [{ name: '<id>', text: 'its id, as hold list shows it' }],
+    options: [YES],
+    examples: ['strongroom hold lift 0c3e9c1e-59e0-4d9b-8a2d-7a3b1f5a1c11'],
+    load: async () => (await import('./retention.ts')).liftHold,
   },
 ]
 

@@ -311,6 +311,11 @@ export function bodyOf(row: Row): Uint8Array {
   return body instanceof Uint8Array ? body : new Uint8Array(0)
 }
 
+/** Returns the key that the body of a row is sealed with; VAULT_KEY for that of the vault. */
+export function keyOf(row: Row): number {
+  return subjectKeyOf(bodyOf(row))
+}
+
 /** In place of the bodies, for a cursor that reads plain columns only. */
 const UNOPENED: Opened = {
   plaintexts: { bytes: new Uint8Array(0), ends: new Uint32Array(0), count: 0 },

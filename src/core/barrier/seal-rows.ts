@@ -4,14 +4,15 @@ import type { Cell, NewRow, Patch, Row } from '../ports/storage.ts'
 import { BODY, type Column, type Table } from '../schema/layout.ts'
 import { beginValue, createLayoutWriter, endValue } from '../sealing/body-writer.ts'
 import { cellBits, HAS_CHECK, HAS_VALUE, IS_SHARED } from '../sealing/cell-layout.ts'
-import { subjectKeyOf, VAULT_KEY } from '../sealing/subject-bodies.ts'
+import { VAULT_KEY } from '../sealing/subject-bodies.ts'
 import { ByteWriter } from '../util/bytes.ts'
 import { required } from '../util/lists.ts'
 import { fewNumbers, plaintextBytes, type Slab, slabItem } from '../util/memory.ts'
 import { type Barrier, sealBodiesOf } from './barrier.ts'
 import { digestValues } from './digest-values.ts'
+import { setKeptOfChanged, setKeptOfNew } from './kept-times.ts'
 import type { Values } from './parse-record.ts'
-import { bodyOf, type OpenRows, openRows } from './reveal.ts'
+import { bodyOf, keyOf, type OpenRows, openRows } from './reveal.ts'
 import {
   checkedSlot,
   createTokenMetadata,
@@ -108,6 +109,7 @@ export function writeRows(barrier: Barrier, table: Table, { records, sources }: 
         for (const [row, values] of records.entries())
           setCell(required(rows[row]), column.plain, plainCell(column, values[column.position]))
       }
+      setKeptOfNew(table, records, rows, sources.nowMs)
       return { rows, metadata, transients: sealTransients(barrier, table, { records, metadata, keys }) }
     },
   }
@@ -135,7 +137,7 @@ export function resealRows(
   { rows, records, sources, keys: given }: RecordsToReseal,
 ): RowResealer {
   assertOneForEach(rows, records)
-  const keys = given ?? keysOf(rows)
+  const keys = given ?? (rows.some((row) => keyOf(row) !== VAULT_KEY) ? rows.map(keyOf) : undefined)
   const metadata = drawTokenMetadata(barrier.entropy, table, records, sources)
   const replaced = createTokenMetadata(table, rows.length)
   const kept = new Uint8Array(metadata.texts.length)
@@ -147,11 +149,8 @@ export function resealRows(
       next = endOfBodies(rows, first)
       const touched: number[] = []
       for (let index = first; index < next; index++) {
-        if (
-          touchesBody(table, required(records[index])) ||
-          (given !== undefined && changesKey(required(rows[index]), given[index]))
-        )
-          touched.push(index)
+        const changesKey = given !== undefined && given[index] !== keyOf(required(rows[index]))
+        if (changesKey || touchesBody(table, required(records[index]))) touched.push(index)
       }
       if (touched.length > 0) {
         const bodies = resealBodies(barrier, table, {
@@ -180,25 +179,12 @@ export function resealRows(
           if (value !== undefined) setCell(required(patches[row]).set, column.plain, plainCell(column, value))
         }
       }
-      return {
-        rows: patches,
-        metadata,
-        replaced,
-        kept,
-        ...patchKept(sealTransients(barrier, table, { records, metadata, keys }), sources),
-      }
+      if (table.kept.length > 0)
+        setKeptOfChanged(barrier, table, { rows, records, sets: patches.map(({ set }) => set), nowMs: sources.nowMs })
+      const transients = sealTransients(barrier, table, { records, metadata, keys })
+      return { rows: patches, metadata, replaced, kept, ...patchKept(transients, sources) }
     },
   }
-}
-
-/** Returns the key of the subject of each stored row; undefined if all have that of the vault. */
-function keysOf(rows: readonly Row[]): readonly number[] | undefined {
-  const keyOf = (row: Row): number => subjectKeyOf(bodyOf(row))
-  return rows.some((row) => keyOf(row) !== VAULT_KEY) ? rows.map(keyOf) : undefined
-}
-
-function changesKey(row: Row, key: number | undefined): boolean {
-  return key !== subjectKeyOf(bodyOf(row))
 }
 
 /** Returns the end of a slice of rows. */
@@ -369,12 +355,12 @@ function writeText(out: ByteWriter, text: string): void {
 
 /** Sets the digest of each named value in the row of its record; null for a null. */
 function setDigests(barrier: Barrier, table: Table, records: readonly Values[], rows: readonly Record<string, Cell>[]): void {
-  for (const column of table.digested) {
+  for (const column of table.digestWritten) {
     const present: Record<string, Cell>[] = []
     const values: unknown[] = []
     for (const [index, record] of records.entries()) {
       const value = record[column.position]
-      if (value === null) setCell(required(rows[index]), column.digest, null)
+      if (value === null) setCell(required(rows[index]), column.writtenDigest, null)
       else if (value !== undefined) {
         present.push(required(rows[index]))
         values.push(value)
@@ -382,7 +368,7 @@ function setDigests(barrier: Barrier, table: Table, records: readonly Values[], 
     }
     if (values.length === 0) continue
     const digests = digestValues(barrier.ring, column, values)
-    for (const [index, row] of present.entries()) setCell(row, column.digest, required(digests[index]))
+    for (const [index, row] of present.entries()) setCell(row, column.writtenDigest, required(digests[index]))
   }
 }
 

@@ -1,5 +1,5 @@
 /** Seals the records of a table with keys of their subjects, which were stored before these had keys: a slice at a time, beside readers and writers. */
-import { bodyOf } from '../barrier/reveal.ts'
+import { keyOf } from '../barrier/reveal.ts'
 import { fault } from '../errors.ts'
 import type { MaintenancePass } from '../maintenance/job.ts'
 import { createPageSize, possibleRows } from '../pace/pace.ts'
@@ -7,7 +7,7 @@ import type { NewRow, Patch, Row, Storage } from '../ports/storage.ts'
 import type { ReadingContext } from '../row-access/evaluate-access.ts'
 import type { Table } from '../schema/layout.ts'
 import { SUBJECT_KEYS } from '../schema/system-tables.ts'
-import { subjectKeyOf, VAULT_KEY } from '../sealing/subject-bodies.ts'
+import { VAULT_KEY } from '../sealing/subject-bodies.ts'
 import { makeKeys } from '../subject-keys/key-rows.ts'
 import { attempt, type Reason } from '../util/attempt.ts'
 import { STALE } from './attempt-change.ts'
@@ -73,7 +73,7 @@ async function patchesOf(
   rows: readonly Row[],
 ): Promise<{ readonly patches: readonly Patch[]; readonly keys: readonly NewRow[] }> {
   if (table.owner?.isSubject !== true) return { patches: await patchOwners(storage, context, table, rows), keys: [] }
-  const keyless = rows.filter((row) => subjectKeyOf(bodyOf(row)) === VAULT_KEY)
+  const keyless = rows.filter((row) => keyOf(row) === VAULT_KEY)
   if (keyless.length === 0) return { patches: [], keys: [] }
   const made = await makeKeys(
     storage,

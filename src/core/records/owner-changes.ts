@@ -2,12 +2,11 @@
 import { type Barrier, sealBodiesOf } from '../barrier/barrier.ts'
 import { allLookupCells } from '../barrier/digest-values.ts'
 import { encodeRecordIds } from '../barrier/record-ids.ts'
-import { bodyOf, columnValues, openSealed } from '../barrier/reveal.ts'
+import { columnValues, keyOf, openSealed } from '../barrier/reveal.ts'
 import { moveSecrets } from '../file-store/file-rows.ts'
 import type { Filter, Patch, Row, Storage } from '../ports/storage.ts'
 import type { ReadingContext } from '../row-access/evaluate-access.ts'
 import { BODY, type Column, type Table } from '../schema/layout.ts'
-import { subjectKeyOf } from '../sealing/subject-bodies.ts'
 import { keysOfReferences } from '../subject-keys/owners.ts'
 import { at, groupBy, required } from '../util/lists.ts'
 import { slabItem } from '../util/memory.ts'
@@ -28,7 +27,7 @@ export interface RowsToMove {
 
 /** Returns the patches that seal these rows with these keys, without those that have their key or do not open. */
 export function patchKeys(barrier: Barrier, { table, rows, keys }: RowsToMove): Patch[] {
-  const moved = [...rows.keys()].filter((index) => subjectKeyOf(bodyOf(at(rows, index))) !== keys[index])
+  const moved = [...rows.keys()].filter((index) => keyOf(at(rows, index)) !== keys[index])
   const old = moved.map((index) => at(rows, index))
   const { plaintexts, opened } = openSealed(barrier, table.objectId, old)
   const ids = old.map(({ id }) => id)
@@ -118,7 +117,7 @@ export async function moveFiles(
     limit: Math.max(1, records.length),
     columns: [BODY],
   })
-  for (const [key, group] of groupBy(rows, (row) => subjectKeyOf(bodyOf(row)))) {
+  for (const [key, group] of groupBy(rows, keyOf)) {
     const ids = group.map(({ id }) => id)
     if (!(await moveSecrets(storage, context.barrier, { table, records: ids, key }))) throw STALE
   }

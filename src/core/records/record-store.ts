@@ -9,9 +9,10 @@ import { countTransients, slotOf, type TokenMetadata, type TokenSources } from '
 import type { CatalogFence } from '../catalog/open-catalog.ts'
 import { isVaultError } from '../errors.ts'
 import { discardFilesOf } from '../file-store/remove-files.ts'
-import { createPace, isRowId, meanwhile, type Pace, workInTurns } from '../pace/pace.ts'
+import { createPace, isRowId, meanwhile, type Pace, possibleRows, workInTurns } from '../pace/pace.ts'
 import type { RowAccess } from '../policy/table-access.ts'
-import type { NewRow, Storage, StorageReads } from '../ports/storage.ts'
+import type { Filter, NewRow, Storage, StorageReads } from '../ports/storage.ts'
+import { assertNotHeld, type HoldingContext } from '../retention/holds.ts'
 import type { ReadingContext } from '../row-access/evaluate-access.ts'
 import type { Table } from '../schema/layout.ts'
 import { FORMER_TOKENS, SUBJECT_KEYS, TOKENS, TRANSIENTS } from '../schema/system-tables.ts'
@@ -29,7 +30,7 @@ import { dropTokens, dropTransients, type NewToken, prepareTokens, reserveTransi
 
 /** The dependencies of reading, and the event of the operation. */
 export interface WritingContext extends ReadingContext {
-  readonly catalog: Pick<CatalogFence, 'assertWritable' | 'hiddenTokenIds' | 'holdsFiles'>
+  readonly catalog: Pick<CatalogFence, 'assertWritable' | 'hiddenTokenIds' | 'holdsFiles' | 'holds' | 'rules'>
   readonly event: WrittenRows
   /** Called with the result of new records before they are stored. Source: `OperationContext.note`. */
   readonly note?: ((kept: object) => void) | undefined
@@ -239,15 +240,32 @@ async function dropReplaced(
   await dropTransients(storage, replaced)
 }
 
-/** Deletes rows and the stored tokens of their cells, and marks their files for removal. Transient values stay until they expire. Returns the ids that were deleted. */
+/** What deleting records needs. */
+type DeletingContext = HoldingContext & Pick<WritingContext, 'catalog' | 'clock'>
+
+/**
+ * Deletes rows and the stored tokens of their cells, and marks their files for removal. Transient values stay until they expire. Returns the ids that
+ * were deleted. Throws `failed_precondition`, with the id of the hold, for a record under legal hold.
+ */
 export async function deleteRows(
   storage: Storage,
-  context: Pick<WritingContext, 'catalog' | 'clock'>,
+  context: DeletingContext,
   { table, rows }: { readonly table: Table; readonly rows: readonly number[] },
 ): Promise<readonly number[]> {
+  await lockForHolds(storage, context, { table, rows })
+  await assertNotHeld(storage, context, { table, rows })
   const deleted = await storage.delete(table.physical.name, { ids: rows })
   await dropOf(storage, context, { table, rows: deleted })
   return deleted
+}
+
+/** Keeps others from moving these rows to another subject before they are deleted, if that matters. */
+async function lockForHolds(
+  storage: Storage,
+  { catalog }: Pick<DeletingContext, 'catalog'>,
+  { table, rows }: { readonly table: Table; readonly rows: readonly number[] },
+): Promise<void> {
+  if (catalog.holds > 0) await storage.lock({ kind: 'rows', table: table.physical.name, ids: rows })
 }
 
 /** Drops the stored tokens of deleted rows, marks their files for removal, and destroys the keys of subjects to whom nothing else belongs. */
@@ -264,13 +282,22 @@ async function dropOf(
 /** Deletes every row of a table, and the stored tokens of the deleted rows, a slice at a time. The caller's transaction makes it one change. */
 export async function deleteEveryRow(
   storage: Storage,
-  context: Pick<WritingContext, 'catalog' | 'clock'>,
+  context: DeletingContext,
   { table, pace }: { readonly table: Table; readonly pace: Pace },
 ): Promise<void> {
   for await (const rows of eachSlice(storage, table.physical.name, pace)) await deleteRows(storage, context, { table, rows })
-  // Few are left: rows that others inserted meanwhile, and rows whose id was changed in the database to one that no record has.
-  const rest = await storage.delete(table.physical.name, { filter: { kind: 'all' } })
+  // Few are left: rows that others inserted meanwhile, of which none is asked for while there are holds, and rows whose id was changed in the database to one that no record has.
+  const filter: Filter = context.catalog.holds === 0 ? { kind: 'all' } : IMPOSSIBLE_ROWS
+  const rest = await storage.delete(table.physical.name, { filter })
   await dropOf(storage, context, { table, rows: rest.filter(isRowId) })
+}
+
+const IMPOSSIBLE_ROWS: Filter = {
+  kind: 'or',
+  filters: [
+    { kind: 'compare', column: 'id', operator: '<', value: 1 },
+    { kind: 'not', filter: possibleRows(undefined) },
+  ],
 }
 
 /** Yields the ids of all rows in slices, rising. */

@@ -64,7 +64,7 @@ export const FILES: PhysicalTable = {
 }
 
 /**
- * Credentials, revoked JWTs, what serves only once, and the idempotency keys of writes; `kind` says which. `digest` is the keyed digest of its name, such as the key id.
+ * Credentials, revoked JWTs, what serves only once, the idempotency keys of writes, and legal holds; `kind` says which. `digest` is the keyed digest of its name, such as the key id.
  * The sealed body says the same, and decides. `expires_at` is in milliseconds since 1970, and used only to purge. Null: never.
  */
 export const CREDENTIALS: PhysicalTable = {

@@ -177,10 +177,16 @@ function viewOf<Inner extends Storage>(inner: Inner, shared: Shared, ending: End
 
   const view: Storage = {
     ...inner,
-    prepare: async (tables) => {
-      if (home === undefined) return inner.prepare(tables)
-      await home.prepare(tables.filter(({ name }) => name === SUBJECT_KEYS.name))
-      await inner.prepare(tables.filter(({ name }) => name !== SUBJECT_KEYS.name))
+    prepare: async (tables, options) => {
+      if (home === undefined) return inner.prepare(tables, options)
+      await home.prepare(
+        tables.filter(({ name }) => name === SUBJECT_KEYS.name),
+        options,
+      )
+      await inner.prepare(
+        tables.filter(({ name }) => name !== SUBJECT_KEYS.name),
+        options,
+      )
     },
     reserveIds: (table, count) => storageOf(table).reserveIds(table, count),
     insert: (table, rows) => (table === SUBJECT_KEYS.name ? insertKeys(rows) : inner.insert(table, rows)),

@@ -2,10 +2,10 @@
 import type { Barrier } from '../barrier/barrier.ts'
 import type { Values } from '../barrier/parse-record.ts'
 import { decodeRecordIds } from '../barrier/record-ids.ts'
-import { bodyOf, columnValues } from '../barrier/reveal.ts'
+import { columnValues, keyOf } from '../barrier/reveal.ts'
 import type { Row, StorageReads } from '../ports/storage.ts'
 import { BODY, type Layout, type Table } from '../schema/layout.ts'
-import { subjectKeyOf, VAULT_KEY } from '../sealing/subject-bodies.ts'
+import { VAULT_KEY } from '../sealing/subject-bodies.ts'
 import { required } from '../util/lists.ts'
 import { makeKeys, type NewKeys } from './key-rows.ts'
 
@@ -57,7 +57,7 @@ export async function keysOfChanged(
   })
   return changed.map((key, index) => {
     const isWritten = columns.some(({ position }) => records[index]?.[position] !== undefined)
-    return isWritten ? key : subjectKeyOf(bodyOf(required(rows[index])))
+    return isWritten ? key : keyOf(required(rows[index]))
   })
 }
 
@@ -66,7 +66,7 @@ export async function keyOfRecord(storage: Pick<StorageReads, 'find'>, table: Ta
   if (table.owner === undefined) return VAULT_KEY
   const filter = { kind: 'compare', column: 'id', operator: '=', value: row } as const
   const [found] = await storage.find(table.physical.name, filter, { order: 'asc', limit: 1, columns: [BODY] })
-  return found === undefined ? VAULT_KEY : subjectKeyOf(bodyOf(found))
+  return found === undefined ? VAULT_KEY : keyOf(found)
 }
 
 /** Returns the key of each record by the first of its references that has a value. */
@@ -98,8 +98,8 @@ export async function keysOfReferences(
       limit: Math.max(1, ids.length),
       columns: [BODY],
     })
-    const keyOf = new Map(rows.map((row) => [row.id, subjectKeyOf(bodyOf(row))]))
-    for (const [position, { index }] of open.entries()) keys[index] = keyOf.get(decoded[position] ?? 0) ?? VAULT_KEY
+    const byRow = new Map(rows.map((row) => [row.id, keyOf(row)]))
+    for (const [position, { index }] of open.entries()) keys[index] = byRow.get(decoded[position] ?? 0) ?? VAULT_KEY
   }
   return Array.from({ length: count }, (_, index) => keys[index] ?? VAULT_KEY)
 }

@@ -237,7 +237,7 @@ export interface Session<S extends SchemaDefinition> {
    * what `createCredential` needs. Throws `not_found` for an unknown key id.
    */
   revokeCredential(credential: RevokeCredentialInput): Promise<RevokedCredential>
-  /** Lists the credentials in the order they were created, with expired ones until `vault.purgeExpired`. Needs what `createCredential` needs. */
+  /** Lists the credentials in the order they were created, with expired ones until `vault.sweep`. Needs what `createCredential` needs. */
   listCredentials(options?: ListCredentialsOptions): Promise<CredentialList>
   /**
    * Performs an operation by its name, typed by the operation and not by the schema, for example for HTTP routes. Checks its input

@@ -43,7 +43,7 @@ describe('on PostgreSQL', () => {
     expect(JSON.parse(value.stdout)).toMatchObject({ value: SECRETS.email })
     expect((await run('keys', 'rotate')).code).toBe(0)
     expect((await run('keys', 'destroy', '2', '--yes')).code).toBe(0)
-    expect((await run('purge', '--json')).stdout).toBe('{"deleted":0,"files":0,"credentials":0}\n')
+    expect((await run('sweep', '--json')).stdout).toBe('{"expired":{},"held":0,"transients":0,"files":0,"credentials":0}\n')
     expect((await run('maintenance')).stderr).toBe('No slow work runs.\n')
   })
 

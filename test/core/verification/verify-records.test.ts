@@ -182,7 +182,7 @@ onEachStorage('verifyRecords', (engine) => {
     })
     clock.ms += 31 * 60_000
     expect(await vault.verifyRecords({ table: 'people' })).toMatchObject({ ok: true, recordCount: 4 })
-    await vault.purgeExpired()
+    await vault.sweep()
     expect(await vault.verifyRecords()).toMatchObject({ ok: true, recordCount: 4 })
   })
 
