@@ -45,6 +45,8 @@ export interface CatalogTable extends Named {
   readonly filling?: readonly string[]
   /** Physical columns of which no writer keeps the cells: a change of the schema has ended them, and has not erased all. */
   readonly leftover?: readonly string[]
+  /** True while a change of the schema seals the records of the table with keys of their subjects: writers do, and older records can have that of the vault. */
+  readonly keying?: true
 }
 
 /** The schema as the catalog stores it. */
