@@ -67,7 +67,6 @@ export function createVaultRetention(ports: RetentionPorts): VaultRetention {
       outside.watch({ verb: 'Sweep', given }, async (watch) => {
         await jobs.sweep()
         await fence.reload(storage)
-        const { layout } = live
         return jobs.run({ kind: 'sweep' }, watch, async (job) => {
           const counts = { expired: {} as Record<string, number>, held: 0 }
           const { layout } = live
