@@ -6,6 +6,7 @@ import { tokenKinds } from '../tokens/token-kinds.ts'
 import { required } from '../util/lists.ts'
 import { type ColumnDefinition, type SchemaDefinition, tokenOf } from './column.ts'
 import { type Renaming, renameRules } from './rename-rules.ts'
+import { retentionOf } from './retention.ts'
 import type { SchemaRules } from './schema-rules.ts'
 import { keptTogether } from './unique-together.ts'
 
@@ -166,7 +167,7 @@ export function findOutdatedTables(part: CatalogSchema, stored: CatalogSchema): 
   const storedTables = new Map(Object.values(stored.tables).map((table) => [table.objectId, table]))
   for (const [name, own] of Object.entries(part.tables)) {
     const table = storedTables.get(own.objectId)
-    const reason = table === undefined ? goneFault(name) : outdatedFault(name, own, table)
+    const reason = table === undefined ? goneFault(name) : (outdatedFault(name, own, table) ?? uncountedFault(name, own, part))
     if (reason !== undefined) outdated.set(name, reason)
   }
   return outdated
