@@ -70,7 +70,7 @@ line(
 )
 now += 30n * 60_000_000_000n
 line(
-  `After 30 minutes: the token of the verification code resolves to ${await plain(first.tokens.cvv)}; ${(await vault.purgeExpired()).deleted} expired values are deleted.`,
+  `After 30 minutes: the token of the verification code resolves to ${await plain(first.tokens.cvv)}; ${(await vault.sweep()).transients} expired values are deleted.`,
 )
 await session.delete('customers', '*')
 line(`After the customers are deleted: the token of the card resolves to ${await plain(first.tokens.card)}.`)

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import Database from 'better-sqlite3'
 import pg from 'pg'
-import { openHostVault, plainRows, vaultRows } from '../test/support/adopt/customers.ts'
+import { fillCustomers, openHostVault, plainRows, vaultRows } from '../test/support/adopt/customers.ts'
 import { type AdoptOutcome, runAdopt, startWriters } from '../test/support/adopt/drill.ts'
 import { startPostgres } from '../test/support/postgres/server.ts'
 import type { StorageAddress } from '../test/support/storages/open-storage.ts'
@@ -70,8 +70,7 @@ const { address, all } = application
 await all(
   `create table customers (id ${values.engine === 'sqlite' ? 'integer' : 'bigint'} primary key, name text, email text unique, phone text, note text)`,
 )
-await all(`insert into customers (id, name, email, phone, note) with recursive s(i) as (select 1 union all select i + 1 from s where i < ${rows})
-  select i, 'Name ' || i, 'Person.' || i || '@Mail.example', case when i % 7 = 0 then null else '+46 ' || i end, 'n' from s`)
+await fillCustomers(rows, all)
 
 const writers = startWriters(address, Number(values.writers), {
   rows,

@@ -1,12 +1,12 @@
 /** The helper of the new version of the application: it writes rows of an adopted table in every state, in a transaction of the application. */
 import { VaultError } from '../core/errors.ts'
+import { isList } from '../core/util/lists.ts'
 import { deleteRecords, noteKeys } from './drain.ts'
 import type { Connection } from './engine.ts'
 import { addToMap, deleteKeys, mapOf } from './host-rows.ts'
 import { type Adopting, type AdoptSession, type AdoptState, OF_HOST, readJob, WITHOUT_RECORDS } from './job.ts'
-import { type Cell, toJson } from './sql-text.ts'
+import { type Cell, toJson, withCells } from './sql-text.ts'
 import { toHost } from './values.ts'
-import { withCells } from './verify.ts'
 import { writeRows } from './write-back.ts'
 
 /** A key as the application writes it: a value, or a list of those of its columns. */
@@ -87,7 +87,7 @@ async function writeRecords(within: Within, rows: readonly KeyedFields[]): Promi
   const { connection, session, table, state } = within
   const keys = rows.map(({ key }) => key)
   const found = await mapOf(within, connection, keys)
-  const known = rows.flatMap(({ key, fields }) => ({ id: found.get(key) ?? '', fields })).filter(({ id }) => id !== '')
+  const known = rows.map(({ key, fields }) => ({ id: found.get(key) ?? '', fields })).filter(({ id }) => id !== '')
   const fresh = rows.filter(({ key }) => !found.has(key))
   if (known.length > 0) await session.perform('update', { table: table.vaultTable, records: known })
   if (fresh.length > 0) {
@@ -130,9 +130,4 @@ function keyOf({ engine, table }: Adopting, key: RowKey): string {
 function cellOf(kind: 'sqlite' | 'postgres', cell: string | number | bigint): Cell {
   if (kind === 'postgres') return String(cell)
   return typeof cell === 'number' && Number.isSafeInteger(cell) ? BigInt(cell) : cell
-}
-
-/** `Array.isArray` for a readonly list. */
-function isList(key: RowKey): key is readonly (string | number | bigint)[] {
-  return Array.isArray(key)
 }

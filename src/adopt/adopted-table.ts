@@ -1,11 +1,12 @@
 /** The table that is adopted: its key, its columns and those of the vault, and the names of what is stored beside it. */
 import { VaultError } from '../core/errors.ts'
+import { isList } from '../core/util/lists.ts'
 import type { SchemaDescription } from '../index.ts'
 import { quote } from './sql-text.ts'
 import type { Finding, HostColumn, TableShape } from './table-shape.ts'
 
 /** A column of the key. */
-export interface KeyColumn {
+interface KeyColumn {
   readonly quoted: string
   readonly type: string
   readonly declared: string
@@ -45,13 +46,13 @@ export interface AdoptedTable {
 }
 
 /** How the columns of the host are named, and the vault's. */
-export interface ColumnChoice {
+interface ColumnChoice {
   readonly vaultTable: string
   /** Columns of the vault by those of the host, or names that both have. Default: the names that both have. */
   readonly columns: Readonly<Record<string, string>> | readonly string[] | undefined
 }
 
-/** PostgreSQL cuts names at 63 bytes; the longest ending has 12. */
+/** PostgreSQL cuts names at 63 bytes. This leaves 12 for an ending, and the longest there, `_truncate`, has 9. SQLite cuts none. */
 const MAX_PREFIX = 51
 
 /** Throws `invalid_request` for names that the table or the vault does not have, and `unsupported` for a table that cannot be walked by a key. */
@@ -121,12 +122,12 @@ function pairsOf(columns: NonNullable<ColumnChoice['columns']>): (readonly [stri
   return isList(columns) ? columns.map((name) => [name, name] as const) : Object.entries(columns)
 }
 
-/** `Array.isArray` for a readonly list. */
-function isList(columns: NonNullable<ColumnChoice['columns']>): columns is readonly string[] {
-  return Array.isArray(columns)
-}
-
 /** The names of the adopted columns of the host, for sentences. */
 export function columnNames({ columns }: Pick<AdoptedTable, 'columns'>): string {
   return columns.map(({ name }) => name).join(', ')
+}
+
+/** What an application is answered that writes plaintext after the switch. */
+export function guardSentence(table: AdoptedTable): string {
+  return `strongroom: ${columnNames(table)} of ${table.name} are in the vault now; deploy the version that writes to the vault`
 }

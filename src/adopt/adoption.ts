@@ -8,14 +8,14 @@ import type { Schema } from '../index.ts'
 import { type AdoptedRows, adoptedRows } from './adopted-rows.ts'
 import { backfill, capture } from './backfill.ts'
 import { retryConflicts } from './conflicts.ts'
-import { countNotes, drainNotes, noteKeys } from './drain.ts'
-import type { Connection } from './engine.ts'
+import { drainNotes, noteKeys } from './drain.ts'
+import { countOf } from './engine.ts'
 import { mapBehind } from './host-rows.ts'
 import { type Adopting, type AdoptState, enterState, OF_HOST, readJob, WITHOUT_RECORDS } from './job.ts'
 import { makePlan, type Plan, type PlanOptions } from './plan.ts'
 import { createSlices, type Slice, type Slices } from './slices.ts'
 import { keyNames, toJson } from './sql-text.ts'
-import { countRefused, type SwitchOptions, type SwitchResult, switchOver } from './switch-over.ts'
+import { type SwitchOptions, type SwitchResult, switchOver } from './switch-over.ts'
 import { recordsWithoutRow, verify } from './verify.ts'
 import { clear, dropColumns, enterLocked, finish, restore, undo } from './write-back.ts'
 
@@ -170,7 +170,7 @@ interface Steps {
 
 function stepsOf(adopting: Adopting, { signal, onProgress }: AdoptWatch, run: RunCallback): Steps {
   const slices = createSlices(adopting, signal)
-  const report = async ({ job }: Slice): Promise<AdoptProgress> => ({ state: job.state, done: job.done, total: job.total })
+  const report = ({ job }: Slice): AdoptProgress => ({ state: job.state, done: job.done, total: job.total })
   /** Returns whether more notes were pending than the slice took. */
   const drainSlice = (): Promise<boolean> =>
     slices.run(async ({ connection, session, job, size }) => {
@@ -183,10 +183,9 @@ function stepsOf(adopting: Adopting, { signal, onProgress }: AdoptWatch, run: Ru
     slices,
     async walk(step, { snapshot = false, drains = false } = {}) {
       for (;;) {
-        const [goesOn, progress] = await slices.run(
-          async (slice) => [await step(adopting, slice), await report(slice)] as const,
-          { snapshot },
-        )
+        const [goesOn, progress] = await slices.run(async (slice) => [await step(adopting, slice), report(slice)] as const, {
+          snapshot,
+        })
         if (onProgress !== undefined) await run(async () => onProgress(progress))
         if (!goesOn) return
         // Each slice leaves as many notes as writers made meanwhile, and takes as many as it has rows.
@@ -216,7 +215,7 @@ function createGrowth(adopting: Adopting, slices: Slices): { watch(): Promise<vo
       const now = performance.now()
       if (now < nextAt) return
       nextAt = now + COUNT_EVERY_MS
-      const notes = await adopting.engine.transaction((connection) => countNotes(adopting, connection))
+      const notes = await adopting.engine.transaction((connection) => countOf(connection, adopting.table.notes))
       if (notes < lowest) {
         lowest = notes
         lowestAt = now
@@ -265,21 +264,13 @@ async function findMissing(adopting: Adopting, { slices }: Steps): Promise<void>
   for (let from: string | null = null; ; ) {
     const after: string | null = from
     const last: string | undefined = await slices.run(async ({ connection, size }) => {
-      const to = await lastOfSlice(adopting, connection, { after, size })
+      const to: string | undefined = (await mapBehind(adopting, connection, after, size)).at(-1)?.key
       await noteKeys(adopting, connection, 'd', await recordsWithoutRow(adopting, connection, { from: after, to }))
       return to
     })
     if (last === undefined) return
     from = last
   }
-}
-
-async function lastOfSlice(
-  adopting: Adopting,
-  connection: Connection,
-  { after, size }: { readonly after: string | null; readonly size: number },
-): Promise<string | undefined> {
-  return (await mapBehind(adopting, connection, after, size)).at(-1)?.key
 }
 
 async function readStatus(adopting: Adopting): Promise<AdoptStatus> {
@@ -298,7 +289,7 @@ async function readStatus(adopting: Adopting): Promise<AdoptStatus> {
       ...status,
       notes: Number(noted?.[0]),
       lagSeconds: Number(noted?.[1]),
-      refusedCount: await countRefused(adopting, connection),
+      refusedCount: await countOf(connection, table.refused),
       refused: refused.map((row) => ({
         key: toJson(row.slice(0, width)),
         column: row[width] === null ? null : String(row[width]),

@@ -1,6 +1,7 @@
 /** Capture and backfill: triggers note what changes from now on, and the rows that exist become records, slice by slice. */
 import { VaultError } from '../core/errors.ts'
 import { storeIn } from './drain.ts'
+import { countOf } from './engine.ts'
 import { rowsBehind } from './host-rows.ts'
 import { type Adopting, advance, enterState } from './job.ts'
 import type { Slice } from './slices.ts'
@@ -10,10 +11,9 @@ export async function capture(adopting: Adopting, { connection, job }: Pick<Slic
   if (job.state !== 'new') return
   const { engine, table } = adopting
   await connection.script(engine.tables(table))
-  const [row] = await connection.all(`select count(*) from ${table.quoted}`)
   await connection.run(`insert into ${table.jobs} (name, state, total, columns) values (?, 'backfill', ?, ?)`, [
     table.name,
-    Number(row?.[0]),
+    await countOf(connection, table.quoted),
     columnsText(adopting),
   ])
   await connection.script(engine.capture(table))

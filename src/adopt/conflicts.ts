@@ -1,5 +1,6 @@
 /** Rows that conflict: the record in their way can have lost its row, or its value, by now. */
 import { noteKeys } from './drain.ts'
+import { countOf } from './engine.ts'
 import { type HostRow, rowsOf } from './host-rows.ts'
 import type { Adopting } from './job.ts'
 import type { Slice } from './slices.ts'
@@ -17,10 +18,10 @@ export async function retryConflicts(
 ): Promise<number> {
   const { table, maxRows } = adopting
   const { connection } = slice
-  const from = `from ${table.refused} where code = 'conflict'`
-  const count = Number((await connection.all(`select count(*) ${from}`))[0]?.[0])
+  const from = `${table.refused} where code = 'conflict'`
+  const count = await countOf(connection, from)
   if (count === 0) return 0
-  const keys = (await connection.all(`select ${keyNames(table)} ${from} limit ${maxRows}`)).map(toJson)
+  const keys = (await connection.all(`select ${keyNames(table)} from ${from} limit ${maxRows}`)).map(toJson)
   const gone = await recordsInTheWay(adopting, slice, await rowsOf(adopting, connection, keys))
   if (gone.length === 0 && count >= before) return 0
   await noteKeys(adopting, connection, 'd', gone)
@@ -52,7 +53,7 @@ async function recordsInTheWay(
   const found = await connection.all(
     `select ${keyNames(table, 'm')} from ${engine.list([{ name: 'record_id', type: 'text' }])} l ${engine.join} ${table.map} m on m.record_id = l.record_id
      left join ${table.quoted} h on ${sameKey(table, 'h', 'm')} where h.${first.quoted} is null`,
-    [listOf([...ids].map((id) => JSON.stringify([id])))],
+    [listOf([...ids].map((id) => toJson([id])))],
   )
   return found.map(toJson)
 }

@@ -1,9 +1,9 @@
 /** Drains the notes of changed rows into the vault, each batch in one transaction with the notes it takes. */
 import type { Connection } from './engine.ts'
-import { addToMap, deleteKeys, type HostRow, mapOf, rowsOf } from './host-rows.ts'
+import { addToMap, deleteKeys, type HostRow, type Mapped, mapOf, mappedFrom, rowsOf } from './host-rows.ts'
 import type { Adopting, AdoptSession } from './job.ts'
-import { keyList, keyNames, listOf, sameKey, toJson } from './sql-text.ts'
-import { storeRows, withoutMissing } from './store-rows.ts'
+import { keyNames, listColumns, listOf, noteNames, sameKey, toJson, withCells } from './sql-text.ts'
+import { type Refusal, storeRows, withoutMissing } from './store-rows.ts'
 
 /** A note: what became of the row of a key. */
 interface Note {
@@ -15,11 +15,6 @@ interface Note {
   readonly was: string
 }
 
-/** Returns the number of pending notes. */
-export async function countNotes({ table }: Adopting, connection: Connection): Promise<number> {
-  return Number((await connection.all(`select count(*) from ${table.notes}`))[0]?.[0])
-}
-
 /** Notes rows as ones to read again, or as deleted. */
 export async function noteKeys(
   { engine, table }: Adopting,
@@ -28,11 +23,10 @@ export async function noteKeys(
   keys: readonly string[],
 ): Promise<void> {
   if (keys.length === 0) return
-  const columns = table.key.map(({ type }, position) => ({ name: `k${position}`, type }))
-  const names = columns.map(({ name }) => name).join(', ')
-  await connection.run(`insert into ${table.notes} (op, ${names}) select '${op}', ${names} from ${engine.list(columns)} l`, [
-    listOf(keys),
-  ])
+  await connection.run(
+    `insert into ${table.notes} (op, ${noteNames(table, 'k')}) select '${op}', ${keyNames(table)} from ${engine.list(listColumns(table.key))} l`,
+    [listOf(keys)],
+  )
 }
 
 /**
@@ -75,15 +69,13 @@ export async function drainNotes(
 }
 
 async function noteChange({ engine, table }: Adopting, connection: Connection): Promise<void> {
-  const now = engine.kind === 'sqlite' ? 'unixepoch()' : 'extract(epoch from clock_timestamp())::bigint'
-  await connection.run(`update ${table.jobs} set quiet_since = ${now} where name = ?`, [table.name])
+  await connection.run(`update ${table.jobs} set quiet_since = ${engine.now} where name = ?`, [table.name])
 }
 
 async function readNotes({ table }: Adopting, connection: Connection, limit: number): Promise<Note[]> {
   const width = table.key.length
-  const names = (letter: string) => table.key.map((_, position) => `${letter}${position}`).join(', ')
   const rows = await connection.all(
-    `select seq, op, ${names('k')}, ${names('w')} from ${table.notes} order by seq limit ${limit}`,
+    `select seq, op, ${noteNames(table, 'k')}, ${noteNames(table, 'w')} from ${table.notes} order by seq limit ${limit}`,
   )
   return rows.map(([seq, op, ...cells]) => ({
     seq: String(seq),
@@ -121,7 +113,7 @@ async function followRows(
   await addToMap(
     adopting,
     connection,
-    changed.flatMap((key) => ({ key, recordId: now.get(key) ?? '' })).filter(({ recordId }) => recordId !== ''),
+    changed.map((key) => ({ key, recordId: now.get(key) ?? '' })).filter(({ recordId }) => recordId !== ''),
   )
   await deleteKeys(
     adopting,
@@ -160,34 +152,34 @@ export async function storeIn(
   await addRefused(adopting, connection, refused)
 }
 
-async function addRefused(
-  { engine, table }: Adopting,
-  connection: Connection,
-  refused: readonly { readonly key: string; readonly column: string | null; readonly code: string }[],
-): Promise<void> {
+async function addRefused({ engine, table }: Adopting, connection: Connection, refused: readonly Refusal[]): Promise<void> {
   if (refused.length === 0) return
   const names = keyNames(table)
-  const columns = [...keyList(table), { name: 'column_name', type: 'text' }, { name: 'code', type: 'text' }]
-  const rows = refused.map(({ key, column, code }) => `${key.slice(0, -1)},${JSON.stringify(column)},${JSON.stringify(code)}]`)
+  const columns = [...listColumns(table.key), { name: 'column_name', type: 'text' }, { name: 'code', type: 'text' }]
   await connection.run(
     `insert into ${table.refused} (${names}, column_name, code) select ${names}, column_name, code from ${engine.list(columns)} l`,
-    [listOf(rows)],
+    [listOf(refused.map(({ key, column, code }) => withCells(key, [column, code])))],
   )
 }
 
 /** Deletes the records whose rows are gone, a slice of them at most. Returns how many it deleted. */
 async function removeMissing(adopting: Adopting, connection: Connection, session: AdoptSession): Promise<number> {
   const { table, maxRows } = adopting
-  const rows = await connection.all(
-    `select ${keyNames(table, 'm')}, m.record_id from ${table.map} m
-     where not exists (select 1 from ${table.quoted} h where ${sameKey(table, 'h', 'm')}) limit ${maxRows}`,
-  )
-  const keys = rows.map((row) => toJson(row.slice(0, table.key.length)))
+  const isMissing = `not exists (select 1 from ${table.quoted} h where ${sameKey(table, 'h', 'm')})`
+  const mapped = await mappedFrom(adopting, connection, `${table.map} m where ${isMissing} limit ${maxRows}`)
+  await deleteMapped(adopting, connection, session, mapped)
+  return mapped.length
+}
+
+/** Deletes keys of the side table, and their records. */
+export async function deleteMapped(
+  adopting: Adopting,
+  connection: Connection,
+  session: AdoptSession,
+  mapped: readonly Mapped[],
+): Promise<void> {
+  const keys = mapped.map(({ key }) => key)
   await deleteKeys(adopting, connection, 'map', keys)
-  await deleteRecords(
-    adopting,
-    session,
-    rows.map((row) => String(row[table.key.length])),
-  )
-  return rows.length
+  const ids = mapped.map(({ recordId }) => recordId)
+  await deleteRecords(adopting, session, ids)
 }

@@ -29,13 +29,13 @@ export interface Engine {
   readonly pace: { readonly sliceMs: number; readonly rest: number }
   /** The word between a list and the table that is looked up by it. */
   readonly join: string
+  /** The time of the database, in seconds since 1970. */
+  readonly now: string
   /** Ends a SELECT whose row must not change before the commit. */
   readonly forUpdate: string
   transaction<T>(work: (connection: Connection) => Promise<T>, settings?: TransactionSettings): Promise<T>
   /** The connection of a transaction that the application has begun. */
   joined(host: unknown): Connection
-  /** Runs one statement outside of a transaction. */
-  alone(text: string): Promise<void>
   inspect(connection: Connection, table: string): Promise<TableShape>
   /** One cell of a list that is a parameter. */
   cell(position: number, type: string): string
@@ -59,6 +59,11 @@ export interface Engine {
   share(connection: Connection, table: AdoptedTable): Promise<void>
   /** Removes what deleted values have left in the files of the database, as far as it can, and returns what it cannot reach. */
   clean(table: AdoptedTable, isThorough: boolean): Promise<string[]>
+}
+
+/** Returns the number of rows of what follows FROM. */
+export async function countOf(connection: Connection, from: string): Promise<number> {
+  return Number((await connection.all(`select count(*) from ${from}`))[0]?.[0])
 }
 
 /** Milliseconds to wait for a lock: meanwhile others queue behind it. */

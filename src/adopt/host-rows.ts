@@ -1,7 +1,7 @@
 /** Rows of the host's table with their records, read by a walk over the key or by keys. */
 import type { Connection } from './engine.ts'
 import { type Adopting, behind } from './job.ts'
-import { type Cell, keyList, keyNames, listOf, sameKey, toJson } from './sql-text.ts'
+import { type Cell, keyNames, listColumns, listOf, sameKey, toJson, withCells } from './sql-text.ts'
 
 export interface HostRow {
   /** The key as JSON. */
@@ -33,7 +33,7 @@ export async function rowsOf(adopting: Adopting, connection: Connection, keys: r
   if (keys.length === 0) return []
   const { table, engine } = adopting
   const rows = await connection.all(
-    `select ${selected(adopting)} from ${engine.list(keyList(table))} k ${engine.join} ${table.quoted} h on ${sameKey(table, 'h', 'k')}
+    `select ${selected(adopting)} from ${engine.list(listColumns(table.key))} k ${engine.join} ${table.quoted} h on ${sameKey(table, 'h', 'k')}
      left join ${table.map} m on ${sameKey(table, 'm', 'h')}`,
     [listOf(keys)],
   )
@@ -58,11 +58,8 @@ export async function mapBehind(
 ): Promise<Mapped[]> {
   const { table } = adopting
   const { text, parameters } = behind(adopting, 'm', pos)
-  const rows = await connection.all(
-    `select ${keyNames(table, 'm')}, m.record_id from ${table.map} m where ${text} order by ${keyNames(table, 'm')} limit ${limit}`,
-    parameters,
-  )
-  return rows.map((row) => toMapped(adopting, row))
+  const from = `${table.map} m where ${text} order by ${keyNames(table, 'm')} limit ${limit}`
+  return mappedFrom(adopting, connection, from, parameters)
 }
 
 /** A key, and the record of its row. */
@@ -75,24 +72,29 @@ export interface Mapped {
 export async function mapOf(adopting: Adopting, connection: Connection, keys: readonly string[]): Promise<Map<string, string>> {
   if (keys.length === 0) return new Map()
   const { table, engine } = adopting
-  const rows = await connection.all(
-    `select ${keyNames(table, 'm')}, m.record_id from ${engine.list(keyList(table))} k ${engine.join} ${table.map} m on ${sameKey(table, 'm', 'k')}`,
-    [listOf(keys)],
-  )
-  return new Map(rows.map((row) => toMapped(adopting, row)).map(({ key, recordId }) => [key, recordId]))
+  const from = `${engine.list(listColumns(table.key))} k ${engine.join} ${table.map} m on ${sameKey(table, 'm', 'k')}`
+  const mapped = await mappedFrom(adopting, connection, from, [listOf(keys)])
+  return new Map(mapped.map(({ key, recordId }) => [key, recordId]))
 }
 
-function toMapped({ table }: Adopting, row: readonly Cell[]): Mapped {
-  return { key: toJson(row.slice(0, table.key.length)), recordId: String(row[table.key.length]) }
+/** Returns the keys and record ids of the side table `m` in what follows FROM. */
+export async function mappedFrom(
+  { table }: Adopting,
+  connection: Connection,
+  from: string,
+  parameters: readonly string[] = [],
+): Promise<Mapped[]> {
+  const rows = await connection.all(`select ${keyNames(table, 'm')}, m.record_id from ${from}`, parameters)
+  return rows.map((row) => ({ key: toJson(row.slice(0, table.key.length)), recordId: String(row[table.key.length]) }))
 }
 
 /** Adds keys with their records to the side table. */
 export async function addToMap({ engine, table }: Adopting, connection: Connection, added: readonly Mapped[]): Promise<void> {
   if (added.length === 0) return
-  const columns = [...keyList(table), { name: 'record_id', type: 'text' }]
+  const columns = [...listColumns(table.key), { name: 'record_id', type: 'text' }]
   await connection.run(
     `insert into ${table.map} (${keyNames(table)}, record_id) select ${keyNames(table, 'l')}, l.record_id from ${engine.list(columns)} l`,
-    [listOf(added.map(({ key, recordId }) => `${key.slice(0, -1)},${JSON.stringify(recordId)}]`))],
+    [listOf(added.map(({ key, recordId }) => withCells(key, [recordId])))],
   )
 }
 
@@ -105,7 +107,7 @@ export async function deleteKeys(
 ): Promise<void> {
   if (keys.length === 0) return
   await connection.run(
-    `delete from ${table[from]} where (${keyNames(table)}) in (select ${keyNames(table, 'l')} from ${engine.list(keyList(table))} l)`,
+    `delete from ${table[from]} where (${keyNames(table)}) in (select ${keyNames(table, 'l')} from ${engine.list(listColumns(table.key))} l)`,
     [listOf(keys)],
   )
 }

@@ -25,7 +25,7 @@ export const WITHOUT_RECORDS: readonly AdoptState[] = ['new', 'undoing']
 export type AdoptSession = Pick<Session<SchemaDefinition>, 'perform'>
 
 /** A vault, as far as it is used. */
-export interface AdoptingVault {
+interface AdoptingVault {
   withTransaction(hostTransaction: unknown): { as(caller: Caller): AdoptSession }
 }
 
@@ -59,8 +59,7 @@ const NONE: Job = { state: 'new', pos: null, done: 0, total: 0, passes: 0, found
 /** Returns the job. With `isOwn`, no other process changes it before the transaction ends. */
 export async function readJob({ engine, table }: Adopting, connection: Connection, isOwn = true): Promise<Job> {
   if (!(await isBegun({ engine, table }, connection))) return NONE
-  const now = engine.kind === 'sqlite' ? 'unixepoch()' : 'extract(epoch from clock_timestamp())::bigint'
-  const text = `select state, pos, done, total, passes, found, plaintext, ${now} - quiet_since from ${table.jobs} where name = ?`
+  const text = `select state, pos, done, total, passes, found, plaintext, ${engine.now} - quiet_since from ${table.jobs} where name = ?`
   const [row] = await connection.all(isOwn ? text + engine.forUpdate : text, [table.name])
   if (row === undefined) return NONE
   const [state, pos, done, total, passes, found, plaintext, quiet] = row

@@ -13,7 +13,7 @@ import {
   type SchemaDefinition,
   type TableDefinition,
 } from '../index.ts'
-import { type AdoptedTable, columnNames } from './adopted-table.ts'
+import { type AdoptedTable, columnNames, type MappedColumn } from './adopted-table.ts'
 import type { Connection } from './engine.ts'
 import type { HostRow } from './host-rows.ts'
 import { type Adopting, type AdoptSession, behind } from './job.ts'
@@ -156,19 +156,19 @@ interface Trial {
   readonly session: AdoptSession
   /** The table as this vault has it. */
   readonly table: AdoptedTable
-  readonly keyed: readonly { readonly host: string; readonly position: number; readonly name: string }[]
+  /** The unique columns of the host, and the names of their doubles. */
+  readonly keyed: readonly { readonly host: MappedColumn; readonly position: number; readonly name: string }[]
   /** Columns in which a value can be stored without a token. */
   readonly optional: readonly { readonly host: string; readonly name: string }[]
   close(): Promise<void>
 }
 
 async function openTrial({ table, maxRows, caller }: Adopting, definition: TableDefinition): Promise<Trial> {
-  const unique = table.columns.map((one, position) => ({ ...one, position })).filter(({ isUnique }) => isUnique)
-  const keyed = unique.map(({ name, position }, index) => ({ host: name, position, name: `strongroom_plan_${index}` }))
+  const named = table.columns.map((host, position) => ({ host, position, name: `strongroom_plan_${position}` }))
+  const keyed = named.filter(({ host }) => host.isUnique)
   const columns: Record<string, ColumnDefinition> = {}
   for (const { vault } of table.columns) columns[vault] = withoutUnique(definition[vault] ?? column.string())
-  for (const [index, { vault }] of unique.entries())
-    columns[`strongroom_plan_${index}`] = keyColumn(definition[vault] ?? column.string())
+  for (const { host, name } of keyed) columns[name] = keyColumn(definition[host.vault] ?? column.string())
   const vault = await createVault<SchemaDefinition>({
     id: 'adopt-plan',
     schema: defineSchema<SchemaDefinition>({ rows: columns }),
@@ -177,7 +177,7 @@ async function openTrial({ table, maxRows, caller }: Adopting, definition: Table
     audit: 'off',
     limits: { maxRecords: maxRows, maxPageSize: maxRows },
   })
-  const doubled = unique.map((one, index) => ({ ...one, vault: `strongroom_plan_${index}` }))
+  const doubled = keyed.map(({ host, name }) => ({ ...host, vault: name }))
   return {
     session: vault.as(caller),
     table: { ...table, vaultTable: 'rows', columns: [...table.columns, ...doubled] },
@@ -245,12 +245,9 @@ class Counted {
   }
 }
 
-async function readRows(
-  { engine, table, maxRows, ...rest }: Adopting,
-  connection: Connection,
-  pos: string | null,
-): Promise<HostRow[]> {
-  const { text, parameters } = behind({ engine, table, maxRows, ...rest }, 'h', pos)
+async function readRows(adopting: Adopting, connection: Connection, pos: string | null): Promise<HostRow[]> {
+  const { engine, table, maxRows } = adopting
+  const { text, parameters } = behind(adopting, 'h', pos)
   const reads = table.columns.map((one) => engine.read(one)).join(', ')
   const rows = await connection.all(
     `select ${keyNames(table, 'h')}, ${reads} from ${table.quoted} h where ${text} order by ${keyNames(table, 'h')} limit ${maxRows}`,
@@ -316,7 +313,7 @@ async function countTokens(
     const tokens: Readonly<Record<string, unknown>> = records[index]?.fields ?? {}
     for (const { host, name } of keyed) {
       const token = tokens[name]
-      if (typeof token === 'string') counted.addToken(host, token, key)
+      if (typeof token === 'string') counted.addToken(host.name, token, key)
     }
     for (const { host, name } of optional)
       if (tokens[name] === null) counted.add({ level: 'attention', code: 'no_token', column: host }, WITHOUT_TOKEN, key)

@@ -1,7 +1,6 @@
 /** The triggers of PostgreSQL: one function notes the keys of changed rows, and is replaced by the guard at the switch, which needs no lock of the table. */
-import type { AdoptedTable, MappedColumn } from './adopted-table.ts'
-import { keyNames, quote, quoteText } from './sql-text.ts'
-import { guardSentence } from './sqlite-capture.ts'
+import { type AdoptedTable, guardSentence, type MappedColumn } from './adopted-table.ts'
+import { keyNames, note, noteMoved, quote, quoteText } from './sql-text.ts'
 
 /** What adopting stores beside the table. */
 export function sideTables(table: AdoptedTable): string {
@@ -71,18 +70,6 @@ function functionOf(table: AdoptedTable, guard: string): string {
       ${note(table, 'u', 'new')}
     end if;
     return null; end $strongroom$;`
-}
-
-function note(table: AdoptedTable, op: string, row: 'old' | 'new'): string {
-  const into = table.key.map((_, position) => `k${position}`).join(', ')
-  return `insert into ${table.notes} (op, ${into}) values ('${op}', ${keyNames(table, row)});`
-}
-
-/** A row that has another key than before: its record follows it. */
-function noteMoved(table: AdoptedTable): string {
-  const into = table.key.map((_, position) => `k${position}, w${position}`).join(', ')
-  const cells = table.key.map(({ quoted }) => `new.${quoted}, old.${quoted}`).join(', ')
-  return `insert into ${table.notes} (op, ${into}) values ('k', ${cells});`
 }
 
 function keyChanged(table: AdoptedTable): string {

@@ -40,6 +40,7 @@ export function postgresEngine(pool: PostgresPool): Engine {
     // A slice of backfill and verify locks no row of the application; one of finish and back locks its rows.
     pace: { sliceMs: 60, rest: 0.1 },
     join: 'join',
+    now: 'extract(epoch from clock_timestamp())::bigint',
     forUpdate: ' for update',
     transaction: (work, settings) =>
       withClient(pool, async (connection) => {
@@ -54,7 +55,6 @@ export function postgresEngine(pool: PostgresPool): Engine {
         }
       }),
     joined: (host) => connectionOn(host as PostgresClient), // `vault.withTransaction` has refused anything else.
-    alone: (text) => withClient(pool, (connection) => connection.script(text)),
     inspect: inspectPostgres,
     cell: (position, type) => `(?::json->>${position})::${type}`,
     list(columns) {
@@ -95,24 +95,20 @@ async function withClient<T>(pool: PostgresPool, work: (connection: Connection) 
 }
 
 function connectionOn(client: PostgresClient): Connection {
-  const send = async (text: string, values: readonly unknown[]) => {
+  const send: PostgresClient['query'] = async (query) => {
     try {
-      return await client.query({ text: numbered(text), values: [...values], rowMode: 'array', types: RAW_TEXT })
+      return await client.query(query)
     } catch (error) {
       throw statementError(error, BUSY)
     }
   }
+  const sendWith = (text: string, parameters: readonly unknown[] = []) =>
+    send({ text: numbered(text), values: [...parameters], rowMode: 'array', types: RAW_TEXT })
   return {
     host: client,
-    all: async (text, parameters = []) => (await send(text, parameters)).rows as (readonly Cell[])[], // Of mode `array`.
-    run: async (text, parameters = []) => (await send(text, parameters)).rowCount ?? 0,
-    async script(text) {
-      try {
-        await client.query({ text })
-      } catch (error) {
-        throw statementError(error, BUSY)
-      }
-    },
+    all: async (text, parameters) => (await sendWith(text, parameters)).rows as (readonly Cell[])[], // Of mode `array`.
+    run: async (text, parameters) => (await sendWith(text, parameters)).rowCount ?? 0,
+    script: async (text) => void (await send({ text })),
   }
 }
 

@@ -1,16 +1,15 @@
 /** The triggers of SQLite: capture notes the keys of changed rows, guard refuses new plaintext after the switch. */
-import { type AdoptedTable, columnNames } from './adopted-table.ts'
-import { keyNames, quote, quoteText } from './sql-text.ts'
+import { type AdoptedTable, guardSentence } from './adopted-table.ts'
+import { keyNames, note, noteMoved, noteNames, quote, quoteText } from './sql-text.ts'
 
 /** What adopting stores beside the table. */
 export function sideTables(table: AdoptedTable): string {
-  const own = (letter: string) => table.key.map((_, position) => `${letter}${position}`).join(', ')
   const declared = table.key.map(({ quoted, declared }) => `${quoted} ${declared} not null`).join(', ')
   const primary = `primary key (${keyNames(table)})`
   return `create table if not exists ${table.jobs} (name text primary key, state text not null, pos text, done integer not null default 0,
       total integer not null default 0, passes integer not null default 0, found integer not null default 0,
       own integer not null default 0, plaintext text, columns text not null, quiet_since integer not null default (unixepoch()));
-    create table if not exists ${table.notes} (seq integer primary key autoincrement, op text not null, ${own('k')}, ${own('w')}, at integer not null default (unixepoch()));
+    create table if not exists ${table.notes} (seq integer primary key autoincrement, op text not null, ${noteNames(table, 'k')}, ${noteNames(table, 'w')}, at integer not null default (unixepoch()));
     create table if not exists ${table.map} (${declared}, record_id text not null unique, ${primary}) without rowid;
     create table if not exists ${table.refused} (${declared}, column_name text, code text not null, ${primary}) without rowid;`
 }
@@ -24,7 +23,7 @@ export function captureTriggers(table: AdoptedTable): string {
       table,
       'update',
       `after update on ${table.quoted} when (${changed} or ${keyChanged(table)}) and ${isForeign(table)}`,
-      `${noteMoved(table)} ${note(table, 'u', 'new')}`,
+      `${noteMoved(table, keyChanged(table))} ${note(table, 'u', 'new')}`,
     )}`
 }
 
@@ -37,7 +36,7 @@ export function guardTriggers(table: AdoptedTable): string {
   )
   return `${dropTriggers(table)}
     ${trigger(table, 'delete', `after delete on ${table.quoted} when ${isForeign(table)}`, note(table, 'd', 'old'))}
-    ${trigger(table, 'update', `after update on ${table.quoted} when (${keyChanged(table)}) and ${isForeign(table)}`, noteMoved(table))}
+    ${trigger(table, 'update', `after update on ${table.quoted} when (${keyChanged(table)}) and ${isForeign(table)}`, noteMoved(table, keyChanged(table)))}
     ${trigger(table, 'guard_insert', `before insert on ${table.quoted} when (${given}) and ${isForeign(table)}`, refusal)}
     ${trigger(table, 'guard_update', `before update on ${table.quoted} when (${changed.join(' or ')}) and ${isForeign(table)}`, refusal)}`
 }
@@ -48,29 +47,12 @@ export function dropTriggers(table: AdoptedTable): string {
   return TRIGGERS.map((name) => `drop trigger if exists ${triggerName(table, name)};`).join(' ')
 }
 
-/** What an application is answered that writes plaintext after the switch. */
-export function guardSentence(table: AdoptedTable): string {
-  return `strongroom: ${columnNames(table)} of ${table.name} are in the vault now; deploy the version that writes to the vault`
-}
-
 function triggerName(table: AdoptedTable, name: string): string {
   return quote(`${table.prefix}_${name}`)
 }
 
 function trigger(table: AdoptedTable, name: string, on: string, body: string): string {
   return `create trigger ${triggerName(table, name)} ${on} begin ${body} end;`
-}
-
-function note(table: AdoptedTable, op: string, row: 'old' | 'new'): string {
-  const into = table.key.map((_, position) => `k${position}`).join(', ')
-  return `insert into ${table.notes} (op, ${into}) values ('${op}', ${keyNames(table, row)});`
-}
-
-/** A row that has another key than before: its record follows it. */
-function noteMoved(table: AdoptedTable): string {
-  const into = table.key.map((_, position) => `k${position}, w${position}`).join(', ')
-  const cells = table.key.map(({ quoted }) => `new.${quoted}, old.${quoted}`).join(', ')
-  return `insert into ${table.notes} (op, ${into}) select 'k', ${cells} where ${keyChanged(table)};`
 }
 
 /** The condition of triggers: the change is not one of adopting itself. */

@@ -41,10 +41,10 @@ export function sqliteEngine(database: SqliteDatabase): Engine {
     kind: 'sqlite',
     pace: { sliceMs: 6, rest: 3 },
     join: 'cross join',
+    now: 'unixepoch()',
     forUpdate: '',
     transaction: (work) => inTurn(() => transact(database, connection, work)),
     joined: (host) => connectionOn(host as SqliteDatabase), // `vault.withTransaction` has refused anything else.
-    alone: (text) => inTurn(() => connection.script(text)),
     inspect: inspectSqlite,
     cell: (position) => `json_extract(?, '$[${position}]')`,
     list(columns) {

@@ -1,6 +1,6 @@
 /** What a file of SQLite says of a table: its key, its columns, and what uses them. */
 import { VaultError } from '../core/errors.ts'
-import type { Connection } from './engine.ts'
+import { type Connection, countOf } from './engine.ts'
 import { type Cell, quote } from './sql-text.ts'
 import type { Finding, HostColumn, TableShape } from './table-shape.ts'
 
@@ -46,8 +46,7 @@ async function keyFindings(
   if (key.length === 0) return []
   const findings: Finding[] = []
   const where = (condition: string) => key.map((column) => condition.replace('?', quote(column))).join(' or ')
-  const count = async (condition: string) =>
-    Number((await connection.all(`select count(*) from ${quoted} where ${where(condition)}`))[0]?.[0])
+  const count = (condition: string) => countOf(connection, `${quoted} where ${where(condition)}`)
   const nulls = await count('? is null')
   if (nulls > 0)
     findings.push({

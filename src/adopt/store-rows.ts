@@ -29,7 +29,6 @@ interface Written extends HostRow {
 /** What the values of a row are refused for. Any other error is no fault of the row. */
 const REFUSALS: readonly ErrorCode[] = [
   'not_found',
-
   'conflict',
   'invalid_request',
   'unprocessable',

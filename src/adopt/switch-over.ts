@@ -1,14 +1,14 @@
 /** The switch: under a short lock the last notes are drained, and from then on the vault is the truth. */
 import { setTimeout as pause } from 'node:timers/promises'
-import { isVaultError, VaultError } from '../core/errors.ts'
+import { VaultError } from '../core/errors.ts'
 import { assertNotAborted, type Signal } from '../core/util/signal.ts'
 import { retryConflicts } from './conflicts.ts'
-import { deleteRecords, drainNotes } from './drain.ts'
-import type { Connection } from './engine.ts'
-import { deleteKeys } from './host-rows.ts'
+import { deleteMapped, drainNotes } from './drain.ts'
+import { type Connection, countOf } from './engine.ts'
+import { mappedFrom } from './host-rows.ts'
 import { type Adopting, enterState } from './job.ts'
-import { type Slice, sliceOf } from './slices.ts'
-import { keyNames, sameKey, toJson } from './sql-text.ts'
+import { isBusy, type Slice, sliceOf } from './slices.ts'
+import { sameKey } from './sql-text.ts'
 
 /** Options of the switch. */
 export interface SwitchOptions {
@@ -62,7 +62,7 @@ export async function switchOver(
         )
       await steps.findMissing()
     } catch (error) {
-      if (!isVaultError(error, 'aborted') && !isVaultError(error, 'unavailable')) throw error
+      if (!isBusy(error)) throw error
       if (tries >= MAX_TRIES) throw new VaultError('aborted', `${error.message} ${await holders(adopting)}`)
       await pause(50 + Math.random() * 150)
     }
@@ -91,7 +91,7 @@ async function switchLocked(adopting: Adopting, { connection, session }: Slice, 
     conflicts = await retryConflicts(adopting, { connection, session }, conflicts)
     if (conflicts === 0) break
   }
-  const refused = await countRefused(adopting, connection)
+  const refused = await countOf(connection, table.refused)
   if (refused > 0 && !leaveRefused)
     throw new VaultError(
       'failed_precondition',
@@ -104,27 +104,11 @@ async function switchLocked(adopting: Adopting, { connection, session }: Slice, 
   return true
 }
 
-export async function countRefused({ table }: Adopting, connection: Connection): Promise<number> {
-  return Number((await connection.all(`select count(*) from ${table.refused}`))[0]?.[0])
-}
-
 /** Deletes the records of refused rows: they are older than their rows, which stay the truth. */
 async function leaveRows(adopting: Adopting, { connection, session }: Pick<Slice, 'connection' | 'session'>): Promise<void> {
   const { table } = adopting
-  const rows = await connection.all(
-    `select ${keyNames(table, 'm')}, m.record_id from ${table.refused} r join ${table.map} m on ${sameKey(table, 'm', 'r')}`,
-  )
-  await deleteKeys(
-    adopting,
-    connection,
-    'map',
-    rows.map((row) => toJson(row.slice(0, table.key.length))),
-  )
-  await deleteRecords(
-    adopting,
-    session,
-    rows.map((row) => String(row[table.key.length])),
-  )
+  const from = `${table.refused} r join ${table.map} m on ${sameKey(table, 'm', 'r')}`
+  await deleteMapped(adopting, connection, session, await mappedFrom(adopting, connection, from))
 }
 
 /** A row that REPLACE removed leaves no note, but one record too many. */

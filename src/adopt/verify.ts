@@ -1,12 +1,11 @@
 /** Verify: every row against its record, and every record against its row, each slice in one state of the database. */
 import { VaultError } from '../core/errors.ts'
-import type { MappedColumn } from './adopted-table.ts'
 import { noteKeys } from './drain.ts'
 import type { Connection } from './engine.ts'
 import { type Mapped, rowsBehind } from './host-rows.ts'
 import { type Adopting, type AdoptSession, advance, behind, enterState } from './job.ts'
 import type { Slice } from './slices.ts'
-import { type Cell, keyList, keyNames, listOf, sameKey, toJson } from './sql-text.ts'
+import { type Cell, keyNames, listColumns, listOf, noteNames, sameKey, toJson, withCells } from './sql-text.ts'
 import { withoutMissing } from './store-rows.ts'
 import { toHost } from './values.ts'
 
@@ -58,8 +57,8 @@ async function passedOver(
   keys: readonly string[],
 ): Promise<ReadonlySet<string>> {
   if (keys.length === 0) return new Set()
-  const own = table.key.map((_, position) => `k${position}`).join(', ')
-  const listed = `select ${keyNames(table, 'l')} from ${engine.list(keyList(table))} l`
+  const own = noteNames(table, 'k')
+  const listed = `select ${keyNames(table, 'l')} from ${engine.list(listColumns(table.key))} l`
   const rows = await connection.all(
     `select ${own} from ${table.notes} where (${own}) in (${listed}) union select ${keyNames(table)} from ${table.refused} where (${keyNames(table)}) in (${listed})`,
     [listOf(keys), listOf(keys)],
@@ -76,16 +75,11 @@ export async function differentRows(
   if (mapped.length === 0) return []
   const { rows: values, missing } = await recordValues(session, table, mapped)
   const rows = await connection.all(
-    `select ${keyNames(table, 'h')} from ${engine.list([...keyList(table), ...valueList(table.columns)])} l ${engine.join} ${table.quoted} h
+    `select ${keyNames(table, 'h')} from ${engine.list(listColumns([...table.key, ...table.columns]))} l ${engine.join} ${table.quoted} h
      on ${sameKey(table, 'h', 'l')} where ${table.columns.map((column) => `(${engine.differs(column)})`).join(' or ')}`,
     [listOf(values)],
   )
   return [...rows.map(toJson), ...missing]
-}
-
-/** The columns of a list of values. */
-export function valueList(columns: readonly MappedColumn[]): { name: string; type: string }[] {
-  return columns.map(({ quoted, type }) => ({ name: quoted, type }))
 }
 
 /** Returns the values of records behind their keys, as rows of a list, and the keys whose records do not exist any more. */
@@ -133,11 +127,6 @@ async function recordCells(mapped: readonly Mapped[], { get, cellsOf }: Reading)
   }
 }
 
-/** Returns a key and cells as a row of a list. */
-export function withCells(key: string, cells: readonly Cell[]): string {
-  return cells.length === 0 ? key : `${key.slice(0, -1)},${toJson(cells).slice(1)}`
-}
-
 /** Returns the keys of the side table in this part of a walk whose rows are gone, and without a note that says so: REPLACE of SQLite leaves none. */
 export async function recordsWithoutRow(
   adopting: Adopting,
@@ -160,6 +149,5 @@ export async function recordsWithoutRow(
 
 /** Returns the keys that rows had before a change of key that is not drained yet. */
 async function movedAway({ table }: Adopting, connection: Connection): Promise<ReadonlySet<string>> {
-  const was = table.key.map((_, position) => `w${position}`).join(', ')
-  return new Set((await connection.all(`select ${was} from ${table.notes} where op = 'k'`)).map(toJson))
+  return new Set((await connection.all(`select ${noteNames(table, 'w')} from ${table.notes} where op = 'k'`)).map(toJson))
 }

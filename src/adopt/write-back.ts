@@ -5,8 +5,8 @@ import { deleteRecords, drainNotes } from './drain.ts'
 import { type Mapped, mapBehind } from './host-rows.ts'
 import { type Adopting, type AdoptState, advance, enterState, OF_HOST, readJob } from './job.ts'
 import type { Slice } from './slices.ts'
-import { keyList, listOf, sameKey } from './sql-text.ts'
-import { differentRows, recordTokens, recordValues, valueList, withCells } from './verify.ts'
+import { listColumns, listOf, sameKey, withCells } from './sql-text.ts'
+import { differentRows, recordTokens, recordValues } from './verify.ts'
 
 /** A walk over all rows that have a record. Returns false at its end, where the state is `next`. */
 async function walk(
@@ -105,7 +105,7 @@ export async function restore(adopting: Adopting, slice: Slice): Promise<boolean
   return walk(adopting, slice, 'undoing', async (mapped) => {
     if (engine.kind === 'postgres')
       await slice.connection.all(
-        `select 1 from ${engine.list(keyList(table))} l join ${table.quoted} h on ${sameKey(table, 'h', 'l')} for no key update of h`,
+        `select 1 from ${engine.list(listColumns(table.key))} l join ${table.quoted} h on ${sameKey(table, 'h', 'l')} for no key update of h`,
         [listOf(mapped.map(({ key }) => key))],
       )
     const { rows } = await recordValues(slice.session, table, mapped)
@@ -124,7 +124,7 @@ export async function writeRows(
   if (rows.length === 0 || columns.length === 0) return
   await connection.run(
     `update ${table.quoted} as h set ${columns.map(({ quoted }) => `${quoted} = l.${quoted}`).join(', ')}
-     from ${engine.list([...keyList(table), ...valueList(columns)])} l where ${sameKey(table, 'h', 'l')} and (${condition})`,
+     from ${engine.list(listColumns([...table.key, ...columns]))} l where ${sameKey(table, 'h', 'l')} and (${condition})`,
     [listOf(rows)],
   )
 }

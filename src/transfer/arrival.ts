@@ -1,32 +1,26 @@
 /** A storage that a vault is copied into: closed from the first row to the last, so that what is left of a copy that was killed never opens. */
+import { randomBytes } from 'node:crypto'
 import { ARRIVING, type Departure, deletePlainEntry, readPlainEntry, writePlainEntry } from '../core/catalog/vault-moves.ts'
 import { VaultError } from '../core/errors.ts'
 import type { PhysicalTable, Row, Snapshot, Storage, StorageHandle, StoredTable } from '../core/ports/storage.ts'
 import { CATALOG, MARKER, SYSTEM_TABLES } from '../core/schema/system-tables.ts'
-import { EVERY, opensVault, vaultTables } from './vault-rows.ts'
+import { countRows, EVERY, opensVault, vaultTables } from './vault-rows.ts'
 
 /** The rows that open a vault, by table. */
 export type OpeningRows = ReadonlyMap<string, readonly Row[]>
 
-/** A copy that goes on. */
-export interface Arrival {
-  /** Its name, which the storage has as long as the copy has not ended. */
-  readonly name: string
-}
-
 /**
  * Begins a copy into an empty storage, or into one with what is left of a copy that was killed, which is deleted. One that is resumed goes on with what
- * the storage has of it. Throws `failed_precondition` if the storage holds a vault, or rows of one, and if there is no copy of this name to resume.
+ * the storage has of it. Returns the name of the copy, which the storage has as long as it has not ended. Throws `failed_precondition` if the storage holds
+ * a vault, or rows of one, and if there is no copy of this name to resume.
  */
-export async function beginArrival(
-  to: StorageHandle,
-  { name, resumed }: { readonly name: string; readonly resumed: Departure | undefined },
-): Promise<Arrival> {
+export async function beginArrival(to: StorageHandle, resumed?: Departure): Promise<string> {
+  const name = resumed?.name ?? randomBytes(16).toString('hex')
   // The catalog has its unique index from the start: of two copies at once, one fails.
   await to.prepare([CATALOG, ...SYSTEM_TABLES.map(withoutIndexes)])
   const found = await readPlainEntry(to, ARRIVING)
   if (resumed !== undefined) {
-    if (found === name) return { name }
+    if (found === name) return name
     throw new VaultError(
       'failed_precondition',
       resumed.takesOver
@@ -40,13 +34,13 @@ export async function beginArrival(
       'failed_precondition',
       `The storage to copy into holds a vault already: table ${leftOver[0]?.name} has rows. Use an empty one. Nothing was written.`,
     )
-  await to.prepare(leftOver.filter((table) => table.name !== CATALOG.name).map(withoutIndexes))
+  await prepareArriving(to, leftOver)
   for (const table of leftOver) if (table.name !== CATALOG.name) await to.delete(table.name, { filter: EVERY })
   await to.transaction(async (inner) => {
     await inner.delete(CATALOG.name, { filter: EVERY })
     await writePlainEntry(inner, ARRIVING, name)
   })
-  return { name }
+  return name
 }
 
 /** Prepares tables of the vault. Their indexes are built by the first opening, which knows them: a table without indexes is filled faster. */
@@ -66,12 +60,12 @@ interface Ending {
  * Ends a copy: raises the counters of ids, and stores what opens the vault, in one transaction. Throws `aborted` if another copy into the same storage
  * was begun meanwhile.
  */
-export async function endArrival(to: StorageHandle, arrival: Arrival, { tables, opening, beforeOpening }: Ending): Promise<void> {
+export async function endArrival(to: StorageHandle, name: string, { tables, opening, beforeOpening }: Ending): Promise<void> {
   for (const table of tables) await to.raiseIds(table.name, table.nextId)
-  await assertArriving(to, arrival)
+  await assertArriving(to, name)
   await beforeOpening?.()
   await to.transaction(async (inner) => {
-    await assertArriving(inner, arrival)
+    await assertArriving(inner, name)
     await deletePlainEntry(inner, ARRIVING)
     for (const table of [CATALOG.name, MARKER.name]) {
       await inner.delete(table, { filter: EVERY })
@@ -80,8 +74,18 @@ export async function endArrival(to: StorageHandle, arrival: Arrival, { tables, 
   })
 }
 
+/** Counts the rows of each table of a copy, and all of them. */
+export async function countArrived(
+  to: StorageHandle,
+  tables: readonly StoredTable[],
+): Promise<{ readonly rows: Readonly<Record<string, number>>; readonly rowCount: number }> {
+  const rows: Record<string, number> = {}
+  for (const table of tables) rows[table.name] = await countRows(to, [table])
+  return { rows, rowCount: Object.values(rows).reduce((sum, count) => sum + count, 0) }
+}
+
 /** Throws `aborted` if another copy into the same storage was begun meanwhile. */
-export async function assertArriving(to: Pick<Storage, 'find'>, { name }: Arrival): Promise<void> {
+export async function assertArriving(to: Pick<Storage, 'find'>, name: string): Promise<void> {
   if ((await readPlainEntry(to, ARRIVING)) !== name)
     throw new VaultError('aborted', 'Another copy into the same storage was begun meanwhile. Run one at a time, and begin again.')
 }

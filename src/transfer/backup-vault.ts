@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { VaultError } from '../core/errors.ts'
 import type { Row, Snapshot, StorageHandle, StoredTable } from '../core/ports/storage.ts'
 import { AUDIT_EVENTS } from '../core/schema/system-tables.ts'
-import { toHex, toUtf8 } from '../core/util/bytes.ts'
+import { toUtf8 } from '../core/util/bytes.ts'
 import { append, required } from '../core/util/lists.ts'
 import { readOptions } from '../core/util/options.ts'
 import { pipeBytes } from './byte-pipe.ts'
@@ -11,7 +11,7 @@ import { createFrameWriter } from './frames.ts'
 import { type Anchor, decodeManifest, encodeManifest, type Manifest, nameOfManifest, type TableManifest } from './manifest.ts'
 import { encodeRows } from './row-codec.ts'
 import { parseRecipient, sealStream } from './sealed-stream.ts'
-import { copiedRows, countRows, opensVault, pagesOf, tablesOfVault, versionsOf } from './vault-rows.ts'
+import { countRows, opensVault, pagesOf, rowsById, tablesOfVault, versionsOf } from './vault-rows.ts'
 import { COPY_OPTIONS, type CopyOptions, type CopyWatch, createCopyWatch } from './watch.ts'
 
 /** What to back up. */
@@ -175,7 +175,7 @@ async function writeChanges(
     }
     await out.write('gone', gone)
     for (let start = 0; start < changed.length; start += ROWS_AT_ONCE)
-      await out.write('rows', await rowsOf(snapshot, name, changed.slice(start, start + ROWS_AT_ONCE)))
+      await out.write('rows', await rowsById(snapshot, name, changed.slice(start, start + ROWS_AT_ONCE)))
     counts.rows += changed.length
     counts.gone += gone.length
     await out.step(page.length)
@@ -188,18 +188,10 @@ async function writeChanges(
   return { ids, versions, rows: counts.rows, gone: counts.gone + rest.length }
 }
 
-async function rowsOf(snapshot: Snapshot, table: string, ids: readonly number[]): Promise<readonly Row[]> {
-  const rows = await snapshot.get(table, ids)
-  return copiedRows(
-    table,
-    rows.filter((row) => row !== undefined),
-  )
-}
-
 /** Returns the last row of the table, and the last event of each chain. */
 async function anchorsOf(snapshot: Snapshot, { name, columns }: StoredTable, ids: readonly number[]): Promise<readonly Anchor[]> {
   const last = ids.filter((id, i) => chainOf(id) !== chainOf(ids[i + 1]))
-  const rows = await rowsOf(snapshot, name, last)
+  const rows = await rowsById(snapshot, name, last)
   return rows.map((row) => ({ table: name, id: row.id, version: row.version, digest: digestOf(columns, row) }))
 }
 
@@ -209,11 +201,9 @@ function chainOf(id: number | undefined): number | undefined {
 
 function digestOf(columns: StoredTable['columns'], row: Row): string {
   const inOrder = [...columns].sort((left, right) => (left.name < right.name ? -1 : 1))
-  return toHex(
-    createHash('sha256')
-      .update(encodeRows(inOrder, [row]))
-      .digest(),
-  )
+  return createHash('sha256')
+    .update(encodeRows(inOrder, [row]))
+    .digest('hex')
 }
 
 /**
@@ -223,7 +213,7 @@ function digestOf(columns: StoredTable['columns'], row: Row): string {
 async function assertSameVault(snapshot: Snapshot, tables: readonly StoredTable[], { anchors }: Manifest): Promise<void> {
   for (const { table: name, id, version, digest } of anchors) {
     const table = tables.find((each) => each.name === name)
-    const [row] = table === undefined ? [] : await rowsOf(snapshot, name, [id])
+    const [row] = table === undefined ? [] : await rowsById(snapshot, name, [id])
     const isMissing = row === undefined && name === AUDIT_EVENTS.name
     const isOlder = row !== undefined && row.version < version
     const isOther = table !== undefined && row?.version === version && digestOf(table.columns, row) !== digest

@@ -21,6 +21,11 @@ const BARE_QUOTE = 'A quote is inside a field that does not begin with one. Put 
 const AFTER_QUOTE = 'A field goes on after its closing quote. Write a quote inside of a field twice.'
 const BARE_RETURN = 'A carriage return is not followed by a line feed. End lines with LF or CRLF.'
 
+/** True for a character that can be between two fields. */
+export function isDelimiter(given: unknown): given is string {
+  return typeof given === 'string' && given.length === 1 && !'"\r\n'.includes(given)
+}
+
 /** A record that is read. */
 interface RecordDraft {
   readonly line: number

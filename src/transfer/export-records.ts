@@ -2,6 +2,7 @@
 import { VaultError } from '../core/errors.ts'
 import { assertOptions } from '../core/util/options.ts'
 import type { OperationInput, OperationResult, Redaction, Signal } from '../index.ts'
+import { isDelimiter } from './csv-records.ts'
 
 type Input = OperationInput<'get'>
 type Page = OperationResult<'get'>
@@ -113,8 +114,7 @@ function checkExport(options: ExportOptions): ExportOptions {
   assertOptions<ExportOptions>(options, OPTION_NAMES, { of: 'exportRecords' })
   const { format, delimiter = ',', idName, columns } = options
   if (format !== 'csv' && format !== 'ndjson') throw invalid('format', 'must be csv or ndjson')
-  if (typeof delimiter !== 'string' || delimiter.length !== 1 || '"\r\n'.includes(delimiter))
-    throw invalid('delimiter', 'must be one character, and no quote or line end')
+  if (!isDelimiter(delimiter)) throw invalid('delimiter', 'must be one character, and no quote or line end')
   if (idName !== undefined && (typeof idName !== 'string' || idName === '' || columns?.includes(idName) === true))
     throw invalid('idName', 'must be a name that no exported column has')
   return options

@@ -11,8 +11,8 @@ export const BACKUP_MAGIC = toUtf8('strongroom backup 1\n')
  * The kinds of frames. `header` and `trailer` are JSON, and the first and the last of a backup. `rows` and `gone` begin with the number of the table
  * in the header.
  */
-export const KINDS = ['header', 'rows', 'gone', 'trailer'] as const
-export type FrameKind = (typeof KINDS)[number]
+const KINDS = ['header', 'rows', 'gone', 'trailer'] as const
+type FrameKind = (typeof KINDS)[number]
 
 /** A frame that was checked. */
 export interface Frame {

@@ -2,9 +2,11 @@
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { VaultError } from '../core/errors.ts'
+import { errorCode } from '../core/util/causes.ts'
 import { assertOptions } from '../core/util/options.ts'
 import type { ErrorCode, Signal } from '../index.ts'
 import type { ColumnMapping } from './column-mapping.ts'
+import { isDelimiter } from './csv-records.ts'
 import { EMPTY_VALUES, type EmptyValue, invalid } from './value-formats.ts'
 
 /** A record that was not stored. Nothing in it is a value. */
@@ -115,8 +117,7 @@ export function checkImport(options: ImportOptions): CheckedImport {
   const { format, batchSize = DEFAULT_BATCH, delimiter = ',', empty = 'unquoted', trim = false, dryRun = false } = options
   if (format !== 'csv' && format !== 'ndjson') throw invalid('format', 'must be csv or ndjson')
   if (!Number.isSafeInteger(batchSize) || batchSize < 1) throw invalid('batchSize', 'must be a whole number from 1')
-  if (typeof delimiter !== 'string' || delimiter.length !== 1 || '"\r\n'.includes(delimiter))
-    throw invalid('delimiter', 'must be one character, and no quote or line end')
+  if (!isDelimiter(delimiter)) throw invalid('delimiter', 'must be one character, and no quote or line end')
   if (!EMPTY_VALUES.includes(empty)) throw invalid('empty', 'must be unquoted, null or text')
   for (const [name, flag] of Object.entries({ trim, dryRun }))
     if (typeof flag !== 'boolean') throw invalid(name, 'must be true or false')
@@ -124,7 +125,7 @@ export function checkImport(options: ImportOptions): CheckedImport {
 }
 
 /** A source whose bytes can be read. */
-export interface OpenedSource {
+interface OpenedSource {
   readonly bytes: AsyncIterable<Uint8Array>
   readonly totalBytes?: number
   readonly sourceName: string
@@ -152,6 +153,5 @@ async function* bytesOfFile(source: string | URL): AsyncGenerator<Uint8Array> {
 }
 
 function unreadable(error: unknown): VaultError {
-  const reason = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
-  return new VaultError('invalid_request', `Import failed. The source cannot be read (${reason}).`)
+  return new VaultError('invalid_request', `Import failed. The source cannot be read (${errorCode(error) ?? 'unknown'}).`)
 }

@@ -87,14 +87,12 @@ async function begin(running: Running): Promise<Result> {
 /** Reads up to the stored place, and has the vault compare what was read. Passes on the rejects of the last batch, which a run that was killed may not have. */
 async function goOn(running: Running, { records, isEnded, last }: NonNullable<Result['place']>): Promise<Place['from']> {
   const { source, options } = running
-  const { signal } = options
-  await source.skip(isEnded ? records : last.from, signal)
-  const read = isEnded ? [] : await source.read(records - last.from)
-  const from = { records: last.from + read.length + (isEnded ? records - last.from : 0), digest: source.digest() }
+  const start = isEnded ? records : last.from
+  await source.skip(start, options.signal)
+  const read = await source.read(records - start)
+  const from = { records: start + read.length, digest: source.digest() }
   await send(running, [], { from })
-  if (read.length === 0) return from
-  for (const reject of withRejects(divide(read, last.from + 1), last.rejects))
-    await options.onReject?.(reject, { isRepeated: true })
+  for (const reject of withRejects(divide(read, start + 1), last.rejects)) await options.onReject?.(reject, { isRepeated: true })
   return from
 }
 

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { deflateRaw, inflateRaw } from 'node:zlib'
 import { VaultError } from '../core/errors.ts'
-import { sameBytes, toHex, toUtf8 } from '../core/util/bytes.ts'
+import { sameBytes, toUtf8 } from '../core/util/bytes.ts'
 
 /** The rows of one table: ids, rising, and the version of each. */
 export interface TableManifest {
@@ -80,7 +80,7 @@ export async function decodeManifest(bytes: Uint8Array): Promise<Manifest> {
 
 /** Returns the name of a manifest: its SHA-256 as hex digits. */
 export function nameOfManifest(bytes: Uint8Array): string {
-  return toHex(createHash('sha256').update(bytes).digest())
+  return createHash('sha256').update(bytes).digest('hex')
 }
 
 /** Bytes of a number at most: 7 bits in each, the lowest first. */

@@ -1,12 +1,11 @@
 /** Moves a vault from one storage to another, sealed all the way: its rows are copied while it works, and it is closed here when the copy takes over. */
-import { randomBytes } from 'node:crypto'
 import { closeSource, noteTakeOver, readDeparture } from '../core/catalog/vault-moves.ts'
 import type { Row, Snapshot, StorageHandle, StoredTable } from '../core/ports/storage.ts'
 import { CATALOG, MARKER } from '../core/schema/system-tables.ts'
 import { append } from '../core/util/lists.ts'
 import { readOptions } from '../core/util/options.ts'
-import { type Arrival, arrivingTables, assertArriving, beginArrival, endArrival, prepareArriving } from './arrival.ts'
-import { copiedRows, countRows, pagesOf, tablesOfVault, versionsOf } from './vault-rows.ts'
+import { arrivingTables, assertArriving, beginArrival, countArrived, endArrival, prepareArriving } from './arrival.ts'
+import { countRows, pagesOf, rowsById, tablesOfVault, versionsOf } from './vault-rows.ts'
 import { COPY_OPTIONS, type CopyOptions, type CopyWatch, createCopyWatch } from './watch.ts'
 
 /** From where to where. */
@@ -50,31 +49,29 @@ export async function moveVault(options: MoveOptions): Promise<MovedVault> {
     await tablesOfVault(snapshot)
     return readDeparture(snapshot)
   })
-  const arrival = await beginArrival(to, { name: resumed?.name ?? randomBytes(16).toString('hex'), resumed })
-  if (resumed === undefined) await copyAndClose({ from, to, arrival, watch })
+  const name = await beginArrival(to, resumed)
+  if (resumed === undefined) await copyAndClose({ from, to, name, watch })
   const closedAt = performance.now()
   const { tables, opening } = await from.snapshot(async (snapshot) => {
     const found = await tablesOfVault(snapshot)
     await copyDifferences(snapshot, to, { tables: found, watch })
     return { tables: found, opening: await openingRows(snapshot) }
   })
-  await endArrival(to, arrival, { tables, opening, beforeOpening: () => noteTakeOver(from, arrival.name) })
+  await endArrival(to, name, { tables, opening, beforeOpening: () => noteTakeOver(from, name) })
   const closedMs = performance.now() - closedAt
-  const rows: Record<string, number> = {}
-  for (const table of tables) rows[table.name] = await countRows(to, [table])
-  return { rows, rowCount: Object.values(rows).reduce((sum, count) => sum + count, 0), closedMs }
+  return { ...(await countArrived(to, tables)), closedMs }
 }
 
-/** The two storages, and the copy. */
+/** The two storages, and the name of the copy. */
 interface Move {
   readonly from: StorageHandle
   readonly to: StorageHandle
-  readonly arrival: Arrival
+  readonly name: string
   readonly watch: CopyWatch
 }
 
 /** Copies while the vault works, and closes it when few rows are left. */
-async function copyAndClose({ from, to, arrival, watch }: Move): Promise<void> {
+async function copyAndClose({ from, to, name, watch }: Move): Promise<void> {
   const began = performance.now()
   await from.snapshot(async (snapshot) => {
     const tables = arrivingTables(await tablesOfVault(snapshot))
@@ -90,9 +87,9 @@ async function copyAndClose({ from, to, arrival, watch }: Move): Promise<void> {
     })
   const tables = await from.snapshot(tablesOfVault)
   await from.prepare(tables.map(({ name, columns }) => ({ name, columns, indexes: [] })))
-  const names = tables.map(({ name }) => name)
-  await assertArriving(to, arrival)
-  await closeSource(from, names, arrival.name)
+  const names = tables.map((table) => table.name)
+  await assertArriving(to, name)
+  await closeSource(from, names, name)
 }
 
 /** Copies a table into one that is empty. The next page is read while one is written. */
@@ -126,11 +123,7 @@ async function copyDifferences(
     for (let start = 0; start < stale.length; start += DELETED_AT_ONCE)
       await to.delete(name, { ids: stale.slice(start, start + DELETED_AT_ONCE) })
     for (let start = 0; start < missing.length; start += ROWS_AT_ONCE) {
-      const found = await snapshot.get(name, missing.slice(start, start + ROWS_AT_ONCE))
-      const rows = copiedRows(
-        name,
-        found.filter((row) => row !== undefined),
-      )
+      const rows = await rowsById(snapshot, name, missing.slice(start, start + ROWS_AT_ONCE))
       await to.insert(name, rows)
       await watch.step(rows.length)
     }

@@ -1,5 +1,6 @@
 /** A source as an import reads it: records of either format, mapped to the columns of the table. */
 import { isVaultError } from '../core/errors.ts'
+import { isList } from '../core/util/lists.ts'
 import { assertNotAborted } from '../core/util/signal.ts'
 import type { ErrorCode, Signal } from '../index.ts'
 import {
@@ -10,7 +11,6 @@ import {
   jsonMapping,
   type MappedRecord,
   type Problem,
-  type Target,
 } from './column-mapping.ts'
 import { type CsvRecord, CsvRecords } from './csv-records.ts'
 import type { CheckedImport } from './import-options.ts'
@@ -146,9 +146,4 @@ function toRead(line: number, mapped: MappedRecord | Problem): ReadRecord {
 function refused(line: number, { column, problem }: Problem): ReadRecord {
   if (column === undefined) return { line, refused: { code: 'invalid_request', reason: problem } }
   return { line, refused: { column, code: 'unprocessable', reason: `Column "${column}" ${problem}.` } }
-}
-
-/** `Array.isArray` for a readonly list. */
-function isList(columns: ColumnMapping): columns is readonly Target[] {
-  return Array.isArray(columns)
 }

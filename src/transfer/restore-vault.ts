@@ -1,18 +1,17 @@
 /** Restores a vault from a backup and those that were made since, into an empty storage that opens when all of it was checked. */
-import { randomBytes } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { VaultError } from '../core/errors.ts'
 import type { Row, StorageHandle, StoredTable } from '../core/ports/storage.ts'
 import { readUtf8, sameBytes } from '../core/util/bytes.ts'
-import { append } from '../core/util/lists.ts'
+import { append, required } from '../core/util/lists.ts'
 import { readOptions } from '../core/util/options.ts'
-import { type Arrival, arrivingTables, beginArrival, endArrival, prepareArriving } from './arrival.ts'
+import { arrivingTables, beginArrival, countArrived, endArrival, prepareArriving } from './arrival.ts'
 import type { BackupHeader, BackupTrailer } from './backup-vault.ts'
 import { type ByteReader, createByteReader } from './byte-reader.ts'
 import { BACKUP_MAGIC, changed, type Frame, readFrames } from './frames.ts'
 import { decodeRows } from './row-codec.ts'
 import { openStream, parsePrivateKey, SEALED_MAGIC } from './sealed-stream.ts'
-import { countRows, opensVault, vaultTables } from './vault-rows.ts'
+import { opensVault, vaultTables } from './vault-rows.ts'
 import { COPY_OPTIONS, type CopyOptions, type CopyWatch, createCopyWatch } from './watch.ts'
 
 /** What to restore, and where. */
@@ -46,7 +45,7 @@ export async function restoreVault(options: RestoreOptions): Promise<RestoredVau
   const watch = createCopyWatch(watched)
   if (!Array.isArray(backups) || backups.length === 0)
     throw new VaultError('invalid_request', 'restoreVault: `backups` must be a list of at least one backup.')
-  const arrival = await beginArrival(to, { name: randomBytes(16).toString('hex'), resumed: undefined })
+  const name = await beginArrival(to)
   let last: Restored | undefined
   for (const content of backups) {
     const reader = createByteReader(content)
@@ -56,14 +55,9 @@ export async function restoreVault(options: RestoreOptions): Promise<RestoredVau
       await reader.close()
     }
   }
-  return last === undefined ? { rows: {}, rowCount: 0 } : finish(to, arrival, last)
-}
-
-async function finish(to: StorageHandle, arrival: Arrival, { tables, opening }: Restored): Promise<RestoredVault> {
-  await endArrival(to, arrival, { tables, opening })
-  const rows: Record<string, number> = {}
-  for (const table of tables) rows[table.name] = await countRows(to, [table])
-  return { rows, rowCount: Object.values(rows).reduce((sum, count) => sum + count, 0) }
+  const { tables, opening } = required(last)
+  await endArrival(to, name, { tables, opening })
+  return countArrived(to, tables)
 }
 
 /** Returns a reader of a backup after its first bytes, opened if it is sealed. */

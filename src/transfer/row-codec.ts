@@ -3,7 +3,7 @@ import type { Cell, PhysicalType, Row, StoredTable } from '../core/ports/storage
 import { readI64, readU32 } from '../core/util/bytes.ts'
 
 /** The columns of rows, in the order of their cells. */
-export type Columns = StoredTable['columns']
+type Columns = StoredTable['columns']
 
 /** The length of a cell that is null. No other has so many bytes. */
 const NULL_LENGTH = 0xffff_ffff

@@ -20,7 +20,7 @@ export class SourceText {
   /** Bytes that were taken from the source. */
   bytes = 0
   /** True if all of the source is in `text`. */
-  isLast = false
+  #isLast = false
   readonly #chunks: AsyncIterator<Uint8Array>
   readonly #decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
   readonly #hash = createHash('sha256')
@@ -29,8 +29,8 @@ export class SourceText {
   #restBytes = 0
   /** Where the text begins that is not in the digest. */
   #hashed = 0
-  /** Lines that were decoded. */
-  #lines = 0
+  /** True once text was decoded. */
+  #isBegun = false
 
   constructor(source: AsyncIterable<Uint8Array>) {
     this.#chunks = source[Symbol.asyncIterator]()
@@ -38,13 +38,13 @@ export class SourceText {
 
   /** Adds whole lines to `text`, and moves `at` to its beginning. Returns false at the end of the source. Throws for bytes that are not UTF-8. */
   async more(): Promise<boolean> {
-    while (!this.isLast) {
+    while (!this.#isLast) {
       if (this.text.length - this.at > MAX_RECORD_BYTES || this.#restBytes > MAX_RECORD_BYTES)
         throw refusedSource(this.line, `a record is longer than ${MAX_RECORD_BYTES} bytes. Is a quote not closed?`)
       const next = await this.#chunks.next()
       if (next.done === true) {
-        this.isLast = true
-        this.#add(this.#taken(), true)
+        this.#isLast = true
+        this.#add(this.#taken())
         return this.text.length > 0
       }
       const chunk: Uint8Array = next.value
@@ -59,7 +59,7 @@ export class SourceText {
       const whole = this.#taken()
       // A source can reuse its memory.
       this.#keep(chunk.slice(end))
-      this.#add(whole, false)
+      this.#add(whole)
       return true
     }
     return false
@@ -84,28 +84,20 @@ export class SourceText {
   }
 
   #taken(): Uint8Array {
-    const [first] = this.#rest
-    const whole = this.#rest.length === 1 && first !== undefined ? first : new Uint8Array(this.#restBytes)
-    if (this.#rest.length !== 1) {
-      let at = 0
-      for (const part of this.#rest) {
-        whole.set(part, at)
-        at += part.length
-      }
-    }
+    const whole = Buffer.concat(this.#rest)
     this.#rest = []
     this.#restBytes = 0
     return whole
   }
 
-  #add(bytes: Uint8Array, isLast: boolean): void {
+  #add(bytes: Uint8Array): void {
     let text = this.#decode(bytes)
-    if (this.#lines === 0 && text.charCodeAt(0) === BYTE_ORDER_MARK) text = text.slice(1)
-    this.#lines += 1
+    if (!this.#isBegun && text.charCodeAt(0) === BYTE_ORDER_MARK) text = text.slice(1)
+    this.#isBegun = true
     this.#hash.update(this.text.slice(this.#hashed, this.at))
     this.#hashed = 0
     // A last line without an end counts like one with it.
-    const end = isLast && text.length > 0 && !text.endsWith('\n') ? '\n' : ''
+    const end = this.#isLast && text.length > 0 && !text.endsWith('\n') ? '\n' : ''
     this.text = this.at === this.text.length ? text + end : this.text.slice(this.at) + text + end
     this.at = 0
   }

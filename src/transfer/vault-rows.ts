@@ -1,8 +1,10 @@
 /** The rows of a whole vault, as a snapshot has them: which tables are the vault's, page by page, and without what says that their storage is closed. */
 import { DEPARTED } from '../core/catalog/vault-moves.ts'
 import { VaultError } from '../core/errors.ts'
-import type { Cell, Filter, Row, Snapshot, StoredTable } from '../core/ports/storage.ts'
+import { bytesOfRows, eachPage, type PageSize } from '../core/pace/pace.ts'
+import type { Filter, Row, Snapshot, StoredTable } from '../core/ports/storage.ts'
 import { AUDIT_CHAINS, CATALOG, CLOSED_CHAIN, MARKER, SYSTEM_TABLES } from '../core/schema/system-tables.ts'
+import { present } from '../core/util/lists.ts'
 
 export const EVERY: Filter = { kind: 'all' }
 
@@ -48,47 +50,30 @@ export async function countRows(snapshot: Pick<Snapshot, 'aggregate'>, tables: r
 /** Yields all rows of a table by rising ids, in pages of about 1 MiB. */
 export async function* pagesOf(snapshot: Pick<Snapshot, 'find'>, table: string): AsyncGenerator<readonly Row[]> {
   let limit = FIRST_ROWS
-  for (let after: number | undefined; ; ) {
-    const rows = await snapshot.find(table, EVERY, { order: 'asc', limit, ...(after === undefined ? {} : { after }) })
-    const last = rows.at(-1)
-    if (last !== undefined) yield copiedRows(table, rows)
-    if (last === undefined || rows.length < limit) return
-    after = last.id
-    limit = Math.max(1, Math.min(MAX_ROWS, Math.floor(PAGE_BYTES / (bytesOf(rows) / rows.length))))
+  const size: PageSize = {
+    next: () => limit,
+    read(rows) {
+      const rowBytes = ROW_BYTES + bytesOfRows(rows) / rows.length
+      limit = Math.max(1, Math.min(MAX_ROWS, Math.floor(PAGE_BYTES / rowBytes)))
+    },
   }
+  for await (const rows of eachPage(snapshot, table, { size })) yield copiedRows(table, rows)
 }
 
-/** Rows of which versions are compared at once. */
-const COMPARED_ROWS = 4000
-
 /** Yields the ids and versions of a table by rising ids, in pages. */
-export async function* versionsOf(storage: Pick<Snapshot, 'find'>, table: string): AsyncGenerator<readonly Row[]> {
-  for (let after: number | undefined; ; ) {
-    const from = after === undefined ? {} : { after }
-    const rows = await storage.find(table, EVERY, { order: 'asc', limit: COMPARED_ROWS, columns: [], ...from })
-    if (rows.length > 0) yield rows
-    if (rows.length < COMPARED_ROWS) return
-    after = rows.at(-1)?.id
-  }
+export function versionsOf(storage: Pick<Snapshot, 'find'>, table: string): AsyncGenerator<readonly Row[]> {
+  return eachPage(storage, table, { size: MAX_ROWS, columns: [] })
+}
+
+/** Returns those of the rows of these ids that exist. */
+export async function rowsById(snapshot: Pick<Snapshot, 'get'>, table: string, ids: readonly number[]): Promise<readonly Row[]> {
+  return copiedRows(table, present(await snapshot.get(table, ids)))
 }
 
 /** Returns rows as a copy has them: those of a storage that was closed say so, and those of a copy do not. */
-export function copiedRows(table: string, rows: readonly Row[]): readonly Row[] {
+function copiedRows(table: string, rows: readonly Row[]): readonly Row[] {
   if (table === CATALOG.name) return rows.filter(({ entry }) => entry !== DEPARTED)
   if (table !== AUDIT_CHAINS.name) return rows
   // No process holds a chain of a closed storage any more.
   return rows.map((row) => (row.released === CLOSED_CHAIN ? { ...row, released: row.version } : row))
-}
-
-function bytesOf(rows: readonly Row[]): number {
-  let bytes = 0
-  for (const row of rows) {
-    bytes += ROW_BYTES
-    for (const name in row) bytes += lengthOf(row[name])
-  }
-  return bytes
-}
-
-function lengthOf(cell: Cell | undefined): number {
-  return typeof cell === 'string' || cell instanceof Uint8Array ? cell.length : 0
 }

@@ -1,7 +1,7 @@
 /** Adopting under live writers, killed in every state: rows and records are equal, and back is the table as it was. */
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { AdoptProcessOptions, FaultPoint } from '../support/adopt/adopt-process.ts'
-import { plainRows, vaultRows } from '../support/adopt/customers.ts'
+import { fillCustomers, plainRows, vaultRows } from '../support/adopt/customers.ts'
 import { runAdopt, startWriters } from '../support/adopt/drill.ts'
 import { type Host, leftovers, onEachHost, openHost } from '../support/adopt/host.ts'
 
@@ -12,8 +12,7 @@ onEachHost('adopting that is killed', (engine) => {
   let host: Host
   beforeEach(async () => {
     host = await openHost(engine)
-    await host.script(`insert into customers (id, name, email, phone, note) with recursive s(i) as (select 1 union all select i + 1 from s where i < ${ROWS})
-      select i, 'Name ' || i, 'Person.' || i || '@Mail.example', case when i % 7 = 0 then null else '+46 ' || i end, 'n' from s`)
+    await fillCustomers(ROWS, host.script)
   })
   afterEach(() => host.close())
 

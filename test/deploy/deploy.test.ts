@@ -170,7 +170,7 @@ it('the page names every setting with its default, and no other', () => {
     defaults.limits.headersMs,
     defaults.limits.requestMs,
     defaults.limits.remembered,
-    defaults.purgeMs,
+    defaults.sweepMs,
     defaults.shutdown.limitMs,
   ])
     expect(page).toContain(value.toLocaleString('en-US'))

@@ -85,7 +85,7 @@ async function endScans(world: World): Promise<void> {
 async function purgeAll(world: World): Promise<void> {
   for (let round = 0; round < 3; round++) {
     world.clock.ms += 25 * 3_600_000
-    await anyVault(world).vault.purgeExpired()
+    await anyVault(world).vault.sweep()
   }
 }
 

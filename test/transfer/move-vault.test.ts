@@ -78,10 +78,10 @@ describe.each(Object.keys(ENGINES) as EngineName[])('from %s', (source) => {
       const vault = await openBusy(here.open())
       const { known, gone } = await fillBusy(vault, 700)
       await vault.close()
-      const before = await rowsOf(reopened(here))
+      const before = await rowsOf(here.open())
       const progress: number[] = []
-      const moved = await moveVault({ from: reopened(here), to: there.open(), onProgress: ({ done }) => progress.push(done) })
-      const copied = await rowsOf(reopened(there))
+      const moved = await moveVault({ from: here.open(), to: there.open(), onProgress: ({ done }) => progress.push(done) })
+      const copied = await rowsOf(there.open())
       for (const [table, rows] of before) {
         // Of chains and of the schema, the closing raised the versions.
         const plain = (all: typeof rows) =>
@@ -90,14 +90,14 @@ describe.each(Object.keys(ENGINES) as EngineName[])('from %s', (source) => {
         expect(moved.rows[table]).toBe(rows.length)
       }
       expect(progress.at(-1)).toBeGreaterThan(1000)
-      await assertSameVault(await openBusy(reopened(there)), known, gone)
-      await expect(openBusy(reopened(here))).rejects.toMatchObject({ code: 'failed_precondition' })
+      await assertSameVault(await openBusy(there.open()), known, gone)
+      await expect(openBusy(here.open())).rejects.toMatchObject({ code: 'failed_precondition' })
     })
   })
 
   it('loses nothing that was confirmed to writers, and stops them when the copy takes over', async () => {
     const [here, there] = [from.fresh(), ENGINES_OF_COPY.fresh()]
-    const vaults = [await openBusy(here.open()), await openBusy(reopened(here))]
+    const vaults = [await openBusy(here.open()), await openBusy(here.open())]
     const { known } = await fillBusy(vaults[0] as BusyVault, 500)
     const confirmed: Confirmed = {
       stored: new Map(known.map(({ id, name }) => [id, name])),
@@ -106,14 +106,14 @@ describe.each(Object.keys(ENGINES) as EngineName[])('from %s', (source) => {
     }
     const writers = vaults.map((vault, writer) => write(vault, { writer, known, confirmed }))
     await moveVault({
-      from: reopened(here),
+      from: here.open(),
       to: there.open(),
       onProgress: () => new Promise((resolve) => setTimeout(resolve, 3)),
     })
     await Promise.all(writers)
     const { stored, removed, codes } = confirmed
     expect([...codes]).toEqual(['failed_precondition'])
-    const copy = await openBusy(reopened(there))
+    const copy = await openBusy(there.open())
     expect(await copy.verifyRecords()).toMatchObject({ ok: true })
     expect(await copy.verifyAudit()).toMatchObject({ ok: true })
     const session = copy.as(OWNER)
@@ -130,11 +130,6 @@ describe.each(Object.keys(ENGINES) as EngineName[])('from %s', (source) => {
 })
 
 const ENGINES_OF_COPY = ENGINES.memory()
-
-/** One more handle on a place, or the same one in memory. */
-function reopened(place: { open(): StorageHandle }): StorageHandle {
-  return place.open()
-}
 
 describe('a move', () => {
   const sqlite = ENGINES.sqlite()

@@ -16,7 +16,7 @@ import { aggregateRows } from './aggregate-rows.ts'
 import { deleteRows, insertRows, reserveIds, updateRows } from './change-rows.ts'
 import { findRows } from './find-rows.ts'
 import { columnNamed, columnsOf, createTable, currentView, type MemoryTable, putRow, type TableView } from './memory-table.ts'
-import { prepareTables } from './prepare-tables.ts'
+import { dropTargets, prepareTables } from './prepare-tables.ts'
 import { copyColumns, copyOut, createBytesCopier } from './stored-cell.ts'
 import { createUndoLog, type UndoLog } from './undo-log.ts'
 
@@ -48,6 +48,10 @@ export function memoryStorage(options: Readonly<Record<string, never>> = {}): Di
       const table = database.tables.get(name)
       if (table === undefined) throw unpreparedError(name)
       table.nextId = Math.max(table.nextId, next)
+    },
+    async purgeDisk() {
+      if (isInside(database)) throw outerStorageError()
+      return { done: [], remains: [IN_MEMORY] }
     },
     joinTransaction(): Storage {
       throw new VaultError('invalid_request', 'The memory storage cannot join host transactions. Use transaction() instead.')
@@ -132,6 +136,7 @@ function createStorage(database: Database, enclosing: Transaction | undefined): 
   return {
     transactions: 'serial',
     prepare: (definitions) => change(() => prepareTables(tables, definitions, undoLog)),
+    drop: (targets) => change(() => dropTargets(tables, targets, undoLog)),
     insert: (name, rows) => change(() => insertRows(tableNamed(name), rows, undoLog)),
     update: (name, patches) => change(() => updateRows(tableNamed(name), patches, undoLog)),
     delete: (name, target) => change(() => deleteRows(tableNamed(name), targetIds(tableNamed(name), target), undoLog)),
@@ -207,6 +212,10 @@ function storedTables(tables: ReadonlyMap<string, MemoryTable>): readonly Stored
   return stored.sort((left, right) => (left.name < right.name ? -1 : 1))
 }
 
+const IN_MEMORY = {
+  what: 'process-memory',
+  text: 'Nothing is in files. Memory of deleted rows is not overwritten before the process uses it again, and can be in swap space.',
+}
 const EVERY: Filter = { kind: 'all' }
 const NO_BYTES = new Uint8Array(0)
 const ALL_ROWS = { order: 'asc', limit: Number.POSITIVE_INFINITY } as const

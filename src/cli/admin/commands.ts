@@ -2,8 +2,22 @@
 import type { CommandDescription, OptionDescription } from '../command.ts'
 
 const PACE: OptionDescription = { flags: '--pace <rows>', text: 'rows a second at most, so that other work keeps up' }
+const RENAME: OptionDescription = {
+  flags: '--rename <table.column=name>',
+  text: 'a table or column that has another name now; can be given several times',
+  isList: true,
+}
+const KEEP: OptionDescription = {
+  flags: '--keep <table.column>',
+  text: 'a table or column that the schema leaves out on purpose, and that stays stored; can be given several times',
+  isList: true,
+}
 const YES: OptionDescription = { flags: '--yes', text: 'do not ask' }
-const REDACTION: OptionDescription = {
+export const WHERE: OptionDescription = {
+  flags: '--where <column>',
+  text: 'records with a value in a look-up column: values on standard input, one a line, or column=value for a plain column',
+}
+export const REDACTION: OptionDescription = {
   flags: '--redaction <level>',
   text: 'DEFAULT, PLAIN_TEXT, MASKED or REDACTED; never more than the caller is granted',
 }
@@ -34,14 +48,17 @@ const LOOKING: readonly CommandDescription[] = [
   },
   {
     name: 'schema plan',
-    summary: 'Show what the schema of the configuration would change in the stored one, and what is refused; changes nothing.',
-    examples: ['strongroom schema plan'],
+    summary:
+      'Show the steps from the stored schema to that of the configuration: rows, times, who waits, and what is refused; changes nothing.',
+    options: [RENAME, KEEP],
+    examples: ['strongroom schema plan', 'strongroom schema plan --rename people.born=birth_date'],
     load: async () => (await import('./schema.ts')).planSchema,
   },
   {
     name: 'schema apply',
     summary:
-      'Make the schema of the configuration the stored one, as a server does when it starts; founds the vault if there is none.',
+      'Make the schema of the configuration the stored one, beside readers and writers; founds the vault if there is none. Ended early, it goes on when it is run again.',
+    options: [RENAME, KEEP, PACE],
     examples: ['strongroom schema plan && strongroom schema apply'],
     load: async () => (await import('./schema.ts')).applySchema,
   },
@@ -76,10 +93,7 @@ const READING: readonly CommandDescription[] = [
     ],
     options: [
       { flags: '--columns <names>', text: 'only these columns, joined by commas', isList: true },
-      {
-        flags: '--where <column>',
-        text: 'records with a value in a look-up column: values on standard input, one a line, or column=value for a plain column',
-      },
+      WHERE,
       REDACTION,
       { flags: '--tokens', text: 'tokens in place of values' },
       { flags: '--limit <count>', text: 'records at most (default: 25)' },
@@ -212,6 +226,65 @@ const CREDENTIALS: readonly CommandDescription[] = [
   },
 ]
 
+const SUBJECT = [
+  { name: '<kind>', text: 'a subject of the schema' },
+  { name: '<id>', text: 'id of its record' },
+]
+
+const SUBJECTS: readonly CommandDescription[] = [
+  {
+    name: 'subject find',
+    summary: 'Count the records of one subject, by table.',
+    args: SUBJECT,
+    examples: ['strongroom subject find customer 5b6f0b6e-7d6e-4d1c-9a55-3f9f1d3b6f10'],
+    load: async () => (await import('./subjects.ts')).findSubject,
+  },
+  {
+    name: 'subject export',
+    summary: 'Write all records of one subject as lines of JSON, with a manifest.',
+    args: SUBJECT,
+    options: [
+      { flags: '--contents', text: 'with the contents of files' },
+      { flags: '--events', text: 'with the ids of events that name the records, which reads the whole trail' },
+      { flags: '--out <file>', text: 'a new file (default: standard output)' },
+    ],
+    examples: ['strongroom subject export customer 5b6f0b6e-7d6e-4d1c-9a55-3f9f1d3b6f10 --contents --out customer.ndjson'],
+    load: async () => (await import('./subjects.ts')).exportSubject,
+  },
+  {
+    name: 'subject forget',
+    summary: 'Delete all records of one subject with their tokens, transient values and files, and print the receipt.',
+    args: [
+      { name: '[kind]', text: 'a subject of the schema' },
+      { name: '[id]', text: 'id of its record' },
+    ],
+    options: [
+      { flags: '--reason <text>', text: 'why, for the receipt: no name' },
+      { flags: '--from <file>', text: 'the subjects of this file of `subject forgotten`, after a restore' },
+      { flags: '--key-id <name>', text: 'sign the receipt; name of the key in it' },
+      { flags: '--key-file <file>', text: 'its private key in PEM format: Ed25519 or ML-DSA-65' },
+      { flags: '--key-env <name>', text: 'environment variable with it' },
+      YES,
+    ],
+    examples: [
+      `strongroom subject forget customer 5b6f0b6e-7d6e-4d1c-9a55-3f9f1d3b6f10 --reason 'request 4711'`,
+      'strongroom subject forget --from forgotten.ndjson --yes',
+    ],
+    load: async () => (await import('./subjects.ts')).forgetSubject,
+  },
+  {
+    name: 'subject forgotten',
+    summary:
+      'List the subjects that were forgotten, with their receipts: keep it beside backups, to forget them again after a restore.',
+    options: [
+      { flags: '--since <time>', text: 'from this time on, such as 2026-01-31T12:00:00Z' },
+      { flags: '--out <file>', text: 'a new file (default: standard output)' },
+    ],
+    examples: ['strongroom subject forgotten --out forgotten.ndjson'],
+    load: async () => (await import('./subjects.ts')).listForgotten,
+  },
+]
+
 const WORK: readonly CommandDescription[] = [
   {
     name: 'maintenance',
@@ -220,12 +293,50 @@ const WORK: readonly CommandDescription[] = [
     load: async () => (await import('./status.ts')).maintenance,
   },
   {
-    name: 'purge',
-    summary: 'Delete expired values, files that no record names, and credentials that expired.',
+    name: 'sweep',
+    summary:
+      'Delete records and values that are kept no longer, expired transient values, files that no record names, and credentials that expired.',
     options: [PACE],
-    examples: ['strongroom purge'],
-    load: async () => (await import('./status.ts')).purge,
+    examples: ['strongroom sweep --pace 5000'],
+    load: async () => (await import('./retention.ts')).sweep,
+  },
+  {
+    name: 'hold place',
+    summary: 'Keep records, or all records of a subject, from being deleted, forgotten and swept.',
+    args: [
+      { name: '<name>', text: 'a table of the schema, or with --subject one of its subjects' },
+      { name: '<ids...>', text: 'ids of records, or that of the subject' },
+    ],
+    options: [
+      { flags: '--subject', text: 'all records of a subject, those to come included' },
+      { flags: '--reason <text>', text: 'why; it is sealed' },
+      { flags: '--until <when>', text: '12h, 90d, or a date as 2027-01-31 (default: until it is lifted)' },
+    ],
+    examples: [`strongroom hold place --subject customer 5b6f0b6e-7d6e-4d1c-9a55-3f9f1d3b6f10 --reason 'case 4711'`],
+    load: async () => (await import('./retention.ts')).placeHold,
+  },
+  {
+    name: 'hold list',
+    summary: 'List the legal holds, with their reasons.',
+    examples: ['strongroom hold list'],
+    load: async () => (await import('./retention.ts')).listHolds,
+  },
+  {
+    name: 'hold lift',
+    summary: 'End a legal hold.',
+    args: [{ name: '<id>', text: 'its id, as hold list shows it' }],
+    options: [YES],
+    examples: ['strongroom hold lift 0c3e9c1e-59e0-4d9b-8a2d-7a3b1f5a1c11'],
+    load: async () => (await import('./retention.ts')).liftHold,
+  },
+  {
+    name: 'purge-disk',
+    summary:
+      'Take the bytes of what was deleted out of the files of the storage, and list where they remain. Writers of SQLite wait.',
+    options: [{ flags: '--full', text: 'rewrite the tables of PostgreSQL, whose readers wait meanwhile' }],
+    examples: ['strongroom sweep && strongroom purge-disk --full'],
+    load: async () => (await import('./status.ts')).purgeDisk,
   },
 ]
 
-export const ADMIN: readonly CommandDescription[] = [...LOOKING, ...READING, ...KEYS, ...CREDENTIALS, ...WORK]
+export const ADMIN: readonly CommandDescription[] = [...LOOKING, ...READING, ...KEYS, ...CREDENTIALS, ...SUBJECTS, ...WORK]

@@ -17,13 +17,13 @@ import { CommandFailure, EXIT } from '../failure.ts'
 import type { AnyVault } from './any-vault.ts'
 import type { KeysConfig, StorageConfig, VaultConfig } from './define-config.ts'
 import type { LoadedConfig } from './load-config.ts'
-import { readSecret, readVariable, type SecretSource } from './secrets.ts'
+import { readAddress, readSecret, readVariable, type SecretSource } from './secrets.ts'
 
 /** How a command opens the vault. */
 export interface VaultPorts {
   readonly log?: Log
   readonly metrics?: Metrics
-  /** Called while a change of the schema fills digests. */
+  /** Called while a change of the schema that an opening makes goes over rows. */
   readonly onProgress?: (progress: { readonly done: number; readonly total?: number }) => void
   /**
    * True to open it as a server does: a vault is founded where there is none, the schema of the configuration is applied, and due files are scanned.
@@ -76,16 +76,14 @@ async function openAsStored(
     'The schema of the configuration is not the stored one, which is used. `strongroom schema plan` says how they differ.'
   try {
     const vault = await open(options)
-    const changes = await vault.planSchema(schema, { readsRecords: false })
-    if (changes.some(({ change }) => change !== 'left out')) note(differs)
+    if (await isOther(vault, schema)) note(differs)
     return vault
   } catch (error) {
     if (!isVaultError(error) || !error.message.startsWith('Invalid policy')) throw error
     // A policy can name what the stored schema does not have yet. Without it its roles grant nothing, and those of every vault are as they were.
     const { policy: _, ...withoutPolicy } = options
     const vault = await open(withoutPolicy)
-    const changes = await vault.planSchema(schema, { readsRecords: false })
-    if (changes.length > 0) {
+    if (await isOther(vault, schema)) {
       note(differs)
       note(
         'The policy of the configuration does not fit it, so only VAULT_OWNER, VAULT_EDITOR and VAULT_VIEWER are granted anything.',
@@ -95,6 +93,12 @@ async function openAsStored(
     await vault.close()
     throw error
   }
+}
+
+/** True if the stored schema is another one, apart from what the given one leaves out. */
+async function isOther(vault: AnyVault, schema: Schema): Promise<boolean> {
+  const { steps, refusals } = await vault.planSchemaChange(schema, {}, { readsRecords: false })
+  return steps.length + refusals.length > 0
 }
 
 /** Opening a file makes it, so a line in the wrong folder would leave an empty one there. */
@@ -115,14 +119,12 @@ export async function openStorage(storage: StorageConfig, source: SecretSource):
     const { sqliteStorage } = await import('../../adapters/sqlite/index.ts')
     return sqliteStorage({ ...storage.sqlite, filename: source.pathOf(storage.sqlite.filename) })
   }
-  const { connectionString, ...options } = storage.postgres
   const { postgresStorage } = await import('../../adapters/postgres/index.ts')
-  const address = await readSecret(connectionString, 'vault.storage.postgres.connectionString', source)
-  return postgresStorage({ ...options, connectionString: address })
+  return postgresStorage({ ...storage.postgres, connectionString: await readAddress(storage.postgres, source) })
 }
 
 /** Opens the key provider of a configuration. */
-export async function openKeys(keys: KeysConfig, source: SecretSource): Promise<KeyProvider> {
+async function openKeys(keys: KeysConfig, source: SecretSource): Promise<KeyProvider> {
   if (typeof keys === 'function') return keys()
   if ('transit' in keys) {
     const { token, ...options } = keys.transit
@@ -143,7 +145,7 @@ export async function openKeys(keys: KeysConfig, source: SecretSource): Promise<
 }
 
 /** Opens the blob store of a configuration. */
-export async function openBlobs(blobs: NonNullable<VaultConfig['blobs']>, source: SecretSource): Promise<BlobStore> {
+async function openBlobs(blobs: NonNullable<VaultConfig['blobs']>, source: SecretSource): Promise<BlobStore> {
   if (typeof blobs === 'function') return blobs()
   const { folderBlobs } = await import('../../adapters/blobs/index.ts')
   return folderBlobs({ directory: source.pathOf(blobs.directory) })

@@ -86,6 +86,6 @@ export interface ServerConfig {
     /** Whether each request leaves a line. Default false. */
     readonly requests?: boolean
   }
-  /** Between two purges of what has expired; 0 for none. Default: an hour. */
-  readonly purgeMs?: number
+  /** Between two sweeps of what has expired; 0 for none. Default: an hour. */
+  readonly sweepMs?: number
 }

@@ -73,7 +73,7 @@ export const serverShape = z.strictObject({
       requests: z.boolean().default(false),
     })
     .prefault({}),
-  purgeMs: msOrNone.default(3_600_000),
+  sweepMs: msOrNone.default(3_600_000),
 })
 
 /** The settings of the server, with every default. */

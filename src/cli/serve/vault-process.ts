@@ -5,7 +5,8 @@ import { isVaultError, type Log, type Metrics } from '../../index.ts'
 import type { AnyVault } from '../config/any-vault.ts'
 import type { ServerSettings } from '../config/server-shape.ts'
 import type { ServedHandler } from './handler-options.ts'
-import { createServerLog, endAtDefects, errorFields, type ServerLog } from './server-log.ts'
+import { inTime } from './in-time.ts'
+import { createServerLog, endAtDefects, errorFields } from './server-log.ts'
 import { createServerMetrics } from './server-metrics.ts'
 import { createVaultServer, type Learned, type VaultServer } from './vault-server.ts'
 
@@ -15,16 +16,16 @@ export interface Serving {
   /** Options of the handler but the vault. */
   readonly handler: ServedHandler
   /** Opens the vault as a server does. */
-  open(ports: { readonly serves: true; readonly metrics: Metrics; readonly log: Log }): Promise<AnyVault>
+  open(ports: { readonly metrics: Metrics; readonly log: Log }): Promise<AnyVault>
 }
 
 /** A process that serves. */
 export interface VaultProcess {
-  readonly log: ServerLog
+  readonly log: Log
   readonly server: VaultServer
   isReady(): Promise<boolean>
   readMetrics(): Promise<MetricObject[]>
-  /** Begins the work that one process does for all: it purges what has expired. */
+  /** Begins the work that one process does for all: it sweeps what has expired. */
   beginUpkeep(): void
   /** Ends what goes on, and closes the vault. */
   close(): Promise<void>
@@ -34,8 +35,8 @@ export interface VaultProcess {
 const RETRY_MS = 1000
 /** For which the storage can take to answer before the process is not ready, in milliseconds. */
 const PING_MS = 2000
-/** Rows a second that a purge removes, so that requests keep up. */
-const PURGE_PACE = 2000
+/** Rows a second that a sweep removes, so that requests keep up. */
+const SWEEP_PACE = 2000
 
 /** Starts a process, unless `end` resolves before: then what is opened meanwhile is closed, and the result is undefined. */
 export async function startUnless(
@@ -61,16 +62,21 @@ async function startVaultProcess(
   const log = createServerLog(settings.log.level)
   endAtDefects(log)
   const metrics = createServerMetrics()
-  const vault = await opened(() => open({ serves: true, metrics: metrics.ofVault, log }), { ...settings, signal, log })
+  const vault = await opened(() => open({ metrics: metrics.ofVault, log }), { ...settings, signal, log })
   const upkeep = new AbortController()
   try {
     const server = await createVaultServer({ handler: { ...handler, vaults: vault }, server: settings, log, metrics, share })
     return {
       log,
       server,
-      isReady: () => answersInTime(vault),
+      isReady: () =>
+        inTime(
+          vault.ping().then(() => true),
+          PING_MS,
+          false,
+        ).catch(() => false),
       readMetrics: () => metrics.read(),
-      beginUpkeep: () => void (settings.purgeMs > 0 && purge(vault, settings.purgeMs, { signal: upkeep.signal, log })),
+      beginUpkeep: () => void (settings.sweepMs > 0 && sweep(vault, settings.sweepMs, { signal: upkeep.signal, log })),
       async close() {
         upkeep.abort()
         await vault.close()
@@ -98,30 +104,20 @@ async function opened(
   }
 }
 
-async function answersInTime(vault: AnyVault): Promise<boolean> {
-  const isOver = new AbortController()
-  try {
-    return await Promise.race([vault.ping().then(() => true), pause(PING_MS, false, { signal: isOver.signal })])
-  } catch {
-    return false
-  } finally {
-    isOver.abort()
-  }
-}
-
-/** Purges again and again, until the signal is aborted. */
-async function purge(
+/** Sweeps again and again, until the signal is aborted. */
+async function sweep(
   vault: AnyVault,
-  purgeMs: number,
+  sweepMs: number,
   { signal, log }: { readonly signal: AbortSignal; readonly log: Log },
 ): Promise<void> {
   while (!signal.aborted) {
     try {
-      await pause(purgeMs, undefined, { signal, ref: false })
-      const purged = await vault.purgeExpired({ signal, pace: PURGE_PACE })
-      if (purged.deleted + purged.files + purged.credentials > 0) log.info(purged, 'expired data purged')
+      await pause(sweepMs, undefined, { signal, ref: false })
+      const { expired, held, ...others } = await vault.sweep({ signal, pace: SWEEP_PACE })
+      const removed = [...Object.values(expired), ...Object.values(others)].reduce((sum, count) => sum + count, 0)
+      if (removed > 0) log.info({ expired, held, ...others }, 'expired data removed')
     } catch (error) {
-      if (!signal.aborted) log.error(errorFields(error), 'expired data not purged')
+      if (!signal.aborted) log.error(errorFields(error), 'expired data not removed')
     }
   }
 }

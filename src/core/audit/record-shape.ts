@@ -1,5 +1,6 @@
 /** Records the input of an operation: the members it names, with every value replaced and equal neighbors of a list merged. */
 import { type IsName, UNKNOWN_NAME } from '../errors.ts'
+import { isList } from '../util/lists.ts'
 import { hasOwnNames } from '../util/options.ts'
 
 /**
@@ -193,9 +194,4 @@ function isPlain(part: unknown): part is Readonly<Record<string, unknown>> {
 
 function isWords(shape: RecordedShape): shape is readonly string[] {
   return isList(shape)
-}
-
-/** `Array.isArray` for a readonly list. */
-function isList(part: unknown): part is readonly unknown[] {
-  return Array.isArray(part)
 }

@@ -10,6 +10,7 @@ import { required } from '../util/lists.ts'
 import { fewNumbers, plaintextBytes, type Slab, slabItem } from '../util/memory.ts'
 import { addressOf, type Barrier } from './barrier.ts'
 import { digestValues } from './digest-values.ts'
+import { setKeptOfChanged, setKeptOfNew } from './kept-times.ts'
 import type { Values } from './parse-record.ts'
 import { bodyOf, type OpenRows, openRows } from './reveal.ts'
 import {
@@ -102,6 +103,7 @@ export function writeRows(barrier: Barrier, table: Table, { records, sources }: 
         for (const [row, values] of records.entries())
           setCell(required(rows[row]), column.plain, plainCell(column, values[column.position]))
       }
+      setKeptOfNew(table, records, rows, sources.nowMs)
       return { rows, metadata, transients: sealTransients(barrier, table, records, metadata) }
     },
   }
@@ -162,6 +164,8 @@ export function resealRows(barrier: Barrier, table: Table, { rows, records, sour
           if (value !== undefined) setCell(required(patches[row]).set, column.plain, plainCell(column, value))
         }
       }
+      if (table.kept.length > 0)
+        setKeptOfChanged(barrier, table, { rows, records, sets: patches.map(({ set }) => set), nowMs: sources.nowMs })
       return { rows: patches, metadata, replaced, kept, ...patchKept(sealTransients(barrier, table, records, metadata), sources) }
     },
   }
@@ -333,12 +337,12 @@ function writeText(out: ByteWriter, text: string): void {
 
 /** Sets the digest of each named value in the row of its record; null for a null. */
 function setDigests(barrier: Barrier, table: Table, records: readonly Values[], rows: readonly Record<string, Cell>[]): void {
-  for (const column of table.digested) {
+  for (const column of table.digestWritten) {
     const present: Record<string, Cell>[] = []
     const values: unknown[] = []
     for (const [index, record] of records.entries()) {
       const value = record[column.position]
-      if (value === null) setCell(required(rows[index]), column.digest, null)
+      if (value === null) setCell(required(rows[index]), column.writtenDigest, null)
       else if (value !== undefined) {
         present.push(required(rows[index]))
         values.push(value)
@@ -346,7 +350,7 @@ function setDigests(barrier: Barrier, table: Table, records: readonly Values[], 
     }
     if (values.length === 0) continue
     const digests = digestValues(barrier.ring, column, values)
-    for (const [index, row] of present.entries()) setCell(row, column.digest, required(digests[index]))
+    for (const [index, row] of present.entries()) setCell(row, column.writtenDigest, required(digests[index]))
   }
 }
 

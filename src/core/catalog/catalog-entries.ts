@@ -34,6 +34,8 @@ export interface CatalogState extends RootKeySet {
   readonly isResealing: boolean
   /** The root keys that were destroyed, and when, in milliseconds since 1970. */
   readonly destroyed: readonly DestroyedKey[]
+  /** Number of legal holds. Writers compare the catalog, so none misses the first hold, or a further one. */
+  readonly holds: number
   readonly schema: CatalogSchema
 }
 

@@ -70,6 +70,7 @@ export async function foundVault(ports: FoundingPorts, { vaultId, vault, definit
     isResealing: false,
     destroyed: [],
     identity: toBase64(entropy.bytes(IDENTITY_BYTES)),
+    holds: 0,
     schema: EMPTY_CATALOG_SCHEMA,
   }
   const entries = [

@@ -7,6 +7,7 @@ import type { Stopwatch } from '../ports/time.ts'
 import { type CatalogSchema, findOutdatedTables, hiddenTokenIds } from '../schema/catalog-schema.ts'
 import type { SchemaDefinition } from '../schema/column.ts'
 import type { Table } from '../schema/layout.ts'
+import type { SchemaRules } from '../schema/schema-rules.ts'
 import { CATALOG, MARKER, SYSTEM_TABLES } from '../schema/system-tables.ts'
 import { digestVaultId } from '../sealing/envelope.ts'
 import { readUtf8, toHex, toUtf8, type Writable } from '../util/bytes.ts'
@@ -50,6 +51,7 @@ export interface CatalogChange {
   readonly destroyed?: CatalogState['destroyed']
   readonly isResealing?: boolean
   readonly digestVersion?: number
+  readonly holds?: number
   /** The root keys that the active one seals from now on: all but itself and a pending one. */
   readonly sealedRoots?: readonly RootKey[]
   /** Milliseconds to wait for transactions that append to the trail: other writers wait meanwhile. Then `unavailable`. Default: that of the storage. */
@@ -73,6 +75,11 @@ export interface Catalog {
   reload(storage: StorageReads): Promise<void>
   /** Calls back after each reading that found other keys, with the ring that was replaced. */
   onKeys(listener: (replaced: KeyRing) => void): void
+  /**
+   * Calls back in each reading that found another schema, before it is adopted, and calls what is returned in the moment in which it is. An error of either
+   * ends the reading.
+   */
+  onSchema(listener: SchemaListener): void
   /** Overwrites the keys of a ring that was replaced, and that no call in progress uses. */
   closeRing(ring: KeyRing): void
   /** Overwrites the keys of this ring, and of those that `reload` replaced: calls in progress may have used them until now. */
@@ -91,6 +98,9 @@ export interface Catalog {
  * a rotation of look-up keys waits longer than this before the first digest changes.
  */
 export const FRESH_MS = 10_000
+
+/** Takes a schema that was read, and makes ready what goes by it. The storage is that of the reading. Returns what adopts it. */
+export type SchemaListener = (schema: CatalogSchema, storage: StorageReads) => Promise<() => void>
 
 /** What is kept of one reading. */
 interface Reading {
@@ -133,11 +143,20 @@ export async function openCatalog(
   const rings = new Set([reading.ring])
   let isClosed = false
   const listeners: ((replaced: KeyRing) => void)[] = []
+  const schemaListeners: SchemaListener[] = []
 
   async function readAgain(within: StorageReads): Promise<void> {
     const before = reading.ring
     const began = stopwatch.now()
-    reading = await read(await readCatalogRows(within), reading)
+    const next = await read(await readCatalogRows(within), reading)
+    const adoptions: (() => void)[] = []
+    // What fails from here on, because the storage is made ready for the next schema, is not taken for a failure of its own.
+    freshAt = Number.NEGATIVE_INFINITY
+    if (JSON.stringify(next.state.schema) !== JSON.stringify(reading.state.schema))
+      for (const listener of schemaListeners) adoptions.push(await listener(next.state.schema, within))
+    // From here on nothing waits: a generation is never seen with the layout of another.
+    reading = next
+    for (const adopt of adoptions) adopt()
     freshAt = began
     rings.add(reading.ring)
     barrier.ring = reading.ring
@@ -201,6 +220,7 @@ export async function openCatalog(
       }
     },
     onKeys: (listener) => void listeners.push(listener),
+    onSchema: (listener) => void schemaListeners.push(listener),
     closeRing(ring) {
       if (rings.delete(ring)) ring.close()
     },
@@ -262,7 +282,7 @@ function otherVault(): VaultError {
 
 /** Returns the next state. What this release does not know stays in it. */
 function changedState(
-  { from: before, schema, keys, destroyed, isResealing, digestVersion }: CatalogChange,
+  { from: before, schema, keys, destroyed, isResealing, digestVersion, holds }: CatalogChange,
   now: number,
 ): CatalogState {
   const { lookupVersion, roots } = keys ?? before
@@ -279,6 +299,7 @@ function changedState(
     isResealing: isResealing ?? before.isResealing,
     digestVersion: digestVersion ?? before.digestVersion,
     destroyed: destroyed ?? before.destroyed,
+    holds: holds ?? before.holds,
     schema: schema ?? before.schema,
   }
 }
@@ -327,6 +348,12 @@ function assertOwner(entries: ReadonlyMap<string, Row>, vaultId: string): void {
 export interface CatalogFence {
   /** Root keys and generation as they were read last. */
   readonly keys: RootKeySet
+  /** The stored schema as it was read last. */
+  readonly schema: CatalogSchema
+  /** Number of legal holds. */
+  readonly holds: number
+  /** The rules of the stored schema, with the names of this process. */
+  readonly rules: SchemaRules
   /** Throws `failed_precondition` if the stored format is newer than this release: nothing is written then. */
   assertKnownFormat(): void
   /** Throws `failed_precondition` for a table whose records this process must not write: its schema lacks a rule of the stored one. */
@@ -334,7 +361,7 @@ export interface CatalogFence {
   /** Object ids of columns of a table that have tokens and that this process does not know: a deleted record loses those tokens too. */
   hiddenTokenIds(table: Table): readonly number[]
   /** True if a column of the table holds files, also one that this process does not know: a deleted record loses those files too. */
-  holdsFiles(table: Pick<Table, 'name'>): boolean
+  holdsFiles(table: Pick<Table, 'objectId'>): boolean
   /**
    * True if what was read since the catalog had this generation is certainly of it. Else it may have been looked up by keys that are no longer in use, and
    * `isCurrent` says so. Looks at no storage.
@@ -346,26 +373,37 @@ export interface CatalogFence {
   reload(storage: StorageReads): Promise<void>
 }
 
-/** Returns the fence of a process that opened the vault with this definition. */
-export function createCatalogFence(catalog: Catalog, definition: SchemaDefinition): CatalogFence {
+/** Returns the fence of a process that knows this part of the stored schema. */
+export function createCatalogFence(catalog: Catalog, known: { readonly part: CatalogSchema }): CatalogFence {
   let evaluated = catalog.state
-  let outdated = findOutdatedTables(definition, evaluated.schema)
+  let outdated = findOutdatedTables(known.part, evaluated.schema)
   return {
     get keys() {
       return catalog.state
+    },
+    get schema() {
+      return catalog.state.schema
+    },
+    get holds() {
+      return catalog.state.holds
+    },
+    get rules() {
+      return known.part.rules
     },
     assertKnownFormat: () => assertKnownFormat(catalog.state),
     assertWritable({ name }) {
       if (evaluated !== catalog.state) {
         evaluated = catalog.state
-        outdated = findOutdatedTables(definition, evaluated.schema)
+        outdated = findOutdatedTables(known.part, evaluated.schema)
       }
       const reason = outdated.get(name)
       if (reason !== undefined) throw reason
     },
-    hiddenTokenIds: ({ name }) => hiddenTokenIds(definition, catalog.state.schema, name),
-    holdsFiles: ({ name }) =>
-      Object.values(catalog.state.schema.tables[name]?.columns ?? {}).some(({ definition: is }) => is.type === 'FILE'),
+    hiddenTokenIds: ({ name }) => hiddenTokenIds(known.part, catalog.state.schema, name),
+    holdsFiles: ({ objectId }) =>
+      Object.values(catalog.state.schema.tables)
+        .filter((table) => table.objectId === objectId)
+        .some(({ columns }) => Object.values(columns).some(({ definition: is }) => is.type === 'FILE')),
     isCertain: (generation) => catalog.isFresh() && catalog.state.generation === generation,
     // A call can be older than the last reading, which another call of this process asked for meanwhile.
     isCurrent: async (storage, generation) => catalog.state.generation === generation && (await catalog.isCurrent(storage)),

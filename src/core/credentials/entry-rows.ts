@@ -14,14 +14,14 @@ import { textsToSlab } from '../util/memory.ts'
 import { nowMs } from '../util/time.ts'
 
 /** What a row can be, as the plain column `kind` says it. */
-const KINDS = { credential: 1, revocation: 2, nonce: 3, write: 4 } as const
+const KINDS = { credential: 1, revocation: 2, nonce: 3, write: 4, hold: 5 } as const
 
 /** Scope of the digests of names. */
 const SCOPE = 'credential'
 /** Length of the body that is opened in place of a missing one, in bytes: about that of a credential. */
 const DECOY_BYTES = 512
 
-/** The name of a row: a key id, the id of a revoked JWT, what serves once, or the digest of an idempotency key. */
+/** The name of a row: a key id, the id of a revoked JWT, what serves once, the digest of an idempotency key, or what a legal hold is of. */
 export interface EntryName {
   readonly kind: keyof typeof KINDS
   readonly name: string

@@ -18,7 +18,7 @@ export interface PerformOptions {
   /**
    * Of a write: performed again by the same actor with the same key and input, it writes nothing, and returns the result of the first time, also if that
    * is still running, in whatever process. With another input it is a `conflict`. 1 to 255 visible ASCII characters, such as a UUID. It is kept for 24
-   * hours at least, until `vault.purgeExpired`. A read takes none: it is read again. Default: the write is performed each time.
+   * hours at least, until `vault.sweep`. A read takes none: it is read again. Default: the write is performed each time.
    */
   readonly idempotencyKey?: string
 }

@@ -5,12 +5,14 @@ import type { Signal } from '../util/signal.ts'
 
 /** What is done in jobs, by the method of the vault that begins it; `importRecords` is of `strongroom/transfer`. */
 export type JobName =
-  | 'purgeExpired'
+  | 'sweep'
+  | 'purgeDisk'
   | 'scanFiles'
   | 'verifyRecords'
   | 'verifyAudit'
   | 'rotateKeys'
   | 'rotateLookups'
+  | 'changeSchema'
   | 'importRecords'
 
 /** What a caller asks of slow work. */

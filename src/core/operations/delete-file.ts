@@ -17,9 +17,10 @@ import type { Operation } from '../execution/operation.ts'
 import { discardFile, removeFiles } from '../file-store/remove-files.ts'
 import { attemptChange } from '../records/attempt-change.ts'
 import { storeChanges } from '../records/record-store.ts'
+import { assertNotHeld } from '../retention/holds.ts'
 import { nowMs } from '../util/time.ts'
 
-/** Deletes a file. Needs UPDATE on its column. Throws `not_found` if there is no record or no file. */
+/** Deletes a file. Needs UPDATE on its column. Throws `not_found` if there is no record or no file, and `failed_precondition` for a record under legal hold. */
 export const deleteFile: Operation<FileInput, FileRequest, { id: string; deleted: true }> = {
   action: 'DELETE_FILE',
   resourceType: 'FILE',
@@ -46,6 +47,7 @@ function takeFile(context: OperationContext, { table, id, column: name }: FileRe
       const row = requireUpdatable(context, access, { id, row: found, writes: [values] })
       const stored = fileIn(context, table, column, row)
       if (stored === undefined) throw noFile(table, column)
+      await assertNotHeld(unit.storage, context, { table, rows: [row.id] })
       await storeChanges(unit, context, { table, rows: [row], records: [values], supplied: [undefined], indexes: [undefined] })
       await discardFile(unit.storage, stored.file, nowMs(context))
       return stored.file

@@ -47,6 +47,21 @@ export interface PhysicalTable {
   readonly isOrdered?: boolean
 }
 
+/** How tables are prepared. */
+export interface PrepareOptions {
+  /**
+   * True to build the missing indexes of existing tables while others write them, where the engine can. It takes longer and waits for open
+   * transactions. Inside a transaction it has no effect. Default false: writers of a table wait for its index.
+   */
+  readonly besideWriters?: boolean
+}
+
+/** What `drop` drops: whole tables, columns with the indexes on them, or one index, as it was prepared. */
+export type DropTarget =
+  | { readonly kind: 'tables'; readonly tables: readonly string[] }
+  | { readonly kind: 'columns'; readonly table: string; readonly columns: readonly string[] }
+  | { readonly kind: 'index'; readonly table: string; readonly index: PhysicalIndex }
+
 /** A stored row: `id`, `version`, and every column of its table, or those that `Page.columns` names. */
 export interface Row {
   readonly id: number
@@ -205,9 +220,16 @@ export interface Storage {
   readonly transactions: 'serial' | 'concurrent'
   /**
    * Creates missing tables, columns and indexes. Never drops or changes one. Throws `failed_precondition`, with the table and columns
-   * in the details, if a column exists with another type or if duplicates prevent a unique index; nothing is changed then. Concurrent calls are safe.
+   * in the details, if a column exists with another type or if duplicates prevent a unique index; nothing is changed then, except that
+   * `besideWriters` keeps what it made before. Concurrent calls are safe.
    */
-  prepare(tables: readonly PhysicalTable[]): Promise<void>
+  prepare(tables: readonly PhysicalTable[], options?: PrepareOptions): Promise<void>
+  /**
+   * Drops all targets or none, also of tables that this handle did not prepare. What is missing is passed over. This handle then knows a table without its dropped columns,
+   * and no dropped table. Other handles must no longer read them. Waits for open transactions that use the tables, and lets later ones
+   * wait meanwhile: throws `unavailable` after `waitMs`, by default 30 seconds.
+   */
+  drop(targets: readonly DropTarget[], options?: { readonly waitMs?: number }): Promise<void>
   /**
    * Returns `count` rising ids, from 1, that no row of this table ever had. A handle never returns an id twice; gaps are allowed. After a
    * rollback, another handle can return ids that no row had. Throws `storage_full` above MAX_ROW_ID.
@@ -272,7 +294,7 @@ export interface TransactionOptions {
 }
 
 /** The methods of a storage that change no stored row. */
-export type StorageReads = Pick<Storage, 'reserveIds' | 'get' | 'find' | 'scan' | 'aggregate'>
+export type StorageReads = Pick<Storage, 'prepare' | 'reserveIds' | 'get' | 'find' | 'scan' | 'aggregate'>
 
 /** A table as a storage has it, also if this handle did not prepare it. */
 export interface StoredTable {
@@ -289,6 +311,26 @@ export interface Snapshot extends Pick<Storage, 'get' | 'find' | 'aggregate'> {
   readonly tables: readonly StoredTable[]
 }
 
+/** What was done about the bytes of deleted rows, or a place where they can remain: a word that does not change, and a sentence for an operator. */
+export interface DiskNote {
+  readonly what: string
+  readonly text: string
+}
+
+/** What `purgeDisk` did, and where bytes of deleted rows can remain after it. */
+export interface DiskReport {
+  readonly done: readonly DiskNote[]
+  readonly remains: readonly DiskNote[]
+}
+
+/** How `purgeDisk` works. */
+export interface DiskPurge {
+  /** True to rewrite tables also where the engine must keep their readers out meanwhile. */
+  readonly full: boolean
+  /** Called between two steps, and awaited. What it throws ends the purge, and is rethrown unchanged. */
+  onStep(steps: { readonly done: number; readonly total: number }): Promise<void>
+}
+
 /** A storage as an application opens it: the port, and methods of the handle. */
 export interface StorageHandle extends Storage {
   /**
@@ -301,6 +343,12 @@ export interface StorageHandle extends Storage {
    * has reserved ids of this table before can go on with what it has left.
    */
   raiseIds(table: string, next: number): Promise<void>
+  /**
+   * Takes the bytes of deleted rows, and of earlier versions of rows, out of its files, also those of tables that were not prepared, and says what
+   * it cannot reach. Throws `internal` inside a transaction, and `unavailable` where other users of the database are in the way for too long: what was
+   * done then stays done, and rows are as before.
+   */
+  purgeDisk(purge: DiskPurge): Promise<DiskReport>
   /** Returns this storage inside a transaction that the application opened on the same database. The application commits it. */
   joinTransaction(hostTransaction: unknown): Storage
   /**

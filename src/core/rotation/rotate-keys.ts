@@ -83,7 +83,7 @@ function patienceOf(job: Job): Patience {
 }
 
 /** A lock of all tables that others hold: they go on between two tries. `method` is what to call again. */
-export function lockTries(job: Job, method: string): Reason {
+export function lockTries(job: Pick<Job, 'wait'>, method: string): Reason {
   return {
     // A key service that is away has tried again itself.
     is: (error) => isVaultError(error, 'unavailable') && !isKeyError(error),

@@ -12,7 +12,9 @@ import { compileRules } from '../values/value-rules.ts'
 import { type ColumnDefinition, normalizersOf, type SchemaDefinition, type TableDefinition, tokenOf, typeOf } from './column.ts'
 import { shapeProblem } from './column-shape.ts'
 import { nameProblem } from './names.ts'
+import { assertRetention } from './retention.ts'
 import { type RulesFor, rulesShape, type SchemaRules } from './schema-rules.ts'
+import { assertSubjects } from './subjects.ts'
 
 /** A checked schema, as plain JSON: its tables, and the rules that concern more than one column. */
 export interface Schema<S extends SchemaDefinition = SchemaDefinition> {
@@ -68,7 +70,10 @@ function checkedSchema<S extends SchemaDefinition>(tables: S, rules: SchemaRules
   }
   for (const [name, table] of Object.entries<TableDefinition>(tables)) assertTable(name, table)
   assertGroups(tables)
-  return Object.freeze({ tables: deepFreeze(structuredCopy(tables)), rules: deepFreeze(structuredCopy(checkedRules(rules))) })
+  const checked = checkedRules(rules)
+  assertSubjects(tables, checked.subjects)
+  assertRetention(tables, checked.retention ?? {})
+  return Object.freeze({ tables: deepFreeze(structuredCopy(tables)), rules: deepFreeze(structuredCopy(checked)) })
 }
 
 function checkedRules(rules: SchemaRules): SchemaRules {

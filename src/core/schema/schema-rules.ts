@@ -1,7 +1,7 @@
 /** Rules of a schema that concern more than one column: what is unique together, whose records are a person's, and how long values are kept. */
 import * as z from 'zod'
 import type { SchemaDefinition, TableDefinition } from './column.ts'
-import type { RetentionDefinition } from './retention.ts'
+import type { RetentionDefinition, RetentionRules } from './retention.ts'
 import type { SubjectDefinition } from './subjects.ts'
 
 /** The rules as plain JSON. */
@@ -11,7 +11,7 @@ export interface SchemaRules {
   /** By a name of the application: whose records are found, exported and forgotten together. Source: docs/subjects.md. */
   readonly subjects?: Readonly<Record<string, SubjectDefinition>>
   /** By `table` or `table.column`: how long records or values are kept. Source: docs/retention.md. */
-  readonly retention?: Readonly<Record<string, RetentionDefinition>>
+  readonly retention?: RetentionRules
 }
 
 /** A name of a column of a table. */

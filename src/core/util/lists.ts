@@ -1,4 +1,4 @@
-/** Lists: an item that must exist, many items added, groups, gaps and cuts. A list that is too short is a defect, and must never seal or store as row 0. */
+/** Lists: whether a value is one, an item that must exist, many items added, groups, gaps and cuts. A list that is too short is a defect, and must never seal or store as row 0. */
 import { VaultError } from '../errors.ts'
 
 /** The item at an index, from 0. Throws `internal` if there is none. */
@@ -19,6 +19,11 @@ export function required<T>(value: T | undefined, what = 'An item of a list'): T
 
 function missing(index: number, length: number): VaultError {
   return new VaultError('internal', `Index ${index} of a list of ${length} was read. This is a defect; please report it.`)
+}
+
+/** `Array.isArray` for a readonly list. */
+export function isList(value: unknown): value is readonly unknown[] {
+  return Array.isArray(value)
 }
 
 /** Adds the items at the end. They are no arguments of `push`, of which an engine takes some 100,000 at most. */

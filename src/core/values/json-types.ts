@@ -1,6 +1,7 @@
 /** JSON and ARRAY: plain data, copied and checked in one pass, and its canonical text (RFC 8785). Null means that there is no value. */
 import { FULL_JSON_VALUES, MAX_JSON_DEPTH, MAX_JSON_MEMBERS } from '../limits.ts'
 import { isWellFormed, readUtf8 } from '../util/bytes.ts'
+import { isList } from '../util/lists.ts'
 import { type ColumnType, type JsonBudget, type JsonValue, textCell, ValueError } from './column-type.ts'
 import { foldText } from './spelling.ts'
 
@@ -260,9 +261,4 @@ function asIs(text: string): string {
 function compareUnits(left: string, right: string): number {
   if (left === right) return 0
   return left < right ? -1 : 1
-}
-
-/** `Array.isArray` for a readonly list. */
-function isList(value: JsonValue): value is readonly JsonValue[] {
-  return Array.isArray(value)
 }

@@ -1,13 +1,9 @@
-/** The work of a vault that no caller asks for: probes, removal of what expired, scans of files, verification of records. */
+/** The work of a vault that no caller asks for: probes, scans of files, verification of records. */
 import { type Barrier, retryingBarrier } from '../barrier/barrier.ts'
-import { expiredCredentialsPass } from '../credentials/entry-rows.ts'
+import type { LiveSchema } from '../catalog/live-schema.ts'
 import { requireTable } from '../execution/check-input.ts'
-import { removalPass } from '../file-store/remove-files.ts'
 import type { Jobs } from '../maintenance/jobs.ts'
 import type { StorageHandle } from '../ports/storage.ts'
-import type { Clock } from '../ports/time.ts'
-import { purgePass } from '../records/token-store.ts'
-import type { Layout } from '../schema/layout.ts'
 import { CATALOG } from '../schema/system-tables.ts'
 import { type Verifying, verifyRecords } from '../verification/verify-records.ts'
 import type { OutsideCalls } from './outside-calls.ts'
@@ -15,11 +11,10 @@ import type { Vault } from './vault.ts'
 import type { VaultFiles } from './vault-files.ts'
 
 /** What maintenance needs. */
-interface MaintenancePorts extends Verifying {
+interface MaintenancePorts extends Omit<Verifying, 'layout'> {
   readonly storage: StorageHandle
-  readonly clock: Clock
   readonly barrier: Barrier
-  readonly layout: Layout
+  readonly live: LiveSchema
   readonly files: VaultFiles
   readonly outside: OutsideCalls
   readonly jobs: Jobs
@@ -30,8 +25,8 @@ export function createVaultMaintenance({
   outside,
   jobs,
   ...shared
-}: MaintenancePorts): Pick<Vault, 'ping' | 'maintenance' | 'purgeExpired' | 'scanFiles' | 'verifyRecords'> {
-  const { storage, clock, barrier, layout } = shared
+}: MaintenancePorts): Pick<Vault, 'ping' | 'maintenance' | 'scanFiles' | 'verifyRecords'> {
+  const { storage, barrier, live } = shared
   return {
     ping: () =>
       outside.run('Ping failed.', async () => {
@@ -39,21 +34,13 @@ export function createVaultMaintenance({
         return { ok: true }
       }),
     maintenance: () => outside.run('The list of jobs failed.', () => jobs.list()),
-    purgeExpired: (given) =>
-      outside.watch({ verb: 'Purge', given }, async (watch) => {
-        await jobs.sweep()
-        return jobs.run({ kind: 'purgeExpired' }, watch, async (job) => ({
-          deleted: await job.pass(purgePass(storage, { clock, layout })),
-          files: await job.pass(removalPass(files.outer)),
-          credentials: await job.pass(expiredCredentialsPass(storage, { clock })),
-        }))
-      }),
     scanFiles: (given) =>
       outside.watch({ verb: 'Scan', given }, async (watch) => ({ scanned: (await files.scans?.scanDue(watch)) ?? 0 })),
     verifyRecords: (given) =>
       outside.watch({ verb: 'Verify', given, others: ['table'] }, (watch, { table }) => {
+        const { layout } = live
         const tables = table === undefined ? [...layout.tables.values()] : [requireTable({ layout }, table)]
-        const context = { ...shared, barrier: retryingBarrier(barrier) }
+        const context = { ...shared, layout, barrier: retryingBarrier(barrier) }
         return jobs.run({ kind: 'verifyRecords' }, watch, (job) => verifyRecords(context, tables, job))
       }),
   }

@@ -21,10 +21,14 @@ import type { FollowedBatch, FollowOptions } from './follow-audit.ts'
 import type { VaultTransactionOptions, WatchOptions } from './outside-calls.ts'
 import type { Session } from './session.ts'
 import type { Refusal, VaultCredentials } from './vault-credentials.ts'
+import type { VaultDisk } from './vault-disk.ts'
 import type { UploadByTicket } from './vault-files.ts'
 import type { VaultKeys } from './vault-keys.ts'
 import type { VaultLookups } from './vault-lookups.ts'
 import type { VaultOverview } from './vault-overview.ts'
+import type { VaultRetention } from './vault-retention.ts'
+import type { VaultSchema } from './vault-schema.ts'
+import type { VaultSubjects } from './vault-subjects.ts'
 
 /** A vault inside a transaction. The changes of all sessions commit or roll back together. */
 export interface VaultInTransaction<S extends SchemaDefinition, Role extends string = string> {
@@ -41,6 +45,10 @@ export interface Vault<S extends SchemaDefinition = SchemaDefinition, Role exten
     VaultKeys,
     VaultLookups<S>,
     VaultOverview,
+    VaultSchema,
+    VaultRetention,
+    VaultSubjects<Role>,
+    VaultDisk,
     ClosedByUsing {
   readonly id: string
   /** Id of the account in audit events: the option `accountId`, or the id of the vault. */
@@ -66,13 +74,6 @@ export interface Vault<S extends SchemaDefinition = SchemaDefinition, Role exten
    * listed, and neither is the filling of digests while a vault is opened. Records no event.
    */
   maintenance(): Promise<MaintenanceJob[]>
-  /**
-   * Deletes expired transient values, which reads never return in any case, and removes the contents of files that no record names:
-   * replaced and deleted ones, and those of uploads that never ended. Also deletes credentials, revocations of JWTs, assertions that
-   * have served and idempotency keys, an hour after they expired. Returns the number of values, of files, and of these. `onProgress` counts all of them. It
-   * removes them slice by slice: what was removed before an abort stays removed.
-   */
-  purgeExpired(options?: WatchOptions): Promise<{ deleted: number; files: number; credentials: number }>
   /** Scans the files whose scan is due, and waits for the results, also of scans in progress, which are not counted. Without a scanner, does nothing. A vault with one also scans in the background. `onProgress` counts the files it scanned. An abort ends the scan of a file, which is due again. */
   scanFiles(options?: WatchOptions): Promise<{ scanned: number }>
   /**

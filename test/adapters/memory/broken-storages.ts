@@ -25,6 +25,8 @@ function rescanned(change: (scans: Scans) => Partial<Scans>): Fault {
   }
 }
 
+const SAID = { what: 'memory', text: 'Memory.' }
+
 /** Faults that adapters are known to have. */
 export const FAULTS = {
   'get loses the order asked': (storage) => ({
@@ -165,6 +167,25 @@ export const FAULTS = {
   'a page has columns that were not asked for': (storage) => ({
     find: (table, filter, { columns: _, ...page }) => storage.find(table, filter, page),
   }),
+  'nothing is dropped': () => ({ drop: async () => {} }),
+  'a dropped column takes its whole table with it': (storage) => ({
+    drop: (targets) =>
+      storage.drop(targets.map((each) => (each.kind === 'columns' ? { kind: 'tables', tables: [each.table] } : each))),
+  }),
+  'a drop ends at what is missing': (storage) => ({
+    drop: async (targets) => {
+      for (const target of targets) if (target.kind !== 'tables') await storage.get(target.table, [])
+      await storage.drop(targets)
+    },
+  }),
+  'an index that is built beside writers is not unique': (storage) => ({
+    prepare: (tables, options) =>
+      storage.prepare(
+        options?.besideWriters === true
+          ? tables.map((table) => ({ ...table, indexes: table.indexes.map((index) => ({ ...index, unique: false })) }))
+          : tables,
+      ),
+  }),
 } as const satisfies Record<string, Fault>
 
 /** Faults of the methods that a handle alone has. */
@@ -198,6 +219,19 @@ const HANDLE_FAULTS = {
         })
         return work({ ...all, tables: await Promise.all(tables) })
       }),
+  }),
+  'a purge goes on inside a transaction': () => ({ purgeDisk: async () => ({ done: [], remains: [SAID] }) }),
+  'a purge deletes rows': (handle) => ({
+    purgeDisk: async () => {
+      await handle.delete('things', { ids: [45] })
+      return { done: [], remains: [SAID] }
+    },
+  }),
+  'a step of a purge cannot end it': () => ({
+    purgeDisk: async ({ onStep }) => {
+      await onStep({ done: 1, total: 1 }).catch(() => {})
+      return { done: [], remains: [SAID] }
+    },
   }),
   'no counter is raised': () => ({ raiseIds: async () => {} }),
   'an error of a snapshot is wrapped': (handle) => ({

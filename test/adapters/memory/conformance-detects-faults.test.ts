@@ -34,9 +34,16 @@ const NOTICED_BY: Record<FaultName, readonly string[]> = {
   'a snapshot lists no columns': ['W1', 'W3'],
   'times of a snapshot are doubles': ['W4'],
   'a counter is the highest id of the rows': ['W9', 'W10'],
+  'a purge goes on inside a transaction': ['E2'],
+  'a purge deletes rows': ['E1'],
+  'a step of a purge cannot end it': ['E3'],
   'no counter is raised': ['W10', 'W12'],
   'an error of a snapshot is wrapped': ['W8'],
   'a page has columns that were not asked for': ['F20', 'T27'],
+  'nothing is dropped': ['D1', 'D2', 'D3', 'D5'],
+  'a dropped column takes its whole table with it': ['D2', 'D5', 'D7'],
+  'a drop ends at what is missing': ['D4'],
+  'an index that is built beside writers is not unique': ['S12', 'S13', 'S14'],
 }
 
 async function redCases(fault: FaultName): Promise<string[]> {

@@ -221,7 +221,7 @@ const OPERATIONS: readonly (readonly [string, (world: World) => Promise<() => Pr
     async ({ vault, session, advance }) => {
       await stored(session, 'old')
       advance(3600)
-      return () => vault.purgeExpired()
+      return () => vault.sweep()
     },
   ],
   [

@@ -100,7 +100,7 @@ describe('an error of a storage', () => {
     ['verifyAudit', (vault: Awaited<ReturnType<typeof openClients>>) => vault.verifyAudit()],
     ['exportAudit', (vault: Awaited<ReturnType<typeof openClients>>) => eventsOf(vault)],
     ['listEvents', (vault: Awaited<ReturnType<typeof openClients>>) => vault.as(OWNER).listEvents(FILTER)],
-    ['purgeExpired', (vault: Awaited<ReturnType<typeof openClients>>) => vault.purgeExpired()],
+    ['sweep', (vault: Awaited<ReturnType<typeof openClients>>) => vault.sweep()],
     ['a begin of a transaction', (vault: Awaited<ReturnType<typeof openClients>>) => vault.transaction(async () => 1)],
     [
       'checkpointAudit',

@@ -269,10 +269,10 @@ onEachStorage('a write with an idempotency key', (engine) => {
     const input = { table: 'people', records: [{ fields: { name: 'Cy' } }] }
     const vault = await open(storage)
     const first = await performer(vault)('insert', input, 'key-1')
-    expect(await vault.purgeExpired()).toMatchObject({ credentials: 0 })
+    expect(await vault.sweep()).toMatchObject({ credentials: 0 })
     expect(await performer(vault)('insert', input, 'key-1')).toEqual(first)
     const later = await openAhead(storage, 26 * 3_600_000)
-    expect(await later.purgeExpired()).toMatchObject({ credentials: 1 })
+    expect(await later.sweep()).toMatchObject({ credentials: 1 })
     expect(await performer(later)('insert', input, 'key-1')).not.toEqual(first)
   })
 

@@ -310,7 +310,7 @@ onEachStorage('a job that is only listed', (engine) => {
       await job.advance({ rows: 1 })
       return 'done'
     }
-    expect(await jobs.run({ kind: 'purgeExpired' }, {}, work)).toBe('done')
+    expect(await jobs.run({ kind: 'sweep' }, {}, work)).toBe('done')
     await expect(jobs.run(ROTATION, {}, work)).rejects.toThrow('broken')
     isBroken = false
     const losing = async (job: Job): Promise<string> => {
@@ -330,7 +330,7 @@ describe('the pace of a job', () => {
     const took = [0, 400, 2000, 0]
     const ended: number[] = []
     const start = time.ms
-    await jobs.run({ kind: 'purgeExpired' }, { pace: 10 }, (job) =>
+    await jobs.run({ kind: 'sweep' }, { pace: 10 }, (job) =>
       job.pass({
         async slice() {
           ended.push(time.ms - start)
@@ -342,7 +342,7 @@ describe('the pace of a job', () => {
     // Ten rows at ten rows a second are a second; a slice that took two is not made up for.
     expect(ended).toEqual([0, 1000, 2000, 4000])
     expect(time.waits).toEqual([1000, 600, 1000])
-    await jobs.run({ kind: 'purgeExpired' }, { pace: 1 }, async (job) => {
+    await jobs.run({ kind: 'sweep' }, { pace: 1 }, async (job) => {
       time.waits = []
       await job.advance({ rows: 40 })
       expect(time.waits).toEqual([15_000, 15_000, 10_000])
@@ -357,7 +357,7 @@ describe('the pace of a job', () => {
     const timer = { after: () => () => void stopped.push(true) }
     const stopped: boolean[] = []
     const waiting = await openJobs(memoryStorage(), planted, { name: 'a:1', change: (ports) => ({ ...ports, timer }) })
-    const run = waiting.run({ kind: 'purgeExpired' }, { signal, pace: 1 }, (job) => job.advance({ rows: 1000 }))
+    const run = waiting.run({ kind: 'sweep' }, { signal, pace: 1 }, (job) => job.advance({ rows: 1000 }))
     setImmediate(abort)
     await expect(run).rejects.toMatchObject({ code: 'cancelled' })
     expect(stopped).toEqual([true])
@@ -373,7 +373,7 @@ it('a pass runs every slice, reports the rows so far, and yields between two sli
   const sizes = [3, 2, 0]
   const pass = { slice: async () => ({ rows: sizes.shift() ?? 0, isLast: sizes.length === 0 }) }
   const report = async ({ done }: { done: number }): Promise<void> => void events.push(`${done} rows`)
-  expect(await jobs.run({ kind: 'purgeExpired' }, { report }, (job) => job.pass(pass))).toBe(5)
+  expect(await jobs.run({ kind: 'sweep' }, { report }, (job) => job.pass(pass))).toBe(5)
   expect(events).toEqual(['3 rows', 'yield', '5 rows', 'yield', '5 rows'])
 })
 

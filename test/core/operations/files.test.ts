@@ -227,9 +227,9 @@ onEachStorage('files', (engine) => {
     const rest = await bytesOf({ [Symbol.asyncIterator]: () => reading })
     expect((first.value?.length ?? 0) + rest.length).toBe(300_000)
     expect(new Set(rest)).toEqual(new Set([0x61]))
-    expect(await vault.vault.purgeExpired()).toEqual({ deleted: 0, files: 0, credentials: 0 })
+    expect(await vault.vault.sweep()).toMatchObject({ transients: 0, files: 0, credentials: 0 })
     vault.clock.ms += 15 * 60_000
-    expect(await vault.vault.purgeExpired()).toEqual({ deleted: 0, files: 1, credentials: 0 })
+    expect(await vault.vault.sweep()).toMatchObject({ transients: 0, files: 1, credentials: 0 })
     expect([await vault.fileRows(), vault.blobs.keys().length]).toEqual([1, 1])
   })
 
@@ -324,7 +324,7 @@ onEachStorage('files', (engine) => {
       inside.as({ actor: 'a', actorType: 'USER', roles: ['VAULT_OWNER'] }).deleteFile('people', id, 'paper'),
     )
     expect([await vault.fileRows(), vault.blobs.keys().length]).toEqual([1, 1])
-    expect(await vault.vault.purgeExpired()).toEqual({ deleted: 0, files: 1, credentials: 0 })
+    expect(await vault.vault.sweep()).toMatchObject({ transients: 0, files: 1, credentials: 0 })
     expect([await vault.fileRows(), vault.blobs.keys().length]).toEqual([0, 0])
   })
 
@@ -336,9 +336,9 @@ onEachStorage('files', (engine) => {
     void vault.session.uploadFile({ table: 'people', column: 'paper', file: text(10) })
     while ((await vault.fileRows()) === 0) await new Promise((resolve) => setImmediate(resolve))
     vault.clock.ms += 24 * 60 * 60_000 - 1
-    expect(await vault.vault.purgeExpired()).toEqual({ deleted: 0, files: 0, credentials: 0 })
+    expect(await vault.vault.sweep()).toMatchObject({ transients: 0, files: 0, credentials: 0 })
     vault.clock.ms += 1
-    expect(await vault.vault.purgeExpired()).toEqual({ deleted: 0, files: 1, credentials: 0 })
+    expect(await vault.vault.sweep()).toMatchObject({ transients: 0, files: 1, credentials: 0 })
     expect(await vault.fileRows()).toBe(0)
   })
 
@@ -365,7 +365,7 @@ onEachStorage('files', (engine) => {
       })
       while ((await vault.fileRows()) === 0) await new Promise((resolve) => setImmediate(resolve))
       vault.clock.ms += 24 * 60 * 60_000
-      expect(await vault.vault.purgeExpired()).toEqual({ deleted: 0, files: 1, credentials: 0 })
+      expect(await vault.vault.sweep()).toMatchObject({ transients: 0, files: 1, credentials: 0 })
       release()
       await outcome
       expect([await vault.fileRows(), blobs.keys()]).toEqual([0, []])

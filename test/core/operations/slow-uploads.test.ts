@@ -15,7 +15,7 @@ onEachStorage('an upload that is purged before it ends', (engine) => {
     const file = (async function* () {
       yield Buffer.from('the first part')
       clock.ms += 25 * 3_600_000
-      expect(await vault.purgeExpired()).toMatchObject({ files: 1 })
+      expect(await vault.sweep()).toMatchObject({ files: 1 })
       yield Buffer.from('the last part')
     })()
     const upload = vault.as(OWNER).uploadFile({ table: 'papers', column: 'front', file })

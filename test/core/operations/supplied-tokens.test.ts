@@ -134,7 +134,7 @@ onEachStorage('supplied tokens', (engine) => {
     expect(await valuesOf(session, Object.values(tokens))).toEqual(gone)
     clock.ms += 60 * 60_000
     expect(await valuesOf(session, [tokens.pin])).toEqual([undefined])
-    await vault.purgeExpired()
+    await vault.sweep()
     expect((await bring(session, VALUES, tokens)).tokens).toEqual(tokens)
   })
 

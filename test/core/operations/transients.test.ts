@@ -137,7 +137,7 @@ onEachStorage('transient values', (engine) => {
     vault.clock.ms += 60 * MINUTE - 1
     const purge = async () => {
       vault.clock.ms += 1
-      await vault.vault.purgeExpired()
+      await vault.vault.sweep()
     }
     const wasPurged = interpose({ isDue: ({ method }) => method === 'begin', work: purge })
     const { code, lasting } = FIELDS
@@ -191,7 +191,7 @@ onEachStorage('transient values', (engine) => {
     expect((await session.getOne('cards', id, { tokenization: true, fields: ['brief'] })).fields).toEqual({})
   })
 
-  it('are deleted by purgeExpired with their supplied tokens, in slices, and counted', async () => {
+  it('are deleted by sweep with their supplied tokens, in slices, and counted', async () => {
     const vault = await open()
     const { session, clock } = vault
     for (let from = 0; from < 1_200; from += 600) {
@@ -202,15 +202,15 @@ onEachStorage('transient values', (engine) => {
       await session.insert('cards', records, { byot: 'ENABLE' })
     }
     const { tokens } = await insertOne(session, 'cards', { ...FIELDS, lasting: { kept: true } })
-    expect(await vault.vault.purgeExpired()).toEqual({ deleted: 0, files: 0, credentials: 0 })
+    expect(await vault.vault.sweep()).toMatchObject({ transients: 0, files: 0, credentials: 0 })
     clock.ms += MINUTE
-    expect(await vault.vault.purgeExpired()).toEqual({ deleted: 1_201, files: 0, credentials: 0 })
+    expect(await vault.vault.sweep()).toMatchObject({ transients: 1_201, files: 0, credentials: 0 })
     expect(await rowCount(vault)).toBe(1_202)
     expect(await valuesOf(session, ['code 0', 'code 1199'])).toEqual(['c0', 'c1199'])
     clock.ms += 59 * MINUTE
     expect(await valuesOf(session, ['code 0', 'code 1199'])).toEqual([undefined, undefined])
-    expect(await vault.vault.purgeExpired()).toEqual({ deleted: 1_201, files: 0, credentials: 0 })
-    expect(await vault.vault.purgeExpired()).toEqual({ deleted: 0, files: 0, credentials: 0 })
+    expect(await vault.vault.sweep()).toMatchObject({ transients: 1_201, files: 0, credentials: 0 })
+    expect(await vault.vault.sweep()).toMatchObject({ transients: 0, files: 0, credentials: 0 })
     expect(await rowCount(vault)).toBe(1)
     expect(await rowCount(vault, TOKENS.name)).toBe(0)
     expect(await alive(vault, tokens)).toEqual([undefined, undefined, '{"kept":true}'])
@@ -221,7 +221,7 @@ onEachStorage('transient values', (engine) => {
     const vault = await open()
     const { tokens } = await insertOne(vault.session, 'cards', FIELDS)
     vault.clock.ms += 60 * MINUTE
-    await vault.vault.purgeExpired()
+    await vault.vault.sweep()
     vault.clock.ms = START_MS - 60 * MINUTE
     expect(await alive(vault, tokens)).toEqual([undefined, undefined, '{"a":1}'])
   })

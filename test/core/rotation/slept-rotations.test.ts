@@ -108,7 +108,7 @@ const WORK: Readonly<Record<string, (vault: RotatingVault, id: string) => Promis
   nonce: (vault) => vault.credentials.spendOnce('nonce', Date.now() + 60_000),
   transaction: (vault) => vault.transaction((within) => within.as(OWNER).insertOne('others', { a: 'two' })),
   'refused request': (vault) => vault.recordRefusal({ error: new VaultError('unauthenticated', 'No credential.') }),
-  purge: (vault) => vault.purgeExpired(),
+  purge: (vault) => vault.sweep(),
   verification: (vault) => vault.verifyAudit(),
 }
 

@@ -28,7 +28,7 @@ const OUTER_CALLS: Readonly<Record<string, (vault: Vault<Clients>, id: string) =
   downloadWithTicket: (vault) => vault.downloadWithTicket('none'),
   uploadWithTicket: (vault) => vault.uploadWithTicket('none', { file: new Uint8Array(1) }),
   transaction: (vault) => vault.transaction(async () => {}),
-  purgeExpired: (vault) => vault.purgeExpired(),
+  sweep: (vault) => vault.sweep(),
   findCredential: (vault) => vault.credentials.find('none'),
   spendOnce: (vault) => vault.credentials.spendOnce('none', 1),
   isRevoked: (vault) => vault.credentials.isRevoked('none'),

@@ -21,7 +21,7 @@ onEachStorage('a closed vault', (engine) => {
       () => session.detokenize([{ token: records[0]?.tokens.name ?? '' }]),
       () => vault.as(OWNER).listEvents({ filterOps: { accountID: 'v1' } }),
       () => vault.transaction(async (inside) => inside.as(OWNER).query('SELECT name FROM people')),
-      () => vault.purgeExpired(),
+      () => vault.sweep(),
       () => vault.verifyAudit(),
       () => lines.next(),
     ]

@@ -197,10 +197,10 @@ onEachStorage('credentials of a vault', (engine) => {
     await revoke(5)
     await revoke(2)
     clock.ms += 5 * HOUR
-    expect(await vault.purgeExpired()).toMatchObject({ credentials: 0 })
+    expect(await vault.sweep()).toMatchObject({ credentials: 0 })
     expect(await other.credentials.isRevoked('jwt 1')).toBe(true)
     clock.ms += HOUR + 1
-    expect(await vault.purgeExpired()).toMatchObject({ credentials: 1 })
+    expect(await vault.sweep()).toMatchObject({ credentials: 1 })
     await expect(vault.credentials.isRevoked('x'.repeat(10_000))).rejects.toMatchObject({ code: 'invalid_request' })
   })
 
@@ -214,7 +214,7 @@ onEachStorage('credentials of a vault', (engine) => {
     expect(spent.filter((isFirst) => isFirst)).toHaveLength(1)
     expect(await vaults[0]?.credentials.spendOnce('another', START_MS + HOUR)).toBe(true)
     clock.ms += 3 * HOUR
-    expect(await vaults[1]?.purgeExpired()).toEqual({ deleted: 0, files: 0, credentials: 2 })
+    expect(await vaults[1]?.sweep()).toMatchObject({ transients: 0, files: 0, credentials: 2 })
     await expect(vaults[0]?.credentials.spendOnce('', START_MS)).rejects.toMatchObject({ code: 'invalid_request' })
   })
 

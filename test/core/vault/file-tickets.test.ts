@@ -175,7 +175,7 @@ onEachStorage('file tickets', (engine) => {
     expect((await bytesOf((await vault.session.openFile('people', record.id, 'paper')).stream)).equals(CONTENT)).toBe(true)
     await expect(vault.vault.uploadWithTicket(created.tickets.paper.ticket, { file: CONTENT })).rejects.toMatchObject(INVALID)
     vault.clock.ms += 15 * MINUTES
-    await vault.vault.purgeExpired()
+    await vault.vault.sweep()
     await expect(vault.vault.uploadWithTicket(created.tickets.paper.ticket, { file: CONTENT })).rejects.toMatchObject(INVALID)
     expect(await vault.fileRows()).toBe(1)
   })

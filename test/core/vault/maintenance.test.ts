@@ -32,7 +32,7 @@ type Jobs = Awaited<ReturnType<Awaited<ReturnType<typeof open>>['maintenance']>>
 
 /** Slow work of each kind, and what is listed of it after its first slice. */
 const WORK = {
-  purgeExpired: { done: COUNT },
+  sweep: { done: COUNT },
   verifyRecords: { table: 'things', done: 4, total: COUNT },
   verifyAudit: { done: 3, total: 3 },
 } as const
@@ -100,7 +100,7 @@ onEachStorage('slow work', (engine) => {
       time.ms += 100
       seen.push(await other.maintenance())
     }
-    expect(await vault.purgeExpired({ onProgress })).toEqual({ deleted: 1, files: 0, credentials: 0 })
+    expect(await vault.sweep({ onProgress })).toMatchObject({ transients: 1, files: 0, credentials: 0 })
     expect(seen).toEqual([[], [], []])
   })
 

@@ -35,7 +35,7 @@ async function fill(vault: Awaited<ReturnType<typeof open>>): Promise<void> {
 const WORK: Readonly<Record<string, (vault: Vault<never>, options: WatchOptions) => Promise<unknown>>> = {
   verifyRecords: (vault, options) => vault.verifyRecords(options),
   verifyAudit: (vault, options) => vault.verifyAudit(options),
-  purgeExpired: (vault, options) => vault.purgeExpired(options),
+  sweep: (vault, options) => vault.sweep(options),
 }
 
 onEachStorage('long work', (engine) => {

@@ -175,7 +175,7 @@ onEachStorage('verifyRecords', (engine) => {
     expect(await vault.verifyRecords()).toEqual({ ok: true, recordCount: 4, findingCount: 0, counts: {}, findings: [] })
     clock.ms += 31 * 60_000
     expect(await vault.verifyRecords({ table: 'people' })).toMatchObject({ ok: true, recordCount: 4 })
-    await vault.purgeExpired()
+    await vault.sweep()
     expect(await vault.verifyRecords()).toMatchObject({ ok: true, recordCount: 4 })
   })
 

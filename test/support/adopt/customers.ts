@@ -13,6 +13,12 @@ export const CUSTOMERS = defineSchema({
   },
 })
 
+/** Adds rows to the table of customers, with ids from 1. */
+export async function fillCustomers(rows: number, run: (text: string) => Promise<unknown>): Promise<void> {
+  await run(`insert into customers (id, name, email, phone, note) with recursive s(i) as (select 1 union all select i + 1 from s where i < ${rows})
+    select i, 'Name ' || i, 'Person.' || i || '@Mail.example', case when i % 7 = 0 then null else '+46 ' || i end, 'n' from s`)
+}
+
 /** Opens the vault of an address, as every process of the application does. */
 export function openHostVault(
   address: StorageAddress,

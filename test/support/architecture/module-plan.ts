@@ -12,10 +12,10 @@ export const LAYERS: readonly (readonly string[])[] = [
   ['policy', 'barrier', 'sql', 'audit'],
   ['pace', 'maintenance'],
   ['audit-log', 'row-access', 'catalog', 'file-store', 'credentials'],
-  ['unit-of-work', 'queries'],
+  ['unit-of-work', 'queries', 'retention'],
   ['records'],
   ['execution'],
-  ['operations', 'verification', 'rotation'],
+  ['operations', 'verification', 'rotation', 'subjects'],
   ['batch'],
   ['vault'],
 ]
@@ -34,10 +34,12 @@ export const ASYNC_MODULES: ReadonlySet<string> = new Set([
   'credentials',
   'unit-of-work',
   'queries',
+  'retention',
   'execution',
   'records',
   'operations',
   'verification',
+  'subjects',
   'batch',
   'vault',
 ])
@@ -73,7 +75,7 @@ export const HOSTS_SEE: Readonly<Record<string, RegExp>> = {
   // Of the main entry it has the types alone: a test bundles it for browsers.
   client: /^src\/(index|core\/errors)\.ts$/,
   // Whole vaults are copied below the vault: by the tables that each has, and the entries of the catalog that close a storage.
-  transfer: /^src\/(index\.ts$|core\/(ports|util)\/|core\/(errors|schema\/system-tables|catalog\/vault-moves)\.ts$)/,
+  transfer: /^src\/(index\.ts$|core\/(ports|util)\/|core\/(errors|schema\/system-tables|catalog\/vault-moves|pace\/pace)\.ts$)/,
   // The plan tries every row in a vault in memory.
   adopt: /^src\/(index\.ts$|core\/util\/|core\/errors\.ts$|adapters\/(memory|keys)\/index\.ts$)/,
   // The command uses entry points only, as the build has them: it is built on its own.
@@ -147,8 +149,9 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
     'pino',
     'prom-client',
   ],
+  'src/cli/output': ['node:fs/promises', 'node:path', 'node:process'],
   'src/cli/transfer': ['node:fs/promises', 'node:path', 'node:process'],
-  'src/transfer': ['node:crypto', 'node:fs', 'node:fs/promises', 'node:path', 'node:stream', 'node:util', 'node:zlib'],
+  'src/transfer': ['node:crypto', 'node:fs', 'node:fs/promises', 'node:util', 'node:zlib'],
   'src/http': ['@fastify/busboy', 'jose', 'node:crypto', 'node:http', 'node:net', 'node:stream', 'zod'],
 }
 

@@ -72,7 +72,7 @@ async function uploadTooSlow(world: World): Promise<void> {
   const source = (async function* () {
     yield content.subarray(0, half)
     clock.ms += 25 * 3_600_000
-    await purging.vault.purgeExpired()
+    await purging.vault.sweep()
     yield content.subarray(half)
   })()
   const failed = anyVault(world).session.uploadFile({ table: 'papers', ...slot, file: source, fileName: name })
@@ -207,7 +207,7 @@ async function moveClock({ clock, random }: World): Promise<void> {
 }
 
 async function purge(world: World): Promise<void> {
-  await anyVault(world).vault.purgeExpired()
+  await anyVault(world).vault.sweep()
 }
 
 async function scan(world: World): Promise<void> {

@@ -115,7 +115,7 @@ async function checkFiles(trial: FileKillTrial, known: Known, inDoubt: ReadonlyS
     const { found, findings } = await readStored(vault, known, inDoubt)
     for (let round = 0; round < 2; round++) {
       clock.ms += 26 * 3_600_000
-      await vault.purgeExpired()
+      await vault.sweep()
     }
     const kept = [...found.values()].filter((name) => name !== null).length
     const rows = await storage.find(FILES.name, { kind: 'all' }, { order: 'asc', limit: 1_000_000 })

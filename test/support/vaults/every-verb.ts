@@ -220,10 +220,10 @@ export const EVERY_VERB: Readonly<Record<string, Verb>> = {
         .catch((error: unknown) => {
           if (error !== CHANGED_MIND) throw error
         }),
-  purgeExpired:
+  sweep:
     async ({ vault }) =>
     () =>
-      vault.purgeExpired(),
+      vault.sweep(),
   verifyAudit:
     async ({ vault }) =>
     async () => {

@@ -8,9 +8,10 @@ import type { Entropy, KeyRing, KeyRingFactory } from '../../../src/core/ports/c
 import type { Log, Tracing } from '../../../src/core/ports/observability.ts'
 import type { StorageHandle } from '../../../src/core/ports/storage.ts'
 import type { SchemaDefinition } from '../../../src/core/schema/column.ts'
+import { checkSchema } from '../../../src/core/schema/define-schema.ts'
+import type { SchemaRules } from '../../../src/core/schema/schema-rules.ts'
 import { openVault } from '../../../src/core/vault/open-vault.ts'
 import type { Vault } from '../../../src/core/vault/vault.ts'
-import { defineSchema } from '../../../src/index.ts'
 import { SYSTEM_PORTS } from './system-ports.ts'
 import { OWNER, TEST_SECRET } from './test-vault.ts'
 
@@ -85,6 +86,8 @@ export interface LooseOptions {
   readonly log?: Log
   readonly tracing?: Tracing
   readonly factory?: KeyRingFactory
+  readonly rules?: SchemaRules
+  readonly schemaChanges?: 'small' | 'apply' | 'refuse'
 }
 
 /** Start of every fixed clock, in milliseconds since 1970. */
@@ -102,6 +105,7 @@ export async function openLoose(
     entropy = systemEntropy,
     clock = { ms: START_MS },
     factory = keyRingFactory,
+    rules,
     ...others
   } = options
   const rings: KeyRing[] = []
@@ -116,7 +120,7 @@ export async function openLoose(
     id,
     storage,
     entropy,
-    schema: defineSchema(tables),
+    schema: checkSchema(tables, rules),
     keys: localKeys({ key }),
     clock: { now: () => BigInt(clock.ms) * 1_000_000n },
     keyRingFactory: { createRing: (...given) => noted(factory.createRing(...given)) },

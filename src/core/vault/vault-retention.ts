@@ -1,0 +1,122 @@
+/** The sweep of a vault: everything whose time has passed is removed, slice by slice. */
+import { type Barrier, OUTDATED, retryingBarrier } from '../barrier/barrier.ts'
+import type { LiveSchema } from '../catalog/live-schema.ts'
+import type { CatalogFence } from '../catalog/open-catalog.ts'
+import { expiredCredentialsPass } from '../credentials/entry-rows.ts'
+import type { SessionContext } from '../execution/context.ts'
+import { perform } from '../execution/perform.ts'
+import { removalPass } from '../file-store/remove-files.ts'
+import type { MaintenancePass } from '../maintenance/job.ts'
+import type { Jobs } from '../maintenance/jobs.ts'
+import { expiredSince, expireRecords } from '../operations/expire-records.ts'
+import { type Caller, VAULT_CALLER } from '../policy/caller.ts'
+import type { StorageHandle } from '../ports/storage.ts'
+import type { Clock } from '../ports/time.ts'
+import { purgePass } from '../records/token-store.ts'
+import { findHeld } from '../retention/holds.ts'
+import type { KeptTime, Table } from '../schema/layout.ts'
+import { attempt } from '../util/attempt.ts'
+import type { OutsideCalls, WatchOptions } from './outside-calls.ts'
+import type { VaultFiles } from './vault-files.ts'
+import { createVaultHolds, type HoldPorts, type VaultHolds } from './vault-holds.ts'
+
+/** What a sweep has removed. */
+export interface Swept {
+  /** By the name of each rule of retention: records deleted, or values emptied. */
+  readonly expired: Readonly<Record<string, number>>
+  /** Records and values whose time has passed, and that a legal hold keeps. */
+  readonly held: number
+  /** Expired transient values. */
+  readonly transients: number
+  /** Contents of files that no record names. */
+  readonly files: number
+  /** Credentials, revocations, assertions that have served and idempotency keys, an hour after they expired. */
+  readonly credentials: number
+}
+
+/** The methods for what is kept for a time. */
+export interface VaultRetention {
+  /**
+   * Removes what its time has passed: records and values by the rules of retention, except for those under legal hold; expired transient values, which
+   * reads never return in any case; contents of files that no record names; and credentials, an hour after they expired. Goes slice by slice, beside
+   * writers and other sweeps: what was removed before an abort or a kill stays removed, and the next call goes on. Each slice of records is one
+   * transaction with an event `EXPIRE`. `onProgress` counts all of it. Throws `cancelled`. Source: docs/retention.md.
+   */
+  sweep(options?: WatchOptions): Promise<Swept>
+  readonly holds: VaultHolds
+}
+
+/** The dependencies of a sweep. */
+interface RetentionPorts extends HoldPorts {
+  readonly storage: StorageHandle
+  readonly live: LiveSchema
+  readonly barrier: Barrier
+  readonly clock: Clock
+  readonly fence: CatalogFence
+  readonly files: VaultFiles
+  readonly outside: OutsideCalls
+  readonly jobs: Jobs
+  contextOf(caller: Caller): SessionContext
+}
+
+export function createVaultRetention(ports: RetentionPorts): VaultRetention {
+  const { storage, clock, live, files, fence, outside, jobs } = ports
+  return {
+    holds: createVaultHolds(ports),
+    sweep: (given) =>
+      outside.watch({ verb: 'Sweep', given }, async (watch) => {
+        await jobs.sweep()
+        await fence.reload(storage)
+        return jobs.run({ kind: 'sweep' }, watch, async (job) => {
+          const counts = { expired: {} as Record<string, number>, held: 0 }
+          const { layout } = live
+          for (const table of layout.tables.values()) {
+            for (const kept of table.kept) if (!kept.isFilling) await job.pass(expirePass(ports, table, kept, counts))
+          }
+          return {
+            ...counts,
+            transients: await job.pass(purgePass(storage, { clock, layout })),
+            files: await job.pass(removalPass(files.outer)),
+            credentials: await job.pass(expiredCredentialsPass(storage, { clock })),
+          }
+        })
+      }),
+  }
+}
+
+/** Rows of one slice. */
+const SLICE = 200
+
+/** Returns the pass of one rule. It reads by the index of its times, and passes over what is held. */
+function expirePass(
+  ports: RetentionPorts,
+  table: Table,
+  kept: KeptTime,
+  counts: { readonly expired: Record<string, number>; held: number },
+): MaintenancePass {
+  const { storage, contextOf, fence } = ports
+  const context = contextOf(VAULT_CALLER)
+  const reading = { ...context, barrier: retryingBarrier(ports.barrier) }
+  const since = expiredSince({ catalog: fence, clock: ports.clock }, kept)
+  let after = 0
+  return {
+    async slice() {
+      if (since === undefined) return { rows: 0, isLast: true }
+      counts.expired[kept.rule] ??= 0
+      const filter = { kind: 'compare', column: kept.cell, operator: '<', value: since + 1 } as const
+      const found = await storage.find(table.physical.name, filter, { order: 'asc', after, limit: SLICE, columns: [] })
+      const isLast = found.length < SLICE
+      after = found.at(-1)?.id ?? after
+      const held = await attempt([{ ...OUTDATED, between: () => fence.reload(storage) }], () =>
+        findHeld(storage, reading, { table, rows: found.map(({ id }) => id) }),
+      )
+      counts.held += held.size
+      const rows = found.map(({ id }) => id).filter((row) => !held.has(row))
+      if (rows.length === 0) return { rows: found.length, done: 0, isLast }
+      const slice = { table: table.name, ...(kept.column !== undefined && { column: kept.column.name }), count: rows.length }
+      const done = await perform(context, expireRecords({ table, kept, rows }), slice)
+      counts.expired[kept.rule] = (counts.expired[kept.rule] ?? 0) + done
+      return { rows: found.length, done, table: table.name, isLast }
+    },
+  }
+}
