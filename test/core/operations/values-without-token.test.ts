@@ -1,4 +1,4 @@
-/** `whenRefused: 'noToken'`: a value that the format of its column refuses is stored without a token, and everything else works as for other values. */
+/** Values without a token (`whenRefused: 'noToken'`): a value that the format of its column refuses is stored without a token, and everything else works as for other values. */
 import { expect, it } from 'vitest'
 import { localKeys } from '../../../src/adapters/keys/index.ts'
 import { column, createVault, defineSchema } from '../../../src/index.ts'
