@@ -34,6 +34,9 @@ export const ACTION_TYPES = [
   'EXPIRE',
   'PLACE_HOLD',
   'LIFT_HOLD',
+  'FIND_SUBJECT',
+  'EXPORT_SUBJECT',
+  'FORGET',
 ] as const
 /** The kinds of resources, as in `<resourceType>/<resourceID>`. */
 export const RESOURCE_TYPES = ['RECORD', 'TABLE', 'TOKEN', 'VAULT', 'FILE', 'CREDENTIAL'] as const

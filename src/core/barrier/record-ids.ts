@@ -16,6 +16,15 @@ export function encodeRecordIds(ring: KeyRing, table: Pick<Table, 'objectId'>, i
   return ring.encryptPointers(ring.lookupVersion, words)
 }
 
+/** Returns every id that records of these rows can be known by: during a rotation of look-up keys, those of both. */
+export function allRecordIds(ring: KeyRing, table: Pick<Table, 'objectId'>, ids: readonly number[]): string[] {
+  return ring.lookupVersions.flatMap((version) => {
+    const words = fewNumbers(ids.length * POINTER_WORDS)
+    writeRecordPointers(words, table, ids)
+    return ring.encryptPointers(version, words)
+  })
+}
+
 /** Writes the pointers of these rows to the start of a list of words. Throws `internal` for a missing row id. */
 export function writeRecordPointers(words: Uint32Array, { objectId }: Pick<Table, 'objectId'>, ids: readonly number[]): void {
   for (let i = 0; i < ids.length; i++) {

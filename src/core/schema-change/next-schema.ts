@@ -270,7 +270,7 @@ function begunRules({ before, target, tables }: Known): SchemaRules {
 }
 
 /** Options that decide what stored bytes mean. */
-const FIXED_OPTIONS = ['type', 'encrypted', 'token', 'columnGroup', 'normalize'] as const
+const FIXED_OPTIONS = ['type', 'scale', 'encrypted', 'token', 'columnGroup', 'normalize'] as const
 
 /** Returns the columns whose stored bytes another definition would read wrongly. */
 function findIncompatible(before: CatalogSchema, target: CatalogSchema): NextSchema['refusals'] {

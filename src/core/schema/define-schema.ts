@@ -15,6 +15,7 @@ import type { WithTogether } from './infer.ts'
 import { nameProblem } from './names.ts'
 import { assertRetention } from './retention.ts'
 import { type RulesFor, rulesShape, type SchemaRules, type TogetherIn } from './schema-rules.ts'
+import { assertSubjects } from './subjects.ts'
 import { assertTogether } from './unique-together.ts'
 
 /** A checked schema, as plain JSON: its tables, and the rules that concern more than one column. */
@@ -74,6 +75,7 @@ function checkedSchema<S extends SchemaDefinition>(tables: S, rules: SchemaRules
   assertGroups(tables)
   const checked = checkedRules(rules)
   assertTogether(tables, checked)
+  assertSubjects(tables, checked.subjects)
   assertRetention(tables, checked.retention ?? {})
   return Object.freeze({ tables: deepFreeze(structuredCopy(tables)), rules: deepFreeze(structuredCopy(checked)) })
 }
@@ -105,7 +107,7 @@ function assertColumn(table: string, name: string, definition: ColumnDefinition)
   if (clash !== undefined) throw invalid(say`${where}: ${words(clash)}.`, table, name)
   try {
     if (definition.mask !== undefined) compileMask(definition.mask)
-    compileRules(definition)
+    compileRules(definition, typeOf(definition))
     assertToken(definition)
   } catch (error) {
     // The messages of these errors are clauses and quote no value.
@@ -135,6 +137,7 @@ const KEPT_FORMS: Readonly<Partial<Record<Normalizer, readonly TokenPreset[]>>> 
   digits: ['digits', 'card'],
   phone: ['phone'],
   email: ['email'],
+  iban: ['iban'],
 }
 
 /** Number of texts of a pattern that are tried, from its first to its last. */
@@ -158,6 +161,7 @@ function keepsForm(name: Normalizer, format: TokenFormatDefinition): boolean {
 /** What must be equal in all columns of a column group, by its name in an error. */
 const GROUP_OPTIONS: Readonly<Record<string, (definition: ColumnDefinition) => unknown>> = {
   type: (definition) => definition.type,
+  scale: (definition) => typeOf(definition).scale,
   'token kind': (definition) => tokenOf(definition).kind,
   'token format': (definition) => tokenOf(definition).format,
   normalize: normalizersOf,

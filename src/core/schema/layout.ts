@@ -150,7 +150,7 @@ export interface Layout {
   readonly objectIds: ReadonlySet<number>
   /** The tokenized columns by object id. */
   readonly tokenColumns: ReadonlyMap<number, { readonly table: Table; readonly column: Column }>
-  /** All names of tables, columns and column groups. */
+  /** All names of tables, columns, column groups and subjects. */
   readonly names: ReadonlySet<string>
 }
 
@@ -182,7 +182,13 @@ export function layoutSchema({ tables: definitions, rules }: CatalogSchema, stor
     table.name,
     ...table.columns.flatMap(({ name, group }) => [name, group ?? name]),
   ])
-  return { tables, rules, tokenColumns, objectIds: stored?.objectIds ?? new Set(all), names: new Set(names) }
+  return {
+    tables,
+    rules,
+    tokenColumns,
+    objectIds: stored?.objectIds ?? new Set(all),
+    names: new Set([...names, ...Object.keys(rules.subjects ?? {})]),
+  }
 }
 
 function layoutTable(name: string, definition: CatalogTable, rules: SchemaRules): Table {
@@ -303,7 +309,7 @@ function layoutColumn(
     lifetime: (ttlMinutes ?? DEFAULT_TTL_MINUTES) * 60_000,
     isStable: stable === true,
     normalize: normalizersOf(definition),
-    validate: compileRules({ ...definition, hasDigest: writtenDigest !== undefined }),
+    validate: compileRules({ ...definition, hasDigest: writtenDigest !== undefined }, type),
     group: definition.columnGroup,
     scope: definition.columnGroup === undefined ? `column/${objectId}` : `group/${definition.columnGroup}`,
     plain,

@@ -172,6 +172,24 @@ export const MAINTENANCE: PhysicalTable = {
   indexes: [{ columns: ['job'], unique: true }],
 }
 
+/**
+ * Subjects that were forgotten, one row for each time. The sealed body has the receipt, and which record it was. `table_id` and `row_id` say whose it is, and
+ * `at` is in milliseconds since 1970: both only find the rows, and the body decides.
+ */
+export const FORGOTTEN: PhysicalTable = {
+  name: 'forgotten',
+  columns: [
+    { name: 'at', type: 'integer' },
+    { name: 'table_id', type: 'integer' },
+    { name: 'row_id', type: 'integer' },
+    { name: 'body', type: 'bytes' },
+  ],
+  indexes: [
+    { columns: ['row_id', 'table_id'], unique: false },
+    { columns: ['at'], unique: false },
+  ],
+}
+
 /** All system tables, except for the catalog. */
 export const SYSTEM_TABLES: readonly PhysicalTable[] = [
   MARKER,
@@ -186,4 +204,5 @@ export const SYSTEM_TABLES: readonly PhysicalTable[] = [
   BLOBS,
   BLOB_PIECES,
   MAINTENANCE,
+  FORGOTTEN,
 ]

@@ -158,6 +158,7 @@ const KINDS = {
   maintenance: { purpose: 'maintenance', objectId: 0x1_0006 },
   ring: { purpose: 'ring', objectId: 0x1_0007 },
   opening: { purpose: 'opening', objectId: 0x1_0008 },
+  forgotten: { purpose: 'forgotten', objectId: 0x1_000c },
 } as const
 
 /** The kind of an entry of the audit trail. */
