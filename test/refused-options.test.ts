@@ -174,6 +174,9 @@ const METHODS: Calls = {
   downloadWithTicket: (o) => vault.downloadWithTicket('none', o),
   uploadWithTicket: (o) => vault.uploadWithTicket('none', o),
   recordRefusal: (o: object) => vault.recordRefusal({ error: new VaultError('invalid_request', 'No.'), ...o }),
+  'subjects.export': (o) => vault.subjects.export(OWNER, 'person', id, o)[Symbol.asyncIterator]().next(),
+  'subjects.forget': (o: object) => vault.subjects.forget(OWNER, 'person', id, { reason: 'r', ...o }),
+  'subjects.forgotten': (o) => vault.subjects.forgotten(o)[Symbol.asyncIterator]().next(),
   'credentials.issueBearer': (o: object) => vault.credentials.issueBearer({ ...bearer(), ...o }),
   'credentials.issueBearer assertion': (o: object) => vault.credentials.issueBearer(bearer(o)),
 }
@@ -184,7 +187,7 @@ function bearer(o: object = {}) {
 
 const METHODS_WITHOUT_OPTIONS = [
   ...['transaction', 'withTransaction', 'ping', 'maintenance', 'rewrapKeys', 'close', 'explainQuery', 'contents', 'checkPolicy'],
-  ...['credentials.find', 'credentials.isRevoked', 'credentials.spendOnce', 'credentials.verifyBearer'],
+  ...['subjects.find', 'credentials.find', 'credentials.isRevoked', 'credentials.spendOnce', 'credentials.verifyBearer'],
 ]
 
 const where = { salary: 1 } as const
@@ -203,9 +206,9 @@ const SESSION: Calls = {
   update: (o) => owner.update('clients', [{ id, fields: { name: 'Bo' } }], o),
   'update records[0]': (o: object) => owner.update('clients', [{ id, fields: { name: 'Bo' }, ...o }]),
   updateWhere: (o) => owner.updateWhere('clients', where, { name: 'Bo' }, o),
-  delete: (o) => owner.delete(...(['clients', [id], o] as never as ['clients', string[]])),
+  delete: (o) => owner.delete('clients', [id], o),
   deleteOne: (o) => owner.deleteOne('clients', id, o),
-  deleteWhere: (o) => owner.deleteWhere(...(['clients', where, o] as never as ['clients', typeof where])),
+  deleteWhere: (o) => owner.deleteWhere('clients', where, o),
   detokenize: (o) => owner.detokenize([{ token: 'none' }], o),
   'detokenize tokens[0]': (o: object) => owner.detokenize([{ token: 'none', ...o }]),
   'tokenize values[0]': (o: object) => owner.tokenize([{ value: 'v', table: 'orders', column: 'memo', ...o }]),
