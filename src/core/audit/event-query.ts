@@ -133,7 +133,7 @@ const ACTION_WORDS: Readonly<Record<ActionWord, readonly ActionType[]>> = {
     ] as const),
     ...(['OPEN_FILE', 'FILE_STATUS', 'DOWNLOAD_URL'] as const),
   ],
-  EXECUTE: ['BATCH', 'SCAN_FILE', 'ROTATE_KEYS', 'REWRAP_KEYS', 'DESTROY_KEY', 'ROTATE_LOOKUPS', 'FORGET'],
+  EXECUTE: ['BATCH', 'SCAN_FILE', 'ROTATE_KEYS', 'REWRAP_KEYS', 'DESTROY_KEY', 'ROTATE_LOOKUPS', 'CHANGE_SCHEMA', 'FORGET'],
   LOGIN: ['ISSUE_BEARER'],
 }
 

@@ -30,6 +30,7 @@ export const ACTION_TYPES = [
   'REWRAP_KEYS',
   'DESTROY_KEY',
   'ROTATE_LOOKUPS',
+  'CHANGE_SCHEMA',
   'EXPIRE',
   'PLACE_HOLD',
   'LIFT_HOLD',

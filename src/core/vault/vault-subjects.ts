@@ -91,12 +91,12 @@ export interface VaultSubjects<Role extends string = string> {
 
 /** The dependencies of these methods. */
 interface SubjectPorts {
-  readonly schema: SchemaDescription
+  readSchema(): SchemaDescription
   readonly outside: OutsideCalls
   contextOf(caller: Caller): SessionContext
 }
 
-export function createVaultSubjects<Role extends string>({ schema, outside, contextOf }: SubjectPorts): VaultSubjects<Role> {
+export function createVaultSubjects<Role extends string>({ readSchema, outside, contextOf }: SubjectPorts): VaultSubjects<Role> {
   const sessionOf = (verb: string, caller: Caller): SessionContext => withVerb(verb, () => contextOf(parseCaller(caller)))
   return {
     subjects: {
@@ -107,7 +107,7 @@ export function createVaultSubjects<Role extends string>({ schema, outside, cont
           const { contents, events, signal } = readOptions<ExportSubjectOptions>(given, ['contents', 'events', 'signal'], {
             of: 'subjects.export',
           })
-          return subjectLines(contextOf(parseCaller(caller)), schema, {
+          return subjectLines(contextOf(parseCaller(caller)), readSchema(), {
             kind,
             id,
             contents: parseFlag(contents, 'contents'),
