@@ -156,6 +156,7 @@ const METHODS: Calls = {
   verifyRecords: (o) => vault.verifyRecords(o),
   verifyAudit: (o) => vault.verifyAudit(o),
   sweep: (o) => vault.sweep(o),
+  purgeDisk: (o) => vault.purgeDisk(o),
   keys: (o) => vault.keys(o),
   rotateKeys: (o) => vault.rotateKeys(o),
   rotateLookups: (o) => vault.rotateLookups(o),
