@@ -350,7 +350,7 @@ export interface CatalogFence {
   readonly keys: RootKeySet
   /** Number of legal holds. */
   readonly holds: number
-  /** The rules of the stored schema. */
+  /** The rules of the stored schema, with the names of this process. */
   readonly rules: SchemaRules
   /** Throws `failed_precondition` if the stored format is newer than this release: nothing is written then. */
   assertKnownFormat(): void
@@ -383,7 +383,7 @@ export function createCatalogFence(catalog: Catalog, known: { readonly part: Cat
       return catalog.state.holds
     },
     get rules() {
-      return catalog.state.schema.rules
+      return known.part.rules
     },
     assertKnownFormat: () => assertKnownFormat(catalog.state),
     assertWritable({ name }) {

@@ -44,8 +44,8 @@ export interface Vault<S extends SchemaDefinition = SchemaDefinition, Role exten
     VaultKeys,
     VaultLookups<S>,
     VaultOverview,
-    VaultRetention,
     VaultSchema,
+    VaultRetention,
     VaultDisk,
     ClosedByUsing {
   readonly id: string
