@@ -20,11 +20,12 @@ export interface Purger {
   idle(): Promise<void>
 }
 
-/** `open` opens the connection of one purge. */
-export function createPurger(open: () => DriverDatabase): Purger {
+/** `open` opens the connection of one purge, and `assert` throws where none can begin. */
+export function createPurger(open: () => DriverDatabase, assert: () => void): Purger {
   let last = Promise.resolve()
   return {
     async purge(purge) {
+      assert()
       const rewriter = open()
       const purging = purgeFiles(rewriter, purge).finally(() => rewriter.close())
       last = purging.then(nothing, nothing)

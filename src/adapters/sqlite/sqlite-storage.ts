@@ -98,7 +98,7 @@ export function sqliteStorage(options: SqliteOptions): DisposableStorage {
     if (longWrites.areDue()) database.checkpoint()
   })
   const scanners = createScanners(database.openScanner, { writing, reading })
-  const purger = createPurger(database.openRewriter)
+  const purger = createPurger(database.openRewriter, assertCanWrite)
   let closing: Promise<void> | undefined
 
   function assertOpen(): void {
@@ -128,15 +128,9 @@ export function sqliteStorage(options: SqliteOptions): DisposableStorage {
     async raiseIds(table, next) {
       const shape = state.shapes.of(table)
       assertCanWrite()
-      await queue.push({
-        isAtomic: true,
-        run: () => writing.run({ shape, begin: () => state.ids.raise(shape, next) }),
-      })
+      await queue.push({ isAtomic: true, run: () => writing.run({ shape, begin: () => state.ids.raise(shape, next) }) })
     },
-    async purgeDisk(purge) {
-      assertCanWrite()
-      return purger.purge(purge)
-    },
+    purgeDisk: purger.purge,
     joinTransaction(host) {
       assertOpen()
       const connection = joinHost(host, { filename: database.filename, driver })

@@ -28,6 +28,7 @@ import type { VaultLookups } from './vault-lookups.ts'
 import type { VaultOverview } from './vault-overview.ts'
 import type { VaultRetention } from './vault-retention.ts'
 import type { VaultSchema } from './vault-schema.ts'
+import type { VaultSubjects } from './vault-subjects.ts'
 
 /** A vault inside a transaction. The changes of all sessions commit or roll back together. */
 export interface VaultInTransaction<S extends SchemaDefinition, Role extends string = string> {
@@ -46,6 +47,7 @@ export interface Vault<S extends SchemaDefinition = SchemaDefinition, Role exten
     VaultOverview,
     VaultSchema,
     VaultRetention,
+    VaultSubjects<Role>,
     VaultDisk,
     ClosedByUsing {
   readonly id: string
