@@ -188,6 +188,15 @@ function outdatedFault(table: string, own: CatalogTable, stored: CatalogTable): 
   return undefined
 }
 
+/** A rule of retention can count from a column that the process does not know, so that it would store no time. */
+function uncountedFault(table: string, own: CatalogTable, { rules }: CatalogSchema): Fault | undefined {
+  const rule = retentionOf(rules.retention, table).find(({ from }) => from !== undefined && own.columns[from] === undefined)
+  if (rule === undefined) return undefined
+  return fault('failed_precondition', {
+    table,
+  })`The stored schema is newer than the one of this process: a rule of retention of table ${table} counts from a column that it leaves out. Restart the process with the new schema.`
+}
+
 function goneFault(table: string, column?: string): Fault {
   if (column === undefined)
     return fault('failed_precondition', {
