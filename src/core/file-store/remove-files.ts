@@ -5,7 +5,7 @@ import { eachPage } from '../pace/pace.ts'
 import type { Log } from '../ports/observability.ts'
 import type { Filter, Row, Storage, StorageReads } from '../ports/storage.ts'
 import type { Table } from '../schema/layout.ts'
-import { FILES } from '../schema/system-tables.ts'
+import { FILES, ofRecords } from '../schema/system-tables.ts'
 import { nowMs } from '../util/time.ts'
 import { type FileContext, type OpenedFile, openFileRows } from './file-rows.ts'
 
@@ -75,7 +75,7 @@ export async function fileIdsOf(
   rows: readonly number[],
 ): Promise<number[]> {
   const ids: number[] = []
-  const walk = { filter: filesOf(table, rows), size: MARKED_AT_ONCE, columns: [] }
+  const walk = { filter: ofRecords(table, rows), size: MARKED_AT_ONCE, columns: [] }
   for await (const page of eachPage(storage, FILES.name, walk)) for (const { id } of page) ids.push(id)
   return ids
 }
@@ -140,18 +140,7 @@ export async function discardFilesOf(
   { table, rows, now }: { readonly table: Pick<Table, 'objectId'>; readonly rows: readonly number[]; readonly now: number },
 ): Promise<void> {
   if (rows.length === 0) return
-  await discard(storage, now, filesOf(table, rows))
-}
-
-/** The files of records of a table. */
-function filesOf({ objectId }: Pick<Table, 'objectId'>, rows: readonly number[]): Filter {
-  return {
-    kind: 'and',
-    filters: [
-      { kind: 'in', column: 'row_id', values: rows },
-      { kind: 'compare', column: 'table_id', operator: '=', value: objectId },
-    ],
-  }
+  await discard(storage, now, ofRecords(table, rows))
 }
 
 /** Marks one file, which is due for removal at a time in milliseconds since 1970. A file without a row is ignored. */

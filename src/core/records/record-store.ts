@@ -16,7 +16,9 @@ import type { Filter, NewRow, Storage, StorageReads } from '../ports/storage.ts'
 import { assertNotHeld, type HoldingContext } from '../retention/holds.ts'
 import type { ReadingContext } from '../row-access/evaluate-access.ts'
 import type { Table } from '../schema/layout.ts'
-import { FORMER_TOKENS, TOKENS, TRANSIENTS } from '../schema/system-tables.ts'
+import { FORMER_TOKENS, SUBJECT_KEYS, TOKENS, TRANSIENTS } from '../schema/system-tables.ts'
+import { destroyKeys, keepKeys } from '../subject-keys/key-rows.ts'
+import { keysOfChanged, keysOfNew } from '../subject-keys/owners.ts'
 import { isIdConflict } from '../unit-of-work/gather.ts'
 import { insertInOrder, type UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import { nowMs } from '../util/time.ts'
@@ -24,6 +26,7 @@ import { DRAWN_TOKEN_TAKEN, STALE } from './attempt-change.ts'
 import { chooseTokens, type DrawRequest, tokenTaken, type WriteRequest } from './choose-tokens.ts'
 import { type ChangeRequest, findUnchanged } from './compare-stored.ts'
 import { completeKeys, replaceOlder, withCompleted } from './former-tokens.ts'
+import { followOwners } from './owner-changes.ts'
 import { dropTokens, dropTransients, type NewToken, prepareTokens, reserveTransients } from './token-store.ts'
 
 /** The dependencies of reading, and the event of the operation. */
@@ -112,10 +115,12 @@ export async function storeNew(unit: UnitOfWork, context: WritingContext, reques
   await workInTurns(context.scheduler, writer.writeSome)
   await pace?.worked()
   const ids = await storage.reserveIds(table.physical.name, records.length)
-  const { rows, metadata, transients } = writer.seal(ids)
+  const keys = table.owner === undefined ? undefined : await keysOfNew(storage, context, { table, records, ids })
+  const { rows, metadata, transients } = writer.seal(ids, keys?.ids)
   const tokens = await prepareTokens(storage, context.barrier.ring, { table, ids, metadata })
   context.event.setWrittenRows(table, ids)
   const batches = [
+    ...(keys === undefined ? [] : [{ table: SUBJECT_KEYS.name, rows: keys.rows }]),
     { table: table.physical.name, rows },
     { table: TRANSIENTS.name, rows: transients },
     { table: TOKENS.name, rows: rowsOf(tokens) },
@@ -154,7 +159,8 @@ export async function storeChanges(unit: UnitOfWork, context: WritingContext, re
   assertVersions(context.barrier, table, rows)
   const unchanged = await findUnchanged(unit.storage, context, request)
   const sources = await tokenSources(unit.storage, context, { ...request, unchanged })
-  const resealer = resealRows(context.barrier, table, { rows, records, sources })
+  const keys = table.owner === undefined ? undefined : await keysOfChanged(unit.storage, context, { table, records, rows })
+  const resealer = resealRows(context.barrier, table, { rows, records, sources, keys })
   await workInTurns(context.scheduler, resealer.resealSome)
   const resealed = resealer.end()
   const metadata = withoutKept(resealed)
@@ -168,6 +174,7 @@ export async function storeChanges(unit: UnitOfWork, context: WritingContext, re
       if (older !== undefined) await replaceOlder(storage, ring, older, { table, records: completed, tokens, rows: ids })
       if ((await storage.update(table.physical.name, patches)).includes(false)) throw STALE
       await dropReplaced(storage, table, { ids, resealed })
+      if (keys !== undefined) await followOwners(storage, context, table, ids)
       const { restarted } = resealed
       // A purge can delete an expired value meanwhile.
       if (restarted.length > 0 && (await storage.update(TRANSIENTS.name, restarted)).includes(false)) throw STALE
@@ -281,7 +288,7 @@ async function dropTransientsOf(storage: Storage, { barrier }: DeletingContext, 
   await dropTransients(storage, metadata)
 }
 
-/** Drops the stored tokens of deleted rows, and marks their files for removal. */
+/** Drops the stored tokens of deleted rows, marks their files for removal, and destroys the keys of subjects to whom nothing else belongs. */
 async function dropOf(
   storage: Storage,
   context: Pick<WritingContext, 'catalog' | 'clock'>,
@@ -289,6 +296,7 @@ async function dropOf(
 ): Promise<void> {
   await dropTokens(storage, recordObjectIds(context, table), rows)
   if (context.catalog.holdsFiles(table)) await discardFilesOf(storage, { table, rows, now: nowMs(context) })
+  if (table.owner?.isSubject === true) await (table.owner.isReferenced ? keepKeys : destroyKeys)(storage, table, rows)
 }
 
 /** Deletes every row of a table, and the stored tokens of the deleted rows, a slice at a time. The caller's transaction makes it one change. */

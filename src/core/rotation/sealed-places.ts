@@ -12,6 +12,7 @@ import {
   MAINTENANCE,
   MARKER,
   OPENINGS,
+  SUBJECT_KEYS,
   TRANSIENTS,
 } from '../schema/system-tables.ts'
 import { type Bodies, bodiesOf } from '../sealing/envelope.ts'
@@ -47,6 +48,7 @@ export function sealedPlaces({ schema }: Pick<CatalogState, 'schema'>): readonly
       reads: ['object_id'],
       bodiesOf: ({ object_id: id }) => bodiesOf('record', Number(id)),
     },
+    place(SUBJECT_KEYS.name, bodiesOf('subject')),
     place(FILES.name, bodiesOf('file')),
     place(CREDENTIALS.name, bodiesOf('credential')),
     place(MARKER.name, bodiesOf('marker')),

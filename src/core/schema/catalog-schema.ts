@@ -6,6 +6,7 @@ import { tokenKinds } from '../tokens/token-kinds.ts'
 import { required } from '../util/lists.ts'
 import { type ColumnDefinition, type SchemaDefinition, tokenOf } from './column.ts'
 import { type Renaming, renameRules } from './rename-rules.ts'
+import { retentionOf } from './retention.ts'
 import type { SchemaRules } from './schema-rules.ts'
 import { keptTogether } from './unique-together.ts'
 
@@ -45,6 +46,8 @@ export interface CatalogTable extends Named {
   readonly filling?: readonly string[]
   /** Physical columns of which no writer keeps the cells: a change of the schema has ended them, and has not erased all. */
   readonly leftover?: readonly string[]
+  /** True while a change of the schema seals the records of the table with keys of their subjects: writers do, and older records can have that of the vault. */
+  readonly keying?: true
 }
 
 /** The schema as the catalog stores it. */
@@ -164,7 +167,7 @@ export function findOutdatedTables(part: CatalogSchema, stored: CatalogSchema): 
   const storedTables = new Map(Object.values(stored.tables).map((table) => [table.objectId, table]))
   for (const [name, own] of Object.entries(part.tables)) {
     const table = storedTables.get(own.objectId)
-    const reason = table === undefined ? goneFault(name) : outdatedFault(name, own, table)
+    const reason = table === undefined ? goneFault(name) : (outdatedFault(name, own, table) ?? uncountedFault(name, own, part))
     if (reason !== undefined) outdated.set(name, reason)
   }
   return outdated
@@ -183,6 +186,15 @@ function outdatedFault(table: string, own: CatalogTable, stored: CatalogTable): 
     })`In the stored schema column ${column} of table ${table} is required, and the schema of this process leaves it out. Restart the process with a schema that has it.`
   }
   return undefined
+}
+
+/** A rule of retention can count from a column that the process does not know, so that it would store no time. */
+function uncountedFault(table: string, own: CatalogTable, { rules }: CatalogSchema): Fault | undefined {
+  const rule = retentionOf(rules.retention, table).find(({ from }) => from !== undefined && own.columns[from] === undefined)
+  if (rule === undefined) return undefined
+  return fault('failed_precondition', {
+    table,
+  })`The stored schema is newer than the one of this process: a rule of retention of table ${table} counts from a column that it leaves out. Restart the process with the new schema.`
 }
 
 function goneFault(table: string, column?: string): Fault {

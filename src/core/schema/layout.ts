@@ -15,6 +15,7 @@ import type { Normalizer } from '../values/normalizers.ts'
 import { compileRules, type ValueRule } from '../values/value-rules.ts'
 import { type CatalogColumn, type CatalogSchema, type CatalogTable, isRequired } from './catalog-schema.ts'
 import { type FileOptions, normalizersOf, tokenOf, typeOf } from './column.ts'
+import { type Owner, ownersOf } from './own-keys.ts'
 import { retentionOf } from './retention.ts'
 import { rulesOf, type SchemaRules } from './schema-rules.ts'
 import { isSameKey } from './unique-together.ts'
@@ -136,6 +137,8 @@ export interface Table {
   readonly plain: readonly Column[]
   /** The unique columns, each by itself, then those that are unique together. */
   readonly uniqueKeys: readonly UniqueKey[]
+  /** How the subject of a record is found whose key seals it; undefined if the records are sealed with the key of the vault. */
+  readonly owner: Owner | undefined
   /** The times that retention rules count from. */
   readonly kept: readonly KeptTime[]
   readonly physical: PhysicalTable
@@ -171,9 +174,10 @@ export function layoutSchema({ tables: definitions, rules }: CatalogSchema, stor
   const tables = new Map<string, Table>()
   const tokenColumns = new Map<number, { table: Table; column: Column }>()
   const storedCells = new Map([...(stored?.tables.values() ?? [])].map(({ objectId, cells }) => [objectId, cells]))
+  const owners = ownersOf(rules)
   for (const [name, definition] of Object.entries(definitions)) {
     const own = layoutTable(name, definition, rules)
-    const table = { ...own, cells: storedCells.get(own.objectId) ?? own.cells }
+    const table = { ...own, owner: owners.get(name), cells: storedCells.get(own.objectId) ?? own.cells }
     tables.set(name, table)
     for (const column of table.tokenized) tokenColumns.set(column.objectId, { table, column })
   }
@@ -191,7 +195,7 @@ export function layoutSchema({ tables: definitions, rules }: CatalogSchema, stor
   }
 }
 
-function layoutTable(name: string, definition: CatalogTable, rules: SchemaRules): Table {
+function layoutTable(name: string, definition: CatalogTable, rules: SchemaRules): Omit<Table, 'owner'> {
   let tokens = 0
   const born = definition.formerly?.[0] ?? name
   const columns = Object.entries(definition.columns).map(([column, one], position) =>

@@ -1,5 +1,5 @@
 /** System tables, which every vault has besides its records: stored tokens, transient values, files and their contents, credentials, the audit trail, and slow work that runs. */
-import type { PhysicalTable } from '../ports/storage.ts'
+import type { Filter, PhysicalTable } from '../ports/storage.ts'
 
 /** Stored tokens, drawn in a format or supplied by a caller: the digest of the text, and the object id and row id of its cell. The cell holds the text, sealed. */
 export const TOKENS: PhysicalTable = {
@@ -190,6 +190,25 @@ export const FORGOTTEN: PhysicalTable = {
   ],
 }
 
+/**
+ * Keys of subjects, each 32 random bytes, sealed: without its row nothing that is sealed with it opens. `table_id` and `row_id` say which record is the
+ * subject's. `check_at` is in milliseconds since 1970: when to look whether that record was stored, where the keys are in a storage of their own. Null:
+ * no need.
+ */
+export const SUBJECT_KEYS: PhysicalTable = {
+  name: 'subject_keys',
+  columns: [
+    { name: 'table_id', type: 'integer' },
+    { name: 'row_id', type: 'integer' },
+    { name: 'check_at', type: 'integer' },
+    { name: 'body', type: 'bytes' },
+  ],
+  indexes: [
+    { columns: ['row_id', 'table_id'], unique: true },
+    { columns: ['check_at'], unique: false },
+  ],
+}
+
 /** All system tables, except for the catalog. */
 export const SYSTEM_TABLES: readonly PhysicalTable[] = [
   MARKER,
@@ -205,4 +224,16 @@ export const SYSTEM_TABLES: readonly PhysicalTable[] = [
   BLOB_PIECES,
   MAINTENANCE,
   FORGOTTEN,
+  SUBJECT_KEYS,
 ]
+
+/** Returns the filter of what belongs to these records, in a system table with `table_id` and `row_id`. */
+export function ofRecords({ objectId }: { readonly objectId: number }, records: readonly number[]): Filter {
+  return {
+    kind: 'and',
+    filters: [
+      { kind: 'in', column: 'row_id', values: records },
+      { kind: 'compare', column: 'table_id', operator: '=', value: objectId },
+    ],
+  }
+}

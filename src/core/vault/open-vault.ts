@@ -32,6 +32,7 @@ import { describeSchema } from '../schema/describe-schema.ts'
 import { RECORD_ID_NAME } from '../schema/names.ts'
 import { openSchema } from '../schema-change/open-schema.ts'
 import type { SqlQuery } from '../sql/sql.ts'
+import { createKeyedStorage, type KeyedStorage } from '../subject-keys/keyed-storage.ts'
 import type { OnCommit } from '../unit-of-work/gather.ts'
 import { type TrackReads, trackReads } from '../unit-of-work/read-versions.ts'
 import { recordedUnits } from '../unit-of-work/recorded-units.ts'
@@ -46,6 +47,7 @@ import { type OpenOptions, parseOptions } from './options.ts'
 import { createOutsideCalls, parseRetries, retryAborted } from './outside-calls.ts'
 import { createSession } from './session.ts'
 import { toExplained } from './session-input.ts'
+import { beginKeys } from './subject-key-source.ts'
 import type { Vault, VaultInTransaction } from './vault.ts'
 import { createVaultAudit } from './vault-audit.ts'
 import { createVaultCredentials, recordRefusal } from './vault-credentials.ts'
@@ -80,7 +82,8 @@ async function open<S extends SchemaDefinition, Role extends string>(
   run: RunCallback,
 ): Promise<Vault<S, Role>> {
   const limits = parseOptions(unchecked)
-  const options = { ...unchecked, scheduler: turnsOutside(unchecked.storage, unchecked.scheduler) }
+  const keyed = createKeyedStorage(unchecked.storage, unchecked.subjectKeys)
+  const options = { ...unchecked, storage: keyed.storage, scheduler: turnsOutside(unchecked.storage, unchecked.scheduler) }
   const { signal, report } = readInput(() => ({
     signal: parseSignal(options.signal),
     report: parseOnProgress(options.onProgress, run),
@@ -96,6 +99,7 @@ async function open<S extends SchemaDefinition, Role extends string>(
   const opened = await attempt([moved], async () => {
     assertNotAborted(signal)
     const catalog = await openCatalog(options, options.id, given?.tables)
+    await beginKeys(keyed, catalog, options, given?.rules)
     const opening = { ...options, barrier: catalog.barrier, catalog, log }
     await openSchema(
       opening,
@@ -110,7 +114,7 @@ async function open<S extends SchemaDefinition, Role extends string>(
   })
   const openings = createOpenings({ ...options, stored: opened.stored, catalog: opened.catalog, log })
   await openings.note()
-  return createVault(options, { ...opened, limits, openings, steps })
+  return createVault(options, { ...opened, limits, openings, steps, keyed })
 }
 
 /** Returns the schema of the options, checked again: an application can pass plain JSON. */
@@ -151,13 +155,14 @@ interface Opened {
   /** The catalog itself, whose keys change and are closed. */
   readonly stored: Catalog
   readonly openings: Openings
+  readonly keyed: KeyedStorage
   /** The steps of a change of the schema that the opening made, to be recorded. */
   readonly steps: readonly SchemaChangeStep[]
 }
 
 async function createVault<S extends SchemaDefinition, Role extends string>(
   options: OpenOptions<S, Role>,
-  { barrier, catalog, live, limits, stored, openings, steps }: Opened,
+  { barrier, catalog, live, limits, stored, openings, steps, keyed }: Opened,
 ): Promise<Vault<S, Role>> {
   const { id, storage, clock, scheduler, hash, tracing, accountId = id } = options
   const log = quietLog(options.log)
@@ -290,11 +295,11 @@ async function createVault<S extends SchemaDefinition, Role extends string>(
         withVerb('Join', () => factories.join(hostTransaction)),
         lifetime,
       ),
-    ...createVaultMaintenance({ ...shared, live, storage, files, outside, jobs }),
+    ...createVaultMaintenance({ ...shared, live, storage, whole: keyed.whole, files, outside, jobs }),
     ...createVaultOverview({ ...shared, live, storage, files, outside }),
     ...createVaultSchema({ ...keyPorts, barrier }),
     ...createVaultDisk({ ...options, outside, jobs }),
-    ...createVaultKeys(keyPorts),
+    ...createVaultKeys({ ...keyPorts, storage: keyed.sealed }),
     ...createVaultRetention({ ...keyPorts, barrier, live, limits, fence: catalog, files }),
     ...createVaultLookups({ ...keyPorts, barrier, live }),
     ...createVaultSubjects({ readSchema, outside, contextOf: contextOfCalls }),
