@@ -120,10 +120,20 @@ const kind = z
 const ACTION_WORDS: Readonly<Record<ActionWord, readonly ActionType[]>> = {
   CREATE: ['INSERT', 'UPLOAD_FILE', 'UPLOAD_URL', 'CREATE_CREDENTIAL'],
   READ: [
-    ...(['GET', 'GET_BY_TOKENS', 'DETOKENIZE', 'TOKENIZE', 'QUERY', 'LIST_EVENTS', 'LIST_CREDENTIALS'] as const),
+    ...([
+      'FIND_SUBJECT',
+      'EXPORT_SUBJECT',
+      'GET',
+      'GET_BY_TOKENS',
+      'DETOKENIZE',
+      'TOKENIZE',
+      'QUERY',
+      'LIST_EVENTS',
+      'LIST_CREDENTIALS',
+    ] as const),
     ...(['OPEN_FILE', 'FILE_STATUS', 'DOWNLOAD_URL'] as const),
   ],
-  EXECUTE: ['BATCH', 'SCAN_FILE', 'ROTATE_KEYS', 'REWRAP_KEYS', 'DESTROY_KEY', 'ROTATE_LOOKUPS', 'CHANGE_SCHEMA'],
+  EXECUTE: ['BATCH', 'SCAN_FILE', 'ROTATE_KEYS', 'REWRAP_KEYS', 'DESTROY_KEY', 'ROTATE_LOOKUPS', 'CHANGE_SCHEMA', 'FORGET'],
   LOGIN: ['ISSUE_BEARER'],
 }
 

@@ -351,9 +351,11 @@ function assertOwner(entries: ReadonlyMap<string, Row>, vaultId: string): void {
 export interface CatalogFence {
   /** Root keys and generation as they were read last. */
   readonly keys: RootKeySet
+  /** The stored schema as it was read last. */
+  readonly schema: CatalogSchema
   /** Number of legal holds. */
   readonly holds: number
-  /** The rules of the stored schema. */
+  /** The rules of the stored schema, with the names of this process. */
   readonly rules: SchemaRules
   /** Throws `failed_precondition` if the stored format is newer than this release: nothing is written then. */
   assertKnownFormat(): void
@@ -382,11 +384,14 @@ export function createCatalogFence(catalog: Catalog, known: { readonly part: Cat
     get keys() {
       return catalog.state
     },
+    get schema() {
+      return catalog.state.schema
+    },
     get holds() {
       return catalog.state.holds
     },
     get rules() {
-      return catalog.state.schema.rules
+      return known.part.rules
     },
     assertKnownFormat: () => assertKnownFormat(catalog.state),
     assertWritable({ name }) {

@@ -69,6 +69,12 @@ export function parseWord(value: unknown, name: string, word: string): boolean {
   return value === word
 }
 
+/** Options of a deletion. */
+export interface DeleteOptions {
+  /** True to delete the transient values of the records too, and with them their tokens. Default false: they stay until they expire. */
+  readonly transients?: boolean
+}
+
 /** Returns how a request treats supplied tokens. Default DISABLE. Throws `invalid_request`. */
 export function parseByot(value: unknown): ByotMode {
   const mode = value ?? 'DISABLE'

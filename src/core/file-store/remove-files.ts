@@ -1,8 +1,9 @@
 /** Removes files that no record names: marks them where they leave their records, and after that commits removes contents, then rows, so that a process that ends meanwhile leaves nothing unnamed. */
 import { fault, isVaultError } from '../errors.ts'
 import type { MaintenancePass } from '../maintenance/job.ts'
+import { eachPage } from '../pace/pace.ts'
 import type { Log } from '../ports/observability.ts'
-import type { Filter, Row, Storage } from '../ports/storage.ts'
+import type { Filter, Row, Storage, StorageReads } from '../ports/storage.ts'
 import type { Table } from '../schema/layout.ts'
 import { FILES, ofRecords } from '../schema/system-tables.ts'
 import { nowMs } from '../util/time.ts'
@@ -65,6 +66,39 @@ export async function removeFiles(context: FileContext, ids: readonly number[]):
     context,
     rows.filter((row) => row !== undefined).filter(({ remove_at }) => typeof remove_at === 'number' && remove_at <= now),
   )
+}
+
+/** Returns the ids of the files of records. */
+export async function fileIdsOf(
+  storage: StorageReads,
+  table: Pick<Table, 'objectId'>,
+  rows: readonly number[],
+): Promise<number[]> {
+  const ids: number[] = []
+  const walk = { filter: ofRecords(table, rows), size: MARKED_AT_ONCE, columns: [] }
+  for await (const page of eachPage(storage, FILES.name, walk)) for (const { id } of page) ids.push(id)
+  return ids
+}
+
+/** Removes the contents of files that are due, however many. Returns how many may be left, for the purge: an error ends it, and is logged. */
+export async function removeContents({ files: context, log }: RemovingSession, ids: readonly number[]): Promise<number> {
+  for (let start = 0; start < ids.length; start += SLICE) {
+    const slice = ids.slice(start, start + SLICE)
+    try {
+      await removeFiles(context, slice)
+    } catch (error) {
+      log?.warn({ code: isVaultError(error) ? error.code : 'internal' }, 'files that are due were not removed')
+      break
+    }
+  }
+  let left = 0
+  const soon = nowMs(context) + REMOVAL_LEASE_MS
+  for (let start = 0; start < ids.length; start += SLICE) {
+    const rows = await context.storage.get(FILES.name, ids.slice(start, start + SLICE))
+    // The row of an upload by ticket can stay without its content until the ticket has expired.
+    for (const row of rows) if (typeof row?.remove_at === 'number' && row.remove_at <= soon) left++
+  }
+  return left
 }
 
 /** Reserves the rows first: an upload that ends now finds its row changed, and fails. */

@@ -4,8 +4,9 @@ import { replacedVersion } from '../barrier/digest-values.ts'
 import { type MintInput, mintRecords, type StoredRecord } from '../barrier/mint-tokens.ts'
 import type { Values } from '../barrier/parse-record.ts'
 import { assertVersions, explainConflict } from '../barrier/record-errors.ts'
+import { openRows } from '../barrier/reveal.ts'
 import { type ResealedRows, resealRows, writeRows } from '../barrier/seal-rows.ts'
-import { countTransients, slotOf, type TokenMetadata, type TokenSources } from '../barrier/token-metadata.ts'
+import { countTransients, createTokenMetadata, slotOf, type TokenMetadata, type TokenSources } from '../barrier/token-metadata.ts'
 import type { CatalogFence } from '../catalog/open-catalog.ts'
 import { isVaultError } from '../errors.ts'
 import { discardFilesOf } from '../file-store/remove-files.ts'
@@ -241,31 +242,48 @@ async function dropReplaced(
 }
 
 /** What deleting records needs. */
-type DeletingContext = HoldingContext & Pick<WritingContext, 'catalog' | 'clock'>
+type DeletingContext = HoldingContext & Pick<WritingContext, 'barrier' | 'catalog' | 'clock'>
+
+/** Rows to delete. */
+export interface DeletedRows {
+  readonly table: Table
+  readonly rows: readonly number[]
+  /** True to delete their transient values too. Default false: those stay until they expire. */
+  readonly transients?: boolean | undefined
+}
 
 /**
- * Deletes rows and the stored tokens of their cells, and marks their files for removal. Transient values stay until they expire. Returns the ids that
- * were deleted. Throws `failed_precondition`, with the id of the hold, for a record under legal hold.
+ * Deletes rows and the stored tokens of their cells, and marks their files for removal. Returns the ids that were deleted. Throws `failed_precondition`,
+ * with the id of the hold, for a record under legal hold.
  */
 export async function deleteRows(
   storage: Storage,
   context: DeletingContext,
-  { table, rows }: { readonly table: Table; readonly rows: readonly number[] },
+  { table, rows, transients = false }: DeletedRows,
 ): Promise<readonly number[]> {
-  await lockForHolds(storage, context, { table, rows })
+  const dropsTransients = transients && table.transient.length > 0 && rows.length > 0
+  // Others can give a row no new transient value, and move it to no other subject, before it is deleted.
+  if (dropsTransients || context.catalog.holds > 0) await storage.lock({ kind: 'rows', table: table.physical.name, ids: rows })
   await assertNotHeld(storage, context, { table, rows })
+  if (dropsTransients) await dropTransientsOf(storage, context, { table, rows })
   const deleted = await storage.delete(table.physical.name, { ids: rows })
   await dropOf(storage, context, { table, rows: deleted })
   return deleted
 }
 
-/** Keeps others from moving these rows to another subject before they are deleted, if that matters. */
-async function lockForHolds(
-  storage: Storage,
-  { catalog }: Pick<DeletingContext, 'catalog'>,
-  { table, rows }: { readonly table: Table; readonly rows: readonly number[] },
-): Promise<void> {
-  if (catalog.holds > 0) await storage.lock({ kind: 'rows', table: table.physical.name, ids: rows })
+/** Drops the transient values of rows, and their stored tokens. */
+async function dropTransientsOf(storage: Storage, { barrier }: DeletingContext, { table, rows }: DeletedRows): Promise<void> {
+  const found = (await storage.get(table.physical.name, rows)).filter((row) => row !== undefined)
+  const cursor = openRows(barrier, table, found)
+  const metadata = createTokenMetadata(table, found.length)
+  for (let row = 0; row < found.length; row++) {
+    cursor.to(row)
+    for (const column of table.transient) cursor.readMetadata(column, metadata, slotOf(metadata, row, column))
+  }
+  const stored = metadata.transientRefs.flatMap((ref) => ref?.row ?? [])
+  const objectIds = table.transient.map(({ objectId }) => objectId)
+  await dropTokens(storage, objectIds, stored)
+  await dropTransients(storage, metadata)
 }
 
 /** Drops the stored tokens of deleted rows, marks their files for removal, and destroys the keys of subjects to whom nothing else belongs. */
@@ -283,9 +301,12 @@ async function dropOf(
 export async function deleteEveryRow(
   storage: Storage,
   context: DeletingContext,
-  { table, pace }: { readonly table: Table; readonly pace: Pace },
+  { table, pace, transients }: Omit<DeletedRows, 'rows'> & { readonly pace: Pace },
 ): Promise<void> {
-  for await (const rows of eachSlice(storage, table.physical.name, pace)) await deleteRows(storage, context, { table, rows })
+  // A record that others insert meanwhile is deleted below unread, and its transient values would stay.
+  if (transients === true) await storage.lock({ kind: 'tables', tables: [table.physical.name] })
+  for await (const rows of eachSlice(storage, table.physical.name, pace))
+    await deleteRows(storage, context, { table, rows, transients })
   // Few are left: rows that others inserted meanwhile, of which none is asked for while there are holds, and rows whose id was changed in the database to one that no record has.
   const filter: Filter = context.catalog.holds === 0 ? { kind: 'all' } : IMPOSSIBLE_ROWS
   const rest = await storage.delete(table.physical.name, { filter })

@@ -8,6 +8,7 @@ import {
   CATALOG,
   CREDENTIALS,
   FILES,
+  FORGOTTEN,
   MAINTENANCE,
   MARKER,
   OPENINGS,
@@ -52,6 +53,7 @@ export function sealedPlaces({ schema }: Pick<CatalogState, 'schema'>): readonly
     place(CREDENTIALS.name, bodiesOf('credential')),
     place(MARKER.name, bodiesOf('marker')),
     place(MAINTENANCE.name, bodiesOf('maintenance')),
+    place(FORGOTTEN.name, bodiesOf('forgotten')),
     {
       name: systemName(CATALOG.name),
       table: CATALOG.name,

@@ -7,7 +7,7 @@ import { type Fault, fault, isVaultError, words } from '../errors.ts'
 import type { Job, JobPlace } from '../maintenance/job.ts'
 import { countRows } from '../pace/pace.ts'
 import type { Storage } from '../ports/storage.ts'
-import type { Scheduler } from '../ports/time.ts'
+import type { Clock, Scheduler } from '../ports/time.ts'
 import { ownKeysPass } from '../records/own-keys-pass.ts'
 import { LOCK_MS, lockTries } from '../rotation/rotate-keys.ts'
 import type { CatalogSchema, CatalogTable } from '../schema/catalog-schema.ts'
@@ -16,7 +16,8 @@ import { layoutSchema } from '../schema/layout.ts'
 import { ownersOf, subjectsWithKeys } from '../schema/own-keys.ts'
 import { assertKeysAreHere } from '../subject-keys/key-rows.ts'
 import { attempt } from '../util/attempt.ts'
-import { digestCells, erasePass, type FillCounts, fillPass } from './fill-rows.ts'
+import { nowMs } from '../util/time.ts'
+import { digestCells, erasePass, type FillCounts, fillPass, keptTimeCells } from './fill-rows.ts'
 import { findEqual, type RowProblem } from './inspect-rows.ts'
 import { type NextSchema, nextSchema, type Refusal, type TableChange } from './next-schema.ts'
 import { refusalOf } from './plan-change.ts'
@@ -28,6 +29,7 @@ export interface SchemaChangePorts {
   readonly catalog: Catalog
   readonly barrier: Barrier
   readonly scheduler: Scheduler
+  readonly clock: Clock
   /** Records a step. */
   record(step: 'begun' | 'ended', generation: number): Promise<void>
 }
@@ -83,8 +85,8 @@ async function begin(ports: SchemaChangePorts, job: Job, target: SchemaTarget): 
     if (has === true) await assertKeysAreHere(storage, ports.barrier, had !== true)
     // Writers that began before commit first: what they wrote is seen by the passes.
     const marked = way.tables.filter(
-      ({ fills, requires, requiresNew, ends, seals }) =>
-        seals || fills.length + requires.length + requiresNew.length + ends.length > 0,
+      ({ fills, keeps, requires, requiresNew, ends, seals }) =>
+        seals || [fills, keeps, requires, requiresNew, ends].some(({ length }) => length > 0),
     )
     return { way, schema: way.begun, locked: marked, check: (inner) => assertNoRows(inner, marked) }
   })
@@ -147,13 +149,18 @@ export async function storeSchema(
 }
 
 async function countPasses(storage: Storage, { tables }: NextSchema): Promise<number | undefined> {
-  const filled = tables.filter(({ fills, requires }) => fills.length + requires.length > 0)
+  const filled = tables.filter(isFilled)
   const erased = tables.filter(({ ends, leftover }) => ends.length + leftover.length > 0)
   const sealed = tables.filter(({ seals }) => seals)
   return countRows(
     storage,
     [...filled, ...erased, ...sealed].map(({ table }) => ({ table: table.physical.name })),
   )
+}
+
+/** True if rows are filled or checked. */
+function isFilled({ fills, keeps, requires }: TableChange): boolean {
+  return fills.length + keeps.length + requires.length > 0
 }
 
 /** The change, and its way. */
@@ -169,11 +176,11 @@ async function fillAll(
   { way, target }: Filling,
 ): Promise<Map<TableChange, readonly RowProblem[]>> {
   const barrier = retryingBarrier(ports.barrier)
-  const changes = way.tables.filter(({ fills, requires }) => fills.length + requires.length > 0)
+  const changes = way.tables.filter(isFilled)
   const begun = placeIn(job, target, 'fill', changes)
   const problems = new Map<TableChange, readonly RowProblem[]>()
   for (const [index, change] of changes.entries()) {
-    const { table, fills, requires } = change
+    const { table, fills, keeps, requires } = change
     // Problems of tables before are in the place too, because they end the change.
     const counts: FillCounts = index === begun.index ? begun.counts : { missing: {}, keyless: {} }
     if (index >= begun.index) {
@@ -185,7 +192,15 @@ async function fillAll(
         counts: JSON.stringify(counts),
       })
       const after = index === begun.index ? begun.after : 0
-      const filling = { table, cells: digestCells(barrier, fills), required: requires, keyed: fills, counts, after, placeAt }
+      const filling = {
+        table,
+        cells: [...digestCells(barrier, fills), ...keptTimeCells(barrier, table, keeps, nowMs(ports))],
+        required: requires,
+        keyed: fills,
+        counts,
+        after,
+        placeAt,
+      }
       await job.pass(fillPass({ ...ports, barrier }, job, filling))
     }
     const found = [...listed('null', counts.missing), ...listed('keyless', counts.keyless)]

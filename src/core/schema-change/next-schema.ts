@@ -4,7 +4,7 @@ import type { PhysicalIndex } from '../ports/storage.ts'
 import { assignIds, type CatalogColumn, type CatalogSchema, type CatalogTable, storedName } from '../schema/catalog-schema.ts'
 import { type ColumnDefinition, tokenOf } from '../schema/column.ts'
 import type { Schema } from '../schema/define-schema.ts'
-import { type Column, type Layout, layoutSchema, type Table } from '../schema/layout.ts'
+import { type Column, type KeptTime, type Layout, layoutSchema, type Table } from '../schema/layout.ts'
 import { subjectsWithKeys } from '../schema/own-keys.ts'
 import type { SchemaRules } from '../schema/schema-rules.ts'
 import { renameStored, type SchemaMoves, type SchemaPlace } from './schema-moves.ts'
@@ -17,6 +17,8 @@ export interface TableChange {
   readonly table: Table
   /** Columns that get digests. */
   readonly fills: readonly Column[]
+  /** Rules of retention whose times older records do not have. */
+  readonly keeps: readonly KeptTime[]
   /** Existing columns that become required. */
   readonly requires: readonly Column[]
   /** New columns that are required: no record may exist. */
@@ -116,11 +118,11 @@ function withFates(schema: CatalogSchema, { drop = {} }: SchemaMoves): CatalogSc
     const table = tables[name]
     const column = columnName === undefined ? undefined : table?.columns[columnName]
     if (table === undefined) continue
-    if (columnName === undefined) tables[name] = { ...table, kept: true }
+    if (columnName === undefined) tables[name] = { ...table, leftOut: true }
     else if (column !== undefined) {
       const { required: _, ...definition } = column.definition
       // Without `required` it is a definition of the same type.
-      const kept = { ...column, kept: true, definition: definition as ColumnDefinition } as const
+      const kept = { ...column, leftOut: true, definition: definition as ColumnDefinition } as const
       tables[name] = { ...table, columns: { ...table.columns, [columnName]: kept } }
     }
   }
@@ -147,6 +149,7 @@ function changedTables(
     const marks = stored.tables[table.name]
     if (was === undefined || marks === undefined) return []
     const isDigested = (of: Table) => new Set(of.columns.flatMap(({ digest }) => digest ?? []))
+    const keptCells = new Set([...was.kept, ...table.kept].map(({ cell }) => cell))
     const [had, has] = [isDigested(was), isDigested(table)]
     const known = (column: Column): CatalogColumn | undefined => marks.columns[column.name]
     const change: TableChange = {
@@ -155,6 +158,10 @@ function changedTables(
       fills: table.columns.filter(
         ({ name, digest }) => digest !== undefined && !had.has(digest) && marks.columns[name] !== undefined,
       ),
+      keeps: table.kept.filter(({ cell, from }) => {
+        const known = was.kept.find((one) => one.cell === cell)
+        return known === undefined || known.from?.objectId !== from?.objectId || (known.isFilling && !isOpening)
+      }),
       requires: table.columns.filter((column) => {
         const one = known(column)
         return (
@@ -164,13 +171,16 @@ function changedTables(
       requiresNew: table.columns.filter((column) => column.required && known(column) === undefined),
       builds: missingIndexes(table, was),
       drops: missingIndexes(was, table),
-      ends: [...new Set([...had, ...(isOpening ? [] : (marks.filling ?? []))])].filter((cell) => !has.has(cell)),
+      ends: [...new Set([...had, ...(isOpening ? [] : (marks.filling ?? []))])].filter(
+        (cell) => !has.has(cell) && !keptCells.has(cell),
+      ),
       leftover: isOpening ? [] : (marks.leftover ?? []).filter((cell) => !has.has(cell)),
       seals: table.owner !== undefined && (was.owner === undefined || (marks.keying === true && !isOpening)),
     }
-    const { fills, requires, requiresNew, builds, drops, ends, leftover, seals } = change
+    const { fills, keeps, requires, requiresNew, builds, drops, ends, leftover, seals } = change
     // A new table has been left out: nothing of it differs from what is stored.
-    const isChanged = seals || [fills, requires, requiresNew, builds, drops, ends, leftover].some(({ length }) => length > 0)
+    const isChanged =
+      seals || [fills, keeps, requires, requiresNew, builds, drops, ends, leftover].some(({ length }) => length > 0)
     return isChanged && target.tables[table.name] !== undefined ? [change] : []
   })
 }
@@ -207,7 +217,9 @@ function waitingColumns({ was, table, fills, requires, builds }: TableChange): R
 }
 
 function filledCells(change: TableChange | undefined): string[] {
-  return change?.fills.flatMap(({ digest }) => digest ?? []) ?? []
+  return change === undefined
+    ? []
+    : [...change.fills.flatMap(({ digest }) => digest ?? []), ...change.keeps.map(({ cell }) => cell)]
 }
 
 /** Returns the table at the end of the change. */
@@ -285,7 +297,7 @@ function keysTurnedOff(before: SchemaRules, target: SchemaRules): NextSchema['re
 }
 
 /** Options that decide what stored bytes mean. */
-const FIXED_OPTIONS = ['type', 'encrypted', 'token', 'columnGroup', 'normalize'] as const
+const FIXED_OPTIONS = ['type', 'scale', 'encrypted', 'token', 'columnGroup', 'normalize'] as const
 
 /** Returns the columns whose stored bytes another definition would read wrongly. */
 function findIncompatible(before: CatalogSchema, target: CatalogSchema): NextSchema['refusals'] {
@@ -347,12 +359,12 @@ function eachColumn(before: CatalogSchema, target: CatalogSchema) {
 
 function leftOut(before: CatalogSchema, { tables }: Schema, { drop = {} }: SchemaMoves): SchemaPlace[] {
   const names = new Map(Object.keys(tables).map((name) => [storedName(before.tables, name, tables) ?? name, name]))
-  return Object.entries(before.tables).flatMap(([table, { columns, kept }]): SchemaPlace[] => {
+  return Object.entries(before.tables).flatMap(([table, { columns, leftOut: isLeftOut }]): SchemaPlace[] => {
     const own = tables[names.get(table) ?? '']
-    if (own === undefined) return kept === true || drop[table] !== undefined ? [] : [{ table }]
+    if (own === undefined) return isLeftOut === true || drop[table] !== undefined ? [] : [{ table }]
     const known = new Set(Object.keys(own).map((column) => storedName(columns, column, own)))
     return Object.entries(columns).flatMap(([column, one]) =>
-      known.has(column) || one.kept === true || drop[`${table}.${column}`] !== undefined ? [] : [{ table, column }],
+      known.has(column) || one.leftOut === true || drop[`${table}.${column}`] !== undefined ? [] : [{ table, column }],
     )
   })
 }

@@ -5,7 +5,7 @@ import { MAX_OBJECT_IDS } from '../limits.ts'
 import { tokenKinds } from '../tokens/token-kinds.ts'
 import { required } from '../util/lists.ts'
 import { type ColumnDefinition, type SchemaDefinition, tokenOf } from './column.ts'
-import { retentionOf } from './retention.ts'
+import { type Renaming, renameRules } from './rename-rules.ts'
 import type { SchemaRules } from './schema-rules.ts'
 
 /** What a table or column in the catalog has beside its definition. */
@@ -16,7 +16,7 @@ interface Named {
    */
   readonly formerly?: readonly string[]
   /** True if the schema that was applied last leaves it out on purpose: it stays stored, and no opening warns of it. */
-  readonly kept?: true
+  readonly leftOut?: true
 }
 
 /** One column in the catalog. */
@@ -82,13 +82,13 @@ export function assignIds(definition: SchemaDefinition, known: CatalogSchema, ru
   const tables: Record<string, CatalogTable> = { ...known.tables }
   for (const [name, columns] of Object.entries(definition)) {
     const table = storedName(known.tables, name, definition) ?? name
-    const { kept: _, ...old } = known.tables[table] ?? { objectId: nextObjectId++, columns: {} }
+    const { leftOut: _, ...old } = known.tables[table] ?? { objectId: nextObjectId++, columns: {} }
     const assigned: Record<string, CatalogColumn> = { ...old.columns }
     const before = Object.values(assigned).reduce((most, { ordinal }) => Math.max(most, ordinal + 1), 0)
     let ordinal = before
     for (const [own, after] of Object.entries(columns)) {
       const column = storedName(old.columns, own, columns) ?? own
-      const { kept: _, ...was } = assigned[column] ?? { objectId: nextObjectId++, ordinal: ordinal++ }
+      const { leftOut: _, ...was } = assigned[column] ?? { objectId: nextObjectId++, ordinal: ordinal++ }
       assigned[column] = { ...was, definition: after }
     }
     const isGrown = before > 0 && ordinal > before
@@ -128,7 +128,19 @@ export function knownPart(definition: SchemaDefinition, stored: CatalogSchema, b
     })
     tables[name] = { ...table, columns: Object.fromEntries(own) }
   }
-  return { nextObjectId: stored.nextObjectId, tables, rules: stored.rules }
+  return { nextObjectId: stored.nextObjectId, tables, rules: renameRules(stored.rules, renamingOf(tables, stored)) }
+}
+
+/** Returns what a part of a stored schema calls its tables and columns. */
+function renamingOf(part: CatalogSchema['tables'], stored: CatalogSchema): Renaming {
+  const names = new Map(Object.entries(part).map(([name, { objectId }]) => [objectId, name]))
+  return (table, column) => {
+    const name = names.get(stored.tables[table]?.objectId ?? 0) ?? table
+    if (column === undefined) return name
+    const objectId = stored.tables[table]?.columns[column]?.objectId
+    const own = Object.entries(part[name]?.columns ?? {}).find(([, one]) => one.objectId === objectId)
+    return own?.[0] ?? column
+  }
 }
 
 /** Returns what a definition calls so: by its object id where it is known, else by its name. */
@@ -151,7 +163,7 @@ export function findOutdatedTables(part: CatalogSchema, stored: CatalogSchema): 
   const storedTables = new Map(Object.values(stored.tables).map((table) => [table.objectId, table]))
   for (const [name, own] of Object.entries(part.tables)) {
     const table = storedTables.get(own.objectId)
-    const reason = table === undefined ? goneFault(name) : (outdatedFault(name, own, table) ?? uncountedFault(name, own, stored))
+    const reason = table === undefined ? goneFault(name) : outdatedFault(name, own, table)
     if (reason !== undefined) outdated.set(name, reason)
   }
   return outdated
@@ -170,15 +182,6 @@ function outdatedFault(table: string, own: CatalogTable, stored: CatalogTable): 
     })`In the stored schema column ${column} of table ${table} is required, and the schema of this process leaves it out. Restart the process with a schema that has it.`
   }
   return undefined
-}
-
-/** A rule of retention can count from a column that the process does not know, so that it would store no time. */
-function uncountedFault(table: string, own: CatalogTable, { rules }: CatalogSchema): Fault | undefined {
-  const rule = retentionOf(rules.retention, table).find(({ from }) => from !== undefined && own.columns[from] === undefined)
-  if (rule === undefined) return undefined
-  return fault('failed_precondition', {
-    table,
-  })`The stored schema is newer than the one of this process: a rule of retention of table ${table} counts from a column that it leaves out. Restart the process with the new schema.`
 }
 
 function goneFault(table: string, column?: string): Fault {

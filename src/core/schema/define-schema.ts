@@ -14,6 +14,7 @@ import { shapeProblem } from './column-shape.ts'
 import { nameProblem } from './names.ts'
 import { assertRetention } from './retention.ts'
 import { type RulesFor, rulesShape, type SchemaRules } from './schema-rules.ts'
+import { assertSubjects } from './subjects.ts'
 
 /** A checked schema, as plain JSON: its tables, and the rules that concern more than one column. */
 export interface Schema<S extends SchemaDefinition = SchemaDefinition> {
@@ -70,6 +71,7 @@ function checkedSchema<S extends SchemaDefinition>(tables: S, rules: SchemaRules
   for (const [name, table] of Object.entries<TableDefinition>(tables)) assertTable(name, table)
   assertGroups(tables)
   const checked = checkedRules(rules)
+  assertSubjects(tables, checked.subjects)
   assertRetention(tables, checked.retention ?? {})
   return Object.freeze({ tables: deepFreeze(structuredCopy(tables)), rules: deepFreeze(structuredCopy(checked)) })
 }
@@ -101,7 +103,7 @@ function assertColumn(table: string, name: string, definition: ColumnDefinition)
   if (clash !== undefined) throw invalid(say`${where}: ${words(clash)}.`, table, name)
   try {
     if (definition.mask !== undefined) compileMask(definition.mask)
-    compileRules(definition)
+    compileRules(definition, typeOf(definition))
     assertToken(definition)
   } catch (error) {
     // The messages of these errors are clauses and quote no value.
@@ -131,6 +133,7 @@ const KEPT_FORMS: Readonly<Partial<Record<Normalizer, readonly TokenPreset[]>>> 
   digits: ['digits', 'card'],
   phone: ['phone'],
   email: ['email'],
+  iban: ['iban'],
 }
 
 /** Number of texts of a pattern that are tried, from its first to its last. */
@@ -154,6 +157,7 @@ function keepsForm(name: Normalizer, format: TokenFormatDefinition): boolean {
 /** What must be equal in all columns of a column group, by its name in an error. */
 const GROUP_OPTIONS: Readonly<Record<string, (definition: ColumnDefinition) => unknown>> = {
   type: (definition) => definition.type,
+  scale: (definition) => typeOf(definition).scale,
   'token kind': (definition) => tokenOf(definition).kind,
   'token format': (definition) => tokenOf(definition).format,
   normalize: normalizersOf,

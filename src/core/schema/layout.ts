@@ -85,6 +85,8 @@ export interface KeptTime {
   readonly column: Column | undefined
   /** The column that it counts from; undefined for the time of the insert, or of the write of a value. */
   readonly from: Column | undefined
+  /** True while a change of the schema stores it in older rows: nothing expires by it. */
+  readonly isFilling: boolean
 }
 
 /** One column with the level at which one caller reads it. Decided before anything is read. */
@@ -136,7 +138,7 @@ export interface Layout {
   readonly objectIds: ReadonlySet<number>
   /** The tokenized columns by object id. */
   readonly tokenColumns: ReadonlyMap<number, { readonly table: Table; readonly column: Column }>
-  /** All names of tables, columns and column groups. */
+  /** All names of tables, columns, column groups and subjects. */
   readonly names: ReadonlySet<string>
 }
 
@@ -169,7 +171,13 @@ export function layoutSchema({ tables: definitions, rules }: CatalogSchema, stor
     table.name,
     ...table.columns.flatMap(({ name, group }) => [name, group ?? name]),
   ])
-  return { tables, rules, tokenColumns, objectIds: stored?.objectIds ?? new Set(all), names: new Set(names) }
+  return {
+    tables,
+    rules,
+    tokenColumns,
+    objectIds: stored?.objectIds ?? new Set(all),
+    names: new Set([...names, ...Object.keys(rules.subjects ?? {})]),
+  }
 }
 
 function layoutTable(name: string, definition: CatalogTable, rules: SchemaRules): Omit<Table, 'owner'> {
@@ -225,13 +233,14 @@ function layoutTable(name: string, definition: CatalogTable, rules: SchemaRules)
 /** Returns the times of the rules of a table. A rule that names what the table does not have is of another process. */
 function layoutKept(
   table: string,
-  { objectId }: CatalogTable,
+  { objectId, filling = [] }: CatalogTable,
   { byName, rules }: { readonly byName: ReadonlyMap<string, Column>; readonly rules: SchemaRules },
 ): KeptTime[] {
   return retentionOf(rules.retention, table).flatMap(({ rule, column: columnName, from: fromName }): KeptTime[] => {
     const [column, from] = [columnName, fromName].map((one) => (one === undefined ? undefined : byName.get(one)))
     if ((column === undefined) !== (columnName === undefined) || (from === undefined) !== (fromName === undefined)) return []
-    return [{ rule, cell: `kept_${column?.objectId ?? objectId}`, column, from }]
+    const cell = `kept_${column?.objectId ?? objectId}`
+    return [{ rule, cell, column, from, isFilling: filling.includes(cell) }]
   })
 }
 
@@ -271,7 +280,7 @@ function layoutColumn(
     lifetime: (ttlMinutes ?? DEFAULT_TTL_MINUTES) * 60_000,
     isStable: stable === true,
     normalize: normalizersOf(definition),
-    validate: compileRules({ ...definition, hasDigest: writtenDigest !== undefined }),
+    validate: compileRules({ ...definition, hasDigest: writtenDigest !== undefined }, type),
     group: definition.columnGroup,
     scope: definition.columnGroup === undefined ? `column/${objectId}` : `group/${definition.columnGroup}`,
     plain,

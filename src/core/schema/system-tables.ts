@@ -191,6 +191,24 @@ export const SUBJECT_KEYS: PhysicalTable = {
   ],
 }
 
+/**
+ * Subjects that were forgotten, one row for each time. The sealed body has the receipt, and which record it was. `table_id` and `row_id` say whose it is, and
+ * `at` is in milliseconds since 1970: both only find the rows, and the body decides.
+ */
+export const FORGOTTEN: PhysicalTable = {
+  name: 'forgotten',
+  columns: [
+    { name: 'at', type: 'integer' },
+    { name: 'table_id', type: 'integer' },
+    { name: 'row_id', type: 'integer' },
+    { name: 'body', type: 'bytes' },
+  ],
+  indexes: [
+    { columns: ['row_id', 'table_id'], unique: false },
+    { columns: ['at'], unique: false },
+  ],
+}
+
 /** All system tables, except for the catalog. */
 export const SYSTEM_TABLES: readonly PhysicalTable[] = [
   MARKER,
@@ -206,6 +224,7 @@ export const SYSTEM_TABLES: readonly PhysicalTable[] = [
   BLOB_PIECES,
   MAINTENANCE,
   SUBJECT_KEYS,
+  FORGOTTEN,
 ]
 
 /** Returns the filter of what belongs to these records, in a system table with `table_id` and `row_id`. */

@@ -159,6 +159,7 @@ const KINDS = {
   ring: { purpose: 'ring', objectId: 0x1_0007 },
   opening: { purpose: 'opening', objectId: 0x1_0008 },
   subject: { purpose: 'subject', objectId: 0x1_000a },
+  forgotten: { purpose: 'forgotten', objectId: 0x1_000c },
 } as const
 
 /** The kind of an entry of the audit trail. */

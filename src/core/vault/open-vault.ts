@@ -51,6 +51,7 @@ import { beginKeys } from './subject-key-source.ts'
 import type { Vault, VaultInTransaction } from './vault.ts'
 import { createVaultAudit } from './vault-audit.ts'
 import { createVaultCredentials, recordRefusal } from './vault-credentials.ts'
+import { createVaultDisk } from './vault-disk.ts'
 import { createVaultFiles } from './vault-files.ts'
 import { createVaultKeys } from './vault-keys.ts'
 import { createVaultLookups } from './vault-lookups.ts'
@@ -58,6 +59,7 @@ import { createVaultMaintenance } from './vault-maintenance.ts'
 import { createVaultOverview } from './vault-overview.ts'
 import { createVaultRetention } from './vault-retention.ts'
 import { applyAtOpening, createVaultSchema } from './vault-schema.ts'
+import { createVaultSubjects } from './vault-subjects.ts'
 
 /** Maximum number of attempts to open, if other processes keep changing the schema. */
 const MAX_ATTEMPTS = 10
@@ -269,11 +271,12 @@ async function createVault<S extends SchemaDefinition, Role extends string>(
     const sharedInside = { ...shared, units, lifetime: calls, files: files.inTransaction, joined: undefined }
     return { as: (caller) => createSession<S>(contextIn(sharedInside, parseCaller(caller))) }
   }
+  const readSchema = () => describeSchema(live.layout, definitionOf(live.part))
   return {
     id,
     accountId,
     get schema() {
-      return describeSchema(live.layout, definitionOf(live.part))
+      return readSchema()
     },
     as: (caller) => createSession<S>(outerContext(parseCaller(caller))),
     transaction: (work, transacting) =>
@@ -295,9 +298,11 @@ async function createVault<S extends SchemaDefinition, Role extends string>(
     ...createVaultMaintenance({ ...shared, live, storage, whole: keyed.whole, files, outside, jobs }),
     ...createVaultOverview({ ...shared, live, storage, files, outside }),
     ...createVaultSchema({ ...keyPorts, barrier }),
+    ...createVaultDisk({ ...options, outside, jobs }),
     ...createVaultKeys({ ...keyPorts, storage: keyed.sealed }),
     ...createVaultRetention({ ...keyPorts, barrier, live, limits, fence: catalog, files }),
     ...createVaultLookups({ ...keyPorts, barrier, live }),
+    ...createVaultSubjects({ readSchema, outside, contextOf: contextOfCalls }),
     ...createVaultAudit({ ...shared, live, timer: options.timer, outside, jobs }),
     downloadWithTicket: (ticket, opening, request) => files.download(ticket, opening, request),
     uploadWithTicket: (ticket, given, request) => files.upload(ticket, given, request),

@@ -45,6 +45,7 @@ export interface DeleteItem<T> {
   readonly delete: T
   readonly id: string | ResponseReference
   readonly ifVersion?: string
+  readonly transients?: boolean
 }
 
 /** The method and the table that an item names. */

@@ -71,12 +71,12 @@ export function createVaultRetention(ports: RetentionPorts): VaultRetention {
       outside.watch({ verb: 'Sweep', given }, async (watch) => {
         await jobs.sweep()
         await fence.reload(storage)
-        const { layout } = live
         return jobs.run({ kind: 'sweep' }, watch, async (job) => {
           const counts = { expired: {} as Record<string, number>, held: 0 }
+          const { layout } = live
           if (ports.subjectKeys !== undefined) await job.pass(unusedKeysPass(storage, { layout, nowMs: nowMs({ clock }) }))
           for (const table of layout.tables.values()) {
-            for (const kept of table.kept) await job.pass(expirePass(ports, table, kept, counts))
+            for (const kept of table.kept) if (!kept.isFilling) await job.pass(expirePass(ports, table, kept, counts))
           }
           return {
             ...counts,

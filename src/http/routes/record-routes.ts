@@ -177,6 +177,9 @@ function insertRoute({ names }: RouterOptions, { group, path, table }: RecordPla
   })
 }
 
+/** What the option of deletions says. */
+const TRANSIENTS = 'Delete the transient values of the records too. Default false: they stay until they expire.'
+
 function deleteRoute({ names }: RouterOptions, { group, path, table }: RecordPlace): Route {
   return operationRoute({
     method: 'DELETE',
@@ -189,10 +192,15 @@ function deleteRoute({ names }: RouterOptions, { group, path, table }: RecordPla
     statuses: [400, 401, 404, 500],
     body: z.object({
       ...namedShape(names.ids, z.array(z.string()).describe('Ids of the records, or "*" alone.')),
+      transients: flagMember(TRANSIENTS),
       vaultID: VAULT_MEMBER,
     }),
     response: z.object({ RecordIDResponse: z.array(z.string()).describe('The ids of the request, or "*".') }),
-    read: ({ params, body }) => ({ table: table ?? params.objectName ?? '', ids: Reflect.get(body, names.ids) }),
+    read: ({ params, body }) => ({
+      table: table ?? params.objectName ?? '',
+      ids: Reflect.get(body, names.ids),
+      options: present({ transients: body.transients }),
+    }),
     write: ({ ids }) => ({ RecordIDResponse: [...ids] }),
   })
 }
@@ -259,8 +267,9 @@ function deleteOneRoute({ names }: RouterOptions, { group, path, table }: Record
     operation: 'deleteOne',
     verb: 'Delete',
     statuses: [400, 401, 404, 500],
+    query: { transients: flag(TRANSIENTS) },
     response: deletedShape(names.id),
-    read: ({ params }) => ({ table: table ?? params.objectName ?? '', id: params.ID ?? '' }),
+    read: ({ params, query }) => ({ table: table ?? params.objectName ?? '', id: params.ID ?? '', options: present(query) }),
     write: ({ id }) => ({ [names.id]: id, deleted: true }),
   })
 }

@@ -15,7 +15,7 @@ export const LAYERS: readonly (readonly string[])[] = [
   ['unit-of-work', 'queries', 'retention'],
   ['records'],
   ['execution'],
-  ['operations', 'verification', 'rotation'],
+  ['operations', 'verification', 'rotation', 'subjects'],
   ['batch'],
   ['vault'],
 ]
@@ -40,6 +40,7 @@ export const ASYNC_MODULES: ReadonlySet<string> = new Set([
   'records',
   'operations',
   'verification',
+  'subjects',
   'batch',
   'vault',
 ])
