@@ -20,13 +20,20 @@ export async function openSession(vault: AnyVault, line: CallerLine): Promise<An
  */
 export async function callerOf(vault: AnyVault, { options, environment }: CallerLine): Promise<Caller> {
   const name = options.text('apiKeyEnv')
+  const purpose = options.text('purpose')
+  const stated = purpose === undefined ? {} : { purpose }
   if (name === undefined) {
     const roles = options.list('role')
-    return { actor: `cli:${userInfo().username}`, actorType: 'USER', roles: roles.length === 0 ? ['VAULT_OWNER'] : roles }
+    return {
+      actor: `cli:${userInfo().username}`,
+      actorType: 'USER',
+      roles: roles.length === 0 ? ['VAULT_OWNER'] : roles,
+      ...stated,
+    }
   }
   const { apiKeys } = await import('../../http/index.ts')
   const credential = readVariable(name, '--api-key-env', environment)
   const found = await apiKeys()({ credential, vault, vaultID: vault.id, header: () => undefined })
-  if (found !== undefined && 'caller' in found) return found.caller
+  if (found !== undefined && 'caller' in found) return { ...found.caller, ...stated }
   throw new CommandFailure(EXIT.refused, `--api-key-env: ${found?.refused ?? 'unknown kind of credential'}.`)
 }

@@ -79,6 +79,7 @@ export interface EventQueryInput {
       readonly jwtID?: string
       readonly bearerTokenContextID?: string
       readonly clientTraceID?: string
+      readonly purpose?: string
     }
     readonly request?: { readonly clientInfo?: { readonly userEmail?: string } }
     /** A kind of action, or several in one word: CREATE, READ, EXECUTE or LOGIN. Another word in capitals matches no event. */
@@ -153,6 +154,7 @@ const contextShape = z.object({
   jwtID: text,
   bearerTokenContextID: text,
   clientTraceID: z.string().max(MAX_CLIENT_TRACE_LENGTH).optional(),
+  purpose: text,
 })
 
 const filterShape = z.object({

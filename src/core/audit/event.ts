@@ -70,6 +70,8 @@ export interface EventContext {
   readonly keyID?: string
   readonly subject?: string
   readonly clientTraceID?: string
+  /** Why the caller works with the data, as they state it. */
+  readonly purpose?: string
   /** Email address of the end user for whom the caller acts. */
   readonly userEmail?: string
 }

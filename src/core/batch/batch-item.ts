@@ -39,8 +39,8 @@ export interface BatchItem {
   readonly tokenization?: boolean
   /** Accept `*REDACTED*` and masked forms as values: to insert and update. Default false. */
   readonly allowShownText?: boolean
-  /** A unique column: to insert. */
-  readonly upsert?: string
+  /** A unique column, or the columns that are unique together: to insert. */
+  readonly upsert?: string | readonly string[]
   /** Leave out the record if another one holds one of its unique values: to insert. */
   readonly onConflict?: 'ignore'
   /** Return tickets to download files: to get. Default false. */
@@ -207,7 +207,7 @@ export function isAlike({ members: left, fields, tokens }: Compared, right: Item
     left.table === right.table &&
     left.tokenization === right.tokenization &&
     left.allowShownText === right.allowShownText &&
-    left.upsert === right.upsert &&
+    isSameUpsert(left.upsert, right.upsert) &&
     left.onConflict === right.onConflict &&
     left.redaction === right.redaction &&
     left.downloadTickets === right.downloadTickets &&
@@ -219,6 +219,12 @@ export function isAlike({ members: left, fields, tokens }: Compared, right: Item
     (left.fields === right.fields || hasNames(right.fields, fields)) &&
     (left.tokens === right.tokens || hasNames(right.tokens, tokens))
   )
+}
+
+/** True for the same text, or for lists of the same names in the same order. */
+function isSameUpsert(left: unknown, right: unknown): boolean {
+  if (!Array.isArray(left) || !Array.isArray(right)) return left === right
+  return left.length === right.length && left.every((name, index) => name === right[index])
 }
 
 /** Returns the names of an object that is no list; undefined for anything else. */

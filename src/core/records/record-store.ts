@@ -25,7 +25,7 @@ import { nowMs } from '../util/time.ts'
 import { DRAWN_TOKEN_TAKEN, STALE } from './attempt-change.ts'
 import { chooseTokens, type DrawRequest, tokenTaken, type WriteRequest } from './choose-tokens.ts'
 import { type ChangeRequest, findUnchanged } from './compare-stored.ts'
-import { replaceOlder } from './former-tokens.ts'
+import { completeKeys, replaceOlder, withCompleted } from './former-tokens.ts'
 import { followOwners } from './owner-changes.ts'
 import { dropTokens, dropTransients, type NewToken, prepareTokens, reserveTransients } from './token-store.ts'
 
@@ -167,10 +167,12 @@ export async function storeChanges(unit: UnitOfWork, context: WritingContext, re
   const { ring } = context.barrier
   const older = ring.lookupVersions.length === 1 ? undefined : replacedVersion(ring)
   const tokens = await prepareTokens(unit.storage, ring, { table, ids, metadata })
+  const completed = older === undefined ? records : await completeKeys(context, request)
+  const patches = older === undefined ? resealed.rows : withCompleted(ring, { table, records, completed }, resealed.rows)
   await explained(request, tokens, () =>
     unit.change(async ({ storage }) => {
-      if (older !== undefined) await replaceOlder(storage, ring, older, { table, records, tokens, rows: ids })
-      if ((await storage.update(table.physical.name, resealed.rows)).includes(false)) throw STALE
+      if (older !== undefined) await replaceOlder(storage, ring, older, { table, records: completed, tokens, rows: ids })
+      if ((await storage.update(table.physical.name, patches)).includes(false)) throw STALE
       await dropReplaced(storage, table, { ids, resealed })
       if (keys !== undefined) await followOwners(storage, context, table, ids)
       const { restarted } = resealed

@@ -7,6 +7,7 @@ import { required } from '../util/lists.ts'
 import { type ColumnDefinition, type SchemaDefinition, tokenOf } from './column.ts'
 import { type Renaming, renameRules } from './rename-rules.ts'
 import type { SchemaRules } from './schema-rules.ts'
+import { keptTogether } from './unique-together.ts'
 
 /** What a table or column in the catalog has beside its definition. */
 interface Named {
@@ -100,7 +101,9 @@ export function assignIds(definition: SchemaDefinition, known: CatalogSchema, ru
       'limit_exceeded',
     )`Cannot open the vault: its tables and columns exceed the limit of ${MAX_OBJECT_IDS}. Use a second vault.`
   }
-  return { ...known, nextObjectId, tables, rules }
+  const { uniqueTogether, ...others } = rules
+  const together = keptTogether(definition, known.rules.uniqueTogether, uniqueTogether)
+  return { ...known, nextObjectId, tables, rules: together === undefined ? others : { ...others, uniqueTogether: together } }
 }
 
 /** Returns a stored schema as a definition, as the processes that changed it last gave it. */

@@ -29,6 +29,7 @@ import {
   toWireId,
   toWireIds,
   toWireRecord,
+  UPSERT_MEMBER,
   VAULT_MEMBER,
 } from './shapes.ts'
 
@@ -163,7 +164,7 @@ function insertRoute({ names }: RouterOptions, { group, path, table }: RecordPla
     body: z.object({
       records: z.array(RECORD).describe('The records, one or more.'),
       tokenization: flagMember('Return the tokens of each record.'),
-      upsert: z.string().optional().describe('A unique column: a record with its value is updated, or else inserted.'),
+      upsert: UPSERT_MEMBER,
       homogeneous: flagMember('Refuse records that have different columns. Not with upsert.'),
       byot: BYOT_MEMBER,
       vaultID: VAULT_MEMBER,

@@ -94,7 +94,6 @@ function definitionOf(type: KnownTable['columns'][number]['type'], keeping: Keep
   const kept = isSealed ? { searchable: isFound } : { encrypted: false, index: isFound }
   return columnOfType(type, { redaction: 'PLAIN_TEXT', ...kept })
 }
-}
 
 async function fill(session: LooseSession, { name, columns, table }: KnownPlace): Promise<void> {
   const records = table.rows.map((row): LooseRecord => {
