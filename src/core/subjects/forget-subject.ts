@@ -11,6 +11,7 @@ import { createPace } from '../pace/pace.ts'
 import type { Storage } from '../ports/storage.ts'
 import { deleteRows } from '../records/record-store.ts'
 import type { Table } from '../schema/layout.ts'
+import { destroyKeys, findKeyRows } from '../subject-keys/key-rows.ts'
 import { toHex, toUtf8 } from '../util/bytes.ts'
 import { toSlab } from '../util/memory.ts'
 import { nowMs, toTimestamp } from '../util/time.ts'
@@ -121,9 +122,11 @@ async function forgetWithin(
   const found = await findRows(storage, context, plan, row)
   const subject = { tableId: plan.root.objectId, rowId: row }
   const previous = await newestReceipt(storage, { keys: barrier, hash: audit.hash }, subject)
-  const isUnknown = previous === undefined && [...found.values()].every(({ size }) => size === 0)
+  const hasKey = plan.root.owner?.isSubject === true && (await findKeyRows(storage, plan.root, [row])).length > 0
+  const isUnknown = previous === undefined && !hasKey && [...found.values()].every(({ size }) => size === 0)
   if (isUnknown) throw recordsNotFound(plan.root, [request.id], [0])
   const files = await deleteFound(storage, context, found)
+  if (hasKey) await destroyKeys(storage, plan.root, [row])
   const receipt: Receipt = {
     v: 1,
     vaultID: audit.vaultID,
