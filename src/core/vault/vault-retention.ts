@@ -9,7 +9,7 @@ import type { MaintenancePass } from '../maintenance/job.ts'
 import type { Jobs } from '../maintenance/jobs.ts'
 import { expiredSince, expireRecords } from '../operations/expire-records.ts'
 import { type Caller, VAULT_CALLER } from '../policy/caller.ts'
-import type { StorageHandle } from '../ports/storage.ts'
+import type { Filter, StorageHandle } from '../ports/storage.ts'
 import type { Clock } from '../ports/time.ts'
 import { purgePass } from '../records/token-store.ts'
 import { findHeld } from '../retention/holds.ts'
@@ -82,10 +82,10 @@ export function createVaultRetention(ports: RetentionPorts): VaultRetention {
   }
 }
 
-/** Rows of one slice. */
+/** Rows of one slice, and the times that it looks for at most: a table can have few rows of each. */
 const SLICE = 200
 
-/** Returns the pass of one rule. It reads by the index of its times, and passes over what is held. */
+/** Returns the pass of one rule. It passes over what is held. */
 function expirePass(
   ports: RetentionPorts,
   table: Table,
@@ -96,25 +96,59 @@ function expirePass(
   const context = contextOf(VAULT_CALLER)
   const reading = { ...context, barrier: retryingBarrier(ports.barrier) }
   const since = expiredSince({ catalog: fence, clock: ports.clock }, kept)
-  let after = 0
+  const nextRows = since === undefined ? undefined : expiredRows(storage, table, kept.cell, since)
   return {
     async slice() {
-      if (since === undefined) return { rows: 0, isLast: true }
+      if (nextRows === undefined) return { rows: 0, isLast: true }
       counts.expired[kept.rule] ??= 0
-      const filter = { kind: 'compare', column: kept.cell, operator: '<', value: since + 1 } as const
-      const found = await storage.find(table.physical.name, filter, { order: 'asc', after, limit: SLICE, columns: [] })
-      const isLast = found.length < SLICE
-      after = found.at(-1)?.id ?? after
+      const { rows: found, isLast } = await nextRows()
       const held = await attempt([{ ...OUTDATED, between: () => fence.reload(storage) }], () =>
-        findHeld(storage, reading, { table, rows: found.map(({ id }) => id) }),
+        findHeld(storage, reading, { table, rows: found }),
       )
       counts.held += held.size
-      const rows = found.map(({ id }) => id).filter((row) => !held.has(row))
+      const rows = found.filter((row) => !held.has(row))
       if (rows.length === 0) return { rows: found.length, done: 0, isLast }
       const slice = { table: table.name, ...(kept.column !== undefined && { column: kept.column.name }), count: rows.length }
       const done = await perform(context, expireRecords({ table, kept, rows }), slice)
       counts.expired[kept.rule] = (counts.expired[kept.rule] ?? 0) + done
       return { rows: found.length, done, table: table.name, isLast }
     },
+  }
+}
+
+/**
+ * Returns a function for the next rows whose time is at most `since`: one time after the other, which are full hours, and the rows of each. Each of its reads is
+ * by the index: in the order of ids alone, an engine would read the whole table.
+ */
+function expiredRows(
+  storage: StorageHandle,
+  { physical: { name } }: Table,
+  cell: string,
+  since: number,
+): () => Promise<{ readonly rows: readonly number[]; readonly isLast: boolean }> {
+  const is = (operator: '=' | '<' | '>', value: number): Filter => ({ kind: 'compare', column: cell, operator, value })
+  let from = Number.MIN_SAFE_INTEGER
+  let after = 0
+  let time: number | undefined
+  return async () => {
+    const rows: number[] = []
+    for (let times = 0; times < SLICE && rows.length < SLICE; ) {
+      if (time === undefined) {
+        const later: Filter = { kind: 'and', filters: [is('>', from), is('<', since + 1)] }
+        const [next = null] = await storage.aggregate(name, later, [{ kind: 'min', column: cell }])
+        if (next === null) return { rows, isLast: true }
+        time = Number(next)
+        times++
+      }
+      const limit = SLICE - rows.length
+      const page = await storage.find(name, is('=', time), { order: 'asc', after, limit, columns: [] })
+      for (const { id } of page) rows.push(id)
+      after = page.length < limit ? 0 : (page.at(-1)?.id ?? after)
+      if (page.length < limit) {
+        from = time
+        time = undefined
+      }
+    }
+    return { rows, isLast: false }
   }
 }
