@@ -79,12 +79,24 @@ export function sentenceOf(error: unknown): string {
 }
 
 function systemCodeOf(error: unknown): string | undefined {
-  const code: unknown = error instanceof Error && 'code' in error ? error.code : undefined
-  return typeof code === 'string' && Object.hasOwn(OF_SYSTEM, code) ? code : undefined
+  const code = codeOf(error)
+  return code !== undefined && Object.hasOwn(OF_SYSTEM, code) ? code : undefined
 }
 
 /** Messages of unknown errors can quote values, so only the kind is shown. */
 function kindOf(error: unknown): string {
   if (!(error instanceof Error)) return typeof error
-  return 'code' in error && typeof error.code === 'string' ? `${error.name} ${error.code}` : error.name
+  const code = codeOf(error)
+  return code === undefined ? error.name : `${error.name} ${code}`
+}
+
+/** Returns the code of an error, such as `ENOENT`; undefined if it has none. */
+export function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
+}
+
+/** Returns where an error was thrown, without its message, which can quote a value. */
+export function framesOf(error: unknown): readonly string[] {
+  const stack = error instanceof Error ? (error.stack ?? '') : ''
+  return stack.split('\n').flatMap((line) => (line.startsWith('    at ') ? [line.trim()] : []))
 }

@@ -2,6 +2,7 @@
 import { Command, CommanderError } from 'commander'
 import type { CommandDescription, CommandOptions, CommandRun, OptionDescription } from './command.ts'
 import type { AnyVault } from './config/any-vault.ts'
+import type { LoadedConfig } from './config/load-config.ts'
 import { CommandFailure, EXIT, type ExitCode } from './failure.ts'
 import { createOutput } from './output/output.ts'
 import type { TextStream } from './output/text-stream.ts'
@@ -12,8 +13,8 @@ export interface ProgramPorts {
   readonly stdout: TextStream
   readonly stderr: TextStream
   readonly environment: Readonly<Record<string, string | undefined>>
-  /** Calls back with the name of a signal that asks the process to end. */
-  onInterrupt(interrupt: (signal: string) => void): void
+  /** Calls back at a signal that asks the process to end. */
+  onInterrupt(interrupt: () => void): void
 }
 
 /** The program: runs one line. */
@@ -108,16 +109,19 @@ async function runCommand(
   const options = readCommandOptions(given)
   const output = createOutput({ ...ports, isJson: options.isSet('json'), isVerbose: options.isSet('verbose') })
   const closing: (() => Promise<void>)[] = []
+  let loading: Promise<LoadedConfig> | undefined
   const run: CommandRun = {
     args,
     options,
     output,
     signal: interruption.signal,
     environment: ports.environment,
-    loadConfig: once(async () => {
-      const { loadConfig } = await import('./config/load-config.ts')
-      return loadConfig({ file: options.text('config'), note: output.detail })
-    }),
+    loadConfig() {
+      loading ??= import('./config/load-config.ts').then(({ loadConfig }) =>
+        loadConfig({ file: options.text('config'), note: output.detail }),
+      )
+      return loading
+    },
     async openVault(vaultPorts) {
       const { openVault } = await import('./config/open-vault.ts')
       const vault: AnyVault = await openVault(await run.loadConfig(), {
@@ -148,14 +152,6 @@ async function runCommand(
 
 function interrupted(): CommandFailure {
   return new CommandFailure(EXIT.interrupted, 'Interrupted. What was done before stays done; run the command again to go on.')
-}
-
-function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
-  let made: Promise<Value> | undefined
-  return () => {
-    made ??= make()
-    return made
-  }
 }
 
 function readCommandOptions(given: Readonly<Record<string, unknown>>): CommandOptions {

@@ -1,7 +1,7 @@
 /** The command `strongroom`: finds the command of the arguments, runs it, and ends the process with its exit code. */
 import process from 'node:process'
 import { COMMANDS } from './commands.ts'
-import { EXIT, exitCodeOf, sentenceOf } from './failure.ts'
+import { EXIT, exitCodeOf, framesOf, sentenceOf } from './failure.ts'
 import { createProgram } from './program.ts'
 
 // A reader that ends, such as `head`, is no defect; without a listener Node prints a stack.
@@ -13,7 +13,7 @@ const program = createProgram(COMMANDS, {
   environment: process.env,
   // Signals end a command by its AbortSignal: what it has open is closed, and a second one ends the process at once.
   onInterrupt(interrupt) {
-    for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => interrupt(name))
+    for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, interrupt)
   },
 })
 
@@ -22,16 +22,6 @@ try {
 } catch (error) {
   // Node prints the line of the throw, which in a built file is the whole file.
   process.stderr.write(`strongroom: ${sentenceOf(error)}\n`)
-  if (process.argv.includes('--verbose')) process.stderr.write(placesOf(error))
+  if (process.argv.includes('--verbose')) for (const frame of framesOf(error)) process.stderr.write(`    ${frame}\n`)
   process.exitCode = exitCodeOf(error)
-}
-
-/** Returns where an error was thrown, without its message, which can quote a value. */
-function placesOf(error: unknown): string {
-  const stack = error instanceof Error ? (error.stack ?? '') : ''
-  return stack
-    .split('\n')
-    .filter((line) => line.startsWith('    at '))
-    .map((line) => `${line}\n`)
-    .join('')
 }

@@ -16,7 +16,7 @@ import { aggregateRows } from './aggregate-rows.ts'
 import { deleteRows, insertRows, reserveIds, updateRows } from './change-rows.ts'
 import { findRows } from './find-rows.ts'
 import { columnNamed, columnsOf, createTable, currentView, type MemoryTable, putRow, type TableView } from './memory-table.ts'
-import { prepareTables } from './prepare-tables.ts'
+import { dropTargets, prepareTables } from './prepare-tables.ts'
 import { copyColumns, copyOut, createBytesCopier } from './stored-cell.ts'
 import { createUndoLog, type UndoLog } from './undo-log.ts'
 
@@ -132,6 +132,7 @@ function createStorage(database: Database, enclosing: Transaction | undefined): 
   return {
     transactions: 'serial',
     prepare: (definitions) => change(() => prepareTables(tables, definitions, undoLog)),
+    drop: (targets) => change(() => dropTargets(tables, targets, undoLog)),
     insert: (name, rows) => change(() => insertRows(tableNamed(name), rows, undoLog)),
     update: (name, patches) => change(() => updateRows(tableNamed(name), patches, undoLog)),
     delete: (name, target) => change(() => deleteRows(tableNamed(name), targetIds(tableNamed(name), target), undoLog)),

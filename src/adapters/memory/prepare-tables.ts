@@ -1,7 +1,7 @@
-/** Makes tables exist: creates tables, columns and indexes that are missing. Never drops or retypes. */
+/** Makes tables exist: creates tables, columns and indexes that are missing, and never drops or retypes; and drops those that are named. */
 
 import { isVaultError } from '../../core/errors.ts'
-import type { PhysicalColumn, PhysicalIndex, PhysicalTable } from '../../core/ports/storage.ts'
+import type { DropTarget, PhysicalColumn, PhysicalIndex, PhysicalTable } from '../../core/ports/storage.ts'
 import { duplicatesError, retypedError } from '../errors/storage-errors.ts'
 import { columnsOf, createTable, type MemoryTable, putRow } from './memory-table.ts'
 import type { UndoLog } from './undo-log.ts'
@@ -12,11 +12,38 @@ export function prepareTables(tables: Map<string, MemoryTable>, definitions: rea
     const stored = tables.get(definition.name)
     return stored === undefined ? createTable(definition) : grownTable(stored, definition)
   })
-  for (const table of made) {
-    const stored = tables.get(table.name)
-    tables.set(table.name, table)
-    undoLog.addOther(() => (stored === undefined ? tables.delete(table.name) : tables.set(table.name, stored)))
+  for (const table of made) replaceTable(tables, table.name, table, undoLog)
+}
+
+/** Drops what exists of these. */
+export function dropTargets(tables: Map<string, MemoryTable>, targets: readonly DropTarget[], undoLog: UndoLog): void {
+  for (const target of targets) {
+    if (target.kind === 'tables') for (const name of target.tables) replaceTable(tables, name, undefined, undoLog)
+    else {
+      const stored = tables.get(target.table)
+      if (stored !== undefined) replaceTable(tables, stored.name, shrunkTable(stored, target), undoLog)
+    }
   }
+}
+
+function replaceTable(tables: Map<string, MemoryTable>, name: string, table: MemoryTable | undefined, undoLog: UndoLog): void {
+  const stored = tables.get(name)
+  const put = (now: MemoryTable | undefined) => (now === undefined ? tables.delete(name) : tables.set(name, now))
+  put(table)
+  undoLog.addOther(() => put(stored))
+}
+
+/** A copy of the stored table without these columns and the indexes on them, or without this index. */
+function shrunkTable(stored: MemoryTable, target: Exclude<DropTarget, { kind: 'tables' }>): MemoryTable {
+  const columns = target.kind === 'columns' ? target.columns : []
+  const isDropped = (index: PhysicalIndex) =>
+    target.kind === 'index' ? sameIndex(index, target.index) : index.columns.some((column) => columns.includes(column))
+  return copiedTable(stored, {
+    name: stored.name,
+    columns: columnsOf(stored).filter(({ name }) => !columns.includes(name)),
+    indexes: stored.indexes.filter((index) => !isDropped(index)),
+    isOrdered: stored.latest !== undefined,
+  })
 }
 
 /** The stored table where nothing is missing, else a copy of it with the missing parts. */
@@ -26,19 +53,26 @@ function grownTable(stored: MemoryTable, definition: PhysicalTable): MemoryTable
   const isOrdered = definition.isOrdered === true || stored.latest !== undefined
   const isInOrder = isOrdered === (stored.latest !== undefined)
   if (columns.length === 0 && indexes.length === 0 && isInOrder) return stored
-  const grown = createTable({
+  return copiedTable(stored, {
     name: stored.name,
     columns: [...columnsOf(stored), ...columns],
     indexes: [...stored.indexes, ...indexes],
     isOrdered,
   })
+}
+
+/** A table of another definition with the stored rows, each with the cells of the columns that it has. */
+function copiedTable(stored: MemoryTable, definition: PhysicalTable): MemoryTable {
+  const copy = createTable(definition)
   for (const row of stored.rows.values()) {
-    putOrRefuse(grown, row.id, { ...grown.blank, ...row })
-    if (grown.latest !== undefined) grown.latest.inserted = Math.max(grown.latest.inserted, row.id)
+    const cells = { ...copy.blank }
+    for (const name of copy.columns.keys()) cells[name] = row[name] ?? null
+    putOrRefuse(copy, row.id, { ...cells, id: row.id, version: row.version })
+    if (copy.latest !== undefined) copy.latest.inserted = Math.max(copy.latest.inserted, row.id)
   }
-  if (grown.latest !== undefined) grown.latest.committed = grown.latest.inserted
-  grown.nextId = stored.nextId
-  return grown
+  if (copy.latest !== undefined) copy.latest.committed = copy.latest.inserted
+  copy.nextId = stored.nextId
+  return copy
 }
 
 function missingColumns(stored: MemoryTable, { name, columns }: PhysicalTable): PhysicalColumn[] {

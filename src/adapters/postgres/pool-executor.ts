@@ -14,7 +14,7 @@ import {
   retryReason,
   sqlState,
 } from './postgres-errors.ts'
-import { createTransactionExecutor, type Executor, failedTransactionError } from './transaction-executor.ts'
+import { createTransactionExecutor, type Executor, failedTransactionError, type Session } from './transaction-executor.ts'
 
 /** Times work is tried in all before a deadlock or serialization failure is reported: where many change one row at SERIALIZABLE, one of them wins at a time. */
 const MAX_ATTEMPTS = 32
@@ -51,6 +51,7 @@ export function createPoolExecutor(context: SharedPool): PoolExecutor {
     isShared: false,
     run: (query) => retried(() => runAlone(context, query)),
     commitAlone: (query) => retried(() => runAlone(context, query, outcomeUnknown)),
+    session: (work) => runSession(context, work),
     async transaction(work, options) {
       if (isInsideTransaction(context.owner)) throw outerStorageError()
       return options?.runsOnce === true ? runTransaction(context, work) : retried(() => runTransaction(context, work))
@@ -90,6 +91,19 @@ async function runAlone(context: SharedPool, query: PreparedQuery, mapLoss = asI
     if (!isRefusedByDefault(error)) throw error
   }
   return runTransaction(context, (executor) => executor.run(query))
+}
+
+async function runSession<T>(context: SharedPool, work: (session: Session) => Promise<T>): Promise<T> {
+  const held = await takeClient(context)
+  try {
+    const result = await work({ run: async (query) => (await held.connection.send(query)).rows })
+    held.release(false)
+    return result
+  } catch (error) {
+    // Its settings may be changed.
+    held.release(true)
+    throw error
+  }
 }
 
 function asIs(error: unknown): unknown {

@@ -173,9 +173,19 @@ function fittedName(words: readonly string[], ending: string): string {
 
 /** The name of an index. One that holds long texts in part has another name than one that holds them whole. The hash separates `a_b` from `a`, `b`. */
 export function indexName(table: PhysicalTable, index: PhysicalIndex): string {
-  const kind = longTextsOf(table, index).length > 0 ? ['parts'] : []
-  const exact = stableHash(JSON.stringify([table.name, index.columns, ...kind])).slice(0, 8)
-  return fittedName([table.name, ...index.columns, exact], index.unique ? 'key' : 'idx')
+  return nameOfKind(table.name, index, longTextsOf(table, index).length > 0 ? IN_PART : [])
+}
+
+/** The names that an index can have, whatever the lengths of its texts. */
+export function possibleIndexNames(table: string, index: PhysicalIndex): readonly string[] {
+  return [[], IN_PART].map((kind) => nameOfKind(table, index, kind))
+}
+
+const IN_PART = ['parts']
+
+function nameOfKind(table: string, { columns, unique }: PhysicalIndex, kind: readonly string[]): string {
+  const exact = stableHash(JSON.stringify([table, columns, ...kind])).slice(0, 8)
+  return fittedName([table, ...columns, exact], unique ? 'key' : 'idx')
 }
 
 export function primaryKeyName(table: string): string {

@@ -6,7 +6,9 @@ import { closedError } from '../errors/storage-errors.ts'
 import { isInsideTransaction } from '../sql/nested-transaction.ts'
 import { createSqlStatements } from '../sql/sql-statements.ts'
 import { createTableShapes, shapesOf, type TableShapes } from '../sql/table-shapes.ts'
+import { buildIndexes } from './build-indexes.ts'
 import type { DriverPool } from './driver-connection.ts'
+import { dropTargets } from './drop-targets.ts'
 import { createIdBlocks, type IdBlocks } from './id-blocks.ts'
 import { lockTables } from './lock-tables.ts'
 import { addressOf, type OpenedPool, openPool, speaksOtherwiseAt } from './open-pool.ts'
@@ -211,21 +213,27 @@ function createStorage(state: HandleState, executor: Executor): Storage {
   }
   return {
     transactions: 'concurrent',
-    async prepare(tables) {
-      const { schema, dialect } = context
-      const preparing = withMappedErrors(
-        prepareTables(executor, {
-          schema,
-          dialect,
-          tables,
-          assertNeedsMet: () => state.assertNeedsMet(executor),
-          onNewSequence: ids.forget,
-        }),
-      )
-      await preparing.catch(async (error: unknown) => {
+    async prepare(tables, { besideWriters = false } = {}) {
+      const { schema, dialect, named } = context
+      const session = besideWriters ? executor.session : undefined
+      const preparation = {
+        schema,
+        dialect,
+        tables,
+        leavesIndexes: session !== undefined,
+        assertNeedsMet: () => state.assertNeedsMet(executor),
+        onNewSequence: ids.forget,
+      }
+      const build = () => session?.((inner) => buildIndexes(inner, { schema, dialect, tables, keepsSession: named }))
+      await withMappedErrors(prepareTables(executor, preparation).then(build)).catch(async (error: unknown) => {
         throw isVaultError(error) ? await toOpeningError(error, state.speaksOtherwise) : error
       })
       shapes.add(tables)
+    },
+    async drop(targets, { waitMs } = {}) {
+      await withMappedErrors(dropTargets(executor, context, { targets, waitMs }))
+      shapes.drop(targets)
+      for (const target of targets) if (target.kind === 'tables') for (const table of target.tables) ids.forget(executor, table)
     },
     async reserveIds(table, count) {
       shapes.of(table)

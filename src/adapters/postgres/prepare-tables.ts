@@ -27,10 +27,12 @@ import {
 import type { Executor } from './transaction-executor.ts'
 import { TYPE_NAMES, TYPE_OIDS } from './wire-cells.ts'
 
-interface Preparation {
+export interface Preparation {
   readonly schema: string
   readonly dialect: SqlDialect
   readonly tables: readonly PhysicalTable[]
+  /** True to leave missing indexes of existing tables out. Default false. */
+  readonly leavesIndexes?: boolean
   /** Throws if the server lacks something. It looks once. */
   assertNeedsMet(): Promise<void>
   /** Called for each table whose sequence of ids was created. */
@@ -140,7 +142,7 @@ function privilegeError(schema: string, { isSchema }: MissingStep, cause: Error)
   return setupError(sentence, cause)
 }
 
-function compiled({ dialect }: Preparation, statement: RawBuilder<unknown>): PreparedQuery {
+function compiled({ dialect }: Pick<Preparation, 'dialect'>, statement: RawBuilder<unknown>): PreparedQuery {
   const { sql: text, parameters } = statement.compile(dialect.compiler)
   return { text, parameters }
 }
@@ -162,16 +164,21 @@ interface StoredType {
   readonly name: string
 }
 
-/** What the schema contains: column types by table and column, the table of each index, and the names of sequences. */
+/** What the schema contains: column types by table and column, the table of each index that is used, and the names of sequences. */
 interface StoredObjects {
   readonly encoding: string
   readonly schema: boolean
   readonly columns: ReadonlyMap<string, ReadonlyMap<string, StoredType>>
   readonly indexes: ReadonlyMap<string, string>
+  /** Indexes that the server does not use: their build failed, or has not ended. */
+  readonly invalid: ReadonlySet<string>
   readonly sequences: ReadonlySet<string>
 }
 
-async function readStoredObjects(executor: Executor, preparation: Preparation): Promise<StoredObjects> {
+export async function readStoredObjects(
+  executor: Pick<Executor, 'run'>,
+  preparation: Pick<Preparation, 'schema' | 'dialect'>,
+): Promise<StoredObjects> {
   const rows = await executor.run(compiled(preparation, catalogQuery(preparation.schema)))
   const ofKind = (kind: string): readonly RawRow[] => rows.filter((row) => row[0] === kind)
   const columns = new Map<string, Map<string, StoredType>>()
@@ -184,6 +191,7 @@ async function readStoredObjects(executor: Executor, preparation: Preparation): 
     schema: ofKind('schema').length > 0,
     columns,
     indexes: new Map(ofKind('index').map((row) => [String(row[1]), String(row[2])])),
+    invalid: new Set(ofKind('invalid').map((row) => String(row[1]))),
     sequences: new Set(ofKind('sequence').map((row) => String(row[1]))),
   }
 }
@@ -202,15 +210,18 @@ function catalogQuery(schema: string): RawBuilder<unknown> {
       from pg_catalog.pg_class c join pg_catalog.pg_attribute a on a.attrelid = c.oid
       where c.relnamespace = ${ours} and c.relkind in ('r', 'p') and a.attnum > 0 and not a.attisdropped
     union all
-    select 'index', c.relname::pg_catalog.text, t.relname::pg_catalog.text, '', ''
+    select case when i.indisvalid then 'index' else 'invalid' end, c.relname::pg_catalog.text, t.relname::pg_catalog.text, '', ''
       from pg_catalog.pg_class c join pg_catalog.pg_index i on i.indexrelid = c.oid join pg_catalog.pg_class t on t.oid = i.indrelid
-      where c.relnamespace = ${ours} and i.indisvalid
+      where c.relnamespace = ${ours}
     union all
     select 'sequence', relname::pg_catalog.text, '', '', ''
       from pg_catalog.pg_class where relnamespace = ${ours} and relkind = 'S'`
 }
 
-function missingSteps({ schema, dialect, tables }: Preparation, stored: StoredObjects): readonly MissingStep[] {
+function missingSteps(
+  { schema, dialect, tables, leavesIndexes = false }: Preparation,
+  stored: StoredObjects,
+): readonly MissingStep[] {
   const steps: MissingStep[] = []
   if (!stored.schema)
     steps.push({ make: sql`create schema ${sql.id(schema)}`, need: 'CREATE SCHEMA in a transaction', isSchema: true })
@@ -220,8 +231,11 @@ function missingSteps({ schema, dialect, tables }: Preparation, stored: StoredOb
     if (columns === undefined)
       steps.push({ make: createTable(tableName, table), need: 'CREATE TABLE in a transaction', creates: tableName })
     else append(steps, missingColumns(tableName, table, columns))
-    for (const index of table.indexes) {
-      if (stored.indexes.get(indexName(table, index)) !== table.name) steps.push(missingIndex(tableName, table, index))
+    const indexes = leavesIndexes && columns !== undefined ? [] : missingIndexes(table, stored)
+    for (const index of indexes) {
+      const name = indexName(table, index)
+      if (stored.invalid.has(name)) steps.push({ make: sql`drop index if exists ${sql.id(schema, name)}`, need: 'DROP INDEX' })
+      steps.push(missingIndex(tableName, table, index))
     }
     const sequence = sequenceName(table.name)
     if (stored.sequences.has(sequence)) continue
@@ -233,6 +247,11 @@ function missingSteps({ schema, dialect, tables }: Preparation, stored: StoredOb
     })
   }
   return steps
+}
+
+/** The indexes that a table lacks, or has without the server using them. */
+export function missingIndexes(table: PhysicalTable, { indexes }: Pick<StoredObjects, 'indexes'>): readonly PhysicalIndex[] {
+  return table.indexes.filter((index) => indexes.get(indexName(table, index)) !== table.name)
 }
 
 function createTable(tableName: RawBuilder<unknown>, table: PhysicalTable): RawBuilder<unknown> {

@@ -25,9 +25,14 @@ export interface Executor {
   run(query: PreparedQuery): Promise<readonly RawRow[]>
   /** Runs one statement that stores changes and commits by itself. Throws `outcome_unknown` if the connection is lost meanwhile. Absent in a transaction. */
   readonly commitAlone?: (query: PreparedQuery) => Promise<readonly RawRow[]>
+  /** Runs statements on one connection, each of which commits by itself. The connection is closed if work throws. Absent in a transaction. */
+  readonly session?: <T>(work: (session: Session) => Promise<T>) => Promise<T>
   /** Runs all or nothing: a transaction on the pool, a savepoint inside one. Rethrows what work throws. */
   transaction<T>(work: (executor: Executor) => Promise<T>, options?: TransactionOptions): Promise<T>
 }
+
+/** One connection outside transactions. */
+export type Session = Pick<Executor, 'run'>
 
 /** One level of a transaction on one connection. */
 interface TransactionExecutor extends Executor {

@@ -1,6 +1,7 @@
 /** The prepared tables of a handle: name, columns and column types. */
 import type {
   Cell,
+  DropTarget,
   PhysicalColumn,
   PhysicalIndex,
   PhysicalTable,
@@ -28,6 +29,8 @@ export interface TableShape {
 export interface TableShapes {
   /** Adds prepared tables; a table prepared again replaces its earlier shape, unless that one has all of it. */
   add(tables: readonly PhysicalTable[]): void
+  /** Removes what was dropped. */
+  drop(targets: readonly DropTarget[]): void
   /** The shape of a prepared table. Throws `internal` for any other name. */
   of(name: string): TableShape
 }
@@ -41,12 +44,37 @@ export function createTableShapes(): TableShapes {
         if (known === undefined || !covers(known.table, table)) shapes.set(table.name, toTableShape(table))
       }
     },
+    drop(targets) {
+      for (const target of targets) {
+        if (target.kind === 'tables') for (const name of target.tables) shapes.delete(name)
+        else {
+          const known = shapes.get(target.table)
+          if (known !== undefined) shapes.set(target.table, toTableShape(withoutTarget(known.table, target)))
+        }
+      }
+    },
     of(name) {
       const shape = shapes.get(name)
       if (shape === undefined) throw unpreparedError(name)
       return shape
     },
   }
+}
+
+/** Returns the definition of a table without what was dropped of it. */
+function withoutTarget(table: PhysicalTable, target: Exclude<DropTarget, { kind: 'tables' }>): PhysicalTable {
+  const columns = target.kind === 'columns' ? target.columns : []
+  const isDropped = (index: PhysicalIndex) =>
+    target.kind === 'index' ? isSameIndex(index, target.index) : index.columns.some((column) => columns.includes(column))
+  return {
+    ...table,
+    columns: table.columns.filter(({ name }) => !columns.includes(name)),
+    indexes: table.indexes.filter((index) => !isDropped(index)),
+  }
+}
+
+function isSameIndex(left: PhysicalIndex, right: PhysicalIndex): boolean {
+  return left.unique === right.unique && left.columns.join() === right.columns.join()
 }
 
 /** Returns the shapes of tables as they are stored. */
@@ -59,8 +87,7 @@ export function shapesOf(tables: readonly StoredTable[]): TableShapes {
 /** True if a definition has the columns of another, and no less of its indexes and order: who prepares a table to copy it knows neither. */
 function covers(known: PhysicalTable, { columns, indexes, isOrdered }: PhysicalTable): boolean {
   const hasColumn = ({ name, type }: PhysicalColumn) => known.columns.some((each) => each.name === name && each.type === type)
-  const hasIndex = (index: PhysicalIndex) =>
-    known.indexes.some((each) => each.unique === index.unique && each.columns.join() === index.columns.join())
+  const hasIndex = (index: PhysicalIndex) => known.indexes.some((each) => isSameIndex(each, index))
   const isSame = columns.length === known.columns.length && columns.every(hasColumn)
   return isSame && indexes.every(hasIndex) && (isOrdered !== true || known.isOrdered === true)
 }

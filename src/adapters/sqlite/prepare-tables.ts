@@ -1,7 +1,8 @@
-/** Makes physical tables exist: creates tables, columns and indexes that are missing. Never drops or retypes. */
+/** Makes physical tables exist: creates tables, columns and indexes that are missing, and never drops or retypes; and drops those that are named. */
 import { type RawBuilder, sql } from 'kysely'
 import { isVaultError } from '../../core/errors.ts'
-import type { PhysicalColumn, PhysicalIndex, PhysicalTable, PhysicalType } from '../../core/ports/storage.ts'
+import type { DropTarget, PhysicalColumn, PhysicalIndex, PhysicalTable, PhysicalType } from '../../core/ports/storage.ts'
+import { unreachable } from '../../core/util/causes.ts'
 import { duplicatesError, retypedError, tooManyColumnsError } from '../errors/storage-errors.ts'
 import type { SqlStatement } from '../sql/sql-statements.ts'
 import { toTableShape } from '../sql/table-shapes.ts'
@@ -38,6 +39,55 @@ export function prepareWork(tables: readonly PhysicalTable[]): TableWork<void> {
   }
 }
 
+/** Drops what exists of these, or nothing. */
+export function dropWork(targets: readonly DropTarget[]): TableWork<void> {
+  return {
+    shape: undefined,
+    begin: () => atomically(dropTargets(targets)),
+  }
+}
+
+const FORGET_COUNTER: SqlStatement = { text: `delete from "${ID_COUNTERS}" where "name" = ?` }
+
+function* dropTargets(targets: readonly DropTarget[]): Steps<void> {
+  for (const target of targets) {
+    switch (target.kind) {
+      case 'tables':
+        for (const name of target.tables) {
+          yield* change(compiled(sql`drop table if exists ${sql.id(name)}`), [])
+          if ((yield* storedColumns(ID_COUNTERS)).size > 0) yield* change(FORGET_COUNTER, [name])
+        }
+        break
+      case 'columns':
+        yield* dropColumns(target.table, target.columns)
+        break
+      case 'index':
+        yield* change(dropIndex(indexName({ name: target.table }, target.index)), [])
+        break
+      default:
+        unreachable(target)
+    }
+  }
+}
+
+const COLUMNS_OF_INDEX: SqlStatement = { text: 'select name from pragma_index_info(?)' }
+
+/** SQLite drops no column of an index, and writes each row anew without the cell. */
+function* dropColumns(table: string, columns: readonly string[]): Steps<void> {
+  const stored = yield* storedColumns(table)
+  const dropped = columns.filter((column) => stored.has(column))
+  if (dropped.length === 0) return
+  for (const [index] of yield* rows(INDEXES_OF, [table], ['name'])) {
+    const indexed = yield* rows(COLUMNS_OF_INDEX, [index], ['name'])
+    if (indexed.some(([name]) => dropped.includes(String(name)))) yield* change(dropIndex(String(index)), [])
+  }
+  for (const column of dropped) yield* change(compiled(sql`alter table ${sql.id(table)} drop column ${sql.id(column)}`), [])
+}
+
+function dropIndex(name: string): SqlStatement {
+  return compiled(sql`drop index if exists ${sql.id(name)}`)
+}
+
 /** `next` is the first id not given out yet; `id` and `version` only make it a table like all others. */
 const COUNTERS_TABLE: PhysicalTable = {
   name: ID_COUNTERS,
@@ -70,8 +120,7 @@ const MAX_COLUMNS = 2000
 function* missingParts(table: PhysicalTable): Steps<readonly Ddl[]> {
   const count = toTableShape(table).columns.length
   if (count > MAX_COLUMNS) throw tooManyColumnsError('SQLite', table.name, { count, max: MAX_COLUMNS })
-  const stored = new Map<string, string>()
-  for (const [name, type] of yield* rows(COLUMNS_OF, [table.name], ['name', 'type'])) stored.set(String(name), String(type))
+  const stored = yield* storedColumns(table.name)
   const indexed = new Set<string>()
   for (const [name] of yield* rows(INDEXES_OF, [table.name], ['name'])) indexed.add(String(name))
   const indexes = table.indexes
@@ -79,6 +128,12 @@ function* missingParts(table: PhysicalTable): Steps<readonly Ddl[]> {
     .map((index) => ({ statement: createIndex(table, index), index }))
   if (stored.size === 0) return [{ statement: createTable(table) }, ...indexes]
   return [...missingColumns(table, stored), ...indexes]
+}
+
+/** The types of the columns of a table by name; none if there is no such table. */
+function* storedColumns(table: string): Steps<ReadonlyMap<string, string>> {
+  const columns = yield* rows(COLUMNS_OF, [table], ['name', 'type'])
+  return new Map(columns.map(([name, type]) => [String(name), String(type)]))
 }
 
 function missingColumns(table: PhysicalTable, stored: ReadonlyMap<string, string>): readonly Ddl[] {
@@ -93,7 +148,7 @@ function missingColumns(table: PhysicalTable, stored: ReadonlyMap<string, string
 }
 
 /** Derived from the table and columns alone, so that every process finds the same index. */
-export function indexName(table: PhysicalTable, index: PhysicalIndex): string {
+export function indexName(table: Pick<PhysicalTable, 'name'>, index: PhysicalIndex): string {
   return `${table.name}.${index.columns.join('.')}.${index.unique ? 'unique' : 'index'}`
 }
 

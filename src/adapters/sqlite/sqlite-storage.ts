@@ -1,5 +1,5 @@
 /** Storage in one SQLite file: a writing connection behind a queue of shared commits, others that read snapshots, and transactions as savepoints. */
-import type { DisposableStorage, Row, Storage } from '../../core/ports/storage.ts'
+import type { DisposableStorage, DropTarget, Row, Storage } from '../../core/ports/storage.ts'
 import { readOptions } from '../../core/util/options.ts'
 import { assertApplied, closedError, falseIfMissed, outerStorageError } from '../errors/storage-errors.ts'
 import {
@@ -36,7 +36,7 @@ import {
 } from './ids.ts'
 import { joinHost } from './join-host.ts'
 import { openDatabase, type Synchronous } from './open-database.ts'
-import { prepareWork, tablesExistWork } from './prepare-tables.ts'
+import { dropWork, prepareWork, tablesExistWork } from './prepare-tables.ts'
 import { getRows } from './read-rows.ts'
 import { createReads, type Reader } from './reads.ts'
 import { deleteRows, insertRows, updateRows } from './rows.ts'
@@ -163,12 +163,18 @@ interface HandleState {
   readonly yielder: Yielder
 }
 
+/** Of a dropped table no id is left to give out. */
+function forgetDropped({ shapes, ids }: HandleState, targets: readonly DropTarget[]): void {
+  shapes.drop(targets)
+  for (const target of targets) if (target.kind === 'tables') for (const table of target.tables) ids.committed.delete(table)
+}
+
 /** What a storage outside transactions and one inside have in common. Every method is async so that every failure, also before anything ran, is a rejection. */
 function sharedMethods(
   { shapes, longWrites }: HandleState,
   write: <T>(work: TableWork<T>) => T | Promise<T>,
   reader: Reader,
-): Omit<Storage, 'prepare' | 'reserveIds' | 'insert' | 'commit' | 'transaction'> {
+): Omit<Storage, 'prepare' | 'drop' | 'reserveIds' | 'insert' | 'commit' | 'transaction'> {
   return {
     transactions: 'serial',
     ...createReads(shapes, reader),
@@ -268,6 +274,10 @@ function rootStorage({ state, writing, reading, queue, scanners, assertOpen }: H
       if (!(await read(tablesExistWork(tables)))) await write(prepareWork(tables))
       shapes.add(tables)
     },
+    async drop(targets) {
+      await write(dropWork(targets))
+      forgetDropped(state, targets)
+    },
     async reserveIds(table, count) {
       const shape = shapes.of(table)
       if (count <= 0) return []
@@ -350,6 +360,10 @@ function transactionStorage(frame: TransactionFrame, connection: Connection): St
     async prepare(tables) {
       await run(prepareWork(tables))
       shapes.add(tables)
+    },
+    async drop(targets) {
+      await run(dropWork(targets))
+      forgetDropped(state, targets)
     },
     async reserveIds(table, count) {
       const shape = shapes.of(table)

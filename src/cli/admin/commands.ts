@@ -3,7 +3,11 @@ import type { CommandDescription, OptionDescription } from '../command.ts'
 
 const PACE: OptionDescription = { flags: '--pace <rows>', text: 'rows a second at most, so that other work keeps up' }
 const YES: OptionDescription = { flags: '--yes', text: 'do not ask' }
-const REDACTION: OptionDescription = {
+export const WHERE: OptionDescription = {
+  flags: '--where <column>',
+  text: 'records with a value in a look-up column: values on standard input, one a line, or column=value for a plain column',
+}
+export const REDACTION: OptionDescription = {
   flags: '--redaction <level>',
   text: 'DEFAULT, PLAIN_TEXT, MASKED or REDACTED; never more than the caller is granted',
 }
@@ -76,10 +80,7 @@ const READING: readonly CommandDescription[] = [
     ],
     options: [
       { flags: '--columns <names>', text: 'only these columns, joined by commas', isList: true },
-      {
-        flags: '--where <column>',
-        text: 'records with a value in a look-up column: values on standard input, one a line, or column=value for a plain column',
-      },
+      WHERE,
       REDACTION,
       { flags: '--tokens', text: 'tokens in place of values' },
       { flags: '--limit <count>', text: 'records at most (default: 25)' },

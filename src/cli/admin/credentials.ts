@@ -1,12 +1,12 @@
 /** What callers show: `credentials create`, `list` and `revoke`. */
-import { open, unlink } from 'node:fs/promises'
 import { createApiKey, createServiceAccount } from '../../http/index.ts'
-import type { CommandOptions, CommandRun, CommandWork } from '../command.ts'
+import type { CommandRun, CommandWork } from '../command.ts'
 import type { AnySession } from '../config/any-vault.ts'
 import type { Config } from '../config/define-config.ts'
 import { CommandFailure, EXIT } from '../failure.ts'
-import type { Row } from '../output/cells.ts'
-import { timeOf } from './keys.ts'
+import { type Row, timeOf } from '../output/cells.ts'
+import { writeNewFile } from '../output/new-file.ts'
+import { contextOf } from './context-option.ts'
 
 const BUILT_IN: ReadonlySet<string> = new Set(['VAULT_OWNER', 'VAULT_EDITOR', 'VAULT_VIEWER'])
 
@@ -74,18 +74,13 @@ async function createKeyFile(run: CommandRun, given: Given, out: string): Promis
 
 /** Makes the file first, so that no credential is made whose key is then lost. Only its owner can read it. */
 async function writeSecret<Made>(file: string, make: () => Promise<Made>, textOf: (made: Made) => string): Promise<Made> {
-  const handle = await open(file, 'wx', 0o600)
-  try {
-    const made = await make()
-    await handle.writeFile(`${textOf(made)}\n`)
-    await handle.sync()
-    return made
-  } catch (error) {
-    await unlink(file)
-    throw error
-  } finally {
-    await handle.close()
+  let made: Made | undefined
+  async function* pieces(): AsyncGenerator<string> {
+    made = await make()
+    yield `${textOf(made)}\n`
   }
+  await writeNewFile(file, pieces())
+  return made as Made
 }
 
 /** Returns the time of `--expires`, or another option: `12h`, `90d`, or a date. */
@@ -95,16 +90,6 @@ export function expiryOf(text: string | undefined, option = '--expires'): number
   const time = count === undefined ? Date.parse(text) : Date.now() + Number(count) * (UNITS[unit] ?? Number.NaN)
   if (Number.isSafeInteger(time)) return time
   throw new CommandFailure(EXIT.usage, `${option} must be a time from now, as 12h or 90d, or a date, as 2027-01-31.`)
-}
-
-/** Returns the attributes of `--context`, for `ctx.name` of a policy. */
-function contextOf(options: CommandOptions): Record<string, string> | undefined {
-  const pairs = options.list('context').map((text): [string, string] => {
-    const end = text.indexOf('=')
-    if (end > 0) return [text.slice(0, end), text.slice(end + 1)]
-    throw new CommandFailure(EXIT.usage, '--context must be name=value.')
-  })
-  return pairs.length === 0 ? undefined : Object.fromEntries(pairs)
 }
 
 /** A credential as the vault lists it. */

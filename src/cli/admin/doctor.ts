@@ -1,5 +1,6 @@
 /** Everything about a vault that is unsafe or will hurt: `doctor`. */
 import type { CommandRun, CommandWork } from '../command.ts'
+import type { LoadedConfig } from '../config/load-config.ts'
 import { EXIT, sentenceOf } from '../failure.ts'
 import { findInFiles } from './file-findings.ts'
 import type { Finding } from './finding.ts'
@@ -9,12 +10,11 @@ import { findInVault } from './vault-findings.ts'
 /** The work of `strongroom doctor`. */
 export const doctor: CommandWork = async (run) => {
   const loaded = await run.loadConfig()
-  const context = { ...loaded, environment: run.environment }
   const findings = [
-    ...findInSettings(context),
-    ...(await findInFiles(context)),
-    ...(await findInPolicy(context)),
-    ...(await openedFindings(run)),
+    ...findInSettings(loaded),
+    ...(await findInFiles(loaded)),
+    ...(await findInPolicy(loaded)),
+    ...(await openedFindings(run, loaded)),
   ]
   const sorted = [...findings].sort((left, right) => left.level.localeCompare(right.level))
   if (run.output.isJson) run.output.rows(sorted)
@@ -24,15 +24,16 @@ export const doctor: CommandWork = async (run) => {
   return unsafe === 0 ? undefined : EXIT.found
 }
 
-/** A vault that does not open is itself a finding, and hides no other one. */
-async function openedFindings(run: CommandRun): Promise<readonly Finding[]> {
-  const loaded = await run.loadConfig()
+/** A vault that does not open, or cannot be looked at, is itself a finding, and hides no other one. */
+async function openedFindings(run: CommandRun, loaded: LoadedConfig): Promise<readonly Finding[]> {
+  let remedy = 'the vault does not open: mend this first'
   try {
     const vault = await run.openVault()
+    remedy = 'the vault opens, but not all of it was looked at: mend this first'
     return [...(await findInStorage(loaded, run.environment)), ...(await findInVault(vault, loaded.config, run.signal))]
   } catch (error) {
     run.signal.throwIfAborted()
-    return [{ level: 'unsafe', finding: sentenceOf(error), remedy: 'the vault does not open: mend this first' }]
+    return [{ level: 'unsafe', finding: sentenceOf(error), remedy }]
   }
 }
 

@@ -72,7 +72,7 @@ async function findSpace(loaded: LoadedConfig): Promise<readonly Finding[]> {
     if (folder === undefined) return []
     const free = await freeBytesOf(folder)
     if (free === undefined)
-      return when(true, 'warning', [`${folder} does not exist or cannot be read`, 'make it, or correct its path'])
+      return [{ level: 'warning', finding: `${folder} does not exist or cannot be read`, remedy: 'make it, or correct its path' }]
     const finding = `the disk of ${folder} has ${sizeOf(free)} left`
     return when(free < SCARCE_BYTES, 'warning', [finding, 'free space, or use a larger disk'])
   })

@@ -1,6 +1,5 @@
 /** What a command reads from standard input, and asks a person. */
 import process from 'node:process'
-import { confirm, isCancel } from '@clack/prompts'
 import { CommandFailure, EXIT } from '../failure.ts'
 
 /** Text that a command reads at once, in bytes: far more than a person or a script passes it. */
@@ -34,6 +33,8 @@ export async function assertSure(question: string, isSure: boolean): Promise<voi
   if (isSure) return
   if (process.stdin.isTTY !== true || process.stderr.isTTY !== true)
     throw new CommandFailure(EXIT.usage, `${question} There is no terminal to ask on. Specify --yes.`)
+  // Loaded here: it is large, and few lines ask.
+  const { confirm, isCancel } = await import('@clack/prompts')
   const answer = await confirm({ message: question, initialValue: false, output: process.stderr })
   if (isCancel(answer) || !answer) throw new CommandFailure(EXIT.interrupted, 'Nothing was changed.')
 }

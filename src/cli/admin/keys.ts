@@ -1,7 +1,8 @@
 /** The keys of the vault: `keys list`, `rotate`, `rewrap`, `destroy`, and the rotation of look-up keys. */
-import type { CommandRun, CommandWork } from '../command.ts'
+import type { CommandWork } from '../command.ts'
 import { CommandFailure, EXIT } from '../failure.ts'
-import type { Progressed } from '../output/progress-line.ts'
+import { timeOf } from '../output/cells.ts'
+import { watch } from '../watch.ts'
 import { assertSure } from './input.ts'
 
 /** The work of `strongroom keys list`. */
@@ -117,18 +118,6 @@ export const finishLookups: CommandWork = async (run) => {
   return undefined
 }
 
-/** The options of long work: Ctrl-C ends it between two steps, and the same command goes on. */
-export function watch({ options, output, signal }: Pick<CommandRun, 'options' | 'output' | 'signal'>, noun: string) {
-  const pace = options.integer('pace', { min: 1 })
-  const show = output.progress(noun)
-  return { signal, onProgress: (progress: Progressed) => show(progress), ...(pace === undefined ? {} : { pace }) }
-}
-
 function sumOf(counts: Readonly<Record<string, number>>): number {
   return Object.values(counts).reduce((sum, one) => sum + one, 0)
-}
-
-/** A time in milliseconds since 1970 as RFC 3339, in whole seconds. */
-export function timeOf(at: number): string {
-  return `${new Date(at).toISOString().slice(0, 19)}Z`
 }

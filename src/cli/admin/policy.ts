@@ -2,8 +2,9 @@
 import { type Action, isVaultError } from '../../index.ts'
 import type { CommandWork } from '../command.ts'
 import type { Config } from '../config/define-config.ts'
-import { CommandFailure, EXIT } from '../failure.ts'
+import { EXIT } from '../failure.ts'
 import type { Row } from '../output/cells.ts'
+import { contextOf } from './context-option.ts'
 import { openInMemory } from './memory-vault.ts'
 
 /** The work of `strongroom policy check`. */
@@ -71,13 +72,7 @@ async function faultsOfEach(config: Config): Promise<readonly PolicyFault[]> {
 export const explainPolicy: CommandWork = async ({ args, loadConfig, options, output }) => {
   const [role = '', action = '', table = ''] = args
   const { config } = await loadConfig()
-  const context = Object.fromEntries(
-    options.list('context').map((pair) => {
-      const end = pair.indexOf('=')
-      if (end < 1) throw new CommandFailure(EXIT.usage, '--context must be name=value.')
-      return [pair.slice(0, end), pair.slice(end + 1)]
-    }),
-  )
+  const context = contextOf(options) ?? {}
   const vault = await openInMemory(config)
   try {
     const caller = { actor: 'policy explain', actorType: 'USER', roles: role.split(','), context } as const

@@ -1,9 +1,10 @@
 /** What is kept, and for how long: `sweep`, and `hold place`, `list` and `lift`. */
 import type { CommandWork } from '../command.ts'
 import { CommandFailure, EXIT } from '../failure.ts'
+import { timeOf } from '../output/cells.ts'
+import { watch } from '../watch.ts'
 import { expiryOf } from './credentials.ts'
 import { assertSure } from './input.ts'
-import { timeOf, watch } from './keys.ts'
 
 /** Who places and lifts holds, in the events: the account that runs the command has the key of the vault. */
 const CALLER = { actor: 'strongroom hold', actorType: 'SERVICE_ACCOUNT', roles: [] } as const

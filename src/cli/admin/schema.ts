@@ -41,7 +41,7 @@ export const planSchema: CommandWork = async ({ loadConfig, openVault, output, s
 }
 
 /** A change as a row of a table. */
-export function describeChange(change: PlannedChange) {
+function describeChange(change: PlannedChange) {
   const { table, column, option, before, after, refused, stopsWrites } = change
   const what = change.change === 'changed' ? `${option}: ${text(before)} to ${text(after)}` : change.change
   return { table, column: column ?? '', change: what, effect: refused ?? stopsWrites ?? effectOf(change) }

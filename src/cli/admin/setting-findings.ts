@@ -1,15 +1,13 @@
 /** What is unsafe about the settings of a configuration, its policy, the runtime and the engine of the storage. */
 import process from 'node:process'
 import type { LoadedConfig } from '../config/load-config.ts'
-import { readSecret, type SecretSource } from '../config/secrets.ts'
+import type { SecretSource } from '../config/secrets.ts'
 import type { Finding } from './finding.ts'
 import { findFaults } from './policy.ts'
-import { readStorageDetails } from './storage-details.ts'
+import { LOCAL_HOSTS, readStorageDetails } from './storage-details.ts'
 
 /** A clock that is off by more makes times of events and expiries wrong. */
 const MAX_SKEW_MS = 5000
-
-const LOCAL_HOSTS: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost'])
 
 export function findInSettings({ config }: Pick<LoadedConfig, 'config'>): readonly Finding[] {
   const { vault, http, server } = config
@@ -73,7 +71,7 @@ export async function findInStorage(loaded: LoadedConfig, environment: SecretSou
     unsafe('PostgreSQL commits asynchronously: a crash loses the last commits', 'set synchronous_commit = on')
   if (postgres.isSuperuser)
     warn('the vault connects as a superuser of PostgreSQL', 'connect as a role that owns the schema of the vault alone')
-  if (!postgres.isEncrypted && !(await isLocal(loaded, environment)))
+  if (!postgres.isEncrypted && !postgres.isLocal)
     unsafe('the connection to PostgreSQL is not encrypted', 'add sslmode=verify-full to its address')
   if (Math.abs(postgres.clockAheadMs) > MAX_SKEW_MS)
     warn(
@@ -81,17 +79,4 @@ export async function findInStorage(loaded: LoadedConfig, environment: SecretSou
       'synchronize both by NTP',
     )
   return findings
-}
-
-/** True for a database on this machine, whose connection crosses no network. */
-async function isLocal({ config, pathOf }: LoadedConfig, environment: SecretSource['environment']): Promise<boolean> {
-  const { storage } = config.vault
-  if (typeof storage === 'function' || !('postgres' in storage)) return true
-  const address = await readSecret(storage.postgres.connectionString, 'vault.storage.postgres.connectionString', {
-    environment,
-    pathOf,
-  })
-  if (address.startsWith('/') || address.startsWith('socket:')) return true
-  const { hostname } = new URL(address)
-  return hostname === '' || LOCAL_HOSTS.has(hostname.replace(/^\[(.*)\]$/, '$1'))
 }

@@ -1,24 +1,31 @@
 /** What a vault is made of and holds: `status`, and what runs in it: `maintenance`. */
 import process from 'node:process'
-import type { CommandWork } from '../command.ts'
+import type { CommandRun, CommandWork } from '../command.ts'
 import type { AnyVault } from '../config/any-vault.ts'
 import type { Config } from '../config/define-config.ts'
+import { timeOf } from '../output/cells.ts'
 import { VERSION } from '../version.ts'
 import { listAll, stateOf } from './credentials.ts'
-import { timeOf } from './keys.ts'
-import { readStorageDetails, type StorageDetails, sizeOf } from './storage-details.ts'
+import { readStorageDetails, sizeOf } from './storage-details.ts'
 
 /** Credentials that end within this time are shown. */
 export const SOON_MS = 14 * 24 * 60 * 60_000
 
 /** The work of `strongroom status`. */
 export const status: CommandWork = async (run) => {
+  run.output.result(await readStatus(run), linesOf)
+  return undefined
+}
+
+type Status = Awaited<ReturnType<typeof readStatus>>
+
+async function readStatus(run: CommandRun) {
   const loaded = await run.loadConfig()
   const { config, file } = loaded
   const vault = await run.openVault()
   const storage = await readStorageDetails(loaded, run.environment)
   const { keys, isRotating, stragglers, fingerprint } = await vault.keys()
-  const result = {
+  return {
     strongroom: VERSION,
     node: process.versions.node,
     config: file,
@@ -35,27 +42,7 @@ export const status: CommandWork = async (run) => {
     credentials: await countCredentials(vault, config),
     schemaChanges: (await vault.planSchema(config.vault.schema, { readsRecords: false })).length,
   }
-  run.output.result(result, linesOf)
-  return undefined
 }
-
-type Status = Omit<AnyContents, 'credentials'> & {
-  readonly strongroom: string
-  readonly node: string
-  readonly config: string
-  readonly vault: string
-  readonly fingerprint: string
-  readonly storage: StorageDetails
-  readonly keys: readonly { readonly version: number; readonly state: string; readonly since: string }[]
-  readonly isRotating: boolean
-  readonly stragglers: readonly { readonly process: string; readonly openedAt: string }[]
-  readonly isScanned: boolean
-  readonly isAudited: boolean
-  readonly jobs: number
-  readonly credentials: { readonly valid: number; readonly endingSoon: readonly string[] }
-  readonly schemaChanges: number
-}
-type AnyContents = Awaited<ReturnType<AnyVault['contents']>>
 
 function linesOf(status: Status): readonly string[] {
   const { storage, keys, records, files, audit, stragglers, credentials } = status
@@ -83,7 +70,7 @@ function linesOf(status: Status): readonly string[] {
 }
 
 /** Counts credentials as the account that runs the command, which has the key of the vault. */
-async function countCredentials(vault: AnyVault, config: Config): Promise<Status['credentials']> {
+async function countCredentials(vault: AnyVault, config: Config) {
   const session = vault.as({ actor: 'strongroom status', actorType: 'SERVICE_ACCOUNT', roles: ['VAULT_OWNER'] })
   const now = Date.now()
   const valid = (await listAll(session, config)).filter((one) => stateOf(one, now) === 'valid')

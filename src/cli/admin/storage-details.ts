@@ -6,7 +6,10 @@ import process from 'node:process'
 import type { StorageConfig } from '../config/define-config.ts'
 import type { LoadedConfig } from '../config/load-config.ts'
 import { loaderOf } from '../config/load-driver.ts'
-import { readSecret, type SecretSource } from '../config/secrets.ts'
+import { readAddress, type SecretSource } from '../config/secrets.ts'
+
+/** Hosts that are this machine. */
+export const LOCAL_HOSTS: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost'])
 
 /** What is known of a storage; absent members are not. */
 export interface StorageDetails {
@@ -24,6 +27,8 @@ export interface StorageDetails {
     readonly fsync: string
     readonly synchronousCommit: string
     readonly isEncrypted: boolean
+    /** True for a database on this machine, whose connection crosses no network. */
+    readonly isLocal: boolean
     readonly isSuperuser: boolean
     /** How far the clock of the server is ahead of this one, in milliseconds. */
     readonly clockAheadMs: number
@@ -31,13 +36,15 @@ export interface StorageDetails {
 }
 
 /** Asks the engine. It is another connection than that of the vault, and changes nothing. Throws what the driver throws. */
-export async function readStorageDetails({ config, file, pathOf }: LoadedConfig, environment: SecretSource['environment']) {
+export async function readStorageDetails(
+  { config, file, pathOf }: LoadedConfig,
+  environment: SecretSource['environment'],
+): Promise<StorageDetails> {
   const { storage } = config.vault
-  if (typeof storage === 'function') return { engine: 'function' } satisfies StorageDetails
+  if (typeof storage === 'function') return { engine: 'function' }
   if ('sqlite' in storage) return sqliteDetails(storage.sqlite, { file, pathOf })
-  const { connectionString, schema = 'strongroom' } = storage.postgres
-  const address = await readSecret(connectionString, 'vault.storage.postgres.connectionString', { environment, pathOf })
-  return postgresDetails(address, { schema, file })
+  const address = await readAddress(storage.postgres, { environment, pathOf })
+  return postgresDetails(address, { schema: storage.postgres.schema ?? 'strongroom', file })
 }
 
 type SqliteConfig = Extract<StorageConfig, { readonly sqlite: unknown }>['sqlite']
@@ -91,6 +98,8 @@ export async function freeBytesOf(folder: string): Promise<number | undefined> {
 }
 
 interface PostgresClient {
+  /** A folder of sockets begins with a slash. */
+  readonly host: string
   connect(): Promise<void>
   query(text: string, values?: readonly unknown[]): Promise<{ rows: readonly Record<string, unknown>[] }>
   end(): Promise<void>
@@ -127,6 +136,7 @@ async function postgresDetails(
         fsync: String(fsync),
         synchronousCommit: String(commit),
         isEncrypted: ssl === true,
+        isLocal: client.host.startsWith('/') || LOCAL_HOSTS.has(client.host),
         isSuperuser: isSuperuser === true,
         clockAheadMs: Math.round(Number(theirs) - now),
       },

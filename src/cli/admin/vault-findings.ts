@@ -1,9 +1,9 @@
 /** What will hurt about a vault as it is stored: keys, jobs, scans, credentials, clocks, and what the schema of the configuration would change. */
 import type { AnyVault } from '../config/any-vault.ts'
 import type { Config } from '../config/define-config.ts'
+import { timeOf } from '../output/cells.ts'
 import { isKnownRole, listAll, stateOf } from './credentials.ts'
 import type { Finding } from './finding.ts'
-import { timeOf } from './keys.ts'
 import { SOON_MS } from './status.ts'
 
 /** A stored time that is further ahead was written by a clock that is not this one. */

@@ -3,7 +3,7 @@ import type { AdoptOptions } from '../../adopt/index.ts'
 import type { SchemaDefinition } from '../../index.ts'
 import type { LoadedConfig } from '../config/load-config.ts'
 import { loaderOf } from '../config/load-driver.ts'
-import { readSecret, type SecretSource } from '../config/secrets.ts'
+import { readAddress, type SecretSource } from '../config/secrets.ts'
 import { CommandFailure, EXIT } from '../failure.ts'
 
 type HostDatabase = AdoptOptions<SchemaDefinition>['database']
@@ -31,10 +31,7 @@ export async function openHostDatabase(
     const database = new Database(pathOf(storage.sqlite.filename))
     return { database, close: async () => database.close() }
   }
-  const connectionString = await readSecret(storage.postgres.connectionString, 'vault.storage.postgres.connectionString', {
-    environment,
-    pathOf,
-  })
+  const connectionString = await readAddress(storage.postgres, { environment, pathOf })
   const { Pool } = loaderOf('pg', file)('pg') as {
     Pool: new (options: object) => HostDatabase & { end(): Promise<void>; on(event: 'error', listener: () => void): void }
   }

@@ -5,7 +5,7 @@ import type { CommandWork } from '../command.ts'
 import type { Secret } from '../config/define-config.ts'
 import { readSecret } from '../config/secrets.ts'
 import { CommandFailure, EXIT } from '../failure.ts'
-import { writeNewFile } from './audit-files.ts'
+import { writeNewFile } from '../output/new-file.ts'
 
 export const auditCheckpoint: CommandWork = async ({ options, output, environment, openVault }) => {
   const keyId = options.text('keyId')
@@ -23,7 +23,7 @@ export const auditCheckpoint: CommandWork = async ({ options, output, environmen
   const text = `${JSON.stringify(signed)}\n`
   if (to === undefined) await output.piece(text)
   else {
-    await writeNewFile(to, onePiece(text))
+    await writeNewFile(to, [text])
     const { events, chains, timestamp } = signed.checkpoint
     output.result(
       { file: to, events, chains: chains.length, timestamp },
@@ -31,8 +31,4 @@ export const auditCheckpoint: CommandWork = async ({ options, output, environmen
     )
   }
   return undefined
-}
-
-async function* onePiece(text: string): AsyncGenerator<string> {
-  yield text
 }

@@ -1,6 +1,7 @@
 /** The work of `strongroom audit export`. */
 import type { CommandWork } from '../command.ts'
-import { readCheckpoints, writeNewFile } from './audit-files.ts'
+import { writeNewFile } from '../output/new-file.ts'
+import { readCheckpoints } from './audit-files.ts'
 
 /** Lines of a piece. */
 const PIECE = 500

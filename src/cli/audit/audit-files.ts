@@ -1,6 +1,6 @@
-/** Files of the trail: checkpoints, lines of exports, and what is written once. */
+/** Files of the trail: checkpoints, and lines of exports. */
 import { createReadStream } from 'node:fs'
-import { open, readFile, rm } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import process from 'node:process'
 import { readCheckpoint } from '../../audit-verifier/index.ts'
 import { isVaultError } from '../../public-errors.ts'
@@ -37,26 +37,5 @@ export async function* linesOf(files: readonly string[]): AsyncGenerator<string>
       yield* lines
     }
     if (rest !== '') yield rest
-  }
-}
-
-/** Writes pieces to a new file, which outlasts a loss of power when it resolves. Leaves no file after an error. */
-export async function writeNewFile(file: string, pieces: AsyncIterable<string>): Promise<void> {
-  const handle = await open(file, 'wx', 0o600)
-  try {
-    let kept = ''
-    for await (const piece of pieces) {
-      kept += piece
-      if (kept.length < 256 * 1024) continue
-      await handle.appendFile(kept)
-      kept = ''
-    }
-    await handle.appendFile(kept)
-    await handle.sync()
-    await handle.close()
-  } catch (error) {
-    await handle.close().catch(() => {})
-    await rm(file, { force: true })
-    throw error
   }
 }

@@ -3,6 +3,7 @@
 import type { AuditEvent } from '../../index.ts'
 import type { CommandOptions, CommandWork } from '../command.ts'
 import type { AnySession } from '../config/any-vault.ts'
+import { defined } from '../defined.ts'
 import type { Row } from '../output/cells.ts'
 
 type EventQuery = Parameters<AnySession['listEvents']>[0]
@@ -54,12 +55,8 @@ function filterOf(options: CommandOptions, accountID: string): Filter {
   // The vault checks the words, and names the one that is wrong.
   return {
     accountID,
-    ...present(given),
-    context: present(context),
+    ...defined(given),
+    context: defined(context),
     ...(about.length === 0 ? {} : { resourceIDs: about }),
   } as Filter
-}
-
-function present(members: Readonly<Record<string, string | undefined>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(members).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])))
 }

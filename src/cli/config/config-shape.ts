@@ -46,15 +46,12 @@ const clamdShape = z.union(
   'must be { host, port } or { socket }',
 )
 
-/** The library checks these itself, and knows more of them. */
-const anyObject = z.custom<object>((value) => typeof value === 'object' && value !== null, 'must be an object')
+/** The library checks what is in it itself, and knows more of it. */
+const objectOf = (message: string) => z.custom<object>((value) => typeof value === 'object' && value !== null, message)
 
 const vaultShape = z.strictObject({
   id: z.string().min(1).max(128),
-  schema: z.custom<object>(
-    (value) => typeof value === 'object' && value !== null,
-    'must be the result of defineSchema, or the path of a module that exports it as `schema`',
-  ),
+  schema: objectOf('must be the result of defineSchema, or the path of a module that exports it as `schema`'),
   storage: dataOrFunction(storageShape),
   keys: dataOrFunction(keysShape),
   policy: z.record(z.string(), z.array(z.unknown())).optional(),
@@ -63,7 +60,7 @@ const vaultShape = z.strictObject({
   revokeCheckMs: z.int().optional(),
   cryptography: z.enum(['wasm', 'node']).optional(),
   audit: z.enum(['on', 'off']).optional(),
-  limits: anyObject.optional(),
+  limits: objectOf('must be an object').optional(),
   blobs: dataOrFunction(z.strictObject({ directory: z.string().min(1) })).optional(),
   scanner: dataOrFunction(z.strictObject({ clamd: clamdShape })).optional(),
   onInfected: z.enum(['quarantine', 'delete']).optional(),

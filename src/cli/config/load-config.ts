@@ -5,7 +5,7 @@ import { dirname, extname, resolve } from 'node:path'
 import process from 'node:process'
 import { pathToFileURL } from 'node:url'
 import { isVaultError } from '../../public-errors.ts'
-import { CommandFailure, EXIT, sentenceOf } from '../failure.ts'
+import { CommandFailure, codeOf, EXIT, sentenceOf } from '../failure.ts'
 import { configFaults, isConfig } from './config-shape.ts'
 import type { Config } from './define-config.ts'
 
@@ -109,7 +109,7 @@ async function importModule(file: string, note: (sentence: string) => void): Pro
 
 /** A SyntaxError is also what a type imported without `type` ends with, before any code has run. */
 function isOfLoader(error: unknown): boolean {
-  return error instanceof SyntaxError || (error instanceof Error && 'code' in error && OF_LOADER.has(String(error.code)))
+  return error instanceof SyntaxError || OF_LOADER.has(codeOf(error) ?? '')
 }
 
 /**
@@ -133,7 +133,8 @@ function unreadable(file: string, cause: unknown): CommandFailure {
 
 function describeError(error: unknown): string {
   if (isOfSyntax(error)) return 'it has a syntax error. Check it with a TypeScript compiler.'
-  if (error instanceof Error && 'code' in error && String(error.code).startsWith('ERR_')) return String(error.code)
+  const code = codeOf(error)
+  if (code?.startsWith('ERR_')) return code
   if (isVaultError(error) || error instanceof CommandFailure || !(error instanceof Error)) return sentenceOf(error)
   return `its code throws ${error.name}. The text of the error is not shown, because it can quote a secret.`
 }

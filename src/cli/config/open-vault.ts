@@ -17,7 +17,7 @@ import { CommandFailure, EXIT } from '../failure.ts'
 import type { AnyVault } from './any-vault.ts'
 import type { KeysConfig, StorageConfig, VaultConfig } from './define-config.ts'
 import type { LoadedConfig } from './load-config.ts'
-import { readSecret, readVariable, type SecretSource } from './secrets.ts'
+import { readAddress, readSecret, readVariable, type SecretSource } from './secrets.ts'
 
 /** How a command opens the vault. */
 export interface VaultPorts {
@@ -115,14 +115,12 @@ export async function openStorage(storage: StorageConfig, source: SecretSource):
     const { sqliteStorage } = await import('../../adapters/sqlite/index.ts')
     return sqliteStorage({ ...storage.sqlite, filename: source.pathOf(storage.sqlite.filename) })
   }
-  const { connectionString, ...options } = storage.postgres
   const { postgresStorage } = await import('../../adapters/postgres/index.ts')
-  const address = await readSecret(connectionString, 'vault.storage.postgres.connectionString', source)
-  return postgresStorage({ ...options, connectionString: address })
+  return postgresStorage({ ...storage.postgres, connectionString: await readAddress(storage.postgres, source) })
 }
 
 /** Opens the key provider of a configuration. */
-export async function openKeys(keys: KeysConfig, source: SecretSource): Promise<KeyProvider> {
+async function openKeys(keys: KeysConfig, source: SecretSource): Promise<KeyProvider> {
   if (typeof keys === 'function') return keys()
   if ('transit' in keys) {
     const { token, ...options } = keys.transit
@@ -143,7 +141,7 @@ export async function openKeys(keys: KeysConfig, source: SecretSource): Promise<
 }
 
 /** Opens the blob store of a configuration. */
-export async function openBlobs(blobs: NonNullable<VaultConfig['blobs']>, source: SecretSource): Promise<BlobStore> {
+async function openBlobs(blobs: NonNullable<VaultConfig['blobs']>, source: SecretSource): Promise<BlobStore> {
   if (typeof blobs === 'function') return blobs()
   const { folderBlobs } = await import('../../adapters/blobs/index.ts')
   return folderBlobs({ directory: source.pathOf(blobs.directory) })

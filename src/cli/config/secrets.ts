@@ -23,6 +23,11 @@ export async function readSecret(secret: Secret, path: string, { environment, pa
   return text
 }
 
+/** Returns the address of a PostgreSQL storage. */
+export function readAddress({ connectionString }: { readonly connectionString: Secret }, source: SecretSource): Promise<string> {
+  return readSecret(connectionString, 'vault.storage.postgres.connectionString', source)
+}
+
 /** Returns a variable of the environment. */
 export function readVariable(name: string, path: string, environment: SecretSource['environment']): string {
   const value = environment[name]

@@ -2,10 +2,10 @@
  * The file of a cursor. It is beside the follower and not in the vault: a vault that is restored from a backup would bring an older cursor back with
  * it, and a follower only needs to read the vault.
  */
-import { open, readFile, rename } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { readFile } from 'node:fs/promises'
 import type { AnyVault } from '../config/any-vault.ts'
-import { CommandFailure, EXIT } from '../failure.ts'
+import { CommandFailure, codeOf, EXIT } from '../failure.ts'
+import { writeNewFile } from '../output/new-file.ts'
 
 type Following = NonNullable<Parameters<AnyVault['followAudit']>[0]>
 
@@ -21,31 +21,16 @@ export interface CursorFile {
 }
 
 export function createCursorFile(path: string, vaultID: string): CursorFile {
-  const next = `${path}.next`
   return {
     async read() {
       const text = await readFile(path, 'utf8').catch((error: unknown) => {
-        if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
+        if (codeOf(error) === 'ENOENT') return undefined
         throw error
       })
       return text === undefined ? undefined : parse(text, path, vaultID)
     },
-    async write(cursor) {
-      const file = await open(next, 'w', 0o600)
-      try {
-        await file.writeFile(`${JSON.stringify({ strongroom: 'audit-cursor', v: 1, cursor })}\n`)
-        await file.sync()
-      } finally {
-        await file.close()
-      }
-      await rename(next, path)
-      const folder = await open(dirname(path), 'r')
-      try {
-        await folder.sync()
-      } finally {
-        await folder.close()
-      }
-    },
+    write: (cursor) =>
+      writeNewFile(path, [`${JSON.stringify({ strongroom: 'audit-cursor', v: 1, cursor })}\n`], { replaces: true }),
   }
 }
 

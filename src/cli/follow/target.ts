@@ -1,6 +1,6 @@
 /** What receives events: a file, standard output, an HTTP server, a syslog receiver. */
 
-import { CommandFailure } from '../failure.ts'
+import { CommandFailure, codeOf } from '../failure.ts'
 
 /** An event as it is sent. */
 export interface Message {
@@ -50,6 +50,7 @@ const SYSTEM_CODE =
 export function reasonOf(error: unknown): string | undefined {
   if (error instanceof TargetFailure) return error.message
   if (!(error instanceof Error) || error instanceof CommandFailure) return undefined
-  if ('code' in error && typeof error.code === 'string' && SYSTEM_CODE.test(error.code)) return error.code
+  const code = codeOf(error)
+  if (code !== undefined && SYSTEM_CODE.test(code)) return code
   return error.cause === undefined ? undefined : reasonOf(error.cause)
 }

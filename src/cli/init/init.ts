@@ -6,7 +6,7 @@ import process from 'node:process'
 import { createApiKey } from '../../http/index.ts'
 import type { CommandWork } from '../command.ts'
 import { CommandFailure, EXIT } from '../failure.ts'
-import { askAnswers, type InitAnswers } from './ask-answers.ts'
+import type { InitAnswers } from './ask-answers.ts'
 import { configText, FILES, IGNORED, schemaText } from './templates.ts'
 
 /** The work of `strongroom init`. */
@@ -19,7 +19,7 @@ export const init: CommandWork = async (run) => {
   }
   const folder = process.cwd()
   assertInstalled(folder)
-  const answers = options.isSet('yes') ? given : await askAnswers(given)
+  const answers = options.isSet('yes') ? given : await (await import('./ask-answers.ts')).askAnswers(given)
   const written = await writeFiles(folder, answers)
   // The database has plain columns: it is made for this account alone, as the key is.
   process.umask(0o077)

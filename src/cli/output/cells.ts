@@ -13,3 +13,8 @@ export function cellText(value: unknown): string {
   const text = value === undefined || value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value, plainValue)
   return text.replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (one) => `\\u${(one.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`)
 }
+
+/** A time in milliseconds since 1970 as RFC 3339, in whole seconds. */
+export function timeOf(at: number): string {
+  return `${new Date(at).toISOString().slice(0, 19)}Z`
+}

@@ -21,15 +21,15 @@ const LOG_EVERY_MS = 10_000
 const DRAW_EVERY_MS = 200
 
 /** Makes the line. `noun`: what is counted, in the plural. */
-export function createProgressLine(stream: TextStream, noun: string, now: () => number = () => performance.now()): ProgressLine {
-  const startMs = now()
+export function createProgressLine(stream: TextStream, noun: string): ProgressLine {
+  const startMs = performance.now()
   const isTerminal = stream.isTTY === true
   let firstDone: number | undefined
   let drawnMs = startMs + QUIET_MS - (isTerminal ? DRAW_EVERY_MS : LOG_EVERY_MS)
   let isDrawn = false
   return {
     update({ done, total }) {
-      const nowMs = now()
+      const nowMs = performance.now()
       // Work that goes on where it was interrupted begins above zero, which is no rate.
       firstDone ??= done
       if (nowMs - drawnMs < (isTerminal ? DRAW_EVERY_MS : LOG_EVERY_MS)) return
@@ -46,7 +46,7 @@ export function createProgressLine(stream: TextStream, noun: string, now: () => 
 }
 
 /** Returns `12,000 of 50,000 rows, 4,000/s, 10 s left`. */
-export function describeProgress(noun: string, { done, total, rate }: Progressed & { readonly rate: number }): string {
+function describeProgress(noun: string, { done, total, rate }: Progressed & { readonly rate: number }): string {
   const count = (value: number) => Math.round(value).toLocaleString('en-US')
   const parts = [total === undefined ? `${count(done)} ${noun}` : `${count(done)} of ${count(total)} ${noun}`, `${count(rate)}/s`]
   if (total !== undefined && rate > 0 && total > done) parts.push(`${timeOf((total - done) / rate)} left`)

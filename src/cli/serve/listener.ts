@@ -2,9 +2,9 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { NodeHandler } from '../../http/index.ts'
+import type { Log } from '../../index.ts'
 import type { CrossOrigin } from './cross-origin.ts'
 import type { RefusalLimit } from './refusal-limit.ts'
-import type { ServerLog } from './server-log.ts'
 import type { ServerMetrics } from './server-metrics.ts'
 
 /** What a listener consists of. */
@@ -15,7 +15,7 @@ export interface ListenerParts {
   /** Returns the address of the client, behind the trusted proxies. */
   readonly addressOf: (request: IncomingMessage) => string | undefined
   readonly metrics: ServerMetrics
-  readonly log: ServerLog
+  readonly log: Log
   /** Whether each request leaves a line. */
   readonly logsRequests: boolean
 }

@@ -2,12 +2,14 @@
 import cluster, { type Worker } from 'node:cluster'
 import { createServer } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
+import type { Log } from '../../index.ts'
 import type { ServerSettings } from '../config/server-shape.ts'
 import { EXIT, type ExitCode } from '../failure.ts'
 import { openHealthServer } from './health-server.ts'
+import { inTime } from './in-time.ts'
 import { listen } from './listen.ts'
 import { type Addresses, CLOSE_MS, type ServeEnd } from './serve-alone.ts'
-import { createServerLog, endAtDefects, errorFields, type ServerLog } from './server-log.ts'
+import { createServerLog, endAtDefects, errorFields } from './server-log.ts'
 import { createPrimaryMetrics, metricsText, type PrimaryMetrics } from './server-metrics.ts'
 import { followSignals } from './signals.ts'
 import type { FromWorker, ToWorker } from './worker-messages.ts'
@@ -96,7 +98,7 @@ interface Workers {
   kill(): void
 }
 
-function createWorkers(log: ServerLog, metrics: PrimaryMetrics): Workers {
+function createWorkers(log: Log, metrics: PrimaryMetrics): Workers {
   const alive = new Set<Worker>()
   const ready: Worker[] = []
   const questions = new Map<number, (answer: Answer) => void>()
@@ -180,12 +182,9 @@ function createWorkers(log: ServerLog, metrics: PrimaryMetrics): Workers {
     async ask(question) {
       const asked = ready.map(async (worker) => {
         const own = number++
-        const isOver = new AbortController()
-        const late = pause(ANSWER_MS, undefined, { signal: isOver.signal }).catch(() => undefined)
         const answer = new Promise<Answer>((resolve) => questions.set(own, resolve))
         send(worker, { kind: 'ask', question, number: own })
-        const first = await Promise.race([answer, late])
-        isOver.abort()
+        const first = await inTime(answer, ANSWER_MS, undefined)
         questions.delete(own)
         return first
       })

@@ -3,6 +3,7 @@ import cluster from 'node:cluster'
 import type { CommandRun, CommandWork } from '../command.ts'
 import type { LoadedConfig } from '../config/load-config.ts'
 import { type ServerSettings, serverShape } from '../config/server-shape.ts'
+import { defined } from '../defined.ts'
 import { CommandFailure, EXIT } from '../failure.ts'
 import { handlerOptions } from './handler-options.ts'
 import { type Addresses, serveAlone } from './serve-alone.ts'
@@ -59,12 +60,6 @@ function settingsOf({ options }: CommandRun, { config: { server = {} }, pathOf }
   if (data !== undefined) return data
   const [issue] = error.issues
   throw new CommandFailure(EXIT.usage, `${issue?.path.join('.')}: ${issue?.message}`)
-}
-
-function defined<T extends object>(members: T): Partial<T> {
-  const present = Object.entries(members).filter(([, value]) => value !== undefined)
-  // The members are those of the argument.
-  return Object.fromEntries(present) as Partial<T>
 }
 
 function urlOf(scheme: string, host: string, port: number): string {

@@ -2,20 +2,16 @@
 import process from 'node:process'
 import { type DestinationStream, destination, pino } from 'pino'
 import { isVaultError, type Log } from '../../index.ts'
-import { EXIT } from '../failure.ts'
-
-/** Levels below which nothing is written. */
-export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
-
-/** The log of a process. */
-export interface ServerLog extends Log {
-  debug(fields: object, message: string): void
-}
+import type { ServerSettings } from '../config/server-shape.ts'
+import { codeOf, EXIT, framesOf } from '../failure.ts'
 
 const STDERR = 2
 
 /** Returns a log. A line is written before the call returns, so that none is lost when the process ends. */
-export function createServerLog(level: LogLevel, to: DestinationStream = destination({ fd: STDERR, sync: true })): ServerLog {
+export function createServerLog(
+  level: ServerSettings['log']['level'],
+  to: DestinationStream = destination({ fd: STDERR, sync: true }),
+): Log {
   const timestamp = () => `,"time":"${new Date().toISOString()}"`
   // Levels are words, as in the lines of `audit follow`.
   return pino({ level, base: { pid: process.pid }, timestamp, formatters: { level: (label) => ({ level: label }) } }, to)
@@ -33,14 +29,6 @@ export function endAtDefects(log: Log): void {
 export function errorFields(error: unknown): object {
   if (isVaultError(error)) return { code: error.code, reason: error.message }
   if (!(error instanceof Error)) return { kind: typeof error }
-  const code = 'code' in error && typeof error.code === 'string' ? { code: error.code } : {}
-  return { kind: error.name, ...code, at: framesOf(error) }
-}
-
-/** Returns the places of an error, without its message. */
-function framesOf({ stack = '' }: Error): readonly string[] {
-  return stack
-    .split('\n')
-    .filter((line) => /^ {4}at /.test(line))
-    .map((line) => line.trim())
+  const code = codeOf(error)
+  return { kind: error.name, ...(code !== undefined && { code }), at: framesOf(error) }
 }

@@ -1,7 +1,7 @@
 /** The certificate of the server and its key, read from files when it starts and when the operator asks for it. */
 import { readFile } from 'node:fs/promises'
 import { createSecureContext } from 'node:tls'
-import { CommandFailure, EXIT } from '../failure.ts'
+import { CommandFailure, codeOf, EXIT } from '../failure.ts'
 
 /** Names of PEM files. */
 export interface TlsFiles {
@@ -31,10 +31,9 @@ async function read(file: string, what: string): Promise<Buffer> {
   try {
     return await readFile(file)
   } catch (error) {
-    const reason = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
     throw new CommandFailure(
       EXIT.config,
-      `The TLS ${what} ${file} cannot be read (${reason}). Check that it exists and that this user may read it.`,
+      `The TLS ${what} ${file} cannot be read (${codeOf(error) ?? 'unknown'}). Check that it exists and that this user may read it.`,
     )
   }
 }

@@ -5,7 +5,8 @@ import { isVaultError, type Log, type Metrics } from '../../index.ts'
 import type { AnyVault } from '../config/any-vault.ts'
 import type { ServerSettings } from '../config/server-shape.ts'
 import type { ServedHandler } from './handler-options.ts'
-import { createServerLog, endAtDefects, errorFields, type ServerLog } from './server-log.ts'
+import { inTime } from './in-time.ts'
+import { createServerLog, endAtDefects, errorFields } from './server-log.ts'
 import { createServerMetrics } from './server-metrics.ts'
 import { createVaultServer, type Learned, type VaultServer } from './vault-server.ts'
 
@@ -15,12 +16,12 @@ export interface Serving {
   /** Options of the handler but the vault. */
   readonly handler: ServedHandler
   /** Opens the vault as a server does. */
-  open(ports: { readonly serves: true; readonly metrics: Metrics; readonly log: Log }): Promise<AnyVault>
+  open(ports: { readonly metrics: Metrics; readonly log: Log }): Promise<AnyVault>
 }
 
 /** A process that serves. */
 export interface VaultProcess {
-  readonly log: ServerLog
+  readonly log: Log
   readonly server: VaultServer
   isReady(): Promise<boolean>
   readMetrics(): Promise<MetricObject[]>
@@ -61,14 +62,19 @@ async function startVaultProcess(
   const log = createServerLog(settings.log.level)
   endAtDefects(log)
   const metrics = createServerMetrics()
-  const vault = await opened(() => open({ serves: true, metrics: metrics.ofVault, log }), { ...settings, signal, log })
+  const vault = await opened(() => open({ metrics: metrics.ofVault, log }), { ...settings, signal, log })
   const upkeep = new AbortController()
   try {
     const server = await createVaultServer({ handler: { ...handler, vaults: vault }, server: settings, log, metrics, share })
     return {
       log,
       server,
-      isReady: () => answersInTime(vault),
+      isReady: () =>
+        inTime(
+          vault.ping().then(() => true),
+          PING_MS,
+          false,
+        ).catch(() => false),
       readMetrics: () => metrics.read(),
       beginUpkeep: () => void (settings.sweepMs > 0 && sweep(vault, settings.sweepMs, { signal: upkeep.signal, log })),
       async close() {
@@ -95,17 +101,6 @@ async function opened(
       log.warn(errorFields(error), 'vault not opened yet')
     }
     await pause(RETRY_MS, undefined, { signal })
-  }
-}
-
-async function answersInTime(vault: AnyVault): Promise<boolean> {
-  const isOver = new AbortController()
-  try {
-    return await Promise.race([vault.ping().then(() => true), pause(PING_MS, false, { signal: isOver.signal })])
-  } catch {
-    return false
-  } finally {
-    isOver.abort()
   }
 }
 

@@ -2,7 +2,6 @@
 import { createServer, type Server, type ServerOptions } from 'node:http'
 import { createServer as createTlsServer, Server as TlsServer } from 'node:https'
 import { Server as NetServer, type Socket } from 'node:net'
-import { setTimeout as pause } from 'node:timers/promises'
 import {
   type Authenticate,
   answerClientError,
@@ -11,13 +10,15 @@ import {
   type HandlerOptions,
   toNodeHandler,
 } from '../../http/index.ts'
+import type { Log } from '../../index.ts'
 import type { ServerSettings } from '../config/server-shape.ts'
-import { type Connections, followConnections } from './connections.ts'
+import { followConnections } from './connections.ts'
 import { createCrossOrigin } from './cross-origin.ts'
+import { inTime } from './in-time.ts'
 import { listen } from './listen.ts'
 import { createListener } from './listener.ts'
 import { createRefusalLimit, keyIdOf, namesOf, type RefusedNames } from './refusal-limit.ts'
-import { errorFields, type ServerLog } from './server-log.ts'
+import { errorFields } from './server-log.ts'
 import type { ServerMetrics } from './server-metrics.ts'
 import { readTlsFiles } from './tls-files.ts'
 
@@ -26,7 +27,7 @@ export interface VaultServerParts {
   /** Options of the handler, with the vault. Its log, authenticators and hooks are added to here. */
   readonly handler: HandlerOptions
   readonly server: ServerSettings
-  readonly log: ServerLog
+  readonly log: Log
   readonly metrics: ServerMetrics
   /** Passes to other workers what this one learned about credentials. */
   share(learned: Learned): void
@@ -140,21 +141,13 @@ export async function createVaultServer(parts: VaultServerParts): Promise<VaultS
       // That of http.Server ends idle connections at once, at which a client may be sending.
       if (server.listening) NetServer.prototype.close.call(server)
       connections.announceEnd()
-      const cut = await within(limitMs, connections)
+      const ended = connections.drained().then(() => 0)
+      const cut = (await inTime(ended, limitMs, undefined)) ?? connections.cut()
       await handler.close()
       return cut
     },
     cut: () => connections.cut(),
   }
-}
-
-/** Waits for the connections to end, for this long at most. Returns the number of requests that were cut then. */
-async function within(limitMs: number, connections: Connections): Promise<number> {
-  const isOver = new AbortController()
-  const timeIsUp = pause(limitMs, 'cut' as const, { signal: isOver.signal }).catch(() => 'drained' as const)
-  const end = await Promise.race([connections.drained().then(() => 'drained' as const), timeIsUp])
-  isOver.abort()
-  return end === 'cut' ? connections.cut() : 0
 }
 
 /** Returns an authenticator that notes the keys that it accepts. */
@@ -167,7 +160,7 @@ function noting(authenticate: Authenticate, note: (key: string) => void): Authen
   }
 }
 
-function report(log: ServerLog, { source, key }: RefusedNames, reached: 'source' | 'key' | undefined): void {
+function report(log: Log, { source, key }: RefusedNames, reached: 'source' | 'key' | undefined): void {
   if (reached === undefined) return
   const which = reached === 'source' ? { source } : { key }
   log.warn(which, 'too many refused credentials: requests are answered 429 for up to a minute')

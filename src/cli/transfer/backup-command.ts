@@ -3,8 +3,9 @@ import { readFile } from 'node:fs/promises'
 import { backupVault } from '../../transfer/index.ts'
 import type { CommandWork } from '../command.ts'
 import { CommandFailure, EXIT } from '../failure.ts'
-import { copyOptions, noteContents, withStorage } from './copied-vault.ts'
-import { writeNewFile } from './new-file.ts'
+import { writeNewFile } from '../output/new-file.ts'
+import { watch } from '../watch.ts'
+import { noteContents, withStorage } from './copied-vault.ts'
 
 export const backupCommand: CommandWork = async (run) => {
   const { options, output } = run
@@ -18,7 +19,7 @@ export const backupCommand: CommandWork = async (run) => {
   }
   if (manifestFile === file) throw new CommandFailure(EXIT.usage, 'The backup and its manifest must be two files.')
   const bytes = await withStorage(run, async (from) => {
-    const backup = backupVault({ from, ...given, ...copyOptions(run) })
+    const backup = backupVault({ from, ...given, ...watch(run, 'rows') })
     let count = 0
     async function* counted() {
       for await (const part of backup) {

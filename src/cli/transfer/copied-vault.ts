@@ -3,6 +3,10 @@ import type { StorageHandle } from '../../storage-port.ts'
 import type { CommandRun } from '../command.ts'
 import type { StorageConfig } from '../config/define-config.ts'
 import { openStorage, openVault } from '../config/open-vault.ts'
+import { EXIT } from '../failure.ts'
+
+const NOT_VERIFIED =
+  'It was not verified: `strongroom audit verify` verifies the trail later, and `vault.verifyRecords` the records.'
 
 /** Runs work with the storage of the configuration, or another one, and closes it. */
 export async function withStorage<T>(
@@ -19,22 +23,10 @@ export async function withStorage<T>(
   }
 }
 
-/** Options of a copy that a line has. */
-export function copyOptions({ options, output, signal }: CommandRun) {
-  const pace = options.integer('pace', { min: 1 })
-  return { signal, onProgress: output.progress('rows'), ...(pace !== undefined && { pace }) }
-}
-
-/** What was found in a copy. */
-export interface VerifiedCopy {
-  readonly records: boolean
-  readonly audit: boolean
-}
-
-/** Opens a copy with the keys of the configuration, and verifies it. Undefined with `--skip-verify`. */
-export async function verifyCopy(run: CommandRun, storage?: StorageConfig): Promise<VerifiedCopy | undefined> {
+/** Opens a copy with the keys of the configuration, and verifies it, unless `--skip-verify`. Returns what was found, the line about it, and the exit code. */
+export async function verifyCopy(run: CommandRun, storage?: StorageConfig) {
   const { options, output, signal, environment } = run
-  if (options.isSet('skipVerify')) return undefined
+  if (options.isSet('skipVerify')) return { verified: null, line: NOT_VERIFIED, exitCode: EXIT.done }
   const loaded = await run.loadConfig()
   const vaultConfig = storage === undefined ? loaded.config.vault : { ...loaded.config.vault, storage }
   const vault = await openVault(
@@ -42,21 +34,15 @@ export async function verifyCopy(run: CommandRun, storage?: StorageConfig): Prom
     { environment, note: output.note },
   )
   try {
-    const records = await vault.verifyRecords({ signal, onProgress: output.progress('records verified') })
-    const audit = await vault.verifyAudit()
-    return { records: records.ok, audit: audit.ok }
+    const { ok: records } = await vault.verifyRecords({ signal, onProgress: output.progress('records verified') })
+    const { ok: audit } = await vault.verifyAudit({ signal, onProgress: output.progress('events verified') })
+    const verified = { records, audit }
+    if (records && audit) return { verified, line: 'All records and the audit trail were verified.', exitCode: EXIT.done }
+    const damaged = [records ? '' : 'records', audit ? '' : 'audit trail'].filter(Boolean).join(' and ')
+    return { verified, line: `It was verified, and damage was found: ${damaged}.`, exitCode: EXIT.found }
   } finally {
     await vault.close()
   }
-}
-
-/** Returns the line about a verification. */
-export function verifiedLine(verified: VerifiedCopy | undefined): string {
-  if (verified === undefined) return 'It was not verified: `strongroom doctor` and `strongroom audit verify` do it later.'
-  const { records, audit } = verified
-  return records && audit
-    ? 'All records and the audit trail were verified.'
-    : `It was verified, and damage was found: ${[records ? '' : 'records', audit ? '' : 'audit trail'].filter(Boolean).join(' and ')}.`
 }
 
 /** Says what is outside the database, and so in no copy of it. */

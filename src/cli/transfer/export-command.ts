@@ -3,7 +3,7 @@ import { exportRecords } from '../../transfer/index.ts'
 import { REDACTIONS, readWhere } from '../admin/read-records.ts'
 import type { CommandWork } from '../command.ts'
 import { EXIT } from '../failure.ts'
-import { writeNewFile } from './new-file.ts'
+import { writeNewFile } from '../output/new-file.ts'
 import { recordFormat } from './record-format.ts'
 
 export const exportCommand: CommandWork = async (run) => {

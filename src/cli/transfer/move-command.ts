@@ -3,7 +3,8 @@ import { moveVault, reopenVault } from '../../transfer/index.ts'
 import type { CommandRun, CommandWork } from '../command.ts'
 import type { StorageConfig } from '../config/define-config.ts'
 import { CommandFailure, EXIT } from '../failure.ts'
-import { copyOptions, noteContents, verifiedLine, verifyCopy, withStorage } from './copied-vault.ts'
+import { watch } from '../watch.ts'
+import { noteContents, verifyCopy, withStorage } from './copied-vault.ts'
 
 export const moveCommand: CommandWork = async (run) => {
   const { options, output } = run
@@ -14,15 +15,15 @@ export const moveCommand: CommandWork = async (run) => {
     return EXIT.done
   }
   const target = targetOf(run)
-  const moved = await withStorage(run, (from) => withStorage(run, (to) => moveVault({ from, to, ...copyOptions(run) }), target))
-  const verified = await verifyCopy(run, target)
+  const moved = await withStorage(run, (from) => withStorage(run, (to) => moveVault({ from, to, ...watch(run, 'rows') }), target))
+  const { verified, line, exitCode } = await verifyCopy(run, target)
   await noteContents(run, 'They stay there, and the moved vault uses the same store.')
-  output.result({ ...moved, verified: verified ?? null }, ({ rowCount, closedMs }) => [
+  output.result({ ...moved, verified }, ({ rowCount, closedMs }) => [
     `Moved ${rowCount} rows. The vault was closed for ${Math.ceil(closedMs)} ms.`,
-    verifiedLine(verified),
+    line,
     'Set vault.storage of the configuration to the new place, and start what uses the vault again.',
   ])
-  return verified !== undefined && !(verified.records && verified.audit) ? EXIT.found : EXIT.done
+  return exitCode
 }
 
 function targetOf({ options }: CommandRun): StorageConfig {

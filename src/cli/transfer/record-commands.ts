@@ -1,4 +1,5 @@
 /** The commands that move records in and out: `import` and `export`. */
+import { REDACTION, WHERE } from '../admin/commands.ts'
 import type { CommandDescription } from '../command.ts'
 
 const FORMAT = { flags: '--format <format>', text: 'csv or ndjson (default: by the ending of the file, else csv)' }
@@ -36,11 +37,8 @@ export const EXPORT: CommandDescription = {
   options: [
     { ...FORMAT, text: 'csv or ndjson (default: by the ending of --out, else csv; ndjson with --json)' },
     { flags: '--columns <names>', text: 'only these columns in this order, joined by commas', isList: true },
-    {
-      flags: '--where <column>',
-      text: 'records with a value in a look-up column: values on standard input, one a line, or column=value for a plain column',
-    },
-    { flags: '--redaction <level>', text: 'DEFAULT, PLAIN_TEXT, MASKED or REDACTED; never more than the caller is granted' },
+    WHERE,
+    REDACTION,
     { flags: '--tokens', text: 'tokens in place of values' },
     { flags: '--complete', text: 'fail rather than write a masked or redacted value' },
     { flags: '--id-name <name>', text: 'write the id of each record in a column of this name' },

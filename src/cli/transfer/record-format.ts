@@ -3,7 +3,7 @@ import { extname } from 'node:path'
 import type { CommandOptions } from '../command.ts'
 
 /** How a file is written. */
-export interface RecordFormat {
+interface RecordFormat {
   readonly format: 'csv' | 'ndjson'
   readonly delimiter?: string
 }

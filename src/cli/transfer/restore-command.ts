@@ -3,8 +3,8 @@ import { access, constants, open, readFile } from 'node:fs/promises'
 import process from 'node:process'
 import { restoreVault } from '../../transfer/index.ts'
 import type { CommandWork } from '../command.ts'
-import { EXIT } from '../failure.ts'
-import { copyOptions, noteContents, verifiedLine, verifyCopy, withStorage } from './copied-vault.ts'
+import { watch } from '../watch.ts'
+import { noteContents, verifyCopy, withStorage } from './copied-vault.ts'
 
 export const restoreCommand: CommandWork = async (run) => {
   const { options, output } = run
@@ -14,16 +14,16 @@ export const restoreCommand: CommandWork = async (run) => {
   const key = privateKey === undefined ? {} : { privateKey: await readFile(privateKey, 'utf8') }
   const restored = await withStorage(run, (to) => {
     const backups = files.map((file) => (file === '-' ? process.stdin : readLater(file)))
-    return restoreVault({ to, backups, ...key, ...copyOptions(run) })
+    return restoreVault({ to, backups, ...key, ...watch(run, 'rows') })
   })
-  const verified = await verifyCopy(run)
+  const { verified, line, exitCode } = await verifyCopy(run)
   await noteContents(run, 'Restore the copy of that store, too.')
-  output.result({ ...restored, verified: verified ?? null }, ({ rowCount }) => [
+  output.result({ ...restored, verified }, ({ rowCount }) => [
     `Restored ${rowCount} rows.`,
-    verifiedLine(verified),
+    line,
     'Never write to the original of this vault as well: both would give equal ids to different records.',
   ])
-  return verified !== undefined && !(verified.records && verified.audit) ? EXIT.found : EXIT.done
+  return exitCode
 }
 
 /** Opens a file when it is its turn. */

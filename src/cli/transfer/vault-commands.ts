@@ -1,6 +1,8 @@
 /** The commands that copy whole vaults: `move`, `backup` and `restore`. */
 import type { CommandDescription } from '../command.ts'
 
+const PACE = { flags: '--pace <number>', text: 'rows a second at most (default: as fast as it goes)' }
+
 export const MOVE: CommandDescription = {
   name: 'move',
   summary: 'Move the vault to another storage, sealed, while it works. It is closed here when the copy takes over.',
@@ -17,7 +19,7 @@ export const MOVE: CommandDescription = {
       text: 'give up a move that has closed the vault: it opens here again. Refused when the copy has taken over',
     },
     { flags: '--copy-is-destroyed', text: 'with --reopen: also then. Only if the copy cannot be opened any more' },
-    { flags: '--pace <number>', text: 'rows a second at most (default: as fast as it goes)' },
+    PACE,
   ],
   examples: [
     'npx strongroom move --to-postgres-env NEW_DATABASE_URL',
@@ -35,7 +37,7 @@ export const BACKUP: CommandDescription = {
     { flags: '--since <manifest>', text: 'the manifest of the earlier backup: write only what changed since' },
     { flags: '--manifest <file>', text: 'where to write the manifest of this one (default: the file with .manifest behind it)' },
     { flags: '--recipient <file>', text: 'seal it once more for this public key (PEM, X25519)' },
-    { flags: '--pace <number>', text: 'rows a second at most (default: as fast as it goes)' },
+    PACE,
   ],
   examples: [
     'npx strongroom backup monday.backup',
@@ -52,7 +54,7 @@ export const RESTORE: CommandDescription = {
   options: [
     { flags: '--private-key <file>', text: 'the private key of the recipient that the backups are sealed for (PEM, X25519)' },
     { flags: '--skip-verify', text: 'do not verify records and audit trail afterwards; no key of the vault is needed then' },
-    { flags: '--pace <number>', text: 'rows a second at most (default: as fast as it goes)' },
+    PACE,
   ],
   examples: [
     'npx strongroom restore monday.backup tuesday.backup',

@@ -5,6 +5,7 @@ import { cellCases } from './cases/cell-cases.ts'
 import { changeCases } from './cases/change-cases.ts'
 import { columnCases } from './cases/column-cases.ts'
 import { commitCases } from './cases/commit-cases.ts'
+import { dropCases } from './cases/drop-cases.ts'
 import { findCases } from './cases/find-cases.ts'
 import { isolationCases } from './cases/isolation-cases.ts'
 import { snapshotCases } from './cases/snapshot-cases.ts'
@@ -15,6 +16,7 @@ import type { StorageCase } from './storage-case.ts'
 /** Every case; none is optional. Source: docs/storage-port.md explains the letters. */
 export const storageCases: readonly StorageCase[] = [
   ...tableCases,
+  ...dropCases,
   ...findCases,
   ...transactionCases,
   ...isolationCases,

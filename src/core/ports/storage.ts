@@ -47,6 +47,21 @@ export interface PhysicalTable {
   readonly isOrdered?: boolean
 }
 
+/** How tables are prepared. */
+export interface PrepareOptions {
+  /**
+   * True to build the missing indexes of existing tables while others write them, where the engine can. It takes longer and waits for open
+   * transactions. Inside a transaction it has no effect. Default false: writers of a table wait for its index.
+   */
+  readonly besideWriters?: boolean
+}
+
+/** What `drop` drops: whole tables, columns with the indexes on them, or one index, as it was prepared. */
+export type DropTarget =
+  | { readonly kind: 'tables'; readonly tables: readonly string[] }
+  | { readonly kind: 'columns'; readonly table: string; readonly columns: readonly string[] }
+  | { readonly kind: 'index'; readonly table: string; readonly index: PhysicalIndex }
+
 /** A stored row: `id`, `version`, and every column of its table, or those that `Page.columns` names. */
 export interface Row {
   readonly id: number
@@ -205,9 +220,16 @@ export interface Storage {
   readonly transactions: 'serial' | 'concurrent'
   /**
    * Creates missing tables, columns and indexes. Never drops or changes one. Throws `failed_precondition`, with the table and columns
-   * in the details, if a column exists with another type or if duplicates prevent a unique index; nothing is changed then. Concurrent calls are safe.
+   * in the details, if a column exists with another type or if duplicates prevent a unique index; nothing is changed then, except that
+   * `besideWriters` keeps what it made before. Concurrent calls are safe.
    */
-  prepare(tables: readonly PhysicalTable[]): Promise<void>
+  prepare(tables: readonly PhysicalTable[], options?: PrepareOptions): Promise<void>
+  /**
+   * Drops all targets or none, also of tables that this handle did not prepare. What is missing is passed over. This handle then knows a table without its dropped columns,
+   * and no dropped table. Other handles must no longer read them. Waits for open transactions that use the tables, and lets later ones
+   * wait meanwhile: throws `unavailable` after `waitMs`, by default 30 seconds.
+   */
+  drop(targets: readonly DropTarget[], options?: { readonly waitMs?: number }): Promise<void>
   /**
    * Returns `count` rising ids, from 1, that no row of this table ever had. A handle never returns an id twice; gaps are allowed. After a
    * rollback, another handle can return ids that no row had. Throws `storage_full` above MAX_ROW_ID.

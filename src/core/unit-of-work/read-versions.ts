@@ -131,7 +131,8 @@ function trackedStorage(storage: Storage, names: RecordTables, level: Level): St
     transactions: storage.transactions,
     get: (table, ids) => noted(table, storage.get(table, ids)),
     find,
-    prepare: (tables) => storage.prepare(tables),
+    prepare: (tables, options) => storage.prepare(tables, options),
+    drop: (targets, options) => storage.drop(targets, options),
     insert: (table, rows) => storage.insert(table, rows),
     async update(table, patches) {
       const isMoved = ({ id, version }: Patch): boolean => (level.expected(table, id) ?? version) !== version

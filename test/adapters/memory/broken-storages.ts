@@ -165,6 +165,25 @@ export const FAULTS = {
   'a page has columns that were not asked for': (storage) => ({
     find: (table, filter, { columns: _, ...page }) => storage.find(table, filter, page),
   }),
+  'nothing is dropped': () => ({ drop: async () => {} }),
+  'a dropped column takes its whole table with it': (storage) => ({
+    drop: (targets) =>
+      storage.drop(targets.map((each) => (each.kind === 'columns' ? { kind: 'tables', tables: [each.table] } : each))),
+  }),
+  'a drop ends at what is missing': (storage) => ({
+    drop: async (targets) => {
+      for (const target of targets) if (target.kind !== 'tables') await storage.get(target.table, [])
+      await storage.drop(targets)
+    },
+  }),
+  'an index that is built beside writers is not unique': (storage) => ({
+    prepare: (tables, options) =>
+      storage.prepare(
+        options?.besideWriters === true
+          ? tables.map((table) => ({ ...table, indexes: table.indexes.map((index) => ({ ...index, unique: false })) }))
+          : tables,
+      ),
+  }),
 } as const satisfies Record<string, Fault>
 
 /** Faults of the methods that a handle alone has. */

@@ -37,6 +37,10 @@ const NOTICED_BY: Record<FaultName, readonly string[]> = {
   'no counter is raised': ['W10', 'W12'],
   'an error of a snapshot is wrapped': ['W8'],
   'a page has columns that were not asked for': ['F20', 'T27'],
+  'nothing is dropped': ['D1', 'D2', 'D3', 'D5'],
+  'a dropped column takes its whole table with it': ['D2', 'D5', 'D7'],
+  'a drop ends at what is missing': ['D4'],
+  'an index that is built beside writers is not unique': ['S12', 'S13', 'S14'],
 }
 
 async function redCases(fault: FaultName): Promise<string[]> {

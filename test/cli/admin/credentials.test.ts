@@ -2,10 +2,9 @@
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { runCommand } from '../../support/cli/run-command.ts'
+import { rowsOf, runCommand } from '../../support/cli/run-command.ts'
 import { emptyVaultFolder, storePeople } from '../../support/cli/vault-folder.ts'
 
-const rowsOf = (stdout: string) => stdout.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line)]))
 const CREATE = ['credentials', 'create', '--name', 'shop', '--grant', 'support'] as const
 
 describe('credentials', () => {

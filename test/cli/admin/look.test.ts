@@ -3,12 +3,12 @@ import { chmodSync, existsSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { isSupported } from '../../../src/cli/admin/setting-findings.ts'
-import { runCommand } from '../../support/cli/run-command.ts'
+import { rowsOf, runCommand } from '../../support/cli/run-command.ts'
 import { emptyVaultFolder, openFolderVault, reconfigure, SECRETS, storePeople } from '../../support/cli/vault-folder.ts'
 
 async function doctor(folder: string, env: Readonly<Record<string, string>> = {}) {
   const { code, stdout, stderr } = await runCommand(['doctor', '--json'], { folder, env })
-  const found = stdout.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line)]))
+  const found = rowsOf(stdout)
   return { code, stderr, found: found.map(({ level, finding }) => `${level} ${finding.replaceAll(folder, '')}`) }
 }
 

@@ -3,10 +3,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createApiKey } from '../../../src/http/index.ts'
-import { runCommand } from '../../support/cli/run-command.ts'
+import { rowsOf, runCommand } from '../../support/cli/run-command.ts'
 import { emptyVaultFolder, openFolderVault, SECRETS, SHOWN, storePeople } from '../../support/cli/vault-folder.ts'
-
-const rowsOf = (stdout: string) => stdout.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line)]))
 
 async function seeded() {
   const folder = emptyVaultFolder()

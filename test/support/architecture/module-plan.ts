@@ -148,6 +148,7 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
     'pino',
     'prom-client',
   ],
+  'src/cli/output': ['node:fs/promises', 'node:path', 'node:process'],
   'src/cli/transfer': ['node:fs/promises', 'node:path', 'node:process'],
   'src/transfer': ['node:crypto', 'node:fs', 'node:fs/promises', 'node:util', 'node:zlib'],
   'src/http': ['@fastify/busboy', 'jose', 'node:crypto', 'node:http', 'node:net', 'node:stream', 'zod'],

@@ -1,6 +1,7 @@
 /** An HTTP server that takes events, and fails where a test says so. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { onTestFinished } from 'vitest'
+import { listen, stop } from '../http/serve-vault.ts'
 
 export interface TakenRequest {
   readonly headers: IncomingMessage['headers']
@@ -40,23 +41,16 @@ export async function eventServer(port = 0): Promise<EventServer> {
     else if (answer !== 'hang') response.writeHead(answer.status, answer.headers).end(answer.body)
   }
   const http = createServer((request, response) => void respond(request, response).catch(() => {}))
-  const stop = async () => {
-    http.closeAllConnections()
-    await new Promise((resolve) => http.close(resolve))
-  }
-  await new Promise<void>((resolve) => http.listen(port, '127.0.0.1', () => resolve()))
-  const address = http.address()
-  const bound = typeof address === 'object' && address !== null ? address.port : port
   const server: EventServer = {
-    url: new URL(`http://127.0.0.1:${bound}/in`),
+    url: new URL(`http://127.0.0.1:${await listen(http, port)}/in`),
     taken,
     requests: 0,
     answer: () => 'take',
     lines: () => taken.flatMap(({ body }) => body.split('\n').filter((line) => line !== '')),
-    stop,
+    stop: () => stop(http),
   }
   onTestFinished(async () => {
-    if (http.listening) await stop()
+    if (http.listening) await stop(http)
   })
   return server
 }

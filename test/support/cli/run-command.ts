@@ -93,3 +93,6 @@ export function startCommand(args: readonly string[], { folder, env = {}, input 
 export function runCommand(args: readonly string[], options: RunOptions): Promise<CommandResult> {
   return startCommand(args, options).ended
 }
+
+/** Returns what a command printed as JSON, one value a line. */
+export const rowsOf = (stdout: string) => stdout.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line)]))

@@ -73,11 +73,11 @@ export const testCredentials: Authenticate = async ({ credential }) => {
   return caller === undefined ? undefined : { caller, credential: { authMode: 'API_KEY', keyID: 'test' } }
 }
 
-/** Starts a server on a spare port of this machine, and returns the port. */
-export function listen(server: NetServer): Promise<number> {
+/** Starts a server on a port of this machine, by default a spare one, and returns the port. */
+export function listen(server: NetServer, port = 0): Promise<number> {
   return new Promise((resolve) => {
     // A server on a port has an address of this form.
-    server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port))
+    server.listen(port, '127.0.0.1', () => resolve((server.address() as AddressInfo).port))
   })
 }
 

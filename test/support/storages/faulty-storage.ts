@@ -48,10 +48,15 @@ export function faultyStorage(sound: StorageHandle): FaultyStorage {
   function wrap(inner: Storage): Storage {
     return {
       transactions: inner.transactions,
-      async prepare(definitions: readonly PhysicalTable[]) {
+      async prepare(definitions: readonly PhysicalTable[], options) {
         assertSound('prepare')
-        await inner.prepare(definitions)
+        await inner.prepare(definitions, options)
         for (const { name } of definitions) tables.add(name)
+      },
+      async drop(targets, options) {
+        assertSound('drop')
+        await inner.drop(targets, options)
+        for (const target of targets) if (target.kind === 'tables') for (const table of target.tables) tables.delete(table)
       },
       async reserveIds(table, count) {
         assertSound('reserveIds', table)
