@@ -69,6 +69,8 @@ export interface ErrorDetail {
   readonly columns?: readonly string[]
   /** Position of the record, token or item in the request, from 0. */
   readonly index?: number
+  /** A step of a change of the schema that an opening does not make. */
+  readonly step?: string
   /** A record id: from the caller's own request, or of a record that failed authentication. */
   readonly id?: string
 }

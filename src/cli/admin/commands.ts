@@ -2,6 +2,16 @@
 import type { CommandDescription, OptionDescription } from '../command.ts'
 
 const PACE: OptionDescription = { flags: '--pace <rows>', text: 'rows a second at most, so that other work keeps up' }
+const RENAME: OptionDescription = {
+  flags: '--rename <table.column=name>',
+  text: 'a table or column that has another name now; can be given several times',
+  isList: true,
+}
+const KEEP: OptionDescription = {
+  flags: '--keep <table.column>',
+  text: 'a table or column that the schema leaves out on purpose, and that stays stored; can be given several times',
+  isList: true,
+}
 const YES: OptionDescription = { flags: '--yes', text: 'do not ask' }
 export const WHERE: OptionDescription = {
   flags: '--where <column>',
@@ -38,14 +48,17 @@ const LOOKING: readonly CommandDescription[] = [
   },
   {
     name: 'schema plan',
-    summary: 'Show what the schema of the configuration would change in the stored one, and what is refused; changes nothing.',
-    examples: ['strongroom schema plan'],
+    summary:
+      'Show the steps from the stored schema to that of the configuration: rows, times, who waits, and what is refused; changes nothing.',
+    options: [RENAME, KEEP],
+    examples: ['strongroom schema plan', 'strongroom schema plan --rename people.born=birth_date'],
     load: async () => (await import('./schema.ts')).planSchema,
   },
   {
     name: 'schema apply',
     summary:
-      'Make the schema of the configuration the stored one, as a server does when it starts; founds the vault if there is none.',
+      'Make the schema of the configuration the stored one, beside readers and writers; founds the vault if there is none. Ended early, it goes on when it is run again.',
+    options: [RENAME, KEEP, PACE],
     examples: ['strongroom schema plan && strongroom schema apply'],
     load: async () => (await import('./schema.ts')).applySchema,
   },

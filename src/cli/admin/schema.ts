@@ -1,10 +1,12 @@
 /** The schema of the configuration: `schema check` alone, `schema plan` against the stored one, and `schema apply`. */
-import type { CommandWork } from '../command.ts'
+import { isVaultError } from '../../index.ts'
+import type { CommandOptions, CommandWork } from '../command.ts'
 import type { AnyVault } from '../config/any-vault.ts'
-import { EXIT } from '../failure.ts'
+import { CommandFailure, EXIT } from '../failure.ts'
 import { openInMemory } from './memory-vault.ts'
 
-type PlannedChange = Awaited<ReturnType<AnyVault['planSchema']>>[number]
+type SchemaPlan = Awaited<ReturnType<AnyVault['planSchemaChange']>>
+type SchemaMoves = NonNullable<Parameters<AnyVault['planSchemaChange']>[1]>
 
 /** The work of `strongroom schema check`. */
 export const checkSchema: CommandWork = async ({ loadConfig, output }) => {
@@ -29,51 +31,75 @@ export const checkSchema: CommandWork = async ({ loadConfig, output }) => {
 }
 
 /** The work of `strongroom schema plan`. */
-export const planSchema: CommandWork = async ({ loadConfig, openVault, output, signal }) => {
+export const planSchema: CommandWork = async ({ loadConfig, openVault, options, output, signal }) => {
   const { config } = await loadConfig()
   const vault = await openVault()
-  const changes = await vault.planSchema(config.vault.schema, { signal })
-  if (output.isJson) output.result(changes, () => '')
-  else output.rows(changes.map(describeChange), 'The stored schema is that of the configuration.')
-  const refused = changes.filter((change) => change.refused !== undefined)
-  if (refused.length > 0) output.note('A process with this schema does not open the vault. Nothing was changed.')
-  return refused.length === 0 ? undefined : EXIT.found
+  const plan = await vault.planSchemaChange(config.vault.schema, movesOf(options), { signal })
+  const { steps, refusals, leftOut, from, needsNewProcesses } = plan
+  if (output.isJson) output.result({ from, steps, refusals, leftOut, needsNewProcesses }, () => '')
+  else output.rows(describePlan(plan), 'The stored schema is that of the configuration.')
+  if (refusals.length > 0) output.note('The schema is refused. Nothing was changed.')
+  return refusals.length === 0 ? undefined : EXIT.found
 }
 
-/** A change as a row of a table. */
-function describeChange(change: PlannedChange) {
-  const { table, column, option, before, after, refused, stopsWrites } = change
-  const what = change.change === 'changed' ? `${option}: ${text(before)} to ${text(after)}` : change.change
-  return { table, column: column ?? '', change: what, effect: refused ?? stopsWrites ?? effectOf(change) }
+/** A plan as rows of a table. */
+export function describePlan({ steps, refusals, leftOut }: Pick<SchemaPlan, 'steps' | 'refusals' | 'leftOut'>) {
+  return [
+    ...steps.map(({ kind, table = '', column = '', what, rows, estimateMs, blocksWritesMs, olderProcesses }) => ({
+      step: kind,
+      table,
+      column,
+      what,
+      rows: String(rows),
+      takes: time(estimateMs),
+      'writers wait': time(blocksWritesMs),
+      'older processes': olderProcesses,
+    })),
+    ...refusals.map(({ table, column = '', reason }) => ({ ...EMPTY, step: 'refused', table, column, what: reason })),
+    ...leftOut.map(({ table, column = '', rows }) => ({
+      ...EMPTY,
+      step: 'left out',
+      table,
+      column,
+      what: 'stays stored; not seen with this schema',
+      rows: String(rows),
+    })),
+  ]
 }
 
-/** What a change does when the vault is opened with it. Source: docs/schema-changes.md. */
-function effectOf({ change, option, after }: PlannedChange): string {
-  if (change === 'added') return 'added when a server opens the vault'
-  if (change === 'left out') return 'stays stored; not seen with this schema'
-  const isSet = after === true
-  switch (option) {
-    case 'unique':
-    case 'searchable':
-      return 'all records get digests, or an index; older processes cannot write the table'
-    case 'required':
-      return isSet ? 'records have values; older processes cannot write the table' : 'taken away for all processes'
-    case 'index':
-      return 'an index is made; writers of the table wait'
-    default:
-      return 'in effect when a server opens the vault; no record changes'
-  }
-}
+const EMPTY = { rows: '', takes: '', 'writers wait': '', 'older processes': '' }
 
-function text(value: unknown): string {
-  return value === undefined ? 'none' : JSON.stringify(value)
+function time(ms: number): string {
+  return ms < 1000 ? `${ms} ms` : `${Math.ceil(ms / 1000)} s`
 }
 
 /** The work of `strongroom schema apply`. */
-export const applySchema: CommandWork = async ({ loadConfig, openVault, output }) => {
+export const applySchema: CommandWork = async ({ loadConfig, openVault, options, output, signal }) => {
   const { config } = await loadConfig()
-  const vault = await openVault({ serves: true, onProgress: output.progress('records') })
-  const changes = await vault.planSchema(config.vault.schema, { readsRecords: false })
-  output.result({ applied: true, leftOut: changes }, () => 'The vault has the schema of the configuration.')
+  const vault = await openVault().catch((error: unknown) => {
+    if (!isWithoutVault(error)) throw error
+    return openVault({ serves: true })
+  })
+  const pace = options.integer('pace', { min: 1 })
+  const plan = await vault.planSchemaChange(config.vault.schema, movesOf(options), { signal, readsRecords: false })
+  const watch = { signal, onProgress: output.progress('records'), ...(pace === undefined ? {} : { pace }) }
+  if (plan.steps.length + plan.refusals.length > 0) await vault.applySchemaChange(plan, watch)
+  output.result({ applied: true, leftOut: plan.leftOut }, () => 'The vault has the schema of the configuration.')
   return undefined
+}
+
+/** True if there is no vault yet, so that one is to be founded. */
+function isWithoutVault(error: unknown): boolean {
+  if (error instanceof CommandFailure) return error.exitCode === EXIT.unavailable
+  return isVaultError(error, 'failed_precondition') && error.message.startsWith('Cannot open the vault: the storage has none')
+}
+
+/** Returns the moves of `--rename` and `--keep`. */
+function movesOf(options: CommandOptions): SchemaMoves {
+  const renames = options.list('rename').map((text) => {
+    const [from = '', to = ''] = text.split('=')
+    return [from, to] as const
+  })
+  const kept = options.list('keep').map((path) => [path, 'keep'] as const)
+  return { rename: Object.fromEntries(renames), drop: Object.fromEntries(kept) }
 }

@@ -40,8 +40,14 @@ async function readStatus(run: CommandRun) {
     isAudited: config.vault.audit !== 'off',
     jobs: (await vault.maintenance()).length,
     credentials: await countCredentials(vault, config),
-    schemaChanges: (await vault.planSchema(config.vault.schema, { readsRecords: false })).length,
+    schemaChanges: await countSchemaChanges(vault, config.vault.schema),
   }
+}
+
+/** Counts the changes that the schema of the configuration would make. */
+async function countSchemaChanges(vault: AnyVault, schema: Config['vault']['schema']): Promise<number> {
+  const { steps, refusals } = await vault.planSchemaChange(schema, {}, { readsRecords: false })
+  return steps.length + refusals.length
 }
 
 function linesOf(status: Status): readonly string[] {

@@ -77,23 +77,31 @@ async function findInCredentials(vault: AnyVault, config: Config): Promise<reado
 }
 
 async function findInSchema(vault: AnyVault, config: Config, signal: AbortSignal): Promise<readonly Finding[]> {
-  const changes = await vault.planSchema(config.vault.schema, { signal })
-  const refused = changes.filter((change) => change.refused !== undefined)
-  const stopped = changes.flatMap(({ stopsWrites }) =>
-    stopsWrites === undefined ? [] : [warning(stopsWrites, 'correct the schema')],
-  )
-  const rest = changes.length - refused.length - stopped.length
+  const { steps, refusals, leftOut } = await vault.planSchemaChange(config.vault.schema, {}, { signal })
+  const larger = steps.filter(({ kind }) => kind !== 'now')
+  const small = steps.length - larger.length
+  const named = ({ table, column }: { readonly table: string; readonly column?: string }) =>
+    column === undefined ? `table ${table}` : `column ${column} of table ${table}`
   return [
-    ...refused.map(
-      (change): Finding => ({
-        level: 'unsafe',
-        finding: change.refused ?? '',
-        remedy: 'a server with this schema does not start',
-      }),
+    ...refusals.map(
+      ({ reason }): Finding => ({ level: 'unsafe', finding: reason, remedy: 'a server with this schema does not start' }),
     ),
-    ...stopped,
-    ...(rest > 0
-      ? [warning(`the schema of the configuration makes ${rest} changes when a server starts`, 'strongroom schema plan')]
+    ...(larger.length > 0
+      ? [
+          warning(
+            `the schema of the configuration needs ${larger.length} steps that take more than an opening does, so a server with it does not start`,
+            'strongroom schema plan, then strongroom schema apply',
+          ),
+        ]
       : []),
+    ...(small > 0
+      ? [warning(`the schema of the configuration makes ${small} changes when a server starts`, 'strongroom schema plan')]
+      : []),
+    ...leftOut.map((place) =>
+      warning(
+        `${named(place)} is stored and left out of the schema of the configuration: ${place.rows} records`,
+        'correct its name, or strongroom schema apply --keep',
+      ),
+    ),
   ]
 }

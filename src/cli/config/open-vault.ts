@@ -23,7 +23,7 @@ import { readAddress, readSecret, readVariable, type SecretSource } from './secr
 export interface VaultPorts {
   readonly log?: Log
   readonly metrics?: Metrics
-  /** Called while a change of the schema fills digests. */
+  /** Called while a change of the schema that an opening makes goes over rows. */
   readonly onProgress?: (progress: { readonly done: number; readonly total?: number }) => void
   /**
    * True to open it as a server does: a vault is founded where there is none, the schema of the configuration is applied, and due files are scanned.
@@ -76,16 +76,14 @@ async function openAsStored(
     'The schema of the configuration is not the stored one, which is used. `strongroom schema plan` says how they differ.'
   try {
     const vault = await open(options)
-    const changes = await vault.planSchema(schema, { readsRecords: false })
-    if (changes.some(({ change }) => change !== 'left out')) note(differs)
+    if (await isOther(vault, schema)) note(differs)
     return vault
   } catch (error) {
     if (!isVaultError(error) || !error.message.startsWith('Invalid policy')) throw error
     // A policy can name what the stored schema does not have yet. Without it its roles grant nothing, and those of every vault are as they were.
     const { policy: _, ...withoutPolicy } = options
     const vault = await open(withoutPolicy)
-    const changes = await vault.planSchema(schema, { readsRecords: false })
-    if (changes.length > 0) {
+    if (await isOther(vault, schema)) {
       note(differs)
       note(
         'The policy of the configuration does not fit it, so only VAULT_OWNER, VAULT_EDITOR and VAULT_VIEWER are granted anything.',
@@ -95,6 +93,12 @@ async function openAsStored(
     await vault.close()
     throw error
   }
+}
+
+/** True if the stored schema is another one, apart from what the given one leaves out. */
+async function isOther(vault: AnyVault, schema: Schema): Promise<boolean> {
+  const { steps, refusals } = await vault.planSchemaChange(schema, {}, { readsRecords: false })
+  return steps.length + refusals.length > 0
 }
 
 /** Opening a file makes it, so a line in the wrong folder would leave an empty one there. */

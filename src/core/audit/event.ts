@@ -33,6 +33,7 @@ export const ACTION_TYPES = [
   'EXPIRE',
   'PLACE_HOLD',
   'LIFT_HOLD',
+  'CHANGE_SCHEMA',
 ] as const
 /** The kinds of resources, as in `<resourceType>/<resourceID>`. */
 export const RESOURCE_TYPES = ['RECORD', 'TABLE', 'TOKEN', 'VAULT', 'FILE', 'CREDENTIAL'] as const

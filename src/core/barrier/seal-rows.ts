@@ -337,12 +337,12 @@ function writeText(out: ByteWriter, text: string): void {
 
 /** Sets the digest of each named value in the row of its record; null for a null. */
 function setDigests(barrier: Barrier, table: Table, records: readonly Values[], rows: readonly Record<string, Cell>[]): void {
-  for (const column of table.digested) {
+  for (const column of table.digestWritten) {
     const present: Record<string, Cell>[] = []
     const values: unknown[] = []
     for (const [index, record] of records.entries()) {
       const value = record[column.position]
-      if (value === null) setCell(required(rows[index]), column.digest, null)
+      if (value === null) setCell(required(rows[index]), column.writtenDigest, null)
       else if (value !== undefined) {
         present.push(required(rows[index]))
         values.push(value)
@@ -350,7 +350,7 @@ function setDigests(barrier: Barrier, table: Table, records: readonly Values[], 
     }
     if (values.length === 0) continue
     const digests = digestValues(barrier.ring, column, values)
-    for (const [index, row] of present.entries()) setCell(row, column.digest, required(digests[index]))
+    for (const [index, row] of present.entries()) setCell(row, column.writtenDigest, required(digests[index]))
   }
 }
 

@@ -75,6 +75,11 @@ export interface Catalog {
   reload(storage: StorageReads): Promise<void>
   /** Calls back after each reading that found other keys, with the ring that was replaced. */
   onKeys(listener: (replaced: KeyRing) => void): void
+  /**
+   * Calls back in each reading that found another schema, before it is adopted, and calls what is returned in the moment in which it is. An error of either
+   * ends the reading.
+   */
+  onSchema(listener: SchemaListener): void
   /** Overwrites the keys of a ring that was replaced, and that no call in progress uses. */
   closeRing(ring: KeyRing): void
   /** Overwrites the keys of this ring, and of those that `reload` replaced: calls in progress may have used them until now. */
@@ -93,6 +98,9 @@ export interface Catalog {
  * a rotation of look-up keys waits longer than this before the first digest changes.
  */
 export const FRESH_MS = 10_000
+
+/** Takes a schema that was read, and makes ready what goes by it. The storage is that of the reading. Returns what adopts it. */
+export type SchemaListener = (schema: CatalogSchema, storage: StorageReads) => Promise<() => void>
 
 /** What is kept of one reading. */
 interface Reading {
@@ -135,11 +143,20 @@ export async function openCatalog(
   const rings = new Set([reading.ring])
   let isClosed = false
   const listeners: ((replaced: KeyRing) => void)[] = []
+  const schemaListeners: SchemaListener[] = []
 
   async function readAgain(within: StorageReads): Promise<void> {
     const before = reading.ring
     const began = stopwatch.now()
-    reading = await read(await readCatalogRows(within), reading)
+    const next = await read(await readCatalogRows(within), reading)
+    const adoptions: (() => void)[] = []
+    // What fails from here on, because the storage is made ready for the next schema, is not taken for a failure of its own.
+    freshAt = Number.NEGATIVE_INFINITY
+    if (JSON.stringify(next.state.schema) !== JSON.stringify(reading.state.schema))
+      for (const listener of schemaListeners) adoptions.push(await listener(next.state.schema, within))
+    // From here on nothing waits: a generation is never seen with the layout of another.
+    reading = next
+    for (const adopt of adoptions) adopt()
     freshAt = began
     rings.add(reading.ring)
     barrier.ring = reading.ring
@@ -203,6 +220,7 @@ export async function openCatalog(
       }
     },
     onKeys: (listener) => void listeners.push(listener),
+    onSchema: (listener) => void schemaListeners.push(listener),
     closeRing(ring) {
       if (rings.delete(ring)) ring.close()
     },
@@ -341,7 +359,7 @@ export interface CatalogFence {
   /** Object ids of columns of a table that have tokens and that this process does not know: a deleted record loses those tokens too. */
   hiddenTokenIds(table: Table): readonly number[]
   /** True if a column of the table holds files, also one that this process does not know: a deleted record loses those files too. */
-  holdsFiles(table: Pick<Table, 'name'>): boolean
+  holdsFiles(table: Pick<Table, 'objectId'>): boolean
   /**
    * True if what was read since the catalog had this generation is certainly of it. Else it may have been looked up by keys that are no longer in use, and
    * `isCurrent` says so. Looks at no storage.
@@ -353,11 +371,10 @@ export interface CatalogFence {
   reload(storage: StorageReads): Promise<void>
 }
 
-/** Returns the fence of a process that opened the vault with this definition. */
-export function createCatalogFence(catalog: Catalog, definition: SchemaDefinition): CatalogFence {
+/** Returns the fence of a process that knows this part of the stored schema. */
+export function createCatalogFence(catalog: Catalog, known: { readonly part: CatalogSchema }): CatalogFence {
   let evaluated = catalog.state
-  const { rules } = evaluated.schema
-  let outdated = findOutdatedTables(definition, evaluated.schema, rules)
+  let outdated = findOutdatedTables(known.part, evaluated.schema)
   return {
     get keys() {
       return catalog.state
@@ -372,14 +389,16 @@ export function createCatalogFence(catalog: Catalog, definition: SchemaDefinitio
     assertWritable({ name }) {
       if (evaluated !== catalog.state) {
         evaluated = catalog.state
-        outdated = findOutdatedTables(definition, evaluated.schema, rules)
+        outdated = findOutdatedTables(known.part, evaluated.schema)
       }
       const reason = outdated.get(name)
       if (reason !== undefined) throw reason
     },
-    hiddenTokenIds: ({ name }) => hiddenTokenIds(definition, catalog.state.schema, name),
-    holdsFiles: ({ name }) =>
-      Object.values(catalog.state.schema.tables[name]?.columns ?? {}).some(({ definition: is }) => is.type === 'FILE'),
+    hiddenTokenIds: ({ name }) => hiddenTokenIds(known.part, catalog.state.schema, name),
+    holdsFiles: ({ objectId }) =>
+      Object.values(catalog.state.schema.tables)
+        .filter((table) => table.objectId === objectId)
+        .some(({ columns }) => Object.values(columns).some(({ definition: is }) => is.type === 'FILE')),
     isCertain: (generation) => catalog.isFresh() && catalog.state.generation === generation,
     // A call can be older than the last reading, which another call of this process asked for meanwhile.
     isCurrent: async (storage, generation) => catalog.state.generation === generation && (await catalog.isCurrent(storage)),

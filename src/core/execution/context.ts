@@ -32,8 +32,10 @@ export interface Limits extends QueryLimits {
   readonly maxJoinBytes: number
 }
 
-/** One caller's session. */
+/** One caller's session, by one layout. */
 export interface SessionContext extends ReadingContext {
+  /** Returns the session by the layout of now. */
+  current(): SessionContext
   readonly limits: Limits
   readonly caller: Caller
   /** The grants of the caller. */

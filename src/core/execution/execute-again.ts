@@ -41,9 +41,11 @@ export async function executeAgain<T>(
   let failure = first
   return attempt([OUTDATED], async () => {
     await context.catalog.reload(context.unit.storage)
+    const { layout, access } = context.current()
+    if (layout !== current.layout) current = { ...current, layout, access }
     if (failure === UNKNOWN_KEY) {
       const { entropy, vault, ring, destroyed = [], reportMismatch } = context.barrier
-      current = { ...context, barrier: { entropy, vault, ring, destroyed, reportMismatch } }
+      current = { ...current, barrier: { entropy, vault, ring, destroyed, reportMismatch } }
     }
     const { generation } = context.catalog.keys
     try {

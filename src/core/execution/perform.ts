@@ -52,10 +52,11 @@ interface Started<Given> {
 }
 
 async function run<Given extends object, Request, Result>(
-  session: SessionContext,
+  of: SessionContext,
   operation: Operation<Given, Request, Result>,
   { given, options, span, noteEvent }: Started<Given>,
 ): Promise<Result> {
+  const session = of.current()
   const { lifetime, units } = session
   const joined = operation.asOne?.keys.turn === undefined ? undefined : session.joined
   const event = new EventBuilder()
@@ -70,15 +71,12 @@ async function run<Given extends object, Request, Result>(
       const barrier = barrierOf(session, event)
       const context = { ...session, barrier, unit, event }
       const { generation } = session.catalog.keys
-      const request = readInput(() => {
-        assertMembers(given, operation.members)
-        return operation.parse(given, context)
-      })
-      const key = options === undefined ? undefined : readInput(() => readKey(options))
-      const write =
-        key === undefined || operation.once === undefined ? undefined : readInput(() => parseOnce(context, operation, given, key))
-      const shared = joined?.join(operation.asOne, context, request)
+      const input = { given, options }
+      const parsed = parseGiven(context, operation, input)
+      const shared = joined?.join(operation.asOne, context, parsed.request)
       const attempt = (current: OperationContext): Promise<Result> => {
+        // Tables and columns are those of a layout: with another one the input is parsed again.
+        const { request, write } = current.layout === context.layout ? parsed : parseGiven(current, operation, input)
         unit.beginAttempt()
         return write === undefined ? operation.execute(current, request) : executeOnce(current, operation, request, write)
       }
@@ -106,6 +104,22 @@ async function run<Given extends object, Request, Result>(
     joined?.end()
     lifetime.end(age)
   }
+}
+
+/** Returns the request of an operation, and what it stores once, if it has an idempotency key. */
+function parseGiven<Given extends object, Request, Result>(
+  context: OperationContext,
+  operation: Operation<Given, Request, Result>,
+  { given, options }: Pick<Started<Given>, 'given' | 'options'>,
+) {
+  const request = readInput(() => {
+    assertMembers(given, operation.members)
+    return operation.parse(given, context)
+  })
+  const key = options === undefined ? undefined : readInput(() => readKey(options))
+  const write =
+    key === undefined || operation.once === undefined ? undefined : readInput(() => parseOnce(context, operation, given, key))
+  return { request, write }
 }
 
 /** Returns the idempotency key. Throws `invalid_request` for another option. */

@@ -49,11 +49,11 @@ const MANY_FILES = 100
 
 /** The session of a deletion, and what it knows of tables. */
 interface DeletingSession extends RemovingSession {
-  readonly catalog: { holdsFiles(table: Pick<Table, 'name'>): boolean }
+  readonly catalog: { holdsFiles(table: Pick<Table, 'objectId'>): boolean }
 }
 
 /** Removes the contents of the files of deleted records, if one of these tables holds files. */
-export async function removeFilesOfDeleted(session: DeletingSession, tables: readonly Pick<Table, 'name'>[]): Promise<void> {
+export async function removeFilesOfDeleted(session: DeletingSession, tables: readonly Pick<Table, 'objectId'>[]): Promise<void> {
   if (tables.some((table) => session.catalog.holdsFiles(table))) await removeDueQuietly(session, MANY_FILES)
 }
 

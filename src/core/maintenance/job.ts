@@ -4,7 +4,15 @@ import type { ReportProgress } from '../util/boundary.ts'
 import type { Signal } from '../util/signal.ts'
 
 /** What is done in jobs, by the method of the vault that begins it; `importRecords` is of `strongroom/transfer`. */
-export type JobName = 'sweep' | 'scanFiles' | 'verifyRecords' | 'verifyAudit' | 'rotateKeys' | 'rotateLookups' | 'importRecords'
+export type JobName =
+  | 'sweep'
+  | 'scanFiles'
+  | 'verifyRecords'
+  | 'verifyAudit'
+  | 'rotateKeys'
+  | 'rotateLookups'
+  | 'changeSchema'
+  | 'importRecords'
 
 /** What a caller asks of slow work. */
 export interface Watch {

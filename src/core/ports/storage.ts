@@ -294,7 +294,7 @@ export interface TransactionOptions {
 }
 
 /** The methods of a storage that change no stored row. */
-export type StorageReads = Pick<Storage, 'reserveIds' | 'get' | 'find' | 'scan' | 'aggregate'>
+export type StorageReads = Pick<Storage, 'prepare' | 'reserveIds' | 'get' | 'find' | 'scan' | 'aggregate'>
 
 /** A table as a storage has it, also if this handle did not prepare it. */
 export interface StoredTable {

@@ -33,7 +33,7 @@ export interface LookupPlace {
 
 /** Returns the places of a vault. Its ring is read again for each slice. */
 export function lookupPlaces(barrier: Barrier, layout: Layout): readonly LookupPlace[] {
-  const records = [...layout.tables.values()].filter(({ digested }) => digested.length > 0)
+  const records = [...layout.tables.values()].filter(({ digestWritten }) => digestWritten.length > 0)
   return [
     ...records.map(
       (table): LookupPlace => ({ table: table.physical.name, raise: async (_, rows) => raiseRecords(barrier, table, rows) }),
@@ -81,8 +81,8 @@ function raiseRecords(barrier: Barrier, table: Table, rows: readonly Row[]): Rai
   const sets = rows.map((): Record<string, Cell> => ({}))
   const former = { older: [] as Uint8Array[], newest: [] as Uint8Array[] }
   const unreadable = new Set<Row>()
-  for (const [nth, column] of table.digested.entries()) {
-    const { digest: name = '' } = column
+  for (const [nth, column] of table.digestWritten.entries()) {
+    const { writtenDigest: name = '' } = column
     const held = values.map((record) => record?.[nth] ?? null)
     const after = digestPresent(barrier.ring, column, held, newestVersion)
     const before = digestPresent(barrier.ring, column, held, olderVersion)
@@ -111,7 +111,7 @@ function openedValues(barrier: Barrier, table: Table, rows: readonly Row[]): (re
   return rows.map((_, index) =>
     opened(() => {
       cursor.to(index)
-      return table.digested.map((column) => cursor.value(column))
+      return table.digestWritten.map((column) => cursor.value(column))
     }),
   )
 }

@@ -1,6 +1,6 @@
-/** Assigns object ids and ordinals to tables and columns, and checks whether a changed schema fits what is stored. */
+/** The schema as it is stored: with object ids, ordinals and former names, and with the marks of a change that has not ended. */
 
-import { type Fault, fault, type Sentence, say, words } from '../errors.ts'
+import { type Fault, fault } from '../errors.ts'
 import { MAX_OBJECT_IDS } from '../limits.ts'
 import { tokenKinds } from '../tokens/token-kinds.ts'
 import { required } from '../util/lists.ts'
@@ -8,22 +8,42 @@ import { type ColumnDefinition, type SchemaDefinition, tokenOf } from './column.
 import { retentionOf } from './retention.ts'
 import type { SchemaRules } from './schema-rules.ts'
 
+/** What a table or column in the catalog has beside its definition. */
+interface Named {
+  /**
+   * The names that it had before, oldest first; absent if it was never renamed. The first is the one that marks in bodies and physical columns are made
+   * with. A process whose schema still has one of them goes on under it.
+   */
+  readonly formerly?: readonly string[]
+  /** True if the schema that was applied last leaves it out on purpose: it stays stored, and no opening warns of it. */
+  readonly kept?: true
+}
+
 /** One column in the catalog. */
-export interface CatalogColumn {
+export interface CatalogColumn extends Named {
   /** Number of the column in pointers, unique in the vault. */
   readonly objectId: number
   /** Number of the column in sealed bodies, from 0, unique in its table. */
   readonly ordinal: number
+  /** What readers and writers go by. */
   readonly definition: ColumnDefinition
+  /** True while a change of the schema makes it required: writers must give a value, and older records can lack one. */
+  readonly requiring?: true
+  /** Definitions that it had before, newest first. A process that is opened with one of them has an older schema, and follows the stored one. */
+  readonly earlier?: readonly ColumnDefinition[]
 }
 
 /** One table in the catalog. */
-export interface CatalogTable {
+export interface CatalogTable extends Named {
   /** Number of the table in pointers and associated data, unique in the vault. */
   readonly objectId: number
   readonly columns: Readonly<Record<string, CatalogColumn>>
   /** How many columns the table had before each change that added some; absent if none did. Bodies have a mark for the columns of each change. */
   readonly grownAt?: readonly number[]
+  /** Physical columns that a change of the schema fills, or will end: writers store their cells, and nothing is looked up by them. */
+  readonly filling?: readonly string[]
+  /** Physical columns of which no writer keeps the cells: a change of the schema has ended them, and has not erased all. */
+  readonly leftover?: readonly string[]
 }
 
 /** The schema as the catalog stores it. */
@@ -33,54 +53,56 @@ export interface CatalogSchema {
   readonly tables: Readonly<Record<string, CatalogTable>>
   /** The rules that concern more than one column, as the process gave them that changed them last. */
   readonly rules: SchemaRules
+  /** Rules that there were before, newest first. Source: `CatalogColumn.earlier`. */
+  readonly earlierRules?: readonly SchemaRules[]
 }
 
 /** The schema of a new catalog. */
 export const EMPTY_CATALOG_SCHEMA: CatalogSchema = { nextObjectId: 1, tables: {}, rules: {} }
 
-/** Options that decide what stored bytes mean. They cannot change on an existing column. */
-const FIXED_OPTIONS = ['type', 'encrypted', 'token', 'columnGroup', 'normalize'] as const
-/** Options that can be added later, but not removed: their index or digests would remain. */
-const GROWING_OPTIONS = ['unique', 'searchable', 'index'] as const
+/** Returns the stored name of what a schema calls so: a table, or a column of one. That is the same, or the newer name of what was called so, unless `own` has that beside it. */
+export function storedName(
+  stored: Readonly<Record<string, Named>>,
+  name: string,
+  own: Readonly<Record<string, unknown>>,
+): string | undefined {
+  if (Object.hasOwn(stored, name)) return name
+  return Object.keys(stored).find((other) => stored[other]?.formerly?.includes(name) === true && !Object.hasOwn(own, other))
+}
 
 /**
  * Returns the schema to store, with object ids and ordinals: the known ones, and new ones for new tables and columns. Keeps known
- * tables and columns that the definition does not have, because another process may have a newer definition. Throws
- * `failed_precondition`, with table and column in the details, for a change that does not fit stored data, and `limit_exceeded`
- * if there are not enough object ids.
+ * tables and columns that the definition does not have, because another process may have a newer definition. Whether stored records fit the
+ * definitions is not looked at. Throws `limit_exceeded` if there are not enough object ids.
  */
 export function assignIds(definition: SchemaDefinition, known: CatalogSchema, rules: SchemaRules = known.rules): CatalogSchema {
   let nextObjectId = known.nextObjectId
   const tables: Record<string, CatalogTable> = { ...known.tables }
-  for (const [table, columns] of Object.entries(definition)) {
-    const old = known.tables[table]
-    const objectId = old?.objectId ?? nextObjectId++
-    const assigned: Record<string, CatalogColumn> = { ...old?.columns }
-    const before = Object.keys(assigned).length
+  for (const [name, columns] of Object.entries(definition)) {
+    const table = storedName(known.tables, name, definition) ?? name
+    const { kept: _, ...old } = known.tables[table] ?? { objectId: nextObjectId++, columns: {} }
+    const assigned: Record<string, CatalogColumn> = { ...old.columns }
+    const before = Object.values(assigned).reduce((most, { ordinal }) => Math.max(most, ordinal + 1), 0)
     let ordinal = before
-    for (const [column, after] of Object.entries(columns)) {
-      const was = old?.columns[column]
-      if (was !== undefined) assertCompatible({ table, column, before: was.definition, after })
-      assigned[column] = {
-        objectId: was?.objectId ?? nextObjectId++,
-        ordinal: was?.ordinal ?? ordinal++,
-        definition: after,
-      }
+    for (const [own, after] of Object.entries(columns)) {
+      const column = storedName(old.columns, own, columns) ?? own
+      const { kept: _, ...was } = assigned[column] ?? { objectId: nextObjectId++, ordinal: ordinal++ }
+      assigned[column] = { ...was, definition: after }
     }
     const isGrown = before > 0 && ordinal > before
-    const grownAt = isGrown ? [...(old?.grownAt ?? []), before] : old?.grownAt
-    tables[table] = { objectId, columns: assigned, ...(grownAt === undefined ? {} : { grownAt }) }
+    const grownAt = isGrown ? [...(old.grownAt ?? []), before] : old.grownAt
+    tables[table] = { ...old, columns: assigned, ...(grownAt === undefined ? {} : { grownAt }) }
   }
   if (nextObjectId > MAX_OBJECT_IDS) {
     throw fault(
       'limit_exceeded',
     )`Cannot open the vault: its tables and columns exceed the limit of ${MAX_OBJECT_IDS}. Use a second vault.`
   }
-  return { nextObjectId, tables, rules }
+  return { ...known, nextObjectId, tables, rules }
 }
 
 /** Returns a stored schema as a definition, as the processes that changed it last gave it. */
-export function definitionOf({ tables }: CatalogSchema): SchemaDefinition {
+export function definitionOf({ tables }: Pick<CatalogSchema, 'tables'>): SchemaDefinition {
   return Object.fromEntries(
     Object.entries(tables).map(([table, { columns }]) => [
       table,
@@ -89,118 +111,101 @@ export function definitionOf({ tables }: CatalogSchema): SchemaDefinition {
   )
 }
 
-/** Returns the part of a stored schema that a definition has, in the order of the definition. */
-export function knownPart(definition: SchemaDefinition, stored: CatalogSchema): CatalogSchema {
+/**
+ * Returns the part of a stored schema that a definition has, in the order and with the names of the definition. `before` is that part as this process knew
+ * it last: a table or column is the one with the same object id, whatever it is called now, and one that is gone stays as it was.
+ */
+export function knownPart(definition: SchemaDefinition, stored: CatalogSchema, before?: CatalogSchema): CatalogSchema {
   const tables: Record<string, CatalogTable> = {}
   for (const [name, columns] of Object.entries(definition)) {
-    const table = required(stored.tables[name], 'A table of the stored schema')
-    const own = Object.keys(columns).map((column) => [column, required(table.columns[column], 'A stored column')] as const)
-    tables[name] = { objectId: table.objectId, columns: Object.fromEntries(own) }
+    const last = before?.tables[name]
+    const table = required(find(stored.tables, name, { own: definition, last }), 'A table of the stored schema')
+    const own = Object.keys(columns).map((column) => {
+      const found = find(table.columns, column, { own: columns, last: last?.columns[column] })
+      return [column, required(found, 'A stored column')] as const
+    })
+    tables[name] = { ...table, columns: Object.fromEntries(own) }
   }
   return { nextObjectId: stored.nextObjectId, tables, rules: stored.rules }
 }
 
-/** Rules of a column that a process must know to write records. */
-const WRITE_RULES = ['required', 'unique', 'searchable'] as const
+/** Returns what a definition calls so: by its object id where it is known, else by its name. */
+function find<T extends Named & { readonly objectId: number }>(
+  stored: Readonly<Record<string, T>>,
+  name: string,
+  { own, last }: { readonly own: Readonly<Record<string, unknown>>; readonly last: T | undefined },
+): T | undefined {
+  const known = last === undefined ? undefined : Object.values(stored).find(({ objectId }) => objectId === last.objectId)
+  const key = known === undefined ? storedName(stored, name, own) : undefined
+  return known ?? (key === undefined ? last : stored[key])
+}
 
 /**
- * Returns why a process with this definition and these rules must not write records, by table: a column is required, unique or searchable in the
- * stored schema and not in the definition, or a rule of retention counts from another time, so that the process would write no value, no digest, or a
- * wrong time. Tables without a reason are absent.
+ * Returns why a process that knows this part of the stored schema must not write records, by table: a column is required that the part does not have, or
+ * one that it has is gone. Tables without a reason are absent.
  */
-export function findOutdatedTables(
-  definition: SchemaDefinition,
-  stored: CatalogSchema,
-  rules: SchemaRules = stored.rules,
-): ReadonlyMap<string, Fault> {
+export function findOutdatedTables(part: CatalogSchema, stored: CatalogSchema): ReadonlyMap<string, Fault> {
   const outdated = new Map<string, Fault>()
-  for (const [table, columns] of Object.entries(definition)) {
-    const known = new Map(retentionOf(rules.retention, table).map(({ rule, from }) => [rule, from ?? '']))
-    for (const { rule, from = '', column } of retentionOf(stored.rules.retention, table)) {
-      if (known.get(rule) === from) continue
-      const detail = { table, ...(column !== undefined && { column }) }
-      outdated.set(
-        table,
-        fault(
-          'failed_precondition',
-          detail,
-        )`The stored schema is newer than the one of this process: it has another rule of retention for table ${table}. Restart the process with the new schema.`,
-      )
-    }
-    for (const [column, { definition: is }] of Object.entries(stored.tables[table]?.columns ?? {})) {
-      const own = columns[column]
-      const rule = WRITE_RULES.find((one) => is[one] === true && own?.[one] !== true)
-      if (rule === undefined || outdated.has(table)) continue
-      const subject = say`column ${column} of table ${table} is ${words(rule)}`
-      const reason =
-        own === undefined
-          ? say`In the stored schema ${subject}, and the schema of this process leaves it out. Restart the process with a schema that has it.`
-          : say`The stored schema is newer than the one of this process: ${subject}. Restart the process with the new schema.`
-      outdated.set(table, fault('failed_precondition', { table, column })`${reason}`)
-    }
+  const storedTables = new Map(Object.values(stored.tables).map((table) => [table.objectId, table]))
+  for (const [name, own] of Object.entries(part.tables)) {
+    const table = storedTables.get(own.objectId)
+    const reason = table === undefined ? goneFault(name) : (outdatedFault(name, own, table) ?? uncountedFault(name, own, stored))
+    if (reason !== undefined) outdated.set(name, reason)
   }
   return outdated
 }
 
-/** Returns the object ids of the columns of a table with tokens that are in the stored schema and not in the definition. */
-export function hiddenTokenIds(definition: SchemaDefinition, stored: CatalogSchema, table: string): number[] {
-  return Object.entries(stored.tables[table]?.columns ?? {}).flatMap(([column, { objectId, definition: is }]) =>
-    definition[table]?.[column] === undefined && keepsTokens(is) ? [objectId] : [],
+function outdatedFault(table: string, own: CatalogTable, stored: CatalogTable): Fault | undefined {
+  const known = new Set(Object.values(own.columns).map(({ objectId }) => objectId))
+  const existing = new Set(Object.values(stored.columns).map(({ objectId }) => objectId))
+  const gone = Object.entries(own.columns).find(([, { objectId }]) => !existing.has(objectId))
+  if (gone !== undefined) return goneFault(table, gone[0])
+  for (const [column, one] of Object.entries(stored.columns)) {
+    if (known.has(one.objectId) || !isRequired(one)) continue
+    return fault('failed_precondition', {
+      table,
+      column,
+    })`In the stored schema column ${column} of table ${table} is required, and the schema of this process leaves it out. Restart the process with a schema that has it.`
+  }
+  return undefined
+}
+
+/** A rule of retention can count from a column that the process does not know, so that it would store no time. */
+function uncountedFault(table: string, own: CatalogTable, { rules }: CatalogSchema): Fault | undefined {
+  const rule = retentionOf(rules.retention, table).find(({ from }) => from !== undefined && own.columns[from] === undefined)
+  if (rule === undefined) return undefined
+  return fault('failed_precondition', {
+    table,
+  })`The stored schema is newer than the one of this process: a rule of retention of table ${table} counts from a column that it leaves out. Restart the process with the new schema.`
+}
+
+function goneFault(table: string, column?: string): Fault {
+  if (column === undefined)
+    return fault('failed_precondition', {
+      table,
+    })`Table ${table} was erased by a change of the schema. Restart the process with a schema that does not have it.`
+  return fault('failed_precondition', {
+    table,
+    column,
+  })`Column ${column} of table ${table} was erased by a change of the schema. Restart the process with a schema that does not have it.`
+}
+
+/** True if writers must give a value. */
+export function isRequired({ definition, requiring }: Pick<CatalogColumn, 'definition' | 'requiring'>): boolean {
+  return definition.required === true || requiring === true
+}
+
+/** Returns the object ids of the columns of a table with tokens that are in the stored schema, and not in the part that this process knows. */
+export function hiddenTokenIds(part: CatalogSchema, stored: CatalogSchema, table: string): number[] {
+  const own = part.tables[table]
+  const known = new Set(Object.values(own?.columns ?? {}).map(({ objectId }) => objectId))
+  const found = Object.values(stored.tables).find(({ objectId }) => objectId === own?.objectId)
+  return Object.values(found?.columns ?? {}).flatMap(({ objectId, definition: is }) =>
+    !known.has(objectId) && keepsTokens(is) ? [objectId] : [],
   )
 }
 
 function keepsTokens(definition: ColumnDefinition): boolean {
   const { kind } = tokenOf(definition)
   return kind !== undefined && !tokenKinds[kind].expires
-}
-
-/** The definition of one column before and after a change of the schema. */
-export interface ColumnChange {
-  readonly table: string
-  readonly column: string
-  readonly before: ColumnDefinition
-  readonly after: ColumnDefinition
-}
-
-/** Throws `failed_precondition` for a change of an option that stored data depends on. */
-function assertCompatible(change: ColumnChange): void {
-  const [first] = findIncompatible(change)
-  if (first !== undefined) throw cannotOpen(first.reason, { table: change.table, column: change.column })
-}
-
-/** Returns the options of a column that cannot change as they do, and why. */
-export function findIncompatible({ table, column, before, after }: ColumnChange): {
-  readonly option: FixedOption
-  readonly reason: Sentence
-}[] {
-  const fixed = FIXED_OPTIONS.filter(
-    (option) => JSON.stringify(optionOf(before, option)) !== JSON.stringify(optionOf(after, option)),
-  ).map((option) => ({
-    option,
-    reason: say`option ${option} of column ${column} of table ${table} cannot change, because stored data depends on it. Restore it.`,
-  }))
-  const growing = GROWING_OPTIONS.filter((option) => optionOf(before, option) === true && optionOf(after, option) !== true).map(
-    (option) => ({
-      option,
-      reason: say`option ${option} of column ${column} of table ${table} cannot be removed. Restore it.`,
-    }),
-  )
-  return [...fixed, ...growing]
-}
-
-/** An option of a column with rules for how it changes. */
-type FixedOption = (typeof FIXED_OPTIONS)[number] | (typeof GROWING_OPTIONS)[number]
-
-/** Returns an option of a definition, or its default if it is absent. */
-function optionOf(definition: ColumnDefinition, option: FixedOption): unknown {
-  const given: unknown = Reflect.get(definition, option)
-  if (option === 'encrypted') return given !== false
-  if (option === 'normalize') return given ?? []
-  // The lifetime of transient values and `stable` concern new writes only.
-  if (option === 'token') return [tokenOf(definition).kind, tokenOf(definition).format]
-  return given ?? false
-}
-
-function cannotOpen(reason: Sentence, detail: { readonly table: string; readonly column?: string }): Fault {
-  return fault('failed_precondition', detail)`Cannot open the vault: ${reason}`
 }

@@ -12,7 +12,7 @@ import { tokenKinds } from '../tokens/token-kinds.ts'
 import type { AnyColumnType } from '../values/column-types.ts'
 import type { Normalizer } from '../values/normalizers.ts'
 import { compileRules, type ValueRule } from '../values/value-rules.ts'
-import type { CatalogColumn, CatalogSchema, CatalogTable } from './catalog-schema.ts'
+import { type CatalogColumn, type CatalogSchema, type CatalogTable, isRequired } from './catalog-schema.ts'
 import { type FileOptions, normalizersOf, tokenOf, typeOf } from './column.ts'
 import { retentionOf } from './retention.ts'
 import type { SchemaRules } from './schema-rules.ts'
@@ -54,8 +54,10 @@ export interface Column {
   readonly scope: string
   /** Physical column of the plain value; undefined if the value is sealed. */
   readonly plain: string | undefined
-  /** Physical column of the digest; undefined if none is stored. */
+  /** Physical column of the digest by which values are found and compared; undefined if there is none. */
   readonly digest: string | undefined
+  /** Physical column of the digest that writers store: also while a change of the schema fills it, and nothing is looked up by it. */
+  readonly writtenDigest: string | undefined
   /** Bytes of a stored digest. */
   readonly digestLength: number
   /** The rules of its files; undefined if the column holds none. */
@@ -82,6 +84,8 @@ export interface KeptTime {
   readonly column: Column | undefined
   /** The column that it counts from; undefined for the time of the insert, or of the write of a value. */
   readonly from: Column | undefined
+  /** True while a change of the schema stores the times of the rows before: nothing expires by the rule until then. */
+  readonly isFilling: boolean
 }
 
 /** One column with the level at which one caller reads it. Decided before anything is read. */
@@ -111,8 +115,10 @@ export interface Table {
   readonly readable: readonly Column[]
   /** Columns that hold files. */
   readonly files: readonly Column[]
-  /** Columns that store a digest. */
+  /** Columns with a digest by which values are found and compared. */
   readonly digested: readonly Column[]
+  /** Columns whose digest writers store. */
+  readonly digestWritten: readonly Column[]
   /** Columns with plain values. */
   readonly plain: readonly Column[]
   /** The times that retention rules count from. */
@@ -133,6 +139,9 @@ export interface Layout {
   readonly names: ReadonlySet<string>
 }
 
+/** How the names of physical columns of times begin. */
+export const KEPT = 'kept_'
+
 /** Physical column of the sealed body in every record table. */
 export const BODY = 'body'
 
@@ -149,9 +158,10 @@ const SHORT_DIGEST_BYTES = 12
 export function layoutSchema({ tables: definitions, rules }: CatalogSchema, stored?: Layout): Layout {
   const tables = new Map<string, Table>()
   const tokenColumns = new Map<number, { table: Table; column: Column }>()
+  const storedCells = new Map([...(stored?.tables.values() ?? [])].map(({ objectId, cells }) => [objectId, cells]))
   for (const [name, definition] of Object.entries(definitions)) {
     const own = layoutTable(name, definition, rules)
-    const table = { ...own, cells: stored?.tables.get(name)?.cells ?? own.cells }
+    const table = { ...own, cells: storedCells.get(own.objectId) ?? own.cells }
     tables.set(name, table)
     for (const column of table.tokenized) tokenColumns.set(column.objectId, { table, column })
   }
@@ -165,18 +175,24 @@ export function layoutSchema({ tables: definitions, rules }: CatalogSchema, stor
 
 function layoutTable(name: string, definition: CatalogTable, rules: SchemaRules): Table {
   let tokens = 0
+  const born = definition.formerly?.[0] ?? name
   const columns = Object.entries(definition.columns).map(([column, one], position) =>
-    layoutColumn(name, column, { ...one, position, tokenPosition: one.definition.token === undefined ? -1 : tokens++ }),
+    layoutColumn(born, column, {
+      ...one,
+      filling: definition.filling ?? [],
+      position,
+      tokenPosition: one.definition.token === undefined ? -1 : tokens++,
+    }),
   )
   const digested = columns.filter((column) => column.digest !== undefined)
   const plain = columns.filter((column) => column.plain !== undefined)
   const byName = new Map(columns.map((column) => [column.name, column]))
   const kept = layoutKept(name, definition, { byName, rules })
-  const physical = layoutPhysical(`records_${definition.objectId}_${name.slice(0, NAME_PART_LENGTH)}`, columns, definition)
+  const physical = layoutPhysical(`records_${definition.objectId}_${born.slice(0, NAME_PART_LENGTH)}`, columns, definition)
   const byPhysical = new Map<string, Column>()
   for (const column of columns) {
     if (column.plain !== undefined) byPhysical.set(column.plain, column)
-    if (column.digest !== undefined) byPhysical.set(column.digest, column)
+    if (column.writtenDigest !== undefined) byPhysical.set(column.writtenDigest, column)
   }
   return {
     name,
@@ -196,12 +212,16 @@ function layoutTable(name: string, definition: CatalogTable, rules: SchemaRules)
     readable: columns.filter((column) => column.token?.expires !== true),
     files: columns.filter((column) => column.file !== undefined),
     digested,
+    digestWritten: columns.filter((column) => column.writtenDigest !== undefined),
     plain,
     kept,
     physical: {
       ...physical,
       columns: [...physical.columns, ...kept.map(({ cell }) => ({ name: cell, type: 'integer' as const }))],
-      indexes: [...physical.indexes, ...kept.map(({ cell }) => ({ columns: [cell], unique: false }))],
+      indexes: [
+        ...physical.indexes,
+        ...kept.flatMap(({ cell, isFilling }) => (isFilling ? [] : [{ columns: [cell], unique: false }])),
+      ],
     },
   }
 }
@@ -209,38 +229,45 @@ function layoutTable(name: string, definition: CatalogTable, rules: SchemaRules)
 /** Returns the times of the rules of a table. A rule that names what the table does not have is of another process. */
 function layoutKept(
   table: string,
-  { objectId }: CatalogTable,
+  { objectId, filling = [] }: CatalogTable,
   { byName, rules }: { readonly byName: ReadonlyMap<string, Column>; readonly rules: SchemaRules },
 ): KeptTime[] {
   return retentionOf(rules.retention, table).flatMap(({ rule, column: columnName, from: fromName }): KeptTime[] => {
     const [column, from] = [columnName, fromName].map((one) => (one === undefined ? undefined : byName.get(one)))
     if ((column === undefined) !== (columnName === undefined) || (from === undefined) !== (fromName === undefined)) return []
-    return [{ rule, cell: `kept_${column?.objectId ?? objectId}`, column, from }]
+    // Another column to count from has another cell: none is read that counts from what was before.
+    const cell = `${KEPT}${column?.objectId ?? objectId}_${from?.objectId ?? 0}`
+    return [{ rule, cell, column, from, isFilling: filling.includes(cell) }]
   })
 }
 
 function layoutColumn(
   table: string,
   name: string,
-  { objectId, ordinal, definition, ...positions }: CatalogColumn & Pick<Column, 'position' | 'tokenPosition'>,
+  one: CatalogColumn & Pick<Column, 'position' | 'tokenPosition'> & { readonly filling: readonly string[] },
 ): Column {
+  const { objectId, ordinal, definition, position, tokenPosition } = one
+  const born = one.formerly?.[0] ?? name
   const type = typeOf(definition)
   const sealed = definition.encrypted !== false
   const unique = definition.unique === true
-  const part = `${objectId}_${name.slice(0, NAME_PART_LENGTH)}`
+  const part = `${objectId}_${born.slice(0, NAME_PART_LENGTH)}`
   const plain = sealed ? undefined : `plain_${part}`
   const { kind, format, ttlMinutes, stable } = tokenOf(definition)
   const token = kind === undefined ? undefined : tokenKinds[kind]
   const isDigested = token?.isDeterministic === true || (sealed && (unique || definition.searchable === true))
-  const digest = isDigested ? `digest_${part}` : undefined
+  const digestName = `digest_${part}`
+  const digest = isDigested ? digestName : undefined
+  const writtenDigest = isDigested || one.filling.includes(digestName) ? digestName : undefined
   return {
     name,
-    ...positions,
+    position,
+    tokenPosition,
     ordinal,
     objectId,
-    hash: hashColumn(type.tag, JSON.stringify([objectId, table, name])),
+    hash: hashColumn(type.tag, JSON.stringify([objectId, table, born])),
     type,
-    required: definition.required === true,
+    required: isRequired(one),
     unique,
     level: definition.redaction ?? 'REDACTED',
     mask: definition.mask === undefined ? undefined : compileMask(definition.mask),
@@ -250,11 +277,12 @@ function layoutColumn(
     lifetime: (ttlMinutes ?? DEFAULT_TTL_MINUTES) * 60_000,
     isStable: stable === true,
     normalize: normalizersOf(definition),
-    validate: compileRules({ ...definition, hasDigest: digest !== undefined }),
+    validate: compileRules({ ...definition, hasDigest: writtenDigest !== undefined }),
     group: definition.columnGroup,
     scope: definition.columnGroup === undefined ? `column/${objectId}` : `group/${definition.columnGroup}`,
     plain,
     digest,
+    writtenDigest,
     digestLength: digestLength(token),
     file: definition.type === 'FILE' ? fileRulesOf(definition) : undefined,
     lookup: sealed ? digest : unique || definition.index === true ? plain : digest,
@@ -278,7 +306,8 @@ function layoutPhysical(name: string, columns: readonly Column[], table: Catalog
   const physical: PhysicalColumn[] = [{ name: BODY, type: 'bytes' }]
   const indexes: PhysicalIndex[] = []
   for (const column of columns) {
-    if (column.digest !== undefined) physical.push({ name: column.digest, type: 'bytes', byteLength: column.digestLength })
+    if (column.writtenDigest !== undefined)
+      physical.push({ name: column.writtenDigest, type: 'bytes', byteLength: column.digestLength })
     if (column.plain !== undefined) {
       const { physical: type, hasShortCells } = column.type
       physical.push({ name: column.plain, type, ...(hasShortCells === true ? { isShort: true } : {}) })

@@ -4,7 +4,7 @@ import type { AuditTrail } from '../audit-log/audit-trail.ts'
 import { createChainPool } from '../audit-log/chain-pool.ts'
 import { createEventStore, type EventStore } from '../audit-log/event-store.ts'
 import { type Barrier, CATALOG_MOVED } from '../barrier/barrier.ts'
-import { applySchema } from '../catalog/apply-schema.ts'
+import { followSchema, type LiveSchema } from '../catalog/live-schema.ts'
 import { type Catalog, type CatalogFence, createCatalogFence, openCatalog } from '../catalog/open-catalog.ts'
 import { Fault, isVaultError, VaultError } from '../errors.ts'
 import { requireTable } from '../execution/check-input.ts'
@@ -12,11 +12,12 @@ import type { Limits, SessionContext } from '../execution/context.ts'
 import { createJoinedCalls } from '../execution/joined-calls.ts'
 import { createLifetime, createTransactionLifetime, type Lifetime } from '../execution/lifetime.ts'
 import { quietMetrics } from '../execution/measured.ts'
-import { withVerb } from '../execution/perform.ts'
+import { perform, withVerb } from '../execution/perform.ts'
 import type { QueryValue } from '../expressions/parameter-values.ts'
 import { createJobs } from '../maintenance/jobs.ts'
-import { type Caller, parseCaller } from '../policy/caller.ts'
-import { compilePolicy, timedColumns } from '../policy/compile-policy.ts'
+import { type SchemaChangeStep, schemaChangeStep } from '../operations/change-schema.ts'
+import { type Caller, parseCaller, VAULT_CALLER } from '../policy/caller.ts'
+import { compilePolicy, type Policy, timedColumns } from '../policy/compile-policy.ts'
 import { accessOf, readCachedAccesses } from '../policy/create-access.ts'
 import { type ExplainOptions, explainAccess } from '../policy/explain-access.ts'
 import { findIdleStatements } from '../policy/policy-findings.ts'
@@ -27,9 +28,9 @@ import { createOpenings, type Openings } from '../rotation/openings.ts'
 import { definitionOf } from '../schema/catalog-schema.ts'
 import type { SchemaDefinition } from '../schema/column.ts'
 import { checkSchema, type Schema, storedSchema } from '../schema/define-schema.ts'
-import { describeSchema, type SchemaDescription } from '../schema/describe-schema.ts'
-import type { Layout } from '../schema/layout.ts'
+import { describeSchema } from '../schema/describe-schema.ts'
 import { RECORD_ID_NAME } from '../schema/names.ts'
+import { openSchema } from '../schema-change/open-schema.ts'
 import type { SqlQuery } from '../sql/sql.ts'
 import type { OnCommit } from '../unit-of-work/gather.ts'
 import { type TrackReads, trackReads } from '../unit-of-work/read-versions.ts'
@@ -54,6 +55,7 @@ import { createVaultLookups } from './vault-lookups.ts'
 import { createVaultMaintenance } from './vault-maintenance.ts'
 import { createVaultOverview } from './vault-overview.ts'
 import { createVaultRetention } from './vault-retention.ts'
+import { applyAtOpening, createVaultSchema } from './vault-schema.ts'
 
 /** Maximum number of attempts to open, if other processes keep changing the schema. */
 const MAX_ATTEMPTS = 10
@@ -87,31 +89,26 @@ async function open<S extends SchemaDefinition, Role extends string>(
     most: MAX_ATTEMPTS,
     lastWord: () => new VaultError('aborted', 'Cannot open the vault: other processes keep changing its schema. Retry.'),
   }
+  const log = quietLog(options.log)
+  const steps: SchemaChangeStep[] = []
   const opened = await attempt([moved], async () => {
     assertNotAborted(signal)
     const catalog = await openCatalog(options, options.id, given?.tables)
-    const tables = given?.tables ?? definitionOf(catalog.state.schema)
-    const layout = await applySchema(options.storage, {
-      catalog,
-      definition: tables,
-      rules: given?.rules,
-      clock: options.clock,
-      scheduler: options.scheduler,
-      signal,
-      report,
-    })
-    const schema = describeSchema(layout, tables)
-    return {
-      barrier: catalog.barrier,
-      catalog: createCatalogFence(catalog, tables),
-      layout,
-      schema,
-      stored: catalog,
-    }
+    const opening = { ...options, barrier: catalog.barrier, catalog, log }
+    await openSchema(
+      opening,
+      given && {
+        schema: given,
+        changes: options.schemaChanges ?? 'small',
+        apply: applyAtOpening(opening, { signal, report }, steps),
+      },
+    )
+    const live = followSchema(catalog, given?.tables ?? definitionOf(catalog.state.schema))
+    return { barrier: catalog.barrier, catalog: createCatalogFence(catalog, live), live, stored: catalog }
   })
-  const openings = createOpenings({ ...options, stored: opened.stored, catalog: opened.catalog, log: quietLog(options.log) })
+  const openings = createOpenings({ ...options, stored: opened.stored, catalog: opened.catalog, log })
   await openings.note()
-  return createVault(options, { ...opened, limits, openings })
+  return createVault(options, { ...opened, limits, openings, steps })
 }
 
 /** Returns the schema of the options, checked again: an application can pass plain JSON. */
@@ -140,27 +137,36 @@ const TIMED =
 /** What calls answer after the provider refused the key. */
 const WITHDRAWN = 'The vault is closed: its key provider withdrew the key. Allow the key again, then open the vault.'
 
+/** What is of one caller, or of one layout. */
+type OfSession = 'caller' | 'layout' | 'access' | 'current'
+
 /** The result of opening a vault. */
 interface Opened {
   readonly barrier: Barrier
   readonly catalog: CatalogFence
-  readonly layout: Layout
-  readonly schema: SchemaDescription
+  readonly live: LiveSchema
   readonly limits: Limits
   /** The catalog itself, whose keys change and are closed. */
   readonly stored: Catalog
   readonly openings: Openings
+  /** The steps of a change of the schema that the opening made, to be recorded. */
+  readonly steps: readonly SchemaChangeStep[]
 }
 
-function createVault<S extends SchemaDefinition, Role extends string>(
+async function createVault<S extends SchemaDefinition, Role extends string>(
   options: OpenOptions<S, Role>,
-  { barrier, catalog, layout, schema, limits, stored, openings }: Opened,
-): Vault<S, Role> {
+  { barrier, catalog, live, limits, stored, openings, steps }: Opened,
+): Promise<Vault<S, Role>> {
   const { id, storage, clock, scheduler, hash, tracing, accountId = id } = options
   const log = quietLog(options.log)
   const metrics = options.metrics === undefined ? undefined : quietMetrics(options.metrics)
   const measuring = metrics === undefined ? undefined : { metrics, stopwatch: options.stopwatch }
-  const policy = readInput(() => compilePolicy(options.policy ?? {}, layout), VaultError.isGenuine)
+  let policy = readInput(() => compilePolicy(options.policy ?? {}, live.layout), VaultError.isGenuine)
+  /** Returns the policy by the layout of now. */
+  const policyNow = (): Policy => {
+    if (policy.layout !== live.layout) policy = compilePolicy(options.policy ?? {}, live.layout)
+    return policy
+  }
   for (const column of timedColumns(policy)) log?.warn(column, TIMED)
   const events = createEventStore({
     barrier,
@@ -175,13 +181,12 @@ function createVault<S extends SchemaDefinition, Role extends string>(
   const audit: AuditTrail = { storage, events, scheduler, barrier, catalog, clock, hash, vaultID: id, accountID: accountId }
   const lifetime = createLifetime()
   const commits = { isAlone: lifetime.isAlone, onCommit: metrics?.committed }
-  const factories = unitFactoriesOf(options, { events, catalog, log, ...commits, trackReads: trackReads(storage, layout) })
+  const factories = unitFactoriesOf(options, { events, catalog, log, ...commits, trackReads: trackReads(storage, live.layout) })
   const outer = outsideTransactions(storage, factories.outer)
   const shared = {
     barrier,
     catalog,
     clock,
-    layout,
     limits,
     scheduler,
     tracing,
@@ -198,14 +203,24 @@ function createVault<S extends SchemaDefinition, Role extends string>(
   })
   const outside = createOutsideCalls(storage, lifetime)
   const contextOf = (caller: Caller): SessionContext => outerContext(caller)
-  const files = createVaultFiles(options, { barrier, catalog, layout, log, jobs, contextOf, outside: outside.run })
+  const files = createVaultFiles(options, { barrier, catalog, live, log, jobs, contextOf, outside: outside.run })
   const sharedOutside = { ...shared, units: outer, lifetime, files: files.outer, joined }
   const outerContext = (caller: Caller): SessionContext => contextIn(sharedOutside, caller)
   // What a call has changed is recorded, also if the vault is closed meanwhile.
   const contextOfCalls = (caller: Caller): SessionContext => contextIn({ ...sharedOutside, lifetime: lifetime.ofCalls }, caller)
-  const contextIn = (common: Omit<SessionContext, 'caller' | 'access'>, caller: Caller): SessionContext => {
-    return { ...common, caller, access: accessOf(policy, caller) }
+  const contextIn = (common: Omit<SessionContext, OfSession>, caller: Caller): SessionContext => {
+    const now = (): SessionContext => {
+      const { layout } = live
+      return { ...common, caller, layout, access: accessOf(policyNow(), caller), current }
+    }
+    const current = (): SessionContext => {
+      if (latest.layout !== live.layout) latest = now()
+      return latest
+    }
+    let latest = now()
+    return latest
   }
+  for (const step of steps) await perform(contextOfCalls(VAULT_CALLER), schemaChangeStep, step)
   const keyPorts = { ...options, vaultId: id, catalog: stored, openings, outside, jobs, contextOf: contextOfCalls }
   const close = (): Promise<void> =>
     guard('Close failed.', async () => {
@@ -234,7 +249,7 @@ function createVault<S extends SchemaDefinition, Role extends string>(
   const { revokeCheckMs } = options
   const watched = { ...options, vaultId: id, catalog, log, withdraw }
   const stopWatching = revokeCheckMs === undefined ? undefined : watchKey(watched, revokeCheckMs)
-  const stopObserving = metrics?.observeCaches(() => [readCachedAccesses(policy), readQueryForms({ layout })])
+  const stopObserving = metrics?.observeCaches(() => [readCachedAccesses(policyNow()), readQueryForms(live)])
   const credentialPorts = {
     storage,
     clock,
@@ -252,7 +267,9 @@ function createVault<S extends SchemaDefinition, Role extends string>(
   return {
     id,
     accountId,
-    schema,
+    get schema() {
+      return describeSchema(live.layout, definitionOf(live.part))
+    },
     as: (caller) => createSession<S>(outerContext(parseCaller(caller))),
     transaction: (work, transacting) =>
       outside.run('The transaction failed.', (run) => {
@@ -270,12 +287,13 @@ function createVault<S extends SchemaDefinition, Role extends string>(
         withVerb('Join', () => factories.join(hostTransaction)),
         lifetime,
       ),
-    ...createVaultMaintenance({ ...shared, storage, files, outside, jobs }),
-    ...createVaultOverview({ ...shared, storage, catalog: stored, files, outside }),
+    ...createVaultMaintenance({ ...shared, live, storage, files, outside, jobs }),
+    ...createVaultOverview({ ...shared, live, storage, files, outside }),
+    ...createVaultSchema({ ...keyPorts, barrier }),
     ...createVaultKeys(keyPorts),
-    ...createVaultRetention({ ...keyPorts, barrier, layout, limits, fence: catalog, files }),
-    ...createVaultLookups({ ...keyPorts, barrier, layout }),
-    ...createVaultAudit({ ...shared, timer: options.timer, outside, jobs }),
+    ...createVaultRetention({ ...keyPorts, barrier, live, limits, fence: catalog, files }),
+    ...createVaultLookups({ ...keyPorts, barrier, live }),
+    ...createVaultAudit({ ...shared, live, timer: options.timer, outside, jobs }),
     downloadWithTicket: (ticket, opening, request) => files.download(ticket, opening, request),
     uploadWithTicket: (ticket, given, request) => files.upload(ticket, given, request),
     credentials: createVaultCredentials(credentialPorts),
@@ -285,22 +303,23 @@ function createVault<S extends SchemaDefinition, Role extends string>(
         const explained = parseCaller(caller)
         return readInput(() => {
           assertOptions<ExplainOptions>(explaining === undefined ? {} : explaining, ['record'])
-          return explainAccess(policy, explained, { action, table: requireTable({ layout }, name), ...explaining })
+          return explainAccess(policyNow(), explained, { action, table: requireTable(live, name), ...explaining })
         })
       }),
-    checkPolicy: () => findIdleStatements(policy),
+    checkPolicy: () => findIdleStatements(policyNow()),
     explainQuery: (query: string | SqlQuery, second: readonly QueryValue[] | Caller, third?: Caller) =>
       withVerb('Query', () => {
         lifetime.assertOpen()
         const { values, caller } = toExplained(second, third)
+        const { layout } = live
         return explainQuery(
-          { barrier, layout, access: accessOf(policy, parseCaller(caller)) },
+          { barrier, layout, access: accessOf(policyNow(), parseCaller(caller)) },
           readQuery(query, { layout, idName: RECORD_ID_NAME, limits }, values),
         )
       }),
     close,
     async [Symbol.asyncDispose]() {
-      await this.close()
+      await close()
     },
   }
 }

@@ -11,6 +11,7 @@ import type { StorageHandle } from '../ports/storage.ts'
 import type { Clock, Scheduler, Stopwatch, Timer } from '../ports/time.ts'
 import type { SchemaDefinition } from '../schema/column.ts'
 import type { Schema } from '../schema/define-schema.ts'
+import type { SchemaChanges } from '../schema-change/open-schema.ts'
 import { type OnProgress, readInput } from '../util/boundary.ts'
 import { isWellFormed } from '../util/bytes.ts'
 import { readOptions } from '../util/options.ts'
@@ -67,11 +68,15 @@ export interface VaultOptions<S extends SchemaDefinition, Role extends string = 
    * 256 MiB. Ranges: docs/reliability.md.
    */
   readonly limits?: Partial<Limits>
-  /** An `AbortSignal`. When it is aborted before the vault is open, opening throws `cancelled`, and a change of the schema is rolled back; later it has no effect. */
+  /**
+   * What opening does where the schema differs from the stored one. `small`: what touches no record; more is refused, with its steps in the details of the
+   * error. `apply`: all of it, as `applySchemaChange` does. `refuse`: nothing. Default 'small'. Source: docs/schema-changes.md.
+   */
+  readonly schemaChanges?: SchemaChanges
+  /** An `AbortSignal`. When it is aborted before the vault is open, opening throws `cancelled`, and a change of the schema goes on at the next one; later it has no effect. */
   readonly signal?: Signal
   /**
-   * Called while a column that was made unique or searchable gets its digests, with the number of records that have theirs, and awaited. It
-   * runs inside the transaction of the schema change, so it must not call a vault. Its error ends the opening, and is thrown unchanged.
+   * Called while `schemaChanges: 'apply'` changes the schema, after each slice of rows, and awaited. Its error ends the opening, and is thrown unchanged.
    */
   readonly onProgress?: OnProgress
 }
@@ -172,6 +177,7 @@ const optionsShape = z.object({
   scanner: z.custom((value) => hasMethod(value, 'scan'), 'must be a scanner, such as clamdScanner({ … })').optional(),
   onInfected: z.enum(['quarantine', 'delete'], "must be 'quarantine' or 'delete'").optional(),
   limits: limitsShape.partial().optional(),
+  schemaChanges: z.enum(['small', 'apply', 'refuse'], "must be 'small', 'apply' or 'refuse'").optional(),
   signal: z.custom((value) => isObject(value) && 'aborted' in value, 'must be an AbortSignal').optional(),
   onProgress: z.custom((value) => typeof value === 'function', 'must be a function').optional(),
 } satisfies Readonly<Record<keyof VaultOptions<SchemaDefinition>, z.ZodType>>)

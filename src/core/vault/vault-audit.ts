@@ -7,6 +7,7 @@ import {
   parseCheckpointOptions,
   verifyAudit,
 } from '../audit-log/audit-trail.ts'
+import type { LiveSchema } from '../catalog/live-schema.ts'
 import type { Jobs } from '../maintenance/jobs.ts'
 import type { ShowingContext } from '../operations/list-events.ts'
 import type { Timer } from '../ports/time.ts'
@@ -17,7 +18,8 @@ import type { OutsideCalls } from './outside-calls.ts'
 import type { Vault } from './vault.ts'
 
 /** What the methods of the trail need. */
-interface AuditPorts extends ShowingContext {
+interface AuditPorts extends Omit<ShowingContext, 'layout'> {
+  readonly live: LiveSchema
   readonly timer: Timer
   readonly outside: OutsideCalls
   readonly jobs: Jobs
@@ -38,7 +40,10 @@ export function createVaultAudit(
         readInput(() => assertOptions<ExportOptions>(exporting === undefined ? {} : exporting, ['checkpoints', 'signal']))
         return exportAudit(audit, exporting)
       }),
-    followAudit: (following) => outside.stream('Follow', () => followAudit(ports, parseFollowing(following, audit.vaultID))),
+    followAudit: (following) =>
+      outside.stream('Follow', () =>
+        followAudit({ ...ports, layout: ports.live.layout }, parseFollowing(following, audit.vaultID)),
+      ),
     checkpointAudit: (given) =>
       outside.run('Checkpoint failed.', (run) => {
         const { signer, sink } = readInput(() => parseCheckpointOptions(given))

@@ -1,5 +1,6 @@
 /** The files of an open vault: their stores, their scans, and what tickets open. */
 import type { Barrier } from '../barrier/barrier.ts'
+import type { LiveSchema } from '../catalog/live-schema.ts'
 import type { CatalogFence } from '../catalog/open-catalog.ts'
 import type { SessionContext, SessionFiles } from '../execution/context.ts'
 import { learnTicketKey, namesNewerKey, openTicket, type Ticket } from '../execution/file-tickets.ts'
@@ -13,7 +14,6 @@ import { type Caller, parseCaller, type RequestContext, UNKNOWN_CALLER, VAULT_CA
 import type { Log } from '../ports/observability.ts'
 import type { Storage } from '../ports/storage.ts'
 import type { SchemaDefinition } from '../schema/column.ts'
-import type { Layout } from '../schema/layout.ts'
 import type { OpenOptions } from './options.ts'
 import type { OutsideCalls } from './outside-calls.ts'
 import { createScanWorker, type ScanWorker } from './scan-worker.ts'
@@ -23,7 +23,7 @@ import { toTicketUpload } from './session-input.ts'
 interface FilePorts {
   readonly barrier: Barrier
   readonly catalog: CatalogFence
-  readonly layout: Layout
+  readonly live: LiveSchema
   readonly log: Log | undefined
   readonly jobs: Jobs
   contextOf(caller: Caller): SessionContext
@@ -49,9 +49,9 @@ export interface VaultFiles {
 /** Returns the files of a vault, and begins the scans that are due. */
 export function createVaultFiles<S extends SchemaDefinition>(options: OpenOptions<S>, ports: FilePorts): VaultFiles {
   const { storage, clock, scheduler, contentTypes, scanner, onInfected = 'quarantine', timer } = options
-  const { barrier, catalog, layout, log, jobs } = ports
+  const { barrier, catalog, live, log, jobs } = ports
   const blobs = options.blobs ?? databaseBlobs(storage)
-  const hasFiles = [...layout.tables.values()].some(({ files }) => files.length > 0)
+  const hasFiles = [...live.layout.tables.values()].some(({ files }) => files.length > 0)
   const reloadKeys = (): Promise<void> => catalog.reload(storage)
   const underNewestKeys = <T>(work: (inner: Storage) => Promise<T>): Promise<T> => storeCurrent({ storage, catalog }, work)
   const reading = { barrier, clock, scheduler, storage, blobs, contentTypes, reloadKeys, underNewestKeys }

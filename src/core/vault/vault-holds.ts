@@ -1,8 +1,10 @@
 /** The legal holds of a vault, as an application places, lists and lifts them. */
+
 import { v4 as uuid } from 'uuid'
 import * as z from 'zod'
 import { type Barrier, retryingBarrier } from '../barrier/barrier.ts'
 import { decodeRecordIds, encodeRecordIds } from '../barrier/record-ids.ts'
+import type { LiveSchema } from '../catalog/live-schema.ts'
 import type { Catalog, CatalogFence } from '../catalog/open-catalog.ts'
 import { fault } from '../errors.ts'
 import { recordsNotFound, requireTable } from '../execution/check-input.ts'
@@ -15,7 +17,7 @@ import type { Clock, Timer } from '../ports/time.ts'
 import { type HeldThing, listHolds, removeHold, type StoredHold, storeHold } from '../retention/holds.ts'
 import { changeKeys, type KeyChangePorts } from '../rotation/change-keys.ts'
 import { LOCK_MS, lockTries } from '../rotation/rotate-keys.ts'
-import type { Layout, Table } from '../schema/layout.ts'
+import type { Table } from '../schema/layout.ts'
 import { attempt } from '../util/attempt.ts'
 import { readInput } from '../util/boundary.ts'
 import { at, groupBy } from '../util/lists.ts'
@@ -66,7 +68,7 @@ export interface VaultHolds {
 export interface HoldPorts extends KeyChangePorts {
   readonly storage: StorageHandle
   readonly barrier: Barrier
-  readonly layout: Layout
+  readonly live: LiveSchema
   readonly limits: Limits
   readonly catalog: Catalog
   readonly fence: CatalogFence
@@ -84,10 +86,10 @@ const shape = z.union([
 ])
 
 export function createVaultHolds(ports: HoldPorts): VaultHolds {
-  const { storage, layout, outside, contextOf } = ports
+  const { storage, live, outside, contextOf } = ports
   const record = (action: 'PLACE_HOLD' | 'LIFT_HOLD', hold: string, things: readonly HeldThing[], caller: Caller) => {
     const objectId = things[0]?.objectId
-    const table = [...layout.tables.values()].find((one) => one.objectId === objectId)
+    const table = [...live.layout.tables.values()].find((one) => one.objectId === objectId)
     const step = holdStep(action, { table, rows: things.map(({ row }) => row) })
     return perform(contextOf(caller), step, { hold, table: table?.name ?? '' })
   }
@@ -164,9 +166,9 @@ async function changeHolds(
   work: (inner: Storage) => Promise<number>,
   check?: (inner: Storage) => Promise<void>,
 ): Promise<void> {
-  const { storage, catalog, layout, timer } = ports
+  const { storage, catalog, live, timer } = ports
   const wait = (milliseconds: number) => new Promise<void>((wake) => void timer.after(milliseconds, wake, true))
-  const tables = [...layout.tables.values()].map(({ physical }) => physical.name)
+  const tables = [...live.layout.tables.values()].map(({ physical }) => physical.name)
   await changeKeys(ports, catalog, () =>
     attempt([lockTries({ wait }, 'it')], () =>
       storage.transaction(async (inner) => {
@@ -189,7 +191,7 @@ interface ParsedHold extends Pick<StoredHold, 'reason' | 'until'> {
   readonly subject?: string | undefined
 }
 
-function parseHold({ barrier, layout, limits, fence }: HoldPorts, given: unknown): ParsedHold {
+function parseHold({ barrier, live, limits, fence }: HoldPorts, given: unknown): ParsedHold {
   assertMembers(given, ['subject', 'table', 'ids', 'reason', 'until'], { of: 'holds.place' })
   const parsed = shape.safeParse(given)
   if (!parsed.success)
@@ -202,7 +204,7 @@ function parseHold({ barrier, layout, limits, fence }: HoldPorts, given: unknown
   const subject = 'ids' in of ? undefined : of.subject.name
   const definition = subject === undefined ? undefined : fence.rules.subjects?.[subject]
   if (subject !== undefined && definition === undefined) throw fault('not_found')`The schema has no such subject.`
-  const table = requireTable({ layout }, 'ids' in of ? of.table : definition?.table)
+  const table = requireTable(live, 'ids' in of ? of.table : definition?.table)
   const decoded = decodeRecordIds(barrier.ring, table, ids)
   const rows = decoded.filter((row) => row !== undefined)
   const absent = decoded.flatMap((row, index) => (row === undefined ? [index] : []))
@@ -210,9 +212,9 @@ function parseHold({ barrier, layout, limits, fence }: HoldPorts, given: unknown
   return { table, rows, ids, subject, reason, ...(until !== undefined && { until }) }
 }
 
-function listed({ barrier, layout }: HoldPorts, hold: StoredHold, things: readonly HeldThing[], now: number): LegalHold {
+function listed({ barrier, live }: HoldPorts, hold: StoredHold, things: readonly HeldThing[], now: number): LegalHold {
   const { subject, objectId } = at(things, 0)
-  const table = [...layout.tables.values()].find((one) => one.objectId === objectId)
+  const table = [...live.layout.tables.values()].find((one) => one.objectId === objectId)
   const ids = encodeRecordIds(
     barrier.ring,
     { objectId },

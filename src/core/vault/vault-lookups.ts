@@ -1,4 +1,5 @@
 /** The rotation of look-up keys, as an application asks for it: its beginning, the map of ids and tokens, and its end. */
+import type { LiveSchema } from '../catalog/live-schema.ts'
 import { requireTable } from '../execution/check-input.ts'
 import type { RotationPorts } from '../rotation/rotate-keys.ts'
 import {
@@ -44,7 +45,7 @@ export interface VaultLookups<S extends SchemaDefinition = SchemaDefinition> {
 }
 
 /** The dependencies of the methods for look-up keys. */
-type LookupPorts = KeyPorts & Pick<ReadingContext, 'barrier' | 'layout'>
+type LookupPorts = KeyPorts & Pick<ReadingContext, 'barrier'> & { readonly live: LiveSchema }
 
 export function createVaultLookups(ports: LookupPorts): VaultLookups {
   const { storage, outside, jobs } = ports
@@ -70,7 +71,7 @@ export function createVaultLookups(ports: LookupPorts): VaultLookups {
   }
 
   async function* mapRecorded(name: string): AsyncGenerator<MappedRecord> {
-    const table = requireTable(ports, name)
+    const table = requireTable(ports.live, name)
     const { lookupVersion: version } = ports.barrier.ring
     await recordStep(ports, 'ROTATE_LOOKUPS', { step: 'mapped', version, table: name })
     yield* mapTokens(storage, ports, table)

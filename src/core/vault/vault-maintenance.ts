@@ -1,9 +1,9 @@
 /** The work of a vault that no caller asks for: probes, scans of files, verification of records. */
 import { type Barrier, retryingBarrier } from '../barrier/barrier.ts'
+import type { LiveSchema } from '../catalog/live-schema.ts'
 import { requireTable } from '../execution/check-input.ts'
 import type { Jobs } from '../maintenance/jobs.ts'
 import type { StorageHandle } from '../ports/storage.ts'
-import type { Layout } from '../schema/layout.ts'
 import { CATALOG } from '../schema/system-tables.ts'
 import { type Verifying, verifyRecords } from '../verification/verify-records.ts'
 import type { OutsideCalls } from './outside-calls.ts'
@@ -11,10 +11,10 @@ import type { Vault } from './vault.ts'
 import type { VaultFiles } from './vault-files.ts'
 
 /** What maintenance needs. */
-interface MaintenancePorts extends Verifying {
+interface MaintenancePorts extends Omit<Verifying, 'layout'> {
   readonly storage: StorageHandle
   readonly barrier: Barrier
-  readonly layout: Layout
+  readonly live: LiveSchema
   readonly files: VaultFiles
   readonly outside: OutsideCalls
   readonly jobs: Jobs
@@ -26,7 +26,7 @@ export function createVaultMaintenance({
   jobs,
   ...shared
 }: MaintenancePorts): Pick<Vault, 'ping' | 'maintenance' | 'scanFiles' | 'verifyRecords'> {
-  const { storage, barrier, layout } = shared
+  const { storage, barrier, live } = shared
   return {
     ping: () =>
       outside.run('Ping failed.', async () => {
@@ -38,8 +38,9 @@ export function createVaultMaintenance({
       outside.watch({ verb: 'Scan', given }, async (watch) => ({ scanned: (await files.scans?.scanDue(watch)) ?? 0 })),
     verifyRecords: (given) =>
       outside.watch({ verb: 'Verify', given, others: ['table'] }, (watch, { table }) => {
+        const { layout } = live
         const tables = table === undefined ? [...layout.tables.values()] : [requireTable({ layout }, table)]
-        const context = { ...shared, barrier: retryingBarrier(barrier) }
+        const context = { ...shared, layout, barrier: retryingBarrier(barrier) }
         return jobs.run({ kind: 'verifyRecords' }, watch, (job) => verifyRecords(context, tables, job))
       }),
   }

@@ -1,16 +1,13 @@
-/** What a vault holds, and what another schema would change in it, as an operator looks at it. */
+/** What a vault holds, as an operator looks at it. */
 
-import type { Catalog } from '../catalog/open-catalog.ts'
-import { type PlannedChange, planSchema } from '../catalog/plan-schema.ts'
+import type { LiveSchema } from '../catalog/live-schema.ts'
 import { openFileRows } from '../file-store/file-rows.ts'
 import { eachPage } from '../pace/pace.ts'
 import type { Filter, Storage, StorageHandle } from '../ports/storage.ts'
 import type { Clock, Scheduler } from '../ports/time.ts'
-import { checkSchema, type Schema } from '../schema/define-schema.ts'
-import type { Layout } from '../schema/layout.ts'
 import { AUDIT_CHAINS, AUDIT_EVENTS, FILES, TRANSIENTS } from '../schema/system-tables.ts'
 import { nowMs } from '../util/time.ts'
-import type { OutsideCalls, WatchOptions } from './outside-calls.ts'
+import type { OutsideCalls } from './outside-calls.ts'
 import type { VaultFiles } from './vault-files.ts'
 
 /** How much a vault holds. */
@@ -25,21 +22,10 @@ export interface VaultContents {
   readonly audit: { readonly events: number; readonly chains: number }
 }
 
-/** Options of `vault.planSchema`. */
-export interface PlanSchemaOptions extends Pick<WatchOptions, 'signal'> {
-  /** Default true. */
-  readonly readsRecords?: boolean
-}
-
 /** The methods for an operator who looks at a vault. */
 export interface VaultOverview {
   /** Counts what is stored: records by table, files and their scans, audit events. Needs no caller and records no event, for operators. */
   contents(): Promise<VaultContents>
-  /**
-   * Returns what opening this vault with another schema would change, and what would be refused and why. Changes nothing. Unless `readsRecords` is
-   * false, it reads the records of columns that would become required, unique or searchable: only they say whether they can. Source: docs/schema-changes.md.
-   */
-  planSchema(schema: Schema, options?: PlanSchemaOptions): Promise<readonly PlannedChange[]>
 }
 
 /** The dependencies of these methods. */
@@ -47,38 +33,24 @@ interface OverviewPorts {
   readonly storage: StorageHandle
   readonly clock: Clock
   readonly scheduler: Scheduler
-  readonly catalog: Catalog
-  readonly layout: Layout
+  readonly live: LiveSchema
   readonly files: VaultFiles
   readonly outside: OutsideCalls
 }
 
 export function createVaultOverview(ports: OverviewPorts): VaultOverview {
-  const { storage, layout, catalog, outside } = ports
+  const { storage, live, outside } = ports
   return {
     contents: () =>
       outside.run('Counting failed.', async () => {
         const records: Record<string, number> = {}
-        for (const { name, physical } of layout.tables.values()) records[name] = await count(storage, physical.name)
+        for (const { name, physical } of live.layout.tables.values()) records[name] = await count(storage, physical.name)
         return {
           records,
           transients: await count(storage, TRANSIENTS.name),
           files: await countFiles(ports),
           audit: { events: await count(storage, AUDIT_EVENTS.name), chains: await count(storage, AUDIT_CHAINS.name) },
         }
-      }),
-    planSchema: (schema, given) =>
-      outside.watch({ verb: 'Plan', given, others: ['readsRecords'] }, async ({ signal }, { readsRecords = true }) => {
-        const definition = checkSchema(schema?.tables).tables
-        await catalog.reload(storage)
-        return planSchema(storage, {
-          ...ports,
-          barrier: catalog.barrier,
-          stored: catalog.state.schema,
-          definition,
-          signal,
-          readsRecords,
-        })
       }),
   }
 }

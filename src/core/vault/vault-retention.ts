@@ -1,5 +1,6 @@
 /** The sweep of a vault: everything whose time has passed is removed, slice by slice. */
 import { type Barrier, OUTDATED, retryingBarrier } from '../barrier/barrier.ts'
+import type { LiveSchema } from '../catalog/live-schema.ts'
 import type { CatalogFence } from '../catalog/open-catalog.ts'
 import { expiredCredentialsPass } from '../credentials/entry-rows.ts'
 import type { SessionContext } from '../execution/context.ts'
@@ -13,7 +14,7 @@ import type { Filter, StorageHandle } from '../ports/storage.ts'
 import type { Clock } from '../ports/time.ts'
 import { purgePass } from '../records/token-store.ts'
 import { findHeld } from '../retention/holds.ts'
-import type { KeptTime, Layout, Table } from '../schema/layout.ts'
+import type { KeptTime, Table } from '../schema/layout.ts'
 import { attempt } from '../util/attempt.ts'
 import type { OutsideCalls, WatchOptions } from './outside-calls.ts'
 import type { VaultFiles } from './vault-files.ts'
@@ -46,9 +47,9 @@ export interface VaultRetention {
 }
 
 /** The dependencies of a sweep. */
-interface RetentionPorts extends Omit<HoldPorts, 'layout'> {
+interface RetentionPorts extends HoldPorts {
   readonly storage: StorageHandle
-  readonly layout: Layout
+  readonly live: LiveSchema
   readonly barrier: Barrier
   readonly clock: Clock
   readonly fence: CatalogFence
@@ -59,17 +60,19 @@ interface RetentionPorts extends Omit<HoldPorts, 'layout'> {
 }
 
 export function createVaultRetention(ports: RetentionPorts): VaultRetention {
-  const { storage, clock, layout, files, fence, outside, jobs } = ports
+  const { storage, clock, live, files, fence, outside, jobs } = ports
   return {
     holds: createVaultHolds(ports),
     sweep: (given) =>
       outside.watch({ verb: 'Sweep', given }, async (watch) => {
         await jobs.sweep()
         await fence.reload(storage)
+        const { layout } = live
         return jobs.run({ kind: 'sweep' }, watch, async (job) => {
           const counts = { expired: {} as Record<string, number>, held: 0 }
           for (const table of layout.tables.values()) {
-            for (const kept of table.kept) await job.pass(expirePass(ports, table, kept, counts))
+            for (const kept of table.kept.filter(({ isFilling }) => !isFilling))
+              await job.pass(expirePass(ports, table, kept, counts))
           }
           return {
             ...counts,

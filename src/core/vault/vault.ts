@@ -26,6 +26,7 @@ import type { VaultKeys } from './vault-keys.ts'
 import type { VaultLookups } from './vault-lookups.ts'
 import type { VaultOverview } from './vault-overview.ts'
 import type { VaultRetention } from './vault-retention.ts'
+import type { VaultSchema } from './vault-schema.ts'
 
 /** A vault inside a transaction. The changes of all sessions commit or roll back together. */
 export interface VaultInTransaction<S extends SchemaDefinition, Role extends string = string> {
@@ -43,6 +44,7 @@ export interface Vault<S extends SchemaDefinition = SchemaDefinition, Role exten
     VaultLookups<S>,
     VaultOverview,
     VaultRetention,
+    VaultSchema,
     ClosedByUsing {
   readonly id: string
   /** Id of the account in audit events: the option `accountId`, or the id of the vault. */

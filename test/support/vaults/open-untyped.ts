@@ -87,6 +87,7 @@ export interface LooseOptions {
   readonly tracing?: Tracing
   readonly factory?: KeyRingFactory
   readonly rules?: SchemaRules
+  readonly schemaChanges?: 'small' | 'apply' | 'refuse'
 }
 
 /** Start of every fixed clock, in milliseconds since 1970. */

@@ -23,6 +23,7 @@ const ACTIVITIES: Readonly<Record<string, keyof typeof ACTIVITY_NAMES>> = {
   UPDATE: 3,
   ROTATE_KEYS: 3,
   ROTATE_LOOKUPS: 3,
+  CHANGE_SCHEMA: 3,
   REWRAP_KEYS: 3,
   DELETE: 4,
   DELETE_FILE: 4,

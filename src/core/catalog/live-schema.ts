@@ -1,0 +1,42 @@
+/** The part of the stored schema that this process knows, compiled. It follows changes of the stored one: each attempt of an operation takes it as it is then, and an attempt that took an older one is not believed. */
+import type { StorageReads } from '../ports/storage.ts'
+import { type CatalogSchema, knownPart } from '../schema/catalog-schema.ts'
+import type { SchemaDefinition } from '../schema/column.ts'
+import { type Layout, layoutSchema } from '../schema/layout.ts'
+import type { Catalog } from './open-catalog.ts'
+
+/** What this process knows of the stored schema. */
+export interface LiveSchema {
+  /** The tables and columns of the definition that the process was opened with, as they are stored, with the names of that definition. */
+  readonly part: CatalogSchema
+  /** The same, compiled: another object after each change. Source: docs/decisions/0054-a-layout-for-each-attempt.md. */
+  readonly layout: Layout
+}
+
+/** Returns the part of the stored schema that a definition has. It is replaced in the moment in which the catalog adopts another schema. */
+export function followSchema(catalog: Catalog, definition: SchemaDefinition): LiveSchema {
+  let part = knownPart(definition, catalog.state.schema)
+  let layout = layoutSchema(part, layoutSchema(catalog.state.schema))
+  catalog.onSchema(async (schema, storage) => {
+    const nextPart = knownPart(definition, schema, part)
+    const next = layoutSchema(nextPart, layoutSchema(schema))
+    await prepareLayout(storage, next)
+    return () => {
+      part = nextPart
+      layout = next
+    }
+  })
+  return {
+    get part() {
+      return part
+    },
+    get layout() {
+      return layout
+    },
+  }
+}
+
+/** Prepares the tables of a layout. */
+export function prepareLayout(storage: Pick<StorageReads, 'prepare'>, { tables }: Pick<Layout, 'tables'>): Promise<void> {
+  return storage.prepare([...tables.values()].map(({ physical }) => physical))
+}

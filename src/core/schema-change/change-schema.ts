@@ -1,0 +1,326 @@
+/** Changes the stored schema beside readers and writers. Ended at any point, by an error, an abort or a kill, the same call goes on. */
+import { type Barrier, OUTDATED, retryingBarrier } from '../barrier/barrier.ts'
+import { keptCells } from '../barrier/kept-times.ts'
+import type { CatalogState } from '../catalog/catalog-entries.ts'
+import { prepareLayout } from '../catalog/live-schema.ts'
+import type { Catalog } from '../catalog/open-catalog.ts'
+import { type Fault, fault, isVaultError, words } from '../errors.ts'
+import type { Job, JobPlace } from '../maintenance/job.ts'
+import { countRows } from '../pace/pace.ts'
+import type { Storage } from '../ports/storage.ts'
+import type { Clock, Scheduler } from '../ports/time.ts'
+import { LOCK_MS, lockTries } from '../rotation/rotate-keys.ts'
+import type { CatalogSchema, CatalogTable } from '../schema/catalog-schema.ts'
+import type { Schema } from '../schema/define-schema.ts'
+import { KEPT, layoutSchema } from '../schema/layout.ts'
+import { attempt } from '../util/attempt.ts'
+import { nowMs } from '../util/time.ts'
+import { digestCells, erasePass, type FillCounts, fillPass } from './fill-rows.ts'
+import { findEqual, type RowProblem } from './inspect-rows.ts'
+import { type NextSchema, nextSchema, type Refusal, type TableChange } from './next-schema.ts'
+import { refusalOf } from './plan-change.ts'
+import type { SchemaMoves } from './schema-moves.ts'
+
+/** What a change of the schema needs. */
+export interface SchemaChangePorts {
+  readonly storage: Storage
+  readonly catalog: Catalog
+  readonly barrier: Barrier
+  readonly scheduler: Scheduler
+  readonly clock: Clock
+  /** Records a step. */
+  record(step: 'begun' | 'ended', generation: number): Promise<void>
+}
+
+/** The change. */
+export interface SchemaTarget {
+  readonly schema: Schema
+  readonly moves: SchemaMoves
+  /** Names the change in the place of its job, so that another one does not go on from there. */
+  readonly key: string
+  /** Milliseconds between the time when look-ups by a digest end and that when writers no longer store it: longer than readers go by an older schema. */
+  readonly settleMs: number
+}
+
+/** Changes the schema, and returns the generation of the catalog after it. Throws `failed_precondition` if stored records do not allow it: marks of the change are taken back then. */
+export async function changeSchema(
+  ports: SchemaChangePorts,
+  job: Job,
+  target: SchemaTarget,
+): Promise<{ readonly generation: number }> {
+  const { storage, catalog } = ports
+  await catalog.reload(storage)
+  const way = await begin(ports, job, target)
+  if (way.tables.some(({ ends }) => ends.length > 0)) await job.wait(target.settleMs)
+  job.expect(await countPasses(storage, way))
+  await refuseFor(ports, job, way, await fillAll(ports, job, { way, target }))
+  await refuseFor(ports, job, way, await buildIndexes(ports, way))
+  await end(ports, job, target)
+  await eraseAll(ports, job, target)
+  const { generation } = catalog.state
+  await ports.record('ended', generation)
+  return { generation }
+}
+
+/** Returns the way from the schema that is stored now. */
+function wayTo({ state }: Pick<Catalog, 'state'>, { schema, moves }: SchemaTarget): NextSchema {
+  const way = nextSchema(state.schema, schema, { moves, isOpening: false })
+  const [first] = way.refusals
+  if (first === undefined) return way
+  const { table, column, reason } = first
+  throw fault('failed_precondition', column === undefined ? { table } : { table, column })`${reason}`
+}
+
+/** Stores the marks of the change, and what needs no more than that: from then on all writers do what the new schema needs. */
+async function begin(ports: SchemaChangePorts, job: Job, target: SchemaTarget): Promise<NextSchema> {
+  const { storage, catalog } = ports
+  const before = catalog.state
+  const way = await storeWay(ports, job, async () => {
+    const way = wayTo(catalog, target)
+    await prepareLayout(storage, layoutSchema(way.begun))
+    // Writers that began before commit first: what they wrote is seen by the passes.
+    const marked = way.tables.filter(
+      ({ fills, keeps, requires, requiresNew, ends }) =>
+        fills.length + keeps.length + requires.length + requiresNew.length + ends.length > 0,
+    )
+    return { way, schema: way.begun, locked: marked, check: (inner) => assertNoRows(inner, marked) }
+  })
+  if (catalog.state !== before) await ports.record('begun', catalog.state.generation)
+  return way
+}
+
+/** Throws for a new required column of a table with records. */
+async function assertNoRows(storage: Storage, changes: readonly TableChange[]): Promise<void> {
+  for (const change of changes) {
+    const [column] = change.requiresNew
+    if (column === undefined) continue
+    const [rows] = await storage.aggregate(change.table.physical.name, { kind: 'all' }, [{ kind: 'count' }])
+    if (Number(rows) > 0) throw refusal(refusalOf(change, { kind: 'new', column: column.name, rows: Number(rows) }))
+  }
+}
+
+/** A schema to store. */
+interface WayToStore {
+  readonly way: NextSchema
+  readonly schema: CatalogSchema
+  /** The tables whose writers end first, and which no one writes meanwhile. */
+  readonly locked: readonly TableChange[]
+  check?(storage: Storage): Promise<void>
+}
+
+/** Stores a schema, unless it is the stored one, and again from what is stored then if another process changed the catalog meanwhile. */
+async function storeWay(ports: SchemaChangePorts, job: Job, next: () => Promise<WayToStore>): Promise<NextSchema> {
+  const { storage, catalog } = ports
+  const moved = { ...OUTDATED, between: () => catalog.reload(storage) }
+  const way = await attempt([moved, lockTries(job, 'applySchemaChange')], async () => {
+    const from = catalog.state
+    const { way, schema, locked, check } = await next()
+    if (isSame(schema, from.schema)) return way
+    await storeSchema(storage, catalog, { from, schema, locked: locked.map(({ table }) => table.physical.name), check })
+    return way
+  })
+  await catalog.reload(storage)
+  return way
+}
+
+/** A schema to store in place of another one. */
+interface SchemaToStore {
+  readonly from: CatalogState
+  readonly schema: CatalogSchema
+  readonly locked: readonly string[]
+  readonly check?: ((storage: Storage) => Promise<void>) | undefined
+}
+
+/** Stores a schema as the next generation of the catalog. Throws CATALOG_MOVED, and `unavailable` for writers that do not end in time. */
+export async function storeSchema(
+  storage: Storage,
+  catalog: Catalog,
+  { from, schema, locked, check }: SchemaToStore,
+): Promise<void> {
+  await storage.transaction(async (inner) => {
+    if (locked.length > 0) await inner.lock({ kind: 'tables', tables: locked, waitMs: LOCK_MS })
+    await catalog.store(inner, { from, schema, waitMs: LOCK_MS }, async () => check?.(inner))
+  })
+}
+
+async function countPasses(storage: Storage, { tables }: NextSchema): Promise<number | undefined> {
+  const filled = tables.filter(isFilled)
+  const erased = tables.filter(({ ends, leftover }) => ends.length + leftover.length > 0)
+  return countRows(
+    storage,
+    [...filled, ...erased].map(({ table }) => ({ table: table.physical.name })),
+  )
+}
+
+function isFilled({ fills, keeps, requires }: TableChange): boolean {
+  return fills.length + keeps.length + requires.length > 0
+}
+
+/** The change, and its way. */
+interface Filling {
+  readonly way: NextSchema
+  readonly target: SchemaTarget
+}
+
+/** Fills the cells of all rows, and counts what is in the way, from where an earlier run ended. */
+async function fillAll(
+  ports: SchemaChangePorts,
+  job: Job,
+  { way, target }: Filling,
+): Promise<Map<TableChange, readonly RowProblem[]>> {
+  const barrier = retryingBarrier(ports.barrier)
+  const changes = way.tables.filter(isFilled)
+  const now = nowMs(ports)
+  const begun = placeIn(job, target, 'fill', changes)
+  const problems = new Map<TableChange, readonly RowProblem[]>()
+  for (const [index, change] of changes.entries()) {
+    const { table, fills, keeps, requires } = change
+    // Problems of tables before are in the place too, because they end the change.
+    const counts: FillCounts = index === begun.index ? begun.counts : { missing: {}, keyless: {} }
+    if (index >= begun.index) {
+      const placeAt = (after: number): JobPlace => ({
+        key: target.key,
+        phase: 'fill',
+        table: table.physical.name,
+        after,
+        counts: JSON.stringify(counts),
+      })
+      const after = index === begun.index ? begun.after : 0
+      const filling = {
+        table,
+        cells: [...digestCells(barrier, fills), ...keeps.map((kept) => keptCells(kept, now))],
+        required: requires,
+        keyed: fills,
+        counts,
+        after,
+        placeAt,
+      }
+      await job.pass(fillPass({ ...ports, barrier }, job, filling))
+    }
+    const found = [...listed('null', counts.missing), ...listed('keyless', counts.keyless)]
+    if (found.length > 0) await refuseFor(ports, job, way, new Map([[change, found]]))
+  }
+  return problems
+}
+
+function listed(kind: RowProblem['kind'], counts: Readonly<Record<string, number>>): RowProblem[] {
+  return Object.entries(counts).map(([column, rows]) => ({ kind, column, rows }))
+}
+
+/** Returns where an earlier run of this change ended. */
+function placeIn({ place }: Job, { key }: SchemaTarget, phase: string, changes: readonly TableChange[]) {
+  const index = changes.findIndex(({ table }) => table.physical.name === place?.table)
+  const isPlace = place?.key === key && place.phase === phase && index >= 0
+  if (!isPlace) return { index: 0, after: 0, counts: { missing: {}, keyless: {} } }
+  // It was authenticated, so it is what a pass wrote.
+  return {
+    index,
+    after: Number(place.after),
+    counts: JSON.parse(String(place.counts ?? '{"missing":{},"keyless":{}}')) as FillCounts,
+  }
+}
+
+/** Builds the indexes of the new schema. Returns the unique ones that records do not allow. */
+async function buildIndexes(ports: SchemaChangePorts, way: NextSchema): Promise<Map<TableChange, readonly RowProblem[]>> {
+  const layout = layoutSchema(way.ended)
+  const begun = layoutSchema(way.begun)
+  const problems = new Map<TableChange, readonly RowProblem[]>()
+  try {
+    // This process goes on writing what it wrote until the new schema is stored.
+    const tables = [...layout.tables.values()].map(({ name, physical }) => ({
+      ...physical,
+      columns: begun.tables.get(name)?.physical.columns ?? physical.columns,
+    }))
+    await ports.storage.prepare(tables)
+  } catch (error) {
+    if (!isVaultError(error, 'failed_precondition')) throw error
+    for (const change of way.tables) {
+      const found = await findEqual(ports, layout.tables.get(change.table.name) ?? change.table, change.builds)
+      if (found.length > 0) problems.set(change, found)
+    }
+    if (problems.size === 0) throw error
+  }
+  return problems
+}
+
+/** Takes the marks back and throws, if there are problems. */
+async function refuseFor(
+  ports: SchemaChangePorts,
+  job: Job,
+  way: NextSchema,
+  problems: ReadonlyMap<TableChange, readonly RowProblem[]>,
+): Promise<void> {
+  const refusals = [...problems].flatMap(([change, found]) => found.map((problem) => refusalOf(change, problem)))
+  const [first] = refusals
+  if (first === undefined) return
+  const changed = new Set(way.tables.map(({ table }) => table.objectId))
+  await storeWay(ports, job, async () => {
+    const { schema } = ports.catalog.state
+    const tables = Object.entries(schema.tables).map(([name, table]) => [
+      name,
+      changed.has(table.objectId) ? withoutMarks(table) : table,
+    ])
+    return { way, schema: { ...schema, tables: Object.fromEntries(tables) }, locked: [] }
+  })
+  throw refusal(first)
+}
+
+function refusal({ table, column, reason }: Refusal): Fault {
+  return fault('failed_precondition', column === undefined ? { table } : { table, column })`${words(reason)}`
+}
+
+/** Returns a table without the marks of a change. What it has filled is left over; times of retention are still to be filled. */
+function withoutMarks({ filling = [], leftover = [], columns, ...table }: CatalogTable): CatalogTable {
+  const times = filling.filter((cell) => cell.startsWith(KEPT))
+  const left = [...leftover, ...filling.filter((cell) => !cell.startsWith(KEPT))]
+  const unmarked = Object.entries(columns).map(([name, { requiring: _, ...column }]) => [name, column])
+  return {
+    ...table,
+    columns: Object.fromEntries(unmarked),
+    ...(times.length > 0 && { filling: times }),
+    ...(left.length > 0 && { leftover: left }),
+  }
+}
+
+/** Stores the new schema: from then on readers go by it too. */
+async function end(ports: SchemaChangePorts, job: Job, target: SchemaTarget): Promise<void> {
+  await storeWay(ports, job, async () => {
+    const { state } = ports.catalog
+    if (state.digestVersion !== state.lookupVersion) throw rotating()
+    const way = wayTo(ports.catalog, target)
+    // Writers that store what ends commit first, so that it is erased.
+    return { way, schema: way.ended, locked: way.tables.filter(({ ends }) => ends.length > 0) }
+  })
+}
+
+function rotating(): Fault {
+  return fault(
+    'failed_precondition',
+  )`Look-up keys are being rotated, and digests of two keys are not compared. Call rotateLookups, which goes on, then this again.`
+}
+
+/** Erases the cells that ended, from where an earlier run ended, and forgets that there were any. */
+async function eraseAll(ports: SchemaChangePorts, job: Job, target: SchemaTarget): Promise<void> {
+  const { storage, catalog } = ports
+  const changes = wayTo(catalog, target).tables.filter(({ leftover }) => leftover.length > 0)
+  if (changes.length === 0) return
+  const begun = placeIn(job, target, 'erase', changes)
+  for (const [index, { was, leftover }] of changes.entries()) {
+    if (index < begun.index) continue
+    const { physical } = was
+    const columns = leftover.map((name) => ({ name, type: 'bytes' as const }))
+    const table = { ...was, physical: { ...physical, columns: [...physical.columns, ...columns] } }
+    await storage.prepare([table.physical])
+    const placeAt = (after: number): JobPlace => ({ key: target.key, phase: 'erase', table: physical.name, after })
+    await job.pass(erasePass(ports, job, { table, cells: leftover, after: index === begun.index ? begun.after : 0, placeAt }))
+  }
+  await storeWay(ports, job, async () => {
+    const way = wayTo(catalog, target)
+    const tables = Object.entries(way.ended.tables).map(([name, { leftover: _, ...table }]) => [name, table])
+    return { way, schema: { ...way.ended, tables: Object.fromEntries(tables) }, locked: [] }
+  })
+}
+
+function isSame(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one) === JSON.stringify(other)
+}

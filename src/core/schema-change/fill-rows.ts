@@ -1,0 +1,186 @@
+/** The passes of a change of the schema over the rows of a table: cells that writers store from now on are stored in the rows before, and cells that no one reads are erased. */
+import type { Barrier } from '../barrier/barrier.ts'
+import { CATALOG_MOVED, OUTDATED } from '../barrier/barrier.ts'
+import { digestPresent, hasKey } from '../barrier/digest-values.ts'
+import { assertVersions } from '../barrier/record-errors.ts'
+import type { Catalog } from '../catalog/open-catalog.ts'
+import type { Job, JobPlace, MaintenancePass } from '../maintenance/job.ts'
+import { createPageSize, possibleRows } from '../pace/pace.ts'
+import type { Cell, Patch, Row, Storage } from '../ports/storage.ts'
+import type { Column, Table } from '../schema/layout.ts'
+import { attempt } from '../util/attempt.ts'
+import { sameBytes } from '../util/bytes.ts'
+import { at } from '../util/lists.ts'
+import { readValues } from './inspect-rows.ts'
+
+/** A physical column whose cells are computed from what a row has. A part with a derived cell of its own gives one of these. */
+export interface FilledCell {
+  readonly cell: string
+  /** The columns whose values it is computed from. */
+  readonly columns: readonly Column[]
+  /** Returns the cell of each row. `valuesOf` gives the values of one of the columns, in order. */
+  cellsOf(valuesOf: (column: Column) => readonly unknown[], rows: readonly Row[]): readonly Cell[]
+}
+
+/** Returns the digests of columns as cells to fill. The ring is read again for each page. */
+export function digestCells(barrier: Barrier, columns: readonly Column[]): FilledCell[] {
+  return columns.flatMap((column) =>
+    column.digest === undefined
+      ? []
+      : {
+          cell: column.digest,
+          columns: [column],
+          cellsOf: (valuesOf) => digestPresent(barrier.ring, column, valuesOf(column)).map((digest) => digest ?? null),
+        },
+  )
+}
+
+/** A table to fill, and what is counted meanwhile. */
+export interface Filling {
+  readonly table: Table
+  readonly cells: readonly FilledCell[]
+  /** Columns that must have a value. */
+  readonly required: readonly Column[]
+  /** Columns with digests, whose normalizers must leave something of their texts. */
+  readonly keyed: readonly Column[]
+  readonly counts: FillCounts
+  /** The row after which it begins. */
+  readonly after: number
+  /** Returns the place of the job after a row. */
+  placeAt(row: number): JobPlace
+}
+
+/** The rows, by column, that keep the change from being made. */
+export interface FillCounts {
+  readonly missing: Record<string, number>
+  readonly keyless: Record<string, number>
+}
+
+/** What passes need. */
+export interface FillPorts {
+  readonly storage: Storage
+  readonly catalog: Catalog
+  readonly barrier: Barrier
+}
+
+/** Rows of one slice at most: writers of an engine with one writer wait for it. */
+const MAX_ROWS = 256
+
+/**
+ * Returns the pass that fills. Only rows whose cell is another one are written, each if it is still as it was read, else it is read again. A slice is of one
+ * generation of the catalog: a digest is never of a key that gave way.
+ */
+export function fillPass(ports: FillPorts, job: Job, filling: Filling): MaintenancePass {
+  const { storage, barrier } = ports
+  const { table, cells, required, keyed, counts, placeAt } = filling
+  const columns = [...new Set([...cells.flatMap((one) => one.columns), ...required, ...keyed])]
+  return slices(ports, job, {
+    table,
+    after: filling.after,
+    placeAt,
+    onPage(rows) {
+      const valuesOf = readValues(barrier, table, rows, columns)
+      for (const { name } of required)
+        add(
+          counts.missing,
+          name,
+          valuesOf(
+            at(
+              columns.filter((one) => one.name === name),
+              0,
+            ),
+          ).filter((value) => value === null).length,
+        )
+      for (const column of keyed)
+        add(counts.keyless, column.name, valuesOf(column).filter((value) => !hasKey(column, value)).length)
+    },
+    patchesOf(rows) {
+      assertVersions(barrier, table, rows)
+      if (cells.length === 0) return []
+      const valuesOf = readValues(barrier, table, rows, columns)
+      const filled = cells.map((one) => ({ cell: one.cell, cells: one.cellsOf(valuesOf, rows) }))
+      return rows.flatMap((row, index) => {
+        const set = filled.filter(({ cell, cells: of }) => !isCell(row[cell], at(of, index)))
+        return set.length === 0 ? [] : [patchOf(row, Object.fromEntries(set.map(({ cell, cells: of }) => [cell, at(of, index)])))]
+      })
+    },
+    storage,
+  })
+}
+
+/** Returns the pass that erases cells. */
+export function erasePass(
+  ports: FillPorts,
+  job: Job,
+  { table, cells, after, placeAt }: Pick<Filling, 'table' | 'after' | 'placeAt'> & { readonly cells: readonly string[] },
+): MaintenancePass {
+  return slices(ports, job, {
+    table,
+    after,
+    placeAt,
+    onPage() {},
+    patchesOf: (rows) =>
+      rows.flatMap((row) => {
+        const set = cells.filter((cell) => row[cell] !== null)
+        return set.length === 0 ? [] : [patchOf(row, Object.fromEntries(set.map((cell) => [cell, null])))]
+      }),
+    storage: ports.storage,
+  })
+}
+
+/** A pass over the rows of a table. */
+interface Slices extends Pick<Filling, 'table' | 'after' | 'placeAt'> {
+  readonly storage: Storage
+  /** Called once for the rows of each page, as they were read first. */
+  onPage(rows: readonly Row[]): void
+  patchesOf(rows: readonly Row[]): readonly Patch[]
+}
+
+function slices(
+  { catalog }: FillPorts,
+  job: Job,
+  { storage, table, after: from, placeAt, onPage, patchesOf }: Slices,
+): MaintenancePass {
+  const { name } = table.physical
+  const size = createPageSize({ first: 64, max: MAX_ROWS })
+  const reloading = { ...OUTDATED, between: () => catalog.reload(storage) }
+  let after = from
+  return {
+    async slice() {
+      const limit = size.next()
+      const rows = await storage.find(name, possibleRows(undefined), { order: 'asc', after, limit })
+      size.read(rows)
+      const last = rows.at(-1)?.id ?? after
+      await attempt([reloading], async () => onPage(rows))
+      for (let pending = rows; pending.length > 0; ) {
+        const lost = await attempt([reloading], async () => {
+          const { generation } = catalog.state
+          const patches = patchesOf(pending)
+          if (patches.length === 0) return []
+          return storage.transaction(async (inner) => {
+            const arePatched = await inner.update(name, patches)
+            await job.savePlace(inner, placeAt(last))
+            if (catalog.state.generation !== generation || !(await catalog.isCurrent(inner))) throw CATALOG_MOVED
+            return patches.flatMap(({ id }, index) => (arePatched[index] === true ? [] : [id]))
+          })
+        })
+        pending = (await storage.get(name, lost)).filter((row) => row !== undefined)
+      }
+      after = last
+      return { rows: rows.length, table: table.name, isLast: rows.length < limit }
+    },
+  }
+}
+
+function patchOf({ id, version }: Row, set: Readonly<Record<string, Cell>>): Patch {
+  return { id, version, set }
+}
+
+function isCell(stored: Cell | undefined, cell: Cell): boolean {
+  if (stored instanceof Uint8Array && cell instanceof Uint8Array) return sameBytes(stored, cell)
+  return (stored ?? null) === cell
+}
+
+function add(counts: Record<string, number>, name: string, rows: number): void {
+  if (rows > 0) counts[name] = (counts[name] ?? 0) + rows
+}

@@ -1,0 +1,344 @@
+/** The schemas on the way from the stored schema to another one: with its marks while the change runs, and at its end. Looks at no record. */
+import { type Sentence, say } from '../errors.ts'
+import type { PhysicalIndex } from '../ports/storage.ts'
+import { assignIds, type CatalogColumn, type CatalogSchema, type CatalogTable, storedName } from '../schema/catalog-schema.ts'
+import { type ColumnDefinition, tokenOf } from '../schema/column.ts'
+import type { Schema } from '../schema/define-schema.ts'
+import { type Column, KEPT, type KeptTime, type Layout, layoutSchema, type Table } from '../schema/layout.ts'
+import type { SchemaRules } from '../schema/schema-rules.ts'
+import { renameStored, type SchemaMoves, type SchemaPlace } from './schema-moves.ts'
+
+/** What becomes of one table that is stored already. */
+export interface TableChange {
+  /** As it is stored, under its new names. */
+  readonly was: Table
+  /** As it will be. */
+  readonly table: Table
+  /** Columns that get digests. */
+  readonly fills: readonly Column[]
+  /** Rules of retention that get the times of existing rows. */
+  readonly keeps: readonly KeptTime[]
+  /** Existing columns that become required. */
+  readonly requires: readonly Column[]
+  /** New columns that are required: no record may exist. */
+  readonly requiresNew: readonly Column[]
+  readonly builds: readonly PhysicalIndex[]
+  readonly drops: readonly PhysicalIndex[]
+  /** Physical columns whose cells no writer keeps from now on. */
+  readonly ends: readonly string[]
+  /** Physical columns whose cells are left over from an earlier change. */
+  readonly leftover: readonly string[]
+}
+
+/** A change that no record has to do with. */
+export interface SimpleChange extends Partial<SchemaPlace> {
+  readonly what: string
+}
+
+/** A change that is refused whatever the records are. */
+export interface Refusal extends SchemaPlace {
+  /** Why, as a sentence. */
+  readonly reason: string
+}
+
+/** The way to another schema. */
+export interface NextSchema {
+  /** The stored schema under its new names. */
+  readonly renamed: CatalogSchema
+  /** While the change runs: writers do both, and readers go by what was. */
+  readonly begun: CatalogSchema
+  /** At the end. Cells that ended are still to be erased. */
+  readonly ended: CatalogSchema
+  readonly simple: readonly SimpleChange[]
+  readonly tables: readonly TableChange[]
+  readonly refusals: readonly (SchemaPlace & { readonly reason: Sentence })[]
+  /** What the schema leaves out, and says nothing of. */
+  readonly leftOut: readonly SchemaPlace[]
+}
+
+/** The way that is looked for. */
+export interface NextOptions {
+  readonly moves: SchemaMoves
+  /**
+   * True for the opening of a vault: a definition that a column had before is that of an older process, which follows the stored one, and marks of a change
+   * that has not ended stay.
+   */
+  readonly isOpening: boolean
+}
+
+/** Number of earlier definitions that are remembered: those of processes of so many releases of the application can open the vault. */
+const MAX_EARLIER = 4
+
+/** Returns the way from the stored schema to another one. Throws `failed_precondition` for moves that cannot be made, and `limit_exceeded`. */
+export function nextSchema(stored: CatalogSchema, next: Schema, { moves, isOpening }: NextOptions): NextSchema {
+  const { schema: before, renamed } = renameStored(stored, moves)
+  const wanted = isOpening ? followingStored(before, next) : next
+  const target = withFates(assignIds(wanted.tables, before, wanted.rules), moves)
+  const was = layoutSchema(before)
+  const is = layoutSchema(target)
+  const tables = changedTables({ was, is }, { before, target, isOpening })
+  const refusals = findIncompatible(before, target)
+  const known = { before, target, tables }
+  return {
+    renamed: before,
+    begun: { ...target, rules: begunRules(known), tables: mapTables(target, (name) => begunTable(known, name)) },
+    ended: { ...target, ...earlierRules(before, target), tables: mapTables(target, (name) => endedTable(known, name)) },
+    simple: [
+      ...renamed.map(({ from, ...place }) => ({ ...place, what: `renamed from ${from}` })),
+      ...simpleChanges(before, target, new Set(refusals.map(({ table, column }) => `${table}.${column}`))),
+    ],
+    tables,
+    refusals,
+    leftOut: leftOut(before, wanted, moves),
+  }
+}
+
+/** Returns the schema, with the stored definition of each column that has had this one before. */
+function followingStored(before: CatalogSchema, { tables, rules }: Schema): Schema {
+  const followed = Object.entries(tables).map(([name, columns]) => {
+    const table = before.tables[storedName(before.tables, name, tables) ?? '']
+    const own = Object.entries(columns).map(([column, definition]) => {
+      const stored = table?.columns[storedName(table.columns, column, columns) ?? '']
+      const isOlder = stored?.earlier?.some((one) => isSame(one, definition)) === true
+      return [column, isOlder ? stored.definition : definition] as const
+    })
+    return [name, Object.fromEntries(own)] as const
+  })
+  const hasOlder = before.earlierRules?.some((one) => isSame(one, rules)) === true
+  return { tables: Object.fromEntries(followed), rules: hasOlder ? before.rules : rules }
+}
+
+function withFates(schema: CatalogSchema, { drop = {} }: SchemaMoves): CatalogSchema {
+  const tables = { ...schema.tables }
+  for (const path of Object.keys(drop)) {
+    const [name = '', columnName] = path.split('.')
+    const table = tables[name]
+    const column = columnName === undefined ? undefined : table?.columns[columnName]
+    if (table === undefined) continue
+    if (columnName === undefined) tables[name] = { ...table, kept: true }
+    else if (column !== undefined) {
+      const { required: _, ...definition } = column.definition
+      // Without `required` it is a definition of the same type.
+      const kept = { ...column, kept: true, definition: definition as ColumnDefinition } as const
+      tables[name] = { ...table, columns: { ...table.columns, [columnName]: kept } }
+    }
+  }
+  return { ...schema, tables }
+}
+
+/** The two schemas, and what differs. */
+interface Known {
+  readonly before: CatalogSchema
+  readonly target: CatalogSchema
+  readonly tables: readonly TableChange[]
+}
+
+function mapTables(schema: CatalogSchema, work: (name: string) => CatalogTable): Readonly<Record<string, CatalogTable>> {
+  return Object.fromEntries(Object.keys(schema.tables).map((name) => [name, work(name)]))
+}
+
+function changedTables(
+  { was: before, is }: { readonly was: Layout; readonly is: Layout },
+  { before: stored, target, isOpening }: Omit<Known, 'tables'> & Pick<NextOptions, 'isOpening'>,
+): TableChange[] {
+  return [...is.tables.values()].flatMap((table): TableChange[] => {
+    const was = before.tables.get(table.name)
+    const marks = stored.tables[table.name]
+    if (was === undefined || marks === undefined) return []
+    const isDigested = (of: Table) => new Set(of.columns.flatMap(({ digest }) => digest ?? []))
+    const [had, has] = [isDigested(was), isDigested(table)]
+    const known = (column: Column): CatalogColumn | undefined => marks.columns[column.name]
+    const times = new Set(was.kept.map(({ cell }) => cell))
+    const change: TableChange = {
+      was,
+      table,
+      fills: table.columns.filter(
+        ({ name, digest }) => digest !== undefined && !had.has(digest) && marks.columns[name] !== undefined,
+      ),
+      keeps: table.kept.filter(({ cell, isFilling }) => !times.has(cell) || (isFilling && !isOpening)),
+      requires: table.columns.filter((column) => {
+        const one = known(column)
+        return (
+          one !== undefined && column.required && (one.definition.required !== true || (one.requiring === true && !isOpening))
+        )
+      }),
+      requiresNew: table.columns.filter((column) => column.required && known(column) === undefined),
+      builds: missingIndexes(table, was),
+      drops: missingIndexes(was, table),
+      ends: [...new Set([...had, ...(isOpening ? [] : (marks.filling ?? []))])].filter(
+        (cell) => !has.has(cell) && !cell.startsWith(KEPT),
+      ),
+      leftover: isOpening ? [] : (marks.leftover ?? []).filter((cell) => !has.has(cell)),
+    }
+    const { fills, keeps, requires, requiresNew, builds, drops, ends, leftover } = change
+    // A new table has been left out: nothing of it differs from what is stored.
+    const isChanged = [fills, keeps, requires, requiresNew, builds, drops, ends, leftover].some(({ length }) => length > 0)
+    return isChanged && target.tables[table.name] !== undefined ? [change] : []
+  })
+}
+
+/** Returns the indexes of a table that another one does not have. */
+function missingIndexes({ physical: { indexes } }: Table, other: Table): PhysicalIndex[] {
+  return indexes.filter((index) => !other.physical.indexes.some((one) => isSame(one, index)))
+}
+
+/** Returns the table while the change runs. A column whose records must be filled, checked or indexed first is as before until then. */
+function begunTable({ before, target, tables }: Known, name: string): CatalogTable {
+  const table = withoutMarks(target, name)
+  const was = before.tables[name]
+  const change = tables.find((one) => one.table.name === name)
+  const waits = change === undefined ? new Set<string>() : waitingColumns(change)
+  const requires = new Set(change?.requires.map(({ name: column }) => column))
+  const columns = Object.entries(table.columns).map(([column, one]) => {
+    const stored = was?.columns[column]
+    if (stored === undefined || !waits.has(column)) return [column, withEarlier(stored, one)] as const
+    return [column, { ...stored, ...(requires.has(column) ? { requiring: true as const } : {}) }] as const
+  })
+  const filling = [...(was?.filling ?? []), ...filledCells(change), ...(change?.ends ?? [])]
+  const leftover = (was?.leftover ?? []).filter((cell) => !filling.includes(cell))
+  return { ...table, columns: Object.fromEntries(columns), ...marksOf({ filling, leftover }) }
+}
+
+/** Returns the names of the columns that stay as they were until rows are filled, checked or indexed. */
+function waitingColumns({ was, table, fills, requires, builds }: TableChange): ReadonlySet<string> {
+  const indexed = table.columns.filter(({ name, digest = '', plain = '' }) =>
+    builds.some(({ columns }) => was.byName.has(name) && (columns.includes(digest) || columns.includes(plain))),
+  )
+  return new Set([...fills, ...requires, ...indexed].map(({ name }) => name))
+}
+
+function filledCells(change: TableChange | undefined): string[] {
+  return change === undefined
+    ? []
+    : [...change.fills.flatMap(({ digest }) => digest ?? []), ...change.keeps.map(({ cell }) => cell)]
+}
+
+/** Returns the table at the end of the change. */
+function endedTable({ before, target, tables }: Known, name: string): CatalogTable {
+  const table = withoutMarks(target, name)
+  const was = before.tables[name]
+  const change = tables.find((one) => one.table.name === name)
+  const checked = new Set(change?.requires.map(({ name: column }) => column))
+  const columns = Object.entries(table.columns).map(([column, one]) => {
+    const { requiring, ...ended } = withEarlier(was?.columns[column], one)
+    return [column, requiring === undefined || checked.has(column) ? ended : { ...ended, requiring }] as const
+  })
+  const ends = change?.ends ?? []
+  const done = new Set([...filledCells(change), ...ends])
+  const filling = (was?.filling ?? []).filter((cell) => !done.has(cell))
+  const leftover = [...(was?.leftover ?? []).filter((cell) => !done.has(cell)), ...ends]
+  return { ...table, columns: Object.fromEntries(columns), ...marksOf({ filling, leftover }) }
+}
+
+/** Returns a table of the target without marks. */
+function withoutMarks(target: CatalogSchema, name: string): CatalogTable {
+  const { filling: _, leftover: __, ...table } = target.tables[name] ?? { objectId: 0, columns: {} }
+  return table
+}
+
+function marksOf({ filling, leftover }: Required<Pick<CatalogTable, 'filling' | 'leftover'>>) {
+  return {
+    ...(filling.length > 0 && { filling: [...new Set(filling)] }),
+    ...(leftover.length > 0 && { leftover: [...new Set(leftover)] }),
+  }
+}
+
+/** Returns a column that remembers its stored definition, if that is another one. */
+function withEarlier(stored: CatalogColumn | undefined, one: CatalogColumn): CatalogColumn {
+  const others = (stored?.earlier ?? []).filter((definition) => !isSame(definition, one.definition))
+  const isOther = stored !== undefined && !isSame(stored.definition, one.definition)
+  const earlier = (isOther ? [stored.definition, ...others] : others).slice(0, MAX_EARLIER)
+  const { earlier: _, ...rest } = one
+  return earlier.length === 0 ? rest : { ...rest, earlier }
+}
+
+function earlierRules({ rules, earlierRules = [] }: CatalogSchema, { rules: after }: CatalogSchema) {
+  const others = earlierRules.filter((one) => !isSame(one, after))
+  const earlier = (isSame(rules, after) ? others : [rules, ...others]).slice(0, MAX_EARLIER)
+  return earlier.length === 0 ? {} : { earlierRules: earlier }
+}
+
+/** Returns the rules while the change runs: what is unique together only when its indexes are built. */
+function begunRules({ before, target, tables }: Known): SchemaRules {
+  if (!tables.some(({ builds }) => builds.some(({ columns }) => columns.length > 1))) return target.rules
+  const { uniqueTogether: _, ...rules } = target.rules
+  const { uniqueTogether } = before.rules
+  return uniqueTogether === undefined ? rules : { ...rules, uniqueTogether }
+}
+
+/** Options that decide what stored bytes mean. */
+const FIXED_OPTIONS = ['type', 'encrypted', 'token', 'columnGroup', 'normalize'] as const
+
+/** Returns the columns whose stored bytes another definition would read wrongly. */
+function findIncompatible(before: CatalogSchema, target: CatalogSchema): NextSchema['refusals'] {
+  return eachColumn(before, target).flatMap(({ table, column, was, is }) =>
+    FIXED_OPTIONS.filter((option) => !isSame(optionOf(was.definition, option), optionOf(is.definition, option))).map(
+      (option) => ({
+        table,
+        column,
+        reason: say`option ${option} of column ${column} of table ${table} cannot change, because stored data depends on it. Restore it.`,
+      }),
+    ),
+  )
+}
+
+/** Returns an option of a definition, or its default if it is absent. */
+function optionOf(definition: ColumnDefinition, option: (typeof FIXED_OPTIONS)[number]): unknown {
+  const given: unknown = Reflect.get(definition, option)
+  if (option === 'encrypted') return given !== false
+  if (option === 'normalize') return given ?? []
+  // The lifetime of transient values and `stable` concern new writes only.
+  if (option === 'token') return [tokenOf(definition).kind, tokenOf(definition).format]
+  return given ?? false
+}
+
+/** Options of which other steps speak. */
+const OF_STEPS: readonly string[] = [...FIXED_OPTIONS.filter((option) => option !== 'token'), 'searchable', 'unique', 'index']
+
+/** Returns what is new, and the options that change without a look at a record. */
+function simpleChanges(before: CatalogSchema, target: CatalogSchema, refused: ReadonlySet<string>): SimpleChange[] {
+  const added = Object.entries(target.tables).flatMap(([table, { columns }]): SimpleChange[] => {
+    const was = before.tables[table]
+    if (was === undefined) return [{ table, what: 'added' }]
+    return Object.keys(columns).flatMap((column) => (was.columns[column] === undefined ? [{ table, column, what: 'added' }] : []))
+  })
+  const changed = eachColumn(before, target).flatMap(({ table, column, was, is }): SimpleChange[] => {
+    const options = [...new Set([...Object.keys(was.definition), ...Object.keys(is.definition)])].filter((option) => {
+      const [one, other]: unknown[] = [Reflect.get(was.definition, option), Reflect.get(is.definition, option)]
+      if (OF_STEPS.includes(option) || isSame(one, other)) return false
+      return option !== 'required' || is.definition.required !== true
+    })
+    if (refused.has(`${table}.${column}`)) return []
+    return options.map((option) => ({ table, column, what: `${option} changed` }))
+  })
+  const rules = Object.keys({ ...before.rules, ...target.rules }).filter(
+    (rule) => !isSame(Reflect.get(before.rules, rule), Reflect.get(target.rules, rule)),
+  )
+  return [...added, ...changed, ...rules.map((rule) => ({ what: `${rule} changed` }))]
+}
+
+/** Returns the columns that both have. */
+function eachColumn(before: CatalogSchema, target: CatalogSchema) {
+  return Object.entries(target.tables).flatMap(([table, { columns }]) =>
+    Object.entries(columns).flatMap(([column, is]) => {
+      const was = before.tables[table]?.columns[column]
+      return was === undefined || isSame(was.definition, is.definition) ? [] : [{ table, column, was, is }]
+    }),
+  )
+}
+
+function leftOut(before: CatalogSchema, { tables }: Schema, { drop = {} }: SchemaMoves): SchemaPlace[] {
+  const names = new Map(Object.keys(tables).map((name) => [storedName(before.tables, name, tables) ?? name, name]))
+  return Object.entries(before.tables).flatMap(([table, { columns, kept }]): SchemaPlace[] => {
+    const own = tables[names.get(table) ?? '']
+    if (own === undefined) return kept === true || drop[table] !== undefined ? [] : [{ table }]
+    const known = new Set(Object.keys(own).map((column) => storedName(columns, column, own)))
+    return Object.entries(columns).flatMap(([column, one]) =>
+      known.has(column) || one.kept === true || drop[`${table}.${column}`] !== undefined ? [] : [{ table, column }],
+    )
+  })
+}
+
+function isSame(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one) === JSON.stringify(other)
+}

@@ -1,0 +1,93 @@
+/** What a change of the schema does with tables and columns that two schemas cannot say: new names, and the fate of what is left out. */
+import { type Fault, fault, words } from '../errors.ts'
+import { type CatalogSchema, type CatalogTable, storedName } from '../schema/catalog-schema.ts'
+import { assertOptions } from '../util/options.ts'
+
+/** Moves by `table` or `table.column`, as the stored schema calls them. */
+export interface SchemaMoves {
+  /** The new name: of a table, or of a column without its table. */
+  readonly rename?: Readonly<Record<string, string>>
+  /** What becomes of a table or column that the schema leaves out: `keep` leaves it stored and unseen, and no longer required. Without a word it stays as it is. */
+  readonly drop?: Readonly<Record<string, 'keep'>>
+}
+
+/** A table or column. */
+export interface SchemaPlace {
+  readonly table: string
+  /** Absent for a whole table. */
+  readonly column?: string
+}
+
+/** The stored schema with its new names, and the names that it had. */
+export interface Renamed {
+  readonly schema: CatalogSchema
+  /** The places that got another name, by it. */
+  readonly renamed: readonly (SchemaPlace & { readonly from: string })[]
+}
+
+/** Checks the form of moves. Throws `invalid_request`. */
+export function parseMoves(moves: SchemaMoves | undefined): SchemaMoves {
+  if (moves === undefined) return {}
+  assertOptions<SchemaMoves>(moves, ['rename', 'drop'])
+  for (const list of [moves.rename, moves.drop])
+    if (list !== undefined && (typeof list !== 'object' || list === null || Array.isArray(list)))
+      throw fault('invalid_request')`The moves rename and drop must be objects by table, or by table and column.`
+  for (const fate of Object.values(moves.drop ?? {}))
+    if (fate !== 'keep') throw fault('invalid_request')`The fate of what a schema leaves out must be 'keep'.`
+  return moves
+}
+
+/** Returns the stored schema under the new names. A move that was made already changes nothing. Throws `failed_precondition` for one that cannot be made. */
+export function renameStored(stored: CatalogSchema, { rename = {} }: SchemaMoves): Renamed {
+  const renamed: (SchemaPlace & { readonly from: string })[] = []
+  const tables: Record<string, CatalogTable> = { ...stored.tables }
+  for (const [path, to] of Object.entries(rename)) {
+    const place = placeOf(path)
+    const table = storedName(tables, place.table, {})
+    const found = table === undefined ? undefined : tables[table]
+    if (table === undefined || found === undefined) throw unknownPlace(path)
+    if (place.column !== undefined) {
+      const columns = withName(found.columns, { from: place.column, to, path })
+      if (columns === undefined) continue
+      tables[table] = { ...found, columns }
+      renamed.push({ table, column: to, from: place.column })
+    } else {
+      const next = withName(tables, { from: place.table, to, path })
+      if (next === undefined) continue
+      delete tables[table]
+      Object.assign(tables, next)
+      renamed.push({ table: to, from: table })
+    }
+  }
+  return { schema: { ...stored, tables }, renamed }
+}
+
+/** Returns the entries with one under its new name; undefined if it has that already. */
+function withName<T extends { readonly formerly?: readonly string[] }>(
+  stored: Readonly<Record<string, T>>,
+  { from, to, path }: { readonly from: string; readonly to: string; readonly path: string },
+): Record<string, T> | undefined {
+  const { [from]: one, ...others } = stored
+  if (one === undefined) {
+    if (storedName(stored, from, {}) === to) return undefined
+    throw unknownPlace(path)
+  }
+  if (Object.hasOwn(others, to)) throw taken(path, to)
+  return { ...others, [to]: { ...one, formerly: [...(one.formerly ?? []), from] } }
+}
+
+/** Returns the table and the column of `table` or `table.column`. */
+export function placeOf(path: string): SchemaPlace {
+  const [table = '', column] = path.split('.')
+  return column === undefined ? { table } : { table, column }
+}
+
+function unknownPlace(path: string): Fault {
+  const { table, column } = placeOf(path)
+  if (column === undefined) return fault('failed_precondition', { table })`The moves name table ${table}, which is not stored.`
+  return fault('failed_precondition', { table, column })`The moves name column ${column} of table ${table}, which is not stored.`
+}
+
+function taken(path: string, to: string): Fault {
+  return fault('failed_precondition')`${words(path)} cannot be renamed to ${to}: that name is in use.`
+}
