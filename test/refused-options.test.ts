@@ -169,7 +169,8 @@ const METHODS: Calls = {
   exportAudit: (o) => vault.exportAudit(o)[Symbol.asyncIterator]().next(),
   followAudit: (o) => vault.followAudit(o)[Symbol.asyncIterator]().next(),
   checkpointAudit: (o) => vault.checkpointAudit(o),
-  planSchema: (o) => vault.planSchema(clients, o),
+  planSchemaChange: (o) => vault.planSchemaChange(clients, {}, o),
+  applySchemaChange: async (o) => vault.applySchemaChange(await vault.planSchemaChange(clients), o),
   explain: (o) => vault.explain(OWNER, 'READ', 'clients', o),
   downloadWithTicket: (o) => vault.downloadWithTicket('none', o),
   uploadWithTicket: (o) => vault.uploadWithTicket('none', o),
@@ -356,7 +357,7 @@ describe('an option that is null', () => {
 })
 
 /** The long work of a vault, and an explanation. */
-const WORK = Object.entries(METHODS).filter(([name]) => /^(verify|purge|scan|export|explain)/.test(name))
+const WORK = Object.entries(METHODS).filter(([name]) => /^(verify|sweep|scan|export|explain)/.test(name))
 
 it.each(WORK)('the options of %s are refused as a whole if they are no object', async (_name, call) => {
   for (const options of [null, 'text', 5, true, [], ['signal']])
