@@ -7,7 +7,6 @@ import type { Stopwatch } from '../ports/time.ts'
 import { type CatalogSchema, findOutdatedTables, hiddenTokenIds } from '../schema/catalog-schema.ts'
 import type { SchemaDefinition } from '../schema/column.ts'
 import type { Table } from '../schema/layout.ts'
-import type { SchemaRules } from '../schema/schema-rules.ts'
 import { CATALOG, MARKER, SYSTEM_TABLES } from '../schema/system-tables.ts'
 import { digestVaultId } from '../sealing/envelope.ts'
 import { readUtf8, toHex, toUtf8, type Writable } from '../util/bytes.ts'
@@ -350,8 +349,6 @@ export interface CatalogFence {
   readonly keys: RootKeySet
   /** Number of legal holds. */
   readonly holds: number
-  /** The rules of the stored schema. */
-  readonly rules: SchemaRules
   /** Throws `failed_precondition` if the stored format is newer than this release: nothing is written then. */
   assertKnownFormat(): void
   /** Throws `failed_precondition` for a table whose records this process must not write: its schema lacks a rule of the stored one. */
@@ -381,9 +378,6 @@ export function createCatalogFence(catalog: Catalog, known: { readonly part: Cat
     },
     get holds() {
       return catalog.state.holds
-    },
-    get rules() {
-      return catalog.state.schema.rules
     },
     assertKnownFormat: () => assertKnownFormat(catalog.state),
     assertWritable({ name }) {

@@ -6,7 +6,7 @@ import { tokenKinds } from '../tokens/token-kinds.ts'
 import { required } from '../util/lists.ts'
 import { type ColumnDefinition, type SchemaDefinition, tokenOf } from './column.ts'
 import { retentionOf } from './retention.ts'
-import type { SchemaRules } from './schema-rules.ts'
+import { renameRules, type SchemaRules } from './schema-rules.ts'
 
 /** What a table or column in the catalog has beside its definition. */
 interface Named {
@@ -126,7 +126,24 @@ export function knownPart(definition: SchemaDefinition, stored: CatalogSchema, b
     })
     tables[name] = { ...table, columns: Object.fromEntries(own) }
   }
-  return { nextObjectId: stored.nextObjectId, tables, rules: stored.rules }
+  return { nextObjectId: stored.nextObjectId, tables, rules: rulesNamed(stored.rules, { from: stored.tables, to: tables }) }
+}
+
+/** Returns rules with the names that tables and columns have elsewhere, where they are known by their object ids. */
+export function rulesNamed(
+  rules: SchemaRules,
+  { from, to }: { readonly from: CatalogSchema['tables']; readonly to: CatalogSchema['tables'] },
+): SchemaRules {
+  const names = new Map<string, string>()
+  for (const [table, { objectId, columns }] of Object.entries(from)) {
+    const [name, other] = Object.entries(to).find(([, one]) => one.objectId === objectId) ?? [table]
+    names.set(table, name)
+    for (const [column, one] of Object.entries(columns)) {
+      const [own] = Object.entries(other?.columns ?? {}).find(([, found]) => found.objectId === one.objectId) ?? [column]
+      names.set(`${table}.${column}`, `${name}.${own}`)
+    }
+  }
+  return renameRules(rules, (path) => names.get(path) ?? path)
 }
 
 /** Returns what a definition calls so: by its object id where it is known, else by its name. */
@@ -149,7 +166,7 @@ export function findOutdatedTables(part: CatalogSchema, stored: CatalogSchema): 
   const storedTables = new Map(Object.values(stored.tables).map((table) => [table.objectId, table]))
   for (const [name, own] of Object.entries(part.tables)) {
     const table = storedTables.get(own.objectId)
-    const reason = table === undefined ? goneFault(name) : (outdatedFault(name, own, table) ?? uncountedFault(name, own, stored))
+    const reason = table === undefined ? goneFault(name) : (outdatedFault(name, own, table) ?? uncountedFault(name, own, part))
     if (reason !== undefined) outdated.set(name, reason)
   }
   return outdated
@@ -170,9 +187,11 @@ function outdatedFault(table: string, own: CatalogTable, stored: CatalogTable): 
   return undefined
 }
 
-/** A rule of retention can count from a column that the process does not know, so that it would store no time. */
+/** A rule of retention can have two columns of which the process does not know one, so that it would store no time or a wrong one. */
 function uncountedFault(table: string, own: CatalogTable, { rules }: CatalogSchema): Fault | undefined {
-  const rule = retentionOf(rules.retention, table).find(({ from }) => from !== undefined && own.columns[from] === undefined)
+  const rule = retentionOf(rules.retention, table).find(
+    ({ from, column = from }) => from !== undefined && [from, column].some((one = '') => own.columns[one] === undefined),
+  )
   if (rule === undefined) return undefined
   return fault('failed_precondition', {
     table,

@@ -9,12 +9,13 @@ import type { TokenFormat } from '../tokens/token-format.ts'
 import { compileFormat } from '../tokens/token-formats.ts'
 import type { TokenKind } from '../tokens/token-kind.ts'
 import { tokenKinds } from '../tokens/token-kinds.ts'
+import type { Period } from '../util/period.ts'
 import type { AnyColumnType } from '../values/column-types.ts'
 import type { Normalizer } from '../values/normalizers.ts'
 import { compileRules, type ValueRule } from '../values/value-rules.ts'
 import { type CatalogColumn, type CatalogSchema, type CatalogTable, isRequired } from './catalog-schema.ts'
 import { type FileOptions, normalizersOf, tokenOf, typeOf } from './column.ts'
-import { retentionOf } from './retention.ts'
+import { periodOf, retentionOf } from './retention.ts'
 import type { SchemaRules } from './schema-rules.ts'
 
 /** One compiled column. */
@@ -84,6 +85,7 @@ export interface KeptTime {
   readonly column: Column | undefined
   /** The column that it counts from; undefined for the time of the insert, or of the write of a value. */
   readonly from: Column | undefined
+  readonly period: Period
   /** True while a change of the schema stores the times of the rows before: nothing expires by the rule until then. */
   readonly isFilling: boolean
 }
@@ -232,12 +234,13 @@ function layoutKept(
   { objectId, filling = [] }: CatalogTable,
   { byName, rules }: { readonly byName: ReadonlyMap<string, Column>; readonly rules: SchemaRules },
 ): KeptTime[] {
-  return retentionOf(rules.retention, table).flatMap(({ rule, column: columnName, from: fromName }): KeptTime[] => {
+  return retentionOf(rules.retention, table).flatMap((definition): KeptTime[] => {
+    const { rule, column: columnName, from: fromName } = definition
     const [column, from] = [columnName, fromName].map((one) => (one === undefined ? undefined : byName.get(one)))
     if ((column === undefined) !== (columnName === undefined) || (from === undefined) !== (fromName === undefined)) return []
     // Another column to count from has another cell: none is read that counts from what was before.
     const cell = `${KEPT}${column?.objectId ?? objectId}_${from?.objectId ?? 0}`
-    return [{ rule, cell, column, from, isFilling: filling.includes(cell) }]
+    return [{ rule, cell, column, from, period: periodOf(definition), isFilling: filling.includes(cell) }]
   })
 }
 

@@ -291,7 +291,7 @@ async function createVault<S extends SchemaDefinition, Role extends string>(
     ...createVaultOverview({ ...shared, live, storage, files, outside }),
     ...createVaultSchema({ ...keyPorts, barrier }),
     ...createVaultKeys(keyPorts),
-    ...createVaultRetention({ ...keyPorts, barrier, live, limits, fence: catalog, files }),
+    ...createVaultRetention({ ...keyPorts, barrier, live, limits, files }),
     ...createVaultLookups({ ...keyPorts, barrier, live }),
     ...createVaultAudit({ ...shared, live, timer: options.timer, outside, jobs }),
     downloadWithTicket: (ticket, opening, request) => files.download(ticket, opening, request),

@@ -1,7 +1,6 @@
 /** The sweep of a vault: everything whose time has passed is removed, slice by slice. */
 import { type Barrier, OUTDATED, retryingBarrier } from '../barrier/barrier.ts'
 import type { LiveSchema } from '../catalog/live-schema.ts'
-import type { CatalogFence } from '../catalog/open-catalog.ts'
 import { expiredCredentialsPass } from '../credentials/entry-rows.ts'
 import type { SessionContext } from '../execution/context.ts'
 import { perform } from '../execution/perform.ts'
@@ -52,7 +51,6 @@ interface RetentionPorts extends HoldPorts {
   readonly live: LiveSchema
   readonly barrier: Barrier
   readonly clock: Clock
-  readonly fence: CatalogFence
   readonly files: VaultFiles
   readonly outside: OutsideCalls
   readonly jobs: Jobs
@@ -60,13 +58,13 @@ interface RetentionPorts extends HoldPorts {
 }
 
 export function createVaultRetention(ports: RetentionPorts): VaultRetention {
-  const { storage, clock, live, files, fence, outside, jobs } = ports
+  const { storage, clock, live, files, catalog, outside, jobs } = ports
   return {
     holds: createVaultHolds(ports),
     sweep: (given) =>
       outside.watch({ verb: 'Sweep', given }, async (watch) => {
         await jobs.sweep()
-        await fence.reload(storage)
+        await catalog.reload(storage)
         const { layout } = live
         return jobs.run({ kind: 'sweep' }, watch, async (job) => {
           const counts = { expired: {} as Record<string, number>, held: 0 }
@@ -95,18 +93,16 @@ function expirePass(
   kept: KeptTime,
   counts: { readonly expired: Record<string, number>; held: number },
 ): MaintenancePass {
-  const { storage, contextOf, fence } = ports
+  const { storage, contextOf, catalog, live } = ports
   const context = contextOf(VAULT_CALLER)
-  const reading = { ...context, barrier: retryingBarrier(ports.barrier) }
-  const since = expiredSince({ catalog: fence, clock: ports.clock }, kept)
-  const nextRows = since === undefined ? undefined : expiredRows(storage, table, kept.cell, since)
+  const barrier = retryingBarrier(ports.barrier)
+  const nextRows = expiredRows(storage, table, kept.cell, expiredSince(ports, kept))
   return {
     async slice() {
-      if (nextRows === undefined) return { rows: 0, isLast: true }
       counts.expired[kept.rule] ??= 0
       const { rows: found, isLast } = await nextRows()
-      const held = await attempt([{ ...OUTDATED, between: () => fence.reload(storage) }], () =>
-        findHeld(storage, reading, { table, rows: found }),
+      const held = await attempt([{ ...OUTDATED, between: () => catalog.reload(storage) }], () =>
+        findHeld(storage, { ...context, layout: live.layout, barrier }, { table, rows: found }),
       )
       counts.held += held.size
       const rows = found.filter((row) => !held.has(row))

@@ -1,5 +1,6 @@
 /** Sweeps: what is kept for a time is gone after it, and nothing else, by a model and a moved clock, whatever becomes of the process that sweeps. */
 import { expect, it } from 'vitest'
+import { checkSchema } from '../../../src/core/schema/define-schema.ts'
 import { TOKENS } from '../../../src/core/schema/system-tables.ts'
 import { randomFor } from '../../support/random/seeded-random.ts'
 import { DAY, findMismatch, KEPT_RULES, KEPT_TABLES, type KeptWorld } from '../../support/retention/retention-model.ts'
@@ -114,6 +115,38 @@ onEachStorage('a sweep', (engine) => {
     expect((await vault.vault.sweep()).expired.notes).toBe(0)
     clock.ms += 31 * DAY
     expect((await vault.vault.sweep()).expired.notes).toBe(2)
+  })
+
+  it('goes on under the new names of tables and columns, also by what a process writes that knows the old ones', async () => {
+    const place = engine.fresh()
+    const old = await open({}, place)
+    const { id } = await old.session.insertOne('orders', { created: '2025-12-01T00:00:00Z', iban: 'DE1' })
+    await old.session.insertOne('notes', { at: 'x' })
+    const { notes, orders } = KEPT_TABLES
+    const { created, ...columns } = orders
+    const { orders: byDate, notes: byBirth, 'orders.phone': phone, ...rules } = KEPT_RULES.retention
+    const next = checkSchema(
+      { remarks: notes, orders: { ...columns, ordered: created } },
+      {
+        retention: {
+          ...rules,
+          orders: { ...byDate, from: 'ordered' },
+          'orders.phone': { ...phone, from: 'ordered' },
+          remarks: byBirth,
+        },
+      },
+    )
+    const plan = await old.vault.planSchemaChange(next, { rename: { notes: 'remarks', 'orders.created': 'ordered' } })
+    expect(plan.steps.filter(({ kind }) => kind !== 'now')).toEqual([])
+    await old.vault.applySchemaChange(plan)
+    await old.session.insertOne('notes', { at: 'y' })
+    await old.session.updateOne('orders', id, { created: '2026-01-31T00:00:00Z' })
+    old.clock.ms += 2 * DAY
+    const { expired } = await old.vault.sweep()
+    expect(expired).toEqual({ orders: 0, 'orders.iban': 1, 'orders.memo': 0, 'orders.phone': 0, notes: 2 })
+    const renamed = await openLoose(place.open(), next.tables, { rules: next.rules, clock: old.clock })
+    old.clock.ms += 60 * DAY
+    expect((await renamed.vault.sweep()).expired).toMatchObject({ orders: 1, remarks: 0 })
   })
 
   it('leaves expired records visible until it runs', async () => {
