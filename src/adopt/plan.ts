@@ -191,8 +191,9 @@ function withoutUnique(definition: ColumnDefinition): ColumnDefinition {
 /** A column whose tokens are equal for equal values of a unique one. */
 function keyColumn(definition: ColumnDefinition): ColumnDefinition {
   const normalize = 'normalize' in definition && definition.normalize !== undefined ? { normalize: definition.normalize } : {}
-  // A definition of another type has no normalizers.
-  return { type: definition.type, token: 'deterministic', ...normalize } as ColumnDefinition
+  const scale = definition.type === 'DECIMAL' ? { scale: definition.scale } : {}
+  // A definition of another type has no normalizers and no scale.
+  return { type: definition.type, token: 'deterministic', ...normalize, ...scale } as ColumnDefinition
 }
 
 /** Counts what rows would be refused for. Of values it keeps tokens of a key that no one has. */

@@ -30,10 +30,10 @@ export const ACTION_TYPES = [
   'REWRAP_KEYS',
   'DESTROY_KEY',
   'ROTATE_LOOKUPS',
+  'CHANGE_SCHEMA',
   'EXPIRE',
   'PLACE_HOLD',
   'LIFT_HOLD',
-  'CHANGE_SCHEMA',
 ] as const
 /** The kinds of resources, as in `<resourceType>/<resourceID>`. */
 export const RESOURCE_TYPES = ['RECORD', 'TABLE', 'TOKEN', 'VAULT', 'FILE', 'CREDENTIAL'] as const

@@ -115,11 +115,11 @@ function withFates(schema: CatalogSchema, { drop = {} }: SchemaMoves): CatalogSc
     const table = tables[name]
     const column = columnName === undefined ? undefined : table?.columns[columnName]
     if (table === undefined) continue
-    if (columnName === undefined) tables[name] = { ...table, kept: true }
+    if (columnName === undefined) tables[name] = { ...table, leftOut: true }
     else if (column !== undefined) {
       const { required: _, ...definition } = column.definition
       // Without `required` it is a definition of the same type.
-      const kept = { ...column, kept: true, definition: definition as ColumnDefinition } as const
+      const kept = { ...column, leftOut: true, definition: definition as ColumnDefinition } as const
       tables[name] = { ...table, columns: { ...table.columns, [columnName]: kept } }
     }
   }
@@ -267,7 +267,7 @@ function begunRules({ before, target, tables }: Known): SchemaRules {
 }
 
 /** Options that decide what stored bytes mean. */
-const FIXED_OPTIONS = ['type', 'encrypted', 'token', 'columnGroup', 'normalize'] as const
+const FIXED_OPTIONS = ['type', 'scale', 'encrypted', 'token', 'columnGroup', 'normalize'] as const
 
 /** Returns the columns whose stored bytes another definition would read wrongly. */
 function findIncompatible(before: CatalogSchema, target: CatalogSchema): NextSchema['refusals'] {
@@ -329,12 +329,12 @@ function eachColumn(before: CatalogSchema, target: CatalogSchema) {
 
 function leftOut(before: CatalogSchema, { tables }: Schema, { drop = {} }: SchemaMoves): SchemaPlace[] {
   const names = new Map(Object.keys(tables).map((name) => [storedName(before.tables, name, tables) ?? name, name]))
-  return Object.entries(before.tables).flatMap(([table, { columns, kept }]): SchemaPlace[] => {
+  return Object.entries(before.tables).flatMap(([table, { columns, leftOut: isLeftOut }]): SchemaPlace[] => {
     const own = tables[names.get(table) ?? '']
-    if (own === undefined) return kept === true || drop[table] !== undefined ? [] : [{ table }]
+    if (own === undefined) return isLeftOut === true || drop[table] !== undefined ? [] : [{ table }]
     const known = new Set(Object.keys(own).map((column) => storedName(columns, column, own)))
     return Object.entries(columns).flatMap(([column, one]) =>
-      known.has(column) || one.kept === true || drop[`${table}.${column}`] !== undefined ? [] : [{ table, column }],
+      known.has(column) || one.leftOut === true || drop[`${table}.${column}`] !== undefined ? [] : [{ table, column }],
     )
   })
 }

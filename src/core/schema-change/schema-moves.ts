@@ -1,6 +1,7 @@
 /** What a change of the schema does with tables and columns that two schemas cannot say: new names, and the fate of what is left out. */
 import { type Fault, fault, words } from '../errors.ts'
-import { type CatalogSchema, type CatalogTable, rulesNamed, storedName } from '../schema/catalog-schema.ts'
+import { type CatalogSchema, type CatalogTable, renamingOf, storedName } from '../schema/catalog-schema.ts'
+import { renameRules } from '../schema/rename-rules.ts'
 import { assertOptions } from '../util/options.ts'
 
 /** Moves by `table` or `table.column`, as the stored schema calls them. */
@@ -59,7 +60,7 @@ export function renameStored(stored: CatalogSchema, { rename = {} }: SchemaMoves
       renamed.push({ table: to, from: table })
     }
   }
-  const rules = rulesNamed(stored.rules, { from: stored.tables, to: tables })
+  const rules = renameRules(stored.rules, renamingOf(tables, stored))
   return { schema: { ...stored, tables, rules }, renamed }
 }
 

@@ -5,8 +5,9 @@ import { MAX_OBJECT_IDS } from '../limits.ts'
 import { tokenKinds } from '../tokens/token-kinds.ts'
 import { required } from '../util/lists.ts'
 import { type ColumnDefinition, type SchemaDefinition, tokenOf } from './column.ts'
+import { type Renaming, renameRules } from './rename-rules.ts'
 import { retentionOf } from './retention.ts'
-import { renameRules, type SchemaRules } from './schema-rules.ts'
+import type { SchemaRules } from './schema-rules.ts'
 
 /** What a table or column in the catalog has beside its definition. */
 interface Named {
@@ -16,7 +17,7 @@ interface Named {
    */
   readonly formerly?: readonly string[]
   /** True if the schema that was applied last leaves it out on purpose: it stays stored, and no opening warns of it. */
-  readonly kept?: true
+  readonly leftOut?: true
 }
 
 /** One column in the catalog. */
@@ -80,13 +81,13 @@ export function assignIds(definition: SchemaDefinition, known: CatalogSchema, ru
   const tables: Record<string, CatalogTable> = { ...known.tables }
   for (const [name, columns] of Object.entries(definition)) {
     const table = storedName(known.tables, name, definition) ?? name
-    const { kept: _, ...old } = known.tables[table] ?? { objectId: nextObjectId++, columns: {} }
+    const { leftOut: _, ...old } = known.tables[table] ?? { objectId: nextObjectId++, columns: {} }
     const assigned: Record<string, CatalogColumn> = { ...old.columns }
     const before = Object.values(assigned).reduce((most, { ordinal }) => Math.max(most, ordinal + 1), 0)
     let ordinal = before
     for (const [own, after] of Object.entries(columns)) {
       const column = storedName(old.columns, own, columns) ?? own
-      const { kept: _, ...was } = assigned[column] ?? { objectId: nextObjectId++, ordinal: ordinal++ }
+      const { leftOut: _, ...was } = assigned[column] ?? { objectId: nextObjectId++, ordinal: ordinal++ }
       assigned[column] = { ...was, definition: after }
     }
     const isGrown = before > 0 && ordinal > before
@@ -126,24 +127,19 @@ export function knownPart(definition: SchemaDefinition, stored: CatalogSchema, b
     })
     tables[name] = { ...table, columns: Object.fromEntries(own) }
   }
-  return { nextObjectId: stored.nextObjectId, tables, rules: rulesNamed(stored.rules, { from: stored.tables, to: tables }) }
+  return { nextObjectId: stored.nextObjectId, tables, rules: renameRules(stored.rules, renamingOf(tables, stored)) }
 }
 
-/** Returns rules with the names that tables and columns have elsewhere, where they are known by their object ids. */
-export function rulesNamed(
-  rules: SchemaRules,
-  { from, to }: { readonly from: CatalogSchema['tables']; readonly to: CatalogSchema['tables'] },
-): SchemaRules {
-  const names = new Map<string, string>()
-  for (const [table, { objectId, columns }] of Object.entries(from)) {
-    const [name, other] = Object.entries(to).find(([, one]) => one.objectId === objectId) ?? [table]
-    names.set(table, name)
-    for (const [column, one] of Object.entries(columns)) {
-      const [own] = Object.entries(other?.columns ?? {}).find(([, found]) => found.objectId === one.objectId) ?? [column]
-      names.set(`${table}.${column}`, `${name}.${own}`)
-    }
+/** Returns what another list of the same tables, or of some of them, calls its tables and columns. */
+export function renamingOf(other: CatalogSchema['tables'], stored: Pick<CatalogSchema, 'tables'>): Renaming {
+  const names = new Map(Object.entries(other).map(([name, { objectId }]) => [objectId, name]))
+  return (table, column) => {
+    const name = names.get(stored.tables[table]?.objectId ?? 0) ?? table
+    if (column === undefined) return name
+    const objectId = stored.tables[table]?.columns[column]?.objectId
+    const own = Object.entries(other[name]?.columns ?? {}).find(([, one]) => one.objectId === objectId)
+    return own?.[0] ?? column
   }
-  return renameRules(rules, (path) => names.get(path) ?? path)
 }
 
 /** Returns what a definition calls so: by its object id where it is known, else by its name. */

@@ -12,7 +12,7 @@ import { columnTypes } from '../values/column-types.ts'
 const maskShape = z.union(
   [
     z.strictObject({ preset: z.enum(['keepFirst', 'keepLast']), count: z.int().min(1).max(1000) }),
-    z.strictObject({ preset: z.enum(['email', 'ssn', 'card']) }),
+    z.strictObject({ preset: z.enum(['email', 'ssn', 'card', 'cardBin', 'iban']) }),
     z.strictObject({ find: z.string().min(1).max(1000), replace: z.string().max(1000) }),
   ],
   'must be a mask, such as mask.email or mask.keepFirst(1)',

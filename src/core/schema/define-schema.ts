@@ -101,7 +101,7 @@ function assertColumn(table: string, name: string, definition: ColumnDefinition)
   if (clash !== undefined) throw invalid(say`${where}: ${words(clash)}.`, table, name)
   try {
     if (definition.mask !== undefined) compileMask(definition.mask)
-    compileRules(definition)
+    compileRules(definition, typeOf(definition))
     assertToken(definition)
   } catch (error) {
     // The messages of these errors are clauses and quote no value.
@@ -131,6 +131,7 @@ const KEPT_FORMS: Readonly<Partial<Record<Normalizer, readonly TokenPreset[]>>> 
   digits: ['digits', 'card'],
   phone: ['phone'],
   email: ['email'],
+  iban: ['iban'],
 }
 
 /** Number of texts of a pattern that are tried, from its first to its last. */
@@ -154,6 +155,7 @@ function keepsForm(name: Normalizer, format: TokenFormatDefinition): boolean {
 /** What must be equal in all columns of a column group, by its name in an error. */
 const GROUP_OPTIONS: Readonly<Record<string, (definition: ColumnDefinition) => unknown>> = {
   type: (definition) => definition.type,
+  scale: (definition) => typeOf(definition).scale,
   'token kind': (definition) => tokenOf(definition).kind,
   'token format': (definition) => tokenOf(definition).format,
   normalize: normalizersOf,

@@ -22,6 +22,8 @@ export interface ColumnDescription {
   /** Only of a column with tokens. */
   readonly tokenKind?: TokenKindName
   readonly columnGroup?: string
+  /** Digits behind the point of a DECIMAL column. */
+  readonly scale?: number
   /** RE2 pattern that the whole text must match. */
   readonly pattern?: string
   /** In code points. */
@@ -58,6 +60,7 @@ function describeColumn(column: Column, definition: ColumnDefinition | undefined
     redaction: level,
     masked: mask !== undefined,
     ...presentOnly({ tokenKind: token?.name, columnGroup: group }),
+    ...(definition?.type === 'DECIMAL' ? { scale: definition.scale } : {}),
     ...(definition !== undefined && 'pattern' in definition ? presentOnly({ pattern: definition.pattern }) : {}),
     ...(definition !== undefined && 'maxLength' in definition ? presentOnly({ maxLength: definition.maxLength }) : {}),
     ...(definition !== undefined && 'oneOf' in definition ? presentOnly({ oneOf: definition.oneOf }) : {}),

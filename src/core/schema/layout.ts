@@ -280,7 +280,7 @@ function layoutColumn(
     lifetime: (ttlMinutes ?? DEFAULT_TTL_MINUTES) * 60_000,
     isStable: stable === true,
     normalize: normalizersOf(definition),
-    validate: compileRules({ ...definition, hasDigest: writtenDigest !== undefined }),
+    validate: compileRules({ ...definition, hasDigest: writtenDigest !== undefined }, type),
     group: definition.columnGroup,
     scope: definition.columnGroup === undefined ? `column/${objectId}` : `group/${definition.columnGroup}`,
     plain,

@@ -49,46 +49,6 @@ export const rulesShape = z.strictObject({
     .optional(),
 })
 
-/** Returns the rules with other names. `renamed` returns what a table, or `table.column`, is called. */
-export function renameRules(rules: SchemaRules, renamed: (path: string) => string): SchemaRules {
-  const columnOf = (table: string, column: string): string => renamed(`${table}.${column}`).split('.')[1] ?? column
-  const mapped = <T, U>(entries: Readonly<Record<string, T>>, rename: (name: string, one: T) => readonly [string, U]) =>
-    Object.fromEntries(Object.entries(entries).map(([name, one]) => rename(name, one)))
-  const { uniqueTogether, subjects, retention } = rules
-  return {
-    ...rules,
-    ...(uniqueTogether && {
-      uniqueTogether: mapped(uniqueTogether, (table, lists) => [
-        renamed(table),
-        lists.map((columns) => columns.map((column) => columnOf(table, column))),
-      ]),
-    }),
-    ...(subjects && {
-      subjects: mapped(subjects, (name, { table, relations, ...subject }) => [
-        name,
-        {
-          ...subject,
-          table: renamed(table),
-          ...(relations && {
-            relations: relations.map((one) => {
-              const place = { table: renamed(one.table), column: columnOf(one.table, one.column) }
-              return 'references' in one
-                ? { ...place, references: renamed(one.references) }
-                : { ...place, equals: renamed(one.equals) }
-            }),
-          }),
-        },
-      ]),
-    }),
-    ...(retention && {
-      retention: mapped(retention, (rule, { from, ...one }) => [
-        renamed(rule),
-        { ...one, ...(from !== undefined && { from: columnOf(rule.split('.')[0] ?? '', from) }) },
-      ]),
-    }),
-  }
-}
-
 /** Returns the rules of one table, of those that are listed by table. */
 export function rulesOf(rules: SchemaRules, table: string): { readonly uniqueTogether: readonly (readonly string[])[] } {
   return { uniqueTogether: rules.uniqueTogether?.[table] ?? [] }

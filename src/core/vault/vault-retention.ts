@@ -65,9 +65,9 @@ export function createVaultRetention(ports: RetentionPorts): VaultRetention {
       outside.watch({ verb: 'Sweep', given }, async (watch) => {
         await jobs.sweep()
         await catalog.reload(storage)
-        const { layout } = live
         return jobs.run({ kind: 'sweep' }, watch, async (job) => {
           const counts = { expired: {} as Record<string, number>, held: 0 }
+          const { layout } = live
           for (const table of layout.tables.values()) {
             for (const kept of table.kept.filter(({ isFilling }) => !isFilling))
               await job.pass(expirePass(ports, table, kept, counts))

@@ -43,8 +43,8 @@ export interface Vault<S extends SchemaDefinition = SchemaDefinition, Role exten
     VaultKeys,
     VaultLookups<S>,
     VaultOverview,
-    VaultRetention,
     VaultSchema,
+    VaultRetention,
     ClosedByUsing {
   readonly id: string
   /** Id of the account in audit events: the option `accountId`, or the id of the vault. */

@@ -1,4 +1,5 @@
 /** One vault that holds every known database, with unique table names. Queries are rewritten to use them. */
+
 import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
 import type { StorageHandle } from '../../../src/core/ports/storage.ts'
 import type { ColumnDefinition, SchemaDefinition } from '../../../src/core/schema/column.ts'
@@ -7,6 +8,7 @@ import type { JsonValue } from '../../../src/core/values/column-type.ts'
 import { createVault, defineSchema } from '../../../src/index.ts'
 import { asLoose, type LooseRecord, type LooseSession } from '../vaults/open-untyped.ts'
 import { OWNER, TEST_SECRET } from '../vaults/test-vault.ts'
+import { definitionOf as columnOfType } from './fixture.ts'
 import type { KnownDatabase, KnownTable, KnownValue } from './vectors.ts'
 
 /** The result of a query. */
@@ -85,8 +87,8 @@ export function asQueryable(session: unknown): Queryable & LooseSession {
 }
 
 function definitionOf(type: KnownTable['columns'][number]['type'], keeping: Keeping, isFound: boolean): ColumnDefinition {
-  const shown = { type, redaction: 'PLAIN_TEXT' } as const
-  return keeping === 'sealed' ? { ...shown, searchable: isFound } : { ...shown, encrypted: false, index: isFound }
+  const kept = keeping === 'sealed' ? { searchable: isFound } : { encrypted: false, index: isFound }
+  return columnOfType(type, { redaction: 'PLAIN_TEXT', ...kept })
 }
 
 async function fill(session: LooseSession, { name, columns, table }: KnownPlace): Promise<void> {
