@@ -47,7 +47,12 @@ export interface CommonOptions {
   readonly token?: TokenDefinition
   /** Name of a column group. Columns of one group share a digest scope: equal values have one digest and one deterministic token. */
   readonly columnGroup?: string
+  /** What a caller must state to see more of the column than REDACTED, or to compare its values. Default: nothing. */
+  readonly requires?: readonly Requirement[]
 }
+
+/** What a column can require of a caller. */
+export type Requirement = 'purpose'
 
 /** Options of a STRING column. Lengths count code points. */
 export interface StringOptions extends CommonOptions {
@@ -76,7 +81,7 @@ export interface DecimalOptions extends CommonOptions {
 }
 
 /** Options of a FILE column. Its files are always sealed, and have no tokens, digests or masks. Source: docs/files.md. */
-export interface FileOptions extends Pick<CommonOptions, 'redaction'> {
+export interface FileOptions extends Pick<CommonOptions, 'redaction' | 'requires'> {
   /** MIME types that a file can have, detected from its content: `image/png`, or `image/*` for all images. Default: any type. */
   readonly allowedTypes?: readonly string[]
   /** Maximum length of a file in bytes. Default 1 GiB, at most 1 TiB. */
