@@ -87,7 +87,7 @@ async function deleteExpired(
   return unit.change(async ({ storage }) => {
     const patches = expired.map(({ id, version }) => ({ id, version, set: {} }))
     if ((await storage.update(table.physical.name, patches)).includes(false)) throw STALE
-    const deleted = await deleteRows(storage, context, { table, rows: expired.map(({ id }) => id) })
+    const deleted = await deleteRows(storage, context, { table, rows: expired.map(({ id }) => id), transients: true })
     context.event.setWrittenRows(table, deleted)
     return deleted.length
   })
