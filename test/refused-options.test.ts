@@ -365,7 +365,7 @@ describe('an option that is null', () => {
 })
 
 /** The long work of a vault, and an explanation. */
-const WORK = Object.entries(METHODS).filter(([name]) => /^(verify|purge|scan|export|explain)/.test(name))
+const WORK = Object.entries(METHODS).filter(([name]) => /^(verify|sweep|scan|export|explain)/.test(name))
 
 it.each(WORK)('the options of %s are refused as a whole if they are no object', async (_name, call) => {
   for (const options of [null, 'text', 5, true, [], ['signal']])

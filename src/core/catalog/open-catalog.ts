@@ -7,7 +7,6 @@ import type { Stopwatch } from '../ports/time.ts'
 import { type CatalogSchema, findOutdatedTables, hiddenTokenIds } from '../schema/catalog-schema.ts'
 import type { SchemaDefinition } from '../schema/column.ts'
 import type { Table } from '../schema/layout.ts'
-import type { SchemaRules } from '../schema/schema-rules.ts'
 import { CATALOG, MARKER, SYSTEM_TABLES } from '../schema/system-tables.ts'
 import { digestVaultId } from '../sealing/envelope.ts'
 import { SubjectKeyring } from '../sealing/subject-keyring.ts'
@@ -355,8 +354,6 @@ export interface CatalogFence {
   readonly schema: CatalogSchema
   /** Number of legal holds. */
   readonly holds: number
-  /** The rules of the stored schema, with the names of this process. */
-  readonly rules: SchemaRules
   /** Throws `failed_precondition` if the stored format is newer than this release: nothing is written then. */
   assertKnownFormat(): void
   /** Throws `failed_precondition` for a table whose records this process must not write: its schema lacks a rule of the stored one. */
@@ -389,9 +386,6 @@ export function createCatalogFence(catalog: Catalog, known: { readonly part: Cat
     },
     get holds() {
       return catalog.state.holds
-    },
-    get rules() {
-      return known.part.rules
     },
     assertKnownFormat: () => assertKnownFormat(catalog.state),
     assertWritable({ name }) {

@@ -31,7 +31,7 @@ import { dropTokens, dropTransients, type NewToken, prepareTokens, reserveTransi
 
 /** The dependencies of reading, and the event of the operation. */
 export interface WritingContext extends ReadingContext {
-  readonly catalog: Pick<CatalogFence, 'assertWritable' | 'hiddenTokenIds' | 'holdsFiles' | 'holds' | 'rules'>
+  readonly catalog: Pick<CatalogFence, 'assertWritable' | 'hiddenTokenIds' | 'holdsFiles' | 'holds'>
   readonly event: WrittenRows
   /** Called with the result of new records before they are stored. Source: `OperationContext.note`. */
   readonly note?: ((kept: object) => void) | undefined

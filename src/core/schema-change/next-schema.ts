@@ -4,7 +4,7 @@ import type { PhysicalIndex } from '../ports/storage.ts'
 import { assignIds, type CatalogColumn, type CatalogSchema, type CatalogTable, storedName } from '../schema/catalog-schema.ts'
 import { type ColumnDefinition, tokenOf } from '../schema/column.ts'
 import type { Schema } from '../schema/define-schema.ts'
-import { type Column, type KeptTime, type Layout, layoutSchema, type Table } from '../schema/layout.ts'
+import { type Column, KEPT, type KeptTime, type Layout, layoutSchema, type Table } from '../schema/layout.ts'
 import { subjectsWithKeys } from '../schema/own-keys.ts'
 import type { SchemaRules } from '../schema/schema-rules.ts'
 import { renameStored, type SchemaMoves, type SchemaPlace } from './schema-moves.ts'
@@ -17,7 +17,7 @@ export interface TableChange {
   readonly table: Table
   /** Columns that get digests. */
   readonly fills: readonly Column[]
-  /** Rules of retention whose times older records do not have. */
+  /** Rules of retention that get the times of existing rows. */
   readonly keeps: readonly KeptTime[]
   /** Existing columns that become required. */
   readonly requires: readonly Column[]
@@ -149,19 +149,16 @@ function changedTables(
     const marks = stored.tables[table.name]
     if (was === undefined || marks === undefined) return []
     const isDigested = (of: Table) => new Set(of.columns.flatMap(({ digest }) => digest ?? []))
-    const keptCells = new Set([...was.kept, ...table.kept].map(({ cell }) => cell))
     const [had, has] = [isDigested(was), isDigested(table)]
     const known = (column: Column): CatalogColumn | undefined => marks.columns[column.name]
+    const times = new Set(was.kept.map(({ cell }) => cell))
     const change: TableChange = {
       was,
       table,
       fills: table.columns.filter(
         ({ name, digest }) => digest !== undefined && !had.has(digest) && marks.columns[name] !== undefined,
       ),
-      keeps: table.kept.filter(({ cell, from }) => {
-        const known = was.kept.find((one) => one.cell === cell)
-        return known === undefined || known.from?.objectId !== from?.objectId || (known.isFilling && !isOpening)
-      }),
+      keeps: table.kept.filter(({ cell, isFilling }) => !times.has(cell) || (isFilling && !isOpening)),
       requires: table.columns.filter((column) => {
         const one = known(column)
         return (
@@ -172,7 +169,7 @@ function changedTables(
       builds: missingIndexes(table, was),
       drops: missingIndexes(was, table),
       ends: [...new Set([...had, ...(isOpening ? [] : (marks.filling ?? []))])].filter(
-        (cell) => !has.has(cell) && !keptCells.has(cell),
+        (cell) => !has.has(cell) && !cell.startsWith(KEPT),
       ),
       leftover: isOpening ? [] : (marks.leftover ?? []).filter((cell) => !has.has(cell)),
       seals: table.owner !== undefined && (was.owner === undefined || (marks.keying === true && !isOpening)),

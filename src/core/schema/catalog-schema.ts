@@ -135,14 +135,14 @@ export function knownPart(definition: SchemaDefinition, stored: CatalogSchema, b
   return { nextObjectId: stored.nextObjectId, tables, rules: renameRules(stored.rules, renamingOf(tables, stored)) }
 }
 
-/** Returns what a part of a stored schema calls its tables and columns. */
-function renamingOf(part: CatalogSchema['tables'], stored: CatalogSchema): Renaming {
-  const names = new Map(Object.entries(part).map(([name, { objectId }]) => [objectId, name]))
+/** Returns what another list of the same tables, or of some of them, calls its tables and columns. */
+export function renamingOf(other: CatalogSchema['tables'], stored: Pick<CatalogSchema, 'tables'>): Renaming {
+  const names = new Map(Object.entries(other).map(([name, { objectId }]) => [objectId, name]))
   return (table, column) => {
     const name = names.get(stored.tables[table]?.objectId ?? 0) ?? table
     if (column === undefined) return name
     const objectId = stored.tables[table]?.columns[column]?.objectId
-    const own = Object.entries(part[name]?.columns ?? {}).find(([, one]) => one.objectId === objectId)
+    const own = Object.entries(other[name]?.columns ?? {}).find(([, one]) => one.objectId === objectId)
     return own?.[0] ?? column
   }
 }
@@ -188,9 +188,11 @@ function outdatedFault(table: string, own: CatalogTable, stored: CatalogTable): 
   return undefined
 }
 
-/** A rule of retention can count from a column that the process does not know, so that it would store no time. */
+/** A rule of retention can have two columns of which the process does not know one, so that it would store no time or a wrong one. */
 function uncountedFault(table: string, own: CatalogTable, { rules }: CatalogSchema): Fault | undefined {
-  const rule = retentionOf(rules.retention, table).find(({ from }) => from !== undefined && own.columns[from] === undefined)
+  const rule = retentionOf(rules.retention, table).find(
+    ({ from, column = from }) => from !== undefined && [from, column].some((one = '') => own.columns[one] === undefined),
+  )
   if (rule === undefined) return undefined
   return fault('failed_precondition', {
     table,

@@ -10,13 +10,14 @@ import { compileFormat } from '../tokens/token-formats.ts'
 import type { TokenKind } from '../tokens/token-kind.ts'
 import { tokenKinds } from '../tokens/token-kinds.ts'
 import { present } from '../util/lists.ts'
+import type { Period } from '../util/period.ts'
 import type { AnyColumnType } from '../values/column-types.ts'
 import type { Normalizer } from '../values/normalizers.ts'
 import { compileRules, type ValueRule } from '../values/value-rules.ts'
 import { type CatalogColumn, type CatalogSchema, type CatalogTable, isRequired } from './catalog-schema.ts'
 import { type FileOptions, normalizersOf, tokenOf, typeOf } from './column.ts'
 import { type Owner, ownersOf } from './own-keys.ts'
-import { retentionOf } from './retention.ts'
+import { periodOf, retentionOf } from './retention.ts'
 import { rulesOf, type SchemaRules } from './schema-rules.ts'
 import { isSameKey } from './unique-together.ts'
 
@@ -91,7 +92,8 @@ export interface KeptTime {
   readonly column: Column | undefined
   /** The column that it counts from; undefined for the time of the insert, or of the write of a value. */
   readonly from: Column | undefined
-  /** True while a change of the schema stores it in older rows: nothing expires by it. */
+  readonly period: Period
+  /** True while a change of the schema stores the times of the rows before: nothing expires by the rule until then. */
   readonly isFilling: boolean
 }
 
@@ -158,6 +160,9 @@ export interface Layout {
   /** All names of tables, columns, column groups and subjects. */
   readonly names: ReadonlySet<string>
 }
+
+/** How the names of physical columns of times begin. */
+export const KEPT = 'kept_'
 
 /** Physical column of the sealed body in every record table. */
 export const BODY = 'body'
@@ -245,7 +250,10 @@ function layoutTable(name: string, definition: CatalogTable, rules: SchemaRules)
     physical: {
       ...physical,
       columns: [...physical.columns, ...kept.map(({ cell }) => ({ name: cell, type: 'integer' as const }))],
-      indexes: [...physical.indexes, ...kept.map(({ cell }) => ({ columns: [cell], unique: false }))],
+      indexes: [
+        ...physical.indexes,
+        ...kept.flatMap(({ cell, isFilling }) => (isFilling ? [] : [{ columns: [cell], unique: false }])),
+      ],
     },
   }
 }
@@ -256,11 +264,13 @@ function layoutKept(
   { objectId, filling = [] }: CatalogTable,
   { byName, rules }: { readonly byName: ReadonlyMap<string, Column>; readonly rules: SchemaRules },
 ): KeptTime[] {
-  return retentionOf(rules.retention, table).flatMap(({ rule, column: columnName, from: fromName }): KeptTime[] => {
+  return retentionOf(rules.retention, table).flatMap((definition): KeptTime[] => {
+    const { rule, column: columnName, from: fromName } = definition
     const [column, from] = [columnName, fromName].map((one) => (one === undefined ? undefined : byName.get(one)))
     if ((column === undefined) !== (columnName === undefined) || (from === undefined) !== (fromName === undefined)) return []
-    const cell = `kept_${column?.objectId ?? objectId}`
-    return [{ rule, cell, column, from, isFilling: filling.includes(cell) }]
+    // Another column to count from has another cell: none is read that counts from what was before.
+    const cell = `${KEPT}${column?.objectId ?? objectId}_${from?.objectId ?? 0}`
+    return [{ rule, cell, column, from, period: periodOf(definition), isFilling: filling.includes(cell) }]
   })
 }
 
