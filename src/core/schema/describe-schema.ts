@@ -60,8 +60,12 @@ function describeColumn(column: Column, definition: ColumnDefinition | undefined
     ...presentOnly({ tokenKind: token?.name, columnGroup: group }),
     ...(definition !== undefined && 'pattern' in definition ? presentOnly({ pattern: definition.pattern }) : {}),
     ...(definition !== undefined && 'maxLength' in definition ? presentOnly({ maxLength: definition.maxLength }) : {}),
-    ...(definition !== undefined && 'oneOf' in definition ? presentOnly({ oneOf: definition.oneOf }) : {}),
-    ...(file === undefined ? {} : presentOnly({ allowedTypes: file.allowedTypes, maxBytes: file.maxBytes })),
+    ...(definition !== undefined && 'oneOf' in definition
+      ? presentOnly({ oneOf: definition.oneOf && Object.freeze(definition.oneOf) })
+      : {}),
+    ...(file === undefined
+      ? {}
+      : presentOnly({ allowedTypes: file.allowedTypes && Object.freeze(file.allowedTypes), maxBytes: file.maxBytes })),
   }
   return Object.freeze(members)
 }

@@ -1,7 +1,7 @@
 /** The sweep of a vault: everything whose time has passed is removed, slice by slice. */
 import { type Barrier, OUTDATED, retryingBarrier } from '../barrier/barrier.ts'
+import type { CatalogFence } from '../catalog/catalog-fence.ts'
 import type { LiveSchema } from '../catalog/live-schema.ts'
-import type { CatalogFence } from '../catalog/open-catalog.ts'
 import { expiredCredentialsPass } from '../credentials/entry-rows.ts'
 import type { SessionContext } from '../execution/context.ts'
 import { perform } from '../execution/perform.ts'

@@ -16,6 +16,7 @@ export const LAYERS: readonly (readonly string[])[] = [
   ['records'],
   ['execution'],
   ['operations', 'verification', 'rotation'],
+  ['schema-change'],
   ['batch'],
   ['vault'],
 ]
@@ -27,6 +28,7 @@ export const ASYNC_MODULES: ReadonlySet<string> = new Set([
   'pace',
   'maintenance',
   'rotation',
+  'schema-change',
   'audit-log',
   'row-access',
   'catalog',
