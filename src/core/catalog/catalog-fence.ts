@@ -10,6 +10,8 @@ import { assertKnownFormat, type Catalog } from './open-catalog.ts'
 export interface CatalogFence {
   /** Root keys and generation as they were read last. */
   readonly keys: RootKeySet
+  /** The stored schema as it was read last. */
+  readonly schema: CatalogSchema
   /** Number of legal holds. */
   readonly holds: number
   /** The rules of the stored schema, with the names of this process. */
@@ -40,6 +42,9 @@ export function createCatalogFence(catalog: Catalog, known: { readonly part: Cat
   return {
     get keys() {
       return catalog.state
+    },
+    get schema() {
+      return catalog.state.schema
     },
     get holds() {
       return catalog.state.holds

@@ -8,6 +8,7 @@ import type { CatalogSchema } from '../schema/catalog-schema.ts'
 import type { SchemaDefinition } from '../schema/column.ts'
 import { CATALOG, MARKER, SYSTEM_TABLES } from '../schema/system-tables.ts'
 import { digestVaultId } from '../sealing/envelope.ts'
+import { SubjectKeyring } from '../sealing/subject-keyring.ts'
 import { readUtf8, toHex, toUtf8, type Writable } from '../util/bytes.ts'
 import { required } from '../util/lists.ts'
 import { toSlab } from '../util/memory.ts'
@@ -134,7 +135,8 @@ export async function openCatalog(
   const read = (read: CatalogRows, known: Reading | undefined) => openRows(ports, { vaultId, vault, rows: read, known })
   let reading = await read(rows, undefined)
   const { destroyed } = reading.state
-  const barrier: Writable<Barrier> = { ring: reading.ring, entropy, vault, destroyed }
+  const subjectKeys = new SubjectKeyring(ports.keyRingFactory.createSubjectKeys(), stopwatch)
+  const barrier: Writable<Barrier> = { ring: reading.ring, entropy, vault, destroyed, subjectKeys }
   let upcoming: Promise<void> | undefined
   let running = Promise.resolve()
 
@@ -225,6 +227,7 @@ export async function openCatalog(
     close() {
       isClosed = true
       for (const ring of rings) ring.close()
+      subjectKeys.close()
     },
   }
 }

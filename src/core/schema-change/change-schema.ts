@@ -8,10 +8,13 @@ import type { Job, JobPlace } from '../maintenance/job.ts'
 import { countRows } from '../pace/pace.ts'
 import type { Storage } from '../ports/storage.ts'
 import type { Clock, Scheduler } from '../ports/time.ts'
+import { ownKeysPass } from '../records/own-keys-pass.ts'
 import { LOCK_MS, lockTries } from '../rotation/rotate-keys.ts'
 import type { CatalogSchema, CatalogTable } from '../schema/catalog-schema.ts'
 import type { Schema } from '../schema/define-schema.ts'
 import { layoutSchema } from '../schema/layout.ts'
+import { ownersOf, subjectsWithKeys } from '../schema/own-keys.ts'
+import { assertKeysAreHere } from '../subject-keys/key-rows.ts'
 import { attempt } from '../util/attempt.ts'
 import { nowMs } from '../util/time.ts'
 import { digestCells, erasePass, type FillCounts, fillPass, keptTimeCells } from './fill-rows.ts'
@@ -54,6 +57,7 @@ export async function changeSchema(
   job.expect(await countPasses(storage, way))
   await refuseFor(ports, job, way, await fillAll(ports, job, { way, target }))
   await refuseFor(ports, job, way, await buildIndexes(ports, way))
+  await sealAll(ports, job, way)
   await end(ports, job, target)
   await eraseAll(ports, job, target)
   const { generation } = catalog.state
@@ -77,9 +81,12 @@ async function begin(ports: SchemaChangePorts, job: Job, target: SchemaTarget): 
   const way = await storeWay(ports, job, async () => {
     const way = wayTo(catalog, target)
     await prepareLayout(storage, layoutSchema(way.begun))
+    const [had, has] = [catalog.state.schema, way.begun].map(({ rules }) => subjectsWithKeys(rules).size > 0)
+    if (has === true) await assertKeysAreHere(storage, ports.barrier, had !== true)
     // Writers that began before commit first: what they wrote is seen by the passes.
-    const marked = way.tables.filter(({ fills, keeps, requires, requiresNew, ends }) =>
-      [fills, keeps, requires, requiresNew, ends].some(({ length }) => length > 0),
+    const marked = way.tables.filter(
+      ({ fills, keeps, requires, requiresNew, ends, seals }) =>
+        seals || [fills, keeps, requires, requiresNew, ends].some(({ length }) => length > 0),
     )
     return { way, schema: way.begun, locked: marked, check: (inner) => assertNoRows(inner, marked) }
   })
@@ -144,9 +151,10 @@ export async function storeSchema(
 async function countPasses(storage: Storage, { tables }: NextSchema): Promise<number | undefined> {
   const filled = tables.filter(isFilled)
   const erased = tables.filter(({ ends, leftover }) => ends.length + leftover.length > 0)
+  const sealed = tables.filter(({ seals }) => seals)
   return countRows(
     storage,
-    [...filled, ...erased].map(({ table }) => ({ table: table.physical.name })),
+    [...filled, ...erased, ...sealed].map(({ table }) => ({ table: table.physical.name })),
   )
 }
 
@@ -199,6 +207,17 @@ async function fillAll(
     if (found.length > 0) await refuseFor(ports, job, way, new Map([[change, found]]))
   }
   return problems
+}
+
+/** Seals records with keys of their subjects, from the first table on: those that are sealed so are only read. Each table comes after those that it refers to. */
+async function sealAll({ storage, catalog, barrier }: SchemaChangePorts, job: Job, { tables }: NextSchema): Promise<void> {
+  const { schema } = catalog.state
+  const layout = layoutSchema(schema)
+  for (const name of ownersOf(schema.rules).keys()) {
+    const table = layout.tables.get(name)
+    const seals = tables.some((change) => change.table.name === name && change.seals)
+    if (table !== undefined && seals) await job.pass(ownKeysPass(storage, { barrier: retryingBarrier(barrier), layout }, table))
+  }
 }
 
 function listed(kind: RowProblem['kind'], counts: Readonly<Record<string, number>>): RowProblem[] {

@@ -5,6 +5,7 @@ import { assignIds, type CatalogColumn, type CatalogSchema, type CatalogTable, s
 import { type ColumnDefinition, tokenOf } from '../schema/column.ts'
 import type { Schema } from '../schema/define-schema.ts'
 import { type Column, type KeptTime, type Layout, layoutSchema, type Table } from '../schema/layout.ts'
+import { subjectsWithKeys } from '../schema/own-keys.ts'
 import type { SchemaRules } from '../schema/schema-rules.ts'
 import { renameStored, type SchemaMoves, type SchemaPlace } from './schema-moves.ts'
 
@@ -28,6 +29,8 @@ export interface TableChange {
   readonly ends: readonly string[]
   /** Physical columns whose cells are left over from an earlier change. */
   readonly leftover: readonly string[]
+  /** True if its records are to be sealed with keys of their subjects. */
+  readonly seals: boolean
 }
 
 /** A change that no record has to do with. */
@@ -77,7 +80,7 @@ export function nextSchema(stored: CatalogSchema, next: Schema, { moves, isOpeni
   const was = layoutSchema(before)
   const is = layoutSchema(target)
   const tables = changedTables({ was, is }, { before, target, isOpening })
-  const refusals = findIncompatible(before, target)
+  const refusals = [...findIncompatible(before, target), ...keysTurnedOff(before.rules, target.rules)]
   const known = { before, target, tables, isOpening }
   return {
     renamed: before,
@@ -171,10 +174,12 @@ function changedTables(
         (cell) => !has.has(cell) && !keptCells.has(cell),
       ),
       leftover: isOpening ? [] : (marks.leftover ?? []).filter((cell) => !has.has(cell)),
+      seals: table.owner !== undefined && (was.owner === undefined || (marks.keying === true && !isOpening)),
     }
-    const { fills, keeps, requires, requiresNew, builds, drops, ends, leftover } = change
+    const { fills, keeps, requires, requiresNew, builds, drops, ends, leftover, seals } = change
     // A new table has been left out: nothing of it differs from what is stored.
-    const isChanged = [fills, keeps, requires, requiresNew, builds, drops, ends, leftover].some(({ length }) => length > 0)
+    const isChanged =
+      seals || [fills, keeps, requires, requiresNew, builds, drops, ends, leftover].some(({ length }) => length > 0)
     return isChanged && target.tables[table.name] !== undefined ? [change] : []
   })
 }
@@ -198,7 +203,8 @@ function begunTable({ before, target, tables }: Known, name: string): CatalogTab
   })
   const filling = [...(was?.filling ?? []), ...filledCells(change), ...(change?.ends ?? [])]
   const leftover = (was?.leftover ?? []).filter((cell) => !filling.includes(cell))
-  return { ...table, columns: Object.fromEntries(columns), ...marksOf({ filling, leftover }) }
+  const keying = was?.keying === true || change?.seals === true
+  return { ...table, columns: Object.fromEntries(columns), ...marksOf({ filling, leftover, keying }) }
 }
 
 /** Returns the names of the columns that stay as they were until rows are filled, checked or indexed. */
@@ -229,17 +235,23 @@ function endedTable({ before, target, tables, isOpening }: Known, name: string):
   const done = new Set([...filledCells(change), ...ends])
   const filling = (was?.filling ?? []).filter((cell) => !done.has(cell))
   const leftover = [...(was?.leftover ?? []).filter((cell) => !done.has(cell)), ...ends]
-  return { ...table, columns: Object.fromEntries(columns), ...marksOf({ filling, leftover }) }
+  const keying = was?.keying === true && change?.seals !== true
+  return { ...table, columns: Object.fromEntries(columns), ...marksOf({ filling, leftover, keying }) }
 }
 
 /** Returns a table of the target without marks. */
 function withoutMarks(target: CatalogSchema, name: string): CatalogTable {
-  const { filling: _, leftover: __, ...table } = target.tables[name] ?? { objectId: 0, columns: {} }
+  const { filling: _, leftover: __, keying: ___, ...table } = target.tables[name] ?? { objectId: 0, columns: {} }
   return table
 }
 
-function marksOf({ filling, leftover }: Required<Pick<CatalogTable, 'filling' | 'leftover'>>) {
+function marksOf({
+  filling,
+  leftover,
+  keying,
+}: Required<Pick<CatalogTable, 'filling' | 'leftover'>> & { readonly keying: boolean }) {
   return {
+    ...(keying && { keying }),
     ...(filling.length > 0 && { filling: [...new Set(filling)] }),
     ...(leftover.length > 0 && { leftover: [...new Set(leftover)] }),
   }
@@ -268,8 +280,23 @@ function begunRules({ before, target, tables }: Known): SchemaRules {
   return uniqueTogether === undefined ? rules : { ...rules, uniqueTogether }
 }
 
+/** Returns why subjects cannot lose their keys. */
+function keysTurnedOff(before: SchemaRules, target: SchemaRules): NextSchema['refusals'] {
+  const after = subjectsWithKeys(target)
+  return [...subjectsWithKeys(before)].flatMap(([name, { table }]) =>
+    after.get(name)?.table === table
+      ? []
+      : [
+          {
+            table,
+            reason: say`ownKeys of subject ${name} cannot be turned off, because its records are sealed with keys of their own.`,
+          },
+        ],
+  )
+}
+
 /** Options that decide what stored bytes mean. */
-const FIXED_OPTIONS = ['type', 'encrypted', 'token', 'columnGroup', 'normalize'] as const
+const FIXED_OPTIONS = ['type', 'scale', 'encrypted', 'token', 'columnGroup', 'normalize'] as const
 
 /** Returns the columns whose stored bytes another definition would read wrongly. */
 function findIncompatible(before: CatalogSchema, target: CatalogSchema): NextSchema['refusals'] {

@@ -8,6 +8,7 @@ import { type ColumnDefinition, type SchemaDefinition, tokenOf } from './column.
 import { type Renaming, renameRules } from './rename-rules.ts'
 import { retentionOf } from './retention.ts'
 import type { SchemaRules } from './schema-rules.ts'
+import { keptTogether } from './unique-together.ts'
 
 /** What a table or column in the catalog has beside its definition. */
 interface Named {
@@ -45,6 +46,8 @@ export interface CatalogTable extends Named {
   readonly filling?: readonly string[]
   /** Physical columns of which no writer keeps the cells: a change of the schema has ended them, and has not erased all. */
   readonly leftover?: readonly string[]
+  /** True while a change of the schema seals the records of the table with keys of their subjects: writers do, and older records can have that of the vault. */
+  readonly keying?: true
 }
 
 /** The schema as the catalog stores it. */
@@ -99,7 +102,9 @@ export function assignIds(definition: SchemaDefinition, known: CatalogSchema, ru
       'limit_exceeded',
     )`Cannot open the vault: its tables and columns exceed the limit of ${MAX_OBJECT_IDS}. Use a second vault.`
   }
-  return { ...known, nextObjectId, tables, rules }
+  const { uniqueTogether, ...others } = rules
+  const together = keptTogether(definition, known.rules.uniqueTogether, uniqueTogether)
+  return { ...known, nextObjectId, tables, rules: together === undefined ? others : { ...others, uniqueTogether: together } }
 }
 
 /** Returns a stored schema as a definition, as the processes that changed it last gave it. */

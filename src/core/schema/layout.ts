@@ -9,13 +9,16 @@ import type { TokenFormat } from '../tokens/token-format.ts'
 import { compileFormat } from '../tokens/token-formats.ts'
 import type { TokenKind } from '../tokens/token-kind.ts'
 import { tokenKinds } from '../tokens/token-kinds.ts'
+import { present } from '../util/lists.ts'
 import type { AnyColumnType } from '../values/column-types.ts'
 import type { Normalizer } from '../values/normalizers.ts'
 import { compileRules, type ValueRule } from '../values/value-rules.ts'
 import { type CatalogColumn, type CatalogSchema, type CatalogTable, isRequired } from './catalog-schema.ts'
 import { type FileOptions, normalizersOf, tokenOf, typeOf } from './column.ts'
+import { type Owner, ownersOf } from './own-keys.ts'
 import { retentionOf } from './retention.ts'
-import type { SchemaRules } from './schema-rules.ts'
+import { rulesOf, type SchemaRules } from './schema-rules.ts'
+import { isSameKey } from './unique-together.ts'
 
 /** One compiled column. */
 export interface Column {
@@ -33,6 +36,8 @@ export interface Column {
   readonly unique: boolean
   /** The level for `DEFAULT`. */
   readonly level: RedactionLevel
+  /** True if a caller without a purpose sees it redacted, and cannot compare its values. */
+  readonly needsPurpose: boolean
   /** Returns the masked form of the text of a value. */
   readonly mask: ((text: string) => string) | undefined
   /** Returns whether a text may be the masked form of some value; undefined without a mask. */
@@ -94,6 +99,15 @@ export interface ColumnView {
   readonly level: RedactionLevel
 }
 
+/** Columns of which no two records have all values equal: one, or several. A record with a null in one of them can repeat. */
+export interface UniqueKey {
+  readonly columns: readonly Column[]
+  /** The physical column that the unique index has of each: its plain cell, or its digest. */
+  readonly cells: readonly string[]
+  /** The names of the columns, in order. */
+  readonly names: readonly string[]
+}
+
 /** One compiled table. */
 export interface Table {
   readonly name: string
@@ -121,6 +135,10 @@ export interface Table {
   readonly digestWritten: readonly Column[]
   /** Columns with plain values. */
   readonly plain: readonly Column[]
+  /** The unique columns, each by itself, then those that are unique together. */
+  readonly uniqueKeys: readonly UniqueKey[]
+  /** How the subject of a record is found whose key seals it; undefined if the records are sealed with the key of the vault. */
+  readonly owner: Owner | undefined
   /** The times that retention rules count from. */
   readonly kept: readonly KeptTime[]
   readonly physical: PhysicalTable
@@ -135,7 +153,7 @@ export interface Layout {
   readonly objectIds: ReadonlySet<number>
   /** The tokenized columns by object id. */
   readonly tokenColumns: ReadonlyMap<number, { readonly table: Table; readonly column: Column }>
-  /** All names of tables, columns and column groups. */
+  /** All names of tables, columns, column groups and subjects. */
   readonly names: ReadonlySet<string>
 }
 
@@ -156,9 +174,10 @@ export function layoutSchema({ tables: definitions, rules }: CatalogSchema, stor
   const tables = new Map<string, Table>()
   const tokenColumns = new Map<number, { table: Table; column: Column }>()
   const storedCells = new Map([...(stored?.tables.values() ?? [])].map(({ objectId, cells }) => [objectId, cells]))
+  const owners = ownersOf(rules)
   for (const [name, definition] of Object.entries(definitions)) {
     const own = layoutTable(name, definition, rules)
-    const table = { ...own, cells: storedCells.get(own.objectId) ?? own.cells }
+    const table = { ...own, owner: owners.get(name), cells: storedCells.get(own.objectId) ?? own.cells }
     tables.set(name, table)
     for (const column of table.tokenized) tokenColumns.set(column.objectId, { table, column })
   }
@@ -167,10 +186,16 @@ export function layoutSchema({ tables: definitions, rules }: CatalogSchema, stor
     table.name,
     ...table.columns.flatMap(({ name, group }) => [name, group ?? name]),
   ])
-  return { tables, rules, tokenColumns, objectIds: stored?.objectIds ?? new Set(all), names: new Set(names) }
+  return {
+    tables,
+    rules,
+    tokenColumns,
+    objectIds: stored?.objectIds ?? new Set(all),
+    names: new Set([...names, ...Object.keys(rules.subjects ?? {})]),
+  }
 }
 
-function layoutTable(name: string, definition: CatalogTable, rules: SchemaRules): Table {
+function layoutTable(name: string, definition: CatalogTable, rules: SchemaRules): Omit<Table, 'owner'> {
   let tokens = 0
   const born = definition.formerly?.[0] ?? name
   const columns = Object.entries(definition.columns).map(([column, one], position) =>
@@ -185,7 +210,9 @@ function layoutTable(name: string, definition: CatalogTable, rules: SchemaRules)
   const plain = columns.filter((column) => column.plain !== undefined)
   const byName = new Map(columns.map((column) => [column.name, column]))
   const kept = layoutKept(name, definition, { byName, rules })
-  const physical = layoutPhysical(`records_${definition.objectId}_${born.slice(0, NAME_PART_LENGTH)}`, columns, definition)
+  const uniqueKeys = uniqueKeysOf({ columns, byName }, rulesOf(rules, name).uniqueTogether)
+  const physicalName = `records_${definition.objectId}_${born.slice(0, NAME_PART_LENGTH)}`
+  const physical = layoutPhysical(physicalName, { columns, uniqueKeys }, definition)
   const byPhysical = new Map<string, Column>()
   for (const column of columns) {
     if (column.plain !== undefined) byPhysical.set(column.plain, column)
@@ -211,6 +238,7 @@ function layoutTable(name: string, definition: CatalogTable, rules: SchemaRules)
     digested,
     digestWritten: columns.filter((column) => column.writtenDigest !== undefined),
     plain,
+    uniqueKeys,
     kept,
     physical: {
       ...physical,
@@ -231,6 +259,20 @@ function layoutKept(
     if ((column === undefined) !== (columnName === undefined) || (from === undefined) !== (fromName === undefined)) return []
     const cell = `kept_${column?.objectId ?? objectId}`
     return [{ rule, cell, column, from, isFilling: filling.includes(cell) }]
+  })
+}
+
+/** Returns the unique keys of a table: its unique columns, then what is unique together. A key with a column, or a digest, that this layout lacks is the index's only. */
+function uniqueKeysOf(
+  { columns, byName }: Pick<Table, 'columns' | 'byName'>,
+  together: readonly (readonly string[])[],
+): readonly UniqueKey[] {
+  const keys = together.map((names) => names.map((name) => byName.get(name)))
+  const lists = [...columns.filter(({ unique }) => unique).map((column) => [column]), ...keys]
+  return lists.flatMap((list): UniqueKey[] => {
+    const members = present(list)
+    const cells = members.flatMap(({ plain, digest }) => plain ?? digest ?? [])
+    return cells.length < list.length ? [] : [{ columns: members, cells, names: members.map(({ name }) => name) }]
   })
 }
 
@@ -263,6 +305,7 @@ function layoutColumn(
     required: isRequired(one),
     unique,
     level: definition.redaction ?? 'REDACTED',
+    needsPurpose: definition.requires?.includes('purpose') === true,
     mask: definition.mask === undefined ? undefined : compileMask(definition.mask),
     mayBeMasked: definition.mask === undefined ? undefined : mayBeMaskedBy(definition.mask),
     token,
@@ -270,7 +313,7 @@ function layoutColumn(
     lifetime: (ttlMinutes ?? DEFAULT_TTL_MINUTES) * 60_000,
     isStable: stable === true,
     normalize: normalizersOf(definition),
-    validate: compileRules({ ...definition, hasDigest: writtenDigest !== undefined }),
+    validate: compileRules({ ...definition, hasDigest: writtenDigest !== undefined }, type),
     group: definition.columnGroup,
     scope: definition.columnGroup === undefined ? `column/${objectId}` : `group/${definition.columnGroup}`,
     plain,
@@ -295,7 +338,11 @@ function cellSize({ token, type }: Column): number | undefined {
   return token?.expires === true ? TRANSIENT_REF_BYTES : type.size
 }
 
-function layoutPhysical(name: string, columns: readonly Column[], table: CatalogTable): PhysicalTable {
+function layoutPhysical(
+  name: string,
+  { columns, uniqueKeys }: Pick<Table, 'columns' | 'uniqueKeys'>,
+  table: CatalogTable,
+): PhysicalTable {
   const physical: PhysicalColumn[] = [{ name: BODY, type: 'bytes' }]
   const indexes: PhysicalIndex[] = []
   for (const column of columns) {
@@ -310,6 +357,7 @@ function layoutPhysical(name: string, columns: readonly Column[], table: Catalog
     const isIndexed = column.unique || table.columns[column.name]?.definition.index === true
     if (column.plain !== undefined && isIndexed) indexes.push({ columns: [column.plain], unique: column.unique })
   }
+  for (const { cells } of uniqueKeys) if (cells.length > 1) indexes.push({ columns: cells, unique: true })
   return { name, columns: physical, indexes, isOrdered: true }
 }
 
@@ -324,4 +372,9 @@ export function plainValue(column: Column, cell: Exclude<Cell, null>, table?: st
       detail,
     )`Column ${column.name} has a stored cell that is no value of its type: it was changed outside the vault. Restore it.`
   }
+}
+
+/** Returns the unique key of these columns, in any order; undefined if they are not unique together. */
+export function uniqueKeyNamed({ uniqueKeys }: Pick<Table, 'uniqueKeys'>, names: readonly string[]): UniqueKey | undefined {
+  return uniqueKeys.find((key) => isSameKey(key.names, names))
 }
