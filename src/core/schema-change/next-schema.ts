@@ -81,7 +81,7 @@ export function nextSchema(stored: CatalogSchema, next: Schema, { moves, isOpeni
   const is = layoutSchema(target)
   const tables = changedTables({ was, is }, { before, target, isOpening })
   const refusals = [...findIncompatible(before, target), ...keysTurnedOff(before.rules, target.rules)]
-  const known = { before, target, tables }
+  const known = { before, target, tables, isOpening }
   return {
     renamed: before,
     begun: { ...target, rules: begunRules(known), tables: mapTables(target, (name) => begunTable(known, name)) },
@@ -134,6 +134,7 @@ interface Known {
   readonly before: CatalogSchema
   readonly target: CatalogSchema
   readonly tables: readonly TableChange[]
+  readonly isOpening: boolean
 }
 
 function mapTables(schema: CatalogSchema, work: (name: string) => CatalogTable): Readonly<Record<string, CatalogTable>> {
@@ -142,7 +143,7 @@ function mapTables(schema: CatalogSchema, work: (name: string) => CatalogTable):
 
 function changedTables(
   { was: before, is }: { readonly was: Layout; readonly is: Layout },
-  { before: stored, target, isOpening }: Omit<Known, 'tables'> & Pick<NextOptions, 'isOpening'>,
+  { before: stored, target, isOpening }: Omit<Known, 'tables'>,
 ): TableChange[] {
   return [...is.tables.values()].flatMap((table): TableChange[] => {
     const was = before.tables.get(table.name)
@@ -150,7 +151,6 @@ function changedTables(
     if (was === undefined || marks === undefined) return []
     const isDigested = (of: Table) => new Set(of.columns.flatMap(({ digest }) => digest ?? []))
     const [had, has] = [isDigested(was), isDigested(table)]
-    const known = (column: Column): CatalogColumn | undefined => marks.columns[column.name]
     const times = new Set(was.kept.map(({ cell }) => cell))
     const change: TableChange = {
       was,
@@ -159,13 +159,12 @@ function changedTables(
         ({ name, digest }) => digest !== undefined && !had.has(digest) && marks.columns[name] !== undefined,
       ),
       keeps: table.kept.filter(({ cell, isFilling }) => !times.has(cell) || (isFilling && !isOpening)),
-      requires: table.columns.filter((column) => {
-        const one = known(column)
-        return (
-          one !== undefined && column.required && (one.definition.required !== true || (one.requiring === true && !isOpening))
-        )
+      requires: table.columns.filter(({ name }) => {
+        const [stored, is] = [marks.columns[name], target.tables[table.name]?.columns[name]]
+        if (stored === undefined || is?.definition.required !== true) return false
+        return stored.definition.required !== true || (stored.requiring === true && !isOpening)
       }),
-      requiresNew: table.columns.filter((column) => column.required && known(column) === undefined),
+      requiresNew: table.columns.filter(({ name, required }) => required && marks.columns[name] === undefined),
       builds: missingIndexes(table, was),
       drops: missingIndexes(was, table),
       ends: [...new Set([...had, ...(isOpening ? [] : (marks.filling ?? []))])].filter(
@@ -220,14 +219,14 @@ function filledCells(change: TableChange | undefined): string[] {
 }
 
 /** Returns the table at the end of the change. */
-function endedTable({ before, target, tables }: Known, name: string): CatalogTable {
+function endedTable({ before, target, tables, isOpening }: Known, name: string): CatalogTable {
   const table = withoutMarks(target, name)
   const was = before.tables[name]
   const change = tables.find((one) => one.table.name === name)
   const checked = new Set(change?.requires.map(({ name: column }) => column))
   const columns = Object.entries(table.columns).map(([column, one]) => {
     const { requiring, ...ended } = withEarlier(was?.columns[column], one)
-    return [column, requiring === undefined || checked.has(column) ? ended : { ...ended, requiring }] as const
+    return [column, requiring === undefined || !isOpening || checked.has(column) ? ended : { ...ended, requiring }] as const
   })
   const ends = change?.ends ?? []
   const done = new Set([...filledCells(change), ...ends])

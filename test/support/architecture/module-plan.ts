@@ -16,6 +16,7 @@ export const LAYERS: readonly (readonly string[])[] = [
   ['records'],
   ['execution'],
   ['operations', 'verification', 'rotation', 'subjects'],
+  ['schema-change'],
   ['batch'],
   ['vault'],
 ]
@@ -28,6 +29,7 @@ export const ASYNC_MODULES: ReadonlySet<string> = new Set([
   'maintenance',
   'subject-keys',
   'rotation',
+  'schema-change',
   'audit-log',
   'row-access',
   'catalog',
