@@ -61,8 +61,10 @@ export interface RowWriter {
 /** Bytes of plaintext in a slice. */
 const SLICE_BYTES = 256 * 1024
 
-/** Records to write over existing rows, one for each row. */
+/** Records to write over existing rows, one for each row. A body that is sealed again loses the cells of columns that were erased. */
 export interface RecordsToReseal {
+  /** True to seal every body again, also one whose cells do not change. Default false. */
+  readonly sealsAll?: boolean
   readonly rows: readonly Row[]
   readonly records: readonly Values[]
   readonly sources: TokenSources
@@ -125,7 +127,11 @@ const RESEALED_BYTES = 128 * 1024
  * row whose sealed cells do not change keeps its body. Throws `data_loss` for a row that fails authentication, `internal` if
  * there is not one record for each row.
  */
-export function resealRows(barrier: Barrier, table: Table, { rows, records, sources }: RecordsToReseal): RowResealer {
+export function resealRows(
+  barrier: Barrier,
+  table: Table,
+  { rows, records, sources, sealsAll = false }: RecordsToReseal,
+): RowResealer {
   assertOneForEach(rows, records)
   const metadata = drawTokenMetadata(barrier.entropy, table, records, sources)
   const replaced = createTokenMetadata(table, rows.length)
@@ -137,7 +143,8 @@ export function resealRows(barrier: Barrier, table: Table, { rows, records, sour
       const first = next
       next = endOfBodies(rows, first)
       const touched: number[] = []
-      for (let index = first; index < next; index++) if (touchesBody(table, required(records[index]))) touched.push(index)
+      for (let index = first; index < next; index++)
+        if (sealsAll || touchesBody(table, required(records[index]))) touched.push(index)
       if (touched.length > 0) {
         const bodies = resealBodies(barrier, table, {
           rows,

@@ -344,6 +344,22 @@ function assertOwner(entries: ReadonlyMap<string, Row>, vaultId: string): void {
   )
 }
 
+const succeeding = new WeakMap<CatalogSchema, boolean>()
+
+/**
+ * True if a column of the schema is about to be replaced: from then on writers no longer store what readers of before read. So each read is compared with the catalog
+ * meanwhile. A change waits until all readers know of it, before it replaces one.
+ */
+function isSucceeding(schema: CatalogSchema): boolean {
+  const known = succeeding.get(schema)
+  if (known !== undefined) return known
+  const is = Object.values(schema.tables).some(({ columns }) =>
+    Object.values(columns).some(({ successor }) => successor !== undefined),
+  )
+  succeeding.set(schema, is)
+  return is
+}
+
 /** What writers know of the catalog. */
 export interface CatalogFence {
   /** Root keys and generation as they were read last. */
@@ -399,7 +415,7 @@ export function createCatalogFence(catalog: Catalog, known: { readonly part: Cat
       Object.values(catalog.state.schema.tables)
         .filter((table) => table.objectId === objectId)
         .some(({ columns }) => Object.values(columns).some(({ definition: is }) => is.type === 'FILE')),
-    isCertain: (generation) => catalog.isFresh() && catalog.state.generation === generation,
+    isCertain: (generation) => catalog.isFresh() && catalog.state.generation === generation && !isSucceeding(known.part),
     // A call can be older than the last reading, which another call of this process asked for meanwhile.
     isCurrent: async (storage, generation) => catalog.state.generation === generation && (await catalog.isCurrent(storage)),
     reload: catalog.reload,
