@@ -273,6 +273,8 @@ async function refuseFor(
     ])
     return { way, schema: { ...schema, tables: Object.fromEntries(tables) }, locked: [] }
   })
+  // When records have been changed, the same call begins anew.
+  await ports.storage.transaction((inner) => job.savePlace(inner, { key: '' }))
   throw refusal(first)
 }
 
@@ -285,14 +287,17 @@ async function succeedAll(ports: SchemaChangePorts, job: Job, { way, target }: F
   const layout = layoutSchema(ports.catalog.state.schema)
   const names = new Set(way.successions.map(({ table }) => table))
   const tables = [...layout.tables.values()].filter(({ name }) => names.has(name)).map((table) => ({ table }))
-  const begun = placeIn(job, target, 'succeed', tables)
+  // What was taken back and begun again is another column, whose rows have none of its cells yet.
+  const hidden = tables.flatMap(({ table }) => table.written?.hidden ?? [])
+  const phase = `succeed ${hidden.map(({ column }) => column.objectId).join()}`
+  const begun = placeIn(job, target, phase, tables)
   for (const [index, { table }] of tables.entries()) {
     const { written } = table
     if (index < begun.index || written === undefined) continue
     const counts = index === begun.index ? begun.counts : NO_COUNTS()
     const placeAt = (after: number): JobPlace => ({
       key: target.key,
-      phase: 'succeed',
+      phase,
       table: table.physical.name,
       after,
       counts: JSON.stringify(counts),

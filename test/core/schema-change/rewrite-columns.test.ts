@@ -1,11 +1,13 @@
 /** Changes of a schema that rewrite or erase stored bytes, beside writers that are open with the old schema: the records equal the model. */
 import { expect, it } from 'vitest'
 import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
+import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import type { StorageHandle } from '../../../src/core/ports/storage.ts'
 import type { SchemaMoves } from '../../../src/core/schema-change/schema-moves.ts'
 import { openVault } from '../../../src/core/vault/open-vault.ts'
-import { column, defineSchema, isVaultError, type Schema, type Vault } from '../../../src/index.ts'
+import { column, defineSchema, isVaultError, type Schema, type Vault, VaultError } from '../../../src/index.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
+import { faultyStorage } from '../../support/storages/faulty-storage.ts'
 import { SYSTEM_PORTS } from '../../support/vaults/system-ports.ts'
 import { OWNER, TEST_SECRET } from '../../support/vaults/test-vault.ts'
 
@@ -55,7 +57,9 @@ const CONVERT: SchemaMoves = { convert: { 'people.count': 'toInteger' } }
 const ERASE: SchemaMoves = { drop: { 'people.fax': 'erase', 'people.pin': 'erase', notes: 'erase' } }
 
 /** A hundred times as fast, so that a look at the catalog is due after 100 ms, and a change waits for 150. */
+let ahead = 0n
 const FAST = {
+  clock: { ...SYSTEM_PORTS.clock, now: () => SYSTEM_PORTS.clock.now() + ahead },
   stopwatch: { now: () => SYSTEM_PORTS.stopwatch.now() * 100 },
   timer: {
     after: (milliseconds: number, callback: () => void, keepsAlive?: boolean) =>
@@ -213,7 +217,7 @@ async function storedParts(storage: StorageHandle) {
     const count = async (table: string) => Number((await aggregate(table, { kind: 'all' }, [{ kind: 'count' }]))[0])
     const records = tables.filter(({ name }) => name.startsWith('records_'))
     return {
-      tables: records.map(({ name }) => name.replace(/^records_\d+_/, '')),
+      tables: records.map(({ name }) => name.replace(/^records_\d+_/, '')).sort(),
       columns: records.flatMap(({ columns }) => columns.map(({ name }) => name.replace(/_\d+_/, ' '))).sort(),
       tokens: await count('tokens'),
       transients: await count('transients'),
@@ -236,7 +240,7 @@ onEachStorage('changes that rewrite stored bytes', (engine) => {
     await expectModel(second, writers.model)
     await expectModel(second, new Map((await recordsOf(first)).map(({ fax: _, ...fields }) => [String(fields.key), fields])))
     const session = second.as(OWNER)
-    for (const where of [{ secret: 'secret 7' }, { open: 'open 7' }, { born: '2001-01-08T00:00:00Z', key: 'old 7' }]) {
+    for (const where of [{ secret: 'secret 7' }, { open: 'open 7' }]) {
       const page = (await session.get('people', { where } as never)) as Page
       expect(page.records.map(({ fields }) => fields.key)).toEqual(['old 7'])
     }
@@ -273,14 +277,14 @@ onEachStorage('changes that rewrite stored bytes', (engine) => {
     await expect(valuesOf(vault, [one?.tokens.card])).rejects.toMatchObject({ code: 'not_found' })
     expect(await valuesOf(vault, [one?.tokens.nick])).toEqual(['nick 0'])
     const { tokens: held } = await storedParts(storage)
-    expect(held).toBe(42)
+    expect(held).toBe(41)
     await change(vault, MADE_ANEW, { finish: ['people.card', 'people.mail', 'people.nick'] })
     for (const text of [before[3]?.tokens.card, before[3]?.tokens.mail, before[3]?.tokens.nick])
       await expect(valuesOf(vault, [text])).rejects.toMatchObject({ code: 'not_found' })
     const { card, mail, nick } = mapped.get(before[3]?.id ?? '') ?? {}
     expect(await valuesOf(vault, [card?.[1], mail?.[1], nick?.[1]])).toEqual(['4242424242420003', 'P3@acme.example', 'nick 3'])
     expect(await storedParts(storage)).toEqual({
-      tables: ['people', 'notes'],
+      tables: ['notes', 'people'],
       columns: [
         'body',
         'body',
@@ -323,8 +327,13 @@ onEachStorage('changes that rewrite stored bytes', (engine) => {
       code: 'failed_precondition',
     })
     const parts = await storedParts(storage)
-    expect(parts).toMatchObject({ tables: ['people'], transients: 0, tokens: writers.model.size })
+    expect(parts).toMatchObject({
+      tables: ['people'],
+      transients: 0,
+      tokens: [...writers.model.values()].filter(({ card }) => card !== null).length,
+    })
     expect(parts.columns.filter((name) => name.includes('fax') || name.includes('pin'))).toEqual([])
+    await change(other, OLD)
     const again = await open(place.open(), OLD)
     expect((await recordsOf(again)).every((fields) => fields.fax === null)).toBe(true)
     expect(await recordsOf(again, 'notes')).toEqual([])
@@ -336,4 +345,101 @@ onEachStorage('changes that rewrite stored bytes', (engine) => {
       await expect(valuesOf(again, [text])).rejects.toMatchObject({ code: 'not_found' })
     expect((await again.verifyRecords()).findings).toEqual([])
   })
+
+  it('counts the values that do not convert, exactly, and takes back what it began when one comes meanwhile', async () => {
+    const place = engine.fresh()
+    const vault = await open(place.open(), OLD)
+    await insertBefore(vault, 20)
+    const session = vault.as(OWNER)
+    const wrong = ['1.5', 'x', '', '12'].map((count, k) => ({ fields: { key: `wrong ${k}`, count } }))
+    await session.insert('people', wrong as never)
+    const tables = { ...OLD, people: { ...OLD.people, count: column.integer(PLAIN) } }
+    const plan = await vault.planSchemaChange(schemaOf(tables), CONVERT)
+    expect(plan.refusals.map(({ column: name, reason }) => [name, reason.match(/\d+/)?.[0]])).toEqual([['count', '3']])
+    await expect(vault.applySchemaChange(plan)).rejects.toMatchObject({ code: 'failed_precondition' })
+    const cheap = await vault.planSchemaChange(schemaOf(tables), CONVERT, { readsRecords: false })
+    expect(cheap.steps.map(({ kind, rows }) => [kind, rows])).toEqual([
+      ['fill', 24],
+      ['erase', 24],
+    ])
+    await expect(vault.applySchemaChange(cheap)).rejects.toMatchObject({
+      code: 'failed_precondition',
+      details: [{ column: 'count' }],
+    })
+    // It goes on as before.
+    await session.insertOne('people', { key: 'after', count: 'y' } as never)
+    for (const key of ['wrong 0', 'wrong 1', 'wrong 2', 'after'])
+      await session.insert('people', [{ fields: { key, count: '7' } }] as never, { upsert: 'key' } as never)
+    await change(vault, tables, CONVERT)
+    const counts = new Map((await recordsOf(vault)).map((fields) => [fields.key, fields.count]))
+    expect([counts.get('wrong 0'), counts.get('wrong 3'), counts.get('old 5'), counts.get('after')]).toEqual([7, 12, 5, 7])
+    expect((await vault.verifyRecords()).findings).toEqual([])
+  })
+})
+
+/** Changes of a column that are refused, and a word of the reason. */
+const REFUSED: readonly (readonly [object, object, SchemaMoves, string])[] = [
+  [column.string(), column.integer(), {}, 'toInteger'],
+  [column.json(), column.integer(), {}, 'no value'],
+  [column.string(), column.integer(), { convert: { 't.c': 'toFloat' } }, 'toFloat'],
+  [column.integer({ token: 'random' }), column.string({ token: 'random' }), {}, 'tokens'],
+  [column.string({ token: 'transient' }), column.string({ token: 'random' }), {}, 'transient'],
+  [column.string(), column.string({ encrypted: false, required: true }), {}, 'of its own'],
+  [column.string(), column.string({ encrypted: false }), { convert: { 't.c': 'toText' } }, 'converter'],
+  [column.file(), column.string(), {}, 'files'],
+  [column.file(), column.file(), { drop: { 't.c': 'erase' } }, 'the schema has it'],
+]
+
+it('what cannot be made anew is refused, with what to do', async () => {
+  for (const [before, after, moves, word] of REFUSED) {
+    const vault = await open(memoryStorage(), { t: { key: KEY.key, c: before } })
+    const { refusals, steps } = await vault.planSchemaChange(schemaOf({ t: { key: KEY.key, c: after } }), moves)
+    if (moves.drop === undefined) expect(steps).toEqual([])
+    expect(refusals.map(({ table, column: name }) => [table, name])).toEqual([['t', 'c']])
+    expect(refusals[0]?.reason).toContain(word)
+    await vault.close()
+  }
+})
+
+/** A change that is killed at one of its calls of the storage, and run again. */
+async function killedAt(call: number): Promise<boolean> {
+  const sound = memoryStorage()
+  const vault = await open(sound, OLD)
+  const before = await insertBefore(vault, 12)
+  await vault.close().catch(() => {})
+  const { storage, fail, mend } = faultyStorage(sound)
+  const dying = await open(storage, OLD)
+  const plan = await dying.planSchemaChange(schemaOf(NEW), { ...CONVERT, ...ERASE })
+  let calls = 0
+  let isKilled = false
+  fail(() => {
+    isKilled ||= calls++ === call
+    return isKilled ? new VaultError('unavailable', 'killed') : undefined
+  })
+  const failed = await dying.applySchemaChange(plan).then(
+    () => false,
+    () => true,
+  )
+  mend()
+  // A job whose process was killed is taken over after a minute.
+  ahead += 120_000_000_000n
+  // At its very end what fails is only the row of its job.
+  if (!isKilled) expect(failed).toBe(false)
+  const again = await open(storage, OLD).catch(() => dying)
+  await again.applySchemaChange(plan)
+  const model = new Map(before.map((_, k) => [`old ${k}`, { key: `old ${k}`, ...person(k, true) }]))
+  const second = await open(storage, NEW)
+  await expectModel(second, model)
+  const parts = await storedParts(sound)
+  expect(parts).toMatchObject({ tables: ['people'], transients: 0 })
+  expect(parts.columns.filter((name) => /fax|pin|age|digest open|plain secret/.test(name))).toEqual([])
+  expect((await second.verifyRecords()).findings).toEqual([])
+  await second.close()
+  return isKilled
+}
+
+it('a change that is killed at any call of the storage goes on, and ends as one that was not', async () => {
+  let calls = 0
+  while (await killedAt(calls)) calls += 1 + Math.floor(calls / 10)
+  expect(calls).toBeGreaterThan(60)
 })
