@@ -20,6 +20,10 @@ export interface MappedColumn extends HostColumn {
   readonly vaultType: string
   /** True if the vault lets no two records have equal values in it. */
   readonly isUnique: boolean
+  /** The lists of columns of the vault, with this one, that are unique together. */
+  readonly together: readonly (readonly string[])[]
+  /** True if the vault finds records by its values. */
+  readonly isLookedUp: boolean
   /** True if the vault demands a value in it. */
   readonly isVaultRequired: boolean
   readonly hasTokens: boolean
@@ -112,6 +116,8 @@ function mappedColumns(shape: TableShape, { vaultTable, columns }: ColumnChoice,
       vault,
       vaultType: target.type,
       isUnique: target.unique,
+      together: target.uniqueTogether ?? [],
+      isLookedUp: target.lookup,
       isVaultRequired: target.required,
       hasTokens: target.tokenKind !== undefined,
     }
@@ -120,6 +126,19 @@ function mappedColumns(shape: TableShape, { vaultTable, columns }: ColumnChoice,
 
 function pairsOf(columns: NonNullable<ColumnChoice['columns']>): (readonly [string, string])[] {
   return isList(columns) ? columns.map((name) => [name, name] as const) : Object.entries(columns)
+}
+
+/** Returns the columns that the vault lets no two records have equal values in: each unique one by itself, and those that are unique together. */
+export function uniqueKeys({ columns }: Pick<AdoptedTable, 'columns'>): (readonly MappedColumn[])[] {
+  const keys = new Map<string, readonly MappedColumn[]>()
+  for (const column of columns) {
+    if (column.isUnique) keys.set(column.vault, [column])
+    for (const names of column.together) {
+      const members = columns.filter(({ vault }) => names.includes(vault))
+      if (members.length === names.length) keys.set(names.join(), members)
+    }
+  }
+  return [...keys.values()]
 }
 
 /** The names of the adopted columns of the host, for sentences. */

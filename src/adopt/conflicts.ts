@@ -1,4 +1,5 @@
 /** Rows that conflict: the record in their way can have lost its row, or its value, by now. */
+import { uniqueKeys } from './adopted-table.ts'
 import { noteKeys } from './drain.ts'
 import { countOf } from './engine.ts'
 import { type HostRow, rowsOf } from './host-rows.ts'
@@ -29,20 +30,22 @@ export async function retryConflicts(
   return count
 }
 
-/** Returns the keys of the side table whose records have a unique value of these rows, and whose own rows are gone. */
+/** Returns the keys of the side table whose records have a value of these rows in a unique key, and whose own rows are gone. */
 async function recordsInTheWay(
-  { engine, table }: Adopting,
+  { engine, table, maxRows }: Adopting,
   { connection, session }: Pick<Slice, 'connection' | 'session'>,
   rows: readonly HostRow[],
 ): Promise<string[]> {
   const ids = new Set<string>()
+  // Of columns that are unique together one finds them, and more: any record whose row is gone has to go.
+  const looked = new Set(uniqueKeys(table).map((key) => key.findLast(({ isLookedUp }) => isLookedUp)))
   for (const [position, column] of table.columns.entries()) {
     const values = rows.flatMap(({ cells }) => cells[position] ?? []).map((cell) => toVault(column, cell))
-    if (!column.isUnique || values.length === 0) continue
+    if (!looked.has(column) || values.length === 0) continue
     const options = {
       where: { [column.vault]: values },
       redaction: 'REDACTED',
-      limit: values.length,
+      limit: maxRows,
       fields: [column.vault],
     } as const
     const { records } = await session.perform('get', { table: table.vaultTable, options })

@@ -13,7 +13,7 @@ import {
   type SchemaDefinition,
   type TableDefinition,
 } from '../index.ts'
-import { type AdoptedTable, columnNames, type MappedColumn } from './adopted-table.ts'
+import { type AdoptedTable, columnNames, type MappedColumn, uniqueKeys } from './adopted-table.ts'
 import type { Connection } from './engine.ts'
 import type { HostRow } from './host-rows.ts'
 import { type Adopting, type AdoptSession, behind } from './job.ts'
@@ -146,19 +146,19 @@ function tokenKind(definition: ColumnDefinition | undefined): string | undefined
   return typeof token === 'object' ? token.kind : token
 }
 
-/** The vault in memory. Its unique columns are doubled by deterministic tokens: equal ones are equal values, also after normalization. */
+/** The vault in memory. Its columns that are unique, also together, are doubled by deterministic tokens: equal ones are equal values, also after normalization. */
 interface Trial {
   readonly session: AdoptSession
   /** The table as this vault has it. */
   readonly table: AdoptedTable
-  /** The unique columns of the host, and the names of their doubles. */
+  /** The columns of the host that are unique, also together, and the names of their doubles. */
   readonly keyed: readonly { readonly host: MappedColumn; readonly position: number; readonly name: string }[]
   close(): Promise<void>
 }
 
 async function openTrial({ table, maxRows, caller }: Adopting, definition: TableDefinition): Promise<Trial> {
   const named = table.columns.map((host, position) => ({ host, position, name: `strongroom_plan_${position}` }))
-  const keyed = named.filter(({ host }) => host.isUnique)
+  const keyed = named.filter(({ host }) => uniqueKeys(table).some((key) => key.includes(host)))
   const columns: Record<string, ColumnDefinition> = {}
   for (const { vault } of table.columns) columns[vault] = withoutUnique(definition[vault] ?? column.string())
   for (const { host, name } of keyed) columns[name] = keyColumn(definition[host.vault] ?? column.string())
@@ -191,8 +191,9 @@ function withoutUnique(definition: ColumnDefinition): ColumnDefinition {
 /** A column whose tokens are equal for equal values of a unique one. */
 function keyColumn(definition: ColumnDefinition): ColumnDefinition {
   const normalize = 'normalize' in definition && definition.normalize !== undefined ? { normalize: definition.normalize } : {}
-  // A definition of another type has no normalizers.
-  return { type: definition.type, token: 'deterministic', ...normalize } as ColumnDefinition
+  const scale = definition.type === 'DECIMAL' ? { scale: definition.scale } : {}
+  // A definition of another type has no normalizers and no scale.
+  return { type: definition.type, token: 'deterministic', ...normalize, ...scale } as ColumnDefinition
 }
 
 /** Counts what rows would be refused for. Of values it keeps tokens of a key that no one has. */
@@ -292,9 +293,9 @@ async function countTokens(
   })
   for (const [index, { key }] of added.entries()) {
     const tokens: Readonly<Record<string, unknown>> = records[index]?.fields ?? {}
-    for (const { host, name } of keyed) {
-      const token = tokens[name]
-      if (typeof token === 'string') counted.addToken(host.name, token, key)
+    for (const members of uniqueKeys({ columns: keyed.map(({ host }) => host) })) {
+      const texts = members.flatMap((host) => tokens[keyed.find((one) => one.host === host)?.name ?? ''] ?? [])
+      if (texts.length === members.length) counted.addToken(members.map(({ name }) => name).join(', '), texts.join(' '), key)
     }
   }
 }

@@ -1,7 +1,7 @@
 /** Writes rows of the host into the vault, so that one that is refused stops no other. */
 import { type ErrorCode, isVaultError, type VaultError } from '../core/errors.ts'
 import { append } from '../core/util/lists.ts'
-import type { AdoptedTable, MappedColumn } from './adopted-table.ts'
+import { type AdoptedTable, type MappedColumn, uniqueKeys } from './adopted-table.ts'
 import type { HostRow, Mapped } from './host-rows.ts'
 import type { AdoptSession } from './job.ts'
 import { toVault } from './values.ts'
@@ -41,7 +41,7 @@ const MAX_NAMED = 8
 
 /**
  * Stores rows, those with a record over it and the others as new ones. Values that rows have exchanged conflict although the host is right: the
- * unique columns of all known rows are emptied first, then set.
+ * unique columns of all known rows, and one of each list of columns that are unique together, are emptied first, then set.
  */
 export async function storeRows(session: AdoptSession, table: AdoptedTable, rows: readonly HostRow[]): Promise<Stored> {
   const stored: Stored = { added: [], refused: [], replaced: [] }
@@ -71,13 +71,13 @@ export async function storeRows(session: AdoptSession, table: AdoptedTable, rows
   }
   const free = async (some: readonly Written[]): Promise<readonly Written[]> => {
     const idsOf = (rows: readonly Written[]) => rows.map(({ recordId }) => recordId ?? '')
-    if (table.columns.some(({ isUnique, isVaultRequired }) => isUnique && isVaultRequired)) {
+    const emptied = uniqueKeys(table).map((key) => key.find(({ isVaultRequired }) => !isVaultRequired))
+    if (emptied.includes(undefined)) {
       await withoutMissing(some, (rows) => session.perform('delete', { table: table.vaultTable, ids: idsOf(rows) }))
       replace(some)
       return []
     }
-    const unique = table.columns.filter(({ isUnique }) => isUnique)
-    const empty = Object.fromEntries(unique.map(({ vault }) => [vault, null]))
+    const empty = Object.fromEntries(emptied.flatMap((column) => (column === undefined ? [] : [[column.vault, null]])))
     const freed = await withoutMissing(some, (rows) =>
       session.perform('update', { table: table.vaultTable, records: idsOf(rows).map((id) => ({ id, fields: empty })) }),
     )

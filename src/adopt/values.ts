@@ -22,7 +22,7 @@ export function toVault({ vaultType }: MappedColumn, cell: Cell): unknown {
 }
 
 /** Returns a value of the vault as a cell of a list, which the database casts to the type of its column. */
-export function toHost({ vaultType }: MappedColumn, value: unknown): Cell {
+export function toHost({ vaultType, type }: MappedColumn, value: unknown): Cell {
   if (value === null || value === undefined) return null
   switch (vaultType) {
     case 'INTEGER':
@@ -34,6 +34,9 @@ export function toHost({ vaultType }: MappedColumn, value: unknown): Cell {
       return JSON.stringify(value)
     case 'FLOAT':
       return Number(value)
+    case 'DECIMAL':
+      // A whole number with zeros behind its point is no text of an integer.
+      return /int/i.test(type) ? String(value).replace(/\.0+$/, '') : String(value)
     default:
       return String(value)
   }

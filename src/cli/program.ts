@@ -30,6 +30,7 @@ const SHARED = [
   ['--verbose', 'say more on standard error'],
   ['--role <name>', 'act with this role; can be given several times (default: VAULT_OWNER)'],
   ['--api-key-env <name>', 'act as the API key in this environment variable'],
+  ['--purpose <text>', 'say why, such as a ticket: events record it, and it must name no person'],
 ] as const
 
 const EXIT_TEXT = `Exit codes: 0 done, 1 something wrong was found, 2 wrong arguments, 3 no or wrong configuration, 4 refused by the vault, 5 not available, 6 a defect, 130 interrupted.`

@@ -1,5 +1,6 @@
 /** Connects to a vault over HTTP: the session of the library, whose methods each send one request. */
 import { printableName, VaultError } from '../core/errors.ts'
+import { encodePurpose, isPurpose } from '../core/util/purpose.ts'
 import type { OperationName, SchemaDefinition, Session, Signal, SqlQuery } from '../index.ts'
 import { bearerSource, type ClientCredentials } from './bearer-source.ts'
 import { type GivenFile, type GivenUpload, openRequest, uploadRequest } from './remote-files.ts'
@@ -19,6 +20,8 @@ export interface ConnectOptions {
   readonly timeoutMs?: number
   /** Times that a request is sent again where that is safe: see docs/client.md. Default 2. */
   readonly retries?: number
+  /** Why the session works with the data, for events, policies and columns that require it: 1 to 128 characters that name no person. Default: none is stated. */
+  readonly purpose?: string
 }
 
 /** The session of a caller over HTTP: that of the library. */
@@ -82,7 +85,7 @@ export function connectVault<Given extends { readonly tables: SchemaDefinition }
   options: ConnectOptions,
 ): RemoteSession<Given['tables']> {
   assertOptions(options)
-  const { vaultId, credentials, timeoutMs = 30_000, retries = 2 } = options
+  const { vaultId, credentials, timeoutMs = 30_000, retries = 2, purpose } = options
   const url = String(options.url).replace(/\/+$/, '')
   if (!/^https?:\/\/[^/?#@]+(?:\/[^?#]*)?$/.test(url))
     throw invalid('Option "url" must be an http or https URL without a query or a password.')
@@ -91,6 +94,7 @@ export function connectVault<Given extends { readonly tables: SchemaDefinition }
     throw invalid('Option "credentials" must be a text, or a function that returns one.')
   if (!(timeoutMs > 0)) throw invalid('Option "timeoutMs" must be a number of milliseconds.')
   if (!(retries >= 0)) throw invalid('Option "retries" must be a number from 0.')
+  if (purpose !== undefined && !isPurpose(purpose)) throw invalid('Option "purpose" must be a text of 1 to 128 characters.')
   const send = createTransport({
     base: `${url}/v3/vaults/${encodeURIComponent(vaultId)}`,
     bearers: bearerSource(credentials),
@@ -98,6 +102,7 @@ export function connectVault<Given extends { readonly tables: SchemaDefinition }
     fetch: options.fetch ?? ((input, init) => globalThis.fetch(input, init)),
     timeoutMs,
     retries,
+    headers: purpose === undefined ? {} : { 'x-purpose': encodePurpose(purpose) },
   })
 
   async function perform(name: string, given: AnyInput = {}, { idempotencyKey }: Performing = {}): Promise<unknown> {
@@ -161,7 +166,7 @@ export function connectVault<Given extends { readonly tables: SchemaDefinition }
   }
 }
 
-const OPTIONS = ['url', 'vaultId', 'credentials', 'fetch', 'timeoutMs', 'retries']
+const OPTIONS = ['url', 'vaultId', 'credentials', 'fetch', 'timeoutMs', 'retries', 'purpose']
 
 /** Throws for an option that is unknown or null. */
 function assertOptions(options: object): void {

@@ -15,6 +15,8 @@ export interface TransportOptions {
   readonly timeoutMs: number
   /** Times that a request is sent again. */
   readonly retries: number
+  /** Sent with each request. */
+  readonly headers: Readonly<Record<string, string>>
 }
 
 /** What fetch sends. */
@@ -62,7 +64,7 @@ const FIRST_WAIT_MS = 100
 const MAX_WAIT_MS = 30_000
 
 /** Returns the function that sends requests. */
-export function createTransport({ base, bearers, fetch, timeoutMs, retries }: TransportOptions): Send {
+export function createTransport({ base, bearers, fetch, timeoutMs, retries, headers: common }: TransportOptions): Send {
   return async (outgoing) => {
     let refused: Promise<string> | undefined
     for (let attempts = 0; ; ) {
@@ -87,7 +89,7 @@ export function createTransport({ base, bearers, fetch, timeoutMs, retries }: Tr
     try {
       const response = await fetch(`${base}/${path}`, {
         method,
-        headers: { ...headers, authorization, ...(key === undefined ? {} : { 'idempotency-key': key }) },
+        headers: { ...common, ...headers, authorization, ...(key === undefined ? {} : { 'idempotency-key': key }) },
         // A redirect would send a write elsewhere, or as a GET.
         redirect: 'manual',
         signal: controller.signal,

@@ -7,7 +7,7 @@ import { readOptions } from './util/options.ts'
 /** A mask as a schema defines it. */
 export type MaskDefinition =
   | { readonly preset: 'keepFirst' | 'keepLast'; readonly count: number }
-  | { readonly preset: 'email' | 'ssn' | 'card' }
+  | { readonly preset: 'email' | 'ssn' | 'card' | 'cardBin' | 'iban' }
   | { readonly find: string; readonly replace: string }
 
 /**
@@ -16,6 +16,8 @@ export type MaskDefinition =
  * `email` keeps the first character and the domain: `ada@acme.example` -> `a***@acme.example`.
  * `ssn` keeps the last four of nine digits: `123-45-6789` -> `***-**-6789`.
  * `card` keeps the last four of 12 to 19 digits: `4111 1111 1111 1111` -> `************1111`.
+ * `cardBin` keeps the first six too, of 15 to 19 digits: `4111 1111 1111 1111` -> `411111******1111`.
+ * `iban` keeps the country and the last four characters: `DE89 3704 0044 0532 0130 00` -> `DE****************3000`.
  * `replace({ find, replace })` replaces every match of the RE2 pattern `find` by `replace`; `$1` and `${1}` insert groups.
  */
 export const mask = {
@@ -24,6 +26,8 @@ export const mask = {
   email: { preset: 'email' },
   ssn: { preset: 'ssn' },
   card: { preset: 'card' },
+  cardBin: { preset: 'cardBin' },
+  iban: { preset: 'iban' },
   replace: (options: { readonly find: string; readonly replace: string }): { readonly find: string; readonly replace: string } =>
     readOptions(options, ['find', 'replace'], { of: 'mask.replace' }),
 } as const
@@ -46,6 +50,10 @@ export function compileMask(definition: MaskDefinition): (text: string) => strin
       return maskSsn
     case 'card':
       return maskCard
+    case 'cardBin':
+      return maskCardBin
+    case 'iban':
+      return maskIban
     default:
       return unreachable(preset)
   }
@@ -112,6 +120,25 @@ function maskCard(text: string): string {
   const digits = digitsOf(text)
   const isCard = digits !== undefined && digits.length >= 12 && digits.length <= 19
   return `************${isCard ? digits.slice(-4) : '****'}`
+}
+
+/**
+ * Never more than the first six and the last four digits, which is what PCI DSS v4.0.1, 3.4.1, lets a display show of a card number. A shorter number,
+ * in which they would leave fewer than five hidden, shows the last four.
+ */
+function maskCardBin(text: string): string {
+  const digits = digitsOf(text)
+  const isLong = digits !== undefined && digits.length >= 15 && digits.length <= 19
+  return isLong ? `${digits.slice(0, 6)}******${digits.slice(-4)}` : maskCard(text)
+}
+
+/** An account number in any case, with spaces or hyphens. Source: ISO 13616-1. */
+const IBAN = /^[A-Za-z]{2}[0-9]{2}[A-Za-z0-9]{11,30}$/
+
+/** The number of stars is the same for all countries and all other texts. */
+function maskIban(text: string): string {
+  const number = text.length <= 80 ? text.replaceAll(/[ -]/g, '') : ''
+  return IBAN.test(number) ? `${number.slice(0, 2)}${'*'.repeat(16)}${number.slice(-4)}`.toUpperCase() : '*'.repeat(22)
 }
 
 /** Returns the digits of a number written with spaces or hyphens; undefined if the text has other characters or more than 40. */

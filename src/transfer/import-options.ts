@@ -52,8 +52,8 @@ export interface ImportOptions {
   readonly trim?: boolean
   /** What empty values are. Default `unquoted`. */
   readonly empty?: EmptyValue
-  /** A unique column: a record that holds the same value there is updated instead. */
-  readonly upsert?: string
+  /** A unique column, or the columns that are unique together: a record that holds the same values there is updated instead. */
+  readonly upsert?: string | readonly string[]
   /** Accept `*REDACTED*` and masked forms as values. Default false. */
   readonly allowShownText?: boolean
   /** Check every record, and store nothing. Default false. */

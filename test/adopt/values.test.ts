@@ -8,6 +8,8 @@ const TYPED = defineSchema<SchemaDefinition>({
     t: column.string(),
     i: column.integer(),
     f: column.float(),
+    n: column.decimal({ scale: 2, unique: true }),
+    w: column.decimal({ scale: 1 }),
     b: column.boolean(),
     d: column.date(),
     z: column.datetime(),
@@ -21,16 +23,16 @@ afterEach(() => host.close())
 onEachHost('values of adopted columns', (engine) => {
   const types =
     engine === 'sqlite'
-      ? 't text, i integer, f real, b integer, d text, z text, j text'
-      : 't text, i bigint, f float8, b boolean, d date, z timestamptz, j jsonb'
+      ? 't text, i integer, f real, n decimal(12, 2), w integer, b integer, d text, z text, j text'
+      : 't text, i bigint, f float8, n numeric(12, 2), w bigint, b boolean, d date, z timestamptz, j jsonb'
   const truth = engine === 'sqlite' ? ['1', '0'] : ['true', 'false']
 
   it('come back as they were', async () => {
     host = await openHost(engine, `create table typed (id {big} primary key, ${types})`, TYPED)
-    await host.script(`insert into typed values (1, 'é "\\ ''', 9007199254740993, 0.1, ${truth[0]}, '2026-01-31', '2026-01-31T10:00:00.123456Z', '{"a": [1]}'),
-      (2, '', -1, 1e300, ${truth[1]}, '0001-01-01', '1999-12-31T23:59:59Z', '[]'), (3, null, null, null, null, null, null, null)`)
+    await host.script(`insert into typed values (1, 'é "\\ ''', 9007199254740993, 0.1, 1200.50, 7, ${truth[0]}, '2026-01-31', '2026-01-31T10:00:00.123456Z', '{"a": [1]}'),
+      (2, '', -1, 1e300, -0.05, -12, ${truth[1]}, '0001-01-01', '1999-12-31T23:59:59Z', '[]'), (3, null, null, null, null, null, null, null, null, null)`)
     if (engine === 'sqlite') await host.script(`update typed set j = '{"a":[1]}' where id = 1`)
-    const text = `select id, t, cast(i as text), cast(f as text), b, cast(d as text), cast(z as text), cast(j as text) from typed order by id`
+    const text = `select id, t, cast(i as text), cast(f as text), cast(n as text), cast(w as text), b, cast(d as text), cast(z as text), cast(j as text) from typed order by id`
     const before = await host.all(text)
     const adoption = await host.adopt({ table: 'typed' })
     expect((await adoption.plan()).findings).toEqual([])

@@ -43,6 +43,18 @@ describe('a mask', () => {
     [mask.ssn, 'x123456789', '***-**-****'],
     [mask.card, '4111 1111 1111 1234', '************1234'],
     [mask.card, '378282246310005', '************0005'],
+    [mask.cardBin, '4111 1111 1111 1234', '411111******1234'],
+    [mask.cardBin, '3782-822463-10005', '378282******0005'],
+    [mask.cardBin, '6304000000000000000', '630400******0000'],
+    [mask.cardBin, '30569309025904', '************5904'],
+    [mask.cardBin, '41111111111', '****************'],
+    [mask.cardBin, '4111111111111111 and more', '****************'],
+    [mask.iban, 'DE89 3704 0044 0532 0130 00', 'DE****************3000'],
+    [mask.iban, 'gb29 nwbk 6016 1331 9268 1a', 'GB****************681A'],
+    [mask.iban, 'NO9386011117947', 'NO****************7947'],
+    [mask.iban, 'NO938601111794', '**********************'],
+    [mask.iban, 'DE89 3704 0044 0532 0130 0ß', '**********************'],
+    [mask.iban, '370400440532013000', '**********************'],
     [mask.card, '41111111111', '****************'],
     [mask.card, '41111111111111111111', '****************'],
     [replace('[0-9]', '*'), 'a1b22', 'a*b**'],
@@ -57,18 +69,24 @@ describe('a mask', () => {
     expect(compileMask(definition)(text)).toBe(shown)
   })
 
-  it.each<MaskDefinition>([mask.keepFirst(2), mask.keepLast(2), mask.email, mask.ssn, mask.card, replace('[a-z]+', '')])(
-    'of definition %j may give what it gives for any text',
-    (definition) => {
-      const masked = compileMask(definition)
-      const mayBeMasked = mayBeMaskedBy(definition)
-      const texts = fc.oneof(fc.string({ unit: 'binary' }), fc.emailAddress(), fc.stringMatching(/^[0-9 -]{9,19}$/))
-      fc.assert(
-        fc.property(texts, (text) => mayBeMasked(masked(text))),
-        RUNS,
-      )
-    },
-  )
+  it.each<MaskDefinition>([
+    mask.keepFirst(2),
+    mask.keepLast(2),
+    mask.email,
+    mask.ssn,
+    mask.card,
+    mask.cardBin,
+    mask.iban,
+    replace('[a-z]+', ''),
+  ])('of definition %j may give what it gives for any text', (definition) => {
+    const masked = compileMask(definition)
+    const mayBeMasked = mayBeMaskedBy(definition)
+    const texts = fc.oneof(fc.string({ unit: 'binary' }), fc.emailAddress(), fc.stringMatching(/^[0-9 -]{9,19}$/))
+    fc.assert(
+      fc.property(texts, (text) => mayBeMasked(masked(text))),
+      RUNS,
+    )
+  })
 
   it('of a preset gives no text without a star, other than the empty text', () => {
     expect([mask.keepFirst(1), mask.email].map((one) => mayBeMaskedBy(one)('Ada'))).toEqual([false, false])
@@ -119,6 +137,7 @@ const text = fc.oneof(
   fc.string({ unit: 'binary' }),
   fc.string({ unit: fc.constantFrom(...'0123456789 -@.a😀é'), maxLength: 24 }),
   fc.stringMatching(/^[0-9]{9,20}$/),
+  fc.stringMatching(/^[A-Z]{2}[0-9]{2}[ ]?[A-Za-z0-9]{11,30}$/),
   fc.emailAddress(),
 )
 
@@ -129,6 +148,8 @@ const REVEALED: Readonly<Record<keyof typeof mask, readonly [MaskDefinition, (te
   email: [mask.email, revealedOfEmail],
   ssn: [mask.ssn, (given) => lastFour(given, 9, 9)],
   card: [mask.card, (given) => lastFour(given, 12, 19)],
+  cardBin: [mask.cardBin, (given) => [firstSix(given), lastFour(given, 12, 19)]],
+  iban: [mask.iban, revealedOfIban],
   replace: [replace('([a-z])[0-9]+', '$1#'), (given) => [/[a-z][0-9]/.test(given), given.replaceAll(/(?<=[a-z])[0-9]+/g, '#')]],
 }
 
@@ -175,6 +196,17 @@ function lengthAnd(points: readonly string[], kept: (points: readonly string[]) 
 function lastFour(given: string, min: number, max: number): unknown {
   const digits = given.length <= 40 && /^[0-9 -]*$/.test(given) ? given.replaceAll(/[^0-9]/g, '') : ''
   return digits.length >= min && digits.length <= max ? digits.slice(-4) : 'not that'
+}
+
+/** The first six digits of a number of 15 to 19: PCI DSS allows no more beside the last four. */
+function firstSix(given: string): string {
+  return lastFour(given, 15, 19) === 'not that' ? '' : given.replaceAll(/[^0-9]/g, '').slice(0, 6)
+}
+
+function revealedOfIban(given: string): unknown {
+  const number = given.replaceAll(/[ -]/g, '')
+  const isOne = given.length <= 80 && /^[A-Za-z]{2}[0-9]{2}[A-Za-z0-9]{11,30}$/.test(number)
+  return isOne ? [number.slice(0, 2).toUpperCase(), number.slice(-4).toUpperCase()] : 'no IBAN'
 }
 
 function revealedOfEmail(given: string): unknown {

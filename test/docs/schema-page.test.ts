@@ -33,16 +33,19 @@ const SAMPLES: Readonly<Record<string, (type: string) => object>> = {
   columnGroup: () => ({ columnGroup: 'all_of_them' }),
   pattern: () => ({ pattern: 'a+' }),
   maxLength: () => ({ maxLength: 10 }),
-  oneOf: (type) => ({ oneOf: type === 'STRING' ? ['a'] : [1] }),
+  oneOf: (type) => ({ oneOf: type === 'STRING' ? ['a'] : type === 'DECIMAL' ? ['1.00'] : [1] }),
   normalize: () => ({ normalize: ['trim'] }),
   allowedTypes: () => ({ allowedTypes: ['image/png'] }),
+  scale: () => ({ scale: 2 }),
   maxBytes: () => ({ maxBytes: 1 }),
 }
 
 function isAccepted(type: string, options: object): boolean {
   try {
     // The test tries options that no definition of the type has.
-    defineSchema({ samples: { one: { ...options, type } as unknown as ColumnDefinition } })
+    defineSchema({
+      samples: { one: { ...(type === 'DECIMAL' ? { scale: 2 } : {}), ...options, type } as unknown as ColumnDefinition },
+    })
     return true
   } catch {
     return false
@@ -59,10 +62,9 @@ function typesIn(cell: string): string[] {
 const OPTION_ROWS = rowsOf('Options', /^`\w+`$/).filter(([, types = '']) => /^all|^[A-Z]{4}/.test(types))
 
 it('has one row for each column type, with its builder', () => {
-  const builders = Object.entries<() => { readonly type: string }>(column).map(([name, build]) => [
-    build().type,
-    `\`column.${name}\``,
-  ])
+  const builders = Object.entries<(options: { readonly scale: number }) => { readonly type: string }>(column).map(
+    ([name, build]) => [build({ scale: 2 }).type, `\`column.${name}\``],
+  )
   expect(builders.map(([type]) => type).sort()).toEqual([...TYPES].sort())
   expect(rowsOf('Types', /^[A-Z]+$/).map(([type, builder]) => [type, builder])).toEqual(
     TYPES.map((type) => [type, builders.find(([of]) => of === type)?.[1]]),
@@ -71,7 +73,7 @@ it('has one row for each column type, with its builder', () => {
 
 it('has one row for each option of the code', () => {
   const source = read('src/core/schema/column.ts')
-  const interfaces = [...source.matchAll(/export interface (?:Common|String|Integer|File)Options.*?\n}/gs)]
+  const interfaces = [...source.matchAll(/export interface (?:Common|String|Integer|Decimal|File)Options.*?\n}/gs)]
   const members = interfaces.flatMap(([text]) => [...text.matchAll(/^ {2}readonly (\w+)/gm)].map(([, name = '']) => name))
   const names = [...new Set(members)].sort()
   expect(names).toContain('columnGroup')

@@ -76,7 +76,7 @@ column.string({ token: 'magic' })
 // @ts-expect-error a kind that needs a format
 column.string({ token: 'formatPreserving' })
 // @ts-expect-error no such preset
-column.string({ token: { kind: 'formatPreserving', format: 'iban' } })
+column.string({ token: { kind: 'formatPreserving', format: 'bic' } })
 
 /** Every storage and every kind of key is accepted. */
 export async function openVaults(): Promise<void> {

@@ -31,7 +31,11 @@ export const schema = defineSchema({
     country: column.string({ encrypted: false, index: true, oneOf: ['DE', 'FR'] }),
     visits: column.integer(),
   },
-  orders: { total: column.float({ required: true }) },
+  orders: {
+    total: column.float({ required: true }),
+    net: column.decimal({ scale: 2 }),
+    rate: column.decimal({ scale: 2, oneOf: ['7.00', '19.00'] }),
+  },
   cards: { code: column.string({ token: { kind: 'transient', ttlMinutes: 5 } }), level: column.integer({ oneOf: [1, 2] }) },
 })
 
@@ -75,6 +79,14 @@ export async function levels(id: string): Promise<void> {
   // @ts-expect-error a mask finds no record
   await session.get('customers', { where: { email: [name] } })
   await session.updateOne('customers', id, { name: String(name) })
+  const order = await session.getOne('orders', id, { redaction: 'PLAIN_TEXT', onLowered: 'throw', fields: ['net', 'rate'] })
+  holds<Same<typeof order.fields, { readonly net: string | null; readonly rate: '7.00' | '19.00' | null }>>()
+  await session.updateOne('orders', id, order.fields)
+  await session.updateOne('orders', id, { net: Math.random() < 0.5 ? 12.5 : 12n })
+  // @ts-expect-error allowed values are written as reads return them
+  await session.updateOne('orders', id, { rate: '7.0' })
+  // @ts-expect-error a DECIMAL has a scale
+  column.decimal({ required: true })
   const card = await session.getOne('cards', id)
   // @ts-expect-error a transient value is not read with its record
   card.fields.code

@@ -15,7 +15,7 @@ itHolds(columnTypesLaw)
 describe('the registry', () => {
   it('lists each type under its name, with a tag that never changes', () => {
     expect(names.map((name) => columnTypes[name].name)).toEqual(names)
-    const tags = { STRING: 1, INTEGER: 2, FLOAT: 3, BOOL: 4, DATE: 5, TIME: 6, DATETIME: 7, JSON: 8, ARRAY: 9 }
+    const tags = { STRING: 1, INTEGER: 2, FLOAT: 3, BOOL: 4, DATE: 5, TIME: 6, DATETIME: 7, JSON: 8, ARRAY: 9, DECIMAL: 32 }
     expect(Object.fromEntries(names.map((name) => [name, columnTypes[name].tag]))).toMatchObject(tags)
     expect(new Set(names.map((name) => columnTypes[name].tag)).size).toBe(names.length)
   })

@@ -27,7 +27,9 @@ function databasesOf(queries: readonly (KnownQuery | WrongQuery)[]): ReadonlyMap
 }
 
 onEachStorage('queries with known results', ({ name: engine, fresh }) => {
-  for (const keeping of ['sealed', 'plain'] as const satisfies Keeping[]) {
+  // A database is asked for rows by one column at a time, so one vault has columns of each kind; joins of them are on the way.
+  const keepings: readonly Keeping[] = engine === 'memory' ? ['sealed', 'plain', 'mixed'] : ['mixed']
+  for (const keeping of keepings) {
     describe(`with every column ${keeping}`, () => {
       let vault: Queryable
       beforeAll(async () => {
@@ -72,25 +74,22 @@ describe('the check of known results', () => {
     }),
     'nothing is rejected': (vault) => ({ query: (sql) => vault.query(sql).catch(() => ({ records: [] })) }),
   }
-  const find = async (vault: Queryable): Promise<string[]> => {
-    const found: string[] = []
+  /** The faults of the first file that has some. The vault without a fault has none: see above. */
+  const find = async (vault: Queryable): Promise<readonly string[]> => {
     for (const { queries, expectation } of FILES.filter((file) => file.name !== 'extended')) {
       const { faults } = await checkQueries(vault, { places, queries, expectation })
-      found.push(...faults)
+      if (faults.length > 0) return faults
     }
-    return found
+    return []
   }
   let vault: Queryable
-  let without: readonly string[]
   beforeAll(async () => {
     vault = await openKnown(memoryStorage(), places, 'plain')
-    without = await find(vault)
   }, TIMEOUT_MS)
 
   for (const [name, fault] of Object.entries(FAULTS)) {
     it(`fails when ${name}`, async () => {
-      const more = (await find(fault(vault))).filter((line) => !without.includes(line))
-      expect(more.length).toBeGreaterThan(0)
+      expect((await find(fault(vault))).length).toBeGreaterThan(0)
     })
   }
 })
@@ -145,9 +144,16 @@ async function refusalFault(session: Queryable, sql: string): Promise<string | u
   }
 }
 
+/** What thousands of queries record is no part of what they return. */
+const QUIET = { audit: 'off' } as const
+
 onEachStorage('injection payloads', ({ fresh }) => {
   it('are rejected as queries and as names of tables and columns', async () => {
-    const { session: loose } = await openLoose(fresh().open(), { notes: { text: { type: 'STRING', redaction: 'PLAIN_TEXT' } } })
+    const { session: loose } = await openLoose(
+      fresh().open(),
+      { notes: { text: { type: 'STRING', redaction: 'PLAIN_TEXT' } } },
+      QUIET,
+    )
     const session = asQueryable(loose)
     await session.insert('notes', [{ fields: { text: 'kept' } }])
     const faults: string[] = []
@@ -176,7 +182,7 @@ onEachStorage('injection payloads', ({ fresh }) => {
   it('are returned unchanged as values, and match as literals', async () => {
     const shown = { type: 'STRING', redaction: 'PLAIN_TEXT' } as const
     const columns = { sealed: shown, found: { ...shown, searchable: true }, plain: { ...shown, encrypted: false } }
-    const { session: loose } = await openLoose(fresh().open(), { notes: columns })
+    const { session: loose } = await openLoose(fresh().open(), { notes: columns }, QUIET)
     const session = asQueryable(loose)
     await session.insert(
       'notes',

@@ -21,7 +21,7 @@ it('negative control: a moved body opens if the associated data is dropped', asy
       ring.open(purpose, headerBytes, versions, bodies, contexts.slice().fill(0)),
     withRoots: (...given) => blinded(ring.withRoots(...given)),
   })
-  const blind: KeyRingFactory = { createRing: (...given) => blinded(keyRingFactory.createRing(...given)) }
+  const blind: KeyRingFactory = { ...keyRingFactory, createRing: (...given) => blinded(keyRingFactory.createRing(...given)) }
   const keys = localKeys({ key: TEST_SECRET })
   const vault = await openVault({ id: 'v1', schema: tamperSchema, storage, keys, ...SYSTEM_PORTS, keyRingFactory: blind })
   const { records } = await vault.as(OWNER).insert('lefts', [{ fields: { secret: SECRET } }, { fields: { secret: 'two' } }])

@@ -10,6 +10,7 @@ import { createPlatformPointerCipher } from './platform/pointer-cipher.ts'
 import type { PointerCipher, Primitives } from './primitives.ts'
 import { createRankCipher, type RankCipher } from './rank-cipher.ts'
 import { createNonceSource, createSealer, type Sealer, SYSTEM_GENERATORS } from './sealer.ts'
+import { createSubjectKeys } from './subject-keys.ts'
 import { createModuleCmac } from './wasm/cmac.ts'
 import { createModuleXaesKey } from './wasm/derived-keys.ts'
 import { createModulePointerCipher, pointerTweak } from './wasm/pointer-cipher.ts'
@@ -63,6 +64,7 @@ function createFactory(primitives: Primitives): KeyRingFactory {
       }
       return createKeyRing(primitives, { vaultId, roots: sorted, use: versions })
     },
+    createSubjectKeys: () => createSubjectKeys(primitives, nonces),
   }
 }
 

@@ -18,7 +18,8 @@ export interface PointerCipher {
 export interface Primitives {
   /** Maximum length in bytes of a plaintext that the module seals and opens in a batch; -1 without the module. */
   readonly maxBatchedBytes: number
-  createXaesKey(key: Uint8Array): XaesKey
+  /** Source of `maxDerived`: `createXaesKey` of xaes-key.ts. */
+  createXaesKey(key: Uint8Array, maxDerived?: number): XaesKey
   createCmac(key: Uint8Array): Cmac
   /** `tweak` has 7 bytes. */
   createPointerCipher(key: Uint8Array, tweak: Uint8Array): PointerCipher

@@ -10,16 +10,23 @@ import { type OpenBatch, openBatch, openSingle, sealBatch } from './wasm/gcm.ts'
 import { CAPACITY } from './wasm/wasm.ts'
 import { type Epochs, type GcmKey, HALF_BYTES, SHORT_HALF_BYTES, TAG_BYTES, type XaesKey } from './xaes-key.ts'
 
-/** The keys and random bytes of a sealer. */
-interface SealerKeys {
-  /** The epochs of the newest key. */
-  readonly epochs: () => Epochs
-  /** Returns the key of a root key version; undefined if it is unknown. */
+/** Keys by number: the version of a root key, or the row of the key of a subject. */
+export interface NumberedKeys {
+  /** Returns a key; undefined if it is unknown. */
   readonly keyOf: (version: number) => XaesKey | undefined
-  readonly nonces: NonceSource
   /** As in `Primitives`. */
   readonly maxBatchedBytes: number
 }
+
+/** The keys and random bytes of a sealer. */
+interface SealerKeys extends NumberedKeys {
+  /** The epochs of the newest key. */
+  readonly epochs: () => Epochs
+  readonly nonces: NonceSource
+}
+
+/** The number of the key of each body. Row ids have 48 bits. */
+type KeyNumbers = Uint16Array | Float64Array
 
 /** `seal` and `open` of the key ring, for one purpose. Throws `internal` for lists whose lengths do not fit. */
 export interface Sealer {
@@ -31,13 +38,22 @@ export interface Sealer {
 export function createSealer(keys: SealerKeys): Sealer {
   return {
     seal: (header, plaintexts, associatedData) => seal(keys, header, plaintexts, associatedData),
-    open(headerBytes, versions, bodies, associatedData) {
-      assertAssociatedData(bodies.count, associatedData)
-      if (versions.length !== bodies.count) throw new VaultError('internal', 'Opening needs one key version for each body.')
-      if (bodies.count === 1) return openOne(keys, headerBytes, required(versions[0]), bodies, associatedData)
-      return open(keys, headerBytes, versions, bodies, associatedData)
-    },
+    open: (headerBytes, versions, bodies, associatedData) => openWith(keys, headerBytes, versions, bodies, associatedData),
   }
+}
+
+/** `open` of a sealer. */
+export function openWith(
+  keys: NumberedKeys,
+  headerBytes: number,
+  versions: KeyNumbers,
+  bodies: Slab,
+  associatedData: Uint8Array,
+): Opened {
+  assertAssociatedData(bodies.count, associatedData)
+  if (versions.length !== bodies.count) throw new VaultError('internal', 'Opening needs one key version for each body.')
+  if (bodies.count === 1) return openOne(keys, headerBytes, required(versions[0]), bodies, associatedData)
+  return open(keys, headerBytes, versions, bodies, associatedData)
 }
 
 function seal(keys: SealerKeys, header: Uint8Array, plaintexts: Slab, associatedData: Uint8Array): Slab {
@@ -48,17 +64,81 @@ function seal(keys: SealerKeys, header: Uint8Array, plaintexts: Slab, associated
   keys.nonces.renew()
   const halfBytes = sealedHalfBytes(header)
   const { half, key } = keys.epochs().next(count, halfBytes)
-  const prefix = new Uint8Array(header.length + halfBytes)
-  prefix.set(header)
-  prefix.set(half.subarray(0, halfBytes), header.length)
-  const overhead = prefix.length + HALF_BYTES + TAG_BYTES
-  const startOf = (item: number): number => slabStart(plaintexts, item) + item * overhead
-  const out = fewBytes(startOf(count))
-  const drawIvs = keys.nonces.fill
-  const batch = { plaintexts, associatedData, aadBytes: AAD_BYTES, prefix, drawIvs, startOf, out }
-  const max = prefix.length > CAPACITY.prefix ? -1 : keys.maxBatchedBytes
+  const batch = beginBatch(keys, header.length + halfBytes, plaintexts, associatedData)
+  batch.prefix.set(header)
+  batch.prefix.set(half.subarray(0, halfBytes), header.length)
+  sealItems(key, batch, 0, count)
+  return sealedSlab(batch)
+}
+
+/** Bodies to seal by keys of their own. */
+interface BodiesOfKeys {
+  /** The header of each, one after the other, all of one length. */
+  readonly headers: Uint8Array
+  /** The number of the key of each. */
+  readonly versions: Float64Array
+  readonly plaintexts: Slab
+  readonly associatedData: Uint8Array
+}
+
+/**
+ * Seals each plaintext by the key of its number, with a whole nonce: its first half is one for the call, and derives another key from each. Throws
+ * `internal` for a key that is unknown.
+ */
+export function sealWith(
+  keys: NumberedKeys & Pick<SealerKeys, 'nonces'>,
+  { headers, versions, plaintexts, associatedData }: BodiesOfKeys,
+): Slab {
+  const { count } = plaintexts
+  assertAssociatedData(count, associatedData)
+  keys.nonces.renew()
+  const half = new Uint8Array(HALF_BYTES)
+  keys.nonces.fill(half, 0, HALF_BYTES)
+  const headerBytes = count === 0 ? 0 : headers.length / count
+  const batch = beginBatch(keys, headerBytes + HALF_BYTES, plaintexts, associatedData)
+  batch.prefix.set(half, headerBytes)
   for (let item = 0; item < count; ) {
-    const end = shortRun(plaintexts, item, max)
+    const version = required(versions[item])
+    const key = keys.keyOf(version)
+    if (key === undefined)
+      throw new VaultError('internal', 'The key of a subject is missing. This is a defect; please report it.')
+    let end = item + 1
+    while (end < count && versions[end] === version) end++
+    batch.prefix.set(headers.subarray(item * headerBytes, (item + 1) * headerBytes))
+    sealItems(key.derive(half, 0), batch, item, end)
+    item = end
+  }
+  return sealedSlab(batch)
+}
+
+/** Plaintexts to seal, and the memory for the bodies. */
+type Sealing = Parameters<typeof sealBatch>[1] & { readonly max: number }
+
+function beginBatch(
+  { nonces, maxBatchedBytes }: Pick<SealerKeys, 'nonces' | 'maxBatchedBytes'>,
+  prefixBytes: number,
+  plaintexts: Slab,
+  associatedData: Uint8Array,
+): Sealing {
+  const overhead = prefixBytes + HALF_BYTES + TAG_BYTES
+  const startOf = (item: number): number => slabStart(plaintexts, item) + item * overhead
+  return {
+    plaintexts,
+    associatedData,
+    aadBytes: AAD_BYTES,
+    prefix: new Uint8Array(prefixBytes),
+    drawIvs: nonces.fill,
+    startOf,
+    out: fewBytes(startOf(plaintexts.count)),
+    max: prefixBytes > CAPACITY.prefix ? -1 : maxBatchedBytes,
+  }
+}
+
+/** Seals the items from `from` to `to` (exclusive) with one key and one prefix. */
+function sealItems(key: GcmKey, batch: Sealing, from: number, to: number): void {
+  const { plaintexts, associatedData, prefix, startOf, out, drawIvs, max } = batch
+  for (let item = from; item < to; ) {
+    const end = Math.min(to, shortRun(plaintexts, item, max))
     if (end > item) {
       sealBatch(key, batch, item, end)
       item = end
@@ -79,6 +159,9 @@ function seal(keys: SealerKeys, header: Uint8Array, plaintexts: Slab, associated
     )
     item++
   }
+}
+
+function sealedSlab({ plaintexts: { count }, startOf, out }: Sealing): Slab {
   const ends = fewNumbers(count)
   for (let i = 0; i < count; i++) ends[i] = startOf(i + 1)
   return { bytes: out, ends, count }
@@ -100,7 +183,7 @@ function shortRun(items: Slab, from: number, max: number): number {
 }
 
 /** Opens a single body, without the groups that a longer list needs. */
-function openOne(keys: SealerKeys, headerBytes: number, version: number, bodies: Slab, associatedData: Uint8Array): Opened {
+function openOne(keys: NumberedKeys, headerBytes: number, version: number, bodies: Slab, associatedData: Uint8Array): Opened {
   const end = required(bodies.ends[0])
   const isShort = isShortForm(bodies.bytes, 0, end)
   const header = isShort ? 1 : headerBytes
@@ -128,7 +211,7 @@ function toPlainArray(bytes: Uint8Array | undefined): Uint8Array | undefined {
 }
 
 /** True if the module opens a body with `length` bytes of plaintext. */
-function isBatched({ maxBatchedBytes }: SealerKeys, length: number, prefixBytes: number): boolean {
+function isBatched({ maxBatchedBytes }: NumberedKeys, length: number, prefixBytes: number): boolean {
   return length <= maxBatchedBytes && prefixBytes <= CAPACITY.prefix
 }
 
@@ -147,7 +230,7 @@ interface Group {
   readonly long: number[]
 }
 
-function open(keys: SealerKeys, headerBytes: number, versions: Uint16Array, bodies: Slab, associatedData: Uint8Array): Opened {
+function open(keys: NumberedKeys, headerBytes: number, versions: KeyNumbers, bodies: Slab, associatedData: Uint8Array): Opened {
   const { count } = bodies
   const starts = fewNumbers(count + 1)
   const groups = groupByKey(keys, headerBytes, versions, bodies, starts)
@@ -193,9 +276,9 @@ function openLongItem(key: GcmKey, { bodies, prefixBytes, associatedData }: Open
  * offset of each plaintext. A body that is too short, or whose version is unknown, is in no group and has an empty plaintext.
  */
 function groupByKey(
-  keys: SealerKeys,
+  keys: NumberedKeys,
   headerBytes: number,
-  versions: Uint16Array,
+  versions: KeyNumbers,
   bodies: Slab,
   starts: Uint32Array,
 ): Iterable<Group> {
@@ -279,7 +362,7 @@ function assertAssociatedData(count: number, associatedData: Uint8Array): void {
 const POOL_BYTES = 6144
 
 /** A source of nonces, in halves of HALF_BYTES. */
-interface NonceSource {
+export interface NonceSource {
   /** Reads fresh bytes from the kernel. Called once at the start of each call that seals. */
   renew(): void
   /** Fills `count` bytes of `target` from `offset`, a multiple of HALF_BYTES. Each half is a random one, XOR the fresh bytes. */

@@ -58,8 +58,8 @@ export interface KeyDerivation {
   close(): void
 }
 
-/** Returns an XAES-256-GCM key, which closes its derivation. */
-export function createXaesKey(derivation: KeyDerivation): XaesKey {
+/** Returns an XAES-256-GCM key, which closes its derivation. `maxDerived` is in place of MAX_DERIVED. */
+export function createXaesKey(derivation: KeyDerivation, maxDerived = MAX_DERIVED): XaesKey {
   const derived = new Map<string, GcmKey>()
   const lastHalf = Buffer.alloc(HALF_BYTES)
   let last: GcmKey | undefined
@@ -74,7 +74,7 @@ export function createXaesKey(derivation: KeyDerivation): XaesKey {
       const known = derived.get(name)
       // Deleting first moves the entry to the end of the map, so that the least recently used one is evicted first.
       if (known !== undefined) derived.delete(name)
-      const key = known ?? derivation.derive(lastHalf, evict(derived))
+      const key = known ?? derivation.derive(lastHalf, evict(derived, maxDerived))
       derived.set(name, key)
       last = key
       return key
@@ -90,8 +90,8 @@ export function createXaesKey(derivation: KeyDerivation): XaesKey {
 }
 
 /** Removes the least recently used key of a full cache, and returns its memory for the next one; undefined if it is not full. */
-function evict(derived: Map<string, GcmKey>): GcmKey | undefined {
-  if (derived.size < MAX_DERIVED) return undefined
+function evict(derived: Map<string, GcmKey>, maxDerived: number): GcmKey | undefined {
+  if (derived.size < maxDerived) return undefined
   for (const [name, oldest] of derived) {
     derived.delete(name)
     closeGcmKey(oldest)

@@ -49,6 +49,10 @@ export function memoryStorage(options: Readonly<Record<string, never>> = {}): Di
       if (table === undefined) throw unpreparedError(name)
       table.nextId = Math.max(table.nextId, next)
     },
+    async purgeDisk() {
+      if (isInside(database)) throw outerStorageError()
+      return { done: [], remains: [IN_MEMORY] }
+    },
     joinTransaction(): Storage {
       throw new VaultError('invalid_request', 'The memory storage cannot join host transactions. Use transaction() instead.')
     },
@@ -208,6 +212,10 @@ function storedTables(tables: ReadonlyMap<string, MemoryTable>): readonly Stored
   return stored.sort((left, right) => (left.name < right.name ? -1 : 1))
 }
 
+const IN_MEMORY = {
+  what: 'process-memory',
+  text: 'Nothing is in files. Memory of deleted rows is not overwritten before the process uses it again, and can be in swap space.',
+}
 const EVERY: Filter = { kind: 'all' }
 const NO_BYTES = new Uint8Array(0)
 const ALL_ROWS = { order: 'asc', limit: Number.POSITIVE_INFINITY } as const

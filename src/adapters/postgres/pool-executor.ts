@@ -42,11 +42,22 @@ const BEGIN_SNAPSHOT = `begin isolation level repeatable read read only;
 export interface PoolExecutor extends Executor {
   /** Runs work once, in a transaction that reads one state and writes nothing. */
   snapshot<T>(work: (executor: Executor) => Promise<T>): Promise<T>
+  /** Runs statements that no transaction can hold, on a connection that is closed after them: what they set is left to no other call. They take as long as they take. */
+  outside<T>(work: (run: (text: string) => Promise<readonly RawRow[]>) => Promise<T>): Promise<T>
 }
 
 export function createPoolExecutor(context: SharedPool): PoolExecutor {
   return {
     snapshot: (work) => runTransaction(context, work, BEGIN_SNAPSHOT),
+    async outside(work) {
+      if (isInsideTransaction(context.owner)) throw outerStorageError()
+      const { connection, release } = await takeClient(context)
+      try {
+        return await work(async (text) => (await connection.send({ text, parameters: [], isUnlimited: true })).rows)
+      } finally {
+        release(true)
+      }
+    },
     inTransaction: false,
     isShared: false,
     run: (query) => retried(() => runAlone(context, query)),

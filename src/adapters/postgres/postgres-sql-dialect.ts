@@ -76,7 +76,9 @@ function textIndexOf(table: PhysicalTable, column: string): PartialIndex | undef
 }
 
 function createTextIndex(table: PhysicalTable, column: string): PartialIndex | undefined {
-  const index = table.indexes.find(({ columns }) => columns[0] === column)
+  const index =
+    table.indexes.find(({ columns }) => columns[0] === column) ??
+    table.indexes.find(({ unique, columns }) => unique && columns.includes(column))
   const long = index === undefined ? [] : longTextsOf(table, index)
   if (!long.includes(column)) return undefined
   const length = charactersOf(long)

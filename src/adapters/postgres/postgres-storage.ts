@@ -27,6 +27,7 @@ import {
 } from './postgres-options.ts'
 import { createPostgresSqlDialect } from './postgres-sql-dialect.ts'
 import { assertNeedsMet, prepareTables } from './prepare-tables.ts'
+import { purgeTables } from './purge-disk.ts'
 import { findRows, getRows, readBytes, readColumn } from './read-rows.ts'
 import { createRowQueries, type SqlContext } from './row-queries.ts'
 import {
@@ -105,6 +106,7 @@ export function postgresStorage(options: PostgresOptions): DisposableStorage {
       await withMappedErrors(raiseSequence(executor, state.context, name, next))
       state.ids.raise(name, next)
     },
+    purgeDisk: (purge) => purgeTables(executor, state.context, purge),
     joinTransaction: (host) => createStorage(state, createHostExecutor(host)),
     closeMs: timeouts.closeMs,
     close(withinMs = timeouts.closeMs) {

@@ -214,7 +214,7 @@ export function isCountedAtOnce(last: Row | undefined): boolean {
 export function isNarrow(shape: TableShape, filter: Filter): boolean {
   switch (filter.kind) {
     case 'and':
-      return filter.filters.some((part) => isNarrow(shape, part))
+      return filter.filters.some((part) => isNarrow(shape, part)) || namesKeys(shape, conjuncts(filter))
     case 'or':
       return filter.filters.every((part) => isNarrow(shape, part))
     case 'compare':
@@ -224,6 +224,22 @@ export function isNarrow(shape: TableShape, filter: Filter): boolean {
     default:
       return false
   }
+}
+
+/** True if comparisons and lists name the values of all columns of a unique index. */
+function namesKeys({ table }: TableShape, parts: readonly Filter[]): boolean {
+  const keysOf = (index: PhysicalIndex): number => index.columns.reduce((product, column) => product * valuesOf(parts, column), 1)
+  return table.indexes.some((index) => index.unique && index.columns.length > 1 && keysOf(index) < FIRST_SLICE)
+}
+
+/** The number of values that a column can have by these parts. */
+function valuesOf(parts: readonly Filter[], name: string): number {
+  let least = Number.POSITIVE_INFINITY
+  for (const part of parts) {
+    if (part.kind === 'compare' && part.column === name && part.operator === '=') least = Math.min(least, 1)
+    if (part.kind === 'in' && part.column === name) least = Math.min(least, part.values.length)
+  }
+  return least
 }
 
 function isUnique(shape: TableShape, column: string): boolean {

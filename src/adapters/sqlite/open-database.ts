@@ -35,6 +35,8 @@ interface OpenDatabase {
    * the writer and the reader do, and a scan reads on several connections.
    */
   openScanner(): DriverDatabase
+  /** One more connection that rewrites the file, and waits for no lock; the caller closes it. Throws `unavailable` if the files have been replaced. */
+  openRewriter(): DriverDatabase
   /** Throws the code unless commits are as durable as configured. */
   assertDurable(code: 'failed_precondition' | 'outcome_unknown'): void
   /** Moves what is committed from the log into the file, as far as no reader needs it in the log. */
@@ -133,6 +135,8 @@ function setUpWriter(writer: DriverDatabase, synchronous: Synchronous): void {
   writer.prepare('select count(*) from sqlite_schema', 'rows').get()
   writer.pragma(`synchronous = ${synchronous}`)
   writer.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
+  // What is deleted is overwritten by zeros, also whole pages. What moving cells between pages leaves behind goes with a VACUUM only.
+  writer.pragma('secure_delete = on')
 }
 
 function opened(
@@ -153,20 +157,17 @@ function opened(
     guard,
     writer,
     reader,
-    openScanner() {
-      // Opening a file that is gone would make one.
-      guard.assertInPlace()
-      const scanner = openReader(source, SCANNER_CACHE_KIBIBYTES)
-      try {
-        // Opens the log too.
-        scanner.pragma('data_version')
-        guard.assertInPlace()
-        return scanner
-      } catch (error) {
-        scanner.close()
-        throw error
-      }
-    },
+    openScanner: () => besides(guard, () => openReader(source, SCANNER_CACHE_KIBIBYTES)),
+    openRewriter: () =>
+      besides(guard, () => {
+        const rewriter = open(source, CACHE_KIBIBYTES)
+        // A copy of the file can be larger than memory.
+        rewriter.pragma('temp_store = file')
+        rewriter.pragma('busy_timeout = 0')
+        // Its commit is as durable as others.
+        rewriter.pragma('synchronous = full')
+        return rewriter
+      }),
     checkpoint() {
       try {
         writer.pragma('wal_checkpoint(passive)')
@@ -185,6 +186,21 @@ function opened(
       writer.close()
       noteClosed()
     },
+  }
+}
+
+/** Opens one more connection to the files that are open. Opening a file that is gone would make one. */
+function besides(guard: FileGuard, open: () => DriverDatabase): DriverDatabase {
+  guard.assertInPlace()
+  const connection = open()
+  try {
+    // Opens the log too.
+    connection.pragma('data_version')
+    guard.assertInPlace()
+    return connection
+  } catch (error) {
+    connection.close()
+    throw error
   }
 }
 

@@ -37,6 +37,7 @@ import {
 import { joinHost } from './join-host.ts'
 import { openDatabase, type Synchronous } from './open-database.ts'
 import { dropWork, prepareWork, tablesExistWork } from './prepare-tables.ts'
+import { purgeFiles } from './purge-disk.ts'
 import { getRows } from './read-rows.ts'
 import { createReads, type Reader } from './reads.ts'
 import { deleteRows, insertRows, updateRows } from './rows.ts'
@@ -98,6 +99,7 @@ export function sqliteStorage(options: SqliteOptions): DisposableStorage {
   })
   const scanners = createScanners(database.openScanner, { writing, reading })
   let closing: Promise<void> | undefined
+  let lastPurge: Promise<unknown> | undefined
 
   function assertOpen(): void {
     if (closing !== undefined) throw closedError('SQLite')
@@ -127,6 +129,20 @@ export function sqliteStorage(options: SqliteOptions): DisposableStorage {
         run: () => writing.run({ shape, begin: () => state.ids.raise(shape, next) }),
       })
     },
+    purgeDisk(purge) {
+      const purging = (async () => {
+        assertOpen()
+        if (isInsideTransaction(state)) throw outerStorageError()
+        const rewriter = database.openRewriter()
+        try {
+          return await purgeFiles(rewriter, purge)
+        } finally {
+          rewriter.close()
+        }
+      })()
+      lastPurge = purging.catch(() => {})
+      return purging
+    },
     joinTransaction(host) {
       assertOpen()
       const connection = joinHost(host, { filename: database.filename, driver })
@@ -137,7 +153,7 @@ export function sqliteStorage(options: SqliteOptions): DisposableStorage {
     },
     closeMs: Number.POSITIVE_INFINITY,
     close() {
-      closing ??= Promise.all([queue.idle(), scanners.close()]).then(() => database.close())
+      closing ??= Promise.all([queue.idle(), scanners.close(), lastPurge]).then(() => database.close())
       return closing
     },
     async [Symbol.asyncDispose]() {

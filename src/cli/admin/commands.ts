@@ -226,6 +226,65 @@ const CREDENTIALS: readonly CommandDescription[] = [
   },
 ]
 
+const SUBJECT = [
+  { name: '<kind>', text: 'a subject of the schema' },
+  { name: '<id>', text: 'id of its record' },
+]
+
+const SUBJECTS: readonly CommandDescription[] = [
+  {
+    name: 'subject find',
+    summary: 'Count the records of one subject, by table.',
+    args: SUBJECT,
+    examples: ['strongroom subject find customer 5b6f0b6e-7d6e-4d1c-9a55-3f9f1d3b6f10'],
+    load: async () => (await import('./subjects.ts')).findSubject,
+  },
+  {
+    name: 'subject export',
+    summary: 'Write all records of one subject as lines of JSON, with a manifest.',
+    args: SUBJECT,
+    options: [
+      { flags: '--contents', text: 'with the contents of files' },
+      { flags: '--events', text: 'with the ids of events that name the records, which reads the whole trail' },
+      { flags: '--out <file>', text: 'a new file (default: standard output)' },
+    ],
+    examples: ['strongroom subject export customer 5b6f0b6e-7d6e-4d1c-9a55-3f9f1d3b6f10 --contents --out customer.ndjson'],
+    load: async () => (await import('./subjects.ts')).exportSubject,
+  },
+  {
+    name: 'subject forget',
+    summary: 'Delete all records of one subject with their tokens, transient values and files, and print the receipt.',
+    args: [
+      { name: '[kind]', text: 'a subject of the schema' },
+      { name: '[id]', text: 'id of its record' },
+    ],
+    options: [
+      { flags: '--reason <text>', text: 'why, for the receipt: no name' },
+      { flags: '--from <file>', text: 'the subjects of this file of `subject forgotten`, after a restore' },
+      { flags: '--key-id <name>', text: 'sign the receipt; name of the key in it' },
+      { flags: '--key-file <file>', text: 'its private key in PEM format: Ed25519 or ML-DSA-65' },
+      { flags: '--key-env <name>', text: 'environment variable with it' },
+      YES,
+    ],
+    examples: [
+      `strongroom subject forget customer 5b6f0b6e-7d6e-4d1c-9a55-3f9f1d3b6f10 --reason 'request 4711'`,
+      'strongroom subject forget --from forgotten.ndjson --yes',
+    ],
+    load: async () => (await import('./subjects.ts')).forgetSubject,
+  },
+  {
+    name: 'subject forgotten',
+    summary:
+      'List the subjects that were forgotten, with their receipts: keep it beside backups, to forget them again after a restore.',
+    options: [
+      { flags: '--since <time>', text: 'from this time on, such as 2026-01-31T12:00:00Z' },
+      { flags: '--out <file>', text: 'a new file (default: standard output)' },
+    ],
+    examples: ['strongroom subject forgotten --out forgotten.ndjson'],
+    load: async () => (await import('./subjects.ts')).listForgotten,
+  },
+]
+
 const WORK: readonly CommandDescription[] = [
   {
     name: 'maintenance',
@@ -270,6 +329,14 @@ const WORK: readonly CommandDescription[] = [
     examples: ['strongroom hold lift 0c3e9c1e-59e0-4d9b-8a2d-7a3b1f5a1c11'],
     load: async () => (await import('./retention.ts')).liftHold,
   },
+  {
+    name: 'purge-disk',
+    summary:
+      'Take the bytes of what was deleted out of the files of the storage, and list where they remain. Writers of SQLite wait.',
+    options: [{ flags: '--full', text: 'rewrite the tables of PostgreSQL, whose readers wait meanwhile' }],
+    examples: ['strongroom sweep && strongroom purge-disk --full'],
+    load: async () => (await import('./status.ts')).purgeDisk,
+  },
 ]
 
-export const ADMIN: readonly CommandDescription[] = [...LOOKING, ...READING, ...KEYS, ...CREDENTIALS, ...WORK]
+export const ADMIN: readonly CommandDescription[] = [...LOOKING, ...READING, ...KEYS, ...CREDENTIALS, ...SUBJECTS, ...WORK]

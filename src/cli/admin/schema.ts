@@ -13,16 +13,24 @@ export const checkSchema: CommandWork = async ({ loadConfig, output }) => {
   const { config } = await loadConfig()
   const vault = await openInMemory(config, {})
   const rows = Object.entries(vault.schema).flatMap(([table, columns]) =>
-    Object.entries(columns).map(([column, { type, encrypted, redaction, lookup, required, unique, tokenKind }]) => ({
-      table,
-      column,
-      type,
-      stored: encrypted ? 'sealed' : 'plain',
-      redaction,
-      lookup: lookup ? 'yes' : '',
-      rules: [required ? 'required' : '', unique ? 'unique' : ''].filter((rule) => rule !== '').join(', '),
-      token: tokenKind ?? '',
-    })),
+    Object.entries(columns).map(
+      ([column, { type, encrypted, redaction, lookup, required, unique, uniqueTogether = [], tokenKind }]) => ({
+        table,
+        column,
+        type,
+        stored: encrypted ? 'sealed' : 'plain',
+        redaction,
+        lookup: lookup ? 'yes' : '',
+        rules: [
+          required ? 'required' : '',
+          unique ? 'unique' : '',
+          ...uniqueTogether.map((names) => `unique: ${names.join(' + ')}`),
+        ]
+          .filter((rule) => rule !== '')
+          .join(', '),
+        token: tokenKind ?? '',
+      }),
+    ),
   )
   await vault.close()
   output.rows(rows)

@@ -1,10 +1,11 @@
-/** What a vault is made of and holds: `status`, and what runs in it: `maintenance`. */
+/** What a vault is made of and holds: `status`, and what runs in it and below it: `maintenance` and `purge-disk`. */
 import process from 'node:process'
 import type { CommandRun, CommandWork } from '../command.ts'
 import type { AnyVault } from '../config/any-vault.ts'
 import type { Config } from '../config/define-config.ts'
 import { timeOf } from '../output/cells.ts'
 import { VERSION } from '../version.ts'
+import { watch } from '../watch.ts'
 import { listAll, stateOf } from './credentials.ts'
 import { readStorageDetails, sizeOf } from './storage-details.ts'
 
@@ -102,5 +103,17 @@ export const maintenance: CommandWork = async ({ openVault, output }) => {
     })),
     'No slow work runs.',
   )
+  return undefined
+}
+
+/** The work of `strongroom purge-disk`. */
+export const purgeDisk: CommandWork = async (run) => {
+  const { signal, onProgress } = watch(run, 'steps')
+  const vault = await run.openVault()
+  run.output.result(await vault.purgeDisk({ full: run.options.isSet('full'), signal, onProgress }), ({ done, remains }) => [
+    ...done.map(({ text }) => text),
+    'Bytes of what was deleted can remain in:',
+    ...remains.map(({ what, text }) => `- ${what}: ${text}`),
+  ])
   return undefined
 }

@@ -37,6 +37,7 @@ function rowOf({ context, request, response }: AuditEvent): Row {
   return {
     time: response.timestamp,
     actor: context.actor,
+    purpose: context.purpose ?? '',
     action: request.actionType,
     code: response.code,
     resources: request.resources.join(' '),
@@ -50,7 +51,7 @@ function filterOf(options: CommandOptions, accountID: string): Filter {
     startTime: options.text('from'),
     endTime: options.text('until'),
   }
-  const context = { actor: options.text('actor'), requestID: options.text('request') }
+  const context = { actor: options.text('actor'), requestID: options.text('request'), purpose: options.text('for') }
   const about = options.list('about')
   // The vault checks the words, and names the one that is wrong.
   return {

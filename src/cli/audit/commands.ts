@@ -13,6 +13,7 @@ export const AUDIT: readonly CommandDescription[] = [
       { flags: '--action <action>', text: 'of this kind: INSERT, GET, DETOKENIZE, …, or CREATE, READ, EXECUTE, LOGIN' },
       { flags: '--about <resource>', text: 'about RECORD/<id>, TABLE/<name> or CREDENTIAL/<key id>', isList: true },
       { flags: '--request <id>', text: 'of this request' },
+      { flags: '--for <purpose>', text: 'of callers that stated this purpose' },
       { flags: '--from <time>', text: 'from this time on, such as 2026-01-31T12:00:00Z' },
       { flags: '--until <time>', text: 'before this time' },
       { flags: '--limit <number>', text: 'events at most (default: 25)' },
@@ -20,6 +21,7 @@ export const AUDIT: readonly CommandDescription[] = [
     examples: [
       'npx strongroom audit list --action DETOKENIZE --from 2026-01-31T00:00:00Z',
       'npx strongroom audit list --about TABLE/customers --limit 1000 --json',
+      'npx strongroom audit list --about RECORD/<id> --action READ',
     ],
     load: async () => (await import('./audit-list.ts')).auditList,
   },

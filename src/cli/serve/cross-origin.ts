@@ -6,7 +6,7 @@ export type CrossOrigin = (request: IncomingMessage, response: ServerResponse) =
 
 /** Headers that a page may send. */
 const REQUEST_HEADERS =
-  'authorization, content-disposition, content-type, idempotency-key, range, traceparent, x-client-trace-id, x-request-id'
+  'authorization, content-disposition, content-type, idempotency-key, range, traceparent, x-client-trace-id, x-purpose, x-request-id'
 /** Headers that a page may read. */
 const RESPONSE_HEADERS = 'content-disposition, content-range, retry-after, x-request-id'
 const METHODS = 'GET, HEAD, POST, PUT, DELETE'

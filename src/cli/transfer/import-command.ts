@@ -48,7 +48,7 @@ type Given = Omit<ImportOptions, 'table' | 'source'>
 
 function optionsOf({ options }: CommandRun, file: string | undefined): Given {
   const name = options.text('name') ?? (file === undefined ? undefined : basename(file))
-  const upsert = options.text('upsert')
+  const upsert = options.text('upsert')?.split(',')
   const batchSize = options.integer('batch', { min: 1 })
   return {
     ...recordFormat(options, file),

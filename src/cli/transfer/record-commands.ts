@@ -17,7 +17,10 @@ export const IMPORT: CommandDescription = {
     { flags: '--mapping <file>', text: 'JSON: columns, formats, delimiter, trim, empty, as docs/importing.md has them' },
     DELIMITER,
     { flags: '--name <name>', text: 'identifies the import (default: the name of the file; without one, - cannot go on)' },
-    { flags: '--upsert <column>', text: 'update the record that has the same value in this unique column' },
+    {
+      flags: '--upsert <column>',
+      text: 'update the record that has the same value in this unique column, or in columns that are unique together: tenant,email',
+    },
     { flags: '--dry-run', text: 'check every record, and store nothing' },
     { flags: '--rejects <file>', text: 'write each rejected record there: a line of JSON with its line, column and reason' },
     { flags: '--batch <number>', text: 'records of one transaction, at most limits.maxRecords (default: 1000)' },

@@ -6,6 +6,7 @@ import { changeCases } from './cases/change-cases.ts'
 import { columnCases } from './cases/column-cases.ts'
 import { commitCases } from './cases/commit-cases.ts'
 import { dropCases } from './cases/drop-cases.ts'
+import { erasureCases } from './cases/erasure-cases.ts'
 import { findCases } from './cases/find-cases.ts'
 import { isolationCases } from './cases/isolation-cases.ts'
 import { snapshotCases } from './cases/snapshot-cases.ts'
@@ -26,4 +27,5 @@ export const storageCases: readonly StorageCase[] = [
   ...commitCases,
   ...columnCases,
   ...snapshotCases,
+  ...erasureCases,
 ]

@@ -139,12 +139,17 @@ export interface CheckpointOptions {
 /** Returns the options as they were given. Throws `invalid_request` for a signer without its members, and for a sink that is not a function. */
 export function parseCheckpointOptions(given: CheckpointOptions): CheckpointOptions {
   const { signer, sink } = readOptions<Partial<CheckpointOptions>>(given, ['signer', 'sink'], { of: 'checkpointAudit' })
-  const isSigner = typeof signer?.keyId === 'string' && typeof signer.sign === 'function'
-  if (!isSigner || !Object.hasOwn(SIGNATURE_BYTES, signer.algorithm ?? 'Ed25519'))
+  if (!isSigner(signer))
     throw fault('invalid_request')`Checkpoint failed. signer must be a signer, such as that of localSigner().`
   if (sink !== undefined && typeof sink !== 'function')
     throw fault('invalid_request')`Checkpoint failed. sink must be a function.`
   return sink === undefined ? { signer } : { signer, sink }
+}
+
+/** True for a signer with its members. */
+export function isSigner(given: Partial<Signer> | undefined): given is Signer {
+  if (typeof given?.keyId !== 'string' || typeof given.sign !== 'function') return false
+  return Object.hasOwn(SIGNATURE_BYTES, given.algorithm ?? 'Ed25519')
 }
 
 /** Returns the signed checkpoint after the sink has stored it. Reads the catalog, and one small row for each chain. Throws `data_loss` if a head fails authentication. */

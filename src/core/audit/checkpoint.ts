@@ -116,7 +116,7 @@ export function signedCheckpoint(
 }
 
 /** Returns the bytes of the signature; undefined if the text is not base64 of as many as the algorithm has. */
-export function signatureBytes({ algorithm, signature }: SignedCheckpoint): Uint8Array | undefined {
+export function signatureBytes({ algorithm, signature }: Omit<SignedCheckpoint, 'checkpoint'>): Uint8Array | undefined {
   const bytes = fromBase64(signature)
   return bytes?.length === SIGNATURE_BYTES[algorithm] ? bytes : undefined
 }

@@ -179,13 +179,14 @@ const CONTEXT = object<EventContext>(
     jwtID: needed(TEXT, (context) => context.jwtID),
     keyID: optional(TEXT, (context) => context.keyID),
     origin: optional(TEXT, (context) => context.origin),
+    purpose: optional(TEXT, (context) => context.purpose),
     requestID: needed(TEXT, (context) => context.requestID),
     sessionID: optional(TEXT, (context) => context.sessionID),
     subject: optional(TEXT, (context) => context.subject),
     traceID: needed(TEXT, (context) => context.traceID),
     userEmail: optional(TEXT, (context) => context.userEmail),
   },
-  'origin',
+  'purpose',
 )
 
 const ROWS = object<EventRows>({

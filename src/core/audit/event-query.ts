@@ -79,6 +79,7 @@ export interface EventQueryInput {
       readonly jwtID?: string
       readonly bearerTokenContextID?: string
       readonly clientTraceID?: string
+      readonly purpose?: string
     }
     readonly request?: { readonly clientInfo?: { readonly userEmail?: string } }
     /** A kind of action, or several in one word: CREATE, READ, EXECUTE or LOGIN. Another word in capitals matches no event. */
@@ -120,10 +121,20 @@ const kind = z
 const ACTION_WORDS: Readonly<Record<ActionWord, readonly ActionType[]>> = {
   CREATE: ['INSERT', 'UPLOAD_FILE', 'UPLOAD_URL', 'CREATE_CREDENTIAL'],
   READ: [
-    ...(['GET', 'GET_BY_TOKENS', 'DETOKENIZE', 'TOKENIZE', 'QUERY', 'LIST_EVENTS', 'LIST_CREDENTIALS'] as const),
+    ...([
+      'FIND_SUBJECT',
+      'EXPORT_SUBJECT',
+      'GET',
+      'GET_BY_TOKENS',
+      'DETOKENIZE',
+      'TOKENIZE',
+      'QUERY',
+      'LIST_EVENTS',
+      'LIST_CREDENTIALS',
+    ] as const),
     ...(['OPEN_FILE', 'FILE_STATUS', 'DOWNLOAD_URL'] as const),
   ],
-  EXECUTE: ['BATCH', 'SCAN_FILE', 'ROTATE_KEYS', 'REWRAP_KEYS', 'DESTROY_KEY', 'ROTATE_LOOKUPS', 'CHANGE_SCHEMA'],
+  EXECUTE: ['BATCH', 'SCAN_FILE', 'ROTATE_KEYS', 'REWRAP_KEYS', 'DESTROY_KEY', 'ROTATE_LOOKUPS', 'CHANGE_SCHEMA', 'FORGET'],
   LOGIN: ['ISSUE_BEARER'],
 }
 
@@ -143,6 +154,7 @@ const contextShape = z.object({
   jwtID: text,
   bearerTokenContextID: text,
   clientTraceID: z.string().max(MAX_CLIENT_TRACE_LENGTH).optional(),
+  purpose: text,
 })
 
 const filterShape = z.object({

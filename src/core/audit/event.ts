@@ -30,10 +30,13 @@ export const ACTION_TYPES = [
   'REWRAP_KEYS',
   'DESTROY_KEY',
   'ROTATE_LOOKUPS',
+  'CHANGE_SCHEMA',
   'EXPIRE',
   'PLACE_HOLD',
   'LIFT_HOLD',
-  'CHANGE_SCHEMA',
+  'FIND_SUBJECT',
+  'EXPORT_SUBJECT',
+  'FORGET',
 ] as const
 /** The kinds of resources, as in `<resourceType>/<resourceID>`. */
 export const RESOURCE_TYPES = ['RECORD', 'TABLE', 'TOKEN', 'VAULT', 'FILE', 'CREDENTIAL'] as const
@@ -67,6 +70,8 @@ export interface EventContext {
   readonly keyID?: string
   readonly subject?: string
   readonly clientTraceID?: string
+  /** Why the caller works with the data, as they state it. */
+  readonly purpose?: string
   /** Email address of the end user for whom the caller acts. */
   readonly userEmail?: string
 }

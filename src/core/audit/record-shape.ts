@@ -4,7 +4,7 @@ import { isList } from '../util/lists.ts'
 import { hasOwnNames } from '../util/options.ts'
 
 /**
- * How a member is recorded. `value`: replaced; a list of values is counted. `name`: unchanged if the schema has the name. `columns`: the
+ * How a member is recorded. `value`: replaced; a list of values is counted. `name`: unchanged if the schema has the name, or a list of names, each so. `columns`: the
  * member names of an object, or the items of a list, that the schema has. `flag` and `number`: unchanged. `omitted`: not recorded. A list: unchanged if it is one
  * of these words. An object: member by member, also for each item of a list. `lookup`: the member names of an object, that the schema has, with their values counted.
  */
@@ -45,7 +45,7 @@ function fold(part: unknown, shape: RecordedShape, isName: IsName): unknown {
   if (shape === 'value') return foldValue(part)
   if (shape === 'flag') return typeof part === 'boolean' ? part : REPLACED
   if (shape === 'number') return Number.isSafeInteger(part) ? part : REPLACED
-  if (shape === 'name') return part === '' || isKnown(part, isName) ? part : REPLACED
+  if (shape === 'name') return foldName(part, isName)
   if (shape === 'columns') return foldColumns(part, isName)
   if (shape === 'lookup') return foldLookup(part, isName)
   if (isWords(shape)) return typeof part === 'string' && shape.includes(part) ? part : REPLACED
@@ -56,6 +56,12 @@ function fold(part: unknown, shape: RecordedShape, isName: IsName): unknown {
       (item) => foldOne(item, shape, isName),
     )
   return foldOne(part, shape, isName)
+}
+
+/** Replaces a name that the schema does not have. */
+function foldName(part: unknown, isName: IsName): unknown {
+  if (isList(part)) return foldColumns(part, isName)
+  return part === '' || isKnown(part, isName) ? part : REPLACED
 }
 
 /** Replaces a value; a list of values is counted. */

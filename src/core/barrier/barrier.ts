@@ -2,8 +2,12 @@
 import { fault, type Sentence, say, words } from '../errors.ts'
 import type { Entropy, KeyRing } from '../ports/crypto.ts'
 import type { Column, Table } from '../schema/layout.ts'
-import { type Address, readVersion } from '../sealing/envelope.ts'
+import { readVersion, sealBodies } from '../sealing/envelope.ts'
+import { sealSubjectBodies, subjectKeyOf } from '../sealing/subject-bodies.ts'
+import type { SubjectKeyring } from '../sealing/subject-keyring.ts'
 import type { Reason } from '../util/attempt.ts'
+import { required } from '../util/lists.ts'
+import type { Slab } from '../util/memory.ts'
 
 /** The keys and the vault that plaintext is sealed for. */
 export interface Barrier {
@@ -12,6 +16,8 @@ export interface Barrier {
   readonly entropy: Entropy
   /** 16-byte digest of the vault id. */
   readonly vault: Uint8Array
+  /** The keys of subjects. Without it no body of a subject opens. */
+  readonly subjectKeys?: SubjectKeyring | undefined
   /** The root keys that were destroyed. */
   readonly destroyed?: readonly DestroyedKey[]
   /** Receives each row that is seen with a digest that does not agree with its value. Such a row is never returned for a value it does not have. */
@@ -27,13 +33,21 @@ export interface DestroyedKey {
 }
 
 /** Returns why a body does not open and what to do, as the end of a sentence. */
-export function whyUnreadable({ destroyed = [] }: Pick<Barrier, 'destroyed'>, body: Uint8Array): Sentence {
+export function whyUnreadable(barrier: Pick<Barrier, 'destroyed' | 'subjectKeys'>, body: Uint8Array): Sentence {
+  const { destroyed = [] } = barrier
+  if (isForgotten(barrier, body))
+    return say`cannot be opened: the person was forgotten, and the key of their records is destroyed.`
   const version = readVersion(body, 0, body.length)
   const key = destroyed.find((one) => one.version === version)
   if (key === undefined)
     return say`failed authentication: it was changed or moved in the database, or its key is missing. Restore it.`
   const date = words(new Date(key.at).toISOString().slice(0, 10))
   return say`cannot be opened: root key ${version}, which sealed it, was destroyed on ${date}. It is from a backup that was made before.`
+}
+
+/** True if a body is sealed with the key of a person who was forgotten. */
+export function isForgotten({ subjectKeys }: Pick<Barrier, 'subjectKeys'>, body: Uint8Array): boolean {
+  return subjectKeys?.isDestroyed(subjectKeyOf(body)) === true
 }
 
 /** A row whose stored digest does not agree with the opened value: it was changed in the database. */
@@ -72,6 +86,7 @@ export function retryingBarrier(barrier: Barrier, reportMismatch?: Barrier['repo
 class RetryingBarrier implements Barrier {
   readonly entropy: Entropy
   readonly vault: Uint8Array
+  readonly subjectKeys: SubjectKeyring | undefined
   readonly reportMismatch: Barrier['reportMismatch']
   readonly signalsUnknownKeys = true
   readonly #newest: Barrier
@@ -80,6 +95,7 @@ class RetryingBarrier implements Barrier {
     this.#newest = newest
     this.entropy = newest.entropy
     this.vault = newest.vault
+    this.subjectKeys = newest.subjectKeys
     this.reportMismatch = reportMismatch
   }
 
@@ -92,7 +108,17 @@ class RetryingBarrier implements Barrier {
   }
 }
 
-/** Returns the address that the bodies of a table are bound to. */
-export function addressOf(barrier: Barrier, table: Table): Address {
-  return { vault: barrier.vault, objectId: table.objectId }
+/** Returns bodies of an object id, in order, each sealed with the key of its subject, or with that of the vault: `keys` absent is that of the vault for all. */
+export function sealBodiesOf(
+  { ring, vault, subjectKeys }: Pick<Barrier, 'ring' | 'vault' | 'subjectKeys'>,
+  objectId: number,
+  {
+    ids,
+    plaintexts,
+    keys,
+  }: { readonly ids: readonly number[]; readonly plaintexts: Slab; readonly keys?: ArrayLike<number> | undefined },
+): Slab {
+  if (keys === undefined) return sealBodies(ring, { vault, objectId }, ids, plaintexts)
+  const keyring = required(subjectKeys, 'The keys of subjects')
+  return sealSubjectBodies(ring, { keyring, keys }, { vault, objectId }, ids, plaintexts)
 }

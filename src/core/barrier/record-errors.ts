@@ -1,18 +1,9 @@
 /** How errors name records, cells and columns, in terms of the schema and never by a value: also conflicts of the storage, and rows that were changed there. */
-import {
-  type ErrorDetail,
-  type Fault,
-  fault,
-  isVaultError,
-  printableName,
-  type Sentence,
-  say,
-  type VaultError,
-  words,
-} from '../errors.ts'
+import { type ErrorDetail, type Fault, fault, isVaultError, printableName, type Sentence, say, words } from '../errors.ts'
 import type { KeyRing } from '../ports/crypto.ts'
 import type { Row } from '../ports/storage.ts'
 import type { Column, Table } from '../schema/layout.ts'
+import { listNames } from '../schema/unique-together.ts'
 import { encodeRecordIds } from './record-ids.ts'
 
 /** Index of a record in its request, from 0; undefined for the one record of an update. */
@@ -44,29 +35,29 @@ export function inRecord(index: RecordIndex): Sentence {
   return index === undefined ? words('') : say` (records[${index}])`
 }
 
-/** Returns a `conflict` with table, column and record; any other error unchanged. `indexes` has the position in the request of each row. */
+/** Returns a `conflict` with table, columns and record; any other error unchanged. `indexes` has the position in the request of each row. */
 export function explainConflict(error: unknown, table: Table, indexes: readonly RecordIndex[]): unknown {
   if (!isVaultError(error, 'conflict')) return error
-  const column = conflictColumn(error, table)
-  const row = error.details[0]?.index
+  const [{ index: row, columns = [] } = {}] = error.details
   const index = row === undefined ? undefined : indexes[row]
-  return valueTaken(table, column === undefined ? undefined : { name: column }, index)
+  return valueTaken(
+    table,
+    columns.flatMap((physical) => table.byPhysical.get(physical)?.name ?? []),
+    index,
+  )
 }
 
-/** Returns the error for a unique value that another record holds. */
-export function valueTaken(table: Table, column: { readonly name: string } | undefined, index: RecordIndex): Fault {
-  const name = column === undefined ? words('id') : column.name
-  const detail = column === undefined ? recordDetail(table, index) : cellDetail(table, column, index)
+/** Returns the error for the values of a unique key that another record holds, with a detail for each of its columns. Without columns it is the id. */
+export function valueTaken(table: Table, columns: readonly string[], index: RecordIndex): Fault {
+  const details = columns.map((name) => cellDetail(table, { name }, index))
+  const held =
+    columns.length < 2
+      ? say`this value of unique column ${columns[0] ?? words('id')}`
+      : say`these values of columns ${listNames(columns)}, which are unique together`
   return fault(
     'conflict',
-    detail,
-  )`Another record of table ${table.name} already holds this value of unique column ${name}${inRecord(index)}. Use another value, or upsert.`
-}
-
-/** Returns the name of the column whose unique index a conflict of the storage violates; undefined if the storage names none. */
-function conflictColumn(error: VaultError, table: Table): string | undefined {
-  const physical = error.details[0]?.columns?.[0]
-  return physical === undefined ? undefined : table.byPhysical.get(physical)?.name
+    details.length === 0 ? recordDetail(table, index) : details,
+  )`Another record of table ${table.name} already holds ${held}${inRecord(index)}. Use another value, or upsert.`
 }
 
 /** True for a version that no update can raise: versions begin with 1, so it was changed in the database. It is not exact as a number either. */

@@ -21,6 +21,7 @@ import { copyContent } from '../sealing/body-writer.ts'
 import { TOKEN_CHECK_BYTES, TRANSIENT_REF_BYTES } from '../sealing/cell-layout.ts'
 import { namesUnknownKey } from '../sealing/envelope.ts'
 import { openBodies } from '../sealing/open.ts'
+import { subjectKeyOf, VAULT_KEY } from '../sealing/subject-bodies.ts'
 import { type ByteWriter, isUtf8, readI64, readU32, readUtf8 } from '../util/bytes.ts'
 import { required } from '../util/lists.ts'
 import { freeBytes, type Slab, slabStart, toSlab } from '../util/memory.ts'
@@ -241,15 +242,21 @@ export function openSealed(barrier: Barrier, objectId: number, rows: readonly Ro
 }
 
 function openSlab(barrier: Barrier, objectId: number, ids: readonly number[], bodies: Slab): Opened {
-  const opened = openBodies(barrier.ring, { vault: barrier.vault, objectId }, ids, bodies)
-  if (barrier.signalsUnknownKeys === true && opened.opened.includes(0)) assertKnownKeys(barrier, bodies)
+  const opened = openBodies(barrier.ring, { vault: barrier.vault, objectId }, ids, bodies, barrier.subjectKeys)
+  if (opened.opened.includes(0)) assertKnownKeys(barrier, bodies)
   return opened
 }
 
-/** Throws UNKNOWN_KEY if a body names a key that this process does not know. */
-function assertKnownKeys({ ring }: Barrier, bodies: Slab): void {
+/**
+ * Throws UNKNOWN_KEY if a body names a root key that this process does not know, where that is asked for, or a key of a subject that was looked up with the
+ * row and has made room for others since.
+ */
+function assertKnownKeys({ ring, subjectKeys, signalsUnknownKeys }: Barrier, bodies: Slab): void {
   for (let i = 0; i < bodies.count; i++) {
-    if (namesUnknownKey(ring, bodies.bytes, slabStart(bodies, i), slabStart(bodies, i + 1))) throw UNKNOWN_KEY
+    const [start, end] = [slabStart(bodies, i), slabStart(bodies, i + 1)]
+    if (signalsUnknownKeys === true && namesUnknownKey(ring, bodies.bytes, start, end)) throw UNKNOWN_KEY
+    const key = subjectKeyOf(bodies.bytes, start, end)
+    if (key !== VAULT_KEY && subjectKeys?.hasLost(key) === true) throw UNKNOWN_KEY
   }
 }
 
@@ -303,6 +310,11 @@ export function showText({ column, level }: ColumnView, value: unknown): string 
 export function bodyOf(row: Row): Uint8Array {
   const body = row[BODY]
   return body instanceof Uint8Array ? body : new Uint8Array(0)
+}
+
+/** Returns the key that the body of a row is sealed with; VAULT_KEY for that of the vault. */
+export function keyOf(row: Row): number {
+  return subjectKeyOf(bodyOf(row))
 }
 
 /** In place of the bodies, for a cursor that reads plain columns only. */

@@ -4,15 +4,15 @@ import type { Cell, NewRow, Patch, Row } from '../ports/storage.ts'
 import { BODY, type Column, type Table } from '../schema/layout.ts'
 import { beginValue, createLayoutWriter, endValue } from '../sealing/body-writer.ts'
 import { cellBits, HAS_CHECK, HAS_VALUE, IS_SHARED } from '../sealing/cell-layout.ts'
-import { sealBodies } from '../sealing/envelope.ts'
+import { VAULT_KEY } from '../sealing/subject-bodies.ts'
 import { ByteWriter } from '../util/bytes.ts'
 import { required } from '../util/lists.ts'
 import { fewNumbers, plaintextBytes, type Slab, slabItem } from '../util/memory.ts'
-import { addressOf, type Barrier } from './barrier.ts'
+import { type Barrier, sealBodiesOf } from './barrier.ts'
 import { digestValues } from './digest-values.ts'
 import { setKeptOfChanged, setKeptOfNew } from './kept-times.ts'
 import type { Values } from './parse-record.ts'
-import { bodyOf, type OpenRows, openRows } from './reveal.ts'
+import { bodyOf, keyOf, type OpenRows, openRows } from './reveal.ts'
 import {
   checkedSlot,
   createTokenMetadata,
@@ -54,8 +54,11 @@ export interface RecordsToSeal {
 export interface RowWriter {
   /** Writes the next records, up to 256 KiB of plaintext and the record that exceeds it. Returns false when all are written. */
   writeSome(): boolean
-  /** Seals the written records. Throws `internal` if there is not one id for each. */
-  seal(ids: readonly number[]): SealedRows<NewRow>
+  /**
+   * Seals the written records, each with the key of its subject; without `keys` with that of the vault. Throws `internal` if there is not one id for
+   * each.
+   */
+  seal(ids: readonly number[], keys?: readonly number[]): SealedRows<NewRow>
 }
 
 /** Bytes of plaintext in a slice. */
@@ -68,6 +71,8 @@ export interface RecordsToReseal {
   readonly rows: readonly Row[]
   readonly records: readonly Values[]
   readonly sources: TokenSources
+  /** The key of the subject of each record, after the change; absent where each keeps the one it has. */
+  readonly keys?: readonly number[] | undefined
 }
 
 /** Begins to write a new row for each record, in order. Ids are given last, so that long records do not keep those waiting who reserve later ones. */
@@ -94,9 +99,10 @@ export function writeRows(barrier: Barrier, table: Table, { records, sources }: 
       setDigests(barrier, table, records.slice(first, next), rows.slice(first, next))
       return next < records.length
     },
-    seal(ids) {
+    seal(ids, keys) {
       assertOneForEach(ids, rows)
-      const bodies = sealBodies(barrier.ring, addressOf(barrier, table), ids, { bytes: out.written(), ends, count: rows.length })
+      const plaintexts = { bytes: out.written(), ends, count: rows.length }
+      const bodies = sealBodiesOf(barrier, table.objectId, { ids, plaintexts, keys })
       for (const [index, row] of rows.entries()) {
         row.id = required(ids[index])
         row[BODY] = slabItem(bodies, index)
@@ -106,7 +112,7 @@ export function writeRows(barrier: Barrier, table: Table, { records, sources }: 
           setCell(required(rows[row]), column.plain, plainCell(column, values[column.position]))
       }
       setKeptOfNew(table, records, rows, sources.nowMs)
-      return { rows, metadata, transients: sealTransients(barrier, table, records, metadata) }
+      return { rows, metadata, transients: sealTransients(barrier, table, { records, metadata, keys }) }
     },
   }
 }
@@ -130,9 +136,10 @@ const RESEALED_BYTES = 128 * 1024
 export function resealRows(
   barrier: Barrier,
   table: Table,
-  { rows, records, sources, sealsAll = false }: RecordsToReseal,
+  { rows, records, sources, keys: given, sealsAll = false }: RecordsToReseal,
 ): RowResealer {
   assertOneForEach(rows, records)
+  const keys = given ?? (rows.some((row) => keyOf(row) !== VAULT_KEY) ? rows.map(keyOf) : undefined)
   const metadata = drawTokenMetadata(barrier.entropy, table, records, sources)
   const replaced = createTokenMetadata(table, rows.length)
   const kept = new Uint8Array(metadata.texts.length)
@@ -143,8 +150,10 @@ export function resealRows(
       const first = next
       next = endOfBodies(rows, first)
       const touched: number[] = []
-      for (let index = first; index < next; index++)
-        if (sealsAll || touchesBody(table, required(records[index]))) touched.push(index)
+      for (let index = first; index < next; index++) {
+        const changesKey = given !== undefined && given[index] !== keyOf(required(rows[index]))
+        if (sealsAll || changesKey || touchesBody(table, required(records[index]))) touched.push(index)
+      }
       if (touched.length > 0) {
         const bodies = resealBodies(barrier, table, {
           rows,
@@ -152,6 +161,7 @@ export function resealRows(
           metadata,
           replaced,
           kept,
+          keys: keys && touched.map((index) => required(keys[index])),
           touched,
           unchanged: sources.unchanged,
         })
@@ -173,7 +183,8 @@ export function resealRows(
       }
       if (table.kept.length > 0)
         setKeptOfChanged(barrier, table, { rows, records, sets: patches.map(({ set }) => set), nowMs: sources.nowMs })
-      return { rows: patches, metadata, replaced, kept, ...patchKept(sealTransients(barrier, table, records, metadata), sources) }
+      const transients = sealTransients(barrier, table, { records, metadata, keys })
+      return { rows: patches, metadata, replaced, kept, ...patchKept(transients, sources) }
     },
   }
 }
@@ -193,12 +204,14 @@ interface Resealing {
   readonly kept: Uint8Array
   /** Indexes of the rows whose bodies change. */
   readonly touched: readonly number[]
+  /** The keys of these rows. */
+  readonly keys: readonly number[] | undefined
   readonly unchanged: UnchangedCells | undefined
 }
 
 /** Returns the new bodies of the touched rows, in order, up to the one that fills a slice. Fills `replaced` and `kept`. */
 function resealBodies(barrier: Barrier, table: Table, resealing: Resealing): Slab {
-  const { rows, records, metadata, touched } = resealing
+  const { rows, records, metadata, touched, keys } = resealing
   const old = touched.map((index) => required(rows[index]))
   const cursor = openRows(barrier, table, old)
   const out = new ByteWriter(touched.length * 320, plaintextBytes)
@@ -233,7 +246,7 @@ function resealBodies(barrier: Barrier, table: Table, resealing: Resealing): Sla
   }
   const ids = old.slice(0, ends.length).map((row) => row.id)
   const plaintexts = { bytes: out.written(), ends: Uint32Array.from(ends), count: ends.length }
-  return sealBodies(barrier.ring, addressOf(barrier, table), ids, plaintexts)
+  return sealBodiesOf(barrier, table.objectId, { ids, plaintexts, keys: keys?.slice(0, ids.length) })
 }
 
 /** One cell that is overwritten, in the row at an index. */

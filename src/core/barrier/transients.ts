@@ -5,11 +5,10 @@ import { BODY, type Column, type Table } from '../schema/layout.ts'
 import { type CellMap, createCellMap, mapCells, valueEnd, valueStart } from '../sealing/body-reader.ts'
 import { beginValue, createLayoutWriter, endValue } from '../sealing/body-writer.ts'
 import { type CellSpec, type CellSpecs, cellBits, hashColumn, TOKEN_CHECK_BYTES, toCellSpecs } from '../sealing/cell-layout.ts'
-import { sealBodies } from '../sealing/envelope.ts'
 import { ByteWriter, readI64, readU32, readUtf8 } from '../util/bytes.ts'
-import { required } from '../util/lists.ts'
+import { at, required } from '../util/lists.ts'
 import { slabItem, slabStart } from '../util/memory.ts'
-import type { Barrier } from './barrier.ts'
+import { type Barrier, sealBodiesOf } from './barrier.ts'
 import type { Values } from './parse-record.ts'
 import { openSealed } from './reveal.ts'
 import { slotOf, type TokenMetadata, type TransientRef, writeTokenCheck } from './token-metadata.ts'
@@ -30,15 +29,23 @@ function cellsOf({ hash, type }: Column): CellSpecs {
   return toCellSpecs([{ ordinal: VALUE, column: hash, size: type.size }, EXPIRY_CELL, TEXT_CELL])
 }
 
-/** Returns a new row for each transient value of these records, column by column. */
-export function sealTransients(barrier: Barrier, table: Table, records: readonly Values[], metadata: TokenMetadata): NewRow[] {
-  return table.transient.flatMap((column) => sealColumn(barrier, column, records, metadata))
+/** Values of records that are sealed apart from them, the metadata of their tokens, and the key of each record; absent if all have that of the vault. */
+interface RecordsWithTransients {
+  readonly records: readonly Values[]
+  readonly metadata: TokenMetadata
+  readonly keys?: ArrayLike<number> | undefined
 }
 
-function sealColumn(barrier: Barrier, column: Column, records: readonly Values[], metadata: TokenMetadata): NewRow[] {
+/** Returns a new row for each transient value of these records, column by column. */
+export function sealTransients(barrier: Barrier, table: Table, sealing: RecordsWithTransients): NewRow[] {
+  return table.transient.flatMap((column) => sealColumn(barrier, column, sealing))
+}
+
+function sealColumn(barrier: Barrier, column: Column, { records, metadata, keys }: RecordsWithTransients): NewRow[] {
   const out = new ByteWriter(records.length * 64)
   const ends: number[] = []
   const transientRefs: TransientRef[] = []
+  const sealedRows: number[] = []
   const layout = createLayoutWriter(cellsOf(column))
   // The token check of a transient value is that of its record: a body has one, beside its cells.
   layout.bits[VALUE] = cellBits('shared', true)
@@ -56,14 +63,14 @@ function sealColumn(barrier: Barrier, column: Column, records: readonly Values[]
     if (text !== undefined) writeValue(out, () => out.utf8(text))
     ends.push(out.length)
     transientRefs.push(transientRef)
+    sealedRows.push(row)
   }
   const slab = { bytes: out.written(), ends: Uint32Array.from(ends), count: ends.length }
-  const bodies = sealBodies(
-    barrier.ring,
-    { vault: barrier.vault, objectId: column.objectId },
-    transientRefs.map((transientRef) => transientRef.row),
-    slab,
-  )
+  const bodies = sealBodiesOf(barrier, column.objectId, {
+    ids: transientRefs.map((transientRef) => transientRef.row),
+    plaintexts: slab,
+    keys: keys && sealedRows.map((row) => at(keys, row)),
+  })
   return transientRefs.map((transientRef, index) => ({
     id: transientRef.row,
     [BODY]: slabItem(bodies, index),

@@ -39,8 +39,8 @@ export interface BatchItem {
   readonly tokenization?: boolean
   /** Accept `*REDACTED*` and masked forms as values: to insert and update. Default false. */
   readonly allowShownText?: boolean
-  /** A unique column: to insert. */
-  readonly upsert?: string
+  /** A unique column, or the columns that are unique together: to insert. */
+  readonly upsert?: string | readonly string[]
   /** Leave out the record if another one holds one of its unique values: to insert. */
   readonly onConflict?: 'ignore'
   /** Return tickets to download files: to get. Default false. */
@@ -51,6 +51,8 @@ export interface BatchItem {
   readonly version?: boolean
   /** The version of an earlier read: to update and delete. The item is `aborted` if the record was written since. */
   readonly ifVersion?: string
+  /** Delete the transient values of the record too: to delete. Default false. */
+  readonly transients?: boolean
 }
 
 /** A member that belongs to some methods only. */
@@ -69,6 +71,7 @@ const METHOD_MEMBERS: readonly MethodMember[] = [
   'returnFileMetadata',
   'version',
   'ifVersion',
+  'transients',
 ]
 
 /** The members of an item, read once, and how the batch treats supplied tokens, if it says so. */
@@ -98,6 +101,7 @@ export const RECORDED_ITEM = {
   returnFileMetadata: 'flag',
   version: 'flag',
   ifVersion: 'value',
+  transients: 'flag',
 } as const satisfies Readonly<Record<keyof BatchItem, RecordedShape>>
 
 /** The names of all members. */
@@ -136,7 +140,7 @@ export function readMembers(item: unknown, position: number, { method, foreign, 
   const given: Untrusted<BatchItem> = typeof item === 'object' && item !== null ? item : {}
   assertMembers(given, MEMBERS, { member: 'an item' })
   const { [method]: table, id, fields, tokens, redaction, tokenization, allowShownText, upsert, onConflict } = given
-  const { downloadTickets, returnFileMetadata, version, ifVersion } = given
+  const { downloadTickets, returnFileMetadata, version, ifVersion, transients } = given
   if (typeof table !== 'string') throw fault('invalid_request')`${words(method)} must be the name of a table.`
   const read: ItemMembers = {
     method,
@@ -152,6 +156,7 @@ export function readMembers(item: unknown, position: number, { method, foreign, 
     returnFileMetadata,
     version,
     ifVersion,
+    transients,
     fields: copyColumns(fields),
     tokens: copyColumns(tokens),
   }
@@ -202,17 +207,24 @@ export function isAlike({ members: left, fields, tokens }: Compared, right: Item
     left.table === right.table &&
     left.tokenization === right.tokenization &&
     left.allowShownText === right.allowShownText &&
-    left.upsert === right.upsert &&
+    isSameUpsert(left.upsert, right.upsert) &&
     left.onConflict === right.onConflict &&
     left.redaction === right.redaction &&
     left.downloadTickets === right.downloadTickets &&
     left.returnFileMetadata === right.returnFileMetadata &&
     left.version === right.version &&
+    left.transients === right.transients &&
     // It is not recorded, and neither is the id, which every item of a method has, or none.
     (left.ifVersion === undefined) === (right.ifVersion === undefined) &&
     (left.fields === right.fields || hasNames(right.fields, fields)) &&
     (left.tokens === right.tokens || hasNames(right.tokens, tokens))
   )
+}
+
+/** True for the same text, or for lists of the same names in the same order. */
+function isSameUpsert(left: unknown, right: unknown): boolean {
+  if (!Array.isArray(left) || !Array.isArray(right)) return left === right
+  return left.length === right.length && left.every((name, index) => name === right[index])
 }
 
 /** Returns the names of an object that is no list; undefined for anything else. */

@@ -56,8 +56,8 @@ const METHODS = {
     openMethod({
       name: 'delete',
       operation: OPERATIONS.deleteOne,
-      members: ['id', 'ifVersion'],
-      inputOf: ({ table, id, ifVersion }) => ({ table, id, options: { ifVersion } }),
+      members: ['id', 'ifVersion', 'transients'],
+      inputOf: ({ table, id, ifVersion, transients }) => ({ table, id, options: { ifVersion, transients } }),
       toValue: (result) => result,
       recordOf: undefined,
     }),

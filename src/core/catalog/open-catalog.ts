@@ -10,6 +10,7 @@ import type { Table } from '../schema/layout.ts'
 import type { SchemaRules } from '../schema/schema-rules.ts'
 import { CATALOG, MARKER, SYSTEM_TABLES } from '../schema/system-tables.ts'
 import { digestVaultId } from '../sealing/envelope.ts'
+import { SubjectKeyring } from '../sealing/subject-keyring.ts'
 import { readUtf8, toHex, toUtf8, type Writable } from '../util/bytes.ts'
 import { required } from '../util/lists.ts'
 import { toSlab } from '../util/memory.ts'
@@ -136,7 +137,8 @@ export async function openCatalog(
   const read = (read: CatalogRows, known: Reading | undefined) => openRows(ports, { vaultId, vault, rows: read, known })
   let reading = await read(rows, undefined)
   const { destroyed } = reading.state
-  const barrier: Writable<Barrier> = { ring: reading.ring, entropy, vault, destroyed }
+  const subjectKeys = new SubjectKeyring(ports.keyRingFactory.createSubjectKeys(), stopwatch)
+  const barrier: Writable<Barrier> = { ring: reading.ring, entropy, vault, destroyed, subjectKeys }
   let upcoming: Promise<void> | undefined
   let running = Promise.resolve()
 
@@ -227,6 +229,7 @@ export async function openCatalog(
     close() {
       isClosed = true
       for (const ring of rings) ring.close()
+      subjectKeys.close()
     },
   }
 }
@@ -364,9 +367,11 @@ function isSucceeding(schema: CatalogSchema): boolean {
 export interface CatalogFence {
   /** Root keys and generation as they were read last. */
   readonly keys: RootKeySet
+  /** The stored schema as it was read last. */
+  readonly schema: CatalogSchema
   /** Number of legal holds. */
   readonly holds: number
-  /** The rules of the stored schema. */
+  /** The rules of the stored schema, with the names of this process. */
   readonly rules: SchemaRules
   /** Throws `failed_precondition` if the stored format is newer than this release: nothing is written then. */
   assertKnownFormat(): void
@@ -395,11 +400,14 @@ export function createCatalogFence(catalog: Catalog, known: { readonly part: Cat
     get keys() {
       return catalog.state
     },
+    get schema() {
+      return catalog.state.schema
+    },
     get holds() {
       return catalog.state.holds
     },
     get rules() {
-      return catalog.state.schema.rules
+      return known.part.rules
     },
     assertKnownFormat: () => assertKnownFormat(catalog.state),
     assertWritable({ name }) {

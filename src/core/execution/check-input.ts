@@ -69,11 +69,28 @@ export function parseWord(value: unknown, name: string, word: string): boolean {
   return value === word
 }
 
+/** Options of a deletion. */
+export interface DeleteOptions {
+  /** True to delete the transient values of the records too, and with them their tokens. Default false: they stay until they expire. */
+  readonly transients?: boolean
+}
+
 /** Returns how a request treats supplied tokens. Default DISABLE. Throws `invalid_request`. */
 export function parseByot(value: unknown): ByotMode {
   const mode = value ?? 'DISABLE'
   if (isByotMode(mode)) return mode
   throw fault('invalid_request')`byot must be ${words(inWords(BYOT_MODES))}.`
+}
+
+/** Most columns that a key has. */
+const MAX_KEY_COLUMNS = 8
+
+/** Returns the names of the columns of an upsert; undefined without one. Throws `invalid_request` for anything but a name and a list of names. */
+export function parseUpsert(given: unknown): readonly string[] | undefined {
+  if (given === undefined || given === '') return undefined
+  const names: readonly unknown[] = Array.isArray(given) && given.length <= MAX_KEY_COLUMNS ? Array.from<unknown>(given) : [given]
+  if (names.length > 0 && names.every((name) => typeof name === 'string')) return names
+  throw fault('invalid_request')`upsert must be the name of a unique column, or a list of the columns that are unique together.`
 }
 
 /** How the records of a write are treated. */

@@ -13,7 +13,7 @@ import {
 import { type Members, recordInput } from '../audit/record-shape.ts'
 import type { Barrier, DigestMismatch } from '../barrier/barrier.ts'
 import { UNKNOWN_NAME } from '../errors.ts'
-import type { Caller, RequestContext } from '../policy/caller.ts'
+import { type Caller, purposeOf, type RequestContext } from '../policy/caller.ts'
 import type { Span } from '../ports/observability.ts'
 import type { Column, Layout, Table } from '../schema/layout.ts'
 import { toHex, type Writable } from '../util/bytes.ts'
@@ -311,6 +311,8 @@ export function requestContextOf(
     const given = request[member]
     if (given !== undefined) context[member] = given
   }
+  const purpose = purposeOf(caller)
+  if (purpose !== undefined) context.purpose = purpose
   const email = caller.context?.email
   if (typeof email === 'string' && email.length <= MAX_EMAIL_LENGTH) context.userEmail = email
   return context

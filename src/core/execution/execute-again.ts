@@ -44,8 +44,8 @@ export async function executeAgain<T>(
     const { layout, access } = context.current()
     if (layout !== current.layout) current = { ...current, layout, access }
     if (failure === UNKNOWN_KEY) {
-      const { entropy, vault, ring, destroyed = [], reportMismatch } = context.barrier
-      current = { ...current, barrier: { entropy, vault, ring, destroyed, reportMismatch } }
+      const { entropy, vault, ring, subjectKeys, destroyed = [], reportMismatch } = context.barrier
+      current = { ...current, barrier: { entropy, vault, ring, subjectKeys, destroyed, reportMismatch } }
     }
     const { generation } = context.catalog.keys
     try {

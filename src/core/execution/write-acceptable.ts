@@ -4,8 +4,8 @@ import type { Values } from '../barrier/parse-record.ts'
 import { valueTaken } from '../barrier/record-errors.ts'
 import { isRefusal, type VaultError } from '../errors.ts'
 import type { TableAccess } from '../policy/table-access.ts'
-import { takenColumns } from '../records/upsert-store.ts'
-import type { Column } from '../schema/layout.ts'
+import { findTaken as findTakenKeys } from '../records/find-by-keys.ts'
+import type { UniqueKey } from '../schema/layout.ts'
 import { savepointUnit } from '../unit-of-work/unit-of-work.ts'
 import { append, at } from '../util/lists.ts'
 import type { OperationContext } from './context.ts'
@@ -28,7 +28,7 @@ export interface Refused {
 export interface WritingMode {
   readonly access: TableAccess
   /** Of an upsert. */
-  readonly key: Column | undefined
+  readonly key: UniqueKey | undefined
   readonly allowsShownText: boolean
 }
 
@@ -87,10 +87,10 @@ function write(
 /** Returns the records with a unique value that another record holds, also an earlier one of these. */
 async function findTaken(context: OperationContext, { access }: WritingMode, kept: readonly Candidate[]): Promise<Refused[]> {
   const { table } = access
-  const taken = await takenColumns(context.unit.storage, context, { table, records: kept.map(({ values }) => values) })
+  const taken = await findTakenKeys(context.unit.storage, context, { table, records: kept.map(({ values }) => values) })
   return kept.flatMap(({ index }, position) => {
-    const column = taken[position]
-    return column === undefined ? [] : [{ index, error: valueTaken(table, column, undefined) }]
+    const key = taken[position]
+    return key === undefined ? [] : [{ index, error: valueTaken(table, key.names, undefined) }]
   })
 }
 

@@ -1,27 +1,22 @@
 /** Writes the records of an insert: as new ones, without those whose unique values are in use, or by the values of an upsert column. */
-import type { Barrier } from '../barrier/barrier.ts'
-import { allLookupCells, keyOfCell, lookupCells } from '../barrier/digest-values.ts'
+import { type KeyCells, keyAlternatives, keyCells, textOfKey } from '../barrier/key-cells.ts'
 import type { StoredRecord } from '../barrier/mint-tokens.ts'
 import { assertComplete, type Values } from '../barrier/parse-record.ts'
 import { cellDetail, valueTaken } from '../barrier/record-errors.ts'
 import type { TokensByRow } from '../barrier/token-metadata.ts'
-import { fault, isRefusal } from '../errors.ts'
+import { fault, isRefusal, say } from '../errors.ts'
 import { forbidden } from '../policy/create-access.ts'
 import type { TableAccess } from '../policy/table-access.ts'
-import type { Cell, Row, StorageReads } from '../ports/storage.ts'
+import type { Row, StorageReads } from '../ports/storage.ts'
 import { attemptChange } from '../records/attempt-change.ts'
 import { assertNewUnredacted, assertUnredacted } from '../records/compare-stored.ts'
+import { findExisting, findKeyedRows } from '../records/find-by-keys.ts'
 import { type NewRecords, storeNew, type WrittenRows } from '../records/record-store.ts'
-import {
-  findExisting,
-  storeUntaken,
-  storeUpserts,
-  type UpsertRecord,
-  type UpsertRequest,
-  unlessSureConflict,
-} from '../records/upsert-store.ts'
+import { storeUntaken, storeUpserts, type UpsertRecord, type UpsertRequest, unlessSureConflict } from '../records/upsert-store.ts'
 import { levelsOf, type RowWithAccess } from '../row-access/evaluate-access.ts'
-import type { Column, Table } from '../schema/layout.ts'
+import type { Table } from '../schema/layout.ts'
+import { type UniqueKey, uniqueKeyNamed } from '../schema/layout.ts'
+import { listNames } from '../schema/unique-together.ts'
 import { PREPARED_TOO_EARLY } from '../unit-of-work/changes-together.ts'
 import { append, at, required } from '../util/lists.ts'
 import type { WriteModes } from './check-input.ts'
@@ -104,7 +99,7 @@ export async function insertUntaken(context: OperationContext<WrittenRows>, pars
 
 /** How records are upserted. */
 interface Upserting {
-  readonly key: Column
+  readonly key: UniqueKey
   /** True for the records of items of a batch, which have different keys. */
   readonly areOfBatch: boolean
 }
@@ -117,17 +112,18 @@ export async function upsertAll(
 ): Promise<readonly StoredRecord[]> {
   const { access, tokenization, allowsShownText } = parsed
   const { table } = access
-  const cells = keyCells(context, key, parsed)
+  const keys = requiredKeys(context, key, parsed)
   const byCell = new Map<string, UpsertRecord>()
-  for (const [index, cell] of cells.entries()) {
-    const record = { cell, values: at(parsed.values, index), supplied: parsed.supplied[index], index }
-    const earlier = byCell.get(keyOfCell(cell))
-    byCell.set(keyOfCell(cell), earlier === undefined ? record : overlay(table, earlier, record))
+  for (const [index, cells] of keys.entries()) {
+    const record = { cells, values: at(parsed.values, index), supplied: parsed.supplied[index], index }
+    const text = textOfKey(cells)
+    const earlier = byCell.get(text)
+    byCell.set(text, earlier === undefined ? record : overlay(table, earlier, record))
   }
-  if (areOfBatch && byCell.size < cells.length) throw PREPARED_TOO_EARLY
+  if (areOfBatch && byCell.size < keys.length) throw PREPARED_TOO_EARLY
   const request = { table, access, key, tokenization, areOfBatch, records: [...byCell.values()] }
   const [cell, ...others] = byCell.keys()
-  const turn = others.length > 0 ? undefined : `${table.physical.name} ${key.name} ${cell}`
+  const turn = others.length > 0 ? undefined : `${table.physical.name} ${key.names.join()} ${cell}`
   const changing = { table, scheduler: context.scheduler, turn, isOfParts: true }
   const stored = await attemptChange(context.unit, changing, async (unit, { last, isPrepared }) => {
     const found = await findExisting(unit.storage, context, request)
@@ -135,7 +131,7 @@ export async function upsertAll(
     return unlessSureConflict(last, found, () => storeUpserts(unit, context, { ...request, existing, isPrepared }))
   })
   const byKey = new Map([...byCell.keys()].map((cell, position) => [cell, at(stored, position)]))
-  return cells.map((cell) => required(byKey.get(keyOfCell(cell)), 'An upserted record'))
+  return keys.map((cells) => required(byKey.get(textOfKey(cells)), 'An upserted record'))
 }
 
 /** Records to upsert, and the row of each; undefined for a new one. */
@@ -166,7 +162,7 @@ async function checkUpserts(
   }
   const { existing, invisible } = checkOverwrites(context, access, changes)
   const [hidden] = invisible
-  if (hidden !== undefined) throw valueTaken(table, key, hidden.index)
+  if (hidden !== undefined) throw valueTaken(table, key.names, hidden.index)
   if (!allowsShownText) {
     const before = existing.map((one) => one.access)
     const rows = changes.map(({ row }) => row)
@@ -176,16 +172,17 @@ async function checkUpserts(
   return found.map((row) => (row === undefined ? undefined : byRow.get(row)))
 }
 
-/** Returns the stored cell of each record's key, in order. Throws `unprocessable` for a record without a key. */
-function keyCells({ barrier }: SessionContext, key: Column, { access, values }: CheckedRecords): Exclude<Cell, null>[] {
+/** Returns the stored cells of each record's key, in order. Throws `unprocessable` for a record without a key. */
+function requiredKeys({ barrier }: SessionContext, key: UniqueKey, { access, values }: CheckedRecords): readonly KeyCells[] {
   const { table } = access
-  const keys = values.map((record) => record[key.position])
-  const index = keys.findIndex((value) => value === undefined || value === null)
-  if (index >= 0) {
-    const detail = cellDetail(table, key, index)
-    throw fault('unprocessable', detail)`records[${index}] has no value for the upsert column ${key.name} of table ${table.name}.`
-  }
-  return lookupCells(barrier.ring, key, keys)
+  return keyCells(barrier.ring, key, values).map((cells, index) => {
+    if (cells !== undefined) return cells
+    const column = key.columns.find(({ position }) => (values[index]?.[position] ?? null) === null) ?? at(key.columns, 0)
+    throw fault(
+      'unprocessable',
+      cellDetail(table, column, index),
+    )`records[${index}] has no value for the upsert column ${column.name} of table ${table.name}.`
+  })
 }
 
 /** Returns one record merged over another. Later values win; a token is kept only with the value it was supplied for. */
@@ -196,94 +193,87 @@ function overlay(table: Table, under: UpsertRecord, over: UpsertRecord): UpsertR
     const column = required(table.byName.get(name), 'The column of a supplied token')
     if (over.values[column.position] === undefined) supplied.set(name, token)
   }
-  return { cell: under.cell, values, supplied, index: under.index }
+  return { cells: under.cells, values, supplied, index: under.index }
 }
 
 /** What an upsert says beside its records. */
 export interface Upserted {
   readonly table: Table
   readonly records: readonly unknown[]
-  readonly upsert: string | undefined
+  /** The names of its columns. */
+  readonly upsert: readonly string[] | undefined
   readonly homogeneous: boolean
   readonly ignoresTaken: boolean
 }
 
-/** The keys of upserts by one column. */
-interface UpsertKeys {
-  readonly table: Table
-  readonly values: unknown[]
-}
-
-/** Returns the column to upsert by; undefined for an insert without upsert. */
-export function upsertColumn(
+/** Returns the key to upsert by; undefined for an insert without upsert. */
+export function upsertKey(
   context: OperationContext,
   access: TableAccess,
-  { upsert: name, homogeneous, ignoresTaken }: Omit<Upserted, 'records'>,
-): Column | undefined {
-  if (name === undefined || name === '') return undefined
+  { upsert: names, homogeneous, ignoresTaken }: Omit<Upserted, 'records'>,
+): UniqueKey | undefined {
+  if (names === undefined) return undefined
   if (ignoresTaken) throw fault('invalid_request')`onConflict cannot be combined with upsert.`
   if (homogeneous) throw fault('invalid_request')`homogeneous cannot be combined with upsert.`
   const { table } = access
-  const column = requireColumn(context, access, { name, action: 'CREATE' })
+  const columns = names.map((name) => requireColumn(context, access, { name, action: 'CREATE' }))
   if (!access.possiblyMeets({ action: 'UPDATE', columns: [] })) throw forbidden(context.caller, 'UPDATE', table)
-  if (column.unique) return column
-  const detail = { table: table.name, column: column.name }
-  throw fault('unprocessable', detail)`Column ${column.name} of table ${table.name} is not unique. Upsert by a unique column.`
+  const key = uniqueKeyNamed(table, names)
+  if (key !== undefined) return key
+  const details = columns.map(({ name: column }) => ({ table: table.name, column }))
+  const reason =
+    columns.length === 1
+      ? say`Column ${listNames(names)} of table ${table.name} is not unique.`
+      : say`Columns ${listNames(names)} of table ${table.name} are not unique together.`
+  throw fault('unprocessable', details)`${reason} Upsert by a unique column, or by columns that are unique together.`
 }
 
 /** Returns the rows that have the keys of upserts. A value that its column does not accept is left out: its item will be refused. */
 export async function upsertedRows(context: OperationContext, requests: readonly Upserted[]): Promise<ChangedRows[]> {
-  const keyed = new Map<Column, UpsertKeys>()
+  const keyed = new Map<UniqueKey, { readonly table: Table; readonly records: Values[] }>()
   for (const request of requests) {
-    const column = lookedUpColumn(context, request)
-    if (column === undefined) continue
-    const keys = keyed.get(column) ?? { table: request.table, values: [] }
-    keyed.set(column, keys)
-    for (const record of request.records) append(keys.values, keyIn(column, record))
+    const key = lookedUpKey(context, request)
+    if (key === undefined) continue
+    const { records } = keyed.get(key) ?? { records: [] }
+    keyed.set(key, { table: request.table, records })
+    for (const record of request.records) append(records, keyIn(request.table, key, record))
   }
   const changed: ChangedRows[] = []
-  for (const [column, { table, values }] of keyed)
-    if (values.length > 0)
-      changed.push({ table, ids: await findKeyed(context.unit.storage, context.barrier, { table, column, values }) })
+  const { storage } = context.unit
+  for (const [key, { table, records }] of keyed) {
+    const keys = keyAlternatives(context.barrier.ring, key, records)
+    const rows = await findKeyedRows(storage, { table, key, columns: [] }, keys)
+    if (records.length > 0) changed.push({ table, ids: rows.map(({ id }) => id) })
+  }
   return changed
 }
 
 /**
- * Returns the column of the keys of an upsert; undefined for other requests, and for one that is refused before its keys are looked up. Its caller
+ * Returns the key of an upsert; undefined for other requests, and for one that is refused before its keys are looked up. Its caller
  * would learn by waiting for a row that it exists.
  */
-function lookedUpColumn(context: OperationContext, request: Upserted): Column | undefined {
+function lookedUpKey(context: OperationContext, request: Upserted): UniqueKey | undefined {
   try {
     const access = requireAccess(context, request.table, 'CREATE')
-    const column = upsertColumn(context, access, request)
+    const key = upsertKey(context, access, request)
     assertRequiredWritable(context, access)
-    return column
+    return key
   } catch (error) {
     if (!isRefusal(error)) throw error
     return undefined
   }
 }
 
-/** Returns the ids of the rows that have one of these values in a unique column, without opening them. */
-async function findKeyed(
-  storage: StorageReads,
-  { ring }: Barrier,
-  { table, column, values }: { readonly table: Table; readonly column: Column; readonly values: readonly unknown[] },
-): Promise<number[]> {
-  const filter = {
-    kind: 'in',
-    column: required(column.lookup, 'The look-up column of an upsert'),
-    values: allLookupCells(ring, column, values),
-  } as const
-  const rows = await storage.find(table.physical.name, filter, { order: 'asc', limit: values.length, columns: [] })
-  return rows.map(({ id }) => id)
-}
-
-/** Returns the value of the key of a record; nothing if it has none. */
-function keyIn(column: Column, record: unknown): unknown[] {
+/** Returns the values of the key of a record; nothing if it has none. */
+function keyIn(table: Table, key: UniqueKey, record: unknown): Values[] {
+  const values: unknown[] = new Array(table.columns.length).fill(undefined)
   try {
-    const value = memberOf(memberOf(record, 'fields'), column.name)
-    return value === undefined || value === null ? [] : [column.type.parse(value)]
+    for (const { name, type, position } of key.columns) {
+      const value = memberOf(memberOf(record, 'fields'), name)
+      if (value === undefined || value === null) return []
+      values[position] = type.parse(value)
+    }
+    return [values]
   } catch {
     return []
   }

@@ -19,7 +19,7 @@ export type ValueOf = (ref: ColumnRef) => unknown
 
 /**
  * One side of a comparison: a column, or a constant that is a parsed value of `type`. The constant has the column's type, with one
- * exception: an INTEGER column is compared with a FLOAT constant if no integer equals it.
+ * exception: a column of exact numbers is compared with an infinite FLOAT if no number of its type is equivalent.
  */
 export type Term =
   | { readonly kind: 'cell'; readonly ref: ColumnRef }

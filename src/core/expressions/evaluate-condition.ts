@@ -1,6 +1,7 @@
 /** Evaluates resolved conditions on the values of rows, with the three-valued logic of SQL. */
 import { unreachable } from '../util/causes.ts'
 import type { AnyColumnType } from '../values/column-types.ts'
+import { numberComparison } from '../values/decimal-type.ts'
 import type { Comparator } from './ast.ts'
 import { type ColumnRef, type Condition, satisfies, type Term, type Truth, typeOf, type ValueOf } from './condition.ts'
 import { createMatcher, createSuspendingMatcher, PatternError } from './like.ts'
@@ -98,10 +99,8 @@ function isAbsent(value: unknown): boolean {
 }
 
 function testOf({ operator, left, right }: Comparison): Test {
-  const type = typeOfTerm(left)
-  if (type === typeOfTerm(right)) return orderTest(operator, (one, other) => type.compare(one, other))
-  // INTEGER compared with FLOAT compares as doubles, as in PostgreSQL.
-  return orderTest(operator, (one, other) => Number(one) - Number(other))
+  const [type, other] = [typeOfTerm(left), typeOfTerm(right)]
+  return orderTest(operator, type === other ? type.compare : numberComparison(type, other))
 }
 
 function typeOfTerm(term: Term): AnyColumnType {

@@ -1,12 +1,12 @@
 /** Resolves operands to columns and constants, and comparisons of them: which columns are comparable, and how a literal is read for a column. */
 import { type Sentence, say, words } from '../errors.ts'
 import { unreachable } from '../util/causes.ts'
-import { ValueError } from '../values/column-type.ts'
+import { toSafeNumber, ValueError } from '../values/column-type.ts'
 import { type AnyColumnType, columnTypes } from '../values/column-types.ts'
+import { compareDecimals, type Decimal, floorOf, isWhole, parseDecimal, shifted } from '../values/decimal.ts'
 import { compareCodePoints } from '../values/string-type.ts'
 import type { ColumnIdentifier, Comparator, Literal, Operand } from './ast.ts'
 import { type ColumnRef, type Condition, MIRRORED, satisfies, type Term, truthOf, typeOf } from './condition.ts'
-import { compareDecimals, type Decimal, floorOf, isWhole, parseDecimal } from './decimal.ts'
 import { LanguageError } from './language-error.ts'
 import { withoutValue } from './parameter-values.ts'
 
@@ -102,10 +102,11 @@ function readText(type: AnyColumnType, text: string): unknown {
   return type.fromLiteral === undefined ? type.fromText(text) : type.fromLiteral(text)
 }
 
-/** For FLOAT a number is the nearest double. For INTEGER no digit is lost. */
+/** For FLOAT a number is the nearest double. For exact numbers no digit is lost. */
 function compareWithNumber(cell: ColumnOperand, operator: Comparator, literal: Literal & { readonly kind: 'number' }): Condition {
   const decimal = decimalOf(literal)
-  if (typeOf(cell.ref).physical === 'integer') return comparison(cell, operator, integerFor(operator, decimal))
+  const type = typeOf(cell.ref)
+  if (type.scale !== undefined) return comparison(cell, operator, exactFor(type, operator, shifted(decimal, type.scale)))
   const value = Number(literal.text)
   if (Number.isFinite(value)) return comparison(cell, operator, { value: value + 0, type: columnTypes.FLOAT })
   throw new LanguageError('range', say`${subjectOf(literal, 'The number')} is too large for a double.`, literal.at)
@@ -117,22 +118,17 @@ function decimalOf({ text, at }: Literal & { readonly kind: 'number' }): Decimal
   throw new LanguageError('range', say`The exponent of this number is out of range.`, at)
 }
 
-/** A constant that no integer equals. */
-const NO_INTEGER: Typed = { value: 0.5, type: columnTypes.FLOAT }
-/** Every 64-bit integer is less than this, and greater than its negative. */
-const BEYOND_INTEGERS = 2 ** 64
-
 /**
- * Returns an equivalent constant to compare integers with. It is an integer if possible: `x > 5.5` is `x > 5`, and `x < 5.5` is `x < 6`.
+ * Returns an equivalent constant to compare numbers of an exact type with, whose trusted forms are integers as `scaled` is. It has that type if
+ * possible: for integers `x > 5.5` is `x > 5`, and `x < 5.5` is `x < 6`. Else it is infinite: nothing equals it.
  */
-function integerFor(operator: Comparator, decimal: Decimal): Typed {
-  const floor = floorOf(decimal)
-  if (operator === '=' && !isWhole(decimal)) return NO_INTEGER
-  const bound = floor === undefined || operator !== '<' || isWhole(decimal) ? floor : floor + 1n
-  if (bound !== undefined && BigInt.asIntN(64, bound) === bound) {
-    return { value: columnTypes.INTEGER.parse(bound), type: columnTypes.INTEGER }
-  }
-  return { value: decimal.isNegative ? -BEYOND_INTEGERS : BEYOND_INTEGERS, type: columnTypes.FLOAT }
+function exactFor(type: AnyColumnType, operator: Comparator, scaled: Decimal): Typed {
+  const floor = floorOf(scaled)
+  const bound = floor === undefined || operator !== '<' || isWhole(scaled) ? floor : floor + 1n
+  const isSome = bound !== undefined && BigInt.asIntN(64, bound) === bound
+  if (isSome && (operator !== '=' || isWhole(scaled))) return { value: toSafeNumber(bound), type }
+  const infinite = scaled.isNegative ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY
+  return { value: infinite, type: columnTypes.FLOAT }
 }
 
 /** Compares two constants at once. */

@@ -1,15 +1,20 @@
 /** The row of each file: written before its content, so that no content is ever stored that no row names, and removed after it. */
-import { type Barrier, UNKNOWN_KEY, whyUnreadable } from '../barrier/barrier.ts'
+import { type Barrier, sealBodiesOf, UNKNOWN_KEY, whyUnreadable } from '../barrier/barrier.ts'
+import { openSealed } from '../barrier/reveal.ts'
 import { type Fault, fault, isVaultError } from '../errors.ts'
 import { SCAN_STATES, type ScanState } from '../files/scan-state.ts'
 import type { BlobStore, ContentTypeDetector } from '../ports/blobs.ts'
 import type { Patch, Row, Storage, StorageHandle, StorageReads } from '../ports/storage.ts'
 import type { Clock, Scheduler } from '../ports/time.ts'
-import type { Table } from '../schema/layout.ts'
-import { FILES } from '../schema/system-tables.ts'
-import { namesUnknownKey, openEntry, sealEntry } from '../sealing/envelope.ts'
+import { BODY, type Table } from '../schema/layout.ts'
+import { FILES, ofRecords } from '../schema/system-tables.ts'
+import { bodiesOf, namesUnknownKey, openEntry, sealEntry } from '../sealing/envelope.ts'
+import { subjectKeyOf, VAULT_KEY } from '../sealing/subject-bodies.ts'
+import { lookUpKeys } from '../subject-keys/key-rows.ts'
+import { keyOfRecord } from '../subject-keys/owners.ts'
 import { ByteWriter, readUtf8, toHex } from '../util/bytes.ts'
 import { at } from '../util/lists.ts'
+import { slabItem, toSlab } from '../util/memory.ts'
 import { nowMs } from '../util/time.ts'
 
 /** Milliseconds after which an upload that never ended is removed. */
@@ -36,7 +41,10 @@ export interface FileContext {
 
 /** What the sealed body of a file's row says. */
 export interface FileEntry {
-  /** The key that the content is sealed with, drawn for each upload: without this row no key opens the content. */
+  /**
+   * The key that the content is sealed with, drawn for each upload: without this row no key opens the content. For a record that is sealed with the key of a
+   * subject it is sealed with that, too; `contentSecret` opens it.
+   */
   readonly secret: Uint8Array
   /** Key of the content in the blob store: 32 hex digits. */
   readonly key: string
@@ -98,9 +106,10 @@ export async function beginFile(
 export async function attachFile(
   storage: Storage,
   context: Pick<FileContext, 'clock' | 'barrier'>,
-  { file, rowId, size }: { readonly file: NewFile; readonly rowId: number; readonly size: number },
+  { file, table, rowId, size }: { readonly file: NewFile; readonly table: Table; readonly rowId: number; readonly size: number },
 ): Promise<void> {
-  const body = sealFile(context.barrier, file.id, { ...file.entry, size })
+  const secret = sealSecret(context.barrier, file.id, file.entry.secret, await keyOfRecord(storage, table, rowId))
+  const body = sealFile(context.barrier, file.id, { ...file.entry, secret, size })
   const set = { body, row_id: rowId, scan_at: nowMs(context), remove_at: null }
   const { id, removeAt } = file
   const filter = { kind: 'compare', column: 'id', operator: '=', value: id } as const
@@ -113,6 +122,50 @@ export async function attachFile(
     version = row.version
   }
 }
+
+/** Returns the key of a content as it is stored with a file: sealed with the key of a subject, if that of its record is one. */
+function sealSecret(barrier: Barrier, id: number, secret: Uint8Array, key: number): Uint8Array {
+  if (key === VAULT_KEY) return secret
+  return slabItem(sealBodiesOf(barrier, SECRET_OBJECT_ID, { ids: [id], plaintexts: toSlab([secret]), keys: [key] }), 0)
+}
+
+/** Returns the key that a content is sealed with. Throws `data_loss` if it is that of a person who was forgotten. */
+export async function contentSecret(
+  storage: StorageReads,
+  { barrier, reloadKeys }: Pick<FileContext, 'barrier'> & Partial<Pick<FileContext, 'reloadKeys'>>,
+  { id, entry: { secret } }: Pick<OpenedFile, 'id' | 'entry'>,
+): Promise<Uint8Array> {
+  if (secret.length === SECRET_BYTES) return secret
+  const reload = async (): Promise<void> => reloadKeys?.()
+  await lookUpKeys(storage, { barrier, reload }, new Set([subjectKeyOf(secret)]))
+  const { plaintexts, opened } = openSealed(barrier, SECRET_OBJECT_ID, [{ id, version: FIRST_VERSION, [BODY]: secret }])
+  if (opened[0] !== 1) throw fault('data_loss')`The content of this file ${whyUnreadable(barrier, secret)}`
+  return slabItem(plaintexts, 0)
+}
+
+/** Seals the keys of the contents of these records with the key that the records have now. Returns false if a file was changed meanwhile. */
+export async function moveSecrets(
+  storage: Storage,
+  barrier: Barrier,
+  { table, records, key }: { readonly table: Table; readonly records: readonly number[]; readonly key: number },
+): Promise<boolean> {
+  const rows = await storage.find(FILES.name, ofRecords(table, records), { order: 'asc', limit: Number.MAX_SAFE_INTEGER })
+  const patches: Patch[] = []
+  for (const file of rows.map((row) => openFileRow(barrier, row))) {
+    const { id, entry } = file
+    if (file.removeAt !== null || keyOfSecret(entry) === key) continue
+    const secret = sealSecret(barrier, id, await contentSecret(storage, { barrier }, file), key)
+    patches.push(patchOf(barrier, file, { ...entry, secret }, {}))
+  }
+  return !(await storage.update(FILES.name, patches)).includes(false)
+}
+
+function keyOfSecret({ secret }: FileEntry): number {
+  return secret.length === SECRET_BYTES ? VAULT_KEY : subjectKeyOf(secret)
+}
+
+/** What the key of a content is bound to, beside the row of its file. */
+const SECRET_OBJECT_ID = bodiesOf('file').objectId
 
 /** Returns the error of an upload that was removed as abandoned while it was still running. */
 export function uploadRemoved(): Fault {
@@ -138,9 +191,10 @@ export function patchOf(barrier: Keys, file: OpenedFile, entry: FileEntry, due: 
   return { id: file.id, version: file.version, set: { body: sealFile(barrier, file.id, entry), ...due } }
 }
 
-/** Layout of the plaintext in bytes: secret 32 | the other members in JSON. The secret is no text, because texts cannot be overwritten. */
+/** Layout of the plaintext in bytes: length of the secret 1 | secret | the other members in JSON. The secret is no text, because texts cannot be overwritten. */
 function sealFile({ ring, vault }: Keys, id: number, { secret, ...entry }: FileEntry): Uint8Array {
-  const out = new ByteWriter(160)
+  const out = new ByteWriter(208)
+  out.u8(secret.length)
   out.raw(secret)
   out.utf8(JSON.stringify(entry))
   return sealEntry({ ring, vault, kind: 'file', id }, out.written())
@@ -190,13 +244,12 @@ export function tryOpenFileRow(barrier: Keys, row: Row): OpenedFile | undefined 
 
 /** Returns what the body says. It was authenticated, so its shape is that of `sealFile`. */
 function toEntry(plaintext: Uint8Array): FileEntry | undefined {
-  const { key, state, size, failures, keepUntil }: Partial<FileEntry> = JSON.parse(
-    readUtf8(plaintext, SECRET_BYTES, plaintext.length),
-  )
+  const end = 1 + at(plaintext, 0)
+  const { key, state, size, failures, keepUntil }: Partial<FileEntry> = JSON.parse(readUtf8(plaintext, end, plaintext.length))
   if (key === undefined || state === undefined || !SCAN_STATES.includes(state)) return undefined
   // A copy: the plaintext can be a part of a longer memory.
   return {
-    secret: plaintext.slice(0, SECRET_BYTES),
+    secret: plaintext.slice(1, end),
     key,
     state,
     size: size ?? 0,

@@ -8,7 +8,7 @@ import type { ContentKey, KeyRing } from '../ports/crypto.ts'
 import { FILES } from '../schema/system-tables.ts'
 import { openPieces, type PiecesAddress, pieceCount, piecesOf, SEALED_PIECE_BYTES } from '../sealing/file-pieces.ts'
 import { freeBytes, slabItem, toSlab, withOwnMemory } from '../util/memory.ts'
-import type { FileContext, FileEntry, OpenedFile } from './file-rows.ts'
+import { contentSecret, type FileContext, type OpenedFile } from './file-rows.ts'
 
 /** A stored file whose content is read. */
 export interface ContentToRead {
@@ -36,7 +36,7 @@ export async function* readContent(context: FileContext, content: ContentToRead)
   const { file, range } = content
   const { key, size } = file.entry
   const { first, skip } = piecesOf(size, range)
-  const keys = contentKeys(context, file.entry)
+  const keys = contentKeys(context, await contentSecret(context.storage, context, file))
   const pace = createPace(context)
   let left = range.end - range.start
   let position = first
@@ -68,7 +68,7 @@ interface ContentKeys {
   close(): void
 }
 
-function contentKeys({ barrier }: Pick<FileContext, 'barrier'>, { secret }: FileEntry): ContentKeys {
+function contentKeys({ barrier }: Pick<FileContext, 'barrier'>, secret: Uint8Array): ContentKeys {
   let made: { readonly ring: KeyRing; readonly contentKey: ContentKey } | undefined
   const close = (): void => made?.contentKey.close()
   return {

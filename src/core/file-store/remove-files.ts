@@ -1,10 +1,11 @@
 /** Removes files that no record names: marks them where they leave their records, and after that commits removes contents, then rows, so that a process that ends meanwhile leaves nothing unnamed. */
 import { fault, isVaultError } from '../errors.ts'
 import type { MaintenancePass } from '../maintenance/job.ts'
+import { eachPage } from '../pace/pace.ts'
 import type { Log } from '../ports/observability.ts'
-import type { Filter, Row, Storage } from '../ports/storage.ts'
+import type { Filter, Row, Storage, StorageReads } from '../ports/storage.ts'
 import type { Table } from '../schema/layout.ts'
-import { FILES } from '../schema/system-tables.ts'
+import { FILES, ofRecords } from '../schema/system-tables.ts'
 import { nowMs } from '../util/time.ts'
 import { type FileContext, type OpenedFile, openFileRows } from './file-rows.ts'
 
@@ -67,6 +68,39 @@ export async function removeFiles(context: FileContext, ids: readonly number[]):
   )
 }
 
+/** Returns the ids of the files of records. */
+export async function fileIdsOf(
+  storage: StorageReads,
+  table: Pick<Table, 'objectId'>,
+  rows: readonly number[],
+): Promise<number[]> {
+  const ids: number[] = []
+  const walk = { filter: ofRecords(table, rows), size: MARKED_AT_ONCE, columns: [] }
+  for await (const page of eachPage(storage, FILES.name, walk)) for (const { id } of page) ids.push(id)
+  return ids
+}
+
+/** Removes the contents of files that are due, however many. Returns how many may be left, for the purge: an error ends it, and is logged. */
+export async function removeContents({ files: context, log }: RemovingSession, ids: readonly number[]): Promise<number> {
+  for (let start = 0; start < ids.length; start += SLICE) {
+    const slice = ids.slice(start, start + SLICE)
+    try {
+      await removeFiles(context, slice)
+    } catch (error) {
+      log?.warn({ code: isVaultError(error) ? error.code : 'internal' }, 'files that are due were not removed')
+      break
+    }
+  }
+  let left = 0
+  const soon = nowMs(context) + REMOVAL_LEASE_MS
+  for (let start = 0; start < ids.length; start += SLICE) {
+    const rows = await context.storage.get(FILES.name, ids.slice(start, start + SLICE))
+    // The row of an upload by ticket can stay without its content until the ticket has expired.
+    for (const row of rows) if (typeof row?.remove_at === 'number' && row.remove_at <= soon) left++
+  }
+  return left
+}
+
 /** Reserves the rows first: an upload that ends now finds its row changed, and fails. */
 async function removeRows(context: FileContext, rows: readonly Row[]): Promise<number> {
   const { storage, blobs } = context
@@ -106,13 +140,7 @@ export async function discardFilesOf(
   { table, rows, now }: { readonly table: Pick<Table, 'objectId'>; readonly rows: readonly number[]; readonly now: number },
 ): Promise<void> {
   if (rows.length === 0) return
-  await discard(storage, now, {
-    kind: 'and',
-    filters: [
-      { kind: 'in', column: 'row_id', values: rows },
-      { kind: 'compare', column: 'table_id', operator: '=', value: table.objectId },
-    ],
-  })
+  await discard(storage, now, ofRecords(table, rows))
 }
 
 /** Marks one file, which is due for removal at a time in milliseconds since 1970. A file without a row is ignored. */

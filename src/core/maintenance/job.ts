@@ -6,6 +6,7 @@ import type { Signal } from '../util/signal.ts'
 /** What is done in jobs, by the method of the vault that begins it; `importRecords` is of `strongroom/transfer`. */
 export type JobName =
   | 'sweep'
+  | 'purgeDisk'
   | 'scanFiles'
   | 'verifyRecords'
   | 'verifyAudit'

@@ -2,7 +2,7 @@
 import { assertVersions } from '../barrier/record-errors.ts'
 import { decodeRecordIds } from '../barrier/record-ids.ts'
 import { fault } from '../errors.ts'
-import { parseList, recordsNotFound, requireTable, toIds } from '../execution/check-input.ts'
+import { type DeleteOptions, parseFlag, parseList, recordsNotFound, requireTable, toIds } from '../execution/check-input.ts'
 import type { OperationContext } from '../execution/context.ts'
 import { requireAccess } from '../execution/grants.ts'
 import { dividedRows, namedRows, type Operation } from '../execution/operation.ts'
@@ -33,8 +33,7 @@ export interface DeleteInput {
   readonly table: string
   /** Ids of records, each with the version that it must have if that matters, or `['*']` for every record of the table. */
   readonly ids: readonly (string | VersionedId)[]
-  /** There are none. */
-  readonly options?: object
+  readonly options?: DeleteOptions
 }
 
 /** The id of a record, and the version of an earlier read: the deletion is `aborted` if the record was written since. */
@@ -53,6 +52,7 @@ interface Named {
 export interface DeleteRequest {
   readonly table: Table
   readonly named: Named | typeof ALL
+  readonly transients: boolean
 }
 
 /**
@@ -64,23 +64,24 @@ export const deleteRecords: Operation<DeleteInput, DeleteRequest, { ids: string[
   resourceType: 'RECORD',
   verb: 'Delete',
   members: ['table', 'ids', 'options'],
-  recorded: { table: 'name', ids: 'value' },
+  recorded: { table: 'name', ids: 'value', transients: 'flag' },
   parse({ table: name, ids: given, options = {} }, context) {
     // A version that had no effect would delete what another caller has written.
-    assertOptions(options, [], { note: 'Pass a version with its id: { id, ifVersion }.' })
+    assertOptions<DeleteOptions>(options, ['transients'], { note: 'Pass a version with its id: { id, ifVersion }.' })
+    const transients = parseFlag(options.transients, 'transients')
     const isWhole = Array.isArray(given) && given.length === 1 && given[0] === ALL
     if (isWhole) context.event.setResourceType('TABLE')
     const table = requireTable(context, name)
     context.event.setTable(table)
-    if (isWhole) return { table, named: ALL }
+    if (isWhole) return { table, named: ALL, transients }
     const named = parseNamed(parseList(context, given, 'ids'))
     if (named.ids.includes(ALL))
       throw fault('invalid_request')`"*" is not a record id. To delete all records, pass ["*"] without other ids.`
-    return { table, named }
+    return { table, named, transients }
   },
-  async execute(context, { table, named }) {
-    if (named === ALL) await deleteWhole(context, table)
-    else await deleteByIds(context, { table, ...named })
+  async execute(context, { table, named, transients }) {
+    if (named === ALL) await deleteWhole(context, { table, transients })
+    else await deleteByIds(context, { table, transients, ...named })
     await removeFilesOfDeleted(context, [table])
     return { ids: named === ALL ? [ALL] : [...named.ids] }
   },
@@ -98,7 +99,7 @@ function parseNamed(items: readonly unknown[]): Named {
 }
 
 /** Options of the deletion of one record. */
-export interface DeleteOneOptions {
+export interface DeleteOneOptions extends DeleteOptions {
   /** The version of an earlier read: the deletion is `aborted` if the record was written since. Default: it is deleted in any case. */
   readonly ifVersion?: string
 }
@@ -115,6 +116,7 @@ export interface DeleteOneRequest {
   readonly table: Table
   readonly id: string
   readonly ifVersion: string | undefined
+  readonly transients: boolean
 }
 
 /** Deletes one record. Throws `not_found`. '*' is refused, so that an id from a path can never empty a table. */
@@ -123,27 +125,28 @@ export const deleteOne: Operation<DeleteOneInput, DeleteOneRequest, { id: string
   resourceType: 'RECORD',
   verb: 'Delete',
   members: ['table', 'id', 'options'],
-  recorded: { table: 'name', id: 'value', ifVersion: 'value' },
+  recorded: { table: 'name', id: 'value', ifVersion: 'value', transients: 'flag' },
   parse({ table: name, id: given, options = {} }, context) {
     const table = requireTable(context, name)
     context.event.setTable(table)
-    assertOptions<DeleteOneOptions>(options, ['ifVersion'])
+    assertOptions<DeleteOneOptions>(options, ['ifVersion', 'transients'])
     if (given === ALL) throw fault('invalid_request')`"*" is not the id of one record.`
-    return { table, id: at(toIds([given]), 0), ifVersion: parseIfVersion(options.ifVersion) }
+    const transients = parseFlag(options.transients, 'transients')
+    return { table, id: at(toIds([given]), 0), ifVersion: parseIfVersion(options.ifVersion), transients }
   },
-  async execute(context, { table, id, ifVersion }) {
-    await deleteByIds(context, { table, ids: [id], ifVersions: [ifVersion] })
+  async execute(context, { table, id, ifVersion, transients }) {
+    await deleteByIds(context, { table, ids: [id], ifVersions: [ifVersion], transients })
     await removeFilesOfDeleted(context, [table])
     return { id, deleted: true }
   },
   once: { removesFiles: true },
   asOne: {
-    keys: { batch: ({ table }) => table.name },
+    keys: { batch: ({ table, transients }) => (transients ? `${table.name} transients` : table.name) },
     changes: async (context, requests) => namedRows(context, 'DELETE', requests),
     async execute(context, requests, events) {
-      const { table } = at(requests, 0)
+      const { table, transients } = at(requests, 0)
       const named = { ids: requests.map(({ id }) => id), ifVersions: requests.map(({ ifVersion }) => ifVersion) }
-      await deleteByIds({ ...context, event: dividedRows(events) }, { table, ...named })
+      await deleteByIds({ ...context, event: dividedRows(events) }, { table, transients, ...named })
       return requests.map(({ id }) => ({ id, deleted: true }))
     },
   },
@@ -153,13 +156,14 @@ export const deleteOne: Operation<DeleteOneInput, DeleteOneRequest, { id: string
 const MANY_ROWS = 5000
 
 /** Deletes every record of a table that is visible to the caller. */
-async function deleteWhole(context: OperationContext, table: Table): Promise<void> {
+async function deleteWhole(context: OperationContext, { table, transients }: Omit<DeleteRequest, 'named'>): Promise<void> {
   const access = requireAccess(context, table, 'DELETE')
   const takesTurns = await hasManyRows(context, table)
   await context.unit.change(
     async ({ storage }) => {
-      if (access.alwaysMeets(needOf(table))) await deleteEveryRow(storage, context, { table, pace: createPace(context) })
-      else await deleteVisible(storage, context, access)
+      if (access.alwaysMeets(needOf(table)))
+        await deleteEveryRow(storage, context, { table, pace: createPace(context), transients })
+      else await deleteVisible(storage, context, access, transients)
       context.event.setWrittenRows(table, [])
     },
     { takesTurns },
@@ -174,7 +178,7 @@ async function hasManyRows({ unit }: OperationContext, table: Table): Promise<bo
 /** Deletes the records of these ids, all or none. */
 async function deleteByIds(
   context: OperationContext<WrittenRows>,
-  { table, ids, ifVersions }: Named & { readonly table: Table },
+  { table, ids, ifVersions, transients }: Named & Omit<DeleteRequest, 'named'>,
 ): Promise<void> {
   const access = requireAccess(context, table, 'DELETE')
   const { ring } = context.barrier
@@ -184,7 +188,7 @@ async function deleteByIds(
   const rows = [...new Set(decoded.filter((row) => row !== undefined))]
   await context.unit.change(async ({ storage }) => {
     const visible = await lockVisibleRows(storage, context, { access, rows, versions })
-    const deleted = new Set(await deleteRows(storage, context, { table, rows: visible }))
+    const deleted = new Set(await deleteRows(storage, context, { table, rows: visible, transients }))
     const absent = decoded.flatMap((row, index) => (row === undefined || !deleted.has(row) ? [index] : []))
     if (absent.length > 0) throw recordsNotFound(table, ids, absent)
     context.event.setWrittenRows(table, rows)
@@ -192,7 +196,12 @@ async function deleteByIds(
 }
 
 /** Deletes the rows visible to the caller, a slice at a time. */
-async function deleteVisible(storage: Storage, context: OperationContext, access: TableAccess): Promise<void> {
+async function deleteVisible(
+  storage: Storage,
+  context: OperationContext,
+  access: TableAccess,
+  transients: boolean,
+): Promise<void> {
   const { table } = access
   const needs = [needOf(table)]
   const pace = createPace(context)
@@ -201,7 +210,8 @@ async function deleteVisible(storage: Storage, context: OperationContext, access
     const page = { order: 'asc', after, limit } as const
     const found = await findVisible(storage, context, { access, needs, filter: { kind: 'all' }, page })
     const rows = found.map(({ row }) => row)
-    await deleteRows(storage, context, { table, rows: await lockRows(storage, context, { access, rows, versions: NONE }) })
+    const locked = await lockRows(storage, context, { access, rows, versions: NONE })
+    await deleteRows(storage, context, { table, rows: locked, transients })
     const last = rows.at(-1)
     if (last === undefined || rows.length < limit) return
     await pace.turn()

@@ -1,6 +1,6 @@
 /** Delete where: deletes the records with given values in a look-up column, all or none, in one transaction. */
 import { assertVersions } from '../barrier/record-errors.ts'
-import { requireTable } from '../execution/check-input.ts'
+import { type DeleteOptions, parseFlag, requireTable } from '../execution/check-input.ts'
 import type { OperationContext } from '../execution/context.ts'
 import {
   assertChangeable,
@@ -23,14 +23,14 @@ import { assertOptions } from '../util/options.ts'
 export interface DeleteWhereInput {
   readonly table: string
   readonly where: Where
-  /** There are none. */
-  readonly options?: object
+  readonly options?: DeleteOptions
 }
 
 /** A parsed request, before grants are checked. */
 export interface DeleteWhereRequest {
   readonly table: Table
   readonly lookup: Lookup
+  readonly transients: boolean
 }
 
 /**
@@ -42,17 +42,18 @@ export const deleteWhere: Operation<DeleteWhereInput, DeleteWhereRequest, { ids:
   resourceType: 'RECORD',
   verb: 'Delete',
   members: ['table', 'where', 'options'],
-  recorded: { table: 'name', where: 'lookup' },
+  recorded: { table: 'name', where: 'lookup', transients: 'flag' },
   parse({ table: name, where, options = {} }, context) {
     const table = requireTable(context, name)
     context.event.setTable(table)
     const lookup = parseWhere(context, where)
-    assertOptions(options, [])
-    return { table, lookup }
+    assertOptions<DeleteOptions>(options, ['transients'])
+    return { table, lookup, transients: parseFlag(options.transients, 'transients') }
   },
-  async execute(context, { table, lookup }) {
+  async execute(context, request) {
+    const { table } = request
     const changing = { table, scheduler: context.scheduler }
-    const ids = await attemptChange(context.unit, changing, (unit) => deleteFound(unit, context, { table, lookup }))
+    const ids = await attemptChange(context.unit, changing, (unit) => deleteFound(unit, context, request))
     await removeFilesOfDeleted(context, [table])
     return { ids }
   },
@@ -63,7 +64,7 @@ export const deleteWhere: Operation<DeleteWhereInput, DeleteWhereRequest, { ids:
 async function deleteFound(
   unit: UnitOfWork,
   context: OperationContext,
-  { table, lookup }: DeleteWhereRequest,
+  { table, lookup, transients }: DeleteWhereRequest,
 ): Promise<string[]> {
   const access = requireChangeAccess(context, table, 'DELETE')
   const found = await findChangeable({ ...context, unit }, access, lookup)
@@ -72,7 +73,7 @@ async function deleteFound(
   assertVersions(context.barrier, table, rows)
   await unit.change(async ({ storage }) => {
     await lock(storage, table, rows)
-    const deleted = await deleteRows(storage, context, { table, rows: rows.map(({ id }) => id) })
+    const deleted = await deleteRows(storage, context, { table, rows: rows.map(({ id }) => id), transients })
     context.event.setWrittenRows(table, deleted)
   })
   return [...found.ids]

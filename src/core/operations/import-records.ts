@@ -3,7 +3,7 @@ import { hexDigest } from '../audit/checkpoint.ts'
 import { parseFields } from '../barrier/parse-record.ts'
 import { assertOwnFormsUnused, BYOT_MODES, type ByotMode, parseTokens } from '../barrier/supplied-tokens.ts'
 import { type ErrorCode, Fault, fault, isVaultError, type VaultError, withoutStack, words } from '../errors.ts'
-import { parseFlag, parseList, parseWriteModes, requireTable } from '../execution/check-input.ts'
+import { parseFlag, parseList, parseUpsert, parseWriteModes, requireTable } from '../execution/check-input.ts'
 import type { OperationContext } from '../execution/context.ts'
 import {
   alwaysGranted,
@@ -14,7 +14,7 @@ import {
 } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
 import { type Candidate, type Refused, type WritingMode, writeAcceptable } from '../execution/write-acceptable.ts'
-import { checkNew, memberOf, upsertColumn } from '../execution/write-records.ts'
+import { checkNew, memberOf, upsertKey } from '../execution/write-records.ts'
 import { assertPosition, findImport, type ImportPosition, type StoredImport, storeImport } from '../maintenance/import-row.ts'
 import type { TableAccess } from '../policy/table-access.ts'
 import type { Storage } from '../ports/storage.ts'
@@ -27,8 +27,8 @@ import { createJsonBudget } from '../values/json-types.ts'
 
 /** Options of a batch of an import. */
 export interface ImportBatchOptions {
-  /** A unique column: a record that holds the same value there is updated instead. */
-  readonly upsert?: string
+  /** A unique column, or the columns that are unique together: a record that holds the same values there is updated instead. */
+  readonly upsert?: string | readonly string[]
   /** Whether records can, or must, have tokens supplied by the caller. Default DISABLE. */
   readonly byot?: ByotMode
   /** Accept `*REDACTED*` and masked forms as values. Default false. */
@@ -98,7 +98,7 @@ export interface ImportRequest {
   readonly table: Table
   readonly records: readonly unknown[]
   readonly columns: readonly unknown[]
-  readonly upsert: string | undefined
+  readonly upsert: readonly string[] | undefined
   readonly mode: ByotMode
   readonly allowsShownText: boolean
   readonly areTexts: boolean
@@ -145,7 +145,7 @@ export const importRecords: Operation<ImportInput, ImportRequest, ImportResult> 
       table,
       records: list,
       columns: options.columns === undefined ? [] : parseList(context, options.columns, 'columns'),
-      upsert: options.upsert,
+      upsert: parseUpsert(options.upsert),
       mode,
       allowsShownText,
       areTexts: parseFlag(options.areTexts, 'areTexts'),
@@ -156,7 +156,7 @@ export const importRecords: Operation<ImportInput, ImportRequest, ImportResult> 
   },
   async execute(context, request) {
     const access = requireAccess(context, request.table, 'CREATE')
-    const key = upsertColumn(context, access, { ...request, homogeneous: false, ignoresTaken: false })
+    const key = upsertKey(context, access, { ...request, homogeneous: false, ignoresTaken: false })
     assertRequiredWritable(context, access)
     for (const [index, name] of request.columns.entries()) assertImportable(context, access, { name, index })
     const stored = await findPlace(context, request)

@@ -7,6 +7,7 @@ import {
   assertNotEmpty,
   parseFlag,
   parseList,
+  parseUpsert,
   parseWord,
   parseWriteModes,
   requireTable,
@@ -22,8 +23,8 @@ import {
   insertUntaken,
   memberOf,
   upsertAll,
-  upsertColumn,
   upsertedRows,
+  upsertKey,
 } from '../execution/write-records.ts'
 import type { TableAccess } from '../policy/table-access.ts'
 import type { Table } from '../schema/layout.ts'
@@ -44,8 +45,8 @@ export interface RecordInput {
 export interface InsertOptions {
   /** Return the tokens of tokenized columns. Default false. */
   readonly tokenization?: boolean
-  /** A unique column: a record that holds the same value there is updated instead. Empty means absent. */
-  readonly upsert?: string
+  /** A unique column, or the columns that are unique together: a record that holds the same values there is updated instead. Empty means absent. */
+  readonly upsert?: string | readonly string[]
   /**
    * `ignore`: leave out a record whose unique value another record holds, or an earlier one of this request. Its result is
    * `{ ignored: true }`. Not with upsert. Default: such a record is a `conflict`, and nothing is stored.
@@ -73,7 +74,7 @@ export interface InsertRequest extends WriteModes {
   readonly table: Table
   readonly records: readonly unknown[]
   readonly homogeneous: boolean
-  readonly upsert: string | undefined
+  readonly upsert: readonly string[] | undefined
   readonly signal: Signal | undefined
   readonly ignoresTaken: boolean
 }
@@ -113,7 +114,7 @@ export const insert: Operation<InsertInput, InsertRequest, { records: readonly I
       ...parseWriteModes(options),
       homogeneous: parseFlag(options.homogeneous, 'homogeneous'),
       records: list,
-      upsert: options.upsert,
+      upsert: parseUpsert(options.upsert),
       signal: parseSignal(options.signal),
       ignoresTaken: parseWord(options.onConflict, 'onConflict', 'ignore'),
     }
@@ -121,20 +122,19 @@ export const insert: Operation<InsertInput, InsertRequest, { records: readonly I
   async execute(given, request) {
     const context = request.signal === undefined ? given : { ...given, unit: abortableUnit(given.unit, request.signal) }
     const access = requireAccess(context, request.table, 'CREATE')
-    const key = upsertColumn(context, access, request)
+    const key = upsertKey(context, access, request)
     const parsed = readInput(() => parseRecords(context, access, request))
     if (key !== undefined) return { records: await upsertAll(context, { key, areOfBatch: false }, parsed) }
     return { records: await (request.ignoresTaken ? insertUntaken : insertAll)(context, parsed) }
   },
-  once: { isNoted: ({ upsert, ignoresTaken }) => (upsert === undefined || upsert === '') && !ignoresTaken },
+  once: { isNoted: ({ upsert, ignoresTaken }) => upsert === undefined && !ignoresTaken },
   asOne: {
     keys: {
-      batch: (request) =>
-        isSimple(request) && (request.upsert === undefined || request.upsert === '') ? kindOf(request) : undefined,
+      batch: (request) => (isSimple(request) && request.upsert === undefined ? kindOf(request) : undefined),
       // A token that is supplied can be one that another of them frees.
       prepared: (request) =>
-        isSimple(request) && typeof request.upsert === 'string' && request.mode === 'DISABLE'
-          ? `${request.upsert} ${kindOf(request)}`
+        isSimple(request) && request.upsert !== undefined && request.mode === 'DISABLE'
+          ? `${request.upsert.join()} ${kindOf(request)}`
           : undefined,
     },
     changes: upsertedRows,
@@ -142,7 +142,7 @@ export const insert: Operation<InsertInput, InsertRequest, { records: readonly I
       const context = { ...given, event: dividedRows(events) }
       const request = { ...at(requests, 0), records: requests.flatMap(({ records }) => records) }
       const access = requireAccess(given, request.table, 'CREATE')
-      const key = upsertColumn(given, access, request)
+      const key = upsertKey(given, access, request)
       const parsed = readInput(() => parseRecords(given, access, request))
       const stored = await (key === undefined
         ? insertAll(context, parsed)

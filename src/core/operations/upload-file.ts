@@ -314,7 +314,7 @@ async function attachToRecord(
       const rowId = await (id === undefined
         ? insertRecord(context, unit, { access, values, request })
         : replaceFile(context, unit, { access, column, id, values, request }))
-      await attachFile(unit.storage, context.files, { file, rowId, size: value.size })
+      await attachFile(unit.storage, context.files, { file, table, rowId, size: value.size })
       context.note?.({ id: at(encodeRecordIds(context.barrier.ring, table, [rowId]), 0), file: file.id } satisfies KeptUpload)
       return rowId
     }),

@@ -4,6 +4,7 @@ import { printableName, VaultError } from '../errors.ts'
 import { MAX_CLIENT_TRACE_LENGTH, MAX_CONTEXT_BYTES, MAX_CONTEXT_DEPTH, MAX_CONTEXT_NODES } from '../limits.ts'
 import { readInput } from '../util/boundary.ts'
 import { ByteWriter } from '../util/bytes.ts'
+import { isPurpose } from '../util/purpose.ts'
 import { type JsonValue, ValueError } from '../values/column-type.ts'
 import { parseBoundedJson, parseJson } from '../values/json-types.ts'
 import type { BuiltInRole } from './statement.ts'
@@ -20,6 +21,11 @@ export interface Caller<Role extends string = string> {
    * and objects are kept, and are unknown to conditions. At most 16 KiB of JSON, 1,000 values and 8 levels.
    */
   readonly context?: CallerContext
+  /**
+   * Why the caller works with the data, such as the number of a ticket: 1 to 128 characters, without control characters. Policies read it as
+   * `ctx.purpose`, columns can require it, and every event records it as it is, so it must name no person. A `purpose` of the context is it too.
+   */
+  readonly purpose?: string
   /** Origin and credential of the request, as the audit trail records them. */
   readonly request?: RequestContext
 }
@@ -83,6 +89,7 @@ const shape = z.strictObject({
   actorType: z.enum(['USER', 'SERVICE_ACCOUNT']),
   roles: z.array(z.string().min(1).max(128)).max(100),
   context: z.record(z.string(), z.unknown()).optional(),
+  purpose: z.string().refine(isPurpose).optional(),
   request: requestShape.optional(),
 })
 
@@ -104,7 +111,7 @@ function invalidMember(path: readonly PropertyKey[]): VaultError {
 function invalidCaller(problem: string): VaultError {
   return new VaultError(
     'invalid_request',
-    `Invalid caller: ${problem}. Required: actor, actorType, roles. Optional: context, request.`,
+    `Invalid caller: ${problem}. Required: actor, actorType, roles. Optional: context, purpose, request.`,
   )
 }
 
@@ -114,14 +121,31 @@ function printableMember(path: readonly PropertyKey[]): string {
   return `"${text.slice(1)}"`
 }
 
-function withoutAbsent({ actor, actorType, roles, context, request }: z.infer<typeof shape>): Caller {
+function withoutAbsent({ actor, actorType, roles, context, purpose, request }: z.infer<typeof shape>): Caller {
+  const attributes = context === undefined ? undefined : parseContext(context, (name) => invalidMember(['context', name]))
+  assertPurpose(attributes?.purpose, purpose)
+  // Whatever carries the context of a caller, as a ticket does, carries the purpose.
+  const all = purpose === undefined ? attributes : { ...attributes, purpose }
   return {
     actor,
     actorType,
     roles,
-    ...(context === undefined ? {} : { context: parseContext(context, (name) => invalidMember(['context', name])) }),
+    ...(all === undefined ? {} : { context: all }),
     ...(request === undefined ? {} : { request: presentOnly(request) }),
   }
+}
+
+/** Throws `invalid_request` for a purpose of the context that is none, or another one than that of the caller: a credential can be bound to one. */
+function assertPurpose(bound: JsonValue | undefined, stated: string | undefined): void {
+  if (bound === undefined) return
+  if (!isPurpose(bound)) throw invalidMember(['context', 'purpose'])
+  if (stated !== undefined && stated !== bound) throw invalidCaller('"purpose" is not the one of its context')
+}
+
+/** Returns the purpose of a caller that was checked. */
+export function purposeOf({ context }: Pick<Caller, 'context'>): string | undefined {
+  const purpose = context?.purpose
+  return typeof purpose === 'string' ? purpose : undefined
 }
 
 /** The same members without those that are undefined. */

@@ -2,7 +2,7 @@
 import { type Fault, fault, withoutStack, words } from '../errors.ts'
 import type { CacheReading } from '../ports/observability.ts'
 import type { Table } from '../schema/layout.ts'
-import type { Caller } from './caller.ts'
+import { type Caller, purposeOf } from './caller.ts'
 import type { Policy } from './compile-policy.ts'
 import type { Rule } from './rule.ts'
 import type { Action } from './statement.ts'
@@ -53,21 +53,23 @@ export function readCachedAccesses(policy: Policy): CacheReading {
 
 /**
  * Returns the caller's access under the policy. Roles add up, and unknown roles grant nothing. Callers with the same roles share one
- * access, unless one of their conditions uses the caller's context.
+ * access, those with a purpose and those without one, unless one of their conditions uses the caller's context.
  */
 export function accessOf(policy: Policy, caller: Pick<Caller, 'roles' | 'context'>): Access {
   const roles = knownRoles(policy, caller)
-  if (roles.some((role) => policy.roles.get(role)?.usesContext)) return createAccess(policy, roles, caller.context)
+  if (roles.some((role) => policy.roles.get(role)?.usesContext)) return createAccess(policy, roles, caller)
   const accesses = openAccesses(policy)
   const { byRoles } = accesses
-  const key = JSON.stringify(roles)
+  const purpose = purposeOf(caller)
+  const key = `${purpose === undefined ? '' : 'purpose '}${JSON.stringify(roles)}`
   const known = byRoles.get(key)
   if (known !== undefined) {
     accesses.hits++
     return known
   }
   accesses.misses++
-  const access = createAccess(policy, roles, undefined)
+  // No condition reads the context: of the purpose, it matters that there is one.
+  const access = createAccess(policy, roles, purpose === undefined ? {} : { context: { purpose } })
   if (byRoles.size >= MAX_CACHED_ACCESSES) byRoles.clear()
   byRoles.set(key, access)
   return access
@@ -80,12 +82,12 @@ function knownRoles(policy: Policy, { roles }: Pick<Caller, 'roles'>): readonly 
   return [...new Set(roles)].filter((role) => policy.roles.has(role)).sort()
 }
 
-function createAccess(policy: Policy, roles: readonly string[], context: Caller['context']): Access {
+function createAccess(policy: Policy, roles: readonly string[], caller: Pick<Caller, 'context'>): Access {
   const tables = new Map<Table, TableAccess>()
   const accessTo = (table: Table): TableAccess => {
     let access = tables.get(table)
     if (access === undefined) {
-      access = createTableAccess(table, rulesFor(policy, roles, table), context)
+      access = createTableAccess(table, rulesFor(policy, roles, table), caller)
       tables.set(table, access)
     }
     return access

@@ -5,7 +5,7 @@ import { compileCondition } from '../expressions/evaluate-condition.ts'
 import type { RedactionLevel } from '../redaction.ts'
 import type { Column, Table } from '../schema/layout.ts'
 import { ValueError } from '../values/column-type.ts'
-import type { Caller } from './caller.ts'
+import { type Caller, purposeOf } from './caller.ts'
 import type { Policy } from './compile-policy.ts'
 import { rulesFor } from './create-access.ts'
 import { appliesTo, type Rule } from './rule.ts'
@@ -40,6 +40,8 @@ export interface ColumnExplanation {
   readonly level: RedactionLevel | undefined
   /** The highest level that READ shows in any row; undefined if every row hides the column. */
   readonly highestLevel: RedactionLevel | undefined
+  /** `purpose`: the column requires one, and this caller states none, so that it is shown at REDACTED at most. Absent otherwise. */
+  readonly lacks?: 'purpose'
   /** Every statement of the caller's roles that is relevant to the decision, whether it applies or not. */
   readonly statements: readonly StatementExplanation[]
 }
@@ -67,8 +69,9 @@ export function explainAccess(policy: Policy, caller: Pick<Caller, 'roles' | 'co
   const evaluated = rules.map((rule) => ({ rule, applies: applicability(rule, caller, example) }))
   const sure = evaluated.filter(({ applies }) => applies === 'ALWAYS').map(({ rule }) => rule)
   const open = evaluated.filter(({ applies }) => applies === 'SOMETIMES').map(({ rule }) => rule)
-  const worst = createRowAccess(table, [...sure, ...open.filter(({ effect }) => effect === 'DENY')])
-  const best = createRowAccess(table, [...sure, ...open.filter(({ effect }) => effect === 'ALLOW')])
+  const hasPurpose = purposeOf(caller) !== undefined
+  const worst = createRowAccess(table, [...sure, ...open.filter(({ effect }) => effect === 'DENY')], hasPurpose)
+  const best = createRowAccess(table, [...sure, ...open.filter(({ effect }) => effect === 'ALLOW')], hasPurpose)
   const columns = table.columns.map((column): ColumnExplanation => {
     const relevant = evaluated.filter(({ rule }) => appliesTo(rule, actionsImplying(action, column), column))
     return {
@@ -76,6 +79,7 @@ export function explainAccess(policy: Policy, caller: Pick<Caller, 'roles' | 'co
       decision: worst.allows(action, column) ? 'ALLOWED' : best.allows(action, column) ? 'CONDITIONAL' : 'DENIED',
       level: worst.level(column),
       highestLevel: best.level(column),
+      ...(column.needsPurpose && !hasPurpose ? { lacks: 'purpose' as const } : {}),
       statements: relevant.map(({ rule, applies }) => ({ ...rule.origin, applies })),
     }
   })

@@ -3,7 +3,7 @@ import { allOf, anyOf, type Condition, columnsOf, negate, type Truth } from '../
 import { lowerLevel, type Redaction, type RedactionLevel } from '../redaction.ts'
 import type { Column, ColumnView, Table } from '../schema/layout.ts'
 import { at } from '../util/lists.ts'
-import type { Caller } from './caller.ts'
+import { type Caller, purposeOf } from './caller.ts'
 import { appliesTo, levelBy, type Rule, type StatementOrigin } from './rule.ts'
 import { ACTIONS, type Action, type ActionSet, BITS, type Effect } from './statement.ts'
 
@@ -81,17 +81,18 @@ interface ConditionalRule {
 /** The rules of one caller for one table, with the context's values bound, divided into unconditional and conditional ones. */
 interface BoundRules {
   readonly table: Table
+  readonly hasPurpose: boolean
   readonly always: readonly Rule[]
   readonly sometimes: readonly ConditionalRule[]
   readonly conditions: readonly Condition[]
 }
 
 /** Creates the access that these rules give to the table. The context's values are bound once, here. */
-export function createTableAccess(table: Table, rules: readonly Rule[], context: Caller['context']): TableAccess {
-  const bound = bindRules(table, rules, context)
-  const { always, sometimes, conditions } = bound
-  const worst = createRowAccess(table, [...always, ...rulesOf(sometimes, 'DENY')])
-  const best = sometimes.length === 0 ? worst : createRowAccess(table, [...always, ...rulesOf(sometimes, 'ALLOW')])
+export function createTableAccess(table: Table, rules: readonly Rule[], caller: Pick<Caller, 'context'>): TableAccess {
+  const bound = bindRules(table, rules, caller)
+  const { always, sometimes, conditions, hasPurpose } = bound
+  const worst = createRowAccess(table, [...always, ...rulesOf(sometimes, 'DENY')], hasPurpose)
+  const best = sometimes.length === 0 ? worst : createRowAccess(table, [...always, ...rulesOf(sometimes, 'ALLOW')], hasPurpose)
   const forRow = sometimes.length === 0 ? () => best : createRowEvaluation(bound)
   const evaluated = conditions.flatMap((condition) => columnsOf(condition)).flatMap(({ column }) => column ?? [])
   return {
@@ -120,7 +121,7 @@ export function appliesFor(effect: Effect, truth: Truth): boolean {
 }
 
 /** Binds each distinct condition once. A condition that becomes constant, as with an absent attribute, is not evaluated on rows. */
-function bindRules(table: Table, rules: readonly Rule[], context: Caller['context']): BoundRules {
+function bindRules(table: Table, rules: readonly Rule[], caller: Pick<Caller, 'context'>): BoundRules {
   const always: Rule[] = []
   const sometimes: ConditionalRule[] = []
   const conditions: Condition[] = []
@@ -132,14 +133,14 @@ function bindRules(table: Table, rules: readonly Rule[], context: Caller['contex
     }
     let bound = known.get(rule.when.key)
     if (bound === undefined) {
-      bound = { condition: rule.when.bind(context), index: conditions.length }
+      bound = { condition: rule.when.bind(caller.context), index: conditions.length }
       known.set(rule.when.key, bound)
       if (bound.condition.kind !== 'truth') conditions.push(bound.condition)
     }
     if (bound.condition.kind !== 'truth') sometimes.push({ rule, index: bound.index })
     else if (appliesFor(rule.effect, bound.condition.truth)) always.push(rule)
   }
-  return { table, always, sometimes, conditions }
+  return { table, hasPurpose: purposeOf(caller) !== undefined, always, sometimes, conditions }
 }
 
 function rowStatementsOn({ sometimes, conditions }: BoundRules, column: Column): ReturnType<TableAccess['rowStatements']> {
@@ -157,7 +158,7 @@ function rulesOf(sometimes: readonly ConditionalRule[], effect: Effect): Rule[] 
 }
 
 /** Returns the access of a row. Rows in which the same rules apply share one object, cached by one bit per conditional rule. */
-function createRowEvaluation({ table, always, sometimes }: BoundRules): TableAccess['forRow'] {
+function createRowEvaluation({ table, hasPurpose, always, sometimes }: BoundRules): TableAccess['forRow'] {
   const accesses = new Map<number, RowAccess>()
   return (truths) => {
     let bits = 0
@@ -167,7 +168,7 @@ function createRowEvaluation({ table, always, sometimes }: BoundRules): TableAcc
     let access = accesses.get(bits)
     if (access === undefined) {
       const applying = sometimes.flatMap(({ rule }, bit) => ((bits & (1 << bit)) === 0 ? [] : [rule]))
-      access = createRowAccess(table, [...always, ...applying])
+      access = createRowAccess(table, [...always, ...applying], hasPurpose)
       if (accesses.size >= MAX_CACHED_ACCESSES) accesses.clear()
       accesses.set(bits, access)
     }
@@ -188,13 +189,14 @@ function distinctColumns(rules: BoundRules, columns: readonly Column[]): Column[
   const kinds = new Map<string, Column>()
   for (const column of columns) {
     const effects = all.map((rule) => (rule.covers[column.position] === true ? levelBy(rule, column) : '-'))
-    kinds.set(`${column.unique} ${effects.join(' ')}`, column)
+    kinds.set(`${column.unique} ${column.needsPurpose} ${effects.join(' ')}`, column)
   }
   return [...kinds.values()]
 }
 
 /** True exactly in the rows that grant the action on the column. */
 function granted(rules: BoundRules, action: Action, column: Column): Condition {
+  if (column.needsPurpose && !rules.hasPurpose && (BITS[action] & COMPARING) !== 0) return NEVER
   const direct = allowed(rules, BITS[action], column)
   if (action !== 'SEARCH') return direct
   const shown = anyOf(
@@ -233,9 +235,20 @@ interface Grant {
   readonly level: RedactionLevel | undefined
 }
 
-/** The access to a row in which exactly these rules apply. */
-export function createRowAccess(table: Table, rules: readonly Rule[]): RowAccess {
-  const grants = table.columns.map((column) => grantOn(column, rules))
+/** The actions that tell whether a value is stored. */
+const COMPARING = SEARCH | BITS.TOKENIZATION
+
+/** The grants on a column that requires a purpose, for a caller without one: what shows nothing of its values. */
+function withoutPurpose({ actions, level }: Grant): Grant {
+  return { actions: actions & ~COMPARING, level: level === undefined ? undefined : 'REDACTED' }
+}
+
+/** The access to a row in which exactly these rules apply, of a caller with a purpose or without one. */
+export function createRowAccess(table: Table, rules: readonly Rule[], hasPurpose: boolean): RowAccess {
+  const grants = table.columns.map((column) => {
+    const grant = grantOn(column, rules)
+    return column.needsPurpose && !hasPurpose ? withoutPurpose(grant) : grant
+  })
   const levelOf = (column: Column) => grants[column.position]?.level
   return {
     level: levelOf,

@@ -101,7 +101,25 @@ export interface ContentKey {
   close(): void
 }
 
-/** One root key of a vault. All keys but those of contents are derived from root keys. */
+/**
+ * Keys of subjects, each by the id of the row that holds it. They depend on no root key. Lists are as those of `KeyRing`: `ids` has the key of each body, and
+ * `associatedData` has AAD_BYTES for each.
+ */
+export interface SubjectKeys {
+  has(id: number): boolean
+  /** Adds a key of 32 random bytes, which are not kept, in place of one with this id. */
+  add(id: number, secret: Uint8Array): void
+  /** Overwrites a key. Does nothing if there is none. */
+  remove(id: number): void
+  /** Seals each plaintext, with the long form of the nonce. `headers` has one for each, all of one length. Throws `internal` for a key that is not there. */
+  seal(headers: Uint8Array, ids: Float64Array, plaintexts: Slab, associatedData: Uint8Array): Slab
+  /** Opens bodies with headers of `headerBytes`. One whose key is not there does not open; the others do. */
+  open(headerBytes: number, ids: Float64Array, bodies: Slab, associatedData: Uint8Array): Opened
+  /** Overwrites all keys. Later calls throw `failed_precondition`. */
+  close(): void
+}
+
+/** One root key of a vault. All keys but those of contents and of subjects are derived from root keys. */
 export interface RootKey {
   /** From 1 to 65535. */
   readonly version: number
@@ -138,6 +156,8 @@ export interface KeyRingFactory {
    * keys depend on the vault id. By default, the newest root key seals and the oldest one looks up.
    */
   createRing(vaultId: string, roots: readonly RootKey[], use?: RootKeyUse): KeyRing
+  /** Returns keys of subjects, none at first. The caller closes them. */
+  createSubjectKeys(): SubjectKeys
 }
 
 /** A wrapped root key. */

@@ -311,6 +311,26 @@ export interface Snapshot extends Pick<Storage, 'get' | 'find' | 'aggregate'> {
   readonly tables: readonly StoredTable[]
 }
 
+/** What was done about the bytes of deleted rows, or a place where they can remain: a word that does not change, and a sentence for an operator. */
+export interface DiskNote {
+  readonly what: string
+  readonly text: string
+}
+
+/** What `purgeDisk` did, and where bytes of deleted rows can remain after it. */
+export interface DiskReport {
+  readonly done: readonly DiskNote[]
+  readonly remains: readonly DiskNote[]
+}
+
+/** How `purgeDisk` works. */
+export interface DiskPurge {
+  /** True to rewrite tables also where the engine must keep their readers out meanwhile. */
+  readonly full: boolean
+  /** Called between two steps, and awaited. What it throws ends the purge, and is rethrown unchanged. */
+  onStep(steps: { readonly done: number; readonly total: number }): Promise<void>
+}
+
 /** A storage as an application opens it: the port, and methods of the handle. */
 export interface StorageHandle extends Storage {
   /**
@@ -323,6 +343,12 @@ export interface StorageHandle extends Storage {
    * has reserved ids of this table before can go on with what it has left.
    */
   raiseIds(table: string, next: number): Promise<void>
+  /**
+   * Takes the bytes of deleted rows, and of earlier versions of rows, out of its files, also those of tables that were not prepared, and says what
+   * it cannot reach. Throws `internal` inside a transaction, and `unavailable` where other users of the database are in the way for too long: what was
+   * done then stays done, and rows are as before.
+   */
+  purgeDisk(purge: DiskPurge): Promise<DiskReport>
   /** Returns this storage inside a transaction that the application opened on the same database. The application commits it. */
   joinTransaction(hostTransaction: unknown): Storage
   /**

@@ -1,10 +1,12 @@
 /** The rows of a joined table that can match: looked up in storage for a few tuples, or read once into an index for many. */
 import { allLookupCells } from '../barrier/digest-values.ts'
 import { decodeRecordIds } from '../barrier/record-ids.ts'
+import type { ColumnRef } from '../expressions/condition.ts'
 import type { Filter } from '../ports/storage.ts'
 import type { Table } from '../schema/layout.ts'
 import type { JoinEquality, StepPlan } from '../sql/plan.ts'
 import { required } from '../util/lists.ts'
+import { nearestNumber } from '../values/decimal-type.ts'
 import type { BudgetMeter } from './budget-meter.ts'
 import { type Scanning, scanRows } from './scan-rows.ts'
 import { type BufferedRow, type ReadBuffered, sizeOf, type Tuple } from './scanned-rows.ts'
@@ -70,7 +72,8 @@ async function readTable(context: Scanning, { step, meter, read }: JoinInput): P
     for (const row of batch) {
       meter.addBytes(sizeOf(row))
       rows.push(row)
-      if (step.equalities.length > 0) index.add(joinKey(step.equalities.map(({ right }) => read(row, right))), row)
+      if (step.equalities.length > 0)
+        index.add(joinKey(step.equalities.map(({ right }) => keyPart(right, read(row, right)))), row)
     }
   }
   return { rows, index }
@@ -78,7 +81,7 @@ async function readTable(context: Scanning, { step, meter, read }: JoinInput): P
 
 function candidatesIn({ rows, index }: BufferedTable, { step: { equalities }, read }: JoinInput): CandidatesOf {
   if (equalities.length === 0) return () => rows
-  return (tuple) => index.get(joinKey(equalities.map(({ left }) => read(tuple[left.source], left))))
+  return (tuple) => index.get(joinKey(equalities.map(({ left }) => keyPart(left, read(tuple[left.source], left)))))
 }
 
 /** Looks up the candidates of these tuples in storage. Also returns the bytes that they use. */
@@ -193,6 +196,12 @@ export function joinKey(values: readonly unknown[]): JoinKey | undefined {
   }
   const [only] = keys
   return keys.length === 1 ? only : JSON.stringify(keys)
+}
+
+/** In a key a DECIMAL is the nearest double, so that it finds the numbers of other types that it equals. */
+function keyPart({ column }: ColumnRef, value: unknown): unknown {
+  const { scale = 0 } = column?.type ?? {}
+  return column === undefined || scale === 0 || value === null ? value : nearestNumber(column.type, value)
 }
 
 /** The key of an INTEGER is the nearest double, so that it finds the FLOAT that it equals. */

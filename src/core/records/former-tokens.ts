@@ -1,12 +1,15 @@
 /** What writers and readers do beside their work while look-up keys are rotated: digests of the older root key give way to those of the newest, and stay known. */
 import { digestValues, digestVersion, keyOfCell } from '../barrier/digest-values.ts'
+import { keyAlternatives, newestCells } from '../barrier/key-cells.ts'
 import type { Values } from '../barrier/parse-record.ts'
 import type { KeyRing } from '../ports/crypto.ts'
-import type { Filter, Patch, Storage, StorageReads } from '../ports/storage.ts'
-import type { Column, Table } from '../schema/layout.ts'
+import type { Filter, Patch, Row, Storage, StorageReads } from '../ports/storage.ts'
+import { type ReadingContext, valuesInSlices } from '../row-access/evaluate-access.ts'
+import type { Column, Table, UniqueKey } from '../schema/layout.ts'
 import { FORMER_TOKENS, TOKENS } from '../schema/system-tables.ts'
 import { keyOfBytes } from '../util/bytes.ts'
 import { at } from '../util/lists.ts'
+import { findKeyedRows } from './find-by-keys.ts'
 import { digestTokenTexts, type NewToken } from './token-store.ts'
 
 /** Digests of values or texts by the older root key, and by the newest, in order. */
@@ -42,6 +45,7 @@ export async function replaceOlder(storage: Storage, ring: KeyRing, version: num
     }
     if (showsDigest(column)) await noteFormer(storage, replaced)
   }
+  for (const key of table.uniqueKeys) if (isOfDigests(key)) await raiseKeyed(storage, ring, { table, key, records, rows })
   const texts = tokens.map(({ text }) => text)
   const replaced = { older: digestTokenTexts(ring, texts, version), newest: digestTokenTexts(ring, texts) }
   if (texts.length > 0) await raiseRows(storage, { table: TOKENS.name, column: 'digest' }, replaced)
@@ -78,6 +82,83 @@ async function raiseRows(
       : [{ id: row.id, version: row.version, set: { [column]: digest } }]
   })
   if (patches.length > 0) await storage.update(table, patches)
+}
+
+/** True for a key of several columns, one of which is compared by its digest. */
+function isOfDigests({ columns }: UniqueKey): boolean {
+  return columns.length > 1 && columns.some(({ plain }) => plain === undefined)
+}
+
+/** Stores the newest digests in the rows that hold a key of these records: not in those that the records are written over. */
+async function raiseKeyed(
+  storage: Storage,
+  ring: KeyRing,
+  { table, key, records, rows }: Pick<WrittenDigests, 'table' | 'records'> & { key: UniqueKey; rows: readonly number[] },
+): Promise<void> {
+  const isWhole = (values: Values): boolean => key.columns.every(({ position }) => (values[position] ?? null) !== null)
+  const own = rows.filter((_, index) => isWhole(at(records, index)))
+  const keys = keyAlternatives(ring, key, records.filter(isWhole))
+  const cellsOf = newestCells(key, keys)
+  const found = await findKeyedRows(storage, { table, key, columns: key.cells }, keys)
+  const patches = found.flatMap((row): Patch[] => {
+    const cells = cellsOf(row)
+    const changed = key.cells.flatMap((name, member) => {
+      const cell = cells[member] ?? null
+      return keyOfCell(cell) === keyOfCell(row[name]) ? [] : [[name, cell] as const]
+    })
+    return changed.length === 0 || own.includes(row.id)
+      ? []
+      : [{ id: row.id, version: row.version, set: Object.fromEntries(changed) }]
+  })
+  if (patches.length > 0) await storage.update(table.physical.name, patches)
+}
+
+/**
+ * Returns the records of a change under two root keys, with the stored values of columns that they do not name and that are unique together with one that
+ * they do. Their digests are written with the others: the unique index compares what is of one root key.
+ */
+export async function completeKeys(
+  context: Pick<ReadingContext, 'barrier' | 'scheduler'>,
+  { table, records, rows }: { readonly table: Table; readonly records: readonly Values[]; readonly rows: readonly Row[] },
+): Promise<readonly Values[]> {
+  const completed = records.map((values) => [...values])
+  for (const key of table.uniqueKeys) {
+    if (!isOfDigests(key)) continue
+    for (const column of key.columns) {
+      const partial = records.flatMap((values, index) => {
+        const isNamed = key.columns.some(({ position }) => values[position] !== undefined)
+        return isNamed && values[column.position] === undefined ? [index] : []
+      })
+      const held = await valuesInSlices(
+        context,
+        { table, column },
+        partial.map((index) => at(rows, index)),
+      )
+      for (const [nth, index] of partial.entries()) at(completed, index)[column.position] = held[nth]
+    }
+  }
+  return completed
+}
+
+/** Returns the patches of records with the newest digests of what `completeKeys` added to them. */
+export function withCompleted(
+  ring: KeyRing,
+  {
+    table,
+    records,
+    completed,
+  }: { readonly table: Table; readonly records: readonly Values[]; readonly completed: readonly Values[] },
+  patches: readonly Patch[],
+): readonly Patch[] {
+  return patches.map((patch, index) => {
+    const set = table.digested.flatMap((column) => {
+      const value = completed[index]?.[column.position] ?? null
+      return column.digest === undefined || value === null || records[index]?.[column.position] !== undefined
+        ? []
+        : [[column.digest, at(digestValues(ring, column, [value]), 0)] as const]
+    })
+    return set.length === 0 ? patch : { ...patch, set: { ...patch.set, ...Object.fromEntries(set) } }
+  })
 }
 
 /** Notes which digests deterministic tokens of the older root key stand for. Throws `conflict` if others note one meanwhile. */

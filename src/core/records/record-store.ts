@@ -4,8 +4,9 @@ import { replacedVersion } from '../barrier/digest-values.ts'
 import { type MintInput, mintRecords, type StoredRecord } from '../barrier/mint-tokens.ts'
 import type { Values } from '../barrier/parse-record.ts'
 import { assertVersions, explainConflict } from '../barrier/record-errors.ts'
+import { openRows } from '../barrier/reveal.ts'
 import { type ResealedRows, resealRows, writeRows } from '../barrier/seal-rows.ts'
-import { countTransients, slotOf, type TokenMetadata, type TokenSources } from '../barrier/token-metadata.ts'
+import { countTransients, createTokenMetadata, slotOf, type TokenMetadata, type TokenSources } from '../barrier/token-metadata.ts'
 import type { CatalogFence } from '../catalog/open-catalog.ts'
 import { isVaultError } from '../errors.ts'
 import { discardFilesOf } from '../file-store/remove-files.ts'
@@ -15,15 +16,18 @@ import type { Filter, NewRow, Storage, StorageReads } from '../ports/storage.ts'
 import { assertNotHeld, type HoldingContext } from '../retention/holds.ts'
 import type { ReadingContext } from '../row-access/evaluate-access.ts'
 import type { Table } from '../schema/layout.ts'
-import { FORMER_TOKENS, TOKENS, TRANSIENTS } from '../schema/system-tables.ts'
+import { FORMER_TOKENS, SUBJECT_KEYS, TOKENS, TRANSIENTS } from '../schema/system-tables.ts'
+import { destroyKeys, keepKeys } from '../subject-keys/key-rows.ts'
+import { keysOfChanged, keysOfNew } from '../subject-keys/owners.ts'
 import { isIdConflict } from '../unit-of-work/gather.ts'
 import { insertInOrder, type UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import { nowMs } from '../util/time.ts'
 import { DRAWN_TOKEN_TAKEN, STALE } from './attempt-change.ts'
 import { chooseTokens, type DrawRequest, tokenTaken, type WriteRequest } from './choose-tokens.ts'
 import { type ChangeRequest, findUnchanged } from './compare-stored.ts'
-import { replaceOlder } from './former-tokens.ts'
+import { completeKeys, replaceOlder, withCompleted } from './former-tokens.ts'
 import { withHidden } from './hidden-values.ts'
+import { followOwners } from './owner-changes.ts'
 import { dropTokens, dropTransients, type NewToken, prepareTokens, reserveTransients } from './token-store.ts'
 
 /** The dependencies of reading, and the event of the operation. */
@@ -113,10 +117,12 @@ export async function storeNew(unit: UnitOfWork, context: WritingContext, given:
   await workInTurns(context.scheduler, writer.writeSome)
   await pace?.worked()
   const ids = await storage.reserveIds(table.physical.name, records.length)
-  const { rows, metadata, transients } = writer.seal(ids)
+  const keys = table.owner === undefined ? undefined : await keysOfNew(storage, context, { table, records, ids })
+  const { rows, metadata, transients } = writer.seal(ids, keys?.ids)
   const tokens = await prepareTokens(storage, context.barrier.ring, { table, ids, metadata })
   context.event.setWrittenRows(given.table, ids)
   const batches = [
+    ...(keys === undefined ? [] : [{ table: SUBJECT_KEYS.name, rows: keys.rows }]),
     { table: table.physical.name, rows },
     { table: TRANSIENTS.name, rows: transients },
     { table: TOKENS.name, rows: rowsOf(tokens) },
@@ -156,18 +162,22 @@ export async function storeChanges(unit: UnitOfWork, context: WritingContext, gi
   assertVersions(context.barrier, table, rows)
   const unchanged = await findUnchanged(unit.storage, context, request)
   const sources = await tokenSources(unit.storage, context, { ...request, unchanged })
-  const resealer = resealRows(context.barrier, table, { rows, records, sources })
+  const keys = table.owner === undefined ? undefined : await keysOfChanged(unit.storage, context, { table, records, rows })
+  const resealer = resealRows(context.barrier, table, { rows, records, sources, keys })
   await workInTurns(context.scheduler, resealer.resealSome)
   const resealed = resealer.end()
   const metadata = withoutKept(resealed)
   const { ring } = context.barrier
   const older = ring.lookupVersions.length === 1 ? undefined : replacedVersion(ring)
   const tokens = await prepareTokens(unit.storage, ring, { table, ids, metadata })
+  const completed = older === undefined ? records : await completeKeys(context, request)
+  const patches = older === undefined ? resealed.rows : withCompleted(ring, { table, records, completed }, resealed.rows)
   await explained(request, tokens, () =>
     unit.change(async ({ storage }) => {
-      if (older !== undefined) await replaceOlder(storage, ring, older, { table, records, tokens, rows: ids })
-      if ((await storage.update(table.physical.name, resealed.rows)).includes(false)) throw STALE
+      if (older !== undefined) await replaceOlder(storage, ring, older, { table, records: completed, tokens, rows: ids })
+      if ((await storage.update(table.physical.name, patches)).includes(false)) throw STALE
       await dropReplaced(storage, table, { ids, resealed })
+      if (keys !== undefined) await followOwners(storage, context, table, ids)
       const { restarted } = resealed
       // A purge can delete an expired value meanwhile.
       if (restarted.length > 0 && (await storage.update(TRANSIENTS.name, restarted)).includes(false)) throw STALE
@@ -237,34 +247,51 @@ async function dropReplaced(
 }
 
 /** What deleting records needs. */
-type DeletingContext = HoldingContext & Pick<WritingContext, 'catalog' | 'clock'>
+type DeletingContext = HoldingContext & Pick<WritingContext, 'barrier' | 'catalog' | 'clock'>
+
+/** Rows to delete. */
+export interface DeletedRows {
+  readonly table: Table
+  readonly rows: readonly number[]
+  /** True to delete their transient values too. Default false: those stay until they expire. */
+  readonly transients?: boolean | undefined
+}
 
 /**
- * Deletes rows and the stored tokens of their cells, and marks their files for removal. Transient values stay until they expire. Returns the ids that
- * were deleted. Throws `failed_precondition`, with the id of the hold, for a record under legal hold.
+ * Deletes rows and the stored tokens of their cells, and marks their files for removal. Returns the ids that were deleted. Throws `failed_precondition`,
+ * with the id of the hold, for a record under legal hold.
  */
 export async function deleteRows(
   storage: Storage,
   context: DeletingContext,
-  { table, rows }: { readonly table: Table; readonly rows: readonly number[] },
+  { table, rows, transients = false }: DeletedRows,
 ): Promise<readonly number[]> {
-  await lockForHolds(storage, context, { table, rows })
+  const dropsTransients = transients && table.transient.length > 0 && rows.length > 0
+  // Others can give a row no new transient value, and move it to no other subject, before it is deleted.
+  if (dropsTransients || context.catalog.holds > 0) await storage.lock({ kind: 'rows', table: table.physical.name, ids: rows })
   await assertNotHeld(storage, context, { table, rows })
+  if (dropsTransients) await dropTransientsOf(storage, context, { table, rows })
   const deleted = await storage.delete(table.physical.name, { ids: rows })
   await dropOf(storage, context, { table, rows: deleted })
   return deleted
 }
 
-/** Keeps others from moving these rows to another subject before they are deleted, if that matters. */
-async function lockForHolds(
-  storage: Storage,
-  { catalog }: Pick<DeletingContext, 'catalog'>,
-  { table, rows }: { readonly table: Table; readonly rows: readonly number[] },
-): Promise<void> {
-  if (catalog.holds > 0) await storage.lock({ kind: 'rows', table: table.physical.name, ids: rows })
+/** Drops the transient values of rows, and their stored tokens. */
+async function dropTransientsOf(storage: Storage, { barrier }: DeletingContext, { table, rows }: DeletedRows): Promise<void> {
+  const found = (await storage.get(table.physical.name, rows)).filter((row) => row !== undefined)
+  const cursor = openRows(barrier, table, found)
+  const metadata = createTokenMetadata(table, found.length)
+  for (let row = 0; row < found.length; row++) {
+    cursor.to(row)
+    for (const column of table.transient) cursor.readMetadata(column, metadata, slotOf(metadata, row, column))
+  }
+  const stored = metadata.transientRefs.flatMap((ref) => ref?.row ?? [])
+  const objectIds = table.transient.map(({ objectId }) => objectId)
+  await dropTokens(storage, objectIds, stored)
+  await dropTransients(storage, metadata)
 }
 
-/** Drops the stored tokens of deleted rows, and marks their files for removal. */
+/** Drops the stored tokens of deleted rows, marks their files for removal, and destroys the keys of subjects to whom nothing else belongs. */
 async function dropOf(
   storage: Storage,
   context: Pick<WritingContext, 'catalog' | 'clock'>,
@@ -272,15 +299,19 @@ async function dropOf(
 ): Promise<void> {
   await dropTokens(storage, recordObjectIds(context, table), rows)
   if (context.catalog.holdsFiles(table)) await discardFilesOf(storage, { table, rows, now: nowMs(context) })
+  if (table.owner?.isSubject === true) await (table.owner.isReferenced ? keepKeys : destroyKeys)(storage, table, rows)
 }
 
 /** Deletes every row of a table, and the stored tokens of the deleted rows, a slice at a time. The caller's transaction makes it one change. */
 export async function deleteEveryRow(
   storage: Storage,
   context: DeletingContext,
-  { table, pace }: { readonly table: Table; readonly pace: Pace },
+  { table, pace, transients }: Omit<DeletedRows, 'rows'> & { readonly pace: Pace },
 ): Promise<void> {
-  for await (const rows of eachSlice(storage, table.physical.name, pace)) await deleteRows(storage, context, { table, rows })
+  // A record that others insert meanwhile is deleted below unread, and its transient values would stay.
+  if (transients === true) await storage.lock({ kind: 'tables', tables: [table.physical.name] })
+  for await (const rows of eachSlice(storage, table.physical.name, pace))
+    await deleteRows(storage, context, { table, rows, transients })
   // Few are left: rows that others inserted meanwhile, of which none is asked for while there are holds, and rows whose id was changed in the database to one that no record has.
   const filter: Filter = context.catalog.holds === 0 ? { kind: 'all' } : IMPOSSIBLE_ROWS
   const rest = await storage.delete(table.physical.name, { filter })

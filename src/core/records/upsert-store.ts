@@ -1,22 +1,21 @@
 /** Writes records by their unique values, all or none: an upsert changes those that exist, and ignoring conflicts leaves them out. */
-import type { Barrier } from '../barrier/barrier.ts'
-import { isSameValue, keyOfCell, lookupCells, olderCells } from '../barrier/digest-values.ts'
+import type { KeyCells } from '../barrier/key-cells.ts'
 import type { StoredRecord } from '../barrier/mint-tokens.ts'
 import type { Values } from '../barrier/parse-record.ts'
 import type { RecordIndex } from '../barrier/record-errors.ts'
-import { encodeRecordIds } from '../barrier/record-ids.ts'
-import { type Fault, fault, isVaultError, words } from '../errors.ts'
+import { isVaultError } from '../errors.ts'
 import { createPace } from '../pace/pace.ts'
 import type { TableAccess } from '../policy/table-access.ts'
-import type { Cell, Row, StorageReads } from '../ports/storage.ts'
-import { levelsOf, type RowWithAccess, valuesInSlices } from '../row-access/evaluate-access.ts'
-import type { Column, Table } from '../schema/layout.ts'
+import type { Row } from '../ports/storage.ts'
+import { levelsOf, type RowWithAccess } from '../row-access/evaluate-access.ts'
+import type { Table, UniqueKey } from '../schema/layout.ts'
+import { isSameKey } from '../schema/unique-together.ts'
 import { type ChangePart, changeTogether, PREPARED_TOO_EARLY } from '../unit-of-work/changes-together.ts'
 import { isIdConflict } from '../unit-of-work/gather.ts'
 import type { Batch, UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import { at, required } from '../util/lists.ts'
 import { Doubtful, STALE } from './attempt-change.ts'
-import type { WriteRequest } from './choose-tokens.ts'
+import { findTaken } from './find-by-keys.ts'
 import {
   mintInputOf,
   mintInTurns,
@@ -29,8 +28,8 @@ import {
 
 /** One record to write by its key. */
 export interface UpsertRecord {
-  /** The stored cell by which the key is looked up. */
-  readonly cell: Exclude<Cell, null>
+  /** The stored cells by which the key is looked up. */
+  readonly cells: KeyCells
   readonly values: Values
   readonly supplied: ReadonlyMap<string, string> | undefined
   readonly index: RecordIndex
@@ -41,7 +40,7 @@ export interface UpsertRequest {
   readonly table: Table
   /** The caller's access to the table. */
   readonly access: TableAccess
-  readonly key: Column
+  readonly key: UniqueKey
   readonly records: readonly UpsertRecord[]
   readonly tokenization: boolean
   /**
@@ -55,54 +54,6 @@ export interface UpsertRequest {
 interface FoundRecords {
   readonly existing: readonly (RowWithAccess | undefined)[]
   readonly isPrepared: boolean
-}
-
-/** Records to look up by their keys. */
-export type KeyedRecords = Pick<UpsertRequest, 'table' | 'key'> & {
-  readonly records: readonly Pick<UpsertRecord, 'cell' | 'values'>[]
-}
-
-/** Returns the existing row of each record, in order; undefined for a new record. Throws `data_loss` if a record of another value has the digest of a key. */
-export async function findExisting(
-  storage: StorageReads,
-  context: Pick<WritingContext, 'barrier' | 'scheduler'>,
-  { table, key, records }: KeyedRecords,
-): Promise<(Row | undefined)[]> {
-  const { barrier } = context
-  const lookup = required(key.lookup, 'The look-up column of an upsert')
-  const older = olderCells(
-    barrier.ring,
-    key,
-    records.map(({ values }) => values[key.position]),
-  )
-  const cells = [...records.map((record) => record.cell), ...older]
-  const filter = { kind: 'in', column: lookup, values: cells } as const
-  const rows = await storage.find(table.physical.name, filter, { order: 'asc', limit: records.length })
-  const held = await valuesInSlices(context, { table, column: key }, rows)
-  const byCell = new Map(rows.map((row, index) => [keyOfCell(row[lookup]), index]))
-  return records.map(({ cell, values }, position) => {
-    const index = byCell.get(keyOfCell(cell)) ?? byCell.get(keyOfCell(older[position]))
-    const row = index === undefined ? undefined : rows[index]
-    const value = index === undefined ? undefined : held[index]
-    if (row === undefined) return undefined
-    // The opened value decides, so that a digest moved in the database finds no wrong record.
-    if (value !== null && isSameValue(key, value, values[key.position])) return row
-    barrier.reportMismatch?.({ table, column: key, row: row.id })
-    throw takenByOther(barrier, { table, key, row: row.id })
-  })
-}
-
-/** The unique index holds the digest of the key for another record, so that no record of the key can be inserted. */
-function takenByOther(
-  { ring }: Barrier,
-  { table, key, row }: Pick<UpsertRequest, 'table' | 'key'> & { readonly row: number },
-): Fault {
-  const [id = ''] = encodeRecordIds(ring, table, [row])
-  return fault('data_loss', {
-    table: table.name,
-    column: key.name,
-    id,
-  })`Record ${words(id)} of table ${table.name} has the digest of another value in column ${key.name}: it was changed in the database. Run vault.verifyRecords().`
 }
 
 /**
@@ -212,8 +163,14 @@ function writeRequestOf({ table, key, records, positions, tokenization }: Chosen
     supplied: chosen.map(({ supplied }) => supplied),
     indexes: chosen.map(({ index }) => index),
     // Another caller inserted the same key between the look-up and the write. A supplied token in use stays so, and is no reason to try again.
-    onValueTaken: (conflict) => (isVaultError(conflict) && conflict.details[0]?.column === key.name ? STALE : undefined),
+    onValueTaken: (conflict) => (isConflictOf(conflict, key) ? STALE : undefined),
   }
+}
+
+/** True for the error of values of this key that another record holds. */
+function isConflictOf(error: unknown, { names }: UniqueKey): boolean {
+  const columns = isVaultError(error) ? error.details.flatMap(({ column }) => column ?? []) : []
+  return isSameKey(columns, names)
 }
 
 /** The records that were stored, and the position of each in the request. */
@@ -224,7 +181,7 @@ export interface StoredUntaken extends Pick<StoredNew, 'records'> {
 /** One attempt. Throws STALE, with nothing stored, if another caller stored one of the values first; else like `storeNew`. */
 export async function storeUntaken(unit: UnitOfWork, context: WritingContext, request: NewRecords): Promise<StoredUntaken> {
   const { table, records, supplied, indexes, tokenization } = request
-  const taken = await takenColumns(unit.storage, context, request)
+  const taken = await findTaken(unit.storage, context, request)
   const positions = [...records.keys()].filter((position) => taken[position] === undefined)
   if (positions.length === 0) {
     // An attempt before this one may have added rows, which are not stored.
@@ -241,63 +198,4 @@ export async function storeUntaken(unit: UnitOfWork, context: WritingContext, re
   }
   const stored = await storeNew(unit, context, free)
   return { positions, records: stored.records }
-}
-
-/** Returns for each record the unique column whose value a stored record holds, or an earlier one of these; undefined if there is none. Throws `data_loss` like an upsert. */
-export async function takenColumns(
-  storage: StorageReads,
-  context: Pick<WritingContext, 'barrier' | 'scheduler'>,
-  { table, records }: Pick<WriteRequest, 'table' | 'records'>,
-): Promise<readonly (Column | undefined)[]> {
-  const columns: UniqueCells[] = []
-  for (const column of table.columns)
-    if (column.unique) columns.push(await uniqueCells(storage, context, { table, column, records }))
-  return records.map((_, position) => {
-    const held = columns.find(({ keys, taken }) => isTaken(taken, keys[position]))
-    if (held !== undefined) return held.column
-    for (const { keys, taken } of columns) {
-      const key = keys[position]
-      if (key !== undefined) taken.add(key)
-    }
-    return undefined
-  })
-}
-
-function isTaken(taken: ReadonlySet<string>, key: string | undefined): boolean {
-  return key !== undefined && taken.has(key)
-}
-
-/** The values of one unique column as keys: that of each record, undefined without a value, and those that are in use. */
-interface UniqueCells {
-  readonly column: Column
-  readonly keys: readonly (string | undefined)[]
-  readonly taken: Set<string>
-}
-
-async function uniqueCells(
-  storage: StorageReads,
-  context: Pick<WritingContext, 'barrier' | 'scheduler'>,
-  { table, column, records }: { readonly table: Table; readonly column: Column; readonly records: readonly Values[] },
-): Promise<UniqueCells> {
-  const present = records.filter((values) => hasValue(values, column))
-  const cells = lookupCells(
-    context.barrier.ring,
-    column,
-    present.map((values) => values[column.position]),
-  )
-  const byCell = new Map<string, { readonly cell: Exclude<Cell, null>; readonly values: Values }>()
-  for (const [index, cell] of cells.entries()) byCell.set(keyOfCell(cell), { cell, values: at(present, index) })
-  const keyed = [...byCell.values()]
-  const found = keyed.length === 0 ? [] : await findExisting(storage, context, { table, key: column, records: keyed })
-  let next = 0
-  return {
-    column,
-    keys: records.map((values) => (hasValue(values, column) ? keyOfCell(required(cells[next++])) : undefined)),
-    taken: new Set([...byCell.keys()].filter((_, index) => found[index] !== undefined)),
-  }
-}
-
-function hasValue(values: Values, column: Column): boolean {
-  const value = values[column.position]
-  return value !== undefined && value !== null
 }

@@ -96,7 +96,7 @@ function patchesOf(keys: CatalogKeys, place: SealedPlace, rows: readonly Row[], 
   return patches
 }
 
-/** Returns the number of bodies of a place by the version of their root key. Reads all of them. */
+/** Returns the number of bodies of a place by the version of their root key, without those that none seals, as those of subjects. Reads all of them. */
 export async function countBodies(
   {
     storage,
@@ -109,7 +109,7 @@ export async function countBodies(
   for (let after: number | undefined = 0; after !== undefined; ) {
     assertNotAborted(signal)
     const part: BytesPart = await storage.scan(table, possibleRows(filter), { shape: 'bytes', column, after, limit: MAX_COUNTED })
-    for (const version of readVersions(part.cells)) counts.set(version, (counts.get(version) ?? 0) + 1)
+    for (const version of readVersions(part.cells)) if (version > 0) counts.set(version, (counts.get(version) ?? 0) + 1)
     after = part.next
     part.free?.()
     await scheduler.yield()

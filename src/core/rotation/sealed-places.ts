@@ -8,9 +8,11 @@ import {
   CATALOG,
   CREDENTIALS,
   FILES,
+  FORGOTTEN,
   MAINTENANCE,
   MARKER,
   OPENINGS,
+  SUBJECT_KEYS,
   TRANSIENTS,
 } from '../schema/system-tables.ts'
 import { type Bodies, bodiesOf } from '../sealing/envelope.ts'
@@ -46,10 +48,12 @@ export function sealedPlaces({ schema }: Pick<CatalogState, 'schema'>): readonly
       reads: ['object_id'],
       bodiesOf: ({ object_id: id }) => bodiesOf('record', Number(id)),
     },
+    place(SUBJECT_KEYS.name, bodiesOf('subject')),
     place(FILES.name, bodiesOf('file')),
     place(CREDENTIALS.name, bodiesOf('credential')),
     place(MARKER.name, bodiesOf('marker')),
     place(MAINTENANCE.name, bodiesOf('maintenance')),
+    place(FORGOTTEN.name, bodiesOf('forgotten')),
     {
       name: systemName(CATALOG.name),
       table: CATALOG.name,

@@ -63,7 +63,7 @@ export async function findVisible(
 }
 
 /** Returns whether each row has one of the values, in order. Reports a row that was found by a digest and has none of them. */
-function areHeld(
+export function areHeld(
   barrier: Barrier,
   table: Table,
   { column, digests, rows }: HeldValues & { readonly rows: readonly Row[] },

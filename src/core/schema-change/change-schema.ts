@@ -8,14 +8,17 @@ import type { Job, JobPlace } from '../maintenance/job.ts'
 import { countRows } from '../pace/pace.ts'
 import type { Storage } from '../ports/storage.ts'
 import type { Clock, Scheduler } from '../ports/time.ts'
+import { ownKeysPass } from '../records/own-keys-pass.ts'
 import { LOCK_MS, lockTries } from '../rotation/rotate-keys.ts'
 import type { CatalogSchema, CatalogTable } from '../schema/catalog-schema.ts'
 import type { Schema } from '../schema/define-schema.ts'
 import { layoutSchema, type Table } from '../schema/layout.ts'
+import { ownersOf, subjectsWithKeys } from '../schema/own-keys.ts'
+import { assertKeysAreHere } from '../subject-keys/key-rows.ts'
 import { attempt } from '../util/attempt.ts'
 import { nowMs } from '../util/time.ts'
 import { cellPasses, tablePass } from './erase-gone.ts'
-import { digestCells, erasePass, type FillCounts, fillPass } from './fill-rows.ts'
+import { digestCells, erasePass, type FillCounts, fillPass, keptTimeCells } from './fill-rows.ts'
 import { findEqual, type RowProblem } from './inspect-rows.ts'
 import { type NextSchema, nextSchema, type Refusal, type TableChange } from './next-schema.ts'
 import { refusalOf } from './plan-change.ts'
@@ -65,6 +68,7 @@ export async function changeSchema(
   await refuseFor(ports, job, way, await fillAll(ports, job, { way, target }))
   await succeedAll(ports, job, { way, target })
   await refuseFor(ports, job, way, await buildIndexes(ports, way))
+  await sealAll(ports, job, way)
   await end(ports, job, target)
   if (erasesSeen(target)) await job.wait(target.settleMs)
   await eraseAll(ports, job, target)
@@ -90,9 +94,12 @@ async function begin(ports: SchemaChangePorts, job: Job, target: SchemaTarget): 
     const way = wayTo(catalog, target)
     assertNotHeld(catalog.state, target)
     await prepareLayout(storage, layoutSchema(way.begun))
+    const [had, has] = [catalog.state.schema, way.begun].map(({ rules }) => subjectsWithKeys(rules).size > 0)
+    if (has === true) await assertKeysAreHere(storage, ports.barrier, had !== true)
     // Writers that began before commit first: what they wrote is seen by the passes.
     const marked = way.tables.filter(
-      ({ fills, requires, requiresNew, ends }) => fills.length + requires.length + requiresNew.length + ends.length > 0,
+      ({ fills, keeps, requires, requiresNew, ends, seals }) =>
+        seals || [fills, keeps, requires, requiresNew, ends].some(({ length }) => length > 0),
     )
     const succeeding = layoutSchema(way.renamed)
     const locked = [
@@ -165,12 +172,18 @@ export async function storeSchema(
 }
 
 async function countPasses(storage: Storage, { tables }: NextSchema): Promise<number | undefined> {
-  const filled = tables.filter(({ fills, requires }) => fills.length + requires.length > 0)
+  const filled = tables.filter(isFilled)
   const erased = tables.filter(({ ends, leftover }) => ends.length + leftover.length > 0)
+  const sealed = tables.filter(({ seals }) => seals)
   return countRows(
     storage,
-    [...filled, ...erased].map(({ table }) => ({ table: table.physical.name })),
+    [...filled, ...erased, ...sealed].map(({ table }) => ({ table: table.physical.name })),
   )
+}
+
+/** True if rows are filled or checked. */
+function isFilled({ fills, keeps, requires }: TableChange): boolean {
+  return fills.length + keeps.length + requires.length > 0
 }
 
 /** The change, and its way. */
@@ -186,11 +199,11 @@ async function fillAll(
   { way, target }: Filling,
 ): Promise<Map<TableChange, readonly RowProblem[]>> {
   const barrier = retryingBarrier(ports.barrier)
-  const changes = way.tables.filter(({ fills, requires }) => fills.length + requires.length > 0)
+  const changes = way.tables.filter(isFilled)
   const begun = placeIn(job, target, 'fill', changes)
   const problems = new Map<TableChange, readonly RowProblem[]>()
   for (const [index, change] of changes.entries()) {
-    const { table, fills, requires } = change
+    const { table, fills, keeps, requires } = change
     // Problems of tables before are in the place too, because they end the change.
     const counts: FillCounts = index === begun.index ? begun.counts : NO_COUNTS()
     if (index >= begun.index) {
@@ -202,13 +215,32 @@ async function fillAll(
         counts: JSON.stringify(counts),
       })
       const after = index === begun.index ? begun.after : 0
-      const filling = { table, cells: digestCells(barrier, fills), required: requires, keyed: fills, counts, after, placeAt }
+      const filling = {
+        table,
+        cells: [...digestCells(barrier, fills), ...keptTimeCells(barrier, table, keeps, nowMs(ports))],
+        required: requires,
+        keyed: fills,
+        counts,
+        after,
+        placeAt,
+      }
       await job.pass(fillPass({ ...ports, barrier }, job, filling))
     }
     const found = [...listed('null', counts.missing), ...listed('keyless', counts.keyless)]
     if (found.length > 0) await refuseFor(ports, job, way, new Map([[change, found]]))
   }
   return problems
+}
+
+/** Seals records with keys of their subjects, from the first table on: those that are sealed so are only read. Each table comes after those that it refers to. */
+async function sealAll({ storage, catalog, barrier }: SchemaChangePorts, job: Job, { tables }: NextSchema): Promise<void> {
+  const { schema } = catalog.state
+  const layout = layoutSchema(schema)
+  for (const name of ownersOf(schema.rules).keys()) {
+    const table = layout.tables.get(name)
+    const seals = tables.some((change) => change.table.name === name && change.seals)
+    if (table !== undefined && seals) await job.pass(ownKeysPass(storage, { barrier: retryingBarrier(barrier), layout }, table))
+  }
 }
 
 function listed(kind: RowProblem['kind'], counts: Readonly<Record<string, number>>): RowProblem[] {

@@ -4,7 +4,8 @@ import type { PhysicalIndex } from '../ports/storage.ts'
 import { assignIds, type CatalogColumn, type CatalogSchema, type CatalogTable, storedName } from '../schema/catalog-schema.ts'
 import type { ColumnDefinition } from '../schema/column.ts'
 import type { Schema } from '../schema/define-schema.ts'
-import { type Column, type Layout, layoutSchema, type Table } from '../schema/layout.ts'
+import { type Column, type KeptTime, type Layout, layoutSchema, type Table } from '../schema/layout.ts'
+import { subjectsWithKeys } from '../schema/own-keys.ts'
 import type { SchemaRules } from '../schema/schema-rules.ts'
 import { renameStored, type SchemaMoves, type SchemaPlace } from './schema-moves.ts'
 import {
@@ -27,6 +28,8 @@ export interface TableChange {
   readonly table: Table
   /** Columns that get digests. */
   readonly fills: readonly Column[]
+  /** Rules of retention whose times older records do not have. */
+  readonly keeps: readonly KeptTime[]
   /** Existing columns that become required. */
   readonly requires: readonly Column[]
   /** New columns that are required: no record may exist. */
@@ -37,6 +40,8 @@ export interface TableChange {
   readonly ends: readonly string[]
   /** Physical columns whose cells are left over from an earlier change. */
   readonly leftover: readonly string[]
+  /** True if its records are to be sealed with keys of their subjects. */
+  readonly seals: boolean
 }
 
 /** A change that no record has to do with. */
@@ -102,7 +107,7 @@ export function nextSchema(stored: CatalogSchema, next: Schema, { moves, isOpeni
       ...simpleChanges(before, target, new Set(refusals.map(({ table, column }) => `${table}.${column}`))),
     ],
     tables,
-    refusals: [...refusals, ...erasedThough(target, wanted, moves)],
+    refusals: [...refusals, ...erasedThough(target, wanted, moves), ...keysTurnedOff(before.rules, target.rules)],
     leftOut: leftOut(before, wanted, moves),
   }
 }
@@ -130,11 +135,11 @@ function withFates(schema: CatalogSchema, { drop = {} }: SchemaMoves): CatalogSc
     const table = tables[name]
     const column = columnName === undefined ? undefined : table?.columns[columnName]
     if (table === undefined) continue
-    if (columnName === undefined) tables[name] = { ...table, kept: true }
+    if (columnName === undefined) tables[name] = { ...table, leftOut: true }
     else if (column !== undefined) {
       const { required: _, ...definition } = column.definition
       // Without `required` it is a definition of the same type.
-      const kept = { ...column, kept: true, definition: definition as ColumnDefinition } as const
+      const kept = { ...column, leftOut: true, definition: definition as ColumnDefinition } as const
       tables[name] = { ...table, columns: { ...table.columns, [columnName]: kept } }
     }
   }
@@ -161,6 +166,7 @@ function changedTables(
     const marks = stored.tables[table.name]
     if (was === undefined || marks === undefined) return []
     const isDigested = (of: Table) => new Set(of.columns.flatMap(({ digest }) => digest ?? []))
+    const keptCells = new Set([...was.kept, ...table.kept].map(({ cell }) => cell))
     const [had, has] = [isDigested(was), isDigested(table)]
     const known = (column: Column): CatalogColumn | undefined => marks.columns[column.name]
     const change: TableChange = {
@@ -169,6 +175,10 @@ function changedTables(
       fills: table.columns.filter(
         ({ name, digest }) => digest !== undefined && !had.has(digest) && marks.columns[name] !== undefined,
       ),
+      keeps: table.kept.filter(({ cell, from }) => {
+        const known = was.kept.find((one) => one.cell === cell)
+        return known === undefined || known.from?.objectId !== from?.objectId || (known.isFilling && !isOpening)
+      }),
       requires: table.columns.filter((column) => {
         const one = known(column)
         return (
@@ -178,12 +188,16 @@ function changedTables(
       requiresNew: table.columns.filter((column) => column.required && known(column) === undefined),
       builds: missingIndexes(table, was),
       drops: missingIndexes(was, table),
-      ends: [...new Set([...had, ...(isOpening ? [] : (marks.filling ?? []))])].filter((cell) => !has.has(cell)),
+      ends: [...new Set([...had, ...(isOpening ? [] : (marks.filling ?? []))])].filter(
+        (cell) => !has.has(cell) && !keptCells.has(cell),
+      ),
       leftover: isOpening ? [] : (marks.leftover ?? []).filter((cell) => !has.has(cell)),
+      seals: table.owner !== undefined && (was.owner === undefined || (marks.keying === true && !isOpening)),
     }
-    const { fills, requires, requiresNew, builds, drops, ends, leftover } = change
+    const { fills, keeps, requires, requiresNew, builds, drops, ends, leftover, seals } = change
     // A new table has been left out: nothing of it differs from what is stored.
-    const isChanged = [fills, requires, requiresNew, builds, drops, ends, leftover].some(({ length }) => length > 0)
+    const isChanged =
+      seals || [fills, keeps, requires, requiresNew, builds, drops, ends, leftover].some(({ length }) => length > 0)
     return isChanged && target.tables[table.name] !== undefined ? [change] : []
   })
 }
@@ -207,7 +221,8 @@ function begunTable({ before, target, tables }: Known, name: string): CatalogTab
   })
   const filling = [...(was?.filling ?? []), ...filledCells(change), ...(change?.ends ?? [])]
   const leftover = (was?.leftover ?? []).filter((cell) => !filling.includes(cell))
-  return { ...table, columns: Object.fromEntries(columns), ...marksOf({ filling, leftover }) }
+  const keying = was?.keying === true || change?.seals === true
+  return { ...table, columns: Object.fromEntries(columns), ...marksOf({ filling, leftover, keying }) }
 }
 
 /** Returns the names of the columns that stay as they were until rows are filled, checked or indexed. */
@@ -219,7 +234,9 @@ function waitingColumns({ was, table, fills, requires, builds }: TableChange): R
 }
 
 function filledCells(change: TableChange | undefined): string[] {
-  return change?.fills.flatMap(({ digest }) => digest ?? []) ?? []
+  return change === undefined
+    ? []
+    : [...change.fills.flatMap(({ digest }) => digest ?? []), ...change.keeps.map(({ cell }) => cell)]
 }
 
 /** Returns the table at the end of the change. */
@@ -236,17 +253,23 @@ function endedTable({ before, target, tables }: Known, name: string): CatalogTab
   const done = new Set([...filledCells(change), ...ends])
   const filling = (was?.filling ?? []).filter((cell) => !done.has(cell))
   const leftover = [...(was?.leftover ?? []).filter((cell) => !done.has(cell)), ...ends]
-  return { ...table, columns: Object.fromEntries(columns), ...marksOf({ filling, leftover }) }
+  const keying = was?.keying === true && change?.seals !== true
+  return { ...table, columns: Object.fromEntries(columns), ...marksOf({ filling, leftover, keying }) }
 }
 
 /** Returns a table of the target without marks. */
 function withoutMarks(target: CatalogSchema, name: string): CatalogTable {
-  const { filling: _, leftover: __, ...table } = target.tables[name] ?? { objectId: 0, columns: {} }
+  const { filling: _, leftover: __, keying: ___, ...table } = target.tables[name] ?? { objectId: 0, columns: {} }
   return table
 }
 
-function marksOf({ filling, leftover }: Required<Pick<CatalogTable, 'filling' | 'leftover'>>) {
+function marksOf({
+  filling,
+  leftover,
+  keying,
+}: Required<Pick<CatalogTable, 'filling' | 'leftover'>> & { readonly keying: boolean }) {
   return {
+    ...(keying && { keying }),
     ...(filling.length > 0 && { filling: [...new Set(filling)] }),
     ...(leftover.length > 0 && { leftover: [...new Set(leftover)] }),
   }
@@ -297,6 +320,21 @@ function erasedThough(target: CatalogSchema, { tables }: Schema, { drop = {} }: 
   })
 }
 
+/** Returns why subjects cannot lose their keys. */
+function keysTurnedOff(before: SchemaRules, target: SchemaRules): NextSchema['refusals'] {
+  const after = subjectsWithKeys(target)
+  return [...subjectsWithKeys(before)].flatMap(([name, { table }]) =>
+    after.get(name)?.table === table
+      ? []
+      : [
+          {
+            table,
+            reason: say`ownKeys of subject ${name} cannot be turned off, because its records are sealed with keys of their own.`,
+          },
+        ],
+  )
+}
+
 /** Options of which other steps speak. */
 const OF_STEPS: readonly string[] = [...FIXED_OPTIONS.filter((option) => option !== 'token'), 'searchable', 'unique', 'index']
 
@@ -334,12 +372,12 @@ function eachColumn(before: CatalogSchema, target: CatalogSchema) {
 
 function leftOut(before: CatalogSchema, { tables }: Schema, { drop = {} }: SchemaMoves): SchemaPlace[] {
   const names = new Map(Object.keys(tables).map((name) => [storedName(before.tables, name, tables) ?? name, name]))
-  return Object.entries(before.tables).flatMap(([table, { columns, kept }]): SchemaPlace[] => {
+  return Object.entries(before.tables).flatMap(([table, { columns, leftOut: isLeftOut }]): SchemaPlace[] => {
     const own = tables[names.get(table) ?? '']
-    if (own === undefined) return kept === true || drop[table] !== undefined ? [] : [{ table }]
+    if (own === undefined) return isLeftOut === true || drop[table] !== undefined ? [] : [{ table }]
     const known = new Set(Object.keys(own).map((column) => storedName(columns, column, own)))
     return Object.entries(columns).flatMap(([column, one]) =>
-      known.has(column) || one.kept === true || drop[`${table}.${column}`] !== undefined ? [] : [{ table, column }],
+      known.has(column) || one.leftOut === true || drop[`${table}.${column}`] !== undefined ? [] : [{ table, column }],
     )
   })
 }

@@ -91,16 +91,21 @@ async function storeSmall({ storage, catalog }: OpeningPorts, schema: Schema): P
 const OUTDATED_PLAN = fault('aborted')`Cannot open the vault: a table got its first record while it was changed. Retry.`
 
 function larger({ steps, refusals }: SchemaPlan) {
+  const [first] = refusals
+  if (first !== undefined) {
+    const { table, column, reason } = first
+    return fault(
+      'failed_precondition',
+      column === undefined ? { table } : { table, column },
+    )`Cannot open the vault: ${words(reason)}`
+  }
   const details = [
-    ...refusals.map(({ table, column }) => ({ table, ...(column !== undefined && { column }) })),
     ...steps.map(({ table, column, kind, what, rows }) => ({
       ...(table !== undefined && { table }),
       ...(column !== undefined && { column }),
       step: `${kind}: ${what}${rows > 0 ? `, ${rows} rows` : ''}`,
     })),
   ]
-  const [first] = refusals
-  if (first !== undefined) return fault('failed_precondition', details)`Cannot open the vault: ${words(first.reason)}`
   return fault(
     'failed_precondition',
     details,

@@ -110,7 +110,7 @@ function nowStep(place: { readonly table?: string; readonly column?: string; rea
 
 /** Returns the steps of a table. Of one without rows all are done at once. */
 function stepsOf(change: TableChange, rows: number): SchemaStep[] {
-  const { table, fills, requires, requiresNew, builds, drops, ends, leftover } = change
+  const { table, fills, keeps, requires, requiresNew, builds, drops, ends, leftover, seals } = change
   const step = (kind: StepKind, column: string | undefined, what: string, us: number): SchemaStep => ({
     kind: rows === 0 && kind !== 'erase' ? 'now' : kind,
     table: table.name,
@@ -129,6 +129,8 @@ function stepsOf(change: TableChange, rows: number): SchemaStep[] {
     })),
     ...requires.map((column) => step('check', column.name, REQUIRED, READ_US)),
     ...fills.map((column) => step('fill', column.name, 'digests are stored', FILL_US)),
+    ...keeps.map(({ column }) => step('fill', column?.name, 'times of retention are stored', FILL_US)),
+    ...(seals ? [step('fill', undefined, 'records are sealed with keys of their subjects', FILL_US)] : []),
     ...builds.map(({ columns, unique }) =>
       step('index', named(columns), unique ? 'a unique index is built' : 'an index is built', INDEX_US),
     ),

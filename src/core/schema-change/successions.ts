@@ -16,7 +16,7 @@ import { tokenKinds } from '../tokens/token-kinds.ts'
 import type { SchemaMoves, SchemaPlace } from './schema-moves.ts'
 
 /** Options that decide what stored bytes mean. */
-export const FIXED_OPTIONS = ['type', 'encrypted', 'token', 'columnGroup', 'normalize'] as const
+export const FIXED_OPTIONS = ['type', 'scale', 'encrypted', 'token', 'columnGroup', 'normalize'] as const
 
 /** A column whose place another one takes. */
 export interface Succession extends Required<SchemaPlace> {
@@ -61,7 +61,8 @@ interface Changing extends Pick<Succession, 'table' | 'column' | 'is' | 'options
 }
 
 /** Returns why a column cannot be made anew; undefined if it can. */
-function refusalOf({ rules }: CatalogSchema, { table, column, stored, is, options, named }: Changing): Sentence | undefined {
+function refusalOf(schema: CatalogSchema, changing: Changing): Sentence | undefined {
+  const { table, column, stored, is, options, named } = changing
   const { definition: was, former } = stored
   const what = say`option ${words(options.join(', '))} of column ${column} of table ${table} cannot change`
   if (was.type === 'FILE' || is.type === 'FILE') return say`${what}: files are no values. Add another column.`
@@ -70,10 +71,21 @@ function refusalOf({ rules }: CatalogSchema, { table, column, stored, is, option
   if (former !== undefined) return say`${what}: its former tokens still resolve. End them first, with the move finish.`
   if (is.required === true && was.required !== true)
     return say`${what} together with required. Require it in a change of its own.`
-  const ruled = [...Object.entries(rules.uniqueTogether ?? {}), ...Object.entries(rules.retention ?? {})]
-  if (ruled.some(([name, rule]) => `${name}.`.startsWith(`${table}.`) && JSON.stringify([name, rule]).includes(column)))
-    return say`${what}: a rule of the schema is about it. Leave it out of the rule first.`
-  if (was.type === is.type) return named === undefined ? undefined : say`${what} with a converter, which is for another type.`
+  if (isRuled(schema, changing)) return say`${what}: a rule of the schema is about it. Leave it out of the rule first.`
+  if (was.type !== is.type) return typeRefusal(what, changing)
+  if (options.includes('scale')) return say`${what}: stored numbers have the digits of it. Add another column.`
+  return named === undefined ? undefined : say`${what} with a converter, which is for another type.`
+}
+
+/** True if a rule that has cells of its own names the column. */
+function isRuled({ rules }: CatalogSchema, { table, column }: Changing): boolean {
+  const rulesByName = [...Object.entries(rules.uniqueTogether ?? {}), ...Object.entries(rules.retention ?? {})]
+  if (rules.subjects !== undefined && JSON.stringify(rules.subjects).includes(`"${column}"`)) return true
+  return rulesByName.some(([name, rule]) => `${name}.`.startsWith(`${table}.`) && JSON.stringify([name, rule]).includes(column))
+}
+
+/** Returns why values of one type do not become those of another; undefined if they do. */
+function typeRefusal(what: Sentence, { stored: { definition: was }, is, named }: Changing): Sentence | undefined {
   if (tokenOf(was).kind !== undefined || tokenOf(is).kind !== undefined)
     return say`${what} while the column has tokens, which would be of the former type. Change its type without tokens, then add them.`
   const possible: readonly string[] = possibleConverters(was, is)

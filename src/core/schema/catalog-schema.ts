@@ -8,8 +8,10 @@ import { tokenKinds } from '../tokens/token-kinds.ts'
 import { required } from '../util/lists.ts'
 import { type ColumnDefinition, type SchemaDefinition, tokenOf } from './column.ts'
 import type { ConverterName } from './converters.ts'
+import { type Renaming, renameRules } from './rename-rules.ts'
 import { retentionOf } from './retention.ts'
 import type { SchemaRules } from './schema-rules.ts'
+import { keptTogether } from './unique-together.ts'
 
 /** What a table or column in the catalog has beside its definition. */
 interface Named {
@@ -19,7 +21,7 @@ interface Named {
    */
   readonly formerly?: readonly string[]
   /** True if the schema that was applied last leaves it out on purpose: it stays stored, and no opening warns of it. */
-  readonly kept?: true
+  readonly leftOut?: true
 }
 
 /** One column in the catalog. */
@@ -80,6 +82,8 @@ export interface CatalogTable extends Named {
   readonly filling?: readonly string[]
   /** Physical columns of which no writer keeps the cells: a change of the schema has ended them, and has not erased all. */
   readonly leftover?: readonly string[]
+  /** True while a change of the schema seals the records of the table with keys of their subjects: writers do, and older records can have that of the vault. */
+  readonly keying?: true
 }
 
 /** The schema as the catalog stores it. */
@@ -118,13 +122,13 @@ export function assignIds(definition: SchemaDefinition, known: CatalogSchema, ru
   const tables: Record<string, CatalogTable> = { ...known.tables }
   for (const [name, columns] of Object.entries(definition)) {
     const table = storedName(known.tables, name, definition) ?? name
-    const { kept: _, ...old } = known.tables[table] ?? { objectId: nextObjectId++, columns: {} }
+    const { leftOut: _, ...old } = known.tables[table] ?? { objectId: nextObjectId++, columns: {} }
     const assigned: Record<string, CatalogColumn> = { ...old.columns }
     const before = nextOrdinal(old)
     let ordinal = before
     for (const [own, after] of Object.entries(columns)) {
       const column = storedName(old.columns, own, columns) ?? own
-      const { kept: _, ...was } = assigned[column] ?? { objectId: nextObjectId++, ordinal: ordinal++ }
+      const { leftOut: _, ...was } = assigned[column] ?? { objectId: nextObjectId++, ordinal: ordinal++ }
       assigned[column] = { ...was, definition: after }
     }
     const isGrown = before > 0 && ordinal > before
@@ -136,7 +140,9 @@ export function assignIds(definition: SchemaDefinition, known: CatalogSchema, ru
       'limit_exceeded',
     )`Cannot open the vault: its tables and columns exceed the limit of ${MAX_OBJECT_IDS}. Use a second vault.`
   }
-  return { ...known, nextObjectId, tables, rules }
+  const { uniqueTogether, ...others } = rules
+  const together = keptTogether(definition, known.rules.uniqueTogether, uniqueTogether)
+  return { ...known, nextObjectId, tables, rules: together === undefined ? others : { ...others, uniqueTogether: together } }
 }
 
 /** Returns the ordinal of the next column of a table. */
@@ -175,7 +181,19 @@ export function knownPart(definition: SchemaDefinition, stored: CatalogSchema, b
     })
     tables[name] = { ...table, columns: Object.fromEntries(own) }
   }
-  return { nextObjectId: stored.nextObjectId, tables, rules: stored.rules }
+  return { nextObjectId: stored.nextObjectId, tables, rules: renameRules(stored.rules, renamingOf(tables, stored)) }
+}
+
+/** Returns what a part of a stored schema calls its tables and columns. */
+function renamingOf(part: CatalogSchema['tables'], stored: CatalogSchema): Renaming {
+  const names = new Map(Object.entries(part).map(([name, { objectId }]) => [objectId, name]))
+  return (table, column) => {
+    const name = names.get(stored.tables[table]?.objectId ?? 0) ?? table
+    if (column === undefined) return name
+    const objectId = stored.tables[table]?.columns[column]?.objectId
+    const own = Object.entries(part[name]?.columns ?? {}).find(([, one]) => one.objectId === objectId)
+    return own?.[0] ?? column
+  }
 }
 
 /** Returns what a definition calls so: by its object id where it is known, else by its name. */
@@ -199,7 +217,7 @@ export function findOutdatedTables(part: CatalogSchema, stored: CatalogSchema): 
   const storedTables = new Map(Object.values(stored.tables).map((table) => [table.objectId, table]))
   for (const [name, own] of Object.entries(part.tables)) {
     const table = storedTables.get(own.objectId)
-    const reason = table === undefined ? goneFault(name) : (outdatedFault(name, own, table) ?? uncountedFault(name, own, stored))
+    const reason = table === undefined ? goneFault(name) : (outdatedFault(name, own, table) ?? uncountedFault(name, own, part))
     if (reason !== undefined) outdated.set(name, reason)
   }
   return outdated

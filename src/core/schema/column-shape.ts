@@ -12,7 +12,7 @@ import { columnTypes } from '../values/column-types.ts'
 const maskShape = z.union(
   [
     z.strictObject({ preset: z.enum(['keepFirst', 'keepLast']), count: z.int().min(1).max(1000) }),
-    z.strictObject({ preset: z.enum(['email', 'ssn', 'card']) }),
+    z.strictObject({ preset: z.enum(['email', 'ssn', 'card', 'cardBin', 'iban']) }),
     z.strictObject({ find: z.string().min(1).max(1000), replace: z.string().max(1000) }),
   ],
   'must be a mask, such as mask.email or mask.keepFirst(1)',
@@ -42,6 +42,7 @@ const common = {
   mask: maskShape.optional(),
   token: tokenShape.optional(),
   columnGroup: z.string().optional(),
+  requires: z.array(z.literal('purpose')).min(1).max(1).readonly().optional(),
 }
 
 const allowedTypes = z.array(
@@ -51,6 +52,7 @@ const allowedTypes = z.array(
 const fileShape = z.strictObject({
   type: z.literal('FILE'),
   redaction: common.redaction,
+  requires: common.requires,
   allowedTypes: allowedTypes.min(1).max(1000).readonly().optional(),
   maxBytes: z.int().min(1).max(MAX_FILE_BYTES).optional(),
 })

@@ -4,6 +4,7 @@ import type { TokenDefinition, TokenKindName, TokenKindTypes } from '../tokens/t
 import { readInput } from '../util/boundary.ts'
 import type { ColumnTypeName, ValueTypes } from '../values/column-type.ts'
 import { type AnyColumnType, columnTypes } from '../values/column-types.ts'
+import { decimalType } from '../values/decimal-type.ts'
 import { fileType } from '../values/file-type.ts'
 import type { Normalizer } from '../values/normalizers.ts'
 
@@ -46,7 +47,12 @@ export interface CommonOptions {
   readonly token?: TokenDefinition
   /** Name of a column group. Columns of one group share a digest scope: equal values have one digest and one deterministic token. */
   readonly columnGroup?: string
+  /** What a caller must state to see more of the column than REDACTED, or to compare its values. Default: nothing. */
+  readonly requires?: readonly Requirement[]
 }
+
+/** What a column can require of a caller. */
+export type Requirement = 'purpose'
 
 /** Options of a STRING column. Lengths count code points. */
 export interface StringOptions extends CommonOptions {
@@ -66,8 +72,16 @@ export interface IntegerOptions extends CommonOptions {
   readonly oneOf?: readonly number[]
 }
 
+/** Options of a DECIMAL column. */
+export interface DecimalOptions extends CommonOptions {
+  /** How many digits follow the point: 0 to 18. A number has 18 digits in all. */
+  readonly scale: number
+  /** The only values allowed, each with all digits of the scale: `'12.50'`. */
+  readonly oneOf?: readonly string[]
+}
+
 /** Options of a FILE column. Its files are always sealed, and have no tokens, digests or masks. Source: docs/files.md. */
-export interface FileOptions extends Pick<CommonOptions, 'redaction'> {
+export interface FileOptions extends Pick<CommonOptions, 'redaction' | 'requires'> {
   /** MIME types that a file can have, detected from its content: `image/png`, or `image/*` for all images. Default: any type. */
   readonly allowedTypes?: readonly string[]
   /** Maximum length of a file in bytes. Default 1 GiB, at most 1 TiB. */
@@ -78,9 +92,10 @@ export interface FileOptions extends Pick<CommonOptions, 'redaction'> {
 export type ColumnDefinition =
   | ({ readonly type: 'STRING' } & StringOptions)
   | ({ readonly type: 'INTEGER' } & IntegerOptions)
+  | ({ readonly type: 'DECIMAL' } & DecimalOptions)
   // The common options that a FILE column cannot have are refused when the schema is defined.
   | ({ readonly type: 'FILE' } & FileOptions & CommonOptions)
-  | ({ readonly type: Exclude<ColumnTypeName, 'STRING' | 'INTEGER'> } & CommonOptions)
+  | ({ readonly type: Exclude<ColumnTypeName, 'STRING' | 'INTEGER' | 'DECIMAL'> } & CommonOptions)
 
 /** The columns of one table by name. */
 export type TableDefinition = Readonly<Record<string, ColumnDefinition>>
@@ -89,8 +104,9 @@ export type TableDefinition = Readonly<Record<string, ColumnDefinition>>
 export type SchemaDefinition = Readonly<Record<string, TableDefinition>>
 
 /** The type of a column. */
-export function typeOf({ type }: ColumnDefinition): AnyColumnType {
-  return type === 'FILE' ? fileType : columnTypes[type]
+export function typeOf(definition: ColumnDefinition): AnyColumnType {
+  if (definition.type === 'FILE') return fileType
+  return definition.type === 'DECIMAL' ? decimalType(definition.scale) : columnTypes[definition.type]
 }
 
 /** The normalizers of a column, in order. */
@@ -127,7 +143,7 @@ function built<const Type extends keyof ValueTypes, Options>(type: Type, options
 
 /**
  * Builders of column definitions. All return plain JSON, `{ type, ...options }`, so that a schema can also be loaded from a file.
- * Values: `string` text; `integer` 64-bit; `float` finite doubles; `boolean`; `date` `2026-01-31`; `time` `23:59:59.5`; `datetime`
+ * Values: `string` text; `integer` 64-bit; `decimal` exact, 18 digits; `float` finite doubles; `boolean`; `date` `2026-01-31`; `time` `23:59:59.5`; `datetime`
  * RFC 3339 with an offset; `json` any JSON except null; `array` a JSON list.
  */
 export const column = {
@@ -137,6 +153,9 @@ export const column = {
   /** A 64-bit integer. Beyond 2^53 - 1, input is a bigint or decimal text, and output decimal text. */
   integer: <const O extends IntegerOptions = NoOptions>(options?: Exactly<O, IntegerOptions>): Built<'INTEGER', O> =>
     built('INTEGER', options),
+  /** An exact decimal number of at most 18 digits, `scale` of them behind the point. Output is decimal text with all digits of the scale. */
+  decimal: <const O extends DecimalOptions>(options: Exactly<O, DecimalOptions>): Built<'DECIMAL', O> =>
+    built('DECIMAL', options),
   /** A finite double. */
   float: <const O extends CommonOptions = NoOptions>(options?: Exactly<O, CommonOptions>): Built<'FLOAT', O> =>
     built('FLOAT', options),

@@ -11,9 +11,12 @@ import { type Normalizer, normalize, SELECTIVE } from '../values/normalizers.ts'
 import { compileRules } from '../values/value-rules.ts'
 import { type ColumnDefinition, normalizersOf, type SchemaDefinition, type TableDefinition, tokenOf, typeOf } from './column.ts'
 import { shapeProblem } from './column-shape.ts'
+import type { WithTogether } from './infer.ts'
 import { nameProblem } from './names.ts'
 import { assertRetention } from './retention.ts'
-import { type RulesFor, rulesShape, type SchemaRules } from './schema-rules.ts'
+import { type RulesFor, rulesShape, type SchemaRules, type TogetherIn } from './schema-rules.ts'
+import { assertSubjects } from './subjects.ts'
+import { assertTogether } from './unique-together.ts'
 
 /** A checked schema, as plain JSON: its tables, and the rules that concern more than one column. */
 export interface Schema<S extends SchemaDefinition = SchemaDefinition> {
@@ -51,11 +54,12 @@ export type LowerCaseNames<S> = {
  * Checks a schema and returns a frozen copy, with the types of its columns inferred. Accepts definitions from the `column` builders
  * or plain JSON. Throws `invalid_request`, with table and column in the details, for an invalid definition.
  */
-export function defineSchema<const S extends SchemaDefinition>(
-  tables: S & LowerCaseNames<S>,
-  rules: RulesFor<NoInfer<S>> = {},
-): Schema<S> {
-  return checkSchema<S>(tables, rules as object) // Its tables and columns are names of the schema.
+export function defineSchema<
+  const S extends SchemaDefinition,
+  const U extends TogetherIn<NoInfer<S>> = Readonly<Record<never, never>>,
+>(tables: S & LowerCaseNames<S>, rules: RulesFor<NoInfer<S>, U> = {}): Schema<keyof U extends never ? S : WithTogether<S, U>> {
+  // Its tables and columns are names of the schema, whose type says what is unique together.
+  return checkSchema<S>(tables, rules as object) as Schema<keyof U extends never ? S : WithTogether<S, U>>
 }
 
 /** The same for a definition whose names the compiler does not know, such as one of a type parameter. */
@@ -70,6 +74,8 @@ function checkedSchema<S extends SchemaDefinition>(tables: S, rules: SchemaRules
   for (const [name, table] of Object.entries<TableDefinition>(tables)) assertTable(name, table)
   assertGroups(tables)
   const checked = checkedRules(rules)
+  assertSubjects(tables, checked.subjects)
+  assertTogether(tables, checked)
   assertRetention(tables, checked.retention ?? {})
   return Object.freeze({ tables: deepFreeze(structuredCopy(tables)), rules: deepFreeze(structuredCopy(checked)) })
 }
@@ -101,7 +107,7 @@ function assertColumn(table: string, name: string, definition: ColumnDefinition)
   if (clash !== undefined) throw invalid(say`${where}: ${words(clash)}.`, table, name)
   try {
     if (definition.mask !== undefined) compileMask(definition.mask)
-    compileRules(definition)
+    compileRules(definition, typeOf(definition))
     assertToken(definition)
   } catch (error) {
     // The messages of these errors are clauses and quote no value.
@@ -131,6 +137,7 @@ const KEPT_FORMS: Readonly<Partial<Record<Normalizer, readonly TokenPreset[]>>> 
   digits: ['digits', 'card'],
   phone: ['phone'],
   email: ['email'],
+  iban: ['iban'],
 }
 
 /** Number of texts of a pattern that are tried, from its first to its last. */
@@ -154,6 +161,7 @@ function keepsForm(name: Normalizer, format: TokenFormatDefinition): boolean {
 /** What must be equal in all columns of a column group, by its name in an error. */
 const GROUP_OPTIONS: Readonly<Record<string, (definition: ColumnDefinition) => unknown>> = {
   type: (definition) => definition.type,
+  scale: (definition) => typeOf(definition).scale,
   'token kind': (definition) => tokenOf(definition).kind,
   'token format': (definition) => tokenOf(definition).format,
   normalize: normalizersOf,

@@ -2,7 +2,7 @@
 import type { RedactionLevel } from '../redaction.ts'
 import type { TokenKindName } from '../tokens/token-kind.ts'
 import type { ValueTypes } from '../values/column-type.ts'
-import type { ColumnDefinition, SchemaDefinition } from './column.ts'
+import type { ColumnDefinition, Requirement, SchemaDefinition } from './column.ts'
 import type { Column, Layout } from './layout.ts'
 
 /** One column: what it accepts and how it is shown. An absent member does not apply to the column. */
@@ -12,6 +12,8 @@ export interface ColumnDescription {
   readonly required: boolean
   /** True if no two records can have equal values: an upsert can use the column. */
   readonly unique: boolean
+  /** The lists of columns, with this one, of which no two records can have all values equal. Only of a column in one. */
+  readonly uniqueTogether?: readonly (readonly string[])[]
   readonly encrypted: boolean
   /** True if a read can look up records by values of the column. */
   readonly lookup: boolean
@@ -19,9 +21,13 @@ export interface ColumnDescription {
   readonly redaction: RedactionLevel
   /** True if MASKED differs from REDACTED. */
   readonly masked: boolean
+  /** What a caller must state to see more than REDACTED. Only of a column that requires something. */
+  readonly requires?: readonly Requirement[]
   /** Only of a column with tokens. */
   readonly tokenKind?: TokenKindName
   readonly columnGroup?: string
+  /** Digits behind the point of a DECIMAL column. */
+  readonly scale?: number
   /** RE2 pattern that the whole text must match. */
   readonly pattern?: string
   /** In code points. */
@@ -39,9 +45,15 @@ export type SchemaDescription = Readonly<Record<string, Readonly<Record<string, 
 
 /** Returns the description of the tables of a layout, frozen. The definitions have the rules that the layout has compiled. */
 export function describeSchema({ tables }: Pick<Layout, 'tables'>, definitions: SchemaDefinition): SchemaDescription {
-  const described = [...tables.values()].map(({ name, columns }) => {
+  const described = [...tables.values()].map(({ name, columns, uniqueKeys }) => {
     const defined = definitions[name]
-    const own = columns.map((column) => [column.name, describeColumn(column, defined?.[column.name])] as const)
+    const own = columns.map((column) => {
+      const together = uniqueKeys.filter((key) => key.columns.length > 1 && key.columns.includes(column))
+      const members = describeColumn(column, defined?.[column.name])
+      const lists =
+        together.length === 0 ? {} : { uniqueTogether: Object.freeze(together.map(({ names }) => Object.freeze([...names]))) }
+      return [column.name, Object.freeze({ ...members, ...lists })] as const
+    })
     return [name, Object.freeze(Object.fromEntries(own))] as const
   })
   return Object.freeze(Object.fromEntries(described))
@@ -57,13 +69,14 @@ function describeColumn(column: Column, definition: ColumnDefinition | undefined
     lookup: lookup !== undefined,
     redaction: level,
     masked: mask !== undefined,
-    ...presentOnly({ tokenKind: token?.name, columnGroup: group }),
+    ...presentOnly({ requires: definition?.requires, tokenKind: token?.name, columnGroup: group }),
+    ...(definition?.type === 'DECIMAL' ? { scale: definition.scale } : {}),
     ...(definition !== undefined && 'pattern' in definition ? presentOnly({ pattern: definition.pattern }) : {}),
     ...(definition !== undefined && 'maxLength' in definition ? presentOnly({ maxLength: definition.maxLength }) : {}),
     ...(definition !== undefined && 'oneOf' in definition ? presentOnly({ oneOf: definition.oneOf }) : {}),
     ...(file === undefined ? {} : presentOnly({ allowedTypes: file.allowedTypes, maxBytes: file.maxBytes })),
   }
-  return Object.freeze(members)
+  return members
 }
 
 /** The same members without those that are undefined. */

@@ -93,6 +93,24 @@ export type UniqueColumn<T extends TableDefinition> =
         [K in ColumnName<T>]: T[K] extends { readonly unique: true } ? K : never
       }[ColumnName<T>]
 
+/** Of a table, in its type only: the lists of columns that are unique together. */
+declare const TOGETHER: unique symbol
+
+/** A schema whose type says which columns of its tables are unique together. */
+export type WithTogether<S extends SchemaDefinition, U> = {
+  readonly [T in keyof S]: T extends keyof U
+    ? U[T] extends readonly (infer Names)[]
+      ? S[T] & { readonly [TOGETHER]?: Names }
+      : S[T]
+    : S[T]
+}
+
+/** What an upsert can go by: a unique column, or the list of columns that are unique together, as the schema has it. */
+export type UpsertKey<T extends TableDefinition> =
+  string extends ColumnName<T>
+    ? string | readonly string[]
+    : UniqueColumn<T> | (T extends { readonly [TOGETHER]?: infer Names } ? Exclude<Names, undefined> : never)
+
 /** Columns with a lookup index. */
 export type LookupColumn<T extends TableDefinition> =
   string extends ColumnName<T>

@@ -9,15 +9,17 @@ import type { TokenFormat } from '../tokens/token-format.ts'
 import { compileFormat } from '../tokens/token-formats.ts'
 import type { TokenKind } from '../tokens/token-kind.ts'
 import { tokenKinds } from '../tokens/token-kinds.ts'
-import { at } from '../util/lists.ts'
+import { at, present } from '../util/lists.ts'
 import type { AnyColumnType } from '../values/column-types.ts'
 import type { Normalizer } from '../values/normalizers.ts'
 import { compileRules, type ValueRule } from '../values/value-rules.ts'
 import { type CatalogColumn, type CatalogSchema, type CatalogTable, hiddenOf, isRequired } from './catalog-schema.ts'
 import { type FileOptions, normalizersOf, tokenOf, typeOf } from './column.ts'
 import { type Convert, converterOf } from './converters.ts'
+import { type Owner, ownersOf } from './own-keys.ts'
 import { retentionOf } from './retention.ts'
-import type { SchemaRules } from './schema-rules.ts'
+import { rulesOf, type SchemaRules } from './schema-rules.ts'
+import { isSameKey } from './unique-together.ts'
 
 /** One compiled column. */
 export interface Column {
@@ -35,6 +37,8 @@ export interface Column {
   readonly unique: boolean
   /** The level for `DEFAULT`. */
   readonly level: RedactionLevel
+  /** True if a caller without a purpose sees it redacted, and cannot compare its values. */
+  readonly needsPurpose: boolean
   /** Returns the masked form of the text of a value. */
   readonly mask: ((text: string) => string) | undefined
   /** Returns whether a text may be the masked form of some value; undefined without a mask. */
@@ -88,12 +92,23 @@ export interface KeptTime {
   readonly column: Column | undefined
   /** The column that it counts from; undefined for the time of the insert, or of the write of a value. */
   readonly from: Column | undefined
+  /** True while a change of the schema stores it in older rows: nothing expires by it. */
+  readonly isFilling: boolean
 }
 
 /** One column with the level at which one caller reads it. Decided before anything is read. */
 export interface ColumnView {
   readonly column: Column
   readonly level: RedactionLevel
+}
+
+/** Columns of which no two records have all values equal: one, or several. A record with a null in one of them can repeat. */
+export interface UniqueKey {
+  readonly columns: readonly Column[]
+  /** The physical column that the unique index has of each: its plain cell, or its digest. */
+  readonly cells: readonly string[]
+  /** The names of the columns, in order. */
+  readonly names: readonly string[]
 }
 
 /** One compiled table. */
@@ -123,6 +138,10 @@ export interface Table {
   readonly digestWritten: readonly Column[]
   /** Columns with plain values. */
   readonly plain: readonly Column[]
+  /** The unique columns, each by itself, then those that are unique together. */
+  readonly uniqueKeys: readonly UniqueKey[]
+  /** How the subject of a record is found whose key seals it; undefined if the records are sealed with the key of the vault. */
+  readonly owner: Owner | undefined
   /** The times that retention rules count from. */
   readonly kept: readonly KeptTime[]
   readonly physical: PhysicalTable
@@ -144,7 +163,7 @@ export interface Layout {
   readonly objectIds: ReadonlySet<number>
   /** The tokenized columns by object id. */
   readonly tokenColumns: ReadonlyMap<number, { readonly table: Table; readonly column: Column }>
-  /** All names of tables, columns and column groups. */
+  /** All names of tables, columns, column groups and subjects. */
   readonly names: ReadonlySet<string>
 }
 
@@ -165,8 +184,10 @@ export function layoutSchema({ tables: definitions, rules }: CatalogSchema, stor
   const tables = new Map<string, Table>()
   const tokenColumns = new Map<number, { table: Table; column: Column }>()
   const storedCells = new Map([...(stored?.tables.values() ?? [])].map(({ objectId, cells }) => [objectId, cells]))
+  const owners = ownersOf(rules)
   for (const [name, definition] of Object.entries(definitions)) {
-    const table = layoutTable(name, definition, { rules, storedCells: storedCells.get(definition.objectId) })
+    const context = { rules, owner: owners.get(name), storedCells: storedCells.get(definition.objectId) }
+    const table = layoutTable(name, definition, context)
     tables.set(name, table)
     for (const column of (table.written ?? table).tokenized)
       if (isResolved(column)) tokenColumns.set(column.objectId, { table, column })
@@ -179,7 +200,13 @@ export function layoutSchema({ tables: definitions, rules }: CatalogSchema, stor
     table.name,
     ...table.columns.flatMap(({ name, group }) => [name, group ?? name]),
   ])
-  return { tables, rules, tokenColumns, objectIds: stored?.objectIds ?? new Set(all), names: new Set(names) }
+  return {
+    tables,
+    rules,
+    tokenColumns,
+    objectIds: stored?.objectIds ?? new Set(all),
+    names: new Set([...names, ...Object.keys(rules.subjects ?? {})]),
+  }
 }
 
 /** True if the tokens of a column are resolved to its value. A hidden one of another type has no value that its column could show. */
@@ -190,11 +217,12 @@ function isResolved({ origin, type }: Column): boolean {
 /** What a table is compiled with, beside its definition. */
 interface LayoutContext {
   readonly rules: SchemaRules
+  readonly owner: Owner | undefined
   /** The cells of the whole table, if the definition has a part of its columns. */
   readonly storedCells: CellSpecs | undefined
 }
 
-function layoutTable(name: string, definition: CatalogTable, { rules, storedCells }: LayoutContext): Table {
+function layoutTable(name: string, definition: CatalogTable, { rules, owner, storedCells }: LayoutContext): Table {
   let [positions, tokens] = [0, 0]
   const born = definition.formerly?.[0] ?? name
   const filling = definition.filling ?? []
@@ -217,9 +245,13 @@ function layoutTable(name: string, definition: CatalogTable, { rules, storedCell
   const goneOrdinals = gone.map(({ ordinal }) => ordinal)
   const byName = new Map(columns.map((column) => [column.name, column]))
   const kept = layoutKept(name, definition, { byName, rules })
-  const physical = layoutPhysical(`records_${definition.objectId}_${born.slice(0, NAME_PART_LENGTH)}`, all)
+  const uniqueKeys = uniqueKeysOf({ columns, byName }, rulesOf(rules, name).uniqueTogether)
+  const physicalName = `records_${definition.objectId}_${born.slice(0, NAME_PART_LENGTH)}`
+  const physical = layoutPhysical(physicalName, { columns: all, uniqueKeys })
   const shared = {
+    owner,
     kept,
+    uniqueKeys,
     name,
     objectId: definition.objectId,
     cells: storedCells ?? toCellSpecs([...specs, ...gone], definition.grownAt, goneOrdinals),
@@ -236,7 +268,7 @@ function layoutTable(name: string, definition: CatalogTable, { rules, storedCell
 
 /** Returns a table with these columns. */
 function tableOf(
-  shared: Pick<Table, 'name' | 'objectId' | 'cells' | 'physical' | 'kept' | 'written'>,
+  shared: Pick<Table, 'name' | 'objectId' | 'owner' | 'cells' | 'physical' | 'kept' | 'uniqueKeys' | 'written'>,
   columns: readonly Column[],
 ): Table {
   const byPhysical = new Map<string, Column>()
@@ -267,13 +299,28 @@ function tableOf(
 /** Returns the times of the rules of a table. A rule that names what the table does not have is of another process. */
 function layoutKept(
   table: string,
-  { objectId }: CatalogTable,
+  { objectId, filling = [] }: CatalogTable,
   { byName, rules }: { readonly byName: ReadonlyMap<string, Column>; readonly rules: SchemaRules },
 ): KeptTime[] {
   return retentionOf(rules.retention, table).flatMap(({ rule, column: columnName, from: fromName }): KeptTime[] => {
     const [column, from] = [columnName, fromName].map((one) => (one === undefined ? undefined : byName.get(one)))
     if ((column === undefined) !== (columnName === undefined) || (from === undefined) !== (fromName === undefined)) return []
-    return [{ rule, cell: `kept_${column?.objectId ?? objectId}`, column, from }]
+    const cell = `kept_${column?.objectId ?? objectId}`
+    return [{ rule, cell, column, from, isFilling: filling.includes(cell) }]
+  })
+}
+
+/** Returns the unique keys of a table: its unique columns, then what is unique together. A key with a column, or a digest, that this layout lacks is the index's only. */
+function uniqueKeysOf(
+  { columns, byName }: Pick<Table, 'columns' | 'byName'>,
+  together: readonly (readonly string[])[],
+): readonly UniqueKey[] {
+  const keys = together.map((names) => names.map((name) => byName.get(name)))
+  const lists = [...columns.filter(({ unique }) => unique).map((column) => [column]), ...keys]
+  return lists.flatMap((list): UniqueKey[] => {
+    const members = present(list)
+    const cells = members.flatMap(({ plain, digest }) => plain ?? digest ?? [])
+    return cells.length < list.length ? [] : [{ columns: members, cells, names: members.map(({ name }) => name) }]
   })
 }
 
@@ -307,6 +354,7 @@ function layoutColumn(
     required: isRequired(one),
     unique,
     level: definition.redaction ?? 'REDACTED',
+    needsPurpose: definition.requires?.includes('purpose') === true,
     mask: definition.mask === undefined ? undefined : compileMask(definition.mask),
     mayBeMasked: definition.mask === undefined ? undefined : mayBeMaskedBy(definition.mask),
     token,
@@ -314,7 +362,7 @@ function layoutColumn(
     lifetime: (ttlMinutes ?? DEFAULT_TTL_MINUTES) * 60_000,
     isStable: stable === true,
     normalize: normalizersOf(definition),
-    validate: compileRules({ ...definition, hasDigest: writtenDigest !== undefined }),
+    validate: compileRules({ ...definition, hasDigest: writtenDigest !== undefined }, type),
     group: definition.columnGroup,
     scope: definition.columnGroup === undefined ? `column/${objectId}` : `group/${definition.columnGroup}`,
     plain,
@@ -347,7 +395,7 @@ function cellSize({ token, type }: Column): number | undefined {
   return token?.expires === true ? TRANSIENT_REF_BYTES : type.size
 }
 
-function layoutPhysical(name: string, columns: readonly Column[]): PhysicalTable {
+function layoutPhysical(name: string, { columns, uniqueKeys }: Pick<Table, 'columns' | 'uniqueKeys'>): PhysicalTable {
   const physical: PhysicalColumn[] = [{ name: BODY, type: 'bytes' }]
   const indexes: PhysicalIndex[] = []
   for (const column of columns) {
@@ -362,6 +410,7 @@ function layoutPhysical(name: string, columns: readonly Column[]): PhysicalTable
     if (column.plain !== undefined && column.lookup === column.plain)
       indexes.push({ columns: [column.plain], unique: column.unique })
   }
+  for (const { cells } of uniqueKeys) if (cells.length > 1) indexes.push({ columns: cells, unique: true })
   return { name, columns: physical, indexes, isOrdered: true }
 }
 
@@ -376,4 +425,9 @@ export function plainValue(column: Column, cell: Exclude<Cell, null>, table?: st
       detail,
     )`Column ${column.name} has a stored cell that is no value of its type: it was changed outside the vault. Restore it.`
   }
+}
+
+/** Returns the unique key of these columns, in any order; undefined if they are not unique together. */
+export function uniqueKeyNamed({ uniqueKeys }: Pick<Table, 'uniqueKeys'>, names: readonly string[]): UniqueKey | undefined {
+  return uniqueKeys.find((key) => isSameKey(key.names, names))
 }

@@ -20,9 +20,14 @@ type ColumnIn<S, T extends keyof S> = keyof S[T] & string
 /** Names of columns with their tables. */
 type Dotted<S> = { readonly [T in keyof S & string]: `${T}.${ColumnIn<S, T>}` }[keyof S & string]
 
+/** What can be unique together in a schema, by table. */
+export type TogetherIn<S extends SchemaDefinition> = {
+  readonly [T in keyof S & string]?: readonly (readonly ColumnIn<S, T>[])[]
+}
+
 /** The rules that a schema can have: its tables and columns only. */
-export interface RulesFor<S extends SchemaDefinition> {
-  readonly uniqueTogether?: { readonly [T in keyof S & string]?: readonly (readonly ColumnIn<S, T>[])[] }
+export interface RulesFor<S extends SchemaDefinition, U extends TogetherIn<S> = TogetherIn<S>> {
+  readonly uniqueTogether?: U & { readonly [Unknown in Exclude<keyof U, keyof S>]: never }
   readonly subjects?: Readonly<Record<string, SubjectDefinition<S>>>
   readonly retention?: { readonly [Name in (keyof S & string) | Dotted<S>]?: RetentionDefinition }
 }

@@ -1,5 +1,5 @@
 /** System tables, which every vault has besides its records: stored tokens, transient values, files and their contents, credentials, the audit trail, and slow work that runs. */
-import type { PhysicalTable } from '../ports/storage.ts'
+import type { Filter, PhysicalTable } from '../ports/storage.ts'
 
 /** Stored tokens, drawn in a format or supplied by a caller: the digest of the text, and the object id and row id of its cell. The cell holds the text, sealed. */
 export const TOKENS: PhysicalTable = {
@@ -172,6 +172,43 @@ export const MAINTENANCE: PhysicalTable = {
   indexes: [{ columns: ['job'], unique: true }],
 }
 
+/**
+ * Subjects that were forgotten, one row for each time. The sealed body has the receipt, and which record it was. `table_id` and `row_id` say whose it is, and
+ * `at` is in milliseconds since 1970: both only find the rows, and the body decides.
+ */
+export const FORGOTTEN: PhysicalTable = {
+  name: 'forgotten',
+  columns: [
+    { name: 'at', type: 'integer' },
+    { name: 'table_id', type: 'integer' },
+    { name: 'row_id', type: 'integer' },
+    { name: 'body', type: 'bytes' },
+  ],
+  indexes: [
+    { columns: ['row_id', 'table_id'], unique: false },
+    { columns: ['at'], unique: false },
+  ],
+}
+
+/**
+ * Keys of subjects, each 32 random bytes, sealed: without its row nothing that is sealed with it opens. `table_id` and `row_id` say which record is the
+ * subject's. `check_at` is in milliseconds since 1970: when to look whether that record was stored, where the keys are in a storage of their own. Null:
+ * no need.
+ */
+export const SUBJECT_KEYS: PhysicalTable = {
+  name: 'subject_keys',
+  columns: [
+    { name: 'table_id', type: 'integer' },
+    { name: 'row_id', type: 'integer' },
+    { name: 'check_at', type: 'integer' },
+    { name: 'body', type: 'bytes' },
+  ],
+  indexes: [
+    { columns: ['row_id', 'table_id'], unique: true },
+    { columns: ['check_at'], unique: false },
+  ],
+}
+
 /** All system tables, except for the catalog. */
 export const SYSTEM_TABLES: readonly PhysicalTable[] = [
   MARKER,
@@ -186,4 +223,17 @@ export const SYSTEM_TABLES: readonly PhysicalTable[] = [
   BLOBS,
   BLOB_PIECES,
   MAINTENANCE,
+  FORGOTTEN,
+  SUBJECT_KEYS,
 ]
+
+/** Returns the filter of what belongs to these records, in a system table with `table_id` and `row_id`. */
+export function ofRecords({ objectId }: { readonly objectId: number }, records: readonly number[]): Filter {
+  return {
+    kind: 'and',
+    filters: [
+      { kind: 'in', column: 'row_id', values: records },
+      { kind: 'compare', column: 'table_id', operator: '=', value: objectId },
+    ],
+  }
+}

@@ -8,7 +8,7 @@ import { fewBytes, type Slab, slabItem, slabStart, toSlab } from '../util/memory
 export const HEADER_BYTES = 3
 /** The format with a long header and a whole nonce. Entries have it, and bodies whose version is above SHORT_VERSIONS. */
 export const LONG_FORMAT = 1
-/** The format of new bodies: the header is one byte, and of the nonce only the random bytes are stored. 4 is that of pieces of files: file-pieces.ts. */
+/** The format of new bodies: the header is one byte, and of the nonce only the random bytes are stored. 4 is that of pieces of files: file-pieces.ts; 5 that of bodies of subjects: subject-bodies.ts. */
 export const SHORT_FORMAT = 3
 /** The highest root key version that fits into a short header. */
 const SHORT_VERSIONS = 0x7f
@@ -158,6 +158,8 @@ const KINDS = {
   maintenance: { purpose: 'maintenance', objectId: 0x1_0006 },
   ring: { purpose: 'ring', objectId: 0x1_0007 },
   opening: { purpose: 'opening', objectId: 0x1_0008 },
+  forgotten: { purpose: 'forgotten', objectId: 0x1_000c },
+  subject: { purpose: 'subject', objectId: 0x1_000a },
 } as const
 
 /** The kind of an entry of the audit trail. */

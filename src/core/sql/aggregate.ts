@@ -54,7 +54,7 @@ function partsOf({ name, ref }: AggregateOutput): readonly Aggregate[] | undefin
   if (column === undefined || storageColumn === undefined) return undefined
   if (name !== 'sum' && name !== 'avg') return [{ kind: name, column: storageColumn }]
   // Engines round a sum of doubles after each value, so that it depends on their order.
-  if (column.type.physical !== 'integer') return undefined
+  if (column.type.scale === undefined) return undefined
   const sum = { kind: 'sum', column: storageColumn } as const
   return name === 'sum' ? [sum] : [sum, { kind: 'count', column: storageColumn }]
 }
@@ -70,13 +70,19 @@ export function resultsOfCells(aggregates: readonly AggregateOutput[], cells: re
 
 function resultOfCell(output: AggregateOutput, cell: Cell): JsonValue {
   if (cell === null) return null
-  if (output.name !== 'min' && output.name !== 'max') return toJsonNumber(output, numeric(cell))
+  if (output.name === 'count') return Number(numeric(cell))
+  if (output.name === 'sum') return sumOf(output, BigInt(numeric(cell)))
   const column = required(output.ref?.column, 'The column of an aggregate')
   return column.type.toJson(plainValue(column, cell))
 }
 
 function meanOfCells(output: AggregateOutput, sum: Cell, count: Cell): JsonValue {
-  return sum === null || count === null ? null : toJsonNumber(output, nearestDouble(BigInt(numeric(sum)), BigInt(numeric(count))))
+  return sum === null || count === null ? null : meanOf(output, BigInt(numeric(sum)), numeric(count))
+}
+
+/** The double nearest to a mean of exact numbers. `sum` is that of their trusted forms, without a point. */
+function meanOf(output: AggregateOutput, sum: bigint, count: number | bigint): JsonValue {
+  return doubleOf(output, nearestDouble(sum, BigInt(count) * 10n ** BigInt(typeOf(output).scale ?? 0)))
 }
 
 /** The type of the argument. The record id is STRING. */
@@ -105,9 +111,9 @@ function createExtreme(type: AnyColumnType, sign: 1 | -1): Accumulator {
   }
 }
 
-/** A sum of INTEGER is exact at any size. One of FLOAT, and every mean, is rounded once, at the end. */
+/** A sum of INTEGER or DECIMAL is exact at any size. One of FLOAT, and every mean, is rounded once, at the end. */
 function createSum(output: AggregateOutput): Accumulator {
-  return typeOf(output).physical === 'integer' ? createIntegerSum(output) : createFloatSum(output)
+  return typeOf(output).scale === undefined ? createFloatSum(output) : createIntegerSum(output)
 }
 
 function createIntegerSum(output: AggregateOutput): Accumulator {
@@ -125,7 +131,7 @@ function createIntegerSum(output: AggregateOutput): Accumulator {
     result() {
       if (count === 0) return null
       const sum = far + BigInt(near)
-      return toJsonNumber(output, output.name === 'avg' ? nearestDouble(sum, BigInt(count)) : sum)
+      return output.name === 'avg' ? meanOf(output, sum, count) : sumOf(output, sum)
     },
   }
 }
@@ -139,16 +145,16 @@ function createFloatSum(output: AggregateOutput): Accumulator {
       count++
       sum.add(value)
     },
-    result: () => (count === 0 ? null : toJsonNumber(output, sum.dividedBy(output.name === 'avg' ? count : 1))),
+    result: () => (count === 0 ? null : doubleOf(output, sum.dividedBy(output.name === 'avg' ? count : 1))),
   }
 }
 
-/** A number in JSON. An integer beyond 2^53 becomes a string. */
-function toJsonNumber({ name, at }: AggregateOutput, value: number | bigint): JsonValue {
-  if (typeof value === 'bigint') {
-    const near = toSafeNumber(value)
-    return typeof near === 'number' ? near : near.toString()
-  }
+/** The sum of exact numbers as their type has it in JSON, at any size. `sum` is that of their trusted forms. */
+function sumOf(output: AggregateOutput, sum: bigint): JsonValue {
+  return typeOf(output).toJson(toSafeNumber(sum))
+}
+
+function doubleOf({ name, at }: AggregateOutput, value: number): JsonValue {
   if (Number.isFinite(value)) return value
   throw new LanguageError('range', say`${words(name.toUpperCase())} of this column overflows FLOAT.`, at)
 }

@@ -5,20 +5,21 @@ import { type CardOptions, cardFormat } from './formats/card-format.ts'
 import { digitsFormat, lettersFormat } from './formats/character-format.ts'
 import { dateFormat } from './formats/date-format.ts'
 import { type EmailOptions, emailFormat } from './formats/email-format.ts'
+import { ibanFormat } from './formats/iban-format.ts'
 import { patternFormat } from './formats/pattern-format.ts'
 import { type PhoneOptions, phoneFormat } from './formats/phone-format.ts'
 import { ssnFormat } from './formats/ssn-format.ts'
 import type { TokenFormat } from './token-format.ts'
 
 /** Names of all presets. */
-export const TOKEN_PRESETS = ['digits', 'letters', 'phone', 'email', 'ssn', 'card', 'date'] as const
+export const TOKEN_PRESETS = ['digits', 'letters', 'phone', 'email', 'ssn', 'card', 'iban', 'date'] as const
 
 /** The name of a preset. Used alone, it means the preset with its defaults. */
 export type TokenPreset = (typeof TOKEN_PRESETS)[number]
 
 /** A preset with its options. */
 export type PresetDefinition =
-  | { readonly preset: 'digits' | 'letters' | 'ssn' | 'date' }
+  | { readonly preset: 'digits' | 'letters' | 'ssn' | 'iban' | 'date' }
   | ({ readonly preset: 'card' } & CardOptions)
   | ({ readonly preset: 'email' } & EmailOptions)
   | ({ readonly preset: 'phone' } & PhoneOptions)
@@ -32,7 +33,7 @@ const keptDigits = z.int().min(0).max(19)
 export const tokenFormatShape = z.union(
   [
     z.enum(TOKEN_PRESETS),
-    z.strictObject({ preset: z.enum(['digits', 'letters', 'ssn', 'date']) }),
+    z.strictObject({ preset: z.enum(['digits', 'letters', 'ssn', 'iban', 'date']) }),
     z.strictObject({
       preset: z.literal('card'),
       keepFirst: keptDigits.optional(),
@@ -66,6 +67,8 @@ function compilePreset(definition: PresetDefinition): TokenFormat {
       return ssnFormat
     case 'card':
       return cardFormat(definition)
+    case 'iban':
+      return ibanFormat
     case 'date':
       return dateFormat
     default:

@@ -5,7 +5,7 @@ import type { EventStore, EventsToAppend, NextEvents } from '../audit-log/event-
 import { OUTDATED } from '../barrier/barrier.ts'
 import { isVaultError, mayBeStored, VaultError } from '../errors.ts'
 import type { Log } from '../ports/observability.ts'
-import type { Changes, Storage, StorageHandle, TransactionOptions } from '../ports/storage.ts'
+import type { Changes, Storage, StorageHandle } from '../ports/storage.ts'
 import type { Clock } from '../ports/time.ts'
 import { attempt } from '../util/attempt.ts'
 import { bareCause } from '../util/causes.ts'
@@ -30,6 +30,7 @@ import {
   type Batch,
   type BuildEvent,
   type CatalogGeneration,
+  type ChangeOptions,
   type GetRecorded,
   insertInOrder,
   type RecordedChange,
@@ -66,7 +67,7 @@ export function recordedUnits(ports: RecordedPorts): UnitFactories {
 /** Outside any transaction, each change has its own. Small inserts, and single events, of one event-loop turn share one. */
 function recordingOutside(ports: RecordedPorts): RecordingStorage {
   const { storage, scheduler, clock, isAlone, onCommit, chains, events, catalog } = ports
-  function within<T>(work: RecordedWork<T>['work'], draft: () => EventsToAppend, options?: TransactionOptions): Promise<T> {
+  function within<T>(work: RecordedWork<T>['work'], draft: () => EventsToAppend, options?: ChangeOptions): Promise<T> {
     let operations = 0
     const counted = () => {
       const toAppend = draft()
@@ -84,6 +85,7 @@ function recordingOutside(ports: RecordedPorts): RecordingStorage {
     return storage.transaction(async (inner) => {
       const value = await work(inner)
       progress.appended = await events.append(inner, chain, draft())
+      options?.onEvent?.(progress.appended.row)
       progress.result = { value }
       return value
     }, options)
@@ -136,7 +138,7 @@ interface RecordedWork<T> {
   work(storage: Storage): Promise<T>
   draft(): EventsToAppend
   readonly progress: CommitProgress<T>
-  readonly options?: TransactionOptions | undefined
+  readonly options?: ChangeOptions | undefined
 }
 
 /** Returns the changes that store new rows before the events. */

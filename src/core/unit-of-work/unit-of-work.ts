@@ -9,6 +9,12 @@ import type { Writable } from '../util/bytes.ts'
 import { assertNotAborted, type Signal } from '../util/signal.ts'
 import type { BeginReads } from './read-versions.ts'
 
+/** How a change runs. */
+export interface ChangeOptions extends TransactionOptions {
+  /** Called with the row id of the event of the change, when it is appended; again if the change runs again. Not called with the audit off. */
+  readonly onEvent?: (row: number) => void
+}
+
 /** New rows of one table. */
 export interface Batch {
   readonly table: string
@@ -35,7 +41,7 @@ export interface UnitOfWork<Calls extends StorageReads = StorageReads> {
   /** Inserts rows, all or none. Small inserts of several callers share a commit. */
   insert(batches: readonly Batch[]): Promise<void>
   /** Runs work in a transaction or savepoint, and returns its result. Work can run again. A savepoint is as the transaction around it. */
-  change<T>(work: (unit: UnitOfWork<Storage>) => Promise<T>, options?: TransactionOptions): Promise<T>
+  change<T>(work: (unit: UnitOfWork<Storage>) => Promise<T>, options?: ChangeOptions): Promise<T>
   /**
    * Inserts rows and then runs work, as one change. Only of a part of several changes (`changes-together.ts`), which inserts the rows with those of the
    * other parts, before any of them changes something.
@@ -141,7 +147,7 @@ export interface RecordedChange {
   readonly build: BuildEvent
   readonly generation: number
   /** How its transaction runs, if it has its own. */
-  readonly options?: TransactionOptions | undefined
+  readonly options?: ChangeOptions | undefined
 }
 
 /** The catalog as this process read it last. */
@@ -222,7 +228,7 @@ class OperationUnit implements RecordedUnit {
     this.isRecorded = true
   }
 
-  async change<T>(work: (unit: UnitOfWork<Storage>) => Promise<T>, options?: TransactionOptions): Promise<T> {
+  async change<T>(work: (unit: UnitOfWork<Storage>) => Promise<T>, options?: ChangeOptions): Promise<T> {
     const result = await this.#recording.change((inner) => work(unitWithin(inner)), this.#firstChange(options))
     this.isRecorded = true
     return result
@@ -250,7 +256,7 @@ class OperationUnit implements RecordedUnit {
   }
 
   /** Returns what is stored with a change. Throws `internal` for a second one. */
-  #firstChange(options?: TransactionOptions): RecordedChange {
+  #firstChange(options?: ChangeOptions): RecordedChange {
     this.#catalog.assertKnownFormat()
     if (this.isRecorded)
       throw new VaultError('internal', 'An operation changed storage twice. This is a defect; please report it.')

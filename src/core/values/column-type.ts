@@ -21,6 +21,8 @@ export interface ValueTypes {
   readonly STRING: { readonly input: PlainText; readonly output: string }
   /** Beyond 2^53 - 1 it is written as a bigint or decimal text, and read as decimal text. */
   readonly INTEGER: { readonly input: number | bigint | PlainText; readonly output: number | string }
+  /** A number of at most 15 digits, or an integer up to 2^53 - 1. Read as decimal text with all digits of the scale. */
+  readonly DECIMAL: { readonly input: number | bigint | PlainText; readonly output: string }
   readonly FLOAT: { readonly input: number; readonly output: number }
   readonly BOOL: { readonly input: boolean; readonly output: boolean }
   readonly DATE: { readonly input: PlainText; readonly output: string }
@@ -70,6 +72,8 @@ export interface ColumnType<Value> {
   readonly isOrdered: boolean
   /** True if SUM and AVG take the values, which are numbers and bigints. */
   readonly isSummable: boolean
+  /** Of exact numbers, which are integers in their trusted form: how many of their digits follow the point. */
+  readonly scale?: number
   /** True if values are strings and `write` writes their UTF-8: LIKE takes them, and their bytes are compared without making strings. */
   readonly isText?: boolean
   /** True if values are objects with keys, which the operator `?` finds. */

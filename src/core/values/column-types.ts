@@ -4,6 +4,7 @@ import { inWords, keysOf } from '../util/lists.ts'
 import { boolType } from './bool-type.ts'
 import { dateType, datetimeType, timeType } from './calendar-types.ts'
 import type { ColumnType, ColumnTypeName } from './column-type.ts'
+import { decimalType } from './decimal-type.ts'
 import { arrayType, jsonType } from './json-types.ts'
 import { floatType, integerType } from './number-types.ts'
 import { stringType } from './string-type.ts'
@@ -18,6 +19,8 @@ export type AnyColumnType = ColumnType<unknown>
 export const columnTypes: Readonly<Record<ColumnTypeName, AnyColumnType>> = {
   STRING: stringType,
   INTEGER: integerType,
+  // Of a column it is the type of its scale.
+  DECIMAL: decimalType(0),
   FLOAT: floatType,
   BOOL: boolType,
   DATE: dateType,

@@ -4,7 +4,7 @@ import { foldDomain } from './fold-domain.ts'
 import { lowerCodePoints, withAsciiDigits } from './spelling.ts'
 
 /** Names of normalizers, as a column lists them. */
-export type Normalizer = 'trim' | 'lowercase' | 'digits' | 'phone' | 'email'
+export type Normalizer = 'trim' | 'lowercase' | 'digits' | 'phone' | 'email' | 'iban'
 
 /** Returns the normal form of a text; undefined if nothing is left of a text that was not empty. Of its own result it returns the same. */
 type Normalize = (text: string) => string | undefined
@@ -12,7 +12,8 @@ type Normalize = (text: string) => string | undefined
 /**
  * Every normalizer by name. None depends on a locale. `trim` removes white space at both ends. `lowercase` lowers each code
  * point by itself, so that a capital sigma always becomes the same small one. `digits` keeps the decimal digits of every script, as
- * 0 to 9. `phone` reads telephone numbers as E.164, and `email` addresses with any spelling of the domain.
+ * 0 to 9. `phone` reads telephone numbers as E.164, `email` addresses with any spelling
+ * of the domain, and `iban` account numbers in any case, with or without spaces.
  */
 export const normalizers: Readonly<Record<Normalizer, Normalize>> = {
   trim: (text) => text.trim(),
@@ -20,6 +21,7 @@ export const normalizers: Readonly<Record<Normalizer, Normalize>> = {
   digits: (text) => withAsciiDigits(text).replaceAll(/[^0-9]/g, '') || undefined,
   phone: phoneNumber,
   email: emailAddress,
+  iban: accountNumber,
 }
 
 /** Normalizers that can leave nothing of a text, and what the text must be so that they leave something. A column has at most one of them. */
@@ -27,6 +29,7 @@ export const SELECTIVE: Readonly<Partial<Record<Normalizer, string>>> = {
   digits: 'must hold a digit, because its column compares digits only',
   phone: 'must be a telephone number of at most 15 digits, without letters and without an extension',
   email: 'must be an email address',
+  iban: 'must have the form of an IBAN',
 }
 
 /** Returns the text after the named normalizers were applied, in order; undefined if one of them leaves nothing of it: then it has no key. */
@@ -61,4 +64,14 @@ function emailAddress(text: string): string | undefined {
     .replaceAll('\u3002', '.')
   const address = splitEmail(`${text.slice(0, at)}@${domain}`)
   return address && `${address.local}@${foldDomain(address.domain)}`
+}
+
+/** What is written between the characters of an account number, and invisible signs that are copied with it. */
+const GAPS = /[\s\p{Cf}]/gu
+/** A country, check digits, and the account of the country. Which are correct does not matter here. Source: ISO 13616-1. */
+const IBAN = /^[A-Za-z]{2}[0-9]{2}[A-Za-z0-9]{11,30}$/
+
+function accountNumber(text: string): string | undefined {
+  const number = withAsciiDigits(text).replaceAll(GAPS, '')
+  return IBAN.test(number) ? number.toUpperCase() : undefined
 }

@@ -22,6 +22,7 @@ export const integerType: ColumnType<number | bigint> = {
   comparesAs: 'number',
   isOrdered: true,
   isSummable: true,
+  scale: 0,
   options: { oneOf: z.array(z.int()).min(1).max(1000).readonly().optional() },
   parse(input) {
     if (typeof input === 'number') return parseNumber(input)

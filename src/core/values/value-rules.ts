@@ -26,13 +26,13 @@ export type ValueRule = (value: unknown, type: AnyColumnType) => void
 /** Checks the text of a value. */
 type TextRule = (text: string) => void
 
-/** Returns the rules as one check, or undefined if there are none. Throws `ValueError` for a pattern that is not RE2 syntax. */
-export function compileRules(options: RuleOptions): ValueRule | undefined {
+/** Returns the rules as one check, or undefined if there are none. Throws `ValueError` for a pattern that is not RE2 syntax, and for allowed values that do not have the type. */
+export function compileRules(options: RuleOptions, type: AnyColumnType): ValueRule | undefined {
   const { pattern, maxLength, oneOf, unique, hasDigest, normalize: names = [] } = options
   const rules: TextRule[] = []
   if (unique === true) rules.push(atMost(MAX_UNIQUE_TEXT_LENGTH, ' because its column is unique (token insertion error)'))
   if (maxLength !== undefined) rules.push(atMost(maxLength, ''))
-  if (oneOf !== undefined) rules.push(among(oneOf))
+  if (oneOf !== undefined) rules.push(among(oneOf, type))
   if (pattern !== undefined) rules.push(matching(pattern))
   const selective = names.flatMap((name) => SELECTIVE[name] ?? [])
   if (hasDigest === true) for (const clause of selective) rules.push(keyed(names, clause))
@@ -58,12 +58,15 @@ function hasMoreThan(count: number, text: string): boolean {
   return points > count
 }
 
-function among(allowed: readonly (string | number)[]): TextRule {
+function among(allowed: readonly (string | number)[], type: AnyColumnType): TextRule {
   const texts = new Set(allowed.map(String))
+  for (const text of texts) if (type.toText(type.fromText(text)) !== text) throw new ValueError(UNUSUAL)
   return (text) => {
     if (!texts.has(text)) throw new ValueError('must be one of the values its column allows')
   }
 }
+
+const UNUSUAL = 'has a value in oneOf that is not written as reads return it'
 
 function keyed(names: readonly Normalizer[], clause: string): TextRule {
   return (text) => {

@@ -32,6 +32,7 @@ import { describeSchema } from '../schema/describe-schema.ts'
 import { RECORD_ID_NAME } from '../schema/names.ts'
 import { openSchema } from '../schema-change/open-schema.ts'
 import type { SqlQuery } from '../sql/sql.ts'
+import { createKeyedStorage, type KeyedStorage } from '../subject-keys/keyed-storage.ts'
 import type { OnCommit } from '../unit-of-work/gather.ts'
 import { type TrackReads, trackReads } from '../unit-of-work/read-versions.ts'
 import { recordedUnits } from '../unit-of-work/recorded-units.ts'
@@ -46,9 +47,11 @@ import { type OpenOptions, parseOptions } from './options.ts'
 import { createOutsideCalls, parseRetries, retryAborted } from './outside-calls.ts'
 import { createSession } from './session.ts'
 import { toExplained } from './session-input.ts'
+import { beginKeys } from './subject-key-source.ts'
 import type { Vault, VaultInTransaction } from './vault.ts'
 import { createVaultAudit } from './vault-audit.ts'
 import { createVaultCredentials, recordRefusal } from './vault-credentials.ts'
+import { createVaultDisk } from './vault-disk.ts'
 import { createVaultFiles } from './vault-files.ts'
 import { createVaultKeys } from './vault-keys.ts'
 import { createVaultLookups } from './vault-lookups.ts'
@@ -56,6 +59,7 @@ import { createVaultMaintenance } from './vault-maintenance.ts'
 import { createVaultOverview } from './vault-overview.ts'
 import { createVaultRetention } from './vault-retention.ts'
 import { applyAtOpening, createVaultSchema } from './vault-schema.ts'
+import { createVaultSubjects } from './vault-subjects.ts'
 
 /** Maximum number of attempts to open, if other processes keep changing the schema. */
 const MAX_ATTEMPTS = 10
@@ -78,7 +82,8 @@ async function open<S extends SchemaDefinition, Role extends string>(
   run: RunCallback,
 ): Promise<Vault<S, Role>> {
   const limits = parseOptions(unchecked)
-  const options = { ...unchecked, scheduler: turnsOutside(unchecked.storage, unchecked.scheduler) }
+  const keyed = createKeyedStorage(unchecked.storage, unchecked.subjectKeys)
+  const options = { ...unchecked, storage: keyed.storage, scheduler: turnsOutside(unchecked.storage, unchecked.scheduler) }
   const { signal, report } = readInput(() => ({
     signal: parseSignal(options.signal),
     report: parseOnProgress(options.onProgress, run),
@@ -94,6 +99,7 @@ async function open<S extends SchemaDefinition, Role extends string>(
   const opened = await attempt([moved], async () => {
     assertNotAborted(signal)
     const catalog = await openCatalog(options, options.id, given?.tables)
+    await beginKeys(keyed, catalog, options, given?.rules)
     const opening = { ...options, barrier: catalog.barrier, catalog, log }
     await openSchema(
       opening,
@@ -108,7 +114,7 @@ async function open<S extends SchemaDefinition, Role extends string>(
   })
   const openings = createOpenings({ ...options, stored: opened.stored, catalog: opened.catalog, log })
   await openings.note()
-  return createVault(options, { ...opened, limits, openings, steps })
+  return createVault(options, { ...opened, limits, openings, steps, keyed })
 }
 
 /** Returns the schema of the options, checked again: an application can pass plain JSON. */
@@ -149,13 +155,14 @@ interface Opened {
   /** The catalog itself, whose keys change and are closed. */
   readonly stored: Catalog
   readonly openings: Openings
+  readonly keyed: KeyedStorage
   /** The steps of a change of the schema that the opening made, to be recorded. */
   readonly steps: readonly SchemaChangeStep[]
 }
 
 async function createVault<S extends SchemaDefinition, Role extends string>(
   options: OpenOptions<S, Role>,
-  { barrier, catalog, live, limits, stored, openings, steps }: Opened,
+  { barrier, catalog, live, limits, stored, openings, steps, keyed }: Opened,
 ): Promise<Vault<S, Role>> {
   const { id, storage, clock, scheduler, hash, tracing, accountId = id } = options
   const log = quietLog(options.log)
@@ -264,11 +271,12 @@ async function createVault<S extends SchemaDefinition, Role extends string>(
     const sharedInside = { ...shared, units, lifetime: calls, files: files.inTransaction, joined: undefined }
     return { as: (caller) => createSession<S>(contextIn(sharedInside, parseCaller(caller))) }
   }
+  const readSchema = () => describeSchema(live.layout, definitionOf(live.part))
   return {
     id,
     accountId,
     get schema() {
-      return describeSchema(live.layout, definitionOf(live.part))
+      return readSchema()
     },
     as: (caller) => createSession<S>(outerContext(parseCaller(caller))),
     transaction: (work, transacting) =>
@@ -287,12 +295,14 @@ async function createVault<S extends SchemaDefinition, Role extends string>(
         withVerb('Join', () => factories.join(hostTransaction)),
         lifetime,
       ),
-    ...createVaultMaintenance({ ...shared, live, storage, files, outside, jobs }),
+    ...createVaultMaintenance({ ...shared, live, storage, whole: keyed.whole, files, outside, jobs }),
     ...createVaultOverview({ ...shared, live, storage, files, outside }),
     ...createVaultSchema({ ...keyPorts, barrier }),
-    ...createVaultKeys(keyPorts),
+    ...createVaultDisk({ ...options, outside, jobs }),
+    ...createVaultKeys({ ...keyPorts, storage: keyed.sealed }),
     ...createVaultRetention({ ...keyPorts, barrier, live, limits, fence: catalog, files }),
     ...createVaultLookups({ ...keyPorts, barrier, live }),
+    ...createVaultSubjects({ readSchema, outside, contextOf: contextOfCalls }),
     ...createVaultAudit({ ...shared, live, timer: options.timer, outside, jobs }),
     downloadWithTicket: (ticket, opening, request) => files.download(ticket, opening, request),
     uploadWithTicket: (ticket, given, request) => files.upload(ticket, given, request),

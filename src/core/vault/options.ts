@@ -26,6 +26,11 @@ export interface VaultOptions<S extends SchemaDefinition, Role extends string = 
   readonly schema: Schema<S>
   /** The storage, such as `sqliteStorage({ … })`. It belongs to this vault alone. */
   readonly storage: StorageHandle
+  /**
+   * Where the keys of subjects with `ownKeys` are kept, such as a second `sqliteStorage({ … })` with backups of its own: then no backup of `storage` opens
+   * what was sealed for a person who was forgotten since. It belongs to this vault alone, and every process has to pass it. Default: `storage`.
+   */
+  readonly subjectKeys?: StorageHandle
   /** Provider of the key-encryption key that wraps the root keys, such as `localKeys({ … })`. */
   readonly keys: KeyProvider
   /** Whose ciphers compute: those of a WebAssembly module and the platform, or `node:crypto` alone, which is slower. The stored bytes are the same. Default 'wasm'. Source: docs/security.md. */
@@ -148,6 +153,9 @@ const optionsShape = z.object({
   id: idShape(),
   schema: z.custom((value) => isObject(value) && 'tables' in value, 'must be the result of defineSchema'),
   storage: z.custom((value) => hasMethod(value, 'joinTransaction'), 'must be a storage, such as sqliteStorage({ … })'),
+  subjectKeys: z
+    .custom((value) => hasMethod(value, 'joinTransaction'), 'must be a storage, such as sqliteStorage({ … })')
+    .optional(),
   keys: z.custom((value) => hasMethod(value, 'unwrap'), 'must be a key provider, such as localKeys({ … })'),
   cryptography: z.enum(['wasm', 'node'], "must be 'wasm' or 'node'").optional(),
   keyFingerprint: z

@@ -4,7 +4,7 @@ import type { BatchOptions } from '../batch/run-batch.ts'
 import type { ItemResponse } from '../batch/run-steps.ts'
 import type { Redaction } from '../redaction.ts'
 import type { SchemaDefinition, TableDefinition } from '../schema/column.ts'
-import type { ColumnName, InsertFields, TableName, TokensOf, UniqueColumn, UpdateFields } from '../schema/infer.ts'
+import type { ColumnName, InsertFields, TableName, TokensOf, UpdateFields, UpsertKey } from '../schema/infer.ts'
 import type { InsertedRecordOf, ReadRecord, WrittenRecord } from './session-records.ts'
 
 /** Inserts one record, or with `upsert` updates the one that has its value in that column. */
@@ -14,7 +14,7 @@ export interface InsertItem<T, D extends TableDefinition> {
   readonly tokens?: TokensOf<D>
   readonly tokenization?: boolean
   readonly allowShownText?: boolean
-  readonly upsert?: UniqueColumn<D>
+  readonly upsert?: UpsertKey<D>
   readonly onConflict?: 'ignore'
 }
 
@@ -45,6 +45,7 @@ export interface DeleteItem<T> {
   readonly delete: T
   readonly id: string | ResponseReference
   readonly ifVersion?: string
+  readonly transients?: boolean
 }
 
 /** The method and the table that an item names. */

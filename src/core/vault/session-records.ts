@@ -23,7 +23,7 @@ import type {
   PlainValue,
   TableName,
   TokensOf,
-  UniqueColumn,
+  UpsertKey,
 } from '../schema/infer.ts'
 import type { Signal } from '../util/signal.ts'
 
@@ -82,7 +82,7 @@ export type ShownFiles<T extends TableDefinition, O> = (O extends { readonly ret
 /** Options of an insert, with column names checked by the compiler. */
 export interface SessionInsertOptions<T extends TableDefinition> {
   readonly tokenization?: boolean
-  readonly upsert?: UniqueColumn<T>
+  readonly upsert?: UpsertKey<T>
   readonly onConflict?: 'ignore'
   readonly homogeneous?: boolean
   readonly byot?: ByotMode

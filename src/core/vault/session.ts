@@ -4,6 +4,7 @@ import type { EventQueryInput } from '../audit/event-query.ts'
 import type { BatchItem } from '../batch/batch-item.ts'
 import { type OperationInput, type OperationName, type OperationResult, performNamed } from '../batch/perform-named.ts'
 import { type BatchOptions, batch } from '../batch/run-batch.ts'
+import type { DeleteOptions } from '../execution/check-input.ts'
 import type { SessionContext } from '../execution/context.ts'
 import type { IssuedTicket } from '../execution/file-tickets.ts'
 import type { Where } from '../execution/find-records.ts'
@@ -154,11 +155,11 @@ export interface Session<S extends SchemaDefinition> {
    * Deletes the records of these ids, all or none, or every record with '*' or ['*']. Throws `not_found`, and `aborted` for one that was written
    * since the read of its `ifVersion`.
    */
-  delete(table: TableName<S>, ids: readonly (string | VersionedId)[] | '*'): Promise<{ ids: string[] }>
+  delete(table: TableName<S>, ids: readonly (string | VersionedId)[] | '*', options?: DeleteOptions): Promise<{ ids: string[] }>
   /** Deletes one record. Throws like `delete`. */
   deleteOne(table: TableName<S>, id: string, options?: DeleteOneOptions): Promise<{ id: string; deleted: true }>
   /** Deletes every record with the value, or one of the values, in a look-up column, all or none, and returns their ids. Throws like `updateWhere`, with DELETE in place of UPDATE. */
-  deleteWhere<T extends TableName<S>>(table: T, where: SessionWhere<S[T]>): Promise<{ ids: string[] }>
+  deleteWhere<T extends TableName<S>>(table: T, where: SessionWhere<S[T]>, options?: DeleteOptions): Promise<{ ids: string[] }>
   /** Returns the value of each token as text, in order. Throws `not_found` with positions, unless `continueOnError` is set and some tokens are found. */
   detokenize(parameters: readonly DetokenizeParameter[], options?: DetokenizeOptions): Promise<{ records: DetokenizedRecord[] }>
   /** Returns the deterministic token of each value, in order. Throws `not_found` if no live record has a value, `unprocessable` for a column without deterministic tokens. */

@@ -1,5 +1,4 @@
 /** The legal holds of a vault, as an application places, lists and lifts them. */
-
 import { v4 as uuid } from 'uuid'
 import * as z from 'zod'
 import { type Barrier, retryingBarrier } from '../barrier/barrier.ts'

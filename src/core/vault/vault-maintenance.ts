@@ -13,6 +13,8 @@ import type { VaultFiles } from './vault-files.ts'
 /** What maintenance needs. */
 interface MaintenancePorts extends Omit<Verifying, 'layout'> {
   readonly storage: StorageHandle
+  /** The same, with the rows of forgotten people. */
+  readonly whole: StorageHandle
   readonly barrier: Barrier
   readonly live: LiveSchema
   readonly files: VaultFiles
@@ -24,6 +26,7 @@ export function createVaultMaintenance({
   files,
   outside,
   jobs,
+  whole,
   ...shared
 }: MaintenancePorts): Pick<Vault, 'ping' | 'maintenance' | 'scanFiles' | 'verifyRecords'> {
   const { storage, barrier, live } = shared
@@ -40,7 +43,7 @@ export function createVaultMaintenance({
       outside.watch({ verb: 'Verify', given, others: ['table'] }, (watch, { table }) => {
         const { layout } = live
         const tables = table === undefined ? [...layout.tables.values()] : [requireTable({ layout }, table)]
-        const context = { ...shared, layout, barrier: retryingBarrier(barrier) }
+        const context = { ...shared, layout, storage: whole, barrier: retryingBarrier(barrier) }
         return jobs.run({ kind: 'verifyRecords' }, watch, (job) => verifyRecords(context, tables, job))
       }),
   }

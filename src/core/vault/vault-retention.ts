@@ -15,7 +15,9 @@ import type { Clock } from '../ports/time.ts'
 import { purgePass } from '../records/token-store.ts'
 import { findHeld } from '../retention/holds.ts'
 import type { KeptTime, Table } from '../schema/layout.ts'
+import { unusedKeysPass } from '../subject-keys/unused-keys.ts'
 import { attempt } from '../util/attempt.ts'
+import { nowMs } from '../util/time.ts'
 import type { OutsideCalls, WatchOptions } from './outside-calls.ts'
 import type { VaultFiles } from './vault-files.ts'
 import { createVaultHolds, type HoldPorts, type VaultHolds } from './vault-holds.ts'
@@ -49,6 +51,8 @@ export interface VaultRetention {
 /** The dependencies of a sweep. */
 interface RetentionPorts extends HoldPorts {
   readonly storage: StorageHandle
+  /** The storage of the keys of subjects, if they have one: writes that failed leave keys there. */
+  readonly subjectKeys?: StorageHandle
   readonly live: LiveSchema
   readonly barrier: Barrier
   readonly clock: Clock
@@ -67,11 +71,12 @@ export function createVaultRetention(ports: RetentionPorts): VaultRetention {
       outside.watch({ verb: 'Sweep', given }, async (watch) => {
         await jobs.sweep()
         await fence.reload(storage)
-        const { layout } = live
         return jobs.run({ kind: 'sweep' }, watch, async (job) => {
           const counts = { expired: {} as Record<string, number>, held: 0 }
+          const { layout } = live
+          if (ports.subjectKeys !== undefined) await job.pass(unusedKeysPass(storage, { layout, nowMs: nowMs({ clock }) }))
           for (const table of layout.tables.values()) {
-            for (const kept of table.kept) await job.pass(expirePass(ports, table, kept, counts))
+            for (const kept of table.kept) if (!kept.isFilling) await job.pass(expirePass(ports, table, kept, counts))
           }
           return {
             ...counts,

@@ -1,7 +1,7 @@
 /** The stored schema of a vault, as an application plans and makes changes of it. */
 import type { Barrier } from '../barrier/barrier.ts'
 import { createCatalogFence } from '../catalog/open-catalog.ts'
-import { fault, words } from '../errors.ts'
+import { Fault, fault, say, words } from '../errors.ts'
 import { perform } from '../execution/perform.ts'
 import type { Watch } from '../maintenance/job.ts'
 import { createJobs, type JobPorts } from '../maintenance/jobs.ts'
@@ -92,9 +92,11 @@ export function applyAtOpening(
       ...ports,
       record: async (step: SchemaChangeStep['step'], generation: number) => void steps.push({ step, generation }),
     }
-    return jobs.run({ kind: 'changeSchema', exclusive: true }, watch, (job) =>
-      changeSchema(changing, job, targetOf(hash, schema, moves)),
-    )
+    const target = targetOf(hash, schema, moves)
+    const changed = jobs.run({ kind: 'changeSchema', exclusive: true }, watch, (job) => changeSchema(changing, job, target))
+    return changed.catch((error: unknown) => {
+      throw Fault.isFault(error) ? Fault.within(say`Cannot open the vault:`, error, error.details) : error
+    })
   }
 }
 

@@ -21,12 +21,14 @@ import type { FollowedBatch, FollowOptions } from './follow-audit.ts'
 import type { VaultTransactionOptions, WatchOptions } from './outside-calls.ts'
 import type { Session } from './session.ts'
 import type { Refusal, VaultCredentials } from './vault-credentials.ts'
+import type { VaultDisk } from './vault-disk.ts'
 import type { UploadByTicket } from './vault-files.ts'
 import type { VaultKeys } from './vault-keys.ts'
 import type { VaultLookups } from './vault-lookups.ts'
 import type { VaultOverview } from './vault-overview.ts'
 import type { VaultRetention } from './vault-retention.ts'
 import type { VaultSchema } from './vault-schema.ts'
+import type { VaultSubjects } from './vault-subjects.ts'
 
 /** A vault inside a transaction. The changes of all sessions commit or roll back together. */
 export interface VaultInTransaction<S extends SchemaDefinition, Role extends string = string> {
@@ -43,8 +45,10 @@ export interface Vault<S extends SchemaDefinition = SchemaDefinition, Role exten
     VaultKeys,
     VaultLookups<S>,
     VaultOverview,
-    VaultRetention,
     VaultSchema,
+    VaultRetention,
+    VaultSubjects<Role>,
+    VaultDisk,
     ClosedByUsing {
   readonly id: string
   /** Id of the account in audit events: the option `accountId`, or the id of the vault. */

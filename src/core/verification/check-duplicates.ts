@@ -1,113 +1,115 @@
-/** Finds records that share a value of a unique column, although storage has a unique index: a digest that was changed in the database evades it. */
+/** Finds records that share the values of a unique key, although storage has a unique index: a digest that was changed in the database evades it. */
 import type { Barrier } from '../barrier/barrier.ts'
-import { digestPresent, isSameValue, keyOfCell } from '../barrier/digest-values.ts'
+import { isSameValue } from '../barrier/digest-values.ts'
+import { type KeyAlternatives, keyAlternatives, newestTexts, textOfKey } from '../barrier/key-cells.ts'
 import { isRowId } from '../pace/pace.ts'
-import type { KeyRing } from '../ports/crypto.ts'
-import type { Cell, StorageReads } from '../ports/storage.ts'
-import type { Column, Table } from '../schema/layout.ts'
-import { required } from '../util/lists.ts'
+import type { Row, StorageReads } from '../ports/storage.ts'
+import { findKeyedRows } from '../records/find-by-keys.ts'
+import type { Table, UniqueKey } from '../schema/layout.ts'
+import { at } from '../util/lists.ts'
 import { type OpenedPage, openPage } from './check-records.ts'
 import type { Suspicion } from './record-findings.ts'
 
-/** Maximum number of values that are remembered because their stored digest cannot find them. Memory stays bounded if every digest of a table is wrong. */
+/** Maximum number of keys that are remembered because their stored digests cannot find them. Memory stays bounded if every digest of a table is wrong. */
 const MAX_REMEMBERED = 10_000
-/** Rows read in addition to one for each value. */
-const SPARE = 64
 
-/** The row id of each value that no look-up finds, by column and digest. One map for each table. */
+/** The row id of each key that no look-up finds, by its columns and cells. One map for each table. */
 export type UnindexedValues = Map<string, number>
 
-/** A unique column, and the cell by which the value of each row is looked up, computed from the value; undefined for a row without one. */
-interface UniqueCells {
-  readonly column: Column
-  readonly lookup: string
-  readonly cells: readonly (Exclude<Cell, null> | undefined)[]
-  /** The same of the older root key, while look-up keys are rotated. */
-  readonly older: readonly (Uint8Array | undefined)[]
+/** A row with a key, and what storage can have of it. */
+interface KeyedRow {
+  readonly row: Row
+  readonly values: readonly unknown[]
+  /** The newest cells that it can have. */
+  readonly text: string
+  /** The cells that are stored, those of the older look-up key as those of the newest. */
+  readonly stored: string
 }
 
-/** Returns a suspicion for each row that shares a unique value with another row. */
+/** A row with a key, and the id of another row that seems to have the same key. */
+interface Other {
+  readonly keyed: KeyedRow
+  readonly other: number
+}
+
+/** Returns a suspicion for each row that shares a unique key with another row. */
 export async function checkDuplicates(
   storage: StorageReads,
   barrier: Barrier,
   { page, unindexed }: { readonly page: OpenedPage; readonly unindexed: UnindexedValues },
 ): Promise<readonly Suspicion[]> {
+  const { table } = page
   const suspicions: Suspicion[] = []
-  for (const column of page.table.columns) {
-    if (!column.unique || column.lookup === undefined) continue
-    const unique = { column, lookup: column.lookup, ...lookupCellsOf(barrier.ring, page, column) }
-    const others = [...(await findOthers(storage, page, unique)), ...rememberUnindexed(page, unique, unindexed)]
+  for (const key of table.uniqueKeys) {
+    const held = heldKeys(page, key)
+    const keys = keyAlternatives(
+      barrier.ring,
+      key,
+      held.map(({ values }) => values),
+    )
+    const textOf = newestTexts(key, keys)
+    const rows = held.map(
+      ({ row, values }, index): KeyedRow => ({
+        row,
+        values,
+        text: textOfKey(at(keys, index).map((cells) => at(cells, cells.length - 1))),
+        stored: textOf(row),
+      }),
+    )
+    const others = [...(await findOthers(storage, { table, key, keys }, rows)), ...rememberUnindexed(key, rows, unindexed)]
     if (others.length === 0) continue
     const ids = others.map(({ other }) => other)
-    const opened = await openExisting(storage, barrier, { table: page.table, ids })
-    const isShared = ({ index, other }: Other): boolean => {
-      const value = page.values[index]?.[column.position]
-      const held = opened.get(other)?.[column.position] ?? null
-      return held !== null && isSameValue(column, value, held)
-    }
-    const shared = new Set(others.filter(isShared).map(({ index }) => index))
-    for (const index of shared) suspicions.push({ kind: 'duplicate_value', row: required(page.rows[index]), column })
+    const opened = await openExisting(storage, barrier, { table, ids })
+    const isShared = ({ keyed: { values }, other }: Other): boolean =>
+      key.columns.every((column) => {
+        const value = opened.get(other)?.[column.position] ?? null
+        return value !== null && isSameValue(column, values[column.position], value)
+      })
+    const shared = new Set(others.filter(isShared).map(({ keyed }) => keyed.row))
+    // Of several columns, none is wrong by itself.
+    const [column] = key.columns.length === 1 ? key.columns : []
+    for (const row of shared) suspicions.push({ kind: 'duplicate_value', row, ...(column && { column }) })
   }
   return suspicions
 }
 
-function lookupCellsOf(
-  ring: KeyRing,
-  { rows, values, digests }: OpenedPage,
-  column: Column,
-): Pick<UniqueCells, 'cells' | 'older'> {
-  const computed = column.lookup === column.digest ? digests.get(column) : undefined
-  const held = rows.map((_, index) => values[index]?.[column.position] ?? null)
-  if (computed === undefined)
-    return { cells: held.map((value) => (value === null ? undefined : column.type.toCell(value))), older: [] }
-  const [, older] = ring.lookupVersions
-  return { cells: computed, older: older === undefined ? [] : digestPresent(ring, column, held, older) }
-}
-
-/** The row at an index of the page, and the id of another row that seems to have the same value. */
-interface Other {
-  readonly index: number
-  readonly other: number
-}
-
-/** Returns the other rows that storage finds by the cells. */
-async function findOthers(
-  storage: StorageReads,
-  { table, rows }: OpenedPage,
-  { lookup, cells, older }: UniqueCells,
-): Promise<Other[]> {
-  const values = [...cells, ...older].filter((cell) => cell !== undefined)
-  if (values.length === 0) return []
-  const filter = { kind: 'in', column: lookup, values } as const
-  const page = { order: 'asc', limit: 2 * values.length + SPARE, columns: [lookup] } as const
-  const found = await storage.find(table.physical.name, filter, page)
-  const idsByCell = new Map<string, number[]>()
-  for (const row of found) {
-    if (!isRowId(row.id)) continue
-    const key = keyOfCell(row[lookup])
-    idsByCell.set(key, [...(idsByCell.get(key) ?? []), row.id])
-  }
-  return rows.flatMap(({ id }, index) => {
-    const own = [cells[index], older[index]].filter((cell) => cell !== undefined)
-    const ids = own.flatMap((cell) => idsByCell.get(keyOfCell(cell)) ?? [])
-    return ids.filter((other) => other !== id).map((other) => ({ index, other }))
+/** Returns the rows of a page that have a value in each column of a key. */
+function heldKeys({ rows, values }: OpenedPage, { columns }: UniqueKey): Pick<KeyedRow, 'row' | 'values'>[] {
+  return rows.flatMap((row, index) => {
+    const own = values[index]
+    return own !== undefined && columns.every(({ position }) => (own[position] ?? null) !== null) ? [{ row, values: own }] : []
   })
 }
 
-/** Remembers the rows that storage does not find by their value. Returns the remembered rows that seem to have the same value. */
-function rememberUnindexed(
-  { rows }: OpenedPage,
-  { column, lookup, cells, older }: UniqueCells,
-  unindexed: UnindexedValues,
-): Other[] {
-  return rows.flatMap((row, index) => {
-    const cell = cells[index]
-    const stored = keyOfCell(row[lookup])
-    if (cell === undefined || keyOfCell(cell) === stored || keyOfCell(older[index]) === stored) return []
-    const key = `${column.objectId}/${keyOfCell(cell)}`
-    const other = unindexed.get(key)
-    if (other === undefined && unindexed.size < MAX_REMEMBERED) unindexed.set(key, row.id)
-    return other === undefined || other === row.id ? [] : [{ index, other }]
+/** Returns the other rows that storage finds by the keys. */
+async function findOthers(
+  storage: StorageReads,
+  { table, key, keys }: { readonly table: Table; readonly key: UniqueKey; readonly keys: readonly KeyAlternatives[] },
+  rows: readonly KeyedRow[],
+): Promise<Other[]> {
+  const found = await findKeyedRows(storage, { table, key, columns: key.cells }, keys)
+  const textOf = newestTexts(key, keys)
+  const idsByText = new Map<string, number[]>()
+  for (const row of found) {
+    if (!isRowId(row.id)) continue
+    const text = textOf(row)
+    idsByText.set(text, [...(idsByText.get(text) ?? []), row.id])
+  }
+  return rows.flatMap((keyed) => {
+    const ids = idsByText.get(keyed.text) ?? []
+    return ids.filter((other) => other !== keyed.row.id).map((other) => ({ keyed, other }))
+  })
+}
+
+/** Remembers the rows that storage does not find by their key. Returns the remembered rows that seem to have the same key. */
+function rememberUnindexed({ names }: UniqueKey, rows: readonly KeyedRow[], unindexed: UnindexedValues): Other[] {
+  return rows.flatMap((keyed) => {
+    const { row, text, stored } = keyed
+    if (text === stored) return []
+    const remembered = `${names.join()}/${text}`
+    const other = unindexed.get(remembered)
+    if (other === undefined && unindexed.size < MAX_REMEMBERED) unindexed.set(remembered, row.id)
+    return other === undefined || other === row.id ? [] : [{ keyed, other }]
   })
 }
 

@@ -1,8 +1,8 @@
 /** Checks rows by themselves: whether they open, whether their digests agree with the opened values, and whether their files exist and are theirs. */
-import type { Barrier } from '../barrier/barrier.ts'
+import { type Barrier, isForgotten } from '../barrier/barrier.ts'
 import { digestPresent } from '../barrier/digest-values.ts'
 import { hasImpossibleVersion } from '../barrier/record-errors.ts'
-import { type OpenRows, openRows } from '../barrier/reveal.ts'
+import { bodyOf, type OpenRows, openRows } from '../barrier/reveal.ts'
 import { createTokenMetadata, slotOf, type TokenMetadata } from '../barrier/token-metadata.ts'
 import { isVaultError } from '../errors.ts'
 import { tryOpenFileRow } from '../file-store/file-rows.ts'
@@ -35,7 +35,7 @@ export function openPage(barrier: Barrier, table: Table, rows: readonly Row[]): 
   const values = rows.map((row, index) => {
     if (hasImpossibleVersion(row)) suspicions.push({ kind: 'impossible_version', row })
     if (!isOpened(cursor, index)) {
-      suspicions.push({ kind: 'unreadable_record', row })
+      if (!isForgotten(barrier, bodyOf(row))) suspicions.push({ kind: 'unreadable_record', row })
       return undefined
     }
     for (const column of table.tokenized) cursor.readMetadata(column, metadata, slotOf(metadata, index, column))

@@ -38,6 +38,8 @@ export interface RecordVerificationResult {
   readonly ok: boolean
   /** Number of records that were read. */
   readonly recordCount: number
+  /** Number of those that no key opens, because their person was forgotten: of a backup from before, or stored meanwhile. Forget the person again. */
+  readonly forgottenCount: number
   readonly findingCount: number
   /** Number of findings of each kind; kinds without findings are absent. */
   readonly counts: Readonly<Partial<Record<RecordFindingKind, number>>>
@@ -80,9 +82,9 @@ export class RecordFindings {
     })
   }
 
-  /** Returns the result of a verification that read this number of records. */
-  result(recordCount: number): RecordVerificationResult {
+  /** Returns the result of a verification that read these numbers of records. */
+  result(read: Pick<RecordVerificationResult, 'recordCount' | 'forgottenCount'>): RecordVerificationResult {
     const findingCount = this.#findingCount
-    return { ok: findingCount === 0, recordCount, findingCount, counts: { ...this.#counts }, findings: [...this.#listed] }
+    return { ok: findingCount === 0, ...read, findingCount, counts: { ...this.#counts }, findings: [...this.#listed] }
   }
 }

@@ -1,5 +1,6 @@
 /** Verifies stored records: that each opens, and agrees with its digests, its stored tokens and its transient values. */
-import { UNKNOWN_KEY } from '../barrier/barrier.ts'
+import { isForgotten, UNKNOWN_KEY } from '../barrier/barrier.ts'
+import { bodyOf } from '../barrier/reveal.ts'
 import type { CatalogFence } from '../catalog/open-catalog.ts'
 import type { Job } from '../maintenance/job.ts'
 import { countRows, createPageSize, eachPossiblePage, findImpossibleRows, isRowId } from '../pace/pace.ts'
@@ -39,6 +40,7 @@ export async function verifyRecords(context: Verifying, tables: readonly Table[]
     ),
   )
   let recordCount = 0
+  let forgottenCount = 0
   for (const table of tables) {
     const unindexed: UnindexedValues = new Map()
     const { lowest, highest } = await findImpossibleRows(storage, table.physical.name)
@@ -50,11 +52,12 @@ export async function verifyRecords(context: Verifying, tables: readonly Table[]
       assertNotAborted(job.signal)
       for (const found of await checkSlice(context, { table, rows, unindexed })) findings.add(table, found, found.row.id)
       recordCount += rows.length
+      forgottenCount += rows.filter((row) => isForgotten(context.barrier, bodyOf(row))).length
       await job.advance({ rows: rows.length, table: table.name })
     }
   }
   await verifyTokenRows(context, { tables, findings, job })
-  return findings.result(recordCount)
+  return findings.result({ recordCount, forgottenCount })
 }
 
 /** Rows of one table to check. */
@@ -100,8 +103,8 @@ async function suspect(context: Verifying, slice: Slice): Promise<readonly Suspi
     if (error !== UNKNOWN_KEY) throw error
   }
   await catalog.reload(storage)
-  const { entropy, vault, ring } = context.barrier
-  return suspectNow({ ...context, barrier: { entropy, vault, ring } }, slice)
+  const { entropy, vault, ring, subjectKeys } = context.barrier
+  return suspectNow({ ...context, barrier: { entropy, vault, ring, subjectKeys } }, slice)
 }
 
 async function suspectNow(context: Verifying, { table, rows, unindexed }: Slice): Promise<readonly Suspicion[]> {

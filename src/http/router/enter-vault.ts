@@ -1,4 +1,5 @@
 /** Enters a vault with the credential of a request: opens it, checks the credential, and gives the session of its caller. */
+import { decodePurpose } from '../../core/util/purpose.ts'
 import { type Caller, isVaultError, VaultError } from '../../index.ts'
 import type { Authenticate } from '../credentials/authenticate.ts'
 import type { HttpLog } from '../options.ts'
@@ -21,7 +22,8 @@ export function createEntry(authenticate: Authenticate, log: HttpLog): Entry {
       log.warn({ requestID: scope.context.requestID, reason: reasonOf(checked) }, 'credential refused')
       throw unauthenticated()
     }
-    const caller: Caller = { ...checked.caller, request: { ...scope.context, ...checked.credential } }
+    const purpose = statedPurpose(request.header('x-purpose'), checked.caller)
+    const caller: Caller = { ...checked.caller, ...purpose, request: { ...scope.context, ...checked.credential } }
     const session = sessionOf(vault, caller, log)
     scope.named(vault, caller)
     return {
@@ -52,6 +54,21 @@ function sessionOf(vault: HostedVault, caller: Caller, log: HttpLog): ReturnType
     log.error({ reason: error.message }, 'caller of the authenticator refused')
     throw new VaultError('internal', 'The authenticator of this server described the caller wrongly. Its log says how.')
   }
+}
+
+/** Returns the purpose of the header `X-Purpose`. Throws `invalid_request` for one that is malformed, or that is not the one to which the credential is bound. */
+function statedPurpose(header: string | undefined, { context }: Pick<Caller, 'context'>): Pick<Caller, 'purpose'> {
+  if (header === undefined) return {}
+  const purpose = decodePurpose(header)
+  if (purpose === undefined) {
+    throw new VaultError(
+      'invalid_request',
+      'The header X-Purpose is malformed. Send 1 to 128 characters, percent-encoded where they are not printable ASCII.',
+    )
+  }
+  const bound = context?.purpose
+  if (bound === undefined || bound === null || bound === purpose) return { purpose }
+  throw new VaultError('invalid_request', 'The header X-Purpose is not the purpose of this credential. Leave it out.')
 }
 
 /** The one error of credentials. */

@@ -34,6 +34,7 @@ const AUDIT_QUERY = {
   'filterOps.context.jwtID': text('The `jti` claim of the token.'),
   'filterOps.context.bearerTokenContextID': text('The user context in the token.'),
   'filterOps.context.clientTraceID': text('The id that the client chose.', { maxLength: 128 }),
+  'filterOps.context.purpose': text('The purpose that the caller stated.', { maxLength: 128 }),
   'filterOps.request.clientInfo.userEmail': text('Email address of the end user, from the `ctx.email` claim.'),
   'filterOps.actionType': text(
     'Kind of the operation, such as INSERT; or CREATE, READ, EXECUTE or LOGIN for several. NONE: any.',
@@ -79,6 +80,7 @@ const CONTEXT = z
     keyID: z.string().optional().describe('Id of the API key, or of the key of the service account.'),
     subject: z.string().optional().describe('The user for whom the request is made.'),
     clientTraceID: z.string().max(128).optional().describe('The id that the client chose, as it was sent.'),
+    purpose: z.string().max(128).optional().describe('Why the data was worked with, as the caller stated it.'),
   })
   .meta({ title: 'AuditEventContext', description: 'Who sent the request, and from where.' })
 

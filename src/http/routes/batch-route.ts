@@ -15,6 +15,7 @@ import {
   toWireId,
   toWireIds,
   toWireRecord,
+  UPSERT_MEMBER,
   VAULT_MEMBER,
 } from './shapes.ts'
 
@@ -50,7 +51,7 @@ const DOCUMENTED_ITEM = z
     redaction: REDACTION_MEMBER,
     tokenization: flagMember('Return the tokens of the record.'),
     downloadURL: flagMember('Return an URL, valid for 15 minutes, for each file that can be downloaded. For GET.'),
-    upsert: z.string().optional().describe('A unique column: a record with its value is updated, or else inserted. For POST.'),
+    upsert: UPSERT_MEMBER,
     tokens: BY_COLUMN.optional().describe('Tokens by column. For POST and PUT.'),
     returnFileMetadata: flagMember('Return the metadata of files. For GET.'),
   })

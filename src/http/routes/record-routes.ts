@@ -29,6 +29,7 @@ import {
   toWireId,
   toWireIds,
   toWireRecord,
+  UPSERT_MEMBER,
   VAULT_MEMBER,
 } from './shapes.ts'
 
@@ -163,7 +164,7 @@ function insertRoute({ names }: RouterOptions, { group, path, table }: RecordPla
     body: z.object({
       records: z.array(RECORD).describe('The records, one or more.'),
       tokenization: flagMember('Return the tokens of each record.'),
-      upsert: z.string().optional().describe('A unique column: a record with its value is updated, or else inserted.'),
+      upsert: UPSERT_MEMBER,
       homogeneous: flagMember('Refuse records that have different columns. Not with upsert.'),
       byot: BYOT_MEMBER,
       vaultID: VAULT_MEMBER,
@@ -177,6 +178,9 @@ function insertRoute({ names }: RouterOptions, { group, path, table }: RecordPla
   })
 }
 
+/** What the option of deletions says. */
+const TRANSIENTS = 'Delete the transient values of the records too. Default false: they stay until they expire.'
+
 function deleteRoute({ names }: RouterOptions, { group, path, table }: RecordPlace): Route {
   return operationRoute({
     method: 'DELETE',
@@ -189,10 +193,15 @@ function deleteRoute({ names }: RouterOptions, { group, path, table }: RecordPla
     statuses: [400, 401, 404, 500],
     body: z.object({
       ...namedShape(names.ids, z.array(z.string()).describe('Ids of the records, or "*" alone.')),
+      transients: flagMember(TRANSIENTS),
       vaultID: VAULT_MEMBER,
     }),
     response: z.object({ RecordIDResponse: z.array(z.string()).describe('The ids of the request, or "*".') }),
-    read: ({ params, body }) => ({ table: table ?? params.objectName ?? '', ids: Reflect.get(body, names.ids) }),
+    read: ({ params, body }) => ({
+      table: table ?? params.objectName ?? '',
+      ids: Reflect.get(body, names.ids),
+      options: present({ transients: body.transients }),
+    }),
     write: ({ ids }) => ({ RecordIDResponse: [...ids] }),
   })
 }
@@ -259,8 +268,9 @@ function deleteOneRoute({ names }: RouterOptions, { group, path, table }: Record
     operation: 'deleteOne',
     verb: 'Delete',
     statuses: [400, 401, 404, 500],
+    query: { transients: flag(TRANSIENTS) },
     response: deletedShape(names.id),
-    read: ({ params }) => ({ table: table ?? params.objectName ?? '', id: params.ID ?? '' }),
+    read: ({ params, query }) => ({ table: table ?? params.objectName ?? '', id: params.ID ?? '', options: present(query) }),
     write: ({ id }) => ({ [names.id]: id, deleted: true }),
   })
 }

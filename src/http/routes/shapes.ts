@@ -37,6 +37,14 @@ export const REDACTION_QUERY = choice('The level of the values; the lower one th
 /** How requests treat tokens supplied by the caller. */
 export const BYOT = ['DISABLE', 'ENABLE', 'ENABLE_STRICT'] as const
 
+/** What an upsert goes by, in the body of a request. */
+export const UPSERT_MEMBER = z
+  .union([z.string(), z.array(z.string())])
+  .optional()
+  .describe(
+    'A unique column, or the list of columns that are unique together: a record with the same values is updated, or else inserted. For POST.',
+  )
+
 /** The mode of a request, in its body. */
 export const BYOT_MEMBER = z.enum(BYOT).optional().meta({
   title: 'ByotMode',

@@ -25,6 +25,8 @@ function rescanned(change: (scans: Scans) => Partial<Scans>): Fault {
   }
 }
 
+const SAID = { what: 'memory', text: 'Memory.' }
+
 /** Faults that adapters are known to have. */
 export const FAULTS = {
   'get loses the order asked': (storage) => ({
@@ -217,6 +219,19 @@ const HANDLE_FAULTS = {
         })
         return work({ ...all, tables: await Promise.all(tables) })
       }),
+  }),
+  'a purge goes on inside a transaction': () => ({ purgeDisk: async () => ({ done: [], remains: [SAID] }) }),
+  'a purge deletes rows': (handle) => ({
+    purgeDisk: async () => {
+      await handle.delete('things', { ids: [45] })
+      return { done: [], remains: [SAID] }
+    },
+  }),
+  'a step of a purge cannot end it': () => ({
+    purgeDisk: async ({ onStep }) => {
+      await onStep({ done: 1, total: 1 }).catch(() => {})
+      return { done: [], remains: [SAID] }
+    },
   }),
   'no counter is raised': () => ({ raiseIds: async () => {} }),
   'an error of a snapshot is wrapped': (handle) => ({

@@ -44,6 +44,10 @@ describe('on PostgreSQL', () => {
     expect((await run('keys', 'rotate')).code).toBe(0)
     expect((await run('keys', 'destroy', '2', '--yes')).code).toBe(0)
     expect((await run('sweep', '--json')).stdout).toBe('{"expired":{},"held":0,"transients":0,"files":0,"credentials":0}\n')
+    const purged = await run('purge-disk', '--full')
+    expect(purged.stdout).toMatch(
+      /^VACUUM FULL wrote \d+ tables anew.*\nPages in memory.*\nBytes of what was deleted can remain in:\n- write-ahead-log: /,
+    )
     expect((await run('maintenance')).stderr).toBe('No slow work runs.\n')
   })
 

@@ -83,6 +83,7 @@ describe('parseEventQuery accepts', () => {
       'REWRAP_KEYS',
       'DESTROY_KEY',
       'ROTATE_LOOKUPS',
+      'FORGET',
     ])
     expect(filterOf({ actionType: 'LOGIN' }).actions).toEqual(['ISSUE_BEARER'])
     for (const word of ['UPDATE', 'DELETE']) expect(filterOf({ actionType: word }).actions).toEqual([word])

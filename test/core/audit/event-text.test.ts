@@ -142,11 +142,11 @@ function edited(bytes: Uint8Array, random: SeededRandom): Uint8Array {
   return Uint8Array.from([...bytes.subarray(0, place), ...added, ...bytes.subarray(place + removed)])
 }
 
-it('20,000 random edits are accepted if and only if parsing accepts them', () => {
+it('6,000 random edits are accepted if and only if parsing accepts them', () => {
   const random = seededRandom('canonical events')
   let accepted = 0
-  for (let round = 0; round < 20_000; round++) if (isAccepted(edited(random.pick(EVENTS), random))) accepted++
-  expect(accepted).toBeGreaterThan(100)
+  for (let round = 0; round < 6_000; round++) if (isAccepted(edited(random.pick(EVENTS), random))) accepted++
+  expect(accepted).toBeGreaterThan(30)
 })
 
 it.each([

@@ -1,8 +1,8 @@
 /** Random rows and random conditions, each in two spellings: this language and SQLite. */
-import type { ColumnTypeName, JsonValue } from '../../../src/core/values/column-type.ts'
+import type { JsonValue } from '../../../src/core/values/column-type.ts'
 import { columnTypes } from '../../../src/core/values/column-types.ts'
 import type { SeededRandom } from '../../support/random/seeded-random.ts'
-import { COLUMN_TYPES } from './sample-table.ts'
+import { COLUMN_TYPES, type SampledType } from './sample-table.ts'
 
 /** A value that a vault accepts. */
 export type Input = JsonValue
@@ -14,7 +14,7 @@ export interface Spelled {
 }
 
 /** Few values, so that comparisons match. Some are placed differently by other orders, case foldings and roundings. */
-export const POOLS: Readonly<Record<ColumnTypeName, readonly Input[]>> = {
+export const POOLS: Readonly<Record<SampledType, readonly Input[]>> = {
   STRING: ['', 'a', 'A', 'ab', 'aB', 'b', 'a%', 'a_b', '10', '9', 'é', 'e\u0301', '\uff5e', '😀', '😀a', "it's", ' a', '\ue000'],
   INTEGER: [
     0,
@@ -129,7 +129,7 @@ const BESIDE_INTEGERS = [
   '-0',
 ]
 
-function drawLiteral(random: SeededRandom, type: ColumnTypeName): Spelled {
+function drawLiteral(random: SeededRandom, type: SampledType): Spelled {
   if (type === 'INTEGER' && random.chance(0.3)) return same(random.pick(BESIDE_INTEGERS))
   const value = random.pick(POOLS[type])
   const text = String(value)

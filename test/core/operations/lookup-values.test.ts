@@ -220,7 +220,7 @@ onEachStorage('normalized columns', (engine) => {
 
   it('cannot become searchable while records hold texts without a key', async () => {
     const place = engine.fresh()
-    const options = { id: 'v1', keys: localKeys({ key: TEST_SECRET }) }
+    const options = { id: 'v1', keys: localKeys({ key: TEST_SECRET }), schemaChanges: 'apply' } as const
     const define = (more: object) => defineSchema({ t: { n: column.string({ normalize: ['digits'], ...more }) } })
     const vault = await createVault({ ...options, schema: define({}), storage: place.open() })
     const { records } = await vault.as(OWNER).insert('t', [{ fields: { n: 'private line' } }, { fields: { n: '1' } }])

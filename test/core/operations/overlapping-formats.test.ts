@@ -19,6 +19,7 @@ const fixedRing = (ring: KeyRing): KeyRing => ({
   withRoots: (versions, more, use) => fixedRing(ring.withRoots(versions, fixed(more), use)),
 })
 const fixedKeys: KeyRingFactory = {
+  ...keyRingFactory,
   createRing: (id, roots, use) => fixedRing(keyRingFactory.createRing(id, fixed(roots), use)),
 }
 

@@ -56,6 +56,7 @@ function counted(storage: StorageHandle) {
     rings,
     storage: { ...storage, ...reads(storage) },
     keyRingFactory: {
+      ...keyRingFactory,
       createRing: (...given: Parameters<typeof keyRingFactory.createRing>): KeyRing =>
         countedRing(keyRingFactory.createRing(...given)),
     },

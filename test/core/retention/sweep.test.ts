@@ -95,9 +95,9 @@ onEachStorage('a sweep', (engine) => {
     const { id } = await before.session.insertOne('orders', { created: '2025-12-01T00:00:00Z', iban: 'DE1', memo: 'm' })
     await before.session.insertOne('notes', { at: 'x' })
     clock.ms += 10 * DAY
-    const vault = await open({ clock }, place)
-    // Another process that was open before could write no time.
-    await expect(before.session.insertOne('notes', { at: 'y' })).rejects.toMatchObject({ code: 'failed_precondition' })
+    const vault = await open({ clock, schemaChanges: 'apply' }, place)
+    // Another process that was open before writes the time too.
+    await before.session.insertOne('notes', { at: 'y' })
     expect((await vault.vault.sweep()).expired).toEqual({
       orders: 1,
       'orders.iban': 0,
@@ -113,7 +113,7 @@ onEachStorage('a sweep', (engine) => {
     // A process with the older period sweeps by the stored one.
     expect((await vault.vault.sweep()).expired.notes).toBe(0)
     clock.ms += 31 * DAY
-    expect((await vault.vault.sweep()).expired.notes).toBe(1)
+    expect((await vault.vault.sweep()).expired.notes).toBe(2)
   })
 
   it('leaves expired records visible until it runs', async () => {

@@ -25,10 +25,14 @@ const TABLES = {
     pin: column.string({ ...PLAIN, token: 'transient' }),
     note: column.string({ ...PLAIN, searchable: true }),
     badge: column.string({ ...PLAIN, unique: true }),
+    team: column.string({ ...PLAIN, encrypted: false }),
+    site: column.string({ ...PLAIN, searchable: true }),
+    desk: column.string({ ...PLAIN, token: 'deterministic' }),
   },
   orders: { email: column.string({ ...PLAIN, token: 'deterministic', columnGroup: 'mail', normalize: ['lowercase'] }) },
 }
 type Tables = typeof TABLES
+const SCHEMA = defineSchema(TABLES, { uniqueTogether: { people: [['team', 'site', 'desk']] } })
 const { n: MODULUS = '' } = generateKeyPairSync('rsa', { modulusLength: 2048 }).publicKey.export({ format: 'jwk' })
 const JWK = JSON.stringify({ kty: 'RSA', n: MODULUS, e: 'AQAB' })
 const KEYS = localKeys({ key: TEST_SECRET })
@@ -43,7 +47,7 @@ const FAST = {
 }
 
 function open(storage: StorageHandle, { audit = 'on', ports = FAST }: { audit?: 'on' | 'off'; ports?: object } = {}) {
-  return openVault({ ...SYSTEM_PORTS, ...ports, id: 'v1', schema: defineSchema(TABLES), storage, audit, keys: KEYS })
+  return openVault({ ...SYSTEM_PORTS, ...ports, id: 'v1', schema: SCHEMA, storage, audit, keys: KEYS })
 }
 
 function person(n: number | string) {
@@ -314,6 +318,27 @@ onEachStorage('beside a rotation of look-up keys', (engine) => {
     }
     for (const one of vaults) expect((await one.verifyRecords()).findings).toEqual([])
     expect((await vault.verifyAudit()).ok).toBe(true)
+  })
+
+  it('keeps what is unique together, whatever a write names of it', async () => {
+    const place = engine.fresh()
+    const before = await open(place.open())
+    const seatOf = (site: string, desk: string) => ({ team: 'a', site, desk })
+    const seats = ['11', '12', '21', '33'].map(([site, desk]) => ({ fields: seatOf(`s${site}`, `d${desk}`) }))
+    const { records } = await before.as(OWNER).insert('people', seats)
+    await begin(place.open())
+    const people = (await open(place.open())).as(OWNER)
+    const idOf = (n: number) => at(records, n).id
+    const isTaken = { code: 'conflict', details: [{ column: 'team' }, { column: 'site' }, { column: 'desk' }] }
+    await expect(people.insertOne('people', seatOf('s1', 'd1'))).rejects.toMatchObject(isTaken)
+    await expect(people.updateOne('people', idOf(2), { site: 's1' })).rejects.toMatchObject(isTaken)
+    await expect(people.updateOne('people', idOf(1), { desk: 'd1' })).rejects.toMatchObject(isTaken)
+    await people.updateOne('people', idOf(0), { desk: 'd9' })
+    await expect(people.insertOne('people', seatOf('s1', 'd9'))).rejects.toMatchObject(isTaken)
+    const upserted = await people.insertOne('people', seatOf('s3', 'd3'), { upsert: ['team', 'site', 'desk'] })
+    expect(upserted.id).toBe(idOf(3))
+    await before.rotateLookups()
+    expect((await before.verifyRecords()).ok).toBe(true)
   })
 
   it('it ends when it is called again, before whichever change it stopped', async () => {

@@ -7,6 +7,7 @@ import type { PhysicalTable, StorageHandle } from '../../../src/core/ports/stora
 import { resealPass } from '../../../src/core/rotation/reseal-pass.ts'
 import { sealedPlaces } from '../../../src/core/rotation/sealed-places.ts'
 import { readVersion } from '../../../src/core/sealing/envelope.ts'
+import { makeKeys } from '../../../src/core/subject-keys/key-rows.ts'
 import { interposedStorage } from '../../support/storages/interposed-storage.ts'
 import { addKey } from '../../support/vaults/planted-rotation.ts'
 import { fillRotating, openRotating, ROTATING_TABLES } from '../../support/vaults/rotating-vault.ts'
@@ -49,6 +50,9 @@ it('every place holds a body when something of each kind is sealed, and every co
   const { storage, interpose } = interposedStorage(sound)
   const vault = await openRotating(storage)
   const { ids } = await fillRotating(vault, 5)
+  // No subject of this vault has a key of its own.
+  const { barrier } = await catalogOf(storage)
+  await storage.insert('subject_keys', (await makeKeys(storage, barrier, { objectId: 1 }, [1])).rows)
   await vault.as(OWNER).revokeCredential({ jti: 'a', expiresAt: Date.now() + 60_000 })
   await vault.credentials.spendOnce('nonce', Date.now() + 60_000)
   const places = sealedPlaces((await catalogOf(storage)).state)

@@ -1,7 +1,51 @@
 /** Changes of the schema under load of older and newer processes: every kind equals the model, its plan is exact, and ended anywhere it goes on. */
 import { expect, it } from 'vitest'
+import type { Storage, StorageHandle } from '../../../src/core/ports/storage.ts'
+import { VaultError } from '../../../src/index.ts'
 import { BEFORE, expectModel, fillPeople, KINDS, openChanging, work } from '../../support/schema-change/changing-vault.ts'
 import { onEachStorage } from '../../support/storages/engines.ts'
+import { SYSTEM_PORTS } from '../../support/vaults/system-ports.ts'
+
+/** A clock that is ahead by more than the lease of a job. */
+const LATER = { now: () => SYSTEM_PORTS.clock.now() + 61_000_000_000n }
+
+/** A process that ends before its n-th call of the storage, counted from `begin` on: none of its calls is answered after that. */
+function mortal(sound: StorageHandle) {
+  let left = Number.POSITIVE_INFINITY
+  const live =
+    <Args extends unknown[], T>(call: (...args: Args) => Promise<T>) =>
+    async (...args: Args): Promise<T> => {
+      if (--left < 0) throw new VaultError('data_loss', 'The process was killed.')
+      return call(...args)
+    }
+  const wrap = (inner: Storage): Storage => ({
+    ...inner,
+    prepare: live(inner.prepare),
+    reserveIds: live(inner.reserveIds),
+    insert: live(inner.insert),
+    get: live(inner.get),
+    find: live(inner.find),
+    update: live(inner.update),
+    commit: live(inner.commit),
+    delete: live(inner.delete),
+    aggregate: live(inner.aggregate),
+    lock: live(inner.lock),
+    transaction: (work, options) =>
+      inner.transaction(async (within) => {
+        const result = await work(wrap(within))
+        // It can end with all of its work done and nothing committed.
+        await live(async () => {})()
+        return result
+      }, options),
+  })
+  return {
+    storage: { ...sound, ...wrap(sound) },
+    begin: (calls: number) => {
+      left = calls
+    },
+    isDead: () => left < 0,
+  }
+}
 
 onEachStorage('a change of the schema', (engine) => {
   it.each(KINDS)('beside older processes that write and read: $name', async (kind) => {
@@ -30,5 +74,29 @@ onEachStorage('a change of the schema', (engine) => {
     for (const [n, vault] of [...older, late].entries()) await work(vault, model, { writer: `${n + 4}00`, isOver: () => true })
     for (const vault of newer) await expectModel(vault, model, kind)
     expect((await newer[0]?.planSchemaChange(kind.after))?.steps).toEqual([])
+  })
+
+  const KILLED = engine.name === 'memory' ? KINDS : KINDS.filter(({ name }) => name === 'several at once')
+  it.each(KILLED)('goes on after a kill before any call of the storage: $name', { timeout: 120_000 }, async (kind) => {
+    let kills = 0
+    for (let calls = 0, isKilled = true; isKilled; calls += engine.name === 'memory' ? 1 : 3) {
+      const place = engine.fresh()
+      const older = await openChanging(place.open(), BEFORE)
+      const model = await fillPeople(older, 5)
+      const { storage, begin, isDead } = mortal(place.open())
+      const killed = await openChanging(storage, BEFORE)
+      const plan = await killed.planSchemaChange(kind.after, kind.moves)
+      begin(calls)
+      await killed.applySchemaChange(plan).catch(() => {})
+      isKilled = isDead()
+      if (isKilled) kills++
+      await work(older, model, { writer: '100', isOver: () => true })
+      const going = await openChanging(place.open(), BEFORE, { clock: LATER })
+      await going.applySchemaChange(plan)
+      await work(older, model, { writer: '200', isOver: () => true })
+      await expectModel(await openChanging(place.open(), kind.after, { schemaChanges: 'refuse', clock: LATER }), model, kind)
+      expect((await older.planSchemaChange(kind.after)).steps).toEqual([])
+    }
+    expect(kills).toBeGreaterThan(4)
   })
 })

@@ -11,7 +11,7 @@ import {
 import { ValueError } from '../../../src/core/values/column-type.ts'
 import { COLUMN_TYPES, columnTypes } from '../../../src/core/values/column-types.ts'
 
-const of = (type: keyof typeof columnTypes): ColumnDefinition => ({ type })
+const of = (type: keyof typeof columnTypes): ColumnDefinition => (type === 'DECIMAL' ? { type, scale: 2 } : { type })
 
 /** Values as callers write them, what they become, and undefined for those that are refused. */
 const CONVERSIONS: readonly (readonly [

@@ -207,6 +207,7 @@ const right: readonly (readonly [why: string, tables: unknown])[] = [
       ['email', 'email'],
       ['card', 'digits'],
       ['digits', 'digits'],
+      ['iban', 'iban'],
       ['letters', 'lowercase'],
       [{ pattern: '[0-9]{8}' }, 'digits'],
       [{ pattern: '[a-zA-Z]{8}' }, 'lowercase'],

@@ -91,7 +91,7 @@ describe('a body sealed under another schema', () => {
       records: [record],
       sources: { textOf: () => undefined, supplied: [], transientIds: [1], nowMs: 1000 },
     })
-    const [transient] = sealTransients(barrier, before, [record], metadata)
+    const [transient] = sealTransients(barrier, before, { records: [record], metadata })
     const stored = [{ version: 1, ...required(transient) }]
     expect(revealTransients(barrier, required(before.transient[0]), stored)).toMatchObject([{ value: '1234' }])
     expect(revealTransients(barrier, required(after.transient[0]), stored)).toEqual([undefined])

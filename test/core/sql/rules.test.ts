@@ -72,7 +72,12 @@ describe('a rejected query', () => {
     ['SELECT age AS x, min(age) AS x FROM people', 'unsupported', 12, 'A column beside an aggregate (GROUP BY)'],
     ['SELECT count(*), * FROM people', 'unsupported', 12, 'Line 1, column 18: A column beside an aggregate'],
     ["SELECT redaction(ssn, 'SOME') FROM people", 'invalid_request', 3, 'Expected the level'],
-    ['SELECT sum(name) FROM people', 'unprocessable', 9, 'SUM requires a column of type INTEGER or FLOAT; this one is STRING.'],
+    [
+      'SELECT sum(name) FROM people',
+      'unprocessable',
+      9,
+      'SUM requires a column of type INTEGER, DECIMAL or FLOAT; this one is STRING.',
+    ],
     ['SELECT avg(born) FROM people', 'unprocessable', 9, 'AVG requires'],
     ['SELECT min(active) FROM people', 'unprocessable', 9, 'MIN requires'],
     ['SELECT max(notes) FROM people', 'unprocessable', 9, 'MAX requires'],

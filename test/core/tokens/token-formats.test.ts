@@ -11,6 +11,7 @@ it('takes the name of a preset as the preset with its defaults', () => {
     email: 'ada@acme.example',
     ssn: '123-45-6789',
     card: '4111111111111111',
+    iban: 'DE89 3704 0044 0532 0130 00',
     date: '2026-01-31',
   }
   for (const preset of TOKEN_PRESETS) {

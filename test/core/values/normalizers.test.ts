@@ -45,6 +45,30 @@ describe('digits', () => {
   })
 })
 
+describe('iban', () => {
+  it.each([
+    ['de89 3704 0044 0532 0130 00', 'DE89370400440532013000'],
+    ['\u202aDE89\u00a037040044 0532\u200b013000\u202c', 'DE89370400440532013000'],
+    ['ＤＥ８９ 3704 0044 0532 0130 00', 'DE89370400440532013000'],
+    ['GB29nwbk60161331926819', 'GB29NWBK60161331926819'],
+    ['', ''],
+  ])('reads %s in capitals without spaces', (text, normal) => {
+    expect(normalize(['iban'], text)).toBe(normal)
+    expect(normalize(['iban'], normal)).toBe(normal)
+  })
+
+  it('leaves nothing of a text of another form', () => {
+    for (const text of [
+      'DE89',
+      '370400440532013000',
+      'DE89-3704-0044-0532-0130-00',
+      'Deß89 3704 0044 0532 0130',
+      'private account',
+    ])
+      expect(normalize(['iban'], text)).toBeUndefined()
+  })
+})
+
 describe('phone', () => {
   it.each([
     ['+46 70-123 45 67', '+46701234567'],

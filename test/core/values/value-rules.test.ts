@@ -5,11 +5,11 @@ import { compileRules, type RuleOptions } from '../../../src/core/values/value-r
 import { outcomeOf } from '../../support/column-types/cases.ts'
 
 const check = (options: RuleOptions, value: unknown, type = columnTypes.STRING): unknown =>
-  outcomeOf(() => compileRules(options)?.(value, type))
+  outcomeOf(() => compileRules(options, type)?.(value, type))
 
 it('returns undefined for a column without rules', () => {
-  expect(compileRules({})).toBeUndefined()
-  expect(compileRules({ unique: false })).toBeUndefined()
+  expect(compileRules({}, columnTypes.STRING)).toBeUndefined()
+  expect(compileRules({ unique: false }, columnTypes.STRING)).toBeUndefined()
 })
 
 describe('maxLength', () => {
@@ -50,7 +50,7 @@ describe('pattern', () => {
   })
 
   it('is rejected if it is invalid, when the rules are compiled', () => {
-    expect(outcomeOf(() => compileRules({ pattern: '(' }))).toContain('RE2')
-    expect(outcomeOf(() => compileRules({ pattern: '(a)\\1' }))).toContain('RE2')
+    expect(outcomeOf(() => compileRules({ pattern: '(' }, columnTypes.STRING))).toContain('RE2')
+    expect(outcomeOf(() => compileRules({ pattern: '(a)\\1' }, columnTypes.STRING))).toContain('RE2')
   })
 })

@@ -172,7 +172,14 @@ onEachStorage('verifyRecords', (engine) => {
     await session.updateOne('people', records[0]?.id ?? '', { card: '4711000000009999', pin: '99', email: null })
     await session.updateOne('people', records[1]?.id ?? '', { email: 'canary0@acme.example', code: null, city: 'x', card: null })
     await session.delete('people', [records[2]?.id ?? '', records[3]?.id ?? ''])
-    expect(await vault.verifyRecords()).toEqual({ ok: true, recordCount: 4, findingCount: 0, counts: {}, findings: [] })
+    expect(await vault.verifyRecords()).toEqual({
+      ok: true,
+      recordCount: 4,
+      forgottenCount: 0,
+      findingCount: 0,
+      counts: {},
+      findings: [],
+    })
     clock.ms += 31 * 60_000
     expect(await vault.verifyRecords({ table: 'people' })).toMatchObject({ ok: true, recordCount: 4 })
     await vault.sweep()

@@ -1,13 +1,13 @@
-/** Runs the command `strongroom` from its sources, as a process of its own in a folder of its own. */
+/** Runs the command `strongroom`, bundled from its sources, as a process of its own in a folder of its own. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath, pathToFileURL } from 'node:url'
+import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
+import { builtCommand } from './built-command.ts'
 
 const TOP = fileURLToPath(new URL('../../../', import.meta.url))
-const HOOKS = pathToFileURL(join(TOP, 'scripts/resolve-sources.ts')).href
 
 /** What a run printed, and its exit code; null if a signal ended it. */
 export interface CommandResult {
@@ -47,7 +47,7 @@ export function commandFolder(files: Readonly<Record<string, string>> = {}): str
 
 /** Starts the command. It is killed when the test has finished. */
 export function startCommand(args: readonly string[], { folder, env = {}, input }: RunOptions): RunningCommand {
-  const child = spawn(process.execPath, ['--import', HOOKS, join(TOP, 'src/cli/strongroom.ts'), ...args], {
+  const child = spawn(process.execPath, [...builtCommand(), ...args], {
     cwd: folder,
     env: { ...process.env, NO_COLOR: '1', ...env },
     stdio: ['pipe', 'pipe', 'pipe'],

@@ -1,6 +1,8 @@
 /** Values of every column type: abstract keys, the spellings of each, and keys that are close to a key. */
 import fc from 'fast-check'
 import type { ColumnTypeName, JsonValue } from '../../../src/core/values/column-type.ts'
+import type { AnyColumnType } from '../../../src/core/values/column-types.ts'
+import { decimalType } from '../../../src/core/values/decimal-type.ts'
 
 /** Samples of one type. Two inputs are one value exactly when their keys are deeply equal. */
 export interface Samples<Key> {
@@ -9,6 +11,8 @@ export interface Samples<Key> {
   readonly write: (key: Key, salt: number) => unknown
   /** A key that differs by little, or not at all. */
   readonly near: (key: Key, salt: number) => Key
+  /** The type, if the one of the registry is one of several. */
+  readonly type?: AnyColumnType
   /** The order of keys, if the type has one. */
   readonly order: ((left: Key, right: Key) => number) | undefined
 }
@@ -51,6 +55,37 @@ const integer: Samples<bigint> = {
   near: (key, salt) =>
     clamp(pick([key, key + 1n, key - 1n, -key, key + 2n ** 32n, key * 2n], salt), -(2n ** 63n), 2n ** 63n - 1n),
   order: bigOrder,
+}
+
+const SCALE = 4
+const MAX_DECIMAL = 10n ** 18n - 1n
+
+/** Keys are the numbers without their point. */
+const decimal: Samples<bigint> = {
+  keys: fc.oneof(
+    fc.bigInt({ min: -MAX_DECIMAL, max: MAX_DECIMAL }),
+    fc.constantFrom(-MAX_DECIMAL, MAX_DECIMAL, 0n, 1n, -1n, 10_000n, 2n ** 53n, 2n ** 53n - 1n),
+    fc.bigInt({ min: -30_000n, max: 30_000n }),
+  ),
+  write: (key, salt) => {
+    const whole = key / 10n ** BigInt(SCALE)
+    const digits = (key < 0n ? -key : key).toString().padStart(SCALE + 1, '0')
+    const text = `${key < 0n ? '-' : ''}${digits.slice(0, -SCALE)}.${digits.slice(-SCALE)}`
+    const short = text.replace(/0+$/, '').replace(/\.$/, '')
+    const isShort = digits.length <= 15
+    return pick(
+      [text, short, `${text}00`, isShort ? Number(text) : text, whole * 10n ** BigInt(SCALE) === key ? whole : short],
+      salt,
+    )
+  },
+  near: (key, salt) =>
+    clamp(
+      pick([key, key + 1n, key - 1n, -key, key * 10n, key + 10n ** BigInt(SCALE), key / 10n], salt),
+      -MAX_DECIMAL,
+      MAX_DECIMAL,
+    ),
+  order: bigOrder,
+  type: decimalType(SCALE) as AnyColumnType, // Its values only ever meet its own functions.
 }
 
 const float: Samples<number> = {
@@ -127,6 +162,7 @@ const array: Samples<JsonValue> = {
 export const columnTypeSamples: Readonly<Record<ColumnTypeName, Samples<unknown>>> = {
   STRING: string as Samples<unknown>, // Keys of one type's samples only ever meet that type's functions.
   INTEGER: integer as Samples<unknown>,
+  DECIMAL: decimal as Samples<unknown>,
   FLOAT: float as Samples<unknown>,
   BOOL: bool as Samples<unknown>,
   DATE: date as Samples<unknown>,

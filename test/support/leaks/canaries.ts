@@ -126,6 +126,11 @@ function canaryOf(form: CanaryForm, random: SeededRandom): { readonly value: unk
       const value = `${1 + random.below(8)}${digits(random, 17)}`
       return { value, cores: [counted(value)] }
     }
+    case 'DECIMAL': {
+      const value = `${1 + random.below(9)}${digits(random, 9)}.${digits(random, 8)}`
+      // A plain cell has the digits without their point.
+      return { value, cores: [counted(value), counted(value.replace('.', ''))] }
+    }
     case 'FLOAT': {
       const value = Number(`${1 + random.below(9)}${digits(random, 6)}.${digits(random, 6)}${1 + random.below(9)}`)
       return { value, cores: [counted(String(value))] }

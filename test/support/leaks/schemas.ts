@@ -31,6 +31,7 @@ const FORMS: readonly CanaryForm[] = [
   'CARD',
   'EMAIL',
   'INTEGER',
+  'DECIMAL',
   'FLOAT',
   'BOOL',
   'DATE',
@@ -91,7 +92,8 @@ function randomColumn(random: SeededRandom, name: string): LeakColumn {
   const keeping = random.chance(0.25) ? { encrypted: false, ...plain } : sealedOptions(random, form !== 'BOOL')
   const token = random.chance(0.4) ? { token: random.pick(['random', { kind: 'random', stable: true }] as const) } : {}
   const mask = random.chance(0.3) ? { mask: random.pick(TEXT_MASKS) } : {}
-  return { name, form, definition: { type: form, ...redaction, ...keeping, ...token, ...mask } }
+  const common = { ...redaction, ...keeping, ...token, ...mask }
+  return { name, form, definition: form === 'DECIMAL' ? { type: form, scale: 8, ...common } : { type: form, ...common } }
 }
 
 function sealedOptions(random: SeededRandom, mayBeUnique: boolean): { readonly unique?: boolean; readonly searchable?: boolean } {
@@ -120,7 +122,7 @@ function cardOptions(random: SeededRandom): Omit<Extract<ColumnDefinition, { rea
   const kind = random.pick(['formatPreserving', 'deterministicFormatPreserving', undefined] as const)
   return {
     ...sealedOptions(random, true),
-    ...(random.chance(0.5) ? { mask: { preset: 'card' } as const } : {}),
+    ...(random.chance(0.5) ? { mask: { preset: random.pick(['card', 'cardBin'] as const) } } : {}),
     ...(kind === undefined
       ? {}
       : { token: kind === 'formatPreserving' ? { kind, format, stable: random.chance(0.4) } : { kind, format } }),

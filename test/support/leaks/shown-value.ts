@@ -33,6 +33,10 @@ function masked(mask: NonNullable<LeakColumn['definition']['mask']>, text: strin
       return text.includes('@') ? `${text[0]}***@${text.split('@')[1]}` : '***'
     case 'card':
       return `************${/^[0-9]{12,19}$/.test(text) ? text.slice(-4) : '****'}`
+    case 'cardBin':
+      return /^[0-9]{15,19}$/.test(text) ? `${text.slice(0, 6)}******${text.slice(-4)}` : masked({ preset: 'card' }, text)
+    case 'iban':
+      return '*'.repeat(22)
     case 'ssn':
       return '***-**-****'
   }

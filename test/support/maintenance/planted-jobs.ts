@@ -47,7 +47,7 @@ export async function openJobs(
   { name, change = (own) => own }: { readonly name: string; readonly change?: (own: JobPorts) => JobPorts },
 ): Promise<Jobs> {
   const catalog = await openCatalog({ ...SYSTEM_PORTS, storage, keys: localKeys({ key: TEST_SECRET }) }, VAULT_ID, {})
-  const known = { barrier: catalog.barrier, catalog: createCatalogFence(catalog, {}) }
+  const known = { barrier: catalog.barrier, catalog: createCatalogFence(catalog, { part: catalog.state.schema }) }
   return createJobs(change({ ...SYSTEM_PORTS, ...ports, ...known, storage, log: undefined, process: name }))
 }
 

@@ -269,11 +269,11 @@ export async function expectModel(vault: Vault, model: Model, kind: Kind): Promi
     const known = Object.entries(fields).map(([column, value]) => [nameOf(column), value] as const)
     expect(stored.get(id)).toMatchObject(Object.fromEntries(known.filter(([column]) => columns.includes(column))))
   }
-  const valueOf = ({ fields }: (typeof all)[number], column: string) =>
+  const valueIn = ({ fields }: (typeof all)[number], column: string) =>
     Object.entries(fields).find(([own]) => nameOf(own) === column)?.[1]
   const some = all.filter((_, index) => index % Math.ceil(all.length / 40) === 0)
   for (const column of ['key', ...finds]) {
-    const found = await session.get(table, { where: { [column]: some.map((one) => valueOf(one, column)) }, limit: 1000 })
+    const found = await session.get(table, { where: { [column]: some.map((one) => valueIn(one, column)) }, limit: 1000 })
     expect(found.records.map(({ id }) => id).sort()).toEqual(some.map(({ id }) => id).sort())
   }
   for (const column of findsNot)
@@ -284,11 +284,11 @@ export async function expectModel(vault: Vault, model: Model, kind: Kind): Promi
     Object.fromEntries(Object.entries(person(`9${++lastFresh}`)).map(([column, value]) => [nameOf(column), value]))
   const allowed = () => Object.fromEntries(Object.entries(fresh()).filter(([column]) => columns.includes(column)))
   for (const column of ['key', ...unique])
-    await expect(session.insertOne(table, { ...allowed(), [column]: valueOf(first, column) })).rejects.toMatchObject({
+    await expect(session.insertOne(table, { ...allowed(), [column]: valueIn(first, column) })).rejects.toMatchObject({
       code: 'conflict',
     })
   for (const column of notUnique)
-    await session.delete(table, [(await session.insertOne(table, { ...allowed(), [column]: valueOf(first, column) })).id])
+    await session.delete(table, [(await session.insertOne(table, { ...allowed(), [column]: valueIn(first, column) })).id])
   for (const column of required)
     await expect(session.insertOne(table, { ...allowed(), [column]: null })).rejects.toMatchObject({
       code: 'unprocessable',

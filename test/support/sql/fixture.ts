@@ -1,5 +1,5 @@
 /** Random schemas with random rows. They have few different values, so that joins and comparisons match, and include difficult ones. */
-import type { ColumnDefinition, SchemaDefinition } from '../../../src/core/schema/column.ts'
+import type { ColumnDefinition, CommonOptions, SchemaDefinition } from '../../../src/core/schema/column.ts'
 import type { ColumnTypeName, JsonValue } from '../../../src/core/values/column-type.ts'
 import type { SeededRandom } from '../random/seeded-random.ts'
 
@@ -55,6 +55,9 @@ const WIDE_INTEGERS: readonly bigint[] = [
   2n ** 63n - 1n,
   -(2n ** 63n),
 ]
+/** Numbers of the scale of every DECIMAL column. */
+const DECIMALS: readonly string[] = ['0.00', '1.00', '-1.00', '0.50', '1.50', '-2.25', '42.00', '0.10', '10.01', '100.00']
+const WIDE_DECIMALS: readonly string[] = ['9999999999999999.99', '-9999999999999999.99', '90071992547409.93', '0.01']
 const FLOATS: readonly number[] = [0, 1, -1, 0.5, 1.5, 2, -2.25, 3, 10, 42, 0.1, 100.75]
 const WIDE_FLOATS: readonly number[] = [1e300, -1e300, 5e-324, 1e15, 2 ** 53, 9007199254740994, 1e-7, 0.30000000000000004]
 const DATES: readonly string[] = ['2020-01-01', '2020-02-29', '1999-12-31', '0001-01-01', '9999-12-31', '2020-01-02']
@@ -83,7 +86,7 @@ const TABLE_NAMES = ['t', 'u', 'people', 'orders', 'records', 'data_1', 'max']
 
 /** Column types; difficult types are listed more often. */
 const TYPES: readonly ColumnTypeName[] = [
-  ...(['STRING', 'STRING', 'STRING', 'INTEGER', 'INTEGER', 'INTEGER', 'FLOAT', 'FLOAT'] as const),
+  ...(['STRING', 'STRING', 'STRING', 'INTEGER', 'INTEGER', 'INTEGER', 'FLOAT', 'FLOAT', 'DECIMAL', 'DECIMAL'] as const),
   ...(['BOOL', 'DATE', 'TIME', 'DATETIME', 'DATETIME', 'JSON', 'ARRAY'] as const),
 ]
 
@@ -106,6 +109,7 @@ export function drawFixture(random: SeededRandom): Fixture {
   const pools = {
     STRING: texts,
     INTEGER: [...random.sample(INTEGERS, 5), ...(isWide ? random.sample(WIDE_INTEGERS, 4) : [])],
+    DECIMAL: [...random.sample(DECIMALS, 5), ...(isWide ? random.sample(WIDE_DECIMALS, 3) : [])],
     FLOAT: [...random.sample(FLOATS, 5), ...(isWide ? random.sample(WIDE_FLOATS, 4) : [])],
     BOOL: [true, false],
     DATE: random.sample(DATES, 4),
@@ -147,7 +151,12 @@ function drawColumn(random: SeededRandom, name: string, { normalize }: Making): 
     // Two columns of one group have digests that can be compared with each other.
     return { name, type, definition: { type, ...shown, searchable: true, columnGroup: 'texts', ...normalize } }
   }
-  return { name, type, definition: { type, ...shown, ...keeping } }
+  return { name, type, definition: definitionOf(type, { ...shown, ...keeping }) }
+}
+
+/** A definition of a type. All DECIMAL columns have one scale. */
+export function definitionOf(type: ColumnTypeName, options: CommonOptions): ColumnDefinition {
+  return type === 'DECIMAL' ? { type, scale: 2, ...options } : { type, ...options }
 }
 
 /** The schema of a fixture. */

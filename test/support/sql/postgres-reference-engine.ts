@@ -17,7 +17,14 @@ import {
 } from './reference-engine.ts'
 
 const NATIVE: Readonly<Record<ColumnTypeName, string>> = {
-  ...{ STRING: 'text collate "C"', INTEGER: 'bigint', FLOAT: 'double precision', BOOL: 'boolean', DATE: 'date' },
+  ...{
+    STRING: 'text collate "C"',
+    INTEGER: 'bigint',
+    FLOAT: 'double precision',
+    BOOL: 'boolean',
+    DATE: 'date',
+    DECIMAL: 'numeric(18, 2)',
+  },
   ...{ TIME: 'time', DATETIME: 'timestamptz', JSON: 'jsonb', ARRAY: 'jsonb' },
 }
 

@@ -62,7 +62,7 @@ function literals(random: SeededRandom, { pools }: Fixture): { readonly left: Te
 
 /** The other operand of a column: another column, null, or a value of its pool. */
 function drawOther(random: SeededRandom, { fixture, columns }: Scene, { column }: ColumnTerm): Term {
-  const isNumber = (type: ColumnTypeName): boolean => type === 'INTEGER' || type === 'FLOAT'
+  const isNumber = (type: ColumnTypeName): boolean => type === 'INTEGER' || type === 'FLOAT' || type === 'DECIMAL'
   if (random.chance(0.25)) {
     const fitting = columns.filter(({ column: { type } }) => type === column.type || (isNumber(type) && isNumber(column.type)))
     return random.pick(fitting)

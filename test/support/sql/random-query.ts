@@ -97,5 +97,5 @@ function drawAggregate(random: SeededRandom, fixture: Fixture, columns: readonly
 function isAggregated(fixture: Fixture, name: string, type: ColumnTypeName): boolean {
   if (name === 'count') return true
   if (name === 'min' || name === 'max') return isCompared(type) && type !== 'BOOL'
-  return type === 'INTEGER' || (type === 'FLOAT' && !fixture.isWide)
+  return type === 'INTEGER' || type === 'DECIMAL' || (type === 'FLOAT' && !fixture.isWide)
 }

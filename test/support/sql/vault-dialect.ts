@@ -60,7 +60,7 @@ function spellColumn(
 }
 
 function spellValue(random: SeededRandom, type: ColumnTypeName, value: FixtureValue, place: Place | undefined): string {
-  const isBare = type === 'INTEGER' || type === 'FLOAT' || type === 'BOOL'
+  const isBare = type === 'INTEGER' || type === 'FLOAT' || type === 'DECIMAL' || type === 'BOOL'
   if (isBare && random.chance(0.5)) return type === 'BOOL' ? spellWord(random, String(value)) : String(value)
   const text = type === 'DATETIME' ? withOffset(random, String(value)) : String(value)
   const mayDouble = place?.side === 'right' && place.other.kind === 'column'

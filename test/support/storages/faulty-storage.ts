@@ -126,6 +126,7 @@ export function faultyStorage(sound: StorageHandle): FaultyStorage {
     isInsideTransaction: () => sound.isInsideTransaction(),
     snapshot: sound.snapshot,
     raiseIds: sound.raiseIds,
+    purgeDisk: sound.purgeDisk,
     mayTurn: () => sound.mayTurn(),
     closeMs: sound.closeMs,
     joinTransaction: (hostTransaction: unknown) => wrap(sound.joinTransaction(hostTransaction)),

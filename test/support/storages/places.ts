@@ -63,7 +63,8 @@ export function sqlitePlaces(driver?: SqliteAddress['driver']): OpenEngine<'sqli
     fresh() {
       directory ??= mkdtempSync(join(tmpdir(), 'strongroom-test-'))
       const filename = join(mkdtempSync(join(directory, 'place-')), 'vault.db')
-      const address = { engine: 'sqlite', filename, ...(driver === undefined ? {} : { driver }) } as const
+      // Tests kill processes, which loses nothing, and take the power away only in the law of that name.
+      const address = { engine: 'sqlite', filename, synchronous: 'normal', ...(driver === undefined ? {} : { driver }) } as const
       const own = handles.group()
       return {
         open: () => own.keep(openStorage(address)),

@@ -24,7 +24,17 @@ function textOf(random: SeededRandom, characters: string, count: number): string
 }
 
 const DIGITS = '0123456789'
+/** Countries and their structures, written out: digits, capitals, either. */
+const IBAN_SAMPLES = [
+  ['DE', 'n'.repeat(18)],
+  ['NO', 'n'.repeat(11)],
+  ['GB', `aaaa${'n'.repeat(14)}`],
+  ['FR', `${'n'.repeat(10)}${'c'.repeat(11)}nn`],
+  ['MT', `aaaannnnn${'c'.repeat(18)}`],
+] as const
+
 const LOWER = 'abcdefghijklmnopqrstuvwxyz'
+const UPPER = LOWER.toUpperCase()
 const ALL = LOWER + LOWER.toUpperCase() + DIGITS
 
 function one(random: SeededRandom, ...choices: readonly string[]): string {
@@ -44,6 +54,21 @@ export function passesLuhn(text: string): boolean {
     sum += counted > 9 ? counted - 9 : counted
   }
   return sum % 10 === 0
+}
+
+/** The remainder by 97 of the number that an IBAN spells, implemented from its description. */
+export function passesMod97(number: string): boolean {
+  const turned = number.slice(4) + number.slice(0, 4)
+  return BigInt([...turned].map((sign) => (/[A-Z]/.test(sign) ? sign.charCodeAt(0) - 55 : sign)).join('')) % 97n === 1n
+}
+
+/** An IBAN of this country with the check digits that pass, found by trying. */
+export function withIbanCheck(country: string, rest: string): string {
+  for (let check = 2; check <= 98; check++) {
+    const number = `${country}${String(check).padStart(2, '0')}${rest}`
+    if (passesMod97(number)) return number
+  }
+  throw new Error('one of 97 check digits passes')
 }
 
 /** A card number that passes the check, in a usual spelling. */
@@ -195,6 +220,42 @@ export const tokenFormatSamples: Readonly<Record<string, TokenFormatSample>> = {
   card: cardSample({}, 90_000_000n),
   'card that keeps its first digits': cardSample({ keepFirst: 6, keepLast: 3 }, 9_000_000n),
   'card that keeps nothing and passes': cardSample({ keepLast: 0, luhn: 'valid' }, 10n ** 11n),
+  iban: {
+    definition: 'iban',
+    value: (random) => {
+      const [country, structure] = random.pick(IBAN_SAMPLES)
+      const rest = [...structure]
+        .map((sign) =>
+          sign === 'n' ? textOf(random, DIGITS, 1) : sign === 'a' ? textOf(random, UPPER, 1) : textOf(random, UPPER + DIGITS, 1),
+        )
+        .join('')
+      const number = withIbanCheck(country, rest)
+      return random.chance(0.5) ? number : number.replaceAll(/(.{4})(?=.)/g, '$1 ')
+    },
+    keeps: (value, token) =>
+      value.slice(0, 2) === token.slice(0, 2) && value.replaceAll(/[^ ]/g, 'x') === token.replaceAll(/[^ ]/g, 'x'),
+    holds: (token) => {
+      const number = token.replaceAll(' ', '')
+      const structure = IBAN_SAMPLES.find(([country]) => country === number.slice(0, 2))?.[1] ?? ''
+      const isBuilt = [...number.slice(4)].every((sign, at) =>
+        ({ n: /[0-9]/, a: /[A-Z]/, c: /[A-Z0-9]/ })[structure[at] ?? '']?.test(sign),
+      )
+      return isBuilt && number.length === structure.length + 4 && passesMod97(number)
+    },
+    least: ['NO9386011117947', 10n ** 11n],
+    refused: [
+      'DE88370400440532013000',
+      'DE8937040044053201300',
+      'DE8937040044053201300A',
+      'de89370400440532013000',
+      'DE89  370400440532013000',
+      'DE89370400440532013000 ',
+      'XX89370400440532013000',
+      'NO9986011117947',
+      '370400440532013000',
+    ],
+    deterministic: true,
+  },
   date: {
     definition: 'date',
     value: (random) => new Date(Math.floor(random() * 80_000 - 40_000) * 86_400_000).toISOString().slice(0, 10),

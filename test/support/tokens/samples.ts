@@ -3,6 +3,7 @@ import type { ColumnDefinition } from '../../../src/core/schema/column.ts'
 import type { TokenFormatDefinition } from '../../../src/core/tokens/token-formats.ts'
 import type { TokenDefinition, TokenKindName } from '../../../src/core/tokens/token-kind.ts'
 import type { ColumnTypeName, JsonValue } from '../../../src/core/values/column-type.ts'
+import { passesMod97, withIbanCheck } from './format-samples.ts'
 
 /** One column, its values and the form of its tokens. */
 export interface TokenSample {
@@ -25,6 +26,7 @@ const day = (i: number): string => new Date(Date.UTC(1900, 0, 1 + i)).toISOStrin
 const VALUES: Readonly<Record<ColumnTypeName, readonly [valueAt: (i: number) => JsonValue, textAt: (i: number) => string]>> = {
   STRING: [(i) => `Åsa 𝒳 ${i}`, (i) => `Åsa 𝒳 ${i}`],
   INTEGER: [(i) => String(9_007_199_254_740_993n + BigInt(i)), (i) => String(9_007_199_254_740_993n + BigInt(i))],
+  DECIMAL: [(i) => `${i}.5`, (i) => `${i}.500`],
   FLOAT: [(i) => i + 0.5, (i) => `${i}.5`],
   BOOL: [(i) => i % 2 === 0, (i) => String(i % 2 === 0)],
   DATE: [day, day],
@@ -42,7 +44,8 @@ const VERSION_8 = /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a
 function uuidSamples(token: TokenDefinition, uuid: RegExp): TokenSample[] {
   return TYPES.map((type) => {
     const [valueAt, textAt] = VALUES[type]
-    const column = { type, token, redaction: 'PLAIN_TEXT' } as const
+    const options = { token, redaction: 'PLAIN_TEXT' } as const
+    const column = type === 'DECIMAL' ? { type, scale: 3, ...options } : { type, ...options }
     return { name: type.toLowerCase(), column, valueAt, textAt, fits: (text) => uuid.test(text), isFew: type === 'BOOL' }
   })
 }
@@ -114,6 +117,13 @@ const BOTH_WAYS: readonly FormatSample[] = [
     type: 'STRING',
     textAt: spacedCard,
     fits: (token, shown) => sameLayout(token, shown) && passesLuhn(token) && keeps(token, shown, 4, 3),
+  },
+  {
+    name: 'iban',
+    format: 'iban',
+    type: 'STRING',
+    textAt: (i) => withIbanCheck('DE', digits(i * 7919, 18)),
+    fits: (token) => /^DE[0-9]{20}$/.test(token) && passesMod97(token),
   },
   { name: 'date', format: 'date', type: 'DATE', textAt: day, fits: isDay },
   {

@@ -87,6 +87,7 @@ export interface LooseOptions {
   readonly tracing?: Tracing
   readonly factory?: KeyRingFactory
   readonly rules?: SchemaRules
+  readonly schemaChanges?: 'small' | 'apply' | 'refuse'
 }
 
 /** Start of every fixed clock, in milliseconds since 1970. */
@@ -122,7 +123,7 @@ export async function openLoose(
     schema: checkSchema(tables, rules),
     keys: localKeys({ key }),
     clock: { now: () => BigInt(clock.ms) * 1_000_000n },
-    keyRingFactory: { createRing: (...given) => noted(factory.createRing(...given)) },
+    keyRingFactory: { ...factory, createRing: (...given) => noted(factory.createRing(...given)) },
   })
   const ring = rings.at(-1)
   if (ring === undefined) throw new Error('the vault opened without keys')

@@ -1,19 +1,19 @@
 /** Derives the keys of XAES-256-GCM with the platform's cipher. */
 import { secretBytes, wipe } from '../key-bytes.ts'
-import { createXaesKey, HALF_BYTES, SECRET_BYTES, type XaesKey } from '../xaes-key.ts'
+import { createXaesKey, HALF_BYTES, type KeyDerivation, SECRET_BYTES, type XaesKey } from '../xaes-key.ts'
 import { createPlatformCipher, doubleBlock } from './aes.ts'
 
 const BLOCK = 16
 const NOTHING = new Uint8Array(0)
 
-/** Returns an XAES-256-GCM key from 32 bytes, which are not kept. */
-export function createPlatformXaesKey(key: Uint8Array): XaesKey {
+/** Returns an XAES-256-GCM key from 32 bytes, which are not kept. Source of `maxDerived`: `createXaesKey`. */
+export function createPlatformXaesKey(key: Uint8Array, maxDerived?: number): XaesKey {
   const cipher = createPlatformCipher(key)
   const zeros = secretBytes(BLOCK)
   cipher.encrypt(zeros)
   const subkey = doubleBlock(zeros)
   wipe(zeros)
-  return createXaesKey({
+  const derivation: KeyDerivation = {
     derive(half, reused) {
       const secret = reused?.secret ?? secretBytes(SECRET_BYTES)
       // Both blocks of the CMAC are whole, so each is one block of AES. Source: C2SP, XAES-256-GCM.
@@ -26,5 +26,6 @@ export function createPlatformXaesKey(key: Uint8Array): XaesKey {
       cipher.close()
       wipe(subkey)
     },
-  })
+  }
+  return createXaesKey(derivation, maxDerived)
 }

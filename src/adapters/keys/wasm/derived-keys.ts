@@ -2,7 +2,7 @@
 import { at } from '../../../core/util/lists.ts'
 import { secretBytes, wipe } from '../key-bytes.ts'
 import { doubleBlock } from '../platform/aes.ts'
-import { createXaesKey, type GcmKey, HALF_BYTES, SECRET_BYTES, type XaesKey } from '../xaes-key.ts'
+import { createXaesKey, type GcmKey, HALF_BYTES, type KeyDerivation, SECRET_BYTES, type XaesKey } from '../xaes-key.ts'
 import { DERIVED_KEY_BYTES, encryptFew, expandKey, getWasm, REGION, SCHEDULE_BYTES } from './wasm.ts'
 
 const BLOCK = 16
@@ -11,14 +11,15 @@ const SCHEDULE_AT = SECRET_BYTES
 const HASH_KEY_AT = SCHEDULE_AT + SCHEDULE_BYTES
 const TABLES_AT = HASH_KEY_AT + BLOCK
 
-/** Returns an XAES-256-GCM key from 32 bytes, which are not kept. */
-export function createModuleXaesKey(key: Uint8Array): XaesKey {
+/** Returns an XAES-256-GCM key from 32 bytes, which are not kept. Source of `maxDerived`: `createXaesKey`. */
+export function createModuleXaesKey(key: Uint8Array, maxDerived?: number): XaesKey {
   const schedule = expandKey(key)
   const subkey = doubleBlock(encryptZeros(schedule))
-  return createXaesKey({
+  const derivation: KeyDerivation = {
     derive: (half, reused) => deriveKey({ schedule, subkey }, half, reused),
     close: () => wipe(schedule, subkey),
-  })
+  }
+  return createXaesKey(derivation, maxDerived)
 }
 
 /**

@@ -20,6 +20,8 @@ const ACTIVITIES: Readonly<Record<string, keyof typeof ACTIVITY_NAMES>> = {
   OPEN_FILE: 2,
   FILE_STATUS: 2,
   DOWNLOAD_URL: 2,
+  FIND_SUBJECT: 2,
+  EXPORT_SUBJECT: 2,
   UPDATE: 3,
   ROTATE_KEYS: 3,
   ROTATE_LOOKUPS: 3,
@@ -29,6 +31,7 @@ const ACTIVITIES: Readonly<Record<string, keyof typeof ACTIVITY_NAMES>> = {
   DELETE_FILE: 4,
   REVOKE_CREDENTIAL: 4,
   DESTROY_KEY: 4,
+  FORGET: 4,
 }
 const ACTIVITY_NAMES = { 1: 'Create', 2: 'Read', 3: 'Update', 4: 'Delete', 99: 'Other' } as const
 

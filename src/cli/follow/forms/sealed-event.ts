@@ -30,6 +30,7 @@ export interface SealedEvent {
       readonly sessionID?: string
       readonly origin?: string
       readonly keyID?: string
+      readonly purpose?: string
       readonly userEmail?: string
       readonly clientTraceID?: string
     }

@@ -7,7 +7,7 @@ export const DIGITS = '0123456789'
 /** Digits that a number without leading zeros can begin with. */
 export const LEADING_DIGITS = '123456789'
 export const LOWER = 'abcdefghijklmnopqrstuvwxyz'
-const UPPER = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ'
+export const UPPER = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ'
 
 /** The texts that share a template, and the template itself as tweak text: kept characters, and a sign for the class of each replaced one. */
 export interface TextTemplate {

@@ -34,6 +34,11 @@ export function compareDecimals(left: Decimal, right: Decimal): number {
   return left.digits === right.digits ? 0 : left.digits < right.digits ? -sign : sign
 }
 
+/** Returns the number with its point moved to the right: times ten to the power of `places`. */
+export function shifted({ isNegative, digits, point }: Decimal, places: number): Decimal {
+  return { isNegative, digits, point: digits === '' ? 0 : point + places }
+}
+
 /** True if the number is an integer. */
 export function isWhole({ digits, point }: Decimal): boolean {
   return digits.length <= point || digits === ''

@@ -1,0 +1,168 @@
+/** Takes the bytes of deleted rows out of the tables of PostgreSQL, as far as the owner of tables can: VACUUM, or tables written anew. */
+import { sql } from 'kysely'
+import { VaultError } from '../../core/errors.ts'
+import type { DiskNote, DiskPurge, DiskReport } from '../../core/ports/storage.ts'
+import { attempt, jitteredMs, type Reason } from '../../core/util/attempt.ts'
+import type { RawRow } from './driver-connection.ts'
+import type { PoolExecutor } from './pool-executor.ts'
+import { mapPostgresError, postgresCause, sqlState } from './postgres-errors.ts'
+import type { SqlContext } from './row-queries.ts'
+import { storedTables } from './stored-tables.ts'
+
+/** Milliseconds that one attempt waits for the lock of a table: while it waits, new readers and writers of the table wait behind it. */
+const LOCK_MS = 250
+/** Attempts for a table: with their pauses about half a minute. */
+const MAX_ATTEMPTS = 40
+const PAUSE = { firstMs: 8, maxMs: 1024 }
+
+/** Runs one statement. */
+type Run = (text: string) => Promise<readonly RawRow[]>
+
+/**
+ * Removes dead rows of all tables of the schema, so that their space is used again. With `full`, writes each table with its indexes and long values
+ * anew, while its readers and writers wait. Throws `unavailable` if others keep a lock of a table, `failed_precondition` for `full` where sessions are shared.
+ */
+export async function purgeTables(executor: PoolExecutor, context: SqlContext, { full, onStep }: DiskPurge): Promise<DiskReport> {
+  if (full && !context.named)
+    throw new VaultError(
+      'failed_precondition',
+      'VACUUM FULL needs a session of its own, to limit its wait for locks. Open the storage on the server itself, without preparedStatements: false.',
+    )
+  return executor.outside(async (run) => {
+    const ask: Run = (text) => mapped(run(text))
+    const names = (await mapped(storedTables({ ...executor, run: ({ text }) => run(text) }, context))).map(({ name }) => name)
+    if (context.named) await ask(`set statement_timeout = 0; set lock_timeout = ${LOCK_MS}`)
+    const own = await ownTables(ask, context, names)
+    const total = own.length + 1
+    for (const [done, name] of own.entries()) {
+      await onStep({ done, total })
+      const table = textOf(context, sql`${context.dialect.tableName(name)}`)
+      if (full) await whenFree(() => run(`vacuum (full) ${table}`))
+      // After FULL it counts what that had to keep.
+      await whenFree(() => run(`vacuum (analyze) ${table}`))
+    }
+    await onStep({ done: own.length, total })
+    const isWritten = await checkpoint(run)
+    await onStep({ done: total, total })
+    const dead = own.length === 0 ? 0 : await countDead(ask, context, own)
+    return report({ full, isWritten, dead, tables: own.length, others: names.filter((name) => !own.includes(name)) })
+  })
+}
+
+async function mapped<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work
+  } catch (error) {
+    throw mapPostgresError(error, {})
+  }
+}
+
+const LOCKED: Reason = {
+  is: (error) => ['55P03', '40P01'].includes(sqlState(error) ?? ''),
+  most: MAX_ATTEMPTS,
+  between: async (count) => void (await new Promise((wake) => setTimeout(wake, jitteredMs(count, PAUSE, Math.random())))),
+  lastWord: (error) =>
+    new VaultError(
+      'unavailable',
+      'A table could not be locked for VACUUM: other transactions kept using it for half a minute. Retry when fewer do.',
+      {},
+      { cause: postgresCause(error) },
+    ),
+}
+
+function whenFree(work: () => Promise<unknown>): Promise<unknown> {
+  return mapped(attempt([LOCKED], work))
+}
+
+/** The tables that this role can vacuum: PostgreSQL passes over others with a warning only. */
+async function ownTables(run: Run, context: SqlContext, names: readonly string[]): Promise<readonly string[]> {
+  if (names.length === 0) return []
+  const rows = await run(
+    textOf(
+      context,
+      sql`select c.relname::pg_catalog.text ${classes(context, names)} and (pg_catalog.pg_has_role(c.relowner, 'USAGE')
+        or exists (select from pg_catalog.pg_database d where d.datname = pg_catalog.current_database() and pg_catalog.pg_has_role(d.datdba, 'USAGE')))
+        order by 1`,
+    ),
+  )
+  return rows.map(([name]) => String(name))
+}
+
+/** Versions of rows that VACUUM had to keep, or that died since. */
+async function countDead(run: Run, context: SqlContext, names: readonly string[]): Promise<number> {
+  const count = sql`select coalesce(sum(pg_catalog.pg_stat_get_dead_tuples(c.oid)), 0)::pg_catalog.text ${classes(context, names)}`
+  return Number((await run(textOf(context, count)))[0]?.[0])
+}
+
+function classes({ schema }: SqlContext, names: readonly string[]) {
+  return sql`from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+    where n.nspname = ${sql.lit(schema)} and c.relname in (${sql.join(names.map((name) => sql.lit(name)))})`
+}
+
+function textOf({ dialect }: SqlContext, query: ReturnType<typeof sql>): string {
+  return query.compile(dialect.compiler).sql
+}
+
+/** Has pages in memory written to the files. Returns false where the role may not. */
+async function checkpoint(run: Run): Promise<boolean> {
+  try {
+    await run('checkpoint')
+    return true
+  } catch (error) {
+    if (sqlState(error) !== '42501') throw mapPostgresError(error, {})
+    return false
+  }
+}
+
+interface Purged {
+  readonly full: boolean
+  readonly isWritten: boolean
+  /** Versions of rows. */
+  readonly dead: number
+  /** Tables that were vacuumed, and the names of those of other owners. */
+  readonly tables: number
+  readonly others: readonly string[]
+}
+
+function report({ full, isWritten, dead, tables, others }: Purged): DiskReport {
+  const done: DiskNote[] = [
+    full
+      ? { what: 'rewritten', text: `VACUUM FULL wrote ${tables} tables anew, with their indexes and long values.` }
+      : { what: 'vacuumed', text: `VACUUM removed dead rows of ${tables} tables. Their space is used again.` },
+  ]
+  const remains: DiskNote[] = []
+  if (isWritten) done.push({ what: 'checkpoint', text: 'Pages in memory were written to the files.' })
+  else remains.push(NO_CHECKPOINT)
+  if (!full) remains.push(PAGES)
+  if (others.length > 0)
+    remains.push({ what: 'other-owner', text: `Tables of another role: ${others.join(', ')}. Purge as their owner.` })
+  if (dead > 0)
+    remains.push({
+      what: 'row-versions',
+      text: `${dead} dead versions of rows: older transactions, replication slots or replicas may still read them, or they died since. Purge again when those have ended.`,
+    })
+  return { done, remains: [...remains, ...BEYOND_TABLES] }
+}
+
+const NO_CHECKPOINT: DiskNote = {
+  what: 'checkpoint',
+  text: 'Files, until the server writes its pages with the next checkpoint: this role may not ask for one (pg_checkpoint).',
+}
+const PAGES: DiskNote = {
+  what: 'pages',
+  text: 'Free space of tables and indexes, until other rows overwrite it. Purge with full, which rewrites tables under a lock, to remove it.',
+}
+const BEYOND_TABLES: readonly DiskNote[] = [
+  { what: 'write-ahead-log', text: 'The write-ahead log, until its segments are recycled, and its archive.' },
+  { what: 'replicas', text: 'Replicas that have not replayed yet, and their write-ahead logs.' },
+  {
+    what: 'statistics',
+    text: 'Samples of cells in pg_statistic, also earlier ones, until autovacuum and new rows overwrite them.',
+  },
+  { what: 'server-log', text: 'The log of the server, if it has statements with their parameters.' },
+  {
+    what: 'file-system',
+    text: 'Blocks that the file system took back are not overwritten, and SSDs and snapshots keep copies. Encrypt the disk.',
+  },
+  { what: 'backups', text: 'Backups and dumps have the rows that they had.' },
+]
