@@ -46,6 +46,8 @@ export interface Column {
   readonly token: TokenKind | undefined
   /** The token format, if the token kind has one. */
   readonly format: TokenFormat | undefined
+  /** True if a value that the format refuses is stored without a token. */
+  readonly mayLackToken: boolean
   /** Lifetime of a value in milliseconds. Used if the token kind expires. */
   readonly lifetime: number
   /** True if a changed value keeps its token. */
@@ -336,7 +338,7 @@ function layoutColumn(
   const unique = definition.unique === true
   const part = `${objectId}_${born.slice(0, NAME_PART_LENGTH)}`
   const plain = sealed ? undefined : `plain_${part}`
-  const { kind, format, ttlMinutes, stable } = tokenOf(definition)
+  const { kind, format, ttlMinutes, stable, whenRefused } = tokenOf(definition)
   const token = kind === undefined ? undefined : tokenKinds[kind]
   const isDigested = token?.isDeterministic === true || (sealed && (unique || definition.searchable === true))
   const digestName = `digest_${part}`
@@ -359,6 +361,7 @@ function layoutColumn(
     mayBeMasked: definition.mask === undefined ? undefined : mayBeMaskedBy(definition.mask),
     token,
     format: format === undefined ? undefined : compileFormat(format),
+    mayLackToken: whenRefused === 'noToken',
     lifetime: (ttlMinutes ?? DEFAULT_TTL_MINUTES) * 60_000,
     isStable: stable === true,
     normalize: normalizersOf(definition),
