@@ -44,7 +44,7 @@ export async function* mapFormerTokens(storage: StorageReads, context: MapContex
     for (const [index, all] of tokens.entries()) {
       const pairs = former.flatMap(({ name, origin }): [string, TextPair][] => {
         const [old, now] = [all[name], all[origin?.name ?? name]]
-        return old === undefined || now === undefined || old === now ? [] : [[origin?.name ?? name, [old, now]]]
+        return typeof old !== 'string' || typeof now !== 'string' || old === now ? [] : [[origin?.name ?? name, [old, now]]]
       })
       yield { id: [at(ids, index), at(ids, index)], tokens: Object.fromEntries(pairs) }
     }
