@@ -45,6 +45,7 @@ async function readStatus(run: CommandRun) {
   }
 }
 
+/** Counts the changes that the schema of the configuration would make. */
 async function countSchemaChanges(vault: AnyVault, schema: Config['vault']['schema']): Promise<number> {
   const { steps, refusals } = await vault.planSchemaChange(schema, {}, { readsRecords: false })
   return steps.length + refusals.length

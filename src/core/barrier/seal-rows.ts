@@ -109,7 +109,7 @@ export function writeRows(barrier: Barrier, table: Table, { records, sources }: 
         for (const [row, values] of records.entries())
           setCell(required(rows[row]), column.plain, plainCell(column, values[column.position]))
       }
-      setKeptOfNew(table, records, rows, sources.nowMs)
+      if (table.kept.length > 0) setKeptOfNew(table, records, rows, sources.nowMs)
       return { rows, metadata, transients: sealTransients(barrier, table, { records, metadata, keys }) }
     },
   }

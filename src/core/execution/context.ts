@@ -1,6 +1,6 @@
 /** The dependencies of operations: the session of one caller, and the unit of work and event of one operation. */
 import type { AuditTrail } from '../audit-log/audit-trail.ts'
-import type { CatalogFence } from '../catalog/open-catalog.ts'
+import type { CatalogFence } from '../catalog/catalog-fence.ts'
 import type { FileContext } from '../file-store/file-rows.ts'
 import type { QueryLimits } from '../limits.ts'
 import type { Caller } from '../policy/caller.ts'

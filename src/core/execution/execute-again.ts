@@ -1,6 +1,6 @@
 /** Runs an operation again when it met a catalog or a root key that another process changed. */
 import { CATALOG_MOVED, OUTDATED, UNKNOWN_KEY } from '../barrier/barrier.ts'
-import type { CatalogFence } from '../catalog/open-catalog.ts'
+import type { CatalogFence } from '../catalog/catalog-fence.ts'
 import { mayBeStored } from '../errors.ts'
 import type { RecordedUnit } from '../unit-of-work/unit-of-work.ts'
 import { attempt } from '../util/attempt.ts'

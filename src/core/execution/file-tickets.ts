@@ -1,6 +1,6 @@
 /** Tickets: sealed texts that allow an upload or a download of one file for a while, without a credential. */
 import type { Barrier } from '../barrier/barrier.ts'
-import type { CatalogFence } from '../catalog/open-catalog.ts'
+import type { CatalogFence } from '../catalog/catalog-fence.ts'
 import { type ErrorCode, Fault, fault } from '../errors.ts'
 import { TICKET_MINUTES } from '../limits.ts'
 import type { Caller } from '../policy/caller.ts'

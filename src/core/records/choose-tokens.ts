@@ -99,7 +99,7 @@ async function drawingsOf(
   return drawings
 }
 
-/** Returns the tokens that a value can have; undefined if its token is derived. Throws `unprocessable` for a value that cannot have a token. */
+/** Returns the tokens that a value can have; undefined if its token is derived, or if it has none. Throws `unprocessable` for a value that must have a token and cannot. */
 function rangeOf(
   table: Table,
   column: Column,
@@ -111,6 +111,7 @@ function rangeOf(
     return undefined
   } catch (error) {
     if (!(error instanceof TokenFormatError)) throw error
+    if (column.mayLackToken) return undefined
     const detail = cellDetail(table, column, index)
     throw fault('unprocessable', detail)`Column ${column.name} of table ${table.name} ${words(error.message)}${inRecord(index)}.`
   }

@@ -7,7 +7,7 @@ import { assertVersions, explainConflict } from '../barrier/record-errors.ts'
 import { openRows } from '../barrier/reveal.ts'
 import { type ResealedRows, resealRows, writeRows } from '../barrier/seal-rows.ts'
 import { countTransients, createTokenMetadata, slotOf, type TokenMetadata, type TokenSources } from '../barrier/token-metadata.ts'
-import type { CatalogFence } from '../catalog/open-catalog.ts'
+import type { CatalogFence } from '../catalog/catalog-fence.ts'
 import { isVaultError } from '../errors.ts'
 import { discardFilesOf } from '../file-store/remove-files.ts'
 import { createPace, isRowId, meanwhile, type Pace, possibleRows, workInTurns } from '../pace/pace.ts'
@@ -31,7 +31,7 @@ import { dropTokens, dropTransients, type NewToken, prepareTokens, reserveTransi
 
 /** The dependencies of reading, and the event of the operation. */
 export interface WritingContext extends ReadingContext {
-  readonly catalog: Pick<CatalogFence, 'assertWritable' | 'hiddenTokenIds' | 'holdsFiles' | 'holds' | 'rules'>
+  readonly catalog: Pick<CatalogFence, 'assertWritable' | 'hiddenTokenIds' | 'holdsFiles' | 'holds'>
   readonly event: WrittenRows
   /** Called with the result of new records before they are stored. Source: `OperationContext.note`. */
   readonly note?: ((kept: object) => void) | undefined

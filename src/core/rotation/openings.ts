@@ -1,6 +1,7 @@
 /** Which processes have the vault open, and which keys each of them knows: who would be surprised by a new one. */
 import { newestVersion } from '../catalog/catalog-entries.ts'
-import type { Catalog, CatalogFence } from '../catalog/open-catalog.ts'
+import type { CatalogFence } from '../catalog/catalog-fence.ts'
+import type { Catalog } from '../catalog/open-catalog.ts'
 import { isVaultError } from '../errors.ts'
 import { storeCurrent } from '../maintenance/store-current.ts'
 import { eachPage } from '../pace/pace.ts'

@@ -43,7 +43,7 @@ function pairsOf(old: Tokens, now: Tokens): Record<string, TextPair> {
   return Object.fromEntries(
     Object.entries(old).flatMap(([column, text]) => {
       const after = now[column]
-      return after === undefined || after === text ? [] : [[column, [text, after] as const]]
+      return text === null || after === undefined || after === null || after === text ? [] : [[column, [text, after] as const]]
     }),
   )
 }

@@ -1,5 +1,6 @@
 /** Changes the stored schema beside readers and writers. Ended at any point, by an error, an abort or a kill, the same call goes on. */
 import { type Barrier, OUTDATED, retryingBarrier } from '../barrier/barrier.ts'
+import { keptCells } from '../barrier/kept-times.ts'
 import type { CatalogState } from '../catalog/catalog-entries.ts'
 import { prepareLayout } from '../catalog/live-schema.ts'
 import type { Catalog } from '../catalog/open-catalog.ts'
@@ -12,12 +13,12 @@ import { ownKeysPass } from '../records/own-keys-pass.ts'
 import { LOCK_MS, lockTries } from '../rotation/rotate-keys.ts'
 import type { CatalogSchema, CatalogTable } from '../schema/catalog-schema.ts'
 import type { Schema } from '../schema/define-schema.ts'
-import { layoutSchema } from '../schema/layout.ts'
+import { KEPT, layoutSchema } from '../schema/layout.ts'
 import { ownersOf, subjectsWithKeys } from '../schema/own-keys.ts'
 import { assertKeysAreHere } from '../subject-keys/key-rows.ts'
 import { attempt } from '../util/attempt.ts'
 import { nowMs } from '../util/time.ts'
-import { digestCells, erasePass, type FillCounts, fillPass, keptTimeCells } from './fill-rows.ts'
+import { digestCells, erasePass, type FillCounts, fillPass } from './fill-rows.ts'
 import { findEqual, type RowProblem } from './inspect-rows.ts'
 import { type NextSchema, nextSchema, type Refusal, type TableChange } from './next-schema.ts'
 import { refusalOf } from './plan-change.ts'
@@ -158,7 +159,6 @@ async function countPasses(storage: Storage, { tables }: NextSchema): Promise<nu
   )
 }
 
-/** True if rows are filled or checked. */
 function isFilled({ fills, keeps, requires }: TableChange): boolean {
   return fills.length + keeps.length + requires.length > 0
 }
@@ -177,6 +177,7 @@ async function fillAll(
 ): Promise<Map<TableChange, readonly RowProblem[]>> {
   const barrier = retryingBarrier(ports.barrier)
   const changes = way.tables.filter(isFilled)
+  const now = nowMs(ports)
   const begun = placeIn(job, target, 'fill', changes)
   const problems = new Map<TableChange, readonly RowProblem[]>()
   for (const [index, change] of changes.entries()) {
@@ -194,7 +195,7 @@ async function fillAll(
       const after = index === begun.index ? begun.after : 0
       const filling = {
         table,
-        cells: [...digestCells(barrier, fills), ...keptTimeCells(barrier, table, keeps, nowMs(ports))],
+        cells: [...digestCells(barrier, fills), ...keeps.map((kept) => keptCells(kept, now))],
         required: requires,
         keyed: fills,
         counts,
@@ -286,11 +287,17 @@ function refusal({ table, column, reason }: Refusal): Fault {
   return fault('failed_precondition', column === undefined ? { table } : { table, column })`${words(reason)}`
 }
 
-/** Returns a table without the marks of a change. What it has filled is left over. */
+/** Returns a table without the marks of a change. What it has filled is left over; times of retention are still to be filled. */
 function withoutMarks({ filling = [], leftover = [], columns, ...table }: CatalogTable): CatalogTable {
-  const left = [...leftover, ...filling]
+  const times = filling.filter((cell) => cell.startsWith(KEPT))
+  const left = [...leftover, ...filling.filter((cell) => !cell.startsWith(KEPT))]
   const unmarked = Object.entries(columns).map(([name, { requiring: _, ...column }]) => [name, column])
-  return { ...table, columns: Object.fromEntries(unmarked), ...(left.length > 0 && { leftover: left }) }
+  return {
+    ...table,
+    columns: Object.fromEntries(unmarked),
+    ...(times.length > 0 && { filling: times }),
+    ...(left.length > 0 && { leftover: left }),
+  }
 }
 
 /** Stores the new schema: from then on readers go by it too. */

@@ -2,13 +2,12 @@
 import type { Barrier } from '../barrier/barrier.ts'
 import { CATALOG_MOVED, OUTDATED } from '../barrier/barrier.ts'
 import { digestPresent, hasKey } from '../barrier/digest-values.ts'
-import { keptCells } from '../barrier/kept-times.ts'
 import { assertVersions } from '../barrier/record-errors.ts'
 import type { Catalog } from '../catalog/open-catalog.ts'
 import type { Job, JobPlace, MaintenancePass } from '../maintenance/job.ts'
 import { createPageSize, possibleRows } from '../pace/pace.ts'
 import type { Cell, Patch, Row, Storage } from '../ports/storage.ts'
-import type { Column, KeptTime, Table } from '../schema/layout.ts'
+import type { Column, Table } from '../schema/layout.ts'
 import { attempt } from '../util/attempt.ts'
 import { sameBytes } from '../util/bytes.ts'
 import { at } from '../util/lists.ts'
@@ -34,15 +33,6 @@ export function digestCells(barrier: Barrier, columns: readonly Column[]): Fille
           cellsOf: (valuesOf) => digestPresent(barrier.ring, column, valuesOf(column)).map((digest) => digest ?? null),
         },
   )
-}
-
-/** Returns the times of retention as cells to fill. By birth, records before the rule are kept from now. */
-export function keptTimeCells(barrier: Barrier, table: Table, keeps: readonly KeptTime[], nowMs: number): FilledCell[] {
-  return keeps.map((kept) => ({
-    cell: kept.cell,
-    columns: [],
-    cellsOf: (_, rows) => keptCells(barrier, table, { kept, rows, nowMs }),
-  }))
 }
 
 /** A table to fill, and what is counted meanwhile. */

@@ -4,7 +4,7 @@ import type { PhysicalIndex } from '../ports/storage.ts'
 import { assignIds, type CatalogColumn, type CatalogSchema, type CatalogTable, storedName } from '../schema/catalog-schema.ts'
 import { type ColumnDefinition, tokenOf } from '../schema/column.ts'
 import type { Schema } from '../schema/define-schema.ts'
-import { type Column, type KeptTime, type Layout, layoutSchema, type Table } from '../schema/layout.ts'
+import { type Column, KEPT, type KeptTime, type Layout, layoutSchema, type Table } from '../schema/layout.ts'
 import { subjectsWithKeys } from '../schema/own-keys.ts'
 import type { SchemaRules } from '../schema/schema-rules.ts'
 import { renameStored, type SchemaMoves, type SchemaPlace } from './schema-moves.ts'
@@ -17,7 +17,7 @@ export interface TableChange {
   readonly table: Table
   /** Columns that get digests. */
   readonly fills: readonly Column[]
-  /** Rules of retention whose times older records do not have. */
+  /** Rules of retention that get the times of existing rows. */
   readonly keeps: readonly KeptTime[]
   /** Existing columns that become required. */
   readonly requires: readonly Column[]
@@ -81,7 +81,7 @@ export function nextSchema(stored: CatalogSchema, next: Schema, { moves, isOpeni
   const is = layoutSchema(target)
   const tables = changedTables({ was, is }, { before, target, isOpening })
   const refusals = [...findIncompatible(before, target), ...keysTurnedOff(before.rules, target.rules)]
-  const known = { before, target, tables }
+  const known = { before, target, tables, isOpening }
   return {
     renamed: before,
     begun: { ...target, rules: begunRules(known), tables: mapTables(target, (name) => begunTable(known, name)) },
@@ -134,6 +134,7 @@ interface Known {
   readonly before: CatalogSchema
   readonly target: CatalogSchema
   readonly tables: readonly TableChange[]
+  readonly isOpening: boolean
 }
 
 function mapTables(schema: CatalogSchema, work: (name: string) => CatalogTable): Readonly<Record<string, CatalogTable>> {
@@ -142,37 +143,32 @@ function mapTables(schema: CatalogSchema, work: (name: string) => CatalogTable):
 
 function changedTables(
   { was: before, is }: { readonly was: Layout; readonly is: Layout },
-  { before: stored, target, isOpening }: Omit<Known, 'tables'> & Pick<NextOptions, 'isOpening'>,
+  { before: stored, target, isOpening }: Omit<Known, 'tables'>,
 ): TableChange[] {
   return [...is.tables.values()].flatMap((table): TableChange[] => {
     const was = before.tables.get(table.name)
     const marks = stored.tables[table.name]
     if (was === undefined || marks === undefined) return []
     const isDigested = (of: Table) => new Set(of.columns.flatMap(({ digest }) => digest ?? []))
-    const keptCells = new Set([...was.kept, ...table.kept].map(({ cell }) => cell))
     const [had, has] = [isDigested(was), isDigested(table)]
-    const known = (column: Column): CatalogColumn | undefined => marks.columns[column.name]
+    const times = new Set(was.kept.map(({ cell }) => cell))
     const change: TableChange = {
       was,
       table,
       fills: table.columns.filter(
         ({ name, digest }) => digest !== undefined && !had.has(digest) && marks.columns[name] !== undefined,
       ),
-      keeps: table.kept.filter(({ cell, from }) => {
-        const known = was.kept.find((one) => one.cell === cell)
-        return known === undefined || known.from?.objectId !== from?.objectId || (known.isFilling && !isOpening)
+      keeps: table.kept.filter(({ cell, isFilling }) => !times.has(cell) || (isFilling && !isOpening)),
+      requires: table.columns.filter(({ name }) => {
+        const [stored, is] = [marks.columns[name], target.tables[table.name]?.columns[name]]
+        if (stored === undefined || is?.definition.required !== true) return false
+        return stored.definition.required !== true || (stored.requiring === true && !isOpening)
       }),
-      requires: table.columns.filter((column) => {
-        const one = known(column)
-        return (
-          one !== undefined && column.required && (one.definition.required !== true || (one.requiring === true && !isOpening))
-        )
-      }),
-      requiresNew: table.columns.filter((column) => column.required && known(column) === undefined),
+      requiresNew: table.columns.filter(({ name, required }) => required && marks.columns[name] === undefined),
       builds: missingIndexes(table, was),
       drops: missingIndexes(was, table),
       ends: [...new Set([...had, ...(isOpening ? [] : (marks.filling ?? []))])].filter(
-        (cell) => !has.has(cell) && !keptCells.has(cell),
+        (cell) => !has.has(cell) && !cell.startsWith(KEPT),
       ),
       leftover: isOpening ? [] : (marks.leftover ?? []).filter((cell) => !has.has(cell)),
       seals: table.owner !== undefined && (was.owner === undefined || (marks.keying === true && !isOpening)),
@@ -223,14 +219,14 @@ function filledCells(change: TableChange | undefined): string[] {
 }
 
 /** Returns the table at the end of the change. */
-function endedTable({ before, target, tables }: Known, name: string): CatalogTable {
+function endedTable({ before, target, tables, isOpening }: Known, name: string): CatalogTable {
   const table = withoutMarks(target, name)
   const was = before.tables[name]
   const change = tables.find((one) => one.table.name === name)
   const checked = new Set(change?.requires.map(({ name: column }) => column))
   const columns = Object.entries(table.columns).map(([column, one]) => {
     const { requiring, ...ended } = withEarlier(was?.columns[column], one)
-    return [column, requiring === undefined || checked.has(column) ? ended : { ...ended, requiring }] as const
+    return [column, requiring === undefined || !isOpening || checked.has(column) ? ended : { ...ended, requiring }] as const
   })
   const ends = change?.ends ?? []
   const done = new Set([...filledCells(change), ...ends])

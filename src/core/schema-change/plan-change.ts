@@ -124,8 +124,8 @@ function stepsOf(change: TableChange, rows: number): SchemaStep[] {
     })),
     ...requires.map((column) => step('check', column.name, REQUIRED, READ_US)),
     ...fills.map((column) => step('fill', column.name, 'digests are stored', FILL_US)),
-    ...(seals ? [step('fill', undefined, 'records are sealed with keys of their subjects', FILL_US)] : []),
     ...keeps.map(({ column }) => step('fill', column?.name, 'times of retention are stored', FILL_US)),
+    ...(seals ? [step('fill', undefined, 'records are sealed with keys of their subjects', FILL_US)] : []),
     ...builds.map(({ columns, unique }) =>
       step('index', named(columns), unique ? 'a unique index is built' : 'an index is built', INDEX_US),
     ),
@@ -139,9 +139,10 @@ function stepsOf(change: TableChange, rows: number): SchemaStep[] {
 
 const REQUIRED = 'every record must have a value'
 
-/** Returns the name of the column of a physical one. */
-function nameOfCell({ was, table }: TableChange, cell: string): string {
-  return table.byPhysical.get(cell)?.name ?? was.byPhysical.get(cell)?.name ?? cell
+/** Returns the name of the column of a physical one, also of one that no layout has any more. */
+function nameOfCell({ table }: TableChange, cell: string): string {
+  const objectId = Number(cell.split('_')[1])
+  return table.columns.find((column) => column.objectId === objectId)?.name ?? cell
 }
 
 /** Returns what can be said without opening a record. */

@@ -1,6 +1,7 @@
 /** What a change of the schema does with tables and columns that two schemas cannot say: new names, and the fate of what is left out. */
 import { type Fault, fault, words } from '../errors.ts'
-import { type CatalogSchema, type CatalogTable, storedName } from '../schema/catalog-schema.ts'
+import { type CatalogSchema, type CatalogTable, renamingOf, storedName } from '../schema/catalog-schema.ts'
+import { renameRules } from '../schema/rename-rules.ts'
 import { assertOptions } from '../util/options.ts'
 
 /** Moves by `table` or `table.column`, as the stored schema calls them. */
@@ -59,7 +60,8 @@ export function renameStored(stored: CatalogSchema, { rename = {} }: SchemaMoves
       renamed.push({ table: to, from: table })
     }
   }
-  return { schema: { ...stored, tables }, renamed }
+  const rules = renameRules(stored.rules, renamingOf(tables, stored))
+  return { schema: { ...stored, tables, rules }, renamed }
 }
 
 /** Returns the entries with one under its new name; undefined if it has that already. */

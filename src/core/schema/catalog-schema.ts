@@ -6,6 +6,7 @@ import { tokenKinds } from '../tokens/token-kinds.ts'
 import { required } from '../util/lists.ts'
 import { type ColumnDefinition, type SchemaDefinition, tokenOf } from './column.ts'
 import { type Renaming, renameRules } from './rename-rules.ts'
+import { retentionOf } from './retention.ts'
 import type { SchemaRules } from './schema-rules.ts'
 import { keptTogether } from './unique-together.ts'
 
@@ -134,14 +135,14 @@ export function knownPart(definition: SchemaDefinition, stored: CatalogSchema, b
   return { nextObjectId: stored.nextObjectId, tables, rules: renameRules(stored.rules, renamingOf(tables, stored)) }
 }
 
-/** Returns what a part of a stored schema calls its tables and columns. */
-function renamingOf(part: CatalogSchema['tables'], stored: CatalogSchema): Renaming {
-  const names = new Map(Object.entries(part).map(([name, { objectId }]) => [objectId, name]))
+/** Returns what another list of the same tables, or of some of them, calls its tables and columns. */
+export function renamingOf(other: CatalogSchema['tables'], stored: Pick<CatalogSchema, 'tables'>): Renaming {
+  const names = new Map(Object.entries(other).map(([name, { objectId }]) => [objectId, name]))
   return (table, column) => {
     const name = names.get(stored.tables[table]?.objectId ?? 0) ?? table
     if (column === undefined) return name
     const objectId = stored.tables[table]?.columns[column]?.objectId
-    const own = Object.entries(part[name]?.columns ?? {}).find(([, one]) => one.objectId === objectId)
+    const own = Object.entries(other[name]?.columns ?? {}).find(([, one]) => one.objectId === objectId)
     return own?.[0] ?? column
   }
 }
@@ -166,7 +167,7 @@ export function findOutdatedTables(part: CatalogSchema, stored: CatalogSchema): 
   const storedTables = new Map(Object.values(stored.tables).map((table) => [table.objectId, table]))
   for (const [name, own] of Object.entries(part.tables)) {
     const table = storedTables.get(own.objectId)
-    const reason = table === undefined ? goneFault(name) : outdatedFault(name, own, table)
+    const reason = table === undefined ? goneFault(name) : (outdatedFault(name, own, table) ?? uncountedFault(name, own, part))
     if (reason !== undefined) outdated.set(name, reason)
   }
   return outdated
@@ -185,6 +186,17 @@ function outdatedFault(table: string, own: CatalogTable, stored: CatalogTable): 
     })`In the stored schema column ${column} of table ${table} is required, and the schema of this process leaves it out. Restart the process with a schema that has it.`
   }
   return undefined
+}
+
+/** A rule of retention can have two columns of which the process does not know one, so that it would store no time or a wrong one. */
+function uncountedFault(table: string, own: CatalogTable, { rules }: CatalogSchema): Fault | undefined {
+  const rule = retentionOf(rules.retention, table).find(
+    ({ from, column = from }) => from !== undefined && [from, column].some((one = '') => own.columns[one] === undefined),
+  )
+  if (rule === undefined) return undefined
+  return fault('failed_precondition', {
+    table,
+  })`The stored schema is newer than the one of this process: a rule of retention of table ${table} counts from a column that it leaves out. Restart the process with the new schema.`
 }
 
 function goneFault(table: string, column?: string): Fault {

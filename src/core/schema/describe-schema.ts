@@ -73,8 +73,12 @@ function describeColumn(column: Column, definition: ColumnDefinition | undefined
     ...(definition?.type === 'DECIMAL' ? { scale: definition.scale } : {}),
     ...(definition !== undefined && 'pattern' in definition ? presentOnly({ pattern: definition.pattern }) : {}),
     ...(definition !== undefined && 'maxLength' in definition ? presentOnly({ maxLength: definition.maxLength }) : {}),
-    ...(definition !== undefined && 'oneOf' in definition ? presentOnly({ oneOf: definition.oneOf }) : {}),
-    ...(file === undefined ? {} : presentOnly({ allowedTypes: file.allowedTypes, maxBytes: file.maxBytes })),
+    ...(definition !== undefined && 'oneOf' in definition
+      ? presentOnly({ oneOf: definition.oneOf && Object.freeze(definition.oneOf) })
+      : {}),
+    ...(file === undefined
+      ? {}
+      : presentOnly({ allowedTypes: file.allowedTypes && Object.freeze(file.allowedTypes), maxBytes: file.maxBytes })),
   }
   return members
 }

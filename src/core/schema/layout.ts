@@ -10,13 +10,14 @@ import { compileFormat } from '../tokens/token-formats.ts'
 import type { TokenKind } from '../tokens/token-kind.ts'
 import { tokenKinds } from '../tokens/token-kinds.ts'
 import { present } from '../util/lists.ts'
+import type { Period } from '../util/period.ts'
 import type { AnyColumnType } from '../values/column-types.ts'
 import type { Normalizer } from '../values/normalizers.ts'
 import { compileRules, type ValueRule } from '../values/value-rules.ts'
 import { type CatalogColumn, type CatalogSchema, type CatalogTable, isRequired } from './catalog-schema.ts'
 import { type FileOptions, normalizersOf, tokenOf, typeOf } from './column.ts'
 import { type Owner, ownersOf } from './own-keys.ts'
-import { retentionOf } from './retention.ts'
+import { periodOf, retentionOf } from './retention.ts'
 import { rulesOf, type SchemaRules } from './schema-rules.ts'
 import { isSameKey } from './unique-together.ts'
 
@@ -45,6 +46,8 @@ export interface Column {
   readonly token: TokenKind | undefined
   /** The token format, if the token kind has one. */
   readonly format: TokenFormat | undefined
+  /** True if a value that the format refuses is stored without a token. */
+  readonly mayLackToken: boolean
   /** Lifetime of a value in milliseconds. Used if the token kind expires. */
   readonly lifetime: number
   /** True if a changed value keeps its token. */
@@ -89,7 +92,8 @@ export interface KeptTime {
   readonly column: Column | undefined
   /** The column that it counts from; undefined for the time of the insert, or of the write of a value. */
   readonly from: Column | undefined
-  /** True while a change of the schema stores it in older rows: nothing expires by it. */
+  readonly period: Period
+  /** True while a change of the schema stores the times of the rows before: nothing expires by the rule until then. */
   readonly isFilling: boolean
 }
 
@@ -135,10 +139,10 @@ export interface Table {
   readonly digestWritten: readonly Column[]
   /** Columns with plain values. */
   readonly plain: readonly Column[]
-  /** How the subject of a record is found whose key seals it; undefined if the records are sealed with the key of the vault. */
-  readonly owner: Owner | undefined
   /** The unique columns, each by itself, then those that are unique together. */
   readonly uniqueKeys: readonly UniqueKey[]
+  /** How the subject of a record is found whose key seals it; undefined if the records are sealed with the key of the vault. */
+  readonly owner: Owner | undefined
   /** The times that retention rules count from. */
   readonly kept: readonly KeptTime[]
   readonly physical: PhysicalTable
@@ -156,6 +160,9 @@ export interface Layout {
   /** All names of tables, columns, column groups and subjects. */
   readonly names: ReadonlySet<string>
 }
+
+/** How the names of physical columns of times begin. */
+export const KEPT = 'kept_'
 
 /** Physical column of the sealed body in every record table. */
 export const BODY = 'body'
@@ -243,7 +250,10 @@ function layoutTable(name: string, definition: CatalogTable, rules: SchemaRules)
     physical: {
       ...physical,
       columns: [...physical.columns, ...kept.map(({ cell }) => ({ name: cell, type: 'integer' as const }))],
-      indexes: [...physical.indexes, ...kept.map(({ cell }) => ({ columns: [cell], unique: false }))],
+      indexes: [
+        ...physical.indexes,
+        ...kept.flatMap(({ cell, isFilling }) => (isFilling ? [] : [{ columns: [cell], unique: false }])),
+      ],
     },
   }
 }
@@ -254,11 +264,13 @@ function layoutKept(
   { objectId, filling = [] }: CatalogTable,
   { byName, rules }: { readonly byName: ReadonlyMap<string, Column>; readonly rules: SchemaRules },
 ): KeptTime[] {
-  return retentionOf(rules.retention, table).flatMap(({ rule, column: columnName, from: fromName }): KeptTime[] => {
+  return retentionOf(rules.retention, table).flatMap((definition): KeptTime[] => {
+    const { rule, column: columnName, from: fromName } = definition
     const [column, from] = [columnName, fromName].map((one) => (one === undefined ? undefined : byName.get(one)))
     if ((column === undefined) !== (columnName === undefined) || (from === undefined) !== (fromName === undefined)) return []
-    const cell = `kept_${column?.objectId ?? objectId}`
-    return [{ rule, cell, column, from, isFilling: filling.includes(cell) }]
+    // Another column to count from has another cell: none is read that counts from what was before.
+    const cell = `${KEPT}${column?.objectId ?? objectId}_${from?.objectId ?? 0}`
+    return [{ rule, cell, column, from, period: periodOf(definition), isFilling: filling.includes(cell) }]
   })
 }
 
@@ -288,7 +300,7 @@ function layoutColumn(
   const unique = definition.unique === true
   const part = `${objectId}_${born.slice(0, NAME_PART_LENGTH)}`
   const plain = sealed ? undefined : `plain_${part}`
-  const { kind, format, ttlMinutes, stable } = tokenOf(definition)
+  const { kind, format, ttlMinutes, stable, whenRefused } = tokenOf(definition)
   const token = kind === undefined ? undefined : tokenKinds[kind]
   const isDigested = token?.isDeterministic === true || (sealed && (unique || definition.searchable === true))
   const digestName = `digest_${part}`
@@ -310,6 +322,7 @@ function layoutColumn(
     mayBeMasked: definition.mask === undefined ? undefined : mayBeMaskedBy(definition.mask),
     token,
     format: format === undefined ? undefined : compileFormat(format),
+    mayLackToken: whenRefused === 'noToken',
     lifetime: (ttlMinutes ?? DEFAULT_TTL_MINUTES) * 60_000,
     isStable: stable === true,
     normalize: normalizersOf(definition),

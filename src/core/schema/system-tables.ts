@@ -173,6 +173,24 @@ export const MAINTENANCE: PhysicalTable = {
 }
 
 /**
+ * Subjects that were forgotten, one row for each time. The sealed body has the receipt, and which record it was. `table_id` and `row_id` say whose it is, and
+ * `at` is in milliseconds since 1970: both only find the rows, and the body decides.
+ */
+export const FORGOTTEN: PhysicalTable = {
+  name: 'forgotten',
+  columns: [
+    { name: 'at', type: 'integer' },
+    { name: 'table_id', type: 'integer' },
+    { name: 'row_id', type: 'integer' },
+    { name: 'body', type: 'bytes' },
+  ],
+  indexes: [
+    { columns: ['row_id', 'table_id'], unique: false },
+    { columns: ['at'], unique: false },
+  ],
+}
+
+/**
  * Keys of subjects, each 32 random bytes, sealed: without its row nothing that is sealed with it opens. `table_id` and `row_id` say which record is the
  * subject's. `check_at` is in milliseconds since 1970: when to look whether that record was stored, where the keys are in a storage of their own. Null:
  * no need.
@@ -191,24 +209,6 @@ export const SUBJECT_KEYS: PhysicalTable = {
   ],
 }
 
-/**
- * Subjects that were forgotten, one row for each time. The sealed body has the receipt, and which record it was. `table_id` and `row_id` say whose it is, and
- * `at` is in milliseconds since 1970: both only find the rows, and the body decides.
- */
-export const FORGOTTEN: PhysicalTable = {
-  name: 'forgotten',
-  columns: [
-    { name: 'at', type: 'integer' },
-    { name: 'table_id', type: 'integer' },
-    { name: 'row_id', type: 'integer' },
-    { name: 'body', type: 'bytes' },
-  ],
-  indexes: [
-    { columns: ['row_id', 'table_id'], unique: false },
-    { columns: ['at'], unique: false },
-  ],
-}
-
 /** All system tables, except for the catalog. */
 export const SYSTEM_TABLES: readonly PhysicalTable[] = [
   MARKER,
@@ -223,8 +223,8 @@ export const SYSTEM_TABLES: readonly PhysicalTable[] = [
   BLOBS,
   BLOB_PIECES,
   MAINTENANCE,
-  SUBJECT_KEYS,
   FORGOTTEN,
+  SUBJECT_KEYS,
 ]
 
 /** Returns the filter of what belongs to these records, in a system table with `table_id` and `row_id`. */

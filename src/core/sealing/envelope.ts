@@ -158,8 +158,8 @@ const KINDS = {
   maintenance: { purpose: 'maintenance', objectId: 0x1_0006 },
   ring: { purpose: 'ring', objectId: 0x1_0007 },
   opening: { purpose: 'opening', objectId: 0x1_0008 },
-  subject: { purpose: 'subject', objectId: 0x1_000a },
   forgotten: { purpose: 'forgotten', objectId: 0x1_000c },
+  subject: { purpose: 'subject', objectId: 0x1_000a },
 } as const
 
 /** The kind of an entry of the audit trail. */

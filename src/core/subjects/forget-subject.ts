@@ -42,6 +42,9 @@ export interface ForgottenSubject {
   readonly row: number
 }
 
+/** Rows that are deleted at a time. */
+const SLICE = 200
+
 /** Maximum length of a reason, in UTF-16 units. */
 const MAX_REASON_LENGTH = 1000
 
@@ -57,6 +60,8 @@ const NOT_REACHED = [
   'backups and replicas that are older, until they are deleted',
   'free pages and logs of the database, until vault.purgeDisk',
 ] as const
+
+const FORMER = 'keyed digests of tokens as they were before rotateLookups, until finishLookups'
 
 /**
  * Forgets a subject. Needs DELETE on all columns of all its tables, without a condition. A subject that was forgotten before is forgotten again: what was
@@ -132,7 +137,7 @@ async function forgetWithin(
     tables: countsOf(found),
     files: files.length,
     ...(previous !== undefined && { previous }),
-    notReached: NOT_REACHED,
+    notReached: barrier.ring.lookupVersions.length > 1 ? [...NOT_REACHED, FORMER] : NOT_REACHED,
   }
   const stored = await insertForgotten(storage, barrier, nowMs(context), { ...subject, receipt })
   return { receipt, row: stored, files }
@@ -144,12 +149,11 @@ async function deleteFound(storage: Storage, context: OperationContext, found: F
   const files: number[] = []
   for (const [table, all] of [...found].reverse()) {
     const ids = [...all.keys()]
-    for (let start = 0; start < ids.length; ) {
-      const rows = ids.slice(start, start + pace.size())
+    for (let start = 0; start < ids.length; start += SLICE) {
+      const rows = ids.slice(start, start + SLICE)
       if (context.catalog.holdsFiles(table)) for (const file of await fileIdsOf(storage, table, rows)) files.push(file)
       await deleteRows(storage, context, { table, rows, transients: true })
-      start += rows.length
-      if (pace.isDue()) await pace.turn()
+      await pace.worked()
     }
   }
   return files

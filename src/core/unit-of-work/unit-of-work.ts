@@ -1,6 +1,6 @@
 /** Units of work: the storage of one operation, whose change is stored all or nothing. */
 import { type EventDraft, type EventRows, type Outcome, SUCCESS } from '../audit/event.ts'
-import type { CatalogFence } from '../catalog/open-catalog.ts'
+import type { CatalogFence } from '../catalog/catalog-fence.ts'
 import { VaultError } from '../errors.ts'
 import type { NewRow, Row, Storage, StorageHandle, StorageReads, TransactionOptions } from '../ports/storage.ts'
 import type { Scheduler } from '../ports/time.ts'

@@ -1,6 +1,6 @@
 /** Units of work with the audit off: changes are stored without events. */
 import { CATALOG_MOVED } from '../barrier/barrier.ts'
-import type { CatalogFence } from '../catalog/open-catalog.ts'
+import type { CatalogFence } from '../catalog/catalog-fence.ts'
 import type { Storage, StorageHandle, TransactionOptions } from '../ports/storage.ts'
 import type { Clock } from '../ports/time.ts'
 import {

@@ -4,8 +4,9 @@ import type { AuditTrail } from '../audit-log/audit-trail.ts'
 import { createChainPool } from '../audit-log/chain-pool.ts'
 import { createEventStore, type EventStore } from '../audit-log/event-store.ts'
 import { type Barrier, CATALOG_MOVED } from '../barrier/barrier.ts'
+import { type CatalogFence, createCatalogFence } from '../catalog/catalog-fence.ts'
 import { followSchema, type LiveSchema } from '../catalog/live-schema.ts'
-import { type Catalog, type CatalogFence, createCatalogFence, openCatalog } from '../catalog/open-catalog.ts'
+import { type Catalog, openCatalog } from '../catalog/open-catalog.ts'
 import { Fault, isVaultError, VaultError } from '../errors.ts'
 import { requireTable } from '../execution/check-input.ts'
 import type { Limits, SessionContext } from '../execution/context.ts'
@@ -300,7 +301,7 @@ async function createVault<S extends SchemaDefinition, Role extends string>(
     ...createVaultSchema({ ...keyPorts, barrier }),
     ...createVaultDisk({ ...options, outside, jobs }),
     ...createVaultKeys({ ...keyPorts, storage: keyed.sealed }),
-    ...createVaultRetention({ ...keyPorts, barrier, live, limits, fence: catalog, files }),
+    ...createVaultRetention({ ...keyPorts, barrier, live, limits, files }),
     ...createVaultLookups({ ...keyPorts, barrier, live }),
     ...createVaultSubjects({ readSchema, outside, contextOf: contextOfCalls }),
     ...createVaultAudit({ ...shared, live, timer: options.timer, outside, jobs }),

@@ -1,7 +1,7 @@
 /** What authenticators ask a vault: its stored credentials, what is revoked or has served, and bearers of service accounts. */
 import * as z from 'zod'
 import { type Barrier, CATALOG_MOVED, OUTDATED, retryingBarrier, UNKNOWN_KEY } from '../barrier/barrier.ts'
-import type { CatalogFence } from '../catalog/open-catalog.ts'
+import type { CatalogFence } from '../catalog/catalog-fence.ts'
 import { openBearer } from '../credentials/bearer.ts'
 import {
   findCredential,

@@ -1,7 +1,7 @@
 /** The files of an open vault: their stores, their scans, and what tickets open. */
 import type { Barrier } from '../barrier/barrier.ts'
+import type { CatalogFence } from '../catalog/catalog-fence.ts'
 import type { LiveSchema } from '../catalog/live-schema.ts'
-import type { CatalogFence } from '../catalog/open-catalog.ts'
 import type { SessionContext, SessionFiles } from '../execution/context.ts'
 import { learnTicketKey, namesNewerKey, openTicket, type Ticket } from '../execution/file-tickets.ts'
 import { perform } from '../execution/perform.ts'

@@ -1,6 +1,6 @@
 /** The stored schema of a vault, as an application plans and makes changes of it. */
 import type { Barrier } from '../barrier/barrier.ts'
-import { createCatalogFence } from '../catalog/open-catalog.ts'
+import { createCatalogFence } from '../catalog/catalog-fence.ts'
 import { Fault, fault, say, words } from '../errors.ts'
 import { perform } from '../execution/perform.ts'
 import type { Watch } from '../maintenance/job.ts'

@@ -1,7 +1,7 @@
 /** Verifies stored records: that each opens, and agrees with its digests, its stored tokens and its transient values. */
 import { isForgotten, UNKNOWN_KEY } from '../barrier/barrier.ts'
 import { bodyOf } from '../barrier/reveal.ts'
-import type { CatalogFence } from '../catalog/open-catalog.ts'
+import type { CatalogFence } from '../catalog/catalog-fence.ts'
 import type { Job } from '../maintenance/job.ts'
 import { countRows, createPageSize, eachPossiblePage, findImpossibleRows, isRowId } from '../pace/pace.ts'
 import type { Row, StorageReads } from '../ports/storage.ts'

@@ -1,6 +1,7 @@
 /** Jobs of a process with a clock that is set by hand, and a pass whose slices store their place with what they did. */
 import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
-import { createCatalogFence, openCatalog } from '../../../src/core/catalog/open-catalog.ts'
+import { createCatalogFence } from '../../../src/core/catalog/catalog-fence.ts'
+import { openCatalog } from '../../../src/core/catalog/open-catalog.ts'
 import type { Job, MaintenancePass } from '../../../src/core/maintenance/job.ts'
 import { createJobs, type JobPorts, type Jobs } from '../../../src/core/maintenance/jobs.ts'
 import type { Storage, StorageHandle } from '../../../src/core/ports/storage.ts'
