@@ -28,7 +28,11 @@ async function measureKeys(config: RunConfig): Promise<readonly Entry[]> {
       const target = Object.entries(TARGETS).find(([of]) => name.startsWith(of))?.[1]
       const subject = { benchmark: `subject-keys: ${name.replace(/, with.*$/, '')}`, storage: 'sqlite', rows: BATCH } as const
       entries.push(
-        await measurePair({ ...subject, ...(target === undefined ? {} : { target }) }, { ours: pair.ours, baseline: pair.baseline }, config.scale.callTiming),
+        await measurePair(
+          { ...subject, ...(target === undefined ? {} : { target }) },
+          { ours: pair.ours, baseline: pair.baseline },
+          config.scale.callTiming,
+        ),
       )
     }
     return entries
@@ -46,7 +50,11 @@ async function fillPeople({ environments }: RunConfig, ownKeys: boolean) {
       people: { name: text(), street: text(), note: text() },
       orders: { person: column.string({ searchable: true, redaction: 'PLAIN_TEXT' }), memo: text(), note: text() },
     },
-    { subjects: { person: { table: 'people', relations: [{ table: 'orders', column: 'person', references: 'people' }], ownKeys } } },
+    {
+      subjects: {
+        person: { table: 'people', relations: [{ table: 'orders', column: 'person', references: 'people' }], ownKeys },
+      },
+    },
   )
   const storage = sqliteStorage({ filename: environments.sqliteFile() })
   const vault = await createVault({ id: VAULT, schema, storage, keys: localKeys({ key: SECRET }), audit: 'off' })
