@@ -4,28 +4,41 @@ import { keptCells } from '../barrier/kept-times.ts'
 import type { CatalogState } from '../catalog/catalog-entries.ts'
 import { prepareLayout } from '../catalog/live-schema.ts'
 import type { Catalog } from '../catalog/open-catalog.ts'
-import { type Fault, fault, isVaultError, words } from '../errors.ts'
+import { fault, isVaultError } from '../errors.ts'
 import type { Job, JobPlace } from '../maintenance/job.ts'
 import { countRows } from '../pace/pace.ts'
 import type { Storage } from '../ports/storage.ts'
 import type { Clock, Scheduler } from '../ports/time.ts'
 import { ownKeysPass } from '../records/own-keys-pass.ts'
 import { LOCK_MS, lockTries } from '../rotation/rotate-keys.ts'
-import type { CatalogSchema, CatalogTable } from '../schema/catalog-schema.ts'
+import type { CatalogSchema } from '../schema/catalog-schema.ts'
 import type { Schema } from '../schema/define-schema.ts'
-import { KEPT, layoutSchema, type Table } from '../schema/layout.ts'
+import { layoutSchema, type Table } from '../schema/layout.ts'
 import { ownersOf, subjectsWithKeys } from '../schema/own-keys.ts'
 import { assertKeysAreHere } from '../subject-keys/key-rows.ts'
 import { attempt } from '../util/attempt.ts'
 import { nowMs } from '../util/time.ts'
+import {
+  assertNoRows,
+  assertNotHeld,
+  erasesSeen,
+  listed,
+  NO_COUNTS,
+  type OfTable,
+  placeIn,
+  refusal,
+  rotating,
+  withoutCells,
+  withoutMarks,
+} from './change-places.ts'
 import { cellPasses, tablePass } from './erase-gone.ts'
 import { digestCells, erasePass, type FillCounts, fillPass } from './fill-rows.ts'
 import { findEqual, type RowProblem } from './inspect-rows.ts'
-import { type NextSchema, nextSchema, type Refusal, type TableChange } from './next-schema.ts'
+import { type NextSchema, nextSchema, type TableChange } from './next-schema.ts'
 import { refusalOf } from './plan-change.ts'
 import { pendingGone } from './plan-rewriting.ts'
 import type { SchemaMoves } from './schema-moves.ts'
-import { type SucceedCounts, succeedPass } from './succeed-rows.ts'
+import { succeedPass } from './succeed-rows.ts'
 import { withSuccessors } from './successions.ts'
 
 /** What a change of the schema needs. */
@@ -47,11 +60,6 @@ export interface SchemaTarget {
   readonly key: string
   /** Milliseconds between the time when look-ups by a digest end and that when writers no longer store it: longer than readers go by an older schema. */
   readonly settleMs: number
-}
-
-/** What is about one table. */
-interface OfTable {
-  readonly table: Table
 }
 
 /** Changes the schema, and returns the generation of the catalog after it. Throws `failed_precondition` if stored records do not allow it: marks of the change are taken back then. */
@@ -111,16 +119,6 @@ async function begin(ports: SchemaChangePorts, job: Job, target: SchemaTarget): 
   })
   if (catalog.state !== before) await ports.record('begun', catalog.state.generation)
   return way
-}
-
-/** Throws for a new required column of a table with records. */
-async function assertNoRows(storage: Storage, changes: readonly TableChange[]): Promise<void> {
-  for (const change of changes) {
-    const [column] = change.requiresNew
-    if (column === undefined) continue
-    const [rows] = await storage.aggregate(change.table.physical.name, { kind: 'all' }, [{ kind: 'count' }])
-    if (Number(rows) > 0) throw refusal(refusalOf(change, { kind: 'new', column: column.name, rows: Number(rows) }))
-  }
 }
 
 /** A schema to store. */
@@ -244,26 +242,6 @@ async function sealAll({ storage, catalog, barrier }: SchemaChangePorts, job: Jo
   }
 }
 
-function listed(kind: RowProblem['kind'], counts: Readonly<Record<string, number>>): RowProblem[] {
-  return Object.entries(counts).map(([column, rows]) => ({ kind, column, rows }))
-}
-
-/** What has been counted at the beginning. */
-const NO_COUNTS = (): FillCounts & SucceedCounts => ({ missing: {}, keyless: {}, unfit: {}, equal: {} })
-
-/** Returns where an earlier run of this change ended. */
-function placeIn({ place }: Job, { key }: SchemaTarget, phase: string, changes: readonly OfTable[]) {
-  const index = changes.findIndex(({ table }) => table.physical.name === place?.table)
-  const isPlace = place?.key === key && place.phase === phase && index >= 0
-  if (!isPlace) return { index: 0, after: 0, counts: NO_COUNTS() }
-  // It was authenticated, so it is what a pass wrote.
-  return {
-    index,
-    after: Number(place.after),
-    counts: (place.counts === undefined ? NO_COUNTS() : JSON.parse(String(place.counts))) as FillCounts & SucceedCounts,
-  }
-}
-
 /** Builds the indexes of the new schema. Returns the unique ones that records do not allow. */
 async function buildIndexes(ports: SchemaChangePorts, way: NextSchema): Promise<Map<TableChange, readonly RowProblem[]>> {
   const layout = layoutSchema(way.ended)
@@ -311,10 +289,6 @@ async function refuseFor(
   throw refusal(first)
 }
 
-function refusal({ table, column, reason }: Refusal): Fault {
-  return fault('failed_precondition', column === undefined ? { table } : { table, column })`${words(reason)}`
-}
-
 /** Gives all rows their hidden cells, from where an earlier run ended. Takes the marks back and throws for values that cannot take their new form. */
 async function succeedAll(ports: SchemaChangePorts, job: Job, { way, target }: Filling): Promise<void> {
   const layout = layoutSchema(ports.catalog.state.schema)
@@ -344,19 +318,6 @@ async function succeedAll(ports: SchemaChangePorts, job: Job, { way, target }: F
   }
 }
 
-/** Returns a table without the marks of a change. What it has filled is left over; times of retention are still to be filled. */
-function withoutMarks({ filling = [], leftover = [], columns, ...table }: CatalogTable): CatalogTable {
-  const times = filling.filter((cell) => cell.startsWith(KEPT))
-  const left = [...leftover, ...filling.filter((cell) => !cell.startsWith(KEPT))]
-  const unmarked = Object.entries(columns).map(([name, { requiring: _, ...column }]) => [name, column])
-  return {
-    ...table,
-    columns: Object.fromEntries(unmarked),
-    ...(times.length > 0 && { filling: times }),
-    ...(left.length > 0 && { leftover: left }),
-  }
-}
-
 /** Stores the new schema: from then on readers go by it too. */
 async function end(ports: SchemaChangePorts, job: Job, target: SchemaTarget): Promise<void> {
   await storeWay(ports, job, async () => {
@@ -373,25 +334,6 @@ async function end(ports: SchemaChangePorts, job: Job, target: SchemaTarget): Pr
     ]
     return { way, schema: way.ended, locked: ending }
   })
-}
-
-/** Throws while there are legal holds, if the moves erase: what they hold must stay. */
-function assertNotHeld({ holds }: CatalogState, target: SchemaTarget): void {
-  if (holds === 0 || !Object.values(target.moves.drop ?? {}).includes('erase')) return
-  throw fault(
-    'failed_precondition',
-  )`There are ${holds} legal holds, and what they hold cannot be erased. Keep the table or column, or end them with vault.holds.lift.`
-}
-
-function rotating(): Fault {
-  return fault(
-    'failed_precondition',
-  )`Look-up keys are being rotated, and digests of two keys are not compared. Call rotateLookups, which goes on, then this again.`
-}
-
-/** True if the moves erase what readers still see until they know of it. */
-function erasesSeen({ moves: { drop = {}, finish = [] } }: SchemaTarget): boolean {
-  return finish.length > 0 || Object.values(drop).includes('erase')
 }
 
 /** Erases the cells and tables that ended, from where an earlier run ended, and forgets that there were any. */
@@ -451,11 +393,6 @@ async function eraseAll(ports: SchemaChangePorts, job: Job, target: SchemaTarget
     const cleared = Object.entries(way.ended.tables).map(([name, table]) => [name, withoutCells(table)])
     return { way, schema: { ...rest, tables: Object.fromEntries(cleared) }, locked: [] }
   })
-}
-
-/** Returns a table of which nothing is left to be erased. */
-function withoutCells({ leftover: _, gone, ...table }: CatalogTable): CatalogTable {
-  return { ...table, ...(gone !== undefined && { gone: gone.map(({ cells: _, ...one }) => one) }) }
 }
 
 function isSame(one: unknown, other: unknown): boolean {
