@@ -310,24 +310,31 @@ function rotating(): Fault {
   )`Look-up keys are being rotated, and digests of two keys are not compared. Call rotateLookups, which goes on, then this again.`
 }
 
-/** Erases the cells that ended, from where an earlier run ended, and forgets that there were any. */
+/** Erases the cells that ended, from where an earlier run ended, drops what no process needs, and forgets that there was any. */
 async function eraseAll(ports: SchemaChangePorts, job: Job, target: SchemaTarget): Promise<void> {
   const { storage, catalog } = ports
-  const changes = wayTo(catalog, target).tables.filter(({ leftover }) => leftover.length > 0)
+  const changes = wayTo(catalog, target).tables.filter(({ leftover, unneeded }) => leftover.length + unneeded.length > 0)
   if (changes.length === 0) return
+  // No process reads by an index that is dropped, or writes its cells.
+  if (changes.some(({ unneeded }) => unneeded.length > 0)) await job.wait(target.settleMs)
   const begun = placeIn(job, target, 'erase', changes)
-  for (const [index, { was, leftover }] of changes.entries()) {
+  for (const [index, { was, leftover, unneeded }] of changes.entries()) {
     if (index < begun.index) continue
     const { physical } = was
     const columns = leftover.map((name) => ({ name, type: 'bytes' as const }))
     const table = { ...was, physical: { ...physical, columns: [...physical.columns, ...columns] } }
-    await storage.prepare([table.physical])
-    const placeAt = (after: number): JobPlace => ({ key: target.key, phase: 'erase', table: physical.name, after })
-    await job.pass(erasePass(ports, job, { table, cells: leftover, after: index === begun.index ? begun.after : 0, placeAt }))
+    if (leftover.length > 0) {
+      await storage.prepare([table.physical])
+      const placeAt = (after: number): JobPlace => ({ key: target.key, phase: 'erase', table: physical.name, after })
+      const after = index === begun.index ? begun.after : 0
+      await job.pass(erasePass(ports, job, { table, cells: leftover, after, placeAt }))
+    }
+    const targets = unneeded.map((one) => ({ kind: 'index' as const, table: physical.name, index: one }))
+    await attempt([lockTries(job, 'applySchemaChange')], () => storage.drop(targets, { waitMs: LOCK_MS }))
   }
   await storeWay(ports, job, async () => {
     const way = wayTo(catalog, target)
-    const tables = Object.entries(way.ended.tables).map(([name, { leftover: _, ...table }]) => [name, table])
+    const tables = Object.entries(way.ended.tables).map(([name, { leftover: _, unneeded: __, ...table }]) => [name, table])
     return { way, schema: { ...way.ended, tables: Object.fromEntries(tables) }, locked: [] }
   })
 }
