@@ -34,7 +34,7 @@ export function withoutMarks({ filling = [], leftover = [], columns, ...table }:
 }
 
 /** Returns a table of which nothing is left to be erased. */
-export function withoutCells({ leftover: _, gone, ...table }: CatalogTable): CatalogTable {
+export function withoutCells({ leftover: _, unneeded: __, gone, ...table }: CatalogTable): CatalogTable {
   return { ...table, ...(gone !== undefined && { gone: gone.map(({ cells: _, ...one }) => one) }) }
 }
 

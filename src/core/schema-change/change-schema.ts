@@ -34,7 +34,7 @@ import {
 import { cellPasses, tablePass } from './erase-gone.ts'
 import { digestCells, erasePass, type FillCounts, fillPass } from './fill-rows.ts'
 import { findEqual, type RowProblem } from './inspect-rows.ts'
-import { type NextSchema, nextSchema, type TableChange } from './next-schema.ts'
+import { type NextSchema, nextSchema, type TableChange, unneededBy } from './next-schema.ts'
 import { refusalOf } from './plan-change.ts'
 import { pendingGone } from './plan-rewriting.ts'
 import type { SchemaMoves } from './schema-moves.ts'
@@ -336,7 +336,7 @@ async function end(ports: SchemaChangePorts, job: Job, target: SchemaTarget): Pr
   })
 }
 
-/** Erases the cells and tables that ended, from where an earlier run ended, and forgets that there were any. */
+/** Erases the cells and tables that ended, from where an earlier run ended, drops what no process needs, and forgets that there were any. */
 async function eraseAll(ports: SchemaChangePorts, job: Job, target: SchemaTarget): Promise<void> {
   const { storage, catalog } = ports
   const { schema } = catalog.state
@@ -348,13 +348,17 @@ async function eraseAll(ports: SchemaChangePorts, job: Job, target: SchemaTarget
       ...(stored.leftover ?? []).map((cell) => ({ name: cell, type: 'bytes' as const })),
       ...gone.flatMap((one) => one.cells ?? []),
     ]
-    return table === undefined || (gone.length === 0 && cells.length === 0) ? [] : [{ table, gone, cells }]
+    if (table === undefined) return []
+    const unneeded = unneededBy(table, stored.unneeded)
+    return gone.length + cells.length + unneeded.length === 0 ? [] : [{ table, gone, cells, unneeded }]
   })
   const goneTables = schema.gone ?? []
   if (changes.length === 0 && goneTables.length === 0) return
+  // No process reads by an index that is dropped, or writes its cells.
+  if (changes.some(({ unneeded }) => unneeded.length > 0)) await job.wait(target.settleMs)
   const begun = placeIn(job, target, 'erase', changes)
   for (const [index, { table: stored, cells }] of changes.entries()) {
-    if (index < begun.index) continue
+    if (index < begun.index || cells.length === 0) continue
     const { physical } = stored
     const table = { ...stored, physical: { ...physical, columns: [...physical.columns, ...cells] } }
     await storage.prepare([table.physical])
@@ -379,6 +383,9 @@ async function eraseAll(ports: SchemaChangePorts, job: Job, target: SchemaTarget
     storage.drop(
       [
         { kind: 'tables', tables: goneTables.map(({ name }) => name) },
+        ...changes.flatMap(({ table: { physical }, unneeded }) =>
+          unneeded.map((index) => ({ kind: 'index', table: physical.name, index }) as const),
+        ),
         ...changes.map(
           ({ table: { physical }, cells }) =>
             ({ kind: 'columns', table: physical.name, columns: cells.map(({ name }) => name) }) as const,

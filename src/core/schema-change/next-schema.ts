@@ -40,6 +40,8 @@ export interface TableChange {
   readonly ends: readonly string[]
   /** Physical columns whose cells are left over from an earlier change. */
   readonly leftover: readonly string[]
+  /** Indexes that are left over from an earlier change. */
+  readonly unneeded: readonly PhysicalIndex[]
   /** True if its records are to be sealed with keys of their subjects. */
   readonly seals: boolean
 }
@@ -188,14 +190,20 @@ function changedTables(
         (cell) => !has.has(cell) && !cell.startsWith(KEPT),
       ),
       leftover: isOpening ? [] : (marks.leftover ?? []).filter((cell) => !has.has(cell)),
+      unneeded: isOpening ? [] : unneededBy(table, marks.unneeded),
       seals: table.owner !== undefined && (was.owner === undefined || (marks.keying === true && !isOpening)),
     }
-    const { fills, keeps, requires, requiresNew, builds, drops, ends, leftover, seals } = change
+    const { fills, keeps, requires, requiresNew, builds, drops, ends, leftover, unneeded, seals } = change
     // A new table has been left out: nothing of it differs from what is stored.
     const isChanged =
-      seals || [fills, keeps, requires, requiresNew, builds, drops, ends, leftover].some(({ length }) => length > 0)
+      seals || [fills, keeps, requires, requiresNew, builds, drops, ends, leftover, unneeded].some(({ length }) => length > 0)
     return isChanged && target.tables[table.name] !== undefined ? [change] : []
   })
+}
+
+/** Returns those of some indexes that a table does not have. */
+export function unneededBy({ physical }: Table, indexes: readonly PhysicalIndex[] = []): PhysicalIndex[] {
+  return indexes.filter((index) => !physical.indexes.some((one) => isSame(one, index)))
 }
 
 /** Returns the indexes of a table that another one does not have. */
@@ -218,7 +226,8 @@ function begunTable({ before, target, tables }: Known, name: string): CatalogTab
   const filling = [...(was?.filling ?? []), ...filledCells(change), ...(change?.ends ?? [])]
   const leftover = (was?.leftover ?? []).filter((cell) => !filling.includes(cell))
   const keying = was?.keying === true || change?.seals === true
-  return { ...table, columns: Object.fromEntries(columns), ...marksOf({ filling, leftover, keying }) }
+  const unneeded = was?.unneeded ?? []
+  return { ...table, columns: Object.fromEntries(columns), ...marksOf({ filling, leftover, unneeded, keying }) }
 }
 
 /** Returns the names of the columns that stay as they were until rows are filled, checked or indexed. */
@@ -250,24 +259,27 @@ function endedTable({ before, target, tables, isOpening }: Known, name: string):
   const filling = (was?.filling ?? []).filter((cell) => !done.has(cell))
   const leftover = [...(was?.leftover ?? []).filter((cell) => !done.has(cell)), ...ends]
   const keying = was?.keying === true && change?.seals !== true
-  return { ...table, columns: Object.fromEntries(columns), ...marksOf({ filling, leftover, keying }) }
+  const known = change === undefined ? (was?.unneeded ?? []) : [...unneededBy(change.table, was?.unneeded), ...change.drops]
+  return { ...table, columns: Object.fromEntries(columns), ...marksOf({ filling, leftover, unneeded: known, keying }) }
 }
 
 /** Returns a table of the target without marks. */
 function withoutMarks(target: CatalogSchema, name: string): CatalogTable {
-  const { filling: _, leftover: __, keying: ___, ...table } = target.tables[name] ?? { objectId: 0, columns: {} }
+  const { filling: _, leftover: __, keying: ___, unneeded: ____, ...table } = target.tables[name] ?? { objectId: 0, columns: {} }
   return table
 }
 
 function marksOf({
   filling,
   leftover,
+  unneeded,
   keying,
-}: Required<Pick<CatalogTable, 'filling' | 'leftover'>> & { readonly keying: boolean }) {
+}: Required<Pick<CatalogTable, 'filling' | 'leftover' | 'unneeded'>> & { readonly keying: boolean }) {
   return {
     ...(keying && { keying }),
     ...(filling.length > 0 && { filling: [...new Set(filling)] }),
     ...(leftover.length > 0 && { leftover: [...new Set(leftover)] }),
+    ...(unneeded.length > 0 && { unneeded }),
   }
 }
 

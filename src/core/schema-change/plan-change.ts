@@ -110,7 +110,7 @@ function nowStep(place: { readonly table?: string; readonly column?: string; rea
 
 /** Returns the steps of a table. Of one without rows all are done at once. */
 function stepsOf(change: TableChange, rows: number): SchemaStep[] {
-  const { table, fills, keeps, requires, requiresNew, builds, drops, ends, leftover, seals } = change
+  const { table, fills, keeps, requires, requiresNew, builds, drops, ends, leftover, unneeded, seals } = change
   const step = (kind: StepKind, column: string | undefined, what: string, us: number): SchemaStep => ({
     kind: rows === 0 && kind !== 'erase' ? 'now' : kind,
     table: table.name,
@@ -134,7 +134,7 @@ function stepsOf(change: TableChange, rows: number): SchemaStep[] {
     ...builds.map(({ columns, unique }) =>
       step('index', named(columns), unique ? 'a unique index is built' : 'an index is built', INDEX_US),
     ),
-    ...drops.map(({ columns }) => ({
+    ...[...drops, ...unneeded].map(({ columns }) => ({
       ...step('erase', named(columns), 'an index is dropped', 0),
       rows: 0,
     })),

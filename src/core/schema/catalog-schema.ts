@@ -2,7 +2,7 @@
 
 import { type Fault, fault } from '../errors.ts'
 import { MAX_OBJECT_IDS } from '../limits.ts'
-import type { PhysicalColumn } from '../ports/storage.ts'
+import type { PhysicalColumn, PhysicalIndex } from '../ports/storage.ts'
 import type { ColumnHash } from '../sealing/cell-layout.ts'
 import { tokenKinds } from '../tokens/token-kinds.ts'
 import { required } from '../util/lists.ts'
@@ -82,6 +82,8 @@ export interface CatalogTable extends Named {
   readonly filling?: readonly string[]
   /** Physical columns of which no writer keeps the cells: a change of the schema has ended them, and has not erased all. */
   readonly leftover?: readonly string[]
+  /** Indexes that no process needs any more: a change of the schema has ended them, and has not dropped all. */
+  readonly unneeded?: readonly PhysicalIndex[]
   /** True while a change of the schema seals the records of the table with keys of their subjects: writers do, and older records can have that of the vault. */
   readonly keying?: true
 }
