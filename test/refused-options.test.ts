@@ -143,6 +143,7 @@ const WITHOUT_OPTIONS: Readonly<Record<string, string>> = {
   sql: 'a template',
   defineSchema: 'tables: its own tests refuse unknown members with table and column',
   readCheckpoint: 'a text',
+  isReceiptSigned: 'a receipt, and keys as verifyExport takes them',
   toNodeHandler: 'a handler',
   isSignedToken: 'a text',
   answerClientError: 'what Node passes',
@@ -155,6 +156,7 @@ const METHODS: Calls = {
   verifyRecords: (o) => vault.verifyRecords(o),
   verifyAudit: (o) => vault.verifyAudit(o),
   sweep: (o) => vault.sweep(o),
+  purgeDisk: (o) => vault.purgeDisk(o),
   keys: (o) => vault.keys(o),
   rotateKeys: (o) => vault.rotateKeys(o),
   rotateLookups: (o) => vault.rotateLookups(o),
@@ -175,6 +177,9 @@ const METHODS: Calls = {
   downloadWithTicket: (o) => vault.downloadWithTicket('none', o),
   uploadWithTicket: (o) => vault.uploadWithTicket('none', o),
   recordRefusal: (o: object) => vault.recordRefusal({ error: new VaultError('invalid_request', 'No.'), ...o }),
+  'subjects.export': (o) => vault.subjects.export(OWNER, 'person', id, o)[Symbol.asyncIterator]().next(),
+  'subjects.forget': (o: object) => vault.subjects.forget(OWNER, 'person', id, { reason: 'r', ...o }),
+  'subjects.forgotten': (o) => vault.subjects.forgotten(o)[Symbol.asyncIterator]().next(),
   'credentials.issueBearer': (o: object) => vault.credentials.issueBearer({ ...bearer(), ...o }),
   'credentials.issueBearer assertion': (o: object) => vault.credentials.issueBearer(bearer(o)),
 }
@@ -185,7 +190,7 @@ function bearer(o: object = {}) {
 
 const METHODS_WITHOUT_OPTIONS = [
   ...['transaction', 'withTransaction', 'ping', 'maintenance', 'rewrapKeys', 'close', 'explainQuery', 'contents', 'checkPolicy'],
-  ...['credentials.find', 'credentials.isRevoked', 'credentials.spendOnce', 'credentials.verifyBearer'],
+  ...['subjects.find', 'credentials.find', 'credentials.isRevoked', 'credentials.spendOnce', 'credentials.verifyBearer'],
 ]
 
 const where = { salary: 1 } as const
@@ -204,9 +209,9 @@ const SESSION: Calls = {
   update: (o) => owner.update('clients', [{ id, fields: { name: 'Bo' } }], o),
   'update records[0]': (o: object) => owner.update('clients', [{ id, fields: { name: 'Bo' }, ...o }]),
   updateWhere: (o) => owner.updateWhere('clients', where, { name: 'Bo' }, o),
-  delete: (o) => owner.delete(...(['clients', [id], o] as never as ['clients', string[]])),
+  delete: (o) => owner.delete('clients', [id], o),
   deleteOne: (o) => owner.deleteOne('clients', id, o),
-  deleteWhere: (o) => owner.deleteWhere(...(['clients', where, o] as never as ['clients', typeof where])),
+  deleteWhere: (o) => owner.deleteWhere('clients', where, o),
   detokenize: (o) => owner.detokenize([{ token: 'none' }], o),
   'detokenize tokens[0]': (o: object) => owner.detokenize([{ token: 'none', ...o }]),
   'tokenize values[0]': (o: object) => owner.tokenize([{ value: 'v', table: 'orders', column: 'memo', ...o }]),
@@ -247,8 +252,11 @@ describe('every function is tried', () => {
   })
 
   it('of a vault, its credentials and its sessions', () => {
-    const { credentials, ...methods } = vault
-    const named = [...functionsOf(methods), ...functionsOf(credentials).map((name) => `credentials.${name}`)]
+    const { credentials, subjects, ...methods } = vault
+    const ofGroups = Object.entries({ credentials, subjects }).flatMap(([group, own]) =>
+      functionsOf(own).map((name) => `${group}.${name}`),
+    )
+    const named = [...functionsOf(methods), ...ofGroups]
     expect(firstWords(METHODS, METHODS_WITHOUT_OPTIONS)).toEqual(named.sort())
     expect(firstWords(SESSION, SESSION_WITHOUT_OPTIONS)).toEqual(functionsOf(owner).sort())
   })
@@ -357,7 +365,7 @@ describe('an option that is null', () => {
 })
 
 /** The long work of a vault, and an explanation. */
-const WORK = Object.entries(METHODS).filter(([name]) => /^(verify|purge|scan|export|explain)/.test(name))
+const WORK = Object.entries(METHODS).filter(([name]) => /^(verify|sweep|scan|export|explain)/.test(name))
 
 it.each(WORK)('the options of %s are refused as a whole if they are no object', async (_name, call) => {
   for (const options of [null, 'text', 5, true, [], ['signal']])

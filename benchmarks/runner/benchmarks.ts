@@ -19,6 +19,7 @@ import { memoryBenchmark } from '../suites/memory-benchmark.ts'
 import { openingBenchmark } from '../suites/opening-benchmark.ts'
 import { queryBenchmark } from '../suites/query-benchmark.ts'
 import { rotationBenchmark } from '../suites/rotation-benchmark.ts'
+import { subjectKeysBenchmark } from '../suites/subject-keys-benchmark.ts'
 import { tokensBenchmark } from '../suites/tokens-benchmark.ts'
 import type { Benchmark } from './run-config.ts'
 
@@ -43,5 +44,6 @@ export const BENCHMARKS: readonly Benchmark[] = [
   growthBenchmark,
   openingBenchmark,
   rotationBenchmark,
+  subjectKeysBenchmark,
   httpBenchmark,
 ]

@@ -146,6 +146,11 @@ function tokenKind(definition: ColumnDefinition | undefined): string | undefined
   return typeof token === 'object' ? token.kind : token
 }
 
+function mayLackToken(definition: ColumnDefinition | undefined): boolean {
+  const token = definition?.token
+  return typeof token === 'object' && 'whenRefused' in token && token.whenRefused === 'noToken'
+}
+
 /** The vault in memory. Its columns that are unique, also together, are doubled by deterministic tokens: equal ones are equal values, also after normalization. */
 interface Trial {
   readonly session: AdoptSession
@@ -153,6 +158,8 @@ interface Trial {
   readonly table: AdoptedTable
   /** The columns of the host that are unique, also together, and the names of their doubles. */
   readonly keyed: readonly { readonly host: MappedColumn; readonly position: number; readonly name: string }[]
+  /** Columns in which a value can be stored without a token. */
+  readonly optional: readonly { readonly host: string; readonly name: string }[]
   close(): Promise<void>
 }
 
@@ -175,6 +182,9 @@ async function openTrial({ table, maxRows, caller }: Adopting, definition: Table
     session: vault.as(caller),
     table: { ...table, vaultTable: 'rows', columns: [...table.columns, ...doubled] },
     keyed,
+    optional: table.columns
+      .filter(({ vault: name }) => mayLackToken(definition[name]))
+      .map(({ name, vault: own }) => ({ host: name, name: own })),
     close: () => vault.close(),
   }
 }
@@ -249,7 +259,7 @@ async function readRows(adopting: Adopting, connection: Connection, pos: string 
 async function tryRows(
   adopting: Adopting,
   connection: Connection,
-  { session, table, keyed }: Trial,
+  { session, table, keyed, optional }: Trial,
   { rows, counted }: { readonly rows: readonly HostRow[]; readonly counted: Counted },
 ): Promise<void> {
   if (rows.length === 0) return
@@ -275,21 +285,29 @@ async function tryRows(
       `would come back written in another way: adopt ${columnNames(adopting.table)} as text`,
       key,
     )
-  if (keyed.length > 0 && added.length > 0) await countTokens(session, { added, keyed, counted })
+  if (keyed.length + optional.length > 0 && added.length > 0) await countTokens(session, { added, keyed, optional, counted })
   await session.perform('delete', { table: 'rows', ids: ['*'] })
 }
+
+const WITHOUT_TOKEN =
+  'have a value that the token format refuses: it is stored without a token, and finishing with tokens leaves NULL in its place'
 
 async function countTokens(
   session: AdoptSession,
   {
     added,
     keyed,
+    optional,
     counted,
-  }: { readonly added: readonly { key: string; recordId: string }[]; readonly keyed: Trial['keyed']; readonly counted: Counted },
+  }: Pick<Trial, 'keyed' | 'optional'> & {
+    readonly added: readonly { key: string; recordId: string }[]
+    readonly counted: Counted
+  },
 ): Promise<void> {
+  const fields = [...keyed, ...optional].map(({ name }) => name)
   const { records } = await session.perform('get', {
     table: 'rows',
-    options: { ids: added.map(({ recordId }) => recordId), tokenization: true, fields: keyed.map(({ name }) => name) },
+    options: { ids: added.map(({ recordId }) => recordId), tokenization: true, fields },
   })
   for (const [index, { key }] of added.entries()) {
     const tokens: Readonly<Record<string, unknown>> = records[index]?.fields ?? {}
@@ -297,5 +315,7 @@ async function countTokens(
       const texts = members.flatMap((host) => tokens[keyed.find((one) => one.host === host)?.name ?? ''] ?? [])
       if (texts.length === members.length) counted.addToken(members.map(({ name }) => name).join(', '), texts.join(' '), key)
     }
+    for (const { host, name } of optional)
+      if (tokens[name] === null) counted.add({ level: 'attention', code: 'no_token', column: host }, WITHOUT_TOKEN, key)
   }
 }

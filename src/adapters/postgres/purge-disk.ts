@@ -33,19 +33,17 @@ export async function purgeTables(executor: PoolExecutor, context: SqlContext, {
     const names = (await mapped(storedTables({ ...executor, run: ({ text }) => run(text) }, context))).map(({ name }) => name)
     if (context.named) await ask(`set statement_timeout = 0; set lock_timeout = ${LOCK_MS}`)
     const own = await ownTables(ask, context, names)
+    const open = Number((await ask(OPEN_TRANSACTIONS))[0]?.[0])
     const total = own.length + 1
     for (const [done, name] of own.entries()) {
       await onStep({ done, total })
       const table = textOf(context, sql`${context.dialect.tableName(name)}`)
-      if (full) await whenFree(() => run(`vacuum (full) ${table}`))
-      // After FULL it counts what that had to keep.
-      await whenFree(() => run(`vacuum (analyze) ${table}`))
+      await whenFree(() => run(`vacuum (${full ? 'full, analyze' : 'analyze'}) ${table}`))
     }
     await onStep({ done: own.length, total })
     const isWritten = await checkpoint(run)
     await onStep({ done: total, total })
-    const dead = own.length === 0 ? 0 : await countDead(ask, context, own)
-    return report({ full, isWritten, dead, tables: own.length, others: names.filter((name) => !own.includes(name)) })
+    return report({ full, isWritten, open, tables: own.length, others: names.filter((name) => !own.includes(name)) })
   })
 }
 
@@ -88,11 +86,12 @@ async function ownTables(run: Run, context: SqlContext, names: readonly string[]
   return rows.map(([name]) => String(name))
 }
 
-/** Versions of rows that VACUUM had to keep, or that died since. */
-async function countDead(run: Run, context: SqlContext, names: readonly string[]): Promise<number> {
-  const count = sql`select coalesce(sum(pg_catalog.pg_stat_get_dead_tuples(c.oid)), 0)::pg_catalog.text ${classes(context, names)}`
-  return Number((await run(textOf(context, count)))[0]?.[0])
-}
+/** Counts what was open before the first VACUUM and may read rows that are dead: they are kept. Sessions of other roles are seen by pg_read_all_stats only. */
+const OPEN_TRANSACTIONS = `select (select count(*) from pg_catalog.pg_stat_activity
+    where pid <> pg_catalog.pg_backend_pid() and (backend_xmin is not null or backend_xid is not null)
+      and (datname = pg_catalog.current_database() or backend_type = 'walsender'))
+  + (select count(*) from pg_catalog.pg_replication_slots where xmin is not null)
+  + (select count(*) from pg_catalog.pg_prepared_xacts where database = pg_catalog.current_database())`
 
 function classes({ schema }: SqlContext, names: readonly string[]) {
   return sql`from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
@@ -117,14 +116,14 @@ async function checkpoint(run: Run): Promise<boolean> {
 interface Purged {
   readonly full: boolean
   readonly isWritten: boolean
-  /** Versions of rows. */
-  readonly dead: number
+  /** Transactions that were open. */
+  readonly open: number
   /** Tables that were vacuumed, and the names of those of other owners. */
   readonly tables: number
   readonly others: readonly string[]
 }
 
-function report({ full, isWritten, dead, tables, others }: Purged): DiskReport {
+function report({ full, isWritten, open, tables, others }: Purged): DiskReport {
   const done: DiskNote[] = [
     full
       ? { what: 'rewritten', text: `VACUUM FULL wrote ${tables} tables anew, with their indexes and long values.` }
@@ -136,10 +135,10 @@ function report({ full, isWritten, dead, tables, others }: Purged): DiskReport {
   if (!full) remains.push(PAGES)
   if (others.length > 0)
     remains.push({ what: 'other-owner', text: `Tables of another role: ${others.join(', ')}. Purge as their owner.` })
-  if (dead > 0)
+  if (open > 0)
     remains.push({
       what: 'row-versions',
-      text: `${dead} dead versions of rows: older transactions, replication slots or replicas may still read them, or they died since. Purge again when those have ended.`,
+      text: `Rows that older transactions may still read: ${open} transactions, replication slots or replicas were open. Purge again when they have ended.`,
     })
   return { done, remains: [...remains, ...BEYOND_TABLES] }
 }

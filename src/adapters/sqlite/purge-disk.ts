@@ -13,11 +13,35 @@ const LOG_PAUSE_MS = 20
 /** The rewriting, and the log. */
 const STEPS = 2
 
+/** The purges of one handle. */
+export interface Purger {
+  purge(purge: DiskPurge): Promise<DiskReport>
+  /** Resolves when the last one has ended. */
+  idle(): Promise<void>
+}
+
+/** `open` opens the connection of one purge, and `assert` throws where none can begin. */
+export function createPurger(open: () => DriverDatabase, assert: () => void): Purger {
+  let last = Promise.resolve()
+  return {
+    async purge(purge) {
+      assert()
+      const rewriter = open()
+      const purging = purgeFiles(rewriter, purge).finally(() => rewriter.close())
+      last = purging.then(nothing, nothing)
+      return purging
+    },
+    idle: () => last,
+  }
+}
+
+function nothing(): void {}
+
 /**
- * Rewrites the file without free space, then moves the log into it and cuts the log to nothing. The event loop stands still meanwhile, and writers of
+ * Rewrites the file without free space, then moves the log into it and cuts the log to nothing. The event loop has no turn meanwhile, and writers of
  * other processes wait. Throws `unavailable` after 10 seconds of waiting for a writer. Readers of an earlier state keep only the log.
  */
-export async function purgeFiles(rewriter: DriverDatabase, { onStep }: Pick<DiskPurge, 'onStep'>): Promise<DiskReport> {
+async function purgeFiles(rewriter: DriverDatabase, { onStep }: Pick<DiskPurge, 'onStep'>): Promise<DiskReport> {
   await onStep({ done: 0, total: STEPS })
   await rewrite(rewriter)
   await onStep({ done: 1, total: STEPS })

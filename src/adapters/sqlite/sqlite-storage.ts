@@ -37,7 +37,7 @@ import {
 import { joinHost } from './join-host.ts'
 import { openDatabase, type Synchronous } from './open-database.ts'
 import { dropWork, prepareWork, tablesExistWork } from './prepare-tables.ts'
-import { purgeFiles } from './purge-disk.ts'
+import { createPurger } from './purge-disk.ts'
 import { getRows } from './read-rows.ts'
 import { createReads, type Reader } from './reads.ts'
 import { deleteRows, insertRows, updateRows } from './rows.ts'
@@ -98,16 +98,21 @@ export function sqliteStorage(options: SqliteOptions): DisposableStorage {
     if (longWrites.areDue()) database.checkpoint()
   })
   const scanners = createScanners(database.openScanner, { writing, reading })
+  const purger = createPurger(database.openRewriter, assertCanWrite)
   let closing: Promise<void> | undefined
-  let lastPurge: Promise<unknown> | undefined
 
   function assertOpen(): void {
     if (closing !== undefined) throw closedError('SQLite')
     database.guard.assertPresent()
   }
 
+  function assertCanWrite(): void {
+    assertOpen()
+    if (isInsideTransaction(state)) throw outerStorageError()
+  }
+
   return {
-    ...rootStorage({ state, writing, reading, queue, scanners, assertOpen }),
+    ...rootStorage({ state, writing, reading, queue, scanners, assertOpen, assertCanWrite }),
     isInsideTransaction: () => isInsideTransaction(state),
     mayTurn: () => mayTurn(state),
     async snapshot(work) {
@@ -122,27 +127,10 @@ export function sqliteStorage(options: SqliteOptions): DisposableStorage {
     },
     async raiseIds(table, next) {
       const shape = state.shapes.of(table)
-      assertOpen()
-      if (isInsideTransaction(state)) throw outerStorageError()
-      await queue.push({
-        isAtomic: true,
-        run: () => writing.run({ shape, begin: () => state.ids.raise(shape, next) }),
-      })
+      assertCanWrite()
+      await queue.push({ isAtomic: true, run: () => writing.run({ shape, begin: () => state.ids.raise(shape, next) }) })
     },
-    purgeDisk(purge) {
-      const purging = (async () => {
-        assertOpen()
-        if (isInsideTransaction(state)) throw outerStorageError()
-        const rewriter = database.openRewriter()
-        try {
-          return await purgeFiles(rewriter, purge)
-        } finally {
-          rewriter.close()
-        }
-      })()
-      lastPurge = purging.catch(() => {})
-      return purging
-    },
+    purgeDisk: purger.purge,
     joinTransaction(host) {
       assertOpen()
       const connection = joinHost(host, { filename: database.filename, driver })
@@ -153,7 +141,7 @@ export function sqliteStorage(options: SqliteOptions): DisposableStorage {
     },
     closeMs: Number.POSITIVE_INFINITY,
     close() {
-      closing ??= Promise.all([queue.idle(), scanners.close(), lastPurge]).then(() => database.close())
+      closing ??= Promise.all([queue.idle(), scanners.close(), purger.idle()]).then(() => database.close())
       return closing
     },
     async [Symbol.asyncDispose]() {
@@ -217,18 +205,15 @@ interface Handle {
   readonly scanners: Scanners
   /** Throws `unavailable` once the handle is closed or its file is gone. */
   assertOpen(): void
+  /** Throws the same, and `internal` inside a transaction. */
+  assertCanWrite(): void
 }
 
 /** The storage outside any transaction: it reads what is committed and writes through the queue. */
-function rootStorage({ state, writing, reading, queue, scanners, assertOpen }: Handle): Storage {
+function rootStorage({ state, writing, reading, queue, scanners, assertOpen, assertCanWrite }: Handle): Storage {
   const { shapes, longWrites, ids, yielder } = state
   /** Of reads: the queue has its own for writers. */
   const retryWhileBusy = createRetryWhileBusy()
-
-  function assertCanWrite(): void {
-    assertOpen()
-    if (isInsideTransaction(state)) throw outerStorageError()
-  }
 
   function push<T>(writer: Writer<T>): Promise<T> {
     assertCanWrite()

@@ -49,15 +49,21 @@ export function setKeptOfChanged(barrier: Barrier, table: Table, { rows, records
   }
 }
 
-/** Returns the cell of each stored row for a rule that is new. By birth, it counts from now. */
-export function keptCells(
-  barrier: Barrier,
-  table: Table,
-  { kept, rows, nowMs }: { readonly kept: KeptTime; readonly rows: readonly Row[]; readonly nowMs: number },
-): Cell[] {
-  const columns = columnsOf(kept)
-  const stored = columns.map((column) => columnValues(barrier, table, column, rows))
-  return rows.map((_, index) => timeOf(kept, (column) => stored[columns.indexOf(column)]?.[index], nowMs))
+/**
+ * Returns the cells that give a new rule its times of existing rows, from the values of its columns. By birth it counts from `nowMs` at the earliest: a time
+ * that is stored already can be of a rule that was there before.
+ */
+export function keptCells(kept: KeptTime, nowMs: number) {
+  return {
+    cell: kept.cell,
+    columns: columnsOf(kept),
+    cellsOf: (valuesOf: (column: Column) => readonly unknown[], rows: readonly Row[]): Cell[] =>
+      rows.map((row, index) => {
+        const time = timeOf(kept, (column) => valuesOf(column)[index], nowMs)
+        const stored = row[kept.cell]
+        return kept.from === undefined && typeof time === 'number' && typeof stored === 'number' ? Math.max(time, stored) : time
+      }),
+  }
 }
 
 function columnsOf({ column, from }: KeptTime): Column[] {

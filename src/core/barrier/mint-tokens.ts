@@ -8,8 +8,8 @@ import { comparedText, digestValues } from './digest-values.ts'
 import { encodeRecordIds, writeRecordPointers } from './record-ids.ts'
 import { slotOf, type TokenMetadata } from './token-metadata.ts'
 
-/** Tokens by column name. */
-export type Tokens = { [column: string]: string }
+/** Tokens by column name: null for a value that is stored without one, because the format of its column refuses it. */
+export type Tokens = { [column: string]: string | null }
 
 /**
  * Records begin as a copy of this. Of an object literal V8 counts how many live until the next collection, which are all while a commit is
@@ -27,7 +27,7 @@ export interface StoredRecord {
 export interface MintInput {
   readonly ids: readonly number[]
   readonly metadata: TokenMetadata
-  /** Returns the value of a cell, null or undefined if it has none. Called only for columns whose tokens are derived. */
+  /** Returns the value of a cell, null or undefined if it has none. Called only for columns whose tokens are derived, or can be missing. */
   valueOf(row: number, column: Column): unknown
   /** Milliseconds since 1970. Tokens of expired values are left out. */
   readonly nowMs: number
@@ -117,10 +117,16 @@ function gatherTokens(ring: KeyRing, columns: readonly Column[], slice: Slice, p
       if (isPointer(input, slot)) text = required(pointers[next++], 'An encrypted pointer')
       else if (!isExpired(input, slot)) text = storedText(input, slot, { row, column }) ?? derived?.[row - from]
       if (text !== undefined) tokens[column.name] = text
+      else if (column.mayLackToken && lacksToken(input, row, column)) tokens[column.name] = null
     }
     gathered[row - from] = tokens
   }
   return gathered
+}
+
+/** True for a cell with a value that is stored without a token. */
+function lacksToken(input: MintInput, row: number, column: Column): boolean {
+  return input.metadata.texts[slotOf(input.metadata, row, column)] === undefined && (input.valueOf(row, column) ?? null) !== null
 }
 
 /** Returns the token text that a cell stores; undefined if it stores none, or if the caller must not see it. */
@@ -180,12 +186,17 @@ function deriveTexts(ring: KeyRing, column: Column, { input, from, to }: Slice):
   const texts = deriveTokens(ring, column, values)
   if (texts.length === to - from) return texts
   const byRow: (string | undefined)[] = new Array(to - from).fill(undefined)
-  for (let k = 0; k < rows.length; k++) byRow[required(rows[k])] = required(texts[k])
+  for (let k = 0; k < rows.length; k++) byRow[required(rows[k])] = texts[k]
   return byRow
 }
 
-/** Returns the derived token of each value, in order. The token kind of the column stores nothing. */
-export function deriveTokens(ring: KeyRing, column: Column, values: readonly unknown[], version = ring.lookupVersion): string[] {
+/** Returns the derived token of each value, in order; undefined for a value that the format of the column refuses. The token kind of the column stores nothing. */
+export function deriveTokens(
+  ring: KeyRing,
+  column: Column,
+  values: readonly unknown[],
+  version = ring.lookupVersion,
+): (string | undefined)[] {
   const from = {
     digests: () => digestValues(ring, column, values, version),
     texts: () => values.map((value) => comparedText(column, value)),

@@ -6,8 +6,7 @@ import type { Row, StorageReads } from '../ports/storage.ts'
 import { attemptChange, STALE } from '../records/attempt-change.ts'
 import { deleteRows, storeChanges } from '../records/record-store.ts'
 import { findHeld } from '../retention/holds.ts'
-import type { KeptTime, Table } from '../schema/layout.ts'
-import { periodOf } from '../schema/retention.ts'
+import type { Column, KeptTime, Table } from '../schema/layout.ts'
 import type { UnitOfWork } from '../unit-of-work/unit-of-work.ts'
 import { present } from '../util/lists.ts'
 import { latestBefore } from '../util/period.ts'
@@ -28,36 +27,40 @@ interface ExpiredSlice {
   readonly count: number
 }
 
-/** Returns the latest time of a row that has expired by its rule, as it is stored now; undefined if the stored rule counts from another time. */
-export function expiredSince(
-  context: Pick<OperationContext, 'catalog' | 'clock'>,
-  { rule, from }: Pick<KeptTime, 'rule' | 'from'>,
-): number | undefined {
-  const stored = context.catalog.rules.retention?.[rule]
-  if (stored === undefined || stored.from !== from?.name) return undefined
-  return latestBefore(nowMs(context), periodOf(stored))
+/** Returns the latest time of a row that has expired. */
+export function expiredSince(context: Pick<OperationContext, 'clock'>, { period }: Pick<KeptTime, 'period'>): number {
+  return latestBefore(nowMs(context), period)
 }
 
-/** Returns the operation for a slice. What was written, held or deleted since it was read is passed over. Its result is the number of records deleted, or of values emptied. */
-export function expireRecords({ table, kept, rows }: ExpiringRows): Operation<ExpiredSlice, undefined, number> {
+/**
+ * Returns the operation for a slice. What was written, held or deleted since it was read is passed over. Its result is the number of records deleted, or of
+ * values emptied.
+ */
+export function expireRecords({
+  table: { objectId },
+  kept: { cell, column },
+  rows,
+}: ExpiringRows): Operation<ExpiredSlice, undefined, number> {
   return {
     action: 'EXPIRE',
-    resourceType: kept.column === undefined ? 'RECORD' : 'TABLE',
+    resourceType: column === undefined ? 'RECORD' : 'TABLE',
     verb: 'Sweep',
     members: ['table', 'column', 'count'],
     recorded: { table: 'name', column: 'name', count: 'number' },
-    parse(_, { event }) {
-      event.setTable(table)
-      return undefined
-    },
-    execute: (context) =>
-      attemptChange(context.unit, { table, scheduler: context.scheduler }, async (unit) => {
+    parse: () => undefined,
+    async execute(context) {
+      // The rule as it is in this attempt: it can have another period by now, or be gone.
+      const table = [...context.layout.tables.values()].find((one) => one.objectId === objectId)
+      const kept = table?.kept.find((one) => one.cell === cell)
+      if (table === undefined || kept === undefined || kept.isFilling) return 0
+      context.event.setTable(table)
+      return attemptChange(context.unit, { table, scheduler: context.scheduler }, async (unit) => {
         const expired = await readExpired(unit.storage, context, { table, kept, rows })
         if (expired.length === 0) return 0
-        return kept.column === undefined
-          ? deleteExpired(unit, context, table, expired)
-          : emptyExpired(unit, context, table, { ...kept, column: kept.column }, expired)
-      }),
+        if (kept.column === undefined) return deleteExpired(unit, context, table, expired)
+        return emptyExpired(unit, context, { table, column: kept.column, expired })
+      })
+    },
   }
 }
 
@@ -69,7 +72,7 @@ async function readExpired(
 ): Promise<readonly Row[]> {
   const since = expiredSince(context, kept)
   const found = present(await storage.get(table.physical.name, rows))
-  const expired = found.filter(({ [kept.cell]: cell }) => typeof cell === 'number' && since !== undefined && cell <= since)
+  const expired = found.filter(({ [kept.cell]: cell }) => typeof cell === 'number' && cell <= since)
   const held = await findHeld(storage, context, { table, rows: expired.map(({ id }) => id) })
   return expired.filter(({ id }) => !held.has(id))
 }
@@ -84,7 +87,7 @@ async function deleteExpired(
   return unit.change(async ({ storage }) => {
     const patches = expired.map(({ id, version }) => ({ id, version, set: {} }))
     if ((await storage.update(table.physical.name, patches)).includes(false)) throw STALE
-    const deleted = await deleteRows(storage, context, { table, rows: expired.map(({ id }) => id) })
+    const deleted = await deleteRows(storage, context, { table, rows: expired.map(({ id }) => id), transients: true })
     context.event.setWrittenRows(table, deleted)
     return deleted.length
   })
@@ -93,9 +96,7 @@ async function deleteExpired(
 async function emptyExpired(
   unit: UnitOfWork,
   context: OperationContext,
-  table: Table,
-  { column }: { readonly column: { readonly position: number } },
-  expired: readonly Row[],
+  { table, column, expired }: { readonly table: Table; readonly column: Column; readonly expired: readonly Row[] },
 ): Promise<number> {
   const values: unknown[] = new Array(table.columns.length).fill(undefined)
   values[column.position] = null

@@ -50,8 +50,8 @@ interface Lookup {
   readonly value: unknown
 }
 
-/** Returns the token of each value, in order. Throws `not_found` if no live record has a value, `unprocessable` for a column without deterministic tokens. */
-export const tokenize: Operation<TokenizeInput, readonly TokenizeRequest[], { records: { token: string }[] }> = {
+/** Returns the token of each value, in order; null for one that its column stores without a token. Throws `not_found` if no live record has a value, `unprocessable` for a column without deterministic tokens. */
+export const tokenize: Operation<TokenizeInput, readonly TokenizeRequest[], { records: { token: string | null }[] }> = {
   action: 'TOKENIZE',
   resourceType: 'TOKEN',
   verb: 'Tokenize',
@@ -122,7 +122,7 @@ function lengthsOf(lists: readonly (readonly unknown[])[]): number[] {
 }
 
 /** Returns the token of each value, in order. Those of one column are derived together. */
-function tokensOf({ barrier: { ring } }: OperationContext, lookups: readonly Lookup[]): { token: string }[] {
+function tokensOf({ barrier: { ring } }: OperationContext, lookups: readonly Lookup[]): { token: string | null }[] {
   const byColumn = new Map<Column, unknown[]>()
   for (const { columns, value } of lookups) {
     const { column } = at(columns, 0)
@@ -133,7 +133,7 @@ function tokensOf({ barrier: { ring } }: OperationContext, lookups: readonly Loo
   const derived = new Map([...byColumn].map(([column, values]) => [column, deriveTokens(ring, column, values).values()]))
   return lookups.map(({ columns }) => {
     const tokens = required(derived.get(at(columns, 0).column), 'The tokens of a column')
-    return { token: required(tokens.next().value, 'A token') }
+    return { token: tokens.next().value ?? null }
   })
 }
 

@@ -135,7 +135,7 @@ function withoutAbsent({ actor, actorType, roles, context, purpose, request }: z
   }
 }
 
-/** Throws `invalid_request` for a purpose of the context that is none, or another one than that of the caller: a credential can be bound to one. */
+/** Throws `invalid_request` for an invalid purpose of the context, or another one than that of the caller: a credential can be bound to one. */
 function assertPurpose(bound: JsonValue | undefined, stated: string | undefined): void {
   if (bound === undefined) return
   if (!isPurpose(bound)) throw invalidMember(['context', 'purpose'])

@@ -235,7 +235,7 @@ interface Grant {
   readonly level: RedactionLevel | undefined
 }
 
-/** The actions that tell whether a value is stored. */
+/** The actions that show whether a value is stored. */
 const COMPARING = SEARCH | BITS.TOKENIZATION
 
 /** The grants on a column that requires a purpose, for a caller without one: what shows nothing of its values. */

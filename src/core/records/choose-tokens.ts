@@ -99,7 +99,12 @@ async function drawingsOf(
   return drawings
 }
 
-/** Returns the tokens that a value can have; undefined if its token is derived. Throws `unprocessable` for a value that cannot have a token. */
+/** Throws `unprocessable` for a value that cannot have a token of its column. */
+export function assertFits(table: Table, column: Column, value: unknown): void {
+  if (column.token !== undefined && value !== null && value !== undefined) rangeOf(table, column, { value, index: undefined })
+}
+
+/** Returns the tokens that a value can have; undefined if its token is derived, or if it has none. Throws `unprocessable` for a value that must have a token and cannot. */
 function rangeOf(
   table: Table,
   column: Column,
@@ -111,6 +116,7 @@ function rangeOf(
     return undefined
   } catch (error) {
     if (!(error instanceof TokenFormatError)) throw error
+    if (column.mayLackToken) return undefined
     const detail = cellDetail(table, column, index)
     throw fault('unprocessable', detail)`Column ${column.name} of table ${table.name} ${words(error.message)}${inRecord(index)}.`
   }

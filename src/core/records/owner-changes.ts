@@ -1,7 +1,7 @@
 /** Seals stored records with the key of another subject: what refers to a record that another person has now, and what was stored before its subject had a key. */
 import { type Barrier, sealBodiesOf } from '../barrier/barrier.ts'
 import { allLookupCells } from '../barrier/digest-values.ts'
-import { encodeRecordIds } from '../barrier/record-ids.ts'
+import { allRecordIds } from '../barrier/record-ids.ts'
 import { columnValues, keyOf, openSealed } from '../barrier/reveal.ts'
 import { moveSecrets } from '../file-store/file-rows.ts'
 import type { Filter, Patch, Row, Storage } from '../ports/storage.ts'
@@ -65,7 +65,7 @@ function referring(
   column: Column,
   { table, records }: { readonly table: Table; readonly records: readonly number[] },
 ): Filter {
-  const values = ring.lookupVersions.flatMap((version) => encodeRecordIds(ring, table, records, version))
+  const values = allRecordIds(ring, table, records)
   return { kind: 'in', column: required(column.lookup), values: allLookupCells(ring, column, values) }
 }
 

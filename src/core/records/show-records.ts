@@ -119,6 +119,11 @@ function tokenViews(context: ReadingContext, table: Table, { group, views, ids }
   return tokens.map((one, k) => ({ id: at(ids, k), fields: { ...one }, tokens: one }))
 }
 
+/** True for a column whose values decide which tokens there are. */
+function hasValue({ token, mayLackToken }: Column): boolean {
+  return token?.keeps === 'nothing' || mayLackToken
+}
+
 /** Returns the input to mint the tokens of stored rows. */
 export function mintInputOfRows(
   context: Pick<ReadingContext, 'barrier' | 'clock'>,
@@ -130,7 +135,7 @@ export function mintInputOfRows(
   const values = group.map((_, row) => {
     cursor.to(row)
     for (const column of columns) cursor.readMetadata(column, metadata, slotOf(metadata, row, column))
-    return new Map(columns.map((column) => [column, column.token?.keeps === 'nothing' ? cursor.value(column) : null]))
+    return new Map(columns.map((column) => [column, hasValue(column) ? cursor.value(column) : null]))
   })
   return {
     ids: group.map((row) => row.id),

@@ -4,7 +4,6 @@ import { type Fault, fault, words } from '../errors.ts'
 import type { NewRow, Patch, Storage, StorageReads } from '../ports/storage.ts'
 import type { ReadingContext } from '../row-access/evaluate-access.ts'
 import type { Table } from '../schema/layout.ts'
-import type { SchemaRules } from '../schema/schema-rules.ts'
 import { CREDENTIALS } from '../schema/system-tables.ts'
 import { nowMs } from '../util/time.ts'
 import { subjectsOfRows } from './subjects-of-rows.ts'
@@ -114,7 +113,7 @@ async function* eachEntry(storage: StorageReads, keys: EntryKeys): AsyncGenerato
 
 /** What is needed to know which records are held. */
 export interface HoldingContext extends Pick<ReadingContext, 'barrier' | 'layout' | 'clock'> {
-  readonly catalog: { readonly holds: number; readonly rules: SchemaRules }
+  readonly catalog: { readonly holds: number }
 }
 
 /** Rows of one table. */
@@ -140,7 +139,7 @@ export async function findHeld(
     thing: { objectId: table.objectId, row },
     rows: [row],
   }))
-  for (const [name, subject] of Object.entries(catalog.rules.subjects ?? {})) {
+  for (const [name, subject] of Object.entries(layout.rules.subjects ?? {})) {
     const objectId = layout.tables.get(subject.table)?.objectId ?? 0
     const subjects = await subjectsOfRows(storage, context, subject, { table, rows })
     for (const [row, origins] of subjects) things.push({ thing: { subject: name, objectId, row }, rows: origins })

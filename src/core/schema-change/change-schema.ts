@@ -1,5 +1,6 @@
 /** Changes the stored schema beside readers and writers. Ended at any point, by an error, an abort or a kill, the same call goes on. */
 import { type Barrier, OUTDATED, retryingBarrier } from '../barrier/barrier.ts'
+import { keptCells } from '../barrier/kept-times.ts'
 import type { CatalogState } from '../catalog/catalog-entries.ts'
 import { prepareLayout } from '../catalog/live-schema.ts'
 import type { Catalog } from '../catalog/open-catalog.ts'
@@ -12,24 +13,28 @@ import { ownKeysPass } from '../records/own-keys-pass.ts'
 import { LOCK_MS, lockTries } from '../rotation/rotate-keys.ts'
 import type { CatalogSchema, CatalogTable } from '../schema/catalog-schema.ts'
 import type { Schema } from '../schema/define-schema.ts'
-import { layoutSchema } from '../schema/layout.ts'
+import { KEPT, layoutSchema, type Table } from '../schema/layout.ts'
 import { ownersOf, subjectsWithKeys } from '../schema/own-keys.ts'
 import { assertKeysAreHere } from '../subject-keys/key-rows.ts'
 import { attempt } from '../util/attempt.ts'
 import { nowMs } from '../util/time.ts'
-import { digestCells, erasePass, type FillCounts, fillPass, keptTimeCells } from './fill-rows.ts'
+import { cellPasses, tablePass } from './erase-gone.ts'
+import { digestCells, erasePass, type FillCounts, fillPass } from './fill-rows.ts'
 import { findEqual, type RowProblem } from './inspect-rows.ts'
 import { type NextSchema, nextSchema, type Refusal, type TableChange } from './next-schema.ts'
 import { refusalOf } from './plan-change.ts'
+import { pendingGone } from './plan-rewriting.ts'
 import type { SchemaMoves } from './schema-moves.ts'
+import { type SucceedCounts, succeedPass } from './succeed-rows.ts'
+import { withSuccessors } from './successions.ts'
 
 /** What a change of the schema needs. */
 export interface SchemaChangePorts {
   readonly storage: Storage
   readonly catalog: Catalog
   readonly barrier: Barrier
-  readonly scheduler: Scheduler
   readonly clock: Clock
+  readonly scheduler: Scheduler
   /** Records a step. */
   record(step: 'begun' | 'ended', generation: number): Promise<void>
 }
@@ -44,6 +49,11 @@ export interface SchemaTarget {
   readonly settleMs: number
 }
 
+/** What is about one table. */
+interface OfTable {
+  readonly table: Table
+}
+
 /** Changes the schema, and returns the generation of the catalog after it. Throws `failed_precondition` if stored records do not allow it: marks of the change are taken back then. */
 export async function changeSchema(
   ports: SchemaChangePorts,
@@ -53,12 +63,15 @@ export async function changeSchema(
   const { storage, catalog } = ports
   await catalog.reload(storage)
   const way = await begin(ports, job, target)
-  if (way.tables.some(({ ends }) => ends.length > 0)) await job.wait(target.settleMs)
+  // Readers that go by an older schema do not compare it with the stored one for so long. What they read ends only after that.
+  if (way.successions.length > 0 || way.tables.some(({ ends }) => ends.length > 0)) await job.wait(target.settleMs)
   job.expect(await countPasses(storage, way))
   await refuseFor(ports, job, way, await fillAll(ports, job, { way, target }))
+  await succeedAll(ports, job, { way, target })
   await refuseFor(ports, job, way, await buildIndexes(ports, way))
   await sealAll(ports, job, way)
   await end(ports, job, target)
+  if (erasesSeen(target)) await job.wait(target.settleMs)
   await eraseAll(ports, job, target)
   const { generation } = catalog.state
   await ports.record('ended', generation)
@@ -80,6 +93,7 @@ async function begin(ports: SchemaChangePorts, job: Job, target: SchemaTarget): 
   const before = catalog.state
   const way = await storeWay(ports, job, async () => {
     const way = wayTo(catalog, target)
+    assertNotHeld(catalog.state, target)
     await prepareLayout(storage, layoutSchema(way.begun))
     const [had, has] = [catalog.state.schema, way.begun].map(({ rules }) => subjectsWithKeys(rules).size > 0)
     if (has === true) await assertKeysAreHere(storage, ports.barrier, had !== true)
@@ -88,7 +102,12 @@ async function begin(ports: SchemaChangePorts, job: Job, target: SchemaTarget): 
       ({ fills, keeps, requires, requiresNew, ends, seals }) =>
         seals || [fills, keeps, requires, requiresNew, ends].some(({ length }) => length > 0),
     )
-    return { way, schema: way.begun, locked: marked, check: (inner) => assertNoRows(inner, marked) }
+    const succeeding = layoutSchema(way.renamed)
+    const locked = [
+      ...marked.map(({ table }) => table),
+      ...way.successions.flatMap(({ table }) => succeeding.tables.get(table) ?? []),
+    ]
+    return { way, schema: way.begun, locked, check: (inner) => assertNoRows(inner, marked) }
   })
   if (catalog.state !== before) await ports.record('begun', catalog.state.generation)
   return way
@@ -109,7 +128,7 @@ interface WayToStore {
   readonly way: NextSchema
   readonly schema: CatalogSchema
   /** The tables whose writers end first, and which no one writes meanwhile. */
-  readonly locked: readonly TableChange[]
+  readonly locked: readonly Table[]
   check?(storage: Storage): Promise<void>
 }
 
@@ -121,7 +140,12 @@ async function storeWay(ports: SchemaChangePorts, job: Job, next: () => Promise<
     const from = catalog.state
     const { way, schema, locked, check } = await next()
     if (isSame(schema, from.schema)) return way
-    await storeSchema(storage, catalog, { from, schema, locked: locked.map(({ table }) => table.physical.name), check })
+    await storeSchema(storage, catalog, {
+      from,
+      schema,
+      locked: [...new Set(locked.map(({ physical }) => physical.name))],
+      check,
+    })
     return way
   })
   await catalog.reload(storage)
@@ -158,7 +182,6 @@ async function countPasses(storage: Storage, { tables }: NextSchema): Promise<nu
   )
 }
 
-/** True if rows are filled or checked. */
 function isFilled({ fills, keeps, requires }: TableChange): boolean {
   return fills.length + keeps.length + requires.length > 0
 }
@@ -177,12 +200,13 @@ async function fillAll(
 ): Promise<Map<TableChange, readonly RowProblem[]>> {
   const barrier = retryingBarrier(ports.barrier)
   const changes = way.tables.filter(isFilled)
+  const now = nowMs(ports)
   const begun = placeIn(job, target, 'fill', changes)
   const problems = new Map<TableChange, readonly RowProblem[]>()
   for (const [index, change] of changes.entries()) {
     const { table, fills, keeps, requires } = change
     // Problems of tables before are in the place too, because they end the change.
-    const counts: FillCounts = index === begun.index ? begun.counts : { missing: {}, keyless: {} }
+    const counts: FillCounts = index === begun.index ? begun.counts : NO_COUNTS()
     if (index >= begun.index) {
       const placeAt = (after: number): JobPlace => ({
         key: target.key,
@@ -194,7 +218,7 @@ async function fillAll(
       const after = index === begun.index ? begun.after : 0
       const filling = {
         table,
-        cells: [...digestCells(barrier, fills), ...keptTimeCells(barrier, table, keeps, nowMs(ports))],
+        cells: [...digestCells(barrier, fills), ...keeps.map((kept) => keptCells(kept, now))],
         required: requires,
         keyed: fills,
         counts,
@@ -224,16 +248,19 @@ function listed(kind: RowProblem['kind'], counts: Readonly<Record<string, number
   return Object.entries(counts).map(([column, rows]) => ({ kind, column, rows }))
 }
 
+/** What has been counted at the beginning. */
+const NO_COUNTS = (): FillCounts & SucceedCounts => ({ missing: {}, keyless: {}, unfit: {}, equal: {} })
+
 /** Returns where an earlier run of this change ended. */
-function placeIn({ place }: Job, { key }: SchemaTarget, phase: string, changes: readonly TableChange[]) {
+function placeIn({ place }: Job, { key }: SchemaTarget, phase: string, changes: readonly OfTable[]) {
   const index = changes.findIndex(({ table }) => table.physical.name === place?.table)
   const isPlace = place?.key === key && place.phase === phase && index >= 0
-  if (!isPlace) return { index: 0, after: 0, counts: { missing: {}, keyless: {} } }
+  if (!isPlace) return { index: 0, after: 0, counts: NO_COUNTS() }
   // It was authenticated, so it is what a pass wrote.
   return {
     index,
     after: Number(place.after),
-    counts: JSON.parse(String(place.counts ?? '{"missing":{},"keyless":{}}')) as FillCounts,
+    counts: (place.counts === undefined ? NO_COUNTS() : JSON.parse(String(place.counts))) as FillCounts & SucceedCounts,
   }
 }
 
@@ -265,20 +292,22 @@ async function refuseFor(
   ports: SchemaChangePorts,
   job: Job,
   way: NextSchema,
-  problems: ReadonlyMap<TableChange, readonly RowProblem[]>,
+  problems: ReadonlyMap<OfTable, readonly RowProblem[]>,
 ): Promise<void> {
   const refusals = [...problems].flatMap(([change, found]) => found.map((problem) => refusalOf(change, problem)))
   const [first] = refusals
   if (first === undefined) return
   const changed = new Set(way.tables.map(({ table }) => table.objectId))
   await storeWay(ports, job, async () => {
-    const { schema } = ports.catalog.state
+    const schema = withSuccessors(ports.catalog.state.schema, [])
     const tables = Object.entries(schema.tables).map(([name, table]) => [
       name,
       changed.has(table.objectId) ? withoutMarks(table) : table,
     ])
     return { way, schema: { ...schema, tables: Object.fromEntries(tables) }, locked: [] }
   })
+  // When records have been changed, the same call begins anew.
+  await ports.storage.transaction((inner) => job.savePlace(inner, { key: '' }))
   throw refusal(first)
 }
 
@@ -286,11 +315,46 @@ function refusal({ table, column, reason }: Refusal): Fault {
   return fault('failed_precondition', column === undefined ? { table } : { table, column })`${words(reason)}`
 }
 
-/** Returns a table without the marks of a change. What it has filled is left over. */
+/** Gives all rows their hidden cells, from where an earlier run ended. Takes the marks back and throws for values that cannot take their new form. */
+async function succeedAll(ports: SchemaChangePorts, job: Job, { way, target }: Filling): Promise<void> {
+  const layout = layoutSchema(ports.catalog.state.schema)
+  const names = new Set(way.successions.map(({ table }) => table))
+  const tables = [...layout.tables.values()].filter(({ name }) => names.has(name)).map((table) => ({ table }))
+  // What was taken back and begun again is another column, whose rows have none of its cells yet.
+  const hidden = tables.flatMap(({ table }) => table.written?.hidden ?? [])
+  const phase = `succeed ${hidden.map(({ column }) => column.objectId).join()}`
+  const begun = placeIn(job, target, phase, tables)
+  for (const [index, { table }] of tables.entries()) {
+    const { written } = table
+    if (index < begun.index || written === undefined) continue
+    const counts = index === begun.index ? begun.counts : NO_COUNTS()
+    const placeAt = (after: number): JobPlace => ({
+      key: target.key,
+      phase,
+      table: table.physical.name,
+      after,
+      counts: JSON.stringify(counts),
+    })
+    const after = index === begun.index ? begun.after : 0
+    await job.pass(
+      succeedPass({ ...ports, barrier: retryingBarrier(ports.barrier) }, job, { table, written, layout, counts, after, placeAt }),
+    )
+    const found = [...listed('unfit', counts.unfit), ...listed('equal', counts.equal)]
+    if (found.length > 0) await refuseFor(ports, job, way, new Map([[{ table }, found]]))
+  }
+}
+
+/** Returns a table without the marks of a change. What it has filled is left over; times of retention are still to be filled. */
 function withoutMarks({ filling = [], leftover = [], columns, ...table }: CatalogTable): CatalogTable {
-  const left = [...leftover, ...filling]
+  const times = filling.filter((cell) => cell.startsWith(KEPT))
+  const left = [...leftover, ...filling.filter((cell) => !cell.startsWith(KEPT))]
   const unmarked = Object.entries(columns).map(([name, { requiring: _, ...column }]) => [name, column])
-  return { ...table, columns: Object.fromEntries(unmarked), ...(left.length > 0 && { leftover: left }) }
+  return {
+    ...table,
+    columns: Object.fromEntries(unmarked),
+    ...(times.length > 0 && { filling: times }),
+    ...(left.length > 0 && { leftover: left }),
+  }
 }
 
 /** Stores the new schema: from then on readers go by it too. */
@@ -298,10 +362,25 @@ async function end(ports: SchemaChangePorts, job: Job, target: SchemaTarget): Pr
   await storeWay(ports, job, async () => {
     const { state } = ports.catalog
     if (state.digestVersion !== state.lookupVersion) throw rotating()
+    assertNotHeld(state, target)
     const way = wayTo(ports.catalog, target)
+    const { tables } = layoutSchema(way.renamed)
     // Writers that store what ends commit first, so that it is erased.
-    return { way, schema: way.ended, locked: way.tables.filter(({ ends }) => ends.length > 0) }
+    const ending = [
+      ...way.tables.filter(({ ends }) => ends.length > 0).map(({ table }) => table),
+      ...way.successions.flatMap(({ table }) => tables.get(table) ?? []),
+      ...Object.keys(target.moves.drop ?? {}).flatMap((path) => tables.get(path.split('.')[0] ?? '') ?? []),
+    ]
+    return { way, schema: way.ended, locked: ending }
   })
+}
+
+/** Throws while there are legal holds, if the moves erase: what they hold must stay. */
+function assertNotHeld({ holds }: CatalogState, target: SchemaTarget): void {
+  if (holds === 0 || !Object.values(target.moves.drop ?? {}).includes('erase')) return
+  throw fault(
+    'failed_precondition',
+  )`There are ${holds} legal holds, and what they hold cannot be erased. Keep the table or column, or end them with vault.holds.lift.`
 }
 
 function rotating(): Fault {
@@ -310,33 +389,80 @@ function rotating(): Fault {
   )`Look-up keys are being rotated, and digests of two keys are not compared. Call rotateLookups, which goes on, then this again.`
 }
 
-/** Erases the cells that ended, from where an earlier run ended, drops what no process needs, and forgets that there was any. */
+/** True if the moves erase what readers still see until they know of it. */
+function erasesSeen({ moves: { drop = {}, finish = [] } }: SchemaTarget): boolean {
+  return finish.length > 0 || Object.values(drop).includes('erase')
+}
+
+/** Erases the cells and tables that ended, from where an earlier run ended, and forgets that there were any. */
 async function eraseAll(ports: SchemaChangePorts, job: Job, target: SchemaTarget): Promise<void> {
   const { storage, catalog } = ports
-  const changes = wayTo(catalog, target).tables.filter(({ leftover, unneeded }) => leftover.length + unneeded.length > 0)
-  if (changes.length === 0) return
-  // No process reads by an index that is dropped, or writes its cells.
+  const { schema } = catalog.state
+  const { tables } = layoutSchema(schema)
+  const changes = Object.entries(schema.tables).flatMap(([name, stored]) => {
+    const table = tables.get(name)
+    const gone = pendingGone(stored)
+    const cells = [
+      ...(stored.leftover ?? []).map((cell) => ({ name: cell, type: 'bytes' as const })),
+      ...gone.flatMap((one) => one.cells ?? []),
+    ]
+    const { unneeded = [] } = stored
+    const isDone = gone.length + cells.length + unneeded.length === 0
+    return table === undefined || isDone ? [] : [{ table, gone, cells, unneeded }]
+  })
+  const goneTables = schema.gone ?? []
+  if (changes.length === 0 && goneTables.length === 0) return
+  // Readers go by an index for as long as they do not know that it ended.
   if (changes.some(({ unneeded }) => unneeded.length > 0)) await job.wait(target.settleMs)
   const begun = placeIn(job, target, 'erase', changes)
-  for (const [index, { was, leftover, unneeded }] of changes.entries()) {
-    if (index < begun.index) continue
-    const { physical } = was
-    const columns = leftover.map((name) => ({ name, type: 'bytes' as const }))
-    const table = { ...was, physical: { ...physical, columns: [...physical.columns, ...columns] } }
-    if (leftover.length > 0) {
-      await storage.prepare([table.physical])
-      const placeAt = (after: number): JobPlace => ({ key: target.key, phase: 'erase', table: physical.name, after })
-      const after = index === begun.index ? begun.after : 0
-      await job.pass(erasePass(ports, job, { table, cells: leftover, after, placeAt }))
-    }
-    const targets = unneeded.map((one) => ({ kind: 'index' as const, table: physical.name, index: one }))
-    await attempt([lockTries(job, 'applySchemaChange')], () => storage.drop(targets, { waitMs: LOCK_MS }))
+  for (const [index, { table: stored, cells }] of changes.entries()) {
+    if (index < begun.index || cells.length === 0) continue
+    const { physical } = stored
+    const table = { ...stored, physical: { ...physical, columns: [...physical.columns, ...cells] } }
+    await storage.prepare([table.physical])
+    const placeAt = (after: number): JobPlace => ({ key: target.key, phase: 'erase', table: physical.name, after })
+    const names = cells.map(({ name }) => name)
+    await job.pass(erasePass(ports, job, { table, cells: names, after: index === begun.index ? begun.after : 0, placeAt }))
   }
+  for (const table of goneTables) {
+    await storage.prepare([{ name: table.name, columns: [], indexes: [] }])
+    await job.pass(tablePass(storage, table, nowMs(ports)))
+  }
+  const objectIds = [
+    ...changes.flatMap(({ gone }) => gone),
+    ...goneTables.flatMap((table) => table.objectIds.map((objectId) => ({ objectId }))),
+  ]
+  for (const pass of cellPasses(
+    storage,
+    objectIds.map(({ objectId }) => objectId),
+  ))
+    await job.pass(pass)
+  await attempt([lockTries(job, 'applySchemaChange')], () =>
+    storage.drop(
+      [
+        { kind: 'tables', tables: goneTables.map(({ name }) => name) },
+        ...changes.flatMap(({ table: { physical }, unneeded }) =>
+          unneeded.map((index) => ({ kind: 'index', table: physical.name, index }) as const),
+        ),
+        ...changes.map(
+          ({ table: { physical }, cells }) =>
+            ({ kind: 'columns', table: physical.name, columns: cells.map(({ name }) => name) }) as const,
+        ),
+      ],
+      { waitMs: LOCK_MS },
+    ),
+  )
   await storeWay(ports, job, async () => {
     const way = wayTo(catalog, target)
-    const tables = Object.entries(way.ended.tables).map(([name, { leftover: _, unneeded: __, ...table }]) => [name, table])
-    return { way, schema: { ...way.ended, tables: Object.fromEntries(tables) }, locked: [] }
+    const { gone: _, ...rest } = way.ended
+    const cleared = Object.entries(way.ended.tables).map(([name, table]) => [name, withoutCells(table)])
+    return { way, schema: { ...rest, tables: Object.fromEntries(cleared) }, locked: [] }
   })
+}
+
+/** Returns a table of which nothing is left to be erased. */
+function withoutCells({ leftover: _, unneeded: __, gone, ...table }: CatalogTable): CatalogTable {
+  return { ...table, ...(gone !== undefined && { gone: gone.map(({ cells: _, ...one }) => one) }) }
 }
 
 function isSame(one: unknown, other: unknown): boolean {

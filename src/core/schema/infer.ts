@@ -173,5 +173,31 @@ export type PlainFields<T extends TableDefinition, Requested = undefined> = Requ
 /** Columns that a read can return masked or redacted: the requested ones, or all. */
 export type LoweredColumn<T extends TableDefinition, Requested = undefined> = RequestedColumn<T, Requested>
 
-/** Tokens by column, of the tokenized columns that have a value. */
+/** Token definitions under which a value that their format refuses is stored without a token. */
+export interface OptionalToken {
+  readonly whenRefused: 'noToken'
+}
+
+/** True if a column of the schema stores values without a token. */
+type HasOptionalTokens<S extends SchemaDefinition> = {
+  [T in TableName<S>]: { [K in ColumnName<S[T]>]: S[T][K] extends { readonly token: OptionalToken } ? true : never }[ColumnName<
+    S[T]
+  >]
+}[TableName<S>]
+
+/** A token as tokenize returns it: null for a value that its column stores without one. */
+export type TokenizedValue<S extends SchemaDefinition> =
+  | string
+  | (string extends TableName<S> ? null : true extends HasOptionalTokens<S> ? null : never)
+
+/** Tokens by column, as a write returns them and a read shows them: null for a value that is stored without one. */
+export type ShownTokensOf<T extends TableDefinition> = T extends unknown
+  ? {
+      readonly [K in TokenizedColumn<T>]?:
+        | string
+        | (string extends K ? null : T[K] extends { readonly token: OptionalToken } ? null : never)
+    }
+  : never
+
+/** Tokens by column, as a caller supplies them. */
 export type TokensOf<T extends TableDefinition> = T extends unknown ? { readonly [K in TokenizedColumn<T>]?: string } : never

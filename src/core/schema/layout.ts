@@ -9,14 +9,16 @@ import type { TokenFormat } from '../tokens/token-format.ts'
 import { compileFormat } from '../tokens/token-formats.ts'
 import type { TokenKind } from '../tokens/token-kind.ts'
 import { tokenKinds } from '../tokens/token-kinds.ts'
-import { present } from '../util/lists.ts'
+import { at, present } from '../util/lists.ts'
+import type { Period } from '../util/period.ts'
 import type { AnyColumnType } from '../values/column-types.ts'
 import type { Normalizer } from '../values/normalizers.ts'
 import { compileRules, type ValueRule } from '../values/value-rules.ts'
-import { type CatalogColumn, type CatalogSchema, type CatalogTable, isRequired } from './catalog-schema.ts'
+import { type CatalogColumn, type CatalogSchema, type CatalogTable, hiddenOf, isRequired } from './catalog-schema.ts'
 import { type FileOptions, normalizersOf, tokenOf, typeOf } from './column.ts'
+import { type Convert, converterOf } from './converters.ts'
 import { type Owner, ownersOf } from './own-keys.ts'
-import { retentionOf } from './retention.ts'
+import { periodOf, retentionOf } from './retention.ts'
 import { rulesOf, type SchemaRules } from './schema-rules.ts'
 import { isSameKey } from './unique-together.ts'
 
@@ -45,6 +47,8 @@ export interface Column {
   readonly token: TokenKind | undefined
   /** The token format, if the token kind has one. */
   readonly format: TokenFormat | undefined
+  /** True if a value that the format refuses is stored without a token. */
+  readonly mayLackToken: boolean
   /** Lifetime of a value in milliseconds. Used if the token kind expires. */
   readonly lifetime: number
   /** True if a changed value keeps its token. */
@@ -65,6 +69,8 @@ export interface Column {
   readonly writtenDigest: string | undefined
   /** Bytes of a stored digest. */
   readonly digestLength: number
+  /** The column of the schema whose values it has, if it is hidden: a change of the schema puts one in the place of the other. */
+  readonly origin: Column | undefined
   /** The rules of its files; undefined if the column holds none. */
   readonly file: FileRules | undefined
   /** Physical column with an index for equality; undefined if there is none. */
@@ -89,7 +95,8 @@ export interface KeptTime {
   readonly column: Column | undefined
   /** The column that it counts from; undefined for the time of the insert, or of the write of a value. */
   readonly from: Column | undefined
-  /** True while a change of the schema stores it in older rows: nothing expires by it. */
+  readonly period: Period
+  /** True while a change of the schema stores the times of the rows before: nothing expires by the rule until then. */
   readonly isFilling: boolean
 }
 
@@ -142,6 +149,13 @@ export interface Table {
   /** The times that retention rules count from. */
   readonly kept: readonly KeptTime[]
   readonly physical: PhysicalTable
+  /** The table as writers store it, if it has hidden columns: they come after the others. */
+  readonly written: WrittenTable | undefined
+}
+
+/** A table with its hidden columns. */
+export interface WrittenTable extends Table {
+  readonly hidden: readonly { readonly column: Column; readonly convert: Convert }[]
 }
 
 /** The compiled tables of a vault. */
@@ -156,6 +170,9 @@ export interface Layout {
   /** All names of tables, columns, column groups and subjects. */
   readonly names: ReadonlySet<string>
 }
+
+/** How the names of physical columns of times begin. */
+export const KEPT = 'kept_'
 
 /** Physical column of the sealed body in every record table. */
 export const BODY = 'body'
@@ -176,12 +193,16 @@ export function layoutSchema({ tables: definitions, rules }: CatalogSchema, stor
   const storedCells = new Map([...(stored?.tables.values() ?? [])].map(({ objectId, cells }) => [objectId, cells]))
   const owners = ownersOf(rules)
   for (const [name, definition] of Object.entries(definitions)) {
-    const own = layoutTable(name, definition, rules)
-    const table = { ...own, owner: owners.get(name), cells: storedCells.get(own.objectId) ?? own.cells }
+    const context = { rules, owner: owners.get(name), storedCells: storedCells.get(definition.objectId) }
+    const table = layoutTable(name, definition, context)
     tables.set(name, table)
-    for (const column of table.tokenized) tokenColumns.set(column.objectId, { table, column })
+    for (const column of (table.written ?? table).tokenized)
+      if (isResolved(column)) tokenColumns.set(column.objectId, { table, column })
   }
-  const all = [...tables.values()].flatMap((table) => [table.objectId, ...table.columns.map((column) => column.objectId)])
+  const all = [...tables.values()].flatMap((table) => [
+    table.objectId,
+    ...(table.written ?? table).columns.map((column) => column.objectId),
+  ])
   const names = [...tables.values()].flatMap((table) => [
     table.name,
     ...table.columns.flatMap(({ name, group }) => [name, group ?? name]),
@@ -195,39 +216,83 @@ export function layoutSchema({ tables: definitions, rules }: CatalogSchema, stor
   }
 }
 
-function layoutTable(name: string, definition: CatalogTable, rules: SchemaRules): Omit<Table, 'owner'> {
-  let tokens = 0
+/** True if the tokens of a column are resolved to its value. A hidden one of another type has no value that its column could show. */
+function isResolved({ origin, type }: Column): boolean {
+  return origin === undefined || origin.type === type
+}
+
+/** What a table is compiled with, beside its definition. */
+interface LayoutContext {
+  readonly rules: SchemaRules
+  readonly owner: Owner | undefined
+  /** The cells of the whole table, if the definition has a part of its columns. */
+  readonly storedCells: CellSpecs | undefined
+}
+
+function layoutTable(name: string, definition: CatalogTable, { rules, owner, storedCells }: LayoutContext): Table {
+  let [positions, tokens] = [0, 0]
   const born = definition.formerly?.[0] ?? name
-  const columns = Object.entries(definition.columns).map(([column, one], position) =>
-    layoutColumn(born, column, {
-      ...one,
-      filling: definition.filling ?? [],
-      position,
-      tokenPosition: one.definition.token === undefined ? -1 : tokens++,
-    }),
-  )
-  const digested = columns.filter((column) => column.digest !== undefined)
-  const plain = columns.filter((column) => column.plain !== undefined)
+  const filling = definition.filling ?? []
+  const layout = (column: string, one: CatalogColumn, origin?: Column): Column => {
+    const tokenPosition = one.definition.token === undefined ? -1 : tokens++
+    return layoutColumn(born, column, { ...one, filling, position: positions++, tokenPosition, origin })
+  }
+  const columns = Object.entries(definition.columns).map(([column, one]) => layout(column, one))
+  const hidden = Object.values(definition.columns).flatMap((one, index) => {
+    const origin = at(columns, index)
+    return hiddenOf(one).map(({ convert, ...stored }) => ({
+      // The tokens that a caller supplies are those of the column of the schema, by its name.
+      column: layout(`${origin.name} (as changed)`, { formerly: [one.formerly?.[0] ?? origin.name], ...stored }, origin),
+      convert: converterOf(one.definition, stored.definition, convert),
+    }))
+  })
+  const all = [...columns, ...hidden.map(({ column }) => column)]
+  const gone = (definition.gone ?? []).map(({ ordinal, ...column }) => ({ ordinal, column, size: undefined }))
+  const specs = all.map((column) => ({ ordinal: column.ordinal, column: column.hash, size: cellSize(column) }))
+  const goneOrdinals = gone.map(({ ordinal }) => ordinal)
   const byName = new Map(columns.map((column) => [column.name, column]))
   const kept = layoutKept(name, definition, { byName, rules })
   const uniqueKeys = uniqueKeysOf({ columns, byName }, rulesOf(rules, name).uniqueTogether)
   const physicalName = `records_${definition.objectId}_${born.slice(0, NAME_PART_LENGTH)}`
-  const physical = layoutPhysical(physicalName, { columns, uniqueKeys }, definition)
-  const byPhysical = new Map<string, Column>()
-  for (const column of columns) {
-    if (column.plain !== undefined) byPhysical.set(column.plain, column)
-    if (column.writtenDigest !== undefined) byPhysical.set(column.writtenDigest, column)
-  }
-  return {
+  const physical = layoutPhysical(physicalName, { columns: all, uniqueKeys })
+  const shared = {
+    owner,
+    kept,
+    uniqueKeys,
     name,
     objectId: definition.objectId,
+    cells: storedCells ?? toCellSpecs([...specs, ...gone], definition.grownAt, goneOrdinals),
+    physical: {
+      ...physical,
+      columns: [...physical.columns, ...kept.map(({ cell }) => ({ name: cell, type: 'integer' as const }))],
+      indexes: [
+        ...physical.indexes,
+        ...kept.flatMap(({ cell, isFilling }) => (isFilling ? [] : [{ columns: [cell], unique: false }])),
+      ],
+    },
+    written: undefined,
+  }
+  const table = tableOf(shared, columns)
+  return hidden.length === 0 ? table : { ...table, written: { ...tableOf(shared, all), hidden } }
+}
+
+/** Returns a table with these columns. */
+function tableOf(
+  shared: Pick<Table, 'name' | 'objectId' | 'owner' | 'cells' | 'physical' | 'kept' | 'uniqueKeys' | 'written'>,
+  columns: readonly Column[],
+): Table {
+  const byPhysical = new Map<string, Column>()
+  for (const column of columns) {
+    // What is said of a hidden column is said of its own.
+    const named = column.origin ?? column
+    if (column.plain !== undefined) byPhysical.set(column.plain, named)
+    if (column.writtenDigest !== undefined) byPhysical.set(column.writtenDigest, named)
+  }
+  return {
+    ...shared,
     columns,
-    byName,
+    byName: new Map(columns.map((column) => [column.name, column])),
     byPhysical,
-    cells: toCellSpecs(
-      columns.map((column) => ({ ordinal: column.ordinal, column: column.hash, size: cellSize(column) })),
-      definition.grownAt,
-    ),
     inBody: columns
       .filter((column) => column.plain === undefined || column.token !== undefined)
       .sort((left, right) => left.ordinal - right.ordinal),
@@ -235,16 +300,9 @@ function layoutTable(name: string, definition: CatalogTable, rules: SchemaRules)
     transient: columns.filter((column) => column.token?.expires === true),
     readable: columns.filter((column) => column.token?.expires !== true),
     files: columns.filter((column) => column.file !== undefined),
-    digested,
+    digested: columns.filter((column) => column.digest !== undefined),
     digestWritten: columns.filter((column) => column.writtenDigest !== undefined),
-    plain,
-    uniqueKeys,
-    kept,
-    physical: {
-      ...physical,
-      columns: [...physical.columns, ...kept.map(({ cell }) => ({ name: cell, type: 'integer' as const }))],
-      indexes: [...physical.indexes, ...kept.map(({ cell }) => ({ columns: [cell], unique: false }))],
-    },
+    plain: columns.filter((column) => column.plain !== undefined),
   }
 }
 
@@ -254,11 +312,13 @@ function layoutKept(
   { objectId, filling = [] }: CatalogTable,
   { byName, rules }: { readonly byName: ReadonlyMap<string, Column>; readonly rules: SchemaRules },
 ): KeptTime[] {
-  return retentionOf(rules.retention, table).flatMap(({ rule, column: columnName, from: fromName }): KeptTime[] => {
+  return retentionOf(rules.retention, table).flatMap((definition): KeptTime[] => {
+    const { rule, column: columnName, from: fromName } = definition
     const [column, from] = [columnName, fromName].map((one) => (one === undefined ? undefined : byName.get(one)))
     if ((column === undefined) !== (columnName === undefined) || (from === undefined) !== (fromName === undefined)) return []
-    const cell = `kept_${column?.objectId ?? objectId}`
-    return [{ rule, cell, column, from, isFilling: filling.includes(cell) }]
+    // Another column to count from has another cell: none is read that counts from what was before.
+    const cell = `${KEPT}${column?.objectId ?? objectId}_${from?.objectId ?? 0}`
+    return [{ rule, cell, column, from, period: periodOf(definition), isFilling: filling.includes(cell) }]
   })
 }
 
@@ -279,16 +339,16 @@ function uniqueKeysOf(
 function layoutColumn(
   table: string,
   name: string,
-  one: CatalogColumn & Pick<Column, 'position' | 'tokenPosition'> & { readonly filling: readonly string[] },
+  one: CatalogColumn & Pick<Column, 'position' | 'tokenPosition' | 'origin'> & { readonly filling: readonly string[] },
 ): Column {
-  const { objectId, ordinal, definition, position, tokenPosition } = one
+  const { objectId, ordinal, definition, position, tokenPosition, origin } = one
   const born = one.formerly?.[0] ?? name
   const type = typeOf(definition)
   const sealed = definition.encrypted !== false
   const unique = definition.unique === true
   const part = `${objectId}_${born.slice(0, NAME_PART_LENGTH)}`
   const plain = sealed ? undefined : `plain_${part}`
-  const { kind, format, ttlMinutes, stable } = tokenOf(definition)
+  const { kind, format, ttlMinutes, stable, whenRefused } = tokenOf(definition)
   const token = kind === undefined ? undefined : tokenKinds[kind]
   const isDigested = token?.isDeterministic === true || (sealed && (unique || definition.searchable === true))
   const digestName = `digest_${part}`
@@ -300,7 +360,8 @@ function layoutColumn(
     tokenPosition,
     ordinal,
     objectId,
-    hash: hashColumn(type.tag, JSON.stringify([objectId, table, born])),
+    origin,
+    hash: hashOf(one, table, born),
     type,
     required: isRequired(one),
     unique,
@@ -310,6 +371,7 @@ function layoutColumn(
     mayBeMasked: definition.mask === undefined ? undefined : mayBeMaskedBy(definition.mask),
     token,
     format: format === undefined ? undefined : compileFormat(format),
+    mayLackToken: whenRefused === 'noToken',
     lifetime: (ttlMinutes ?? DEFAULT_TTL_MINUTES) * 60_000,
     isStable: stable === true,
     normalize: normalizersOf(definition),
@@ -325,6 +387,14 @@ function layoutColumn(
   }
 }
 
+/** Returns what marks in bodies have of a column. The names are those that table and column were born with. */
+export function hashOf(
+  { objectId, definition }: Pick<CatalogColumn, 'objectId' | 'definition'>,
+  ...born: [string, string]
+): ColumnHash {
+  return hashColumn(typeOf(definition).tag, JSON.stringify([objectId, ...born]))
+}
+
 function digestLength(token: TokenKind | undefined): number {
   return token?.isDeterministic === true ? DIGEST_BYTES : SHORT_DIGEST_BYTES
 }
@@ -338,11 +408,7 @@ function cellSize({ token, type }: Column): number | undefined {
   return token?.expires === true ? TRANSIENT_REF_BYTES : type.size
 }
 
-function layoutPhysical(
-  name: string,
-  { columns, uniqueKeys }: Pick<Table, 'columns' | 'uniqueKeys'>,
-  table: CatalogTable,
-): PhysicalTable {
+function layoutPhysical(name: string, { columns, uniqueKeys }: Pick<Table, 'columns' | 'uniqueKeys'>): PhysicalTable {
   const physical: PhysicalColumn[] = [{ name: BODY, type: 'bytes' }]
   const indexes: PhysicalIndex[] = []
   for (const column of columns) {
@@ -354,8 +420,8 @@ function layoutPhysical(
     }
     if (column.digest !== undefined)
       indexes.push({ columns: [column.digest], unique: column.unique && column.plain === undefined })
-    const isIndexed = column.unique || table.columns[column.name]?.definition.index === true
-    if (column.plain !== undefined && isIndexed) indexes.push({ columns: [column.plain], unique: column.unique })
+    if (column.plain !== undefined && column.lookup === column.plain)
+      indexes.push({ columns: [column.plain], unique: column.unique })
   }
   for (const { cells } of uniqueKeys) if (cells.length > 1) indexes.push({ columns: cells, unique: true })
   return { name, columns: physical, indexes, isOrdered: true }

@@ -11,6 +11,7 @@ import { createPace } from '../pace/pace.ts'
 import type { Storage } from '../ports/storage.ts'
 import { deleteRows } from '../records/record-store.ts'
 import type { Table } from '../schema/layout.ts'
+import { destroyKeys, findKeyRows } from '../subject-keys/key-rows.ts'
 import { toHex, toUtf8 } from '../util/bytes.ts'
 import { toSlab } from '../util/memory.ts'
 import { nowMs, toTimestamp } from '../util/time.ts'
@@ -41,6 +42,9 @@ export interface ForgottenSubject {
   readonly row: number
 }
 
+/** Rows that are deleted at a time. */
+const SLICE = 200
+
 /** Maximum length of a reason, in UTF-16 units. */
 const MAX_REASON_LENGTH = 1000
 
@@ -56,6 +60,8 @@ const NOT_REACHED = [
   'backups and replicas that are older, until they are deleted',
   'free pages and logs of the database, until vault.purgeDisk',
 ] as const
+
+const FORMER = 'keyed digests of tokens as they were before rotateLookups, until finishLookups'
 
 /**
  * Forgets a subject. Needs DELETE on all columns of all its tables, without a condition. A subject that was forgotten before is forgotten again: what was
@@ -116,9 +122,11 @@ async function forgetWithin(
   const found = await findRows(storage, context, plan, row)
   const subject = { tableId: plan.root.objectId, rowId: row }
   const previous = await newestReceipt(storage, { keys: barrier, hash: audit.hash }, subject)
-  const isUnknown = previous === undefined && [...found.values()].every(({ size }) => size === 0)
+  const hasKey = plan.root.owner?.isSubject === true && (await findKeyRows(storage, plan.root, [row])).length > 0
+  const isUnknown = previous === undefined && !hasKey && [...found.values()].every(({ size }) => size === 0)
   if (isUnknown) throw recordsNotFound(plan.root, [request.id], [0])
   const files = await deleteFound(storage, context, found)
+  if (hasKey) await destroyKeys(storage, plan.root, [row])
   const receipt: Receipt = {
     v: 1,
     vaultID: audit.vaultID,
@@ -129,7 +137,7 @@ async function forgetWithin(
     tables: countsOf(found),
     files: files.length,
     ...(previous !== undefined && { previous }),
-    notReached: NOT_REACHED,
+    notReached: barrier.ring.lookupVersions.length > 1 ? [...NOT_REACHED, FORMER] : NOT_REACHED,
   }
   const stored = await insertForgotten(storage, barrier, nowMs(context), { ...subject, receipt })
   return { receipt, row: stored, files }
@@ -141,12 +149,11 @@ async function deleteFound(storage: Storage, context: OperationContext, found: F
   const files: number[] = []
   for (const [table, all] of [...found].reverse()) {
     const ids = [...all.keys()]
-    for (let start = 0; start < ids.length; ) {
-      const rows = ids.slice(start, start + pace.size())
+    for (let start = 0; start < ids.length; start += SLICE) {
+      const rows = ids.slice(start, start + SLICE)
       if (context.catalog.holdsFiles(table)) for (const file of await fileIdsOf(storage, table, rows)) files.push(file)
       await deleteRows(storage, context, { table, rows, transients: true })
-      start += rows.length
-      if (pace.isDue()) await pace.turn()
+      await pace.worked()
     }
   }
   return files

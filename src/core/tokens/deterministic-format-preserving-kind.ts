@@ -1,12 +1,13 @@
 /** Deterministic format-preserving tokens: the characters of the value encrypted by FF1 with the key of the scope. Nothing is stored. */
 import { at } from '../util/lists.ts'
 import { decryptDeranged, encryptDeranged, type Permutation } from './derangement.ts'
-import { tokenFormatShape } from './token-formats.ts'
+import { type DeterministicFormat, type RankedValue, TokenFormatError } from './token-format.ts'
+import { tokenFormatShape, whenRefusedShape } from './token-formats.ts'
 import type { Derivation, TokenKind } from './token-kind.ts'
 
 export const deterministicFormatPreservingKind: TokenKind<'deterministicFormatPreserving'> = {
   name: 'deterministicFormatPreserving',
-  options: { format: tokenFormatShape },
+  options: { format: tokenFormatShape, whenRefused: whenRefusedShape },
   keeps: 'nothing',
   isDeterministic: true,
   expires: false,
@@ -19,9 +20,13 @@ export const deterministicFormatPreservingKind: TokenKind<'deterministicFormatPr
   derive(from, values) {
     const format = from.format?.deterministic
     if (format === undefined) return []
-    const ranked = values.texts().map((text) => format.rankOf(text))
-    const encrypted = encryptDeranged(permutationOf(from), ranked)
-    return ranked.map((value, index) => value.tokenAt(at(encrypted, index)))
+    const ranked = values.texts().map((text) => rankOrNone(format, text))
+    const encrypted = encryptDeranged(
+      permutationOf(from),
+      ranked.filter((value) => value !== undefined),
+    )
+    let next = 0
+    return ranked.map((value) => value?.tokenAt(at(encrypted, next++)))
   },
   recover(from, texts) {
     const ranked = texts.map((text) => from.format?.deterministic?.rankOfToken(text))
@@ -34,6 +39,16 @@ export const deterministicFormatPreservingKind: TokenKind<'deterministicFormatPr
       token === undefined ? undefined : { kind: 'text', shown: token.valueAt(at(decrypted, next++)) },
     )
   },
+}
+
+/** Returns a value as a rank; undefined for one that the format refuses. */
+function rankOrNone(format: DeterministicFormat, text: string): RankedValue | undefined {
+  try {
+    return format.rankOf(text)
+  } catch (error) {
+    if (error instanceof TokenFormatError) return undefined
+    throw error
+  }
 }
 
 /** Returns the permutations of the key ring for this scope. */

@@ -47,6 +47,9 @@ export const tokenFormatShape = z.union(
   `must be ${TOKEN_PRESETS.join(', ')}, or an object with a preset or a pattern, such as { pattern: '[0-9]{8}' }`,
 )
 
+/** The shape of what becomes of values that a format refuses. */
+export const whenRefusedShape = z.enum(['fail', 'noToken']).optional()
+
 /** Returns the format of a definition. Throws `TokenFormatError` for a definition that is invalid or has too few possible tokens. */
 export function compileFormat(definition: TokenFormatDefinition): TokenFormat {
   if (typeof definition === 'string') return compilePreset({ preset: definition })

@@ -16,15 +16,18 @@ export interface TokenKindTypes {
   readonly formatPreserving: {
     isDeterministic: false
     expires: false
-    options: { readonly format: TokenFormatDefinition; readonly stable?: boolean }
+    options: { readonly format: TokenFormatDefinition; readonly stable?: boolean; readonly whenRefused?: WhenRefused }
   }
   /** The characters of the value encrypted in a format: equal values have one token. */
   readonly deterministicFormatPreserving: {
     isDeterministic: true
     expires: false
-    options: { readonly format: TokenFormatDefinition }
+    options: { readonly format: TokenFormatDefinition; readonly whenRefused?: WhenRefused }
   }
 }
+
+/** What becomes of a value that the format refuses: the write fails, or the value is stored without a token. Default `fail`. */
+export type WhenRefused = 'fail' | 'noToken'
 
 /** The options of a kind that has none. */
 export type NoTokenOptions = Record<never, never>
@@ -82,8 +85,8 @@ export interface TokenKind<Name extends TokenKindName = TokenKindName> {
   formatProblem(format: TokenFormat): string | undefined
   /** Throws `TokenFormatError` for a value that cannot have a token of this kind and format. `text` is the value as text. */
   assertValue(format: TokenFormat | undefined, text: string): void
-  /** Returns the token of each value, in order. Called only if `keeps` is `nothing`. */
-  derive(from: Derivation, values: DerivedFrom): string[]
+  /** Returns the token of each value, in order; undefined for a value that cannot have one. Called only if `keeps` is `nothing`. */
+  derive(from: Derivation, values: DerivedFrom): (string | undefined)[]
   /** Returns what each text means as a token of this kind, in order; undefined for a text that cannot be one. Called only if `keeps` is `nothing`. */
   recover(from: Derivation, texts: readonly string[]): (Recovered | undefined)[]
 }

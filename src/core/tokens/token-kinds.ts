@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { MAX_TTL_MINUTES } from '../limits.ts'
 import { deterministicFormatPreservingKind } from './deterministic-format-preserving-kind.ts'
 import { deterministicKind } from './deterministic-kind.ts'
-import { tokenFormatShape } from './token-formats.ts'
+import { tokenFormatShape, whenRefusedShape } from './token-formats.ts'
 import { NO_DERIVATION, type TokenKind, type TokenKindName } from './token-kind.ts'
 
 /** Random tokens: pointers to a cell. Each value has a new one, which reveals nothing about the value. */
@@ -20,7 +20,7 @@ const randomKind: TokenKind<'random'> = {
 /** Format-preserving tokens: drawn at random in a format. They are stored, because nothing can be computed from them. */
 const formatPreservingKind: TokenKind<'formatPreserving'> = {
   name: 'formatPreserving',
-  options: { format: tokenFormatShape, stable: z.boolean().optional() },
+  options: { format: tokenFormatShape, stable: z.boolean().optional(), whenRefused: whenRefusedShape },
   keeps: 'text',
   isDeterministic: false,
   expires: false,

@@ -301,7 +301,7 @@ async function createVault<S extends SchemaDefinition, Role extends string>(
     ...createVaultSchema({ ...keyPorts, barrier }),
     ...createVaultDisk({ ...options, outside, jobs }),
     ...createVaultKeys({ ...keyPorts, storage: keyed.sealed }),
-    ...createVaultRetention({ ...keyPorts, barrier, live, limits, fence: catalog, files }),
+    ...createVaultRetention({ ...keyPorts, barrier, live, limits, files }),
     ...createVaultLookups({ ...keyPorts, barrier, live }),
     ...createVaultSubjects({ readSchema, outside, contextOf: contextOfCalls }),
     ...createVaultAudit({ ...shared, live, timer: options.timer, outside, jobs }),

@@ -21,6 +21,7 @@ import type {
   OutputValue,
   PlainFields,
   PlainValue,
+  ShownTokensOf,
   TableName,
   TokensOf,
   UpsertKey,
@@ -32,9 +33,9 @@ export type AskedFields<O> = O extends { readonly fields: infer F } ? F : undefi
 
 /** A written record. It has tokens only with `tokenization`. */
 export type WrittenRecord<T extends TableDefinition, O = NoOptions> = O extends { readonly tokenization: true }
-  ? { readonly id: string; readonly tokens: TokensOf<T> }
+  ? { readonly id: string; readonly tokens: ShownTokensOf<T> }
   : O extends { readonly tokenization: boolean }
-    ? { readonly id: string; readonly tokens?: TokensOf<T> }
+    ? { readonly id: string; readonly tokens?: ShownTokensOf<T> }
     : { readonly id: string }
 
 /** An inserted record. With `onConflict`, it can have been left out. */
@@ -62,7 +63,7 @@ export type ShownVersion<O> = O extends { readonly version: true }
 
 /** A record as fields, as values or as tokens, by the options of the read. */
 export type RecordAsAsked<T extends TableDefinition, O> = O extends { readonly tokenization: true }
-  ? { readonly id: string; readonly fields: TokensOf<T>; readonly tokens: TokensOf<T> }
+  ? { readonly id: string; readonly fields: ShownTokensOf<T>; readonly tokens: ShownTokensOf<T> }
   : O extends { readonly onLowered: 'throw' }
     ? { readonly id: string; readonly fields: PlainFields<T, AskedFields<O>>; readonly lowered: readonly never[] }
     : {

@@ -53,7 +53,7 @@ import { uploadFile } from '../operations/upload-file.ts'
 import type { QueryRecordFields } from '../queries/run-query.ts'
 import type { UpdateOptions } from '../records/change-store.ts'
 import type { NoOptions, SchemaDefinition } from '../schema/column.ts'
-import type { FileColumn, InsertFields, TableName, TokensOf, UpdateFields } from '../schema/infer.ts'
+import type { FileColumn, InsertFields, TableName, TokenizedValue, TokensOf, UpdateFields } from '../schema/infer.ts'
 import type { SqlQuery } from '../sql/sql.ts'
 import { at } from '../util/lists.ts'
 import type { BatchResponses, CheckedItems, ItemOutline } from './session-batch.ts'
@@ -163,7 +163,7 @@ export interface Session<S extends SchemaDefinition> {
   /** Returns the value of each token as text, in order. Throws `not_found` with positions, unless `continueOnError` is set and some tokens are found. */
   detokenize(parameters: readonly DetokenizeParameter[], options?: DetokenizeOptions): Promise<{ records: DetokenizedRecord[] }>
   /** Returns the deterministic token of each value, in order. Throws `not_found` if no live record has a value, `unprocessable` for a column without deterministic tokens. */
-  tokenize(parameters: readonly TokenizeValue<S>[]): Promise<{ records: { token: string }[] }>
+  tokenize(parameters: readonly TokenizeValue<S>[]): Promise<{ records: { token: TokenizedValue<S> }[] }>
   /** Returns the record of each token, in order; with `columnOnly` the value of its column alone. A token that is not found has an error. */
   getByTokens<const T extends TableName<S> = TableName<S>, const O extends GetByTokensOptions = NoOptions>(
     tokens: readonly string[],

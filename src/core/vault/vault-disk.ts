@@ -19,7 +19,7 @@ export interface VaultDisk {
   /**
    * Takes the bytes of deleted rows, and of earlier versions of rows, out of the files of the storage, and says what it did and where bytes remain: backups,
    * logs and disks are never reached. Call `sweep` before, for contents of files and transient values. SQLite is rewritten, for which the event loop of this
-   * process stands still and writers wait. `onProgress` counts steps; an abort ends it between two. Throws `unavailable` where others use the database for too
+   * process has no turn and writers wait. `onProgress` counts steps; an abort ends it between two. Throws `unavailable` where others use the database for too
    * long, `storage_full` without space for a second copy, `failed_precondition` while it runs in another process, `cancelled`. Records no event. Source: docs/erasing.md.
    */
   purgeDisk(options?: PurgeDiskOptions): Promise<DiskReport>

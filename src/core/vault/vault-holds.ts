@@ -3,7 +3,6 @@ import { v4 as uuid } from 'uuid'
 import * as z from 'zod'
 import { type Barrier, retryingBarrier } from '../barrier/barrier.ts'
 import { decodeRecordIds, encodeRecordIds } from '../barrier/record-ids.ts'
-import type { CatalogFence } from '../catalog/catalog-fence.ts'
 import type { LiveSchema } from '../catalog/live-schema.ts'
 import type { Catalog } from '../catalog/open-catalog.ts'
 import { fault } from '../errors.ts'
@@ -71,7 +70,6 @@ export interface HoldPorts extends KeyChangePorts {
   readonly live: LiveSchema
   readonly limits: Limits
   readonly catalog: Catalog
-  readonly fence: CatalogFence
   readonly clock: Clock
   readonly timer: Timer
   readonly outside: OutsideCalls
@@ -97,6 +95,7 @@ export function createVaultHolds(ports: HoldPorts): VaultHolds {
     place: (given, by) =>
       outside.run('Placing the hold failed.', async () => {
         const caller = by === undefined ? VAULT_CALLER : parseCaller(by)
+        await ports.catalog.reload(storage)
         const { table, rows, subject, ids, reason, until } = readInput(() => parseHold(ports, given))
         const now = nowMs(ports)
         if (until !== undefined && until <= now)
@@ -191,7 +190,7 @@ interface ParsedHold extends Pick<StoredHold, 'reason' | 'until'> {
   readonly subject?: string | undefined
 }
 
-function parseHold({ barrier, live, limits, fence }: HoldPorts, given: unknown): ParsedHold {
+function parseHold({ barrier, live, limits }: HoldPorts, given: unknown): ParsedHold {
   assertMembers(given, ['subject', 'table', 'ids', 'reason', 'until'], { of: 'holds.place' })
   const parsed = shape.safeParse(given)
   if (!parsed.success)
@@ -202,7 +201,7 @@ function parseHold({ barrier, live, limits, fence }: HoldPorts, given: unknown):
   const ids = 'ids' in of ? [...new Set(of.ids)] : [of.subject.id]
   if (ids.length > limits.maxRecords) throw fault('limit_exceeded')`A hold can be of ${limits.maxRecords} records. Place several.`
   const subject = 'ids' in of ? undefined : of.subject.name
-  const definition = subject === undefined ? undefined : fence.rules.subjects?.[subject]
+  const definition = subject === undefined ? undefined : live.layout.rules.subjects?.[subject]
   if (subject !== undefined && definition === undefined) throw fault('not_found')`The schema has no such subject.`
   const table = requireTable(live, 'ids' in of ? of.table : definition?.table)
   const decoded = decodeRecordIds(barrier.ring, table, ids)

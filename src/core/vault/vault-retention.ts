@@ -1,6 +1,5 @@
 /** The sweep of a vault: everything whose time has passed is removed, slice by slice. */
 import { type Barrier, OUTDATED, retryingBarrier } from '../barrier/barrier.ts'
-import type { CatalogFence } from '../catalog/catalog-fence.ts'
 import type { LiveSchema } from '../catalog/live-schema.ts'
 import { expiredCredentialsPass } from '../credentials/entry-rows.ts'
 import type { SessionContext } from '../execution/context.ts'
@@ -10,7 +9,7 @@ import type { MaintenancePass } from '../maintenance/job.ts'
 import type { Jobs } from '../maintenance/jobs.ts'
 import { expiredSince, expireRecords } from '../operations/expire-records.ts'
 import { type Caller, VAULT_CALLER } from '../policy/caller.ts'
-import type { StorageHandle } from '../ports/storage.ts'
+import type { Filter, StorageHandle } from '../ports/storage.ts'
 import type { Clock } from '../ports/time.ts'
 import { purgePass } from '../records/token-store.ts'
 import { findHeld } from '../retention/holds.ts'
@@ -56,7 +55,6 @@ interface RetentionPorts extends HoldPorts {
   readonly live: LiveSchema
   readonly barrier: Barrier
   readonly clock: Clock
-  readonly fence: CatalogFence
   readonly files: VaultFiles
   readonly outside: OutsideCalls
   readonly jobs: Jobs
@@ -64,19 +62,20 @@ interface RetentionPorts extends HoldPorts {
 }
 
 export function createVaultRetention(ports: RetentionPorts): VaultRetention {
-  const { storage, clock, live, files, fence, outside, jobs } = ports
+  const { storage, clock, live, files, catalog, outside, jobs } = ports
   return {
     holds: createVaultHolds(ports),
     sweep: (given) =>
       outside.watch({ verb: 'Sweep', given }, async (watch) => {
         await jobs.sweep()
-        await fence.reload(storage)
+        await catalog.reload(storage)
         return jobs.run({ kind: 'sweep' }, watch, async (job) => {
           const counts = { expired: {} as Record<string, number>, held: 0 }
           const { layout } = live
           if (ports.subjectKeys !== undefined) await job.pass(unusedKeysPass(storage, { layout, nowMs: nowMs({ clock }) }))
           for (const table of layout.tables.values()) {
-            for (const kept of table.kept) if (!kept.isFilling) await job.pass(expirePass(ports, table, kept, counts))
+            for (const kept of table.kept.filter(({ isFilling }) => !isFilling))
+              await job.pass(expirePass(ports, table, kept, counts))
           }
           return {
             ...counts,
@@ -89,39 +88,71 @@ export function createVaultRetention(ports: RetentionPorts): VaultRetention {
   }
 }
 
-/** Rows of one slice. */
+/** Rows of one slice, and the times that it looks for at most: a table can have few rows of each. */
 const SLICE = 200
 
-/** Returns the pass of one rule. It reads by the index of its times, and passes over what is held. */
+/** Returns the pass of one rule. It passes over what is held. */
 function expirePass(
   ports: RetentionPorts,
   table: Table,
   kept: KeptTime,
   counts: { readonly expired: Record<string, number>; held: number },
 ): MaintenancePass {
-  const { storage, contextOf, fence } = ports
+  const { storage, contextOf, catalog, live } = ports
   const context = contextOf(VAULT_CALLER)
-  const reading = { ...context, barrier: retryingBarrier(ports.barrier) }
-  const since = expiredSince({ catalog: fence, clock: ports.clock }, kept)
-  let after = 0
+  const barrier = retryingBarrier(ports.barrier)
+  const nextRows = expiredRows(storage, table, kept.cell, expiredSince(ports, kept))
   return {
     async slice() {
-      if (since === undefined) return { rows: 0, isLast: true }
       counts.expired[kept.rule] ??= 0
-      const filter = { kind: 'compare', column: kept.cell, operator: '<', value: since + 1 } as const
-      const found = await storage.find(table.physical.name, filter, { order: 'asc', after, limit: SLICE, columns: [] })
-      const isLast = found.length < SLICE
-      after = found.at(-1)?.id ?? after
-      const held = await attempt([{ ...OUTDATED, between: () => fence.reload(storage) }], () =>
-        findHeld(storage, reading, { table, rows: found.map(({ id }) => id) }),
+      const { rows: found, isLast } = await nextRows()
+      const held = await attempt([{ ...OUTDATED, between: () => catalog.reload(storage) }], () =>
+        findHeld(storage, { ...context, layout: live.layout, barrier }, { table, rows: found }),
       )
       counts.held += held.size
-      const rows = found.map(({ id }) => id).filter((row) => !held.has(row))
+      const rows = found.filter((row) => !held.has(row))
       if (rows.length === 0) return { rows: found.length, done: 0, isLast }
       const slice = { table: table.name, ...(kept.column !== undefined && { column: kept.column.name }), count: rows.length }
       const done = await perform(context, expireRecords({ table, kept, rows }), slice)
       counts.expired[kept.rule] = (counts.expired[kept.rule] ?? 0) + done
       return { rows: found.length, done, table: table.name, isLast }
     },
+  }
+}
+
+/**
+ * Returns a function for the next rows whose time is at most `since`: one time after the other, which are full hours, and the rows of each. Each of its reads is
+ * by the index: in the order of ids alone, an engine would read the whole table.
+ */
+function expiredRows(
+  storage: StorageHandle,
+  { physical: { name } }: Table,
+  cell: string,
+  since: number,
+): () => Promise<{ readonly rows: readonly number[]; readonly isLast: boolean }> {
+  const is = (operator: '=' | '<' | '>', value: number): Filter => ({ kind: 'compare', column: cell, operator, value })
+  let from = Number.MIN_SAFE_INTEGER
+  let after = 0
+  let time: number | undefined
+  return async () => {
+    const rows: number[] = []
+    for (let times = 0; times < SLICE && rows.length < SLICE; ) {
+      if (time === undefined) {
+        const later: Filter = { kind: 'and', filters: [is('>', from), is('<', since + 1)] }
+        const [next = null] = await storage.aggregate(name, later, [{ kind: 'min', column: cell }])
+        if (next === null) return { rows, isLast: true }
+        time = Number(next)
+        times++
+      }
+      const limit = SLICE - rows.length
+      const page = await storage.find(name, is('=', time), { order: 'asc', after, limit, columns: [] })
+      for (const { id } of page) rows.push(id)
+      after = page.length < limit ? 0 : (page.at(-1)?.id ?? after)
+      if (page.length < limit) {
+        from = time
+        time = undefined
+      }
+    }
+    return { rows, isLast: false }
   }
 }

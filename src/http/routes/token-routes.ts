@@ -105,7 +105,7 @@ const tokenizeRoute = operationRoute({
   }),
   response: z.object({
     records: z
-      .array(z.object({ token: z.string().describe('The token of the value.') }))
+      .array(z.object({ token: z.string().nullable().describe('The token of the value. Null: it is stored without one.') }))
       .describe('In the order of the request.'),
   }),
   // The vault checks that each names a column or a group.

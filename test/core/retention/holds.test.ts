@@ -138,8 +138,8 @@ onEachStorage('a legal hold', (engine) => {
     const reason = 'r'
     for (const [given, code] of [
       [{ table: 'notes', ids: [id], reason }, 'not_found'],
-      [{ table: 'nobody', ids: [id], reason }, 'not_found'],
-      [{ subject: { name: 'nobody', id }, reason }, 'not_found'],
+      [{ table: 'unknown', ids: [id], reason }, 'not_found'],
+      [{ subject: { name: 'unknown', id }, reason }, 'not_found'],
       [{ table: 'notes', ids: [], reason }, 'invalid_request'],
       [{ table: 'notes', ids: [id], reason: '' }, 'invalid_request'],
       [{ table: 'notes', ids: [id], reason, why: 1 }, 'invalid_request'],

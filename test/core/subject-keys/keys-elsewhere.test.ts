@@ -34,7 +34,8 @@ onEachStorage('keys of subjects in a storage of their own', (engine) => {
     const restored = memoryStorage()
     await restoreVault({ backups: [yesterday], to: restored })
     expect(await keyRows(restored)).toEqual([])
-    await forget(data, home, [1])
+    await vault.subjects.forget(OWNER, 'customer', ann, { reason: 'asked' })
+    expect((await keyRows(home)).map(({ row_id }) => row_id)).toEqual([0, 2, 3])
     // The keys of today, and the data of yesterday: everyone else is there.
     const again = await openCustomers(restored, { subjectKeys: home })
     const reader = again.as(OWNER)

@@ -45,12 +45,12 @@ it('rejects a definition with too few possible tokens, with a clause about the c
 })
 
 it.each([
-  'iban',
+  'bic',
   '',
   null,
   7,
   {},
-  { preset: 'iban' },
+  { preset: 'bic' },
   { preset: 'digits', keepLast: 4 },
   { preset: 'card', keepLast: -1 },
   { preset: 'card', keepLast: 2.5 },

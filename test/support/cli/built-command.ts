@@ -20,7 +20,7 @@ export function builtCommand(): readonly string[] {
 }
 
 function bundle(): readonly string[] {
-  const folder = join(CACHE, stampOf(join(TOP, 'src')))
+  const folder = join(CACHE, digestOf(join(TOP, 'src')))
   if (!existsSync(folder)) {
     mkdirSync(CACHE, { recursive: true })
     for (const name of readdirSync(CACHE))
@@ -64,7 +64,7 @@ registerHooks({ resolve: (specifier, context, next) => next(files.get(specifier)
 }
 
 /** What changes when a source does: paths, lengths and times. */
-function stampOf(folder: string): string {
+function digestOf(folder: string): string {
   const hash = createHash('sha256')
   for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort()) {
     const { size, mtimeMs } = statSync(join(folder, name))

@@ -35,6 +35,8 @@ export interface VaultFolderOptions {
   /** Default: SQLite, in `data`. */
   readonly storage?: string
   readonly keys?: string
+  /** Rules of the schema. Default: none. */
+  readonly rules?: string
   /** More members of `vault`, and of the configuration. */
   readonly vault?: string
   readonly rest?: string
@@ -44,14 +46,14 @@ export const POLICY = `{ support: ['ALLOW READ, DETOKENIZATION, SEARCH ON people
 
 /** Returns the text of strongroom.config.ts. */
 export function configText(given: VaultFolderOptions = {}): string {
-  const { columns = `name: ${SCHEMA}`, policy = POLICY, vault = '', rest = '' } = given
+  const { columns = `name: ${SCHEMA}`, policy = POLICY, vault = '', rest = '', rules = '{}' } = given
   const { storage = `{ sqlite: { filename: 'data/vault.db' } }`, keys = `{ file: 'keys/vault.key' }` } = given
   return `import { column, defineSchema, mask } from 'strongroom'
 const schema = defineSchema({
   people: {
     ${columns},
   },
-})
+}, ${rules})
 void mask
 export default {
   vault: { id: 'main', schema, policy: ${policy}, storage: ${storage}, keys: ${keys}, ${vault} },
