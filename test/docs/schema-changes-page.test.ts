@@ -52,8 +52,11 @@ const CHANGES: Readonly<Record<string, readonly SchemaDefinition[]>> = {
     withThings({ photo: column.file({ allowedTypes: ['image/*'], maxBytes: 1 }) }),
   ],
   '`ttlMinutes`, `stable` of a token': [withThings({ token: column.string({ token: { kind: 'random', stable: true } }) })],
-  '`type`, `encrypted`, `token` and its format, `columnGroup`, `normalize` of a column': [
-    withThings({ free: column.integer() }),
+  '`type` of a column': [
+    withThings({ plain: column.float({ encrypted: false }) }),
+    withThings({ indexed: column.string({ encrypted: false, index: true }) }),
+  ],
+  '`encrypted`, `token` and its format, `columnGroup`, `normalize` of a column': [
     withThings({ free: column.string({ encrypted: false }) }),
     withThings({ free: token }),
     withThings({ token: free }),
@@ -105,8 +108,8 @@ const isOfOpening = (cell: string): boolean => cell.startsWith('yes') || cell.st
 describe('a change of the schema', () => {
   const rows = new Map(rowsOf('What can change').map(([change = '', ...cells]) => [change, cells]))
 
-  it('is listed for each row but two, which say what other rows say', () => {
-    const more = ['rename a table or column', "the vault's `id`"]
+  it('is listed for each row but three, which say what other rows say, or take moves', () => {
+    const more = ['rename a table or column', 'erase a table or column', "the vault's `id`"]
     expect([...rows.keys()].sort()).toEqual([...Object.keys(CHANGES), ...more].sort())
   })
 

@@ -155,9 +155,10 @@ export class OpenRows {
     return start < 0 ? undefined : readUtf8(this.#bodies.bytes, start, textEnd(this.#map, column.ordinal))
   }
 
-  /** Fills a list with the bits of the cells of this row, by ordinal. */
+  /** Fills a list with the bits of the cells of this row, by ordinal: none of columns that were erased. */
   readBits(bits: Uint8Array): void {
     for (let ordinal = 0; ordinal < bits.length; ordinal++) bits[ordinal] = bitsOf(this.#map, ordinal)
+    for (const ordinal of this.#map.gone) bits[ordinal] = 0
   }
 
   /** Returns the cells of columns that this process does not know. */

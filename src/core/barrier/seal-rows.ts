@@ -64,8 +64,10 @@ export interface RowWriter {
 /** Bytes of plaintext in a slice. */
 const SLICE_BYTES = 256 * 1024
 
-/** Records to write over existing rows, one for each row. */
+/** Records to write over existing rows, one for each row. A body that is sealed again loses the cells of columns that were erased. */
 export interface RecordsToReseal {
+  /** True to seal every body again, also one whose cells do not change. Default false. */
+  readonly sealsAll?: boolean
   readonly rows: readonly Row[]
   readonly records: readonly Values[]
   readonly sources: TokenSources
@@ -134,7 +136,7 @@ const RESEALED_BYTES = 128 * 1024
 export function resealRows(
   barrier: Barrier,
   table: Table,
-  { rows, records, sources, keys: given }: RecordsToReseal,
+  { rows, records, sources, keys: given, sealsAll = false }: RecordsToReseal,
 ): RowResealer {
   assertOneForEach(rows, records)
   const keys = given ?? (rows.some((row) => keyOf(row) !== VAULT_KEY) ? rows.map(keyOf) : undefined)
@@ -150,7 +152,7 @@ export function resealRows(
       const touched: number[] = []
       for (let index = first; index < next; index++) {
         const changesKey = given !== undefined && given[index] !== keyOf(required(rows[index]))
-        if (changesKey || touchesBody(table, required(records[index]))) touched.push(index)
+        if (sealsAll || changesKey || touchesBody(table, required(records[index]))) touched.push(index)
       }
       if (touched.length > 0) {
         const bodies = resealBodies(barrier, table, {

@@ -35,6 +35,22 @@ export interface CatalogFence {
   reload(storage: StorageReads): Promise<void>
 }
 
+const succeeding = new WeakMap<CatalogSchema, boolean>()
+
+/**
+ * True if a column of the schema is about to be replaced: from then on writers no longer store what readers of before read. So each read is compared with the catalog
+ * meanwhile. A change waits until all readers know of it, before it replaces one.
+ */
+function isSucceeding(schema: CatalogSchema): boolean {
+  const known = succeeding.get(schema)
+  if (known !== undefined) return known
+  const is = Object.values(schema.tables).some(({ columns }) =>
+    Object.values(columns).some(({ successor }) => successor !== undefined),
+  )
+  succeeding.set(schema, is)
+  return is
+}
+
 /** Returns the fence of a process that knows this part of the stored schema. */
 export function createCatalogFence(catalog: Catalog, known: { readonly part: CatalogSchema }): CatalogFence {
   let evaluated = catalog.state
@@ -66,7 +82,7 @@ export function createCatalogFence(catalog: Catalog, known: { readonly part: Cat
       Object.values(catalog.state.schema.tables)
         .filter((table) => table.objectId === objectId)
         .some(({ columns }) => Object.values(columns).some(({ definition: is }) => is.type === 'FILE')),
-    isCertain: (generation) => catalog.isFresh() && catalog.state.generation === generation,
+    isCertain: (generation) => catalog.isFresh() && catalog.state.generation === generation && !isSucceeding(known.part),
     // A call can be older than the last reading, which another call of this process asked for meanwhile.
     isCurrent: async (storage, generation) => catalog.state.generation === generation && (await catalog.isCurrent(storage)),
     reload: catalog.reload,

@@ -1,5 +1,5 @@
 /** The part of the stored schema that this process knows, compiled. It follows changes of the stored one: each attempt of an operation takes it as it is then, and an attempt that took an older one is not believed. */
-import type { StorageReads } from '../ports/storage.ts'
+import type { PhysicalTable, StorageReads } from '../ports/storage.ts'
 import { type CatalogSchema, knownPart } from '../schema/catalog-schema.ts'
 import type { SchemaDefinition } from '../schema/column.ts'
 import { type Layout, layoutSchema } from '../schema/layout.ts'
@@ -19,8 +19,9 @@ export function followSchema(catalog: Catalog, definition: SchemaDefinition): Li
   let layout = layoutSchema(part, layoutSchema(catalog.state.schema))
   catalog.onSchema(async (schema, storage) => {
     const nextPart = knownPart(definition, schema, part)
-    const next = layoutSchema(nextPart, layoutSchema(schema))
-    await prepareLayout(storage, next)
+    const stored = layoutSchema(schema)
+    const next = layoutSchema(nextPart, stored)
+    await storage.prepare(storedOf(next, stored))
     return () => {
       part = nextPart
       layout = next
@@ -34,6 +35,17 @@ export function followSchema(catalog: Catalog, definition: SchemaDefinition): Li
       return layout
     },
   }
+}
+
+/** Returns the physical tables of a part of the stored schema without what was erased: a process that still has it would make it again. */
+function storedOf({ tables }: Layout, stored: Layout): readonly PhysicalTable[] {
+  const all = new Map([...stored.tables.values()].map(({ physical }) => [physical.name, physical]))
+  return [...tables.values()].flatMap(({ physical }) => {
+    const names = new Set(all.get(physical.name)?.columns.map(({ name }) => name))
+    const columns = physical.columns.filter(({ name }) => names.has(name))
+    const indexes = physical.indexes.filter((index) => index.columns.every((name) => names.has(name)))
+    return names.size === 0 ? [] : [{ ...physical, columns, indexes }]
+  })
 }
 
 /** Prepares the tables of a layout. */

@@ -7,7 +7,7 @@ export interface SchemaChangeStep {
   readonly generation: number
 }
 
-const STEPS = ['begun', 'ended'] as const
+const STEPS = ['begun', 'ended', 'mapped'] as const
 
 /** Only records a step. */
 export const schemaChangeStep: Operation<SchemaChangeStep, undefined, undefined> = {

@@ -99,6 +99,11 @@ async function drawingsOf(
   return drawings
 }
 
+/** Throws `unprocessable` for a value that cannot have a token of its column. */
+export function assertFits(table: Table, column: Column, value: unknown): void {
+  if (column.token !== undefined && value !== null && value !== undefined) rangeOf(table, column, { value, index: undefined })
+}
+
 /** Returns the tokens that a value can have; undefined if its token is derived, or if it has none. Throws `unprocessable` for a value that must have a token and cannot. */
 function rangeOf(
   table: Table,

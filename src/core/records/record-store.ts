@@ -26,6 +26,7 @@ import { DRAWN_TOKEN_TAKEN, STALE } from './attempt-change.ts'
 import { chooseTokens, type DrawRequest, tokenTaken, type WriteRequest } from './choose-tokens.ts'
 import { type ChangeRequest, findUnchanged } from './compare-stored.ts'
 import { completeKeys, replaceOlder, withCompleted } from './former-tokens.ts'
+import { withHidden } from './hidden-values.ts'
 import { followOwners } from './owner-changes.ts'
 import { dropTokens, dropTransients, type NewToken, prepareTokens, reserveTransients } from './token-store.ts'
 
@@ -103,7 +104,8 @@ export interface StoredNew {
  * writer is held. Throws `conflict`, `unprocessable`, `tokens_exhausted`, `failed_precondition` if the schema of this process is too old, and what
  * `attemptChange` expects.
  */
-export async function storeNew(unit: UnitOfWork, context: WritingContext, request: NewRecords): Promise<StoredNew> {
+export async function storeNew(unit: UnitOfWork, context: WritingContext, given: NewRecords): Promise<StoredNew> {
+  const request = withHidden(given)
   const { table, records, tokenization } = request
   const { storage } = unit
   context.catalog.assertWritable(table)
@@ -118,7 +120,7 @@ export async function storeNew(unit: UnitOfWork, context: WritingContext, reques
   const keys = table.owner === undefined ? undefined : await keysOfNew(storage, context, { table, records, ids })
   const { rows, metadata, transients } = writer.seal(ids, keys?.ids)
   const tokens = await prepareTokens(storage, context.barrier.ring, { table, ids, metadata })
-  context.event.setWrittenRows(table, ids)
+  context.event.setWrittenRows(given.table, ids)
   const batches = [
     ...(keys === undefined ? [] : [{ table: SUBJECT_KEYS.name, rows: keys.rows }]),
     { table: table.physical.name, rows },
@@ -129,7 +131,7 @@ export async function storeNew(unit: UnitOfWork, context: WritingContext, reques
   const older = ring.lookupVersions.length === 1 ? undefined : replacedVersion(ring)
   const written = { ids, metadata, nowMs: sources.nowMs }
   const input = tokenization ? mintInputOf(written, records) : undefined
-  const noted = context.note === undefined ? undefined : await mintInTurns(context, table, ids, input)
+  const noted = context.note === undefined ? undefined : await mintInTurns(context, given.table, ids, input)
   if (noted !== undefined) context.note?.({ records: noted })
   const stored = explained(request, tokens, () =>
     older === undefined
@@ -141,9 +143,9 @@ export async function storeNew(unit: UnitOfWork, context: WritingContext, reques
   )
   if (noted !== undefined || pace === undefined) {
     await stored
-    return { ids, records: noted ?? (await mintInTurns(context, table, ids, input)) }
+    return { ids, records: noted ?? (await mintInTurns(context, given.table, ids, input)) }
   }
-  const minter = mintRecords(context.barrier.ring, table, ids, input)
+  const minter = mintRecords(context.barrier.ring, given.table, ids, input)
   await meanwhile(pace, stored, minter.mintSome)
   return { ids, records: minter.records }
 }
@@ -152,7 +154,8 @@ export async function storeNew(unit: UnitOfWork, context: WritingContext, reques
  * Writes the named values over these rows, all or none. A cell that the caller reads in plain text, and whose value does not change, keeps its token.
  * Throws STALE if a row changed meanwhile, without writing; else like `storeNew`.
  */
-export async function storeChanges(unit: UnitOfWork, context: WritingContext, request: ChangeRequest): Promise<Written> {
+export async function storeChanges(unit: UnitOfWork, context: WritingContext, given: ChangeRequest): Promise<Written> {
+  const request = withHidden(given)
   const { table, records, rows } = request
   const ids = rows.map((row) => row.id)
   context.catalog.assertWritable(table)
@@ -180,7 +183,7 @@ export async function storeChanges(unit: UnitOfWork, context: WritingContext, re
       if (restarted.length > 0 && (await storage.update(TRANSIENTS.name, restarted)).includes(false)) throw STALE
       if (resealed.transients.length > 0) await storage.insert(TRANSIENTS.name, resealed.transients)
       if (tokens.length > 0) await storage.insert(TOKENS.name, rowsOf(tokens))
-      context.event.setWrittenRows(table, ids)
+      context.event.setWrittenRows(given.table, ids)
     }),
   )
   return { ids, metadata: resealed.metadata, nowMs: sources.nowMs, kept: resealed.kept }
@@ -340,6 +343,6 @@ async function* eachSlice(storage: Storage, table: string, pace: Pace): AsyncGen
 
 /** Returns the object ids of the columns whose stored tokens belong to the record: all but transient ones. */
 function recordObjectIds({ catalog }: Pick<WritingContext, 'catalog'>, table: Table): number[] {
-  const own = table.tokenized.flatMap((column) => (column.token?.expires === true ? [] : [column.objectId]))
+  const own = (table.written ?? table).tokenized.flatMap((column) => (column.token?.expires === true ? [] : [column.objectId]))
   return [...own, ...catalog.hiddenTokenIds(table)]
 }

@@ -96,8 +96,10 @@ class OpenedCandidate implements CheckedCandidate, Resolved {
     return this.candidate.table
   }
 
+  /** A hidden column has the value of its own. */
   get column(): Column {
-    return this.candidate.column
+    const { column } = this.candidate
+    return column.origin ?? column
   }
 
   get isFound(): boolean {

@@ -72,7 +72,7 @@ export function resolveVisible(
       findVisibleByDigest(storage, context, {
         access: context.access.table(table),
         column,
-        needs: needsOf(column),
+        needs: needsOf(column.origin ?? column),
         digests,
       }),
     keepVisible: (found: readonly Resolution[]) => keepVisible(context, found, needsOf),

@@ -33,7 +33,8 @@ export interface LookupPlace {
 
 /** Returns the places of a vault. Its ring is read again for each slice. */
 export function lookupPlaces(barrier: Barrier, layout: Layout): readonly LookupPlace[] {
-  const records = [...layout.tables.values()].filter(({ digestWritten }) => digestWritten.length > 0)
+  const tables = [...layout.tables.values()].map((table) => table.written ?? table)
+  const records = tables.filter(({ digestWritten }) => digestWritten.length > 0)
   return [
     ...records.map(
       (table): LookupPlace => ({ table: table.physical.name, raise: async (_, rows) => raiseRecords(barrier, table, rows) }),

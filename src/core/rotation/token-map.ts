@@ -23,6 +23,34 @@ export interface MappedRecord {
 
 type MapContext = Pick<ReadingContext, 'barrier' | 'clock' | 'scheduler'>
 
+/** True if columns of a table have tokens from before a change of the schema. */
+export function hasFormerTokens({ written }: Table): boolean {
+  return written?.hidden.some(({ column }) => column.token !== undefined) === true
+}
+
+/** Yields the records of a table with the tokens of before a change of the schema, and those that took their place, in the order of insertion. Ids stay. */
+export async function* mapFormerTokens(storage: StorageReads, context: MapContext, table: Table): AsyncGenerator<MappedRecord> {
+  const { ring } = context.barrier
+  const written = table.written ?? table
+  const former = written.tokenized.filter(({ origin }) => origin !== undefined)
+  const columns = [...former, ...former.flatMap(({ origin }) => (origin?.token === undefined ? [] : [origin]))]
+  for await (const rows of eachPossiblePage(storage, table.physical.name, { scheduler: context.scheduler })) {
+    const tokens = mintTokens(ring, columns, mintInputOfRows(context, written, { group: rows, columns }))
+    const ids = encodeRecordIds(
+      ring,
+      table,
+      rows.map((row) => row.id),
+    )
+    for (const [index, all] of tokens.entries()) {
+      const pairs = former.flatMap(({ name, origin }): [string, TextPair][] => {
+        const [old, now] = [all[name], all[origin?.name ?? name]]
+        return typeof old !== 'string' || typeof now !== 'string' || old === now ? [] : [[origin?.name ?? name, [old, now]]]
+      })
+      yield { id: [at(ids, index), at(ids, index)], tokens: Object.fromEntries(pairs) }
+    }
+  }
+}
+
 /** Yields the records of a table, in the order of insertion. Throws `failed_precondition` unless a rotation of look-up keys has ended and is not finished. */
 export async function* mapTokens(storage: StorageReads, context: MapContext, table: Table): AsyncGenerator<MappedRecord> {
   pairOfRings(context)

@@ -4,33 +4,50 @@ import { keptCells } from '../barrier/kept-times.ts'
 import type { CatalogState } from '../catalog/catalog-entries.ts'
 import { prepareLayout } from '../catalog/live-schema.ts'
 import type { Catalog } from '../catalog/open-catalog.ts'
-import { type Fault, fault, isVaultError, words } from '../errors.ts'
+import { fault, isVaultError } from '../errors.ts'
 import type { Job, JobPlace } from '../maintenance/job.ts'
 import { countRows } from '../pace/pace.ts'
 import type { Storage } from '../ports/storage.ts'
 import type { Clock, Scheduler } from '../ports/time.ts'
 import { ownKeysPass } from '../records/own-keys-pass.ts'
 import { LOCK_MS, lockTries } from '../rotation/rotate-keys.ts'
-import type { CatalogSchema, CatalogTable } from '../schema/catalog-schema.ts'
+import type { CatalogSchema } from '../schema/catalog-schema.ts'
 import type { Schema } from '../schema/define-schema.ts'
-import { KEPT, layoutSchema } from '../schema/layout.ts'
+import { layoutSchema, type Table } from '../schema/layout.ts'
 import { ownersOf, subjectsWithKeys } from '../schema/own-keys.ts'
 import { assertKeysAreHere } from '../subject-keys/key-rows.ts'
 import { attempt } from '../util/attempt.ts'
 import { nowMs } from '../util/time.ts'
+import {
+  assertNoRows,
+  assertNotHeld,
+  erasesSeen,
+  listed,
+  NO_COUNTS,
+  type OfTable,
+  placeIn,
+  refusal,
+  rotating,
+  withoutCells,
+  withoutMarks,
+} from './change-places.ts'
+import { cellPasses, tablePass } from './erase-gone.ts'
 import { digestCells, erasePass, type FillCounts, fillPass } from './fill-rows.ts'
 import { findEqual, type RowProblem } from './inspect-rows.ts'
-import { type NextSchema, nextSchema, type Refusal, type TableChange } from './next-schema.ts'
+import { type NextSchema, nextSchema, type TableChange } from './next-schema.ts'
 import { refusalOf } from './plan-change.ts'
+import { pendingGone } from './plan-rewriting.ts'
 import type { SchemaMoves } from './schema-moves.ts'
+import { succeedPass } from './succeed-rows.ts'
+import { withSuccessors } from './successions.ts'
 
 /** What a change of the schema needs. */
 export interface SchemaChangePorts {
   readonly storage: Storage
   readonly catalog: Catalog
   readonly barrier: Barrier
-  readonly scheduler: Scheduler
   readonly clock: Clock
+  readonly scheduler: Scheduler
   /** Records a step. */
   record(step: 'begun' | 'ended', generation: number): Promise<void>
 }
@@ -54,12 +71,15 @@ export async function changeSchema(
   const { storage, catalog } = ports
   await catalog.reload(storage)
   const way = await begin(ports, job, target)
-  if (way.tables.some(({ ends }) => ends.length > 0)) await job.wait(target.settleMs)
+  // Readers that go by an older schema do not compare it with the stored one for so long. What they read ends only after that.
+  if (way.successions.length > 0 || way.tables.some(({ ends }) => ends.length > 0)) await job.wait(target.settleMs)
   job.expect(await countPasses(storage, way))
   await refuseFor(ports, job, way, await fillAll(ports, job, { way, target }))
+  await succeedAll(ports, job, { way, target })
   await refuseFor(ports, job, way, await buildIndexes(ports, way))
   await sealAll(ports, job, way)
   await end(ports, job, target)
+  if (erasesSeen(target)) await job.wait(target.settleMs)
   await eraseAll(ports, job, target)
   const { generation } = catalog.state
   await ports.record('ended', generation)
@@ -81,6 +101,7 @@ async function begin(ports: SchemaChangePorts, job: Job, target: SchemaTarget): 
   const before = catalog.state
   const way = await storeWay(ports, job, async () => {
     const way = wayTo(catalog, target)
+    assertNotHeld(catalog.state, target)
     await prepareLayout(storage, layoutSchema(way.begun))
     const [had, has] = [catalog.state.schema, way.begun].map(({ rules }) => subjectsWithKeys(rules).size > 0)
     if (has === true) await assertKeysAreHere(storage, ports.barrier, had !== true)
@@ -89,20 +110,15 @@ async function begin(ports: SchemaChangePorts, job: Job, target: SchemaTarget): 
       ({ fills, keeps, requires, requiresNew, ends, seals }) =>
         seals || [fills, keeps, requires, requiresNew, ends].some(({ length }) => length > 0),
     )
-    return { way, schema: way.begun, locked: marked, check: (inner) => assertNoRows(inner, marked) }
+    const succeeding = layoutSchema(way.renamed)
+    const locked = [
+      ...marked.map(({ table }) => table),
+      ...way.successions.flatMap(({ table }) => succeeding.tables.get(table) ?? []),
+    ]
+    return { way, schema: way.begun, locked, check: (inner) => assertNoRows(inner, marked) }
   })
   if (catalog.state !== before) await ports.record('begun', catalog.state.generation)
   return way
-}
-
-/** Throws for a new required column of a table with records. */
-async function assertNoRows(storage: Storage, changes: readonly TableChange[]): Promise<void> {
-  for (const change of changes) {
-    const [column] = change.requiresNew
-    if (column === undefined) continue
-    const [rows] = await storage.aggregate(change.table.physical.name, { kind: 'all' }, [{ kind: 'count' }])
-    if (Number(rows) > 0) throw refusal(refusalOf(change, { kind: 'new', column: column.name, rows: Number(rows) }))
-  }
 }
 
 /** A schema to store. */
@@ -110,7 +126,7 @@ interface WayToStore {
   readonly way: NextSchema
   readonly schema: CatalogSchema
   /** The tables whose writers end first, and which no one writes meanwhile. */
-  readonly locked: readonly TableChange[]
+  readonly locked: readonly Table[]
   check?(storage: Storage): Promise<void>
 }
 
@@ -122,7 +138,12 @@ async function storeWay(ports: SchemaChangePorts, job: Job, next: () => Promise<
     const from = catalog.state
     const { way, schema, locked, check } = await next()
     if (isSame(schema, from.schema)) return way
-    await storeSchema(storage, catalog, { from, schema, locked: locked.map(({ table }) => table.physical.name), check })
+    await storeSchema(storage, catalog, {
+      from,
+      schema,
+      locked: [...new Set(locked.map(({ physical }) => physical.name))],
+      check,
+    })
     return way
   })
   await catalog.reload(storage)
@@ -183,7 +204,7 @@ async function fillAll(
   for (const [index, change] of changes.entries()) {
     const { table, fills, keeps, requires } = change
     // Problems of tables before are in the place too, because they end the change.
-    const counts: FillCounts = index === begun.index ? begun.counts : { missing: {}, keyless: {} }
+    const counts: FillCounts = index === begun.index ? begun.counts : NO_COUNTS()
     if (index >= begun.index) {
       const placeAt = (after: number): JobPlace => ({
         key: target.key,
@@ -221,23 +242,6 @@ async function sealAll({ storage, catalog, barrier }: SchemaChangePorts, job: Jo
   }
 }
 
-function listed(kind: RowProblem['kind'], counts: Readonly<Record<string, number>>): RowProblem[] {
-  return Object.entries(counts).map(([column, rows]) => ({ kind, column, rows }))
-}
-
-/** Returns where an earlier run of this change ended. */
-function placeIn({ place }: Job, { key }: SchemaTarget, phase: string, changes: readonly TableChange[]) {
-  const index = changes.findIndex(({ table }) => table.physical.name === place?.table)
-  const isPlace = place?.key === key && place.phase === phase && index >= 0
-  if (!isPlace) return { index: 0, after: 0, counts: { missing: {}, keyless: {} } }
-  // It was authenticated, so it is what a pass wrote.
-  return {
-    index,
-    after: Number(place.after),
-    counts: JSON.parse(String(place.counts ?? '{"missing":{},"keyless":{}}')) as FillCounts,
-  }
-}
-
 /** Builds the indexes of the new schema. Returns the unique ones that records do not allow. */
 async function buildIndexes(ports: SchemaChangePorts, way: NextSchema): Promise<Map<TableChange, readonly RowProblem[]>> {
   const layout = layoutSchema(way.ended)
@@ -266,37 +270,51 @@ async function refuseFor(
   ports: SchemaChangePorts,
   job: Job,
   way: NextSchema,
-  problems: ReadonlyMap<TableChange, readonly RowProblem[]>,
+  problems: ReadonlyMap<OfTable, readonly RowProblem[]>,
 ): Promise<void> {
   const refusals = [...problems].flatMap(([change, found]) => found.map((problem) => refusalOf(change, problem)))
   const [first] = refusals
   if (first === undefined) return
   const changed = new Set(way.tables.map(({ table }) => table.objectId))
   await storeWay(ports, job, async () => {
-    const { schema } = ports.catalog.state
+    const schema = withSuccessors(ports.catalog.state.schema, [])
     const tables = Object.entries(schema.tables).map(([name, table]) => [
       name,
       changed.has(table.objectId) ? withoutMarks(table) : table,
     ])
     return { way, schema: { ...schema, tables: Object.fromEntries(tables) }, locked: [] }
   })
+  // When records have been changed, the same call begins anew.
+  await ports.storage.transaction((inner) => job.savePlace(inner, { key: '' }))
   throw refusal(first)
 }
 
-function refusal({ table, column, reason }: Refusal): Fault {
-  return fault('failed_precondition', column === undefined ? { table } : { table, column })`${words(reason)}`
-}
-
-/** Returns a table without the marks of a change. What it has filled is left over; times of retention are still to be filled. */
-function withoutMarks({ filling = [], leftover = [], columns, ...table }: CatalogTable): CatalogTable {
-  const times = filling.filter((cell) => cell.startsWith(KEPT))
-  const left = [...leftover, ...filling.filter((cell) => !cell.startsWith(KEPT))]
-  const unmarked = Object.entries(columns).map(([name, { requiring: _, ...column }]) => [name, column])
-  return {
-    ...table,
-    columns: Object.fromEntries(unmarked),
-    ...(times.length > 0 && { filling: times }),
-    ...(left.length > 0 && { leftover: left }),
+/** Gives all rows their hidden cells, from where an earlier run ended. Takes the marks back and throws for values that cannot take their new form. */
+async function succeedAll(ports: SchemaChangePorts, job: Job, { way, target }: Filling): Promise<void> {
+  const layout = layoutSchema(ports.catalog.state.schema)
+  const names = new Set(way.successions.map(({ table }) => table))
+  const tables = [...layout.tables.values()].filter(({ name }) => names.has(name)).map((table) => ({ table }))
+  // What was taken back and begun again is another column, whose rows have none of its cells yet.
+  const hidden = tables.flatMap(({ table }) => table.written?.hidden ?? [])
+  const phase = `succeed ${hidden.map(({ column }) => column.objectId).join()}`
+  const begun = placeIn(job, target, phase, tables)
+  for (const [index, { table }] of tables.entries()) {
+    const { written } = table
+    if (index < begun.index || written === undefined) continue
+    const counts = index === begun.index ? begun.counts : NO_COUNTS()
+    const placeAt = (after: number): JobPlace => ({
+      key: target.key,
+      phase,
+      table: table.physical.name,
+      after,
+      counts: JSON.stringify(counts),
+    })
+    const after = index === begun.index ? begun.after : 0
+    await job.pass(
+      succeedPass({ ...ports, barrier: retryingBarrier(ports.barrier) }, job, { table, written, layout, counts, after, placeAt }),
+    )
+    const found = [...listed('unfit', counts.unfit), ...listed('equal', counts.equal)]
+    if (found.length > 0) await refuseFor(ports, job, way, new Map([[{ table }, found]]))
   }
 }
 
@@ -305,37 +323,75 @@ async function end(ports: SchemaChangePorts, job: Job, target: SchemaTarget): Pr
   await storeWay(ports, job, async () => {
     const { state } = ports.catalog
     if (state.digestVersion !== state.lookupVersion) throw rotating()
+    assertNotHeld(state, target)
     const way = wayTo(ports.catalog, target)
+    const { tables } = layoutSchema(way.renamed)
     // Writers that store what ends commit first, so that it is erased.
-    return { way, schema: way.ended, locked: way.tables.filter(({ ends }) => ends.length > 0) }
+    const ending = [
+      ...way.tables.filter(({ ends }) => ends.length > 0).map(({ table }) => table),
+      ...way.successions.flatMap(({ table }) => tables.get(table) ?? []),
+      ...Object.keys(target.moves.drop ?? {}).flatMap((path) => tables.get(path.split('.')[0] ?? '') ?? []),
+    ]
+    return { way, schema: way.ended, locked: ending }
   })
 }
 
-function rotating(): Fault {
-  return fault(
-    'failed_precondition',
-  )`Look-up keys are being rotated, and digests of two keys are not compared. Call rotateLookups, which goes on, then this again.`
-}
-
-/** Erases the cells that ended, from where an earlier run ended, and forgets that there were any. */
+/** Erases the cells and tables that ended, from where an earlier run ended, and forgets that there were any. */
 async function eraseAll(ports: SchemaChangePorts, job: Job, target: SchemaTarget): Promise<void> {
   const { storage, catalog } = ports
-  const changes = wayTo(catalog, target).tables.filter(({ leftover }) => leftover.length > 0)
-  if (changes.length === 0) return
+  const { schema } = catalog.state
+  const { tables } = layoutSchema(schema)
+  const changes = Object.entries(schema.tables).flatMap(([name, stored]) => {
+    const table = tables.get(name)
+    const gone = pendingGone(stored)
+    const cells = [
+      ...(stored.leftover ?? []).map((cell) => ({ name: cell, type: 'bytes' as const })),
+      ...gone.flatMap((one) => one.cells ?? []),
+    ]
+    return table === undefined || (gone.length === 0 && cells.length === 0) ? [] : [{ table, gone, cells }]
+  })
+  const goneTables = schema.gone ?? []
+  if (changes.length === 0 && goneTables.length === 0) return
   const begun = placeIn(job, target, 'erase', changes)
-  for (const [index, { was, leftover }] of changes.entries()) {
+  for (const [index, { table: stored, cells }] of changes.entries()) {
     if (index < begun.index) continue
-    const { physical } = was
-    const columns = leftover.map((name) => ({ name, type: 'bytes' as const }))
-    const table = { ...was, physical: { ...physical, columns: [...physical.columns, ...columns] } }
+    const { physical } = stored
+    const table = { ...stored, physical: { ...physical, columns: [...physical.columns, ...cells] } }
     await storage.prepare([table.physical])
     const placeAt = (after: number): JobPlace => ({ key: target.key, phase: 'erase', table: physical.name, after })
-    await job.pass(erasePass(ports, job, { table, cells: leftover, after: index === begun.index ? begun.after : 0, placeAt }))
+    const names = cells.map(({ name }) => name)
+    await job.pass(erasePass(ports, job, { table, cells: names, after: index === begun.index ? begun.after : 0, placeAt }))
   }
+  for (const table of goneTables) {
+    await storage.prepare([{ name: table.name, columns: [], indexes: [] }])
+    await job.pass(tablePass(storage, table, nowMs(ports)))
+  }
+  const objectIds = [
+    ...changes.flatMap(({ gone }) => gone),
+    ...goneTables.flatMap((table) => table.objectIds.map((objectId) => ({ objectId }))),
+  ]
+  for (const pass of cellPasses(
+    storage,
+    objectIds.map(({ objectId }) => objectId),
+  ))
+    await job.pass(pass)
+  await attempt([lockTries(job, 'applySchemaChange')], () =>
+    storage.drop(
+      [
+        { kind: 'tables', tables: goneTables.map(({ name }) => name) },
+        ...changes.map(
+          ({ table: { physical }, cells }) =>
+            ({ kind: 'columns', table: physical.name, columns: cells.map(({ name }) => name) }) as const,
+        ),
+      ],
+      { waitMs: LOCK_MS },
+    ),
+  )
   await storeWay(ports, job, async () => {
     const way = wayTo(catalog, target)
-    const tables = Object.entries(way.ended.tables).map(([name, { leftover: _, ...table }]) => [name, table])
-    return { way, schema: { ...way.ended, tables: Object.fromEntries(tables) }, locked: [] }
+    const { gone: _, ...rest } = way.ended
+    const cleared = Object.entries(way.ended.tables).map(([name, table]) => [name, withoutCells(table)])
+    return { way, schema: { ...rest, tables: Object.fromEntries(cleared) }, locked: [] }
   })
 }
 

@@ -3,6 +3,7 @@ import type { Barrier } from '../barrier/barrier.ts'
 import { CATALOG_MOVED, OUTDATED } from '../barrier/barrier.ts'
 import { digestPresent, hasKey } from '../barrier/digest-values.ts'
 import { assertVersions } from '../barrier/record-errors.ts'
+import { resealRows } from '../barrier/seal-rows.ts'
 import type { Catalog } from '../catalog/open-catalog.ts'
 import type { Job, JobPlace, MaintenancePass } from '../maintenance/job.ts'
 import { createPageSize, possibleRows } from '../pace/pace.ts'
@@ -108,7 +109,7 @@ export function fillPass(ports: FillPorts, job: Job, filling: Filling): Maintena
   })
 }
 
-/** Returns the pass that erases cells. */
+/** Returns the pass that erases cells: these physical ones, and those in bodies of columns that are gone. */
 export function erasePass(
   ports: FillPorts,
   job: Job,
@@ -119,13 +120,24 @@ export function erasePass(
     after,
     placeAt,
     onPage() {},
-    patchesOf: (rows) =>
-      rows.flatMap((row) => {
-        const set = cells.filter((cell) => row[cell] !== null)
-        return set.length === 0 ? [] : [patchOf(row, Object.fromEntries(set.map((cell) => [cell, null])))]
-      }),
+    patchesOf(rows) {
+      const bodies = table.cells.gone.length === 0 ? undefined : withoutGone(ports.barrier, table, rows)
+      return rows.flatMap((row, index) => {
+        const set = cells.filter((cell) => row[cell] !== null).map((cell) => [cell, null] as const)
+        const body = bodies?.[index]
+        return set.length === 0 && body === undefined ? [] : [patchOf(row, { ...body, ...Object.fromEntries(set) })]
+      })
+    },
     storage: ports.storage,
   })
+}
+
+/** Returns the bodies of rows as they are sealed without the cells of columns that are gone. */
+function withoutGone(barrier: Barrier, table: Table, rows: readonly Row[]): readonly Patch['set'][] {
+  const sources = { textOf: () => undefined, supplied: [], transientIds: [], nowMs: 0 }
+  const resealer = resealRows(barrier, table, { rows, records: rows.map(() => []), sources, sealsAll: true })
+  while (resealer.resealSome());
+  return resealer.end().rows.map(({ set }) => set)
 }
 
 /** A pass over the rows of a table. */

@@ -11,8 +11,11 @@ import type { TableChange } from './next-schema.ts'
 
 /** Records that keep a change from being made. */
 export interface RowProblem {
-  /** `new`: the column is new, and required. `null`: no value. `equal`: a value that an earlier record has too. `keyless`: normalizers leave nothing of the text. */
-  readonly kind: 'new' | 'null' | 'equal' | 'keyless'
+  /**
+   * `new`: the column is new, and required. `null`: no value. `equal`: a value that an earlier record has too. `keyless`: normalizers leave nothing of the text.
+   * `unfit`: a value that its new form does not take.
+   */
+  readonly kind: 'new' | 'null' | 'equal' | 'keyless' | 'unfit'
   readonly column: string
   readonly rows: number
 }

@@ -2,12 +2,23 @@
 import { type Sentence, say } from '../errors.ts'
 import type { PhysicalIndex } from '../ports/storage.ts'
 import { assignIds, type CatalogColumn, type CatalogSchema, type CatalogTable, storedName } from '../schema/catalog-schema.ts'
-import { type ColumnDefinition, tokenOf } from '../schema/column.ts'
+import type { ColumnDefinition } from '../schema/column.ts'
 import type { Schema } from '../schema/define-schema.ts'
 import { type Column, KEPT, type KeptTime, type Layout, layoutSchema, type Table } from '../schema/layout.ts'
 import { subjectsWithKeys } from '../schema/own-keys.ts'
 import type { SchemaRules } from '../schema/schema-rules.ts'
 import { renameStored, type SchemaMoves, type SchemaPlace } from './schema-moves.ts'
+import {
+  asStored,
+  erased,
+  FIXED_OPTIONS,
+  findSuccessions,
+  finished,
+  MAX_EARLIER,
+  type Succession,
+  succeeded,
+  withSuccessors,
+} from './successions.ts'
 
 /** What becomes of one table that is stored already. */
 export interface TableChange {
@@ -52,6 +63,8 @@ export interface NextSchema {
   readonly begun: CatalogSchema
   /** At the end. Cells that ended are still to be erased. */
   readonly ended: CatalogSchema
+  /** Columns that are stored anew. */
+  readonly successions: readonly Succession[]
   readonly simple: readonly SimpleChange[]
   readonly tables: readonly TableChange[]
   readonly refusals: readonly (SchemaPlace & { readonly reason: Sentence })[]
@@ -69,29 +82,32 @@ export interface NextOptions {
   readonly isOpening: boolean
 }
 
-/** Number of earlier definitions that are remembered: those of processes of so many releases of the application can open the vault. */
-const MAX_EARLIER = 4
-
 /** Returns the way from the stored schema to another one. Throws `failed_precondition` for moves that cannot be made, and `limit_exceeded`. */
 export function nextSchema(stored: CatalogSchema, next: Schema, { moves, isOpening }: NextOptions): NextSchema {
   const { schema: before, renamed } = renameStored(stored, moves)
   const wanted = isOpening ? followingStored(before, next) : next
-  const target = withFates(assignIds(wanted.tables, before, wanted.rules), moves)
+  const given = withFates(assignIds(wanted.tables, before, wanted.rules), moves)
+  const { successions, refusals } = findSuccessions(before, given, moves)
+  // What is stored anew is as it was until then.
+  const target = asStored(given, before, [...successions, ...refusals])
   const was = layoutSchema(before)
   const is = layoutSchema(target)
   const tables = changedTables({ was, is }, { before, target, isOpening })
-  const refusals = [...findIncompatible(before, target), ...keysTurnedOff(before.rules, target.rules)]
   const known = { before, target, tables, isOpening }
+  const begun = { ...target, rules: begunRules(known), tables: mapTables(target, (name) => begunTable(known, name)) }
+  const ended = { ...target, ...earlierRules(before, target), tables: mapTables(target, (name) => endedTable(known, name)) }
+  const options = { keepsOthers: isOpening }
   return {
     renamed: before,
-    begun: { ...target, rules: begunRules(known), tables: mapTables(target, (name) => begunTable(known, name)) },
-    ended: { ...target, ...earlierRules(before, target), tables: mapTables(target, (name) => endedTable(known, name)) },
+    begun: withSuccessors(begun, successions, options),
+    ended: erased(finished(succeeded(withSuccessors(ended, successions, options), successions), moves), moves),
+    successions,
     simple: [
       ...renamed.map(({ from, ...place }) => ({ ...place, what: `renamed from ${from}` })),
       ...simpleChanges(before, target, new Set(refusals.map(({ table, column }) => `${table}.${column}`))),
     ],
     tables,
-    refusals,
+    refusals: [...refusals, ...erasedThough(target, wanted, moves), ...keysTurnedOff(before.rules, target.rules)],
     leftOut: leftOut(before, wanted, moves),
   }
 }
@@ -113,7 +129,8 @@ function followingStored(before: CatalogSchema, { tables, rules }: Schema): Sche
 
 function withFates(schema: CatalogSchema, { drop = {} }: SchemaMoves): CatalogSchema {
   const tables = { ...schema.tables }
-  for (const path of Object.keys(drop)) {
+  for (const [path, fate] of Object.entries(drop)) {
+    if (fate !== 'keep') continue
     const [name = '', columnName] = path.split('.')
     const table = tables[name]
     const column = columnName === undefined ? undefined : table?.columns[columnName]
@@ -277,6 +294,28 @@ function begunRules({ before, target, tables }: Known): SchemaRules {
   return uniqueTogether === undefined ? rules : { ...rules, uniqueTogether }
 }
 
+/** Returns what the moves erase and the schema has. */
+function erasedThough(target: CatalogSchema, { tables }: Schema, { drop = {} }: SchemaMoves): NextSchema['refusals'] {
+  return Object.entries(drop).flatMap(([path, fate]) => {
+    if (fate !== 'erase') return []
+    const [table = '', column] = path.split('.')
+    const own = tables[table]
+    if (own === undefined || (column !== undefined && own[column] === undefined)) {
+      const { definition } = (column === undefined ? undefined : target.tables[table]?.columns[column]) ?? {}
+      if (definition?.type !== 'FILE' || column === undefined) return []
+      return [
+        {
+          table,
+          column,
+          reason: say`column ${column} of table ${table} holds files. Delete them with deleteFile, then keep the column.`,
+        },
+      ]
+    }
+    if (column === undefined) return [{ table, reason: say`table ${table} cannot be erased: the schema has it.` }]
+    return [{ table, column, reason: say`column ${column} of table ${table} cannot be erased: the schema has it.` }]
+  })
+}
+
 /** Returns why subjects cannot lose their keys. */
 function keysTurnedOff(before: SchemaRules, target: SchemaRules): NextSchema['refusals'] {
   const after = subjectsWithKeys(target)
@@ -290,32 +329,6 @@ function keysTurnedOff(before: SchemaRules, target: SchemaRules): NextSchema['re
           },
         ],
   )
-}
-
-/** Options that decide what stored bytes mean. */
-const FIXED_OPTIONS = ['type', 'scale', 'encrypted', 'token', 'columnGroup', 'normalize'] as const
-
-/** Returns the columns whose stored bytes another definition would read wrongly. */
-function findIncompatible(before: CatalogSchema, target: CatalogSchema): NextSchema['refusals'] {
-  return eachColumn(before, target).flatMap(({ table, column, was, is }) =>
-    FIXED_OPTIONS.filter((option) => !isSame(optionOf(was.definition, option), optionOf(is.definition, option))).map(
-      (option) => ({
-        table,
-        column,
-        reason: say`option ${option} of column ${column} of table ${table} cannot change, because stored data depends on it. Restore it.`,
-      }),
-    ),
-  )
-}
-
-/** Returns an option of a definition, or its default if it is absent. */
-function optionOf(definition: ColumnDefinition, option: (typeof FIXED_OPTIONS)[number]): unknown {
-  const given: unknown = Reflect.get(definition, option)
-  if (option === 'encrypted') return given !== false
-  if (option === 'normalize') return given ?? []
-  // The lifetime of transient values and `stable` concern new writes only.
-  if (option === 'token') return [tokenOf(definition).kind, tokenOf(definition).format]
-  return given ?? false
 }
 
 /** Options of which other steps speak. */

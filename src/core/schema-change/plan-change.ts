@@ -6,9 +6,11 @@ import type { Scheduler } from '../ports/time.ts'
 import type { CatalogSchema } from '../schema/catalog-schema.ts'
 import type { Schema } from '../schema/define-schema.ts'
 import { layoutSchema, type Table } from '../schema/layout.ts'
+import { append } from '../util/lists.ts'
 import type { Signal } from '../util/signal.ts'
 import { inspectTable, type RowProblem } from './inspect-rows.ts'
 import { type NextOptions, type NextSchema, nextSchema, type Refusal, type TableChange } from './next-schema.ts'
+import { planRewriting } from './plan-rewriting.ts'
 import type { SchemaMoves, SchemaPlace } from './schema-moves.ts'
 
 /**
@@ -88,6 +90,9 @@ export async function planChange(ports: PlanPorts, request: PlanRequest): Promis
     const problems = readsRecords ? await inspectTable(ports, change, request.signal) : cheapProblems(change, rows)
     for (const problem of problems) refusals.push(refusalOf(change, problem))
   }
+  const rewriting = await planRewriting(ports, way, request)
+  append(steps, rewriting.steps)
+  for (const { table, problem } of rewriting.problems) refusals.push(refusalOf({ table }, problem))
   return {
     from: generation,
     steps,
@@ -151,7 +156,10 @@ function cheapProblems({ requiresNew }: TableChange, rows: number): RowProblem[]
 }
 
 /** Returns why records refuse a change. */
-export function refusalOf({ table: { name: table } }: Pick<TableChange, 'table'>, { kind, column, rows }: RowProblem): Refusal {
+export function refusalOf(
+  { table: { name: table } }: { readonly table: Pick<Table, 'name'> },
+  { kind, column, rows }: RowProblem,
+): Refusal {
   return { table, column, reason: print(sentenceOf({ kind, table, column, rows })) }
 }
 
@@ -163,6 +171,8 @@ function sentenceOf({ kind, table, column, rows }: RowProblem & { readonly table
       return say`column ${column} of table ${table} cannot become required: ${rows} records have no value. Give them one first.`
     case 'equal':
       return say`column ${column} of table ${table} cannot become unique: ${rows} records hold a value that another one holds. Change them first.`
+    case 'unfit':
+      return say`column ${column} of table ${table} cannot change: the values of ${rows} records are none of its new type, or not what its new rules and tokens take. Change them first.`
     case 'keyless':
       return say`column ${column} of table ${table} cannot get digests: its normalizers leave nothing of the texts of ${rows} records. Change them first.`
   }

@@ -1,6 +1,7 @@
 /** What a change of the schema does with tables and columns that two schemas cannot say: new names, and the fate of what is left out. */
 import { type Fault, fault, words } from '../errors.ts'
 import { type CatalogSchema, type CatalogTable, renamingOf, storedName } from '../schema/catalog-schema.ts'
+import { CONVERTER_NAMES } from '../schema/converters.ts'
 import { renameRules } from '../schema/rename-rules.ts'
 import { assertOptions } from '../util/options.ts'
 
@@ -8,8 +9,15 @@ import { assertOptions } from '../util/options.ts'
 export interface SchemaMoves {
   /** The new name: of a table, or of a column without its table. */
   readonly rename?: Readonly<Record<string, string>>
-  /** What becomes of a table or column that the schema leaves out: `keep` leaves it stored and unseen, and no longer required. Without a word it stays as it is. */
-  readonly drop?: Readonly<Record<string, 'keep'>>
+  /**
+   * What becomes of a table or column that the schema leaves out: `keep` leaves it stored and unseen, and no longer required, `erase` erases all that is
+   * stored of it. Without a word it stays as it is.
+   */
+  readonly drop?: Readonly<Record<string, 'keep' | 'erase'>>
+  /** By `table.column`: the converter of a column whose type changes, where not every value has one of the new type. Source: docs/schema-changes.md. */
+  readonly convert?: Readonly<Record<string, string>>
+  /** Columns, as `table.column`, whose former tokens end: they resolve since a change of the tokens. */
+  readonly finish?: readonly string[]
 }
 
 /** A table or column. */
@@ -29,12 +37,18 @@ export interface Renamed {
 /** Checks the form of moves. Throws `invalid_request`. */
 export function parseMoves(moves: SchemaMoves | undefined): SchemaMoves {
   if (moves === undefined) return {}
-  assertOptions<SchemaMoves>(moves, ['rename', 'drop'])
-  for (const list of [moves.rename, moves.drop])
+  assertOptions<SchemaMoves>(moves, ['rename', 'drop', 'convert', 'finish'])
+  for (const list of [moves.rename, moves.drop, moves.convert])
     if (list !== undefined && (typeof list !== 'object' || list === null || Array.isArray(list)))
-      throw fault('invalid_request')`The moves rename and drop must be objects by table, or by table and column.`
+      throw fault('invalid_request')`The moves rename, drop and convert must be objects by table, or by table and column.`
   for (const fate of Object.values(moves.drop ?? {}))
-    if (fate !== 'keep') throw fault('invalid_request')`The fate of what a schema leaves out must be 'keep'.`
+    if (fate !== 'keep' && fate !== 'erase')
+      throw fault('invalid_request')`The fate of what a schema leaves out must be 'keep' or 'erase'.`
+  for (const name of Object.values(moves.convert ?? {}))
+    if (!CONVERTER_NAMES.includes(name))
+      throw fault('invalid_request')`A converter must be one of ${words(CONVERTER_NAMES.join(', '))}.`
+  if (moves.finish !== undefined && !(Array.isArray(moves.finish) && moves.finish.every((path) => typeof path === 'string')))
+    throw fault('invalid_request')`The move finish must be a list of table.column.`
   return moves
 }
 

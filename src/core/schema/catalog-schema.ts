@@ -2,9 +2,12 @@
 
 import { type Fault, fault } from '../errors.ts'
 import { MAX_OBJECT_IDS } from '../limits.ts'
+import type { PhysicalColumn } from '../ports/storage.ts'
+import type { ColumnHash } from '../sealing/cell-layout.ts'
 import { tokenKinds } from '../tokens/token-kinds.ts'
 import { required } from '../util/lists.ts'
 import { type ColumnDefinition, type SchemaDefinition, tokenOf } from './column.ts'
+import type { ConverterName } from './converters.ts'
 import { type Renaming, renameRules } from './rename-rules.ts'
 import { retentionOf } from './retention.ts'
 import type { SchemaRules } from './schema-rules.ts'
@@ -31,8 +34,39 @@ export interface CatalogColumn extends Named {
   readonly definition: ColumnDefinition
   /** True while a change of the schema makes it required: writers must give a value, and older records can lack one. */
   readonly requiring?: true
+  /** What takes its place when a change of the schema has filled it. Writers store the cells of both. */
+  readonly successor?: HiddenColumn
+  /** What had its place before, if that had other tokens: they resolve until the next change ends them. Writers store the cells of both. */
+  readonly former?: HiddenColumn
+  /** Object ids of what had its place before. */
+  readonly replaced?: readonly number[]
   /** Definitions that it had before, newest first. A process that is opened with one of them has an older schema, and follows the stored one. */
   readonly earlier?: readonly ColumnDefinition[]
+}
+
+/** The stored side of a column, of which readers see nothing. Its values are those of the column that has it. */
+export interface HiddenColumn extends Pick<CatalogColumn, 'objectId' | 'ordinal' | 'definition'> {
+  /** What makes its values of those of the column. Default: they are the same. */
+  readonly convert?: ConverterName
+}
+
+/** What is left of a column that a change of the schema has erased: bodies can have its cells until that has ended, and marks of other columns are made with it. */
+export interface GoneColumn extends ColumnHash {
+  readonly objectId: number
+  readonly ordinal: number
+  /** Its physical columns, which are still stored; absent when no record has a cell of it. */
+  readonly cells?: readonly Pick<PhysicalColumn, 'name' | 'type'>[]
+}
+
+/** A table that a change of the schema has erased, and that is still stored. */
+export interface GoneTable {
+  /** The name that it had. */
+  readonly table: string
+  /** Its physical name. */
+  readonly name: string
+  /** Its object id, and those of its columns. */
+  readonly objectIds: readonly number[]
+  readonly holdsFiles: boolean
 }
 
 /** One table in the catalog. */
@@ -42,6 +76,8 @@ export interface CatalogTable extends Named {
   readonly columns: Readonly<Record<string, CatalogColumn>>
   /** How many columns the table had before each change that added some; absent if none did. Bodies have a mark for the columns of each change. */
   readonly grownAt?: readonly number[]
+  /** Columns that were erased. */
+  readonly gone?: readonly GoneColumn[]
   /** Physical columns that a change of the schema fills, or will end: writers store their cells, and nothing is looked up by them. */
   readonly filling?: readonly string[]
   /** Physical columns of which no writer keeps the cells: a change of the schema has ended them, and has not erased all. */
@@ -57,6 +93,8 @@ export interface CatalogSchema {
   readonly tables: Readonly<Record<string, CatalogTable>>
   /** The rules that concern more than one column, as the process gave them that changed them last. */
   readonly rules: SchemaRules
+  /** Tables that were erased, as long as they are stored. */
+  readonly gone?: readonly GoneTable[]
   /** Rules that there were before, newest first. Source: `CatalogColumn.earlier`. */
   readonly earlierRules?: readonly SchemaRules[]
 }
@@ -86,7 +124,7 @@ export function assignIds(definition: SchemaDefinition, known: CatalogSchema, ru
     const table = storedName(known.tables, name, definition) ?? name
     const { leftOut: _, ...old } = known.tables[table] ?? { objectId: nextObjectId++, columns: {} }
     const assigned: Record<string, CatalogColumn> = { ...old.columns }
-    const before = Object.values(assigned).reduce((most, { ordinal }) => Math.max(most, ordinal + 1), 0)
+    const before = nextOrdinal(old)
     let ordinal = before
     for (const [own, after] of Object.entries(columns)) {
       const column = storedName(old.columns, own, columns) ?? own
@@ -105,6 +143,17 @@ export function assignIds(definition: SchemaDefinition, known: CatalogSchema, ru
   const { uniqueTogether, ...others } = rules
   const together = keptTogether(definition, known.rules.uniqueTogether, uniqueTogether)
   return { ...known, nextObjectId, tables, rules: together === undefined ? others : { ...others, uniqueTogether: together } }
+}
+
+/** Returns the ordinal of the next column of a table. */
+export function nextOrdinal({ columns, gone = [] }: Pick<CatalogTable, 'columns' | 'gone'>): number {
+  const all = [...Object.values(columns).flatMap((column) => [column, ...hiddenOf(column)]), ...gone]
+  return all.reduce((most, { ordinal }) => Math.max(most, ordinal + 1), 0)
+}
+
+/** Returns the hidden columns of a column. */
+export function hiddenOf({ successor, former }: Pick<CatalogColumn, 'successor' | 'former'>): readonly HiddenColumn[] {
+  return [successor, former].filter((hidden) => hidden !== undefined)
 }
 
 /** Returns a stored schema as a definition, as the processes that changed it last gave it. */
@@ -148,12 +197,13 @@ export function renamingOf(other: CatalogSchema['tables'], stored: Pick<CatalogS
 }
 
 /** Returns what a definition calls so: by its object id where it is known, else by its name. */
-function find<T extends Named & { readonly objectId: number }>(
+function find<T extends Named & Pick<CatalogColumn, 'objectId' | 'replaced'>>(
   stored: Readonly<Record<string, T>>,
   name: string,
   { own, last }: { readonly own: Readonly<Record<string, unknown>>; readonly last: T | undefined },
 ): T | undefined {
-  const known = last === undefined ? undefined : Object.values(stored).find(({ objectId }) => objectId === last.objectId)
+  const isLast = ({ objectId, replaced }: T) => objectId === last?.objectId || replaced?.includes(last?.objectId ?? 0) === true
+  const known = last === undefined ? undefined : Object.values(stored).find(isLast)
   const key = known === undefined ? storedName(stored, name, own) : undefined
   return known ?? (key === undefined ? last : stored[key])
 }
@@ -220,9 +270,10 @@ export function hiddenTokenIds(part: CatalogSchema, stored: CatalogSchema, table
   const own = part.tables[table]
   const known = new Set(Object.values(own?.columns ?? {}).map(({ objectId }) => objectId))
   const found = Object.values(stored.tables).find(({ objectId }) => objectId === own?.objectId)
-  return Object.values(found?.columns ?? {}).flatMap(({ objectId, definition: is }) =>
-    !known.has(objectId) && keepsTokens(is) ? [objectId] : [],
-  )
+  return Object.values(found?.columns ?? {})
+    .filter(({ objectId }) => !known.has(objectId))
+    .flatMap((column) => [column, ...hiddenOf(column)])
+    .flatMap(({ objectId, definition: is }) => (keepsTokens(is) ? [objectId] : []))
 }
 
 function keepsTokens(definition: ColumnDefinition): boolean {

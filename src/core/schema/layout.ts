@@ -9,13 +9,14 @@ import type { TokenFormat } from '../tokens/token-format.ts'
 import { compileFormat } from '../tokens/token-formats.ts'
 import type { TokenKind } from '../tokens/token-kind.ts'
 import { tokenKinds } from '../tokens/token-kinds.ts'
-import { present } from '../util/lists.ts'
+import { at, present } from '../util/lists.ts'
 import type { Period } from '../util/period.ts'
 import type { AnyColumnType } from '../values/column-types.ts'
 import type { Normalizer } from '../values/normalizers.ts'
 import { compileRules, type ValueRule } from '../values/value-rules.ts'
-import { type CatalogColumn, type CatalogSchema, type CatalogTable, isRequired } from './catalog-schema.ts'
+import { type CatalogColumn, type CatalogSchema, type CatalogTable, hiddenOf, isRequired } from './catalog-schema.ts'
 import { type FileOptions, normalizersOf, tokenOf, typeOf } from './column.ts'
+import { type Convert, converterOf } from './converters.ts'
 import { type Owner, ownersOf } from './own-keys.ts'
 import { periodOf, retentionOf } from './retention.ts'
 import { rulesOf, type SchemaRules } from './schema-rules.ts'
@@ -68,6 +69,8 @@ export interface Column {
   readonly writtenDigest: string | undefined
   /** Bytes of a stored digest. */
   readonly digestLength: number
+  /** The column of the schema whose values it has, if it is hidden: a change of the schema puts one in the place of the other. */
+  readonly origin: Column | undefined
   /** The rules of its files; undefined if the column holds none. */
   readonly file: FileRules | undefined
   /** Physical column with an index for equality; undefined if there is none. */
@@ -146,6 +149,13 @@ export interface Table {
   /** The times that retention rules count from. */
   readonly kept: readonly KeptTime[]
   readonly physical: PhysicalTable
+  /** The table as writers store it, if it has hidden columns: they come after the others. */
+  readonly written: WrittenTable | undefined
+}
+
+/** A table with its hidden columns. */
+export interface WrittenTable extends Table {
+  readonly hidden: readonly { readonly column: Column; readonly convert: Convert }[]
 }
 
 /** The compiled tables of a vault. */
@@ -183,12 +193,16 @@ export function layoutSchema({ tables: definitions, rules }: CatalogSchema, stor
   const storedCells = new Map([...(stored?.tables.values() ?? [])].map(({ objectId, cells }) => [objectId, cells]))
   const owners = ownersOf(rules)
   for (const [name, definition] of Object.entries(definitions)) {
-    const own = layoutTable(name, definition, rules)
-    const table = { ...own, owner: owners.get(name), cells: storedCells.get(own.objectId) ?? own.cells }
+    const context = { rules, owner: owners.get(name), storedCells: storedCells.get(definition.objectId) }
+    const table = layoutTable(name, definition, context)
     tables.set(name, table)
-    for (const column of table.tokenized) tokenColumns.set(column.objectId, { table, column })
+    for (const column of (table.written ?? table).tokenized)
+      if (isResolved(column)) tokenColumns.set(column.objectId, { table, column })
   }
-  const all = [...tables.values()].flatMap((table) => [table.objectId, ...table.columns.map((column) => column.objectId)])
+  const all = [...tables.values()].flatMap((table) => [
+    table.objectId,
+    ...(table.written ?? table).columns.map((column) => column.objectId),
+  ])
   const names = [...tables.values()].flatMap((table) => [
     table.name,
     ...table.columns.flatMap(({ name, group }) => [name, group ?? name]),
@@ -202,51 +216,52 @@ export function layoutSchema({ tables: definitions, rules }: CatalogSchema, stor
   }
 }
 
-function layoutTable(name: string, definition: CatalogTable, rules: SchemaRules): Omit<Table, 'owner'> {
-  let tokens = 0
+/** True if the tokens of a column are resolved to its value. A hidden one of another type has no value that its column could show. */
+function isResolved({ origin, type }: Column): boolean {
+  return origin === undefined || origin.type === type
+}
+
+/** What a table is compiled with, beside its definition. */
+interface LayoutContext {
+  readonly rules: SchemaRules
+  readonly owner: Owner | undefined
+  /** The cells of the whole table, if the definition has a part of its columns. */
+  readonly storedCells: CellSpecs | undefined
+}
+
+function layoutTable(name: string, definition: CatalogTable, { rules, owner, storedCells }: LayoutContext): Table {
+  let [positions, tokens] = [0, 0]
   const born = definition.formerly?.[0] ?? name
-  const columns = Object.entries(definition.columns).map(([column, one], position) =>
-    layoutColumn(born, column, {
-      ...one,
-      filling: definition.filling ?? [],
-      position,
-      tokenPosition: one.definition.token === undefined ? -1 : tokens++,
-    }),
-  )
-  const digested = columns.filter((column) => column.digest !== undefined)
-  const plain = columns.filter((column) => column.plain !== undefined)
+  const filling = definition.filling ?? []
+  const layout = (column: string, one: CatalogColumn, origin?: Column): Column => {
+    const tokenPosition = one.definition.token === undefined ? -1 : tokens++
+    return layoutColumn(born, column, { ...one, filling, position: positions++, tokenPosition, origin })
+  }
+  const columns = Object.entries(definition.columns).map(([column, one]) => layout(column, one))
+  const hidden = Object.values(definition.columns).flatMap((one, index) => {
+    const origin = at(columns, index)
+    return hiddenOf(one).map(({ convert, ...stored }) => ({
+      // The tokens that a caller supplies are those of the column of the schema, by its name.
+      column: layout(`${origin.name} (as changed)`, { formerly: [one.formerly?.[0] ?? origin.name], ...stored }, origin),
+      convert: converterOf(one.definition, stored.definition, convert),
+    }))
+  })
+  const all = [...columns, ...hidden.map(({ column }) => column)]
+  const gone = (definition.gone ?? []).map(({ ordinal, ...column }) => ({ ordinal, column, size: undefined }))
+  const specs = all.map((column) => ({ ordinal: column.ordinal, column: column.hash, size: cellSize(column) }))
+  const goneOrdinals = gone.map(({ ordinal }) => ordinal)
   const byName = new Map(columns.map((column) => [column.name, column]))
   const kept = layoutKept(name, definition, { byName, rules })
   const uniqueKeys = uniqueKeysOf({ columns, byName }, rulesOf(rules, name).uniqueTogether)
   const physicalName = `records_${definition.objectId}_${born.slice(0, NAME_PART_LENGTH)}`
-  const physical = layoutPhysical(physicalName, { columns, uniqueKeys }, definition)
-  const byPhysical = new Map<string, Column>()
-  for (const column of columns) {
-    if (column.plain !== undefined) byPhysical.set(column.plain, column)
-    if (column.writtenDigest !== undefined) byPhysical.set(column.writtenDigest, column)
-  }
-  return {
+  const physical = layoutPhysical(physicalName, { columns: all, uniqueKeys })
+  const shared = {
+    owner,
+    kept,
+    uniqueKeys,
     name,
     objectId: definition.objectId,
-    columns,
-    byName,
-    byPhysical,
-    cells: toCellSpecs(
-      columns.map((column) => ({ ordinal: column.ordinal, column: column.hash, size: cellSize(column) })),
-      definition.grownAt,
-    ),
-    inBody: columns
-      .filter((column) => column.plain === undefined || column.token !== undefined)
-      .sort((left, right) => left.ordinal - right.ordinal),
-    tokenized: columns.filter((column) => column.token !== undefined),
-    transient: columns.filter((column) => column.token?.expires === true),
-    readable: columns.filter((column) => column.token?.expires !== true),
-    files: columns.filter((column) => column.file !== undefined),
-    digested,
-    digestWritten: columns.filter((column) => column.writtenDigest !== undefined),
-    plain,
-    uniqueKeys,
-    kept,
+    cells: storedCells ?? toCellSpecs([...specs, ...gone], definition.grownAt, goneOrdinals),
     physical: {
       ...physical,
       columns: [...physical.columns, ...kept.map(({ cell }) => ({ name: cell, type: 'integer' as const }))],
@@ -255,6 +270,39 @@ function layoutTable(name: string, definition: CatalogTable, rules: SchemaRules)
         ...kept.flatMap(({ cell, isFilling }) => (isFilling ? [] : [{ columns: [cell], unique: false }])),
       ],
     },
+    written: undefined,
+  }
+  const table = tableOf(shared, columns)
+  return hidden.length === 0 ? table : { ...table, written: { ...tableOf(shared, all), hidden } }
+}
+
+/** Returns a table with these columns. */
+function tableOf(
+  shared: Pick<Table, 'name' | 'objectId' | 'owner' | 'cells' | 'physical' | 'kept' | 'uniqueKeys' | 'written'>,
+  columns: readonly Column[],
+): Table {
+  const byPhysical = new Map<string, Column>()
+  for (const column of columns) {
+    // What is said of a hidden column is said of its own.
+    const named = column.origin ?? column
+    if (column.plain !== undefined) byPhysical.set(column.plain, named)
+    if (column.writtenDigest !== undefined) byPhysical.set(column.writtenDigest, named)
+  }
+  return {
+    ...shared,
+    columns,
+    byName: new Map(columns.map((column) => [column.name, column])),
+    byPhysical,
+    inBody: columns
+      .filter((column) => column.plain === undefined || column.token !== undefined)
+      .sort((left, right) => left.ordinal - right.ordinal),
+    tokenized: columns.filter((column) => column.token !== undefined),
+    transient: columns.filter((column) => column.token?.expires === true),
+    readable: columns.filter((column) => column.token?.expires !== true),
+    files: columns.filter((column) => column.file !== undefined),
+    digested: columns.filter((column) => column.digest !== undefined),
+    digestWritten: columns.filter((column) => column.writtenDigest !== undefined),
+    plain: columns.filter((column) => column.plain !== undefined),
   }
 }
 
@@ -291,9 +339,9 @@ function uniqueKeysOf(
 function layoutColumn(
   table: string,
   name: string,
-  one: CatalogColumn & Pick<Column, 'position' | 'tokenPosition'> & { readonly filling: readonly string[] },
+  one: CatalogColumn & Pick<Column, 'position' | 'tokenPosition' | 'origin'> & { readonly filling: readonly string[] },
 ): Column {
-  const { objectId, ordinal, definition, position, tokenPosition } = one
+  const { objectId, ordinal, definition, position, tokenPosition, origin } = one
   const born = one.formerly?.[0] ?? name
   const type = typeOf(definition)
   const sealed = definition.encrypted !== false
@@ -312,7 +360,8 @@ function layoutColumn(
     tokenPosition,
     ordinal,
     objectId,
-    hash: hashColumn(type.tag, JSON.stringify([objectId, table, born])),
+    origin,
+    hash: hashOf(one, table, born),
     type,
     required: isRequired(one),
     unique,
@@ -338,6 +387,14 @@ function layoutColumn(
   }
 }
 
+/** Returns what marks in bodies have of a column. The names are those that table and column were born with. */
+export function hashOf(
+  { objectId, definition }: Pick<CatalogColumn, 'objectId' | 'definition'>,
+  ...born: [string, string]
+): ColumnHash {
+  return hashColumn(typeOf(definition).tag, JSON.stringify([objectId, ...born]))
+}
+
 function digestLength(token: TokenKind | undefined): number {
   return token?.isDeterministic === true ? DIGEST_BYTES : SHORT_DIGEST_BYTES
 }
@@ -351,11 +408,7 @@ function cellSize({ token, type }: Column): number | undefined {
   return token?.expires === true ? TRANSIENT_REF_BYTES : type.size
 }
 
-function layoutPhysical(
-  name: string,
-  { columns, uniqueKeys }: Pick<Table, 'columns' | 'uniqueKeys'>,
-  table: CatalogTable,
-): PhysicalTable {
+function layoutPhysical(name: string, { columns, uniqueKeys }: Pick<Table, 'columns' | 'uniqueKeys'>): PhysicalTable {
   const physical: PhysicalColumn[] = [{ name: BODY, type: 'bytes' }]
   const indexes: PhysicalIndex[] = []
   for (const column of columns) {
@@ -367,8 +420,8 @@ function layoutPhysical(
     }
     if (column.digest !== undefined)
       indexes.push({ columns: [column.digest], unique: column.unique && column.plain === undefined })
-    const isIndexed = column.unique || table.columns[column.name]?.definition.index === true
-    if (column.plain !== undefined && isIndexed) indexes.push({ columns: [column.plain], unique: column.unique })
+    if (column.plain !== undefined && column.lookup === column.plain)
+      indexes.push({ columns: [column.plain], unique: column.unique })
   }
   for (const { cells } of uniqueKeys) if (cells.length > 1) indexes.push({ columns: cells, unique: true })
   return { name, columns: physical, indexes, isOrdered: true }

@@ -35,12 +35,13 @@ export interface CellMap extends CellSpecs {
 }
 
 /** Returns an empty map for bodies with these cells. */
-export function createCellMap({ ordinals, groupMarks, groupEnds, sizes, noOffsets, last }: CellSpecs): CellMap {
+export function createCellMap({ ordinals, groupMarks, groupEnds, sizes, gone, noOffsets, last }: CellSpecs): CellMap {
   return {
     ordinals,
     groupMarks,
     groupEnds,
     sizes,
+    gone,
     noOffsets,
     last,
     start: 0,

@@ -142,6 +142,8 @@ export interface CellSpecs {
   readonly groupEnds: readonly number[]
   /** Length of the value by ordinal, -1 if it varies. */
   readonly sizes: Int32Array
+  /** The ordinals of columns that were erased: a body that is sealed again loses their cells. */
+  readonly gone: readonly number[]
   /** The offsets of a body without cells, five for each ordinal. Maps begin as a copy: filling a list costs several times as much. */
   readonly noOffsets: readonly number[]
   readonly last: LastLayout
@@ -151,7 +153,11 @@ export interface CellSpecs {
 export const NOTHING = -1
 
 /** Returns the specs as lists by ordinal. The ordinals are distinct. `earlierEnds` has the ends of all groups but the last. */
-export function toCellSpecs(cells: readonly CellSpec[], earlierEnds: readonly number[] = []): CellSpecs {
+export function toCellSpecs(
+  cells: readonly CellSpec[],
+  earlierEnds: readonly number[] = [],
+  gone: readonly number[] = [],
+): CellSpecs {
   const ordinals = cells.reduce((most, { ordinal }) => Math.max(most, ordinal + 1), 0)
   const groupMarks = new Int32Array(ordinals + 1)
   const sizes = new Int32Array(ordinals).fill(NOTHING)
@@ -161,7 +167,7 @@ export function toCellSpecs(cells: readonly CellSpec[], earlierEnds: readonly nu
   }
   const groupEnds = [...earlierEnds.filter((end) => end < ordinals), ordinals]
   const noOffsets = new Array<number>(5 * ordinals).fill(NOTHING)
-  return { ordinals, groupMarks, groupEnds, sizes, noOffsets, last: { layout: undefined, misses: 0, missed: 0 } }
+  return { ordinals, groupMarks, groupEnds, sizes, gone, noOffsets, last: { layout: undefined, misses: 0, missed: 0 } }
 }
 
 /** Returns a varint and the offset after it. A byte beyond the end reads as 0: what follows then ends beyond the end, and the body is unreadable. */

@@ -1,6 +1,9 @@
 /** The rotation of look-up keys, as an application asks for it: its beginning, the map of ids and tokens, and its end. */
 import type { LiveSchema } from '../catalog/live-schema.ts'
 import { requireTable } from '../execution/check-input.ts'
+import { perform } from '../execution/perform.ts'
+import { schemaChangeStep } from '../operations/change-schema.ts'
+import { VAULT_CALLER } from '../policy/caller.ts'
 import type { RotationPorts } from '../rotation/rotate-keys.ts'
 import {
   finishLookups,
@@ -9,7 +12,7 @@ import {
   MIN_SETTLE_MS,
   rotateLookups,
 } from '../rotation/rotate-lookups.ts'
-import { type MappedRecord, mapTokens } from '../rotation/token-map.ts'
+import { hasFormerTokens, type MappedRecord, mapFormerTokens, mapTokens } from '../rotation/token-map.ts'
 import type { ReadingContext } from '../row-access/evaluate-access.ts'
 import type { SchemaDefinition } from '../schema/column.ts'
 import type { TableName } from '../schema/infer.ts'
@@ -33,8 +36,9 @@ export interface VaultLookups<S extends SchemaDefinition = SchemaDefinition> {
    */
   rotateLookups(options?: RotateLookupsOptions): Promise<LookupRotation>
   /**
-   * Yields the id and the tokens of each record as they were and as they are, between `rotateLookups` and `finishLookups`, in the order of insertion. Tokens
-   * that stay are left out. Records one event. Throws `failed_precondition` at another time.
+   * Yields the id and the tokens of each record as they were and as they are, in the order of insertion: between `rotateLookups` and `finishLookups`, and after a
+   * change of the schema that gave columns other tokens, until the move `finish`. Tokens that stay are left out. Records one event. Throws
+   * `failed_precondition` at another time.
    */
   tokenMap(options: { readonly table: TableName<S> }): AsyncIterable<MappedRecord>
   /**
@@ -72,6 +76,12 @@ export function createVaultLookups(ports: LookupPorts): VaultLookups {
 
   async function* mapRecorded(name: string): AsyncGenerator<MappedRecord> {
     const table = requireTable(ports.live, name)
+    if (hasFormerTokens(table)) {
+      const { generation } = ports.catalog.state
+      await perform(ports.contextOf(VAULT_CALLER), schemaChangeStep, { step: 'mapped', generation })
+      yield* mapFormerTokens(storage, ports, table)
+      return
+    }
     const { lookupVersion: version } = ports.barrier.ring
     await recordStep(ports, 'ROTATE_LOOKUPS', { step: 'mapped', version, table: name })
     yield* mapTokens(storage, ports, table)

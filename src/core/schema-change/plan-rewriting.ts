@@ -1,0 +1,166 @@
+/** The steps of a change that rewrite or erase stored bytes, and what is in their way. Only reads. */
+import { digestPresent, keyOfCell } from '../barrier/digest-values.ts'
+import { isVaultError } from '../errors.ts'
+import { eachPage } from '../pace/pace.ts'
+import type { Storage } from '../ports/storage.ts'
+import { assertFits } from '../records/choose-tokens.ts'
+import type { CatalogTable, GoneColumn } from '../schema/catalog-schema.ts'
+import { tokenOf } from '../schema/column.ts'
+import { layoutSchema, type Table, type WrittenTable } from '../schema/layout.ts'
+import { assertNotAborted, type Signal } from '../util/signal.ts'
+import type { RowProblem } from './inspect-rows.ts'
+import type { NextSchema } from './next-schema.ts'
+import type { PlanPorts, PlanRequest, SchemaStep } from './plan-change.ts'
+import { missingValues, onlyHidden, schemaName } from './succeed-rows.ts'
+
+/** Microseconds for each row whose value is stored anew, and for each that loses what is gone. */
+const SUCCEED_US = 60
+const ERASE_US = 30
+/** Milliseconds that one slice of rows keeps writers waiting. */
+const SLICE_MS = 20
+
+/** What a plan says of these steps. */
+interface Rewriting {
+  readonly steps: readonly SchemaStep[]
+  readonly problems: readonly { readonly table: Pick<Table, 'name'>; readonly problem: RowProblem }[]
+}
+
+/** The number of records of a table, now. */
+type CountOf = (table: string) => Promise<number>
+
+/** Returns the steps, in the order in which they are made. */
+export async function planRewriting(ports: PlanPorts, way: NextSchema, request: PlanRequest): Promise<Rewriting> {
+  const { storage } = ports
+  const { tables } = layoutSchema(way.renamed)
+  const countOf = (name: string) => count(storage, tables.get(name)?.physical.name ?? '')
+  const problems: { table: Table; problem: RowProblem }[] = []
+  const begun = layoutSchema(way.begun)
+  for (const name of new Set(way.successions.map(({ table }) => table))) {
+    const written = begun.tables.get(name)?.written
+    if (written === undefined || !request.readsRecords) continue
+    for (const problem of await inspectRewriting(ports, written, request.signal)) problems.push({ table: written, problem })
+  }
+  const steps = [
+    ...(await successionSteps(way, countOf)),
+    ...(await endingSteps(way, countOf)),
+    ...(await goneSteps(storage, way, countOf)),
+  ]
+  return { steps, problems }
+}
+
+async function successionSteps({ successions }: NextSchema, countOf: CountOf): Promise<SchemaStep[]> {
+  const steps: SchemaStep[] = []
+  for (const { table, column, was, options } of successions) {
+    const rows = await countOf(table)
+    const what = `stored anew with another ${options.join(', ')}`
+    steps.push({ ...timed(rows === 0 ? 'now' : 'fill', rows, SUCCEED_US), table, column, what })
+    if (tokenOf(was).kind !== undefined) steps.push({ ...NOW, table, column, what: FORMER_STAY })
+  }
+  return steps
+}
+
+const FORMER_STAY = 'its former tokens resolve until the move finish ends them'
+
+/** Returns the steps of tables that stay: the ends of columns and of tokens, and the cells that they leave. */
+async function endingSteps({ renamed, ended }: NextSchema, countOf: CountOf): Promise<SchemaStep[]> {
+  const steps: SchemaStep[] = []
+  for (const [table, after] of Object.entries(ended.tables)) {
+    for (const [column, { former }] of Object.entries(renamed.tables[table]?.columns ?? {})) {
+      const one = after.columns[column]
+      if (one === undefined)
+        steps.push({ ...NOW, table, column, what: 'the column ends', olderProcesses: 'cannot write the table' })
+      else if (former !== undefined && one.former === undefined)
+        steps.push({ ...NOW, table, column, what: 'its former tokens end' })
+    }
+    const cells = pendingGone(after).flatMap((one) => one.cells ?? [])
+    if (pendingGone(after).length === 0 || renamed.tables[table] === undefined) continue
+    const isPlain = cells.some(({ name }) => name.startsWith('plain_'))
+    const what = `cells of columns that ended are erased${isPlain ? `. ${REMAINS}` : ''}`
+    steps.push({ ...timed('erase', await countOf(table), ERASE_US), table, what })
+  }
+  return steps
+}
+
+/** Returns the steps of tables that end, and of those of which a run that was ended has not deleted all. */
+async function goneSteps(storage: Storage, { renamed, ended }: NextSchema, countOf: CountOf): Promise<SchemaStep[]> {
+  const steps: SchemaStep[] = []
+  for (const { table, name } of ended.gone ?? []) {
+    const isStored = renamed.gone?.some((one) => one.name === name) !== true
+    if (isStored) steps.push({ ...NOW, table, what: 'the table ends', olderProcesses: 'cannot write the table' })
+    else await storage.prepare([{ name, columns: [], indexes: [] }])
+    const rows = isStored ? await countOf(table) : await count(storage, name)
+    steps.push({ ...timed('erase', rows, ERASE_US), table, what: `its records are erased. ${REMAINS}` })
+  }
+  return steps
+}
+
+/** What no change of the schema can take back. */
+const REMAINS =
+  'What was stored stays in the log, in free pages and in backups until they are rewritten: vault.purgeDisk, VACUUM.'
+
+const NOW = { kind: 'now', rows: 0, estimateMs: SLICE_MS, blocksWritesMs: SLICE_MS, olderProcesses: 'work' } as const
+
+function timed(kind: SchemaStep['kind'], rows: number, us: number) {
+  return {
+    kind,
+    rows,
+    estimateMs: Math.ceil((rows * us) / 1000) + SLICE_MS,
+    blocksWritesMs: SLICE_MS,
+    olderProcesses: 'work',
+  } as const
+}
+
+/** Returns the columns of which records can still have cells. */
+export function pendingGone({ gone = [] }: Pick<CatalogTable, 'gone'>): readonly GoneColumn[] {
+  return gone.filter(({ cells }) => cells !== undefined)
+}
+
+/** Reads a table, and counts the records whose values cannot take their new form. */
+async function inspectRewriting(
+  { storage, barrier, scheduler }: PlanPorts,
+  written: WrittenTable,
+  signal: Signal | undefined,
+): Promise<RowProblem[]> {
+  const unfit = new Map<string, number>()
+  const equal = new Map<string, number>()
+  const seen = new Map(written.hidden.filter(({ column }) => column.unique).map(({ column }) => [column, new Set<string>()]))
+  for await (const rows of eachPage(storage, written.physical.name, { scheduler })) {
+    assertNotAborted(signal)
+    const made = missingValues(barrier, written, rows).flatMap(({ given }) => {
+      try {
+        const values = onlyHidden(written, given)
+        for (const { column } of written.hidden) assertFits(written, column, values[column.position])
+        return [values]
+      } catch (error) {
+        if (!isVaultError(error, 'unprocessable')) throw error
+        add(unfit, schemaName(error.details[0]?.column))
+        return []
+      }
+    })
+    for (const [column, keys] of seen) {
+      const values = made.map((one) => one[column.position] ?? null)
+      const cells =
+        column.digest === undefined
+          ? values.map((value) => (value === null ? undefined : column.type.toCell(value)))
+          : digestPresent(barrier.ring, column, values)
+      for (const cell of cells) {
+        if (cell === undefined) continue
+        if (keys.has(keyOfCell(cell))) add(equal, column.origin?.name ?? column.name)
+        keys.add(keyOfCell(cell))
+      }
+    }
+  }
+  return [
+    ...[...unfit].map(([column, rows]) => ({ kind: 'unfit', column, rows }) as const),
+    ...[...equal].map(([column, rows]) => ({ kind: 'equal', column, rows }) as const),
+  ]
+}
+
+function add(counts: Map<string, number>, name: string): void {
+  counts.set(name, (counts.get(name) ?? 0) + 1)
+}
+
+async function count(storage: Pick<Storage, 'aggregate'>, table: string): Promise<number> {
+  const [rows] = await storage.aggregate(table, { kind: 'all' }, [{ kind: 'count' }])
+  return Number(rows)
+}
