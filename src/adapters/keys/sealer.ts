@@ -1,10 +1,9 @@
-/** Seals and opens for one purpose, by XAES-256-GCM: short items in batches in the module, if there is one, others with the platform's cipher; and what nonces are. */
-import { randomFillSync } from 'node:crypto'
+/** Seals and opens for one purpose, by XAES-256-GCM: short items in batches in the module, if there is one, others with the platform's cipher. */
 import { VaultError } from '../../core/errors.ts'
 import { AAD_BYTES, type Opened, SHORT_FORM } from '../../core/ports/crypto.ts'
 import { required } from '../../core/util/lists.ts'
 import { fewBytes, fewNumbers, plaintextBytes, type Slab, slabItem, slabStart } from '../../core/util/memory.ts'
-import { fillFromKernel } from '../system/system.ts'
+import type { NonceSource } from './nonces.ts'
 import { openPlain, sealPlain } from './platform/aes.ts'
 import { type OpenBatch, openBatch, openSingle, sealBatch } from './wasm/gcm.ts'
 import { CAPACITY } from './wasm/wasm.ts'
@@ -357,60 +356,4 @@ function associatedDataOf(associatedData: Uint8Array, item: number): Uint8Array 
 function assertAssociatedData(count: number, associatedData: Uint8Array): void {
   if (associatedData.length === count * AAD_BYTES) return
   throw new VaultError('internal', `Sealing and opening need ${AAD_BYTES} bytes of associated data for each item.`)
-}
-
-const POOL_BYTES = 6144
-
-/** A source of nonces, in halves of HALF_BYTES. */
-export interface NonceSource {
-  /** Reads fresh bytes from the kernel. Called once at the start of each call that seals. */
-  renew(): void
-  /** Fills `count` bytes of `target` from `offset`, a multiple of HALF_BYTES. Each half is a random one, XOR the fresh bytes. */
-  fill(target: Uint8Array, offset: number, count: number): void
-}
-
-/** The generators of a nonce source. */
-interface NonceGenerators {
-  /** Fills `count` bytes of `target` from `offset` from the platform's generator, whose state a copy of the process shares. */
-  readonly platform: (target: Uint8Array, offset: number, count: number) => void
-  /** Fills `target` from the kernel, which is not part of a copy. */
-  readonly kernel: (target: Uint8Array) => void
-}
-
-/** The generators of this platform. */
-export const SYSTEM_GENERATORS: NonceGenerators = {
-  platform: (target, offset, count) => void randomFillSync(target, offset, count),
-  kernel: fillFromKernel,
-}
-
-/**
- * Returns a nonce source. The platform's bytes are drawn in large pieces, because a draw costs as much as a seal, and are distinct within
- * a process. They never serve as nonces by themselves: a copy of the process has the same ones. The kernel's, one half for each call,
- * make those of two copies differ.
- */
-export function createNonceSource({ platform, kernel }: NonceGenerators): NonceSource {
-  const pool = Buffer.alloc(POOL_BYTES)
-  const fresh = new Uint8Array(HALF_BYTES)
-  let used = POOL_BYTES
-  const fillPlatform = (target: Uint8Array, offset: number, count: number): void => {
-    if (count > POOL_BYTES / 2) {
-      platform(target, offset, count)
-      return
-    }
-    if (used + count > POOL_BYTES) {
-      platform(pool, 0, POOL_BYTES)
-      used = 0
-    }
-    for (let i = 0; i < count; i++) target[offset + i] = required(pool[used + i])
-    used += count
-  }
-  return {
-    renew: () => kernel(fresh),
-    fill(target, offset, count) {
-      fillPlatform(target, offset, count)
-      for (let start = offset; start < offset + count; start += HALF_BYTES) {
-        for (let i = 0; i < HALF_BYTES; i++) target[start + i] = required(target[start + i]) ^ required(fresh[i])
-      }
-    },
-  }
 }

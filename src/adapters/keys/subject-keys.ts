@@ -1,8 +1,9 @@
 /** Seals and opens with the keys of subjects: each of 32 random bytes, which depend on no root key. */
 import { VaultError } from '../../core/errors.ts'
 import type { SubjectKeys } from '../../core/ports/crypto.ts'
+import type { NonceSource } from './nonces.ts'
 import type { Primitives } from './primitives.ts'
-import { type NonceSource, openWith, sealWith } from './sealer.ts'
+import { openWith, sealWith } from './sealer.ts'
 import { SECRET_BYTES, type XaesKey } from './xaes-key.ts'
 
 /** Derived keys that each keeps. One takes some 2 KB, and there are thousands of subjects. */

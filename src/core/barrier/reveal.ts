@@ -249,7 +249,7 @@ function openSlab(barrier: Barrier, objectId: number, ids: readonly number[], bo
 
 /**
  * Throws UNKNOWN_KEY if a body names a root key that this process does not know, where that is asked for, or a key of a subject that was looked up with the
- * row and has made room for others since.
+ * row and gave its place to others since.
  */
 function assertKnownKeys({ ring, subjectKeys, signalsUnknownKeys }: Barrier, bodies: Slab): void {
   for (let i = 0; i < bodies.count; i++) {

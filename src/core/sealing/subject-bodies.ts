@@ -13,7 +13,7 @@ const HEADER_BYTES = 7
 /** The key that seals what belongs to no subject: that of the vault. No row has this id. */
 export const VAULT_KEY = 0
 
-/** Returns the id of the row that holds the key of a body; VAULT_KEY if it is sealed with a root key, or is none. */
+/** Returns the id of the row that holds the key of a body; VAULT_KEY for anything else. */
 export function subjectKeyOf(bytes: Uint8Array, start = 0, end = bytes.length): number {
   if (end - start < HEADER_BYTES || bytes[start] !== SUBJECT_FORMAT) return VAULT_KEY
   const high = required(bytes[start + 1]) * 0x100 + required(bytes[start + 2])

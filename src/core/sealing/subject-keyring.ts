@@ -4,9 +4,9 @@ import type { Stopwatch } from '../ports/time.ts'
 import type { Slab } from '../util/memory.ts'
 
 /** Keys that are held while less are needed at a time: some 4 KB each. */
-const MAX_KEYS = 4096
+const IDLE_KEYS = 4096
 /** Keys that are held at most. */
-const MOST_KEYS = 65_536
+const MAX_KEYS = 65_536
 
 /**
  * Milliseconds after which a key is looked up again before it opens another row: what another process destroyed opens nothing longer than this. This
@@ -26,7 +26,7 @@ export class SubjectKeyring {
   readonly #stopwatch: Stopwatch
   /** By the id of the row that holds the key, the least recently used first. */
   readonly #known = new Map<number, Known>()
-  #room = MAX_KEYS
+  #capacity = IDLE_KEYS
 
   constructor(keys: SubjectKeys, stopwatch: Stopwatch) {
     this.#keys = keys
@@ -41,7 +41,7 @@ export class SubjectKeyring {
   /** Returns which of these keys must be looked up before rows are opened with them. */
   toLookUp(ids: ReadonlySet<number>): number[] {
     const trusted = this.now() - TRUST_MS
-    if (ids.size > this.#room) this.#room = Math.min(ids.size, MOST_KEYS)
+    if (ids.size > this.#capacity) this.#capacity = Math.min(ids.size, MAX_KEYS)
     const unknown: number[] = []
     for (const id of ids) {
       const known = this.#known.get(id)
@@ -76,10 +76,10 @@ export class SubjectKeyring {
     return this.#known.get(id)?.isThere === false
   }
 
-  /** True if a key must be looked up again, because others took its place. There is more room from then on. */
+  /** True if a key must be looked up again, because others took its place. The capacity is larger from then on. */
   hasLost(id: number): boolean {
     if (this.#known.has(id)) return false
-    this.#room = Math.min(this.#room * 2, MOST_KEYS)
+    this.#capacity = Math.min(this.#capacity * 2, MAX_KEYS)
     return true
   }
 
@@ -104,7 +104,7 @@ export class SubjectKeyring {
     this.#known.delete(id)
     this.#known.set(id, known)
     for (const [oldest] of this.#known) {
-      if (this.#known.size <= this.#room) return
+      if (this.#known.size <= this.#capacity) return
       this.drop(oldest)
     }
   }

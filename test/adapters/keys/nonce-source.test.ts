@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { keyRingFactory } from '../../../src/adapters/keys/key-ring-factory.ts'
-import { createNonceSource, SYSTEM_GENERATORS } from '../../../src/adapters/keys/sealer.ts'
+import { createNonceSource, SYSTEM_GENERATORS } from '../../../src/adapters/keys/nonces.ts'
 import { toSlab } from '../../../src/core/util/memory.ts'
 import { seededBytes } from './seeded-bytes.ts'
 

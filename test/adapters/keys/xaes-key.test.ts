@@ -1,6 +1,6 @@
 /** The derived keys of XAES-256-GCM: their cache, what is left of them, and epochs: one first half for an hour or 2^32 seals, whichever ends first. */
 import { describe, expect, it } from 'vitest'
-import { createNonceSource, SYSTEM_GENERATORS } from '../../../src/adapters/keys/sealer.ts'
+import { createNonceSource, SYSTEM_GENERATORS } from '../../../src/adapters/keys/nonces.ts'
 import { createEpochs, MAX_DERIVED } from '../../../src/adapters/keys/xaes-key.ts'
 import { IMPLEMENTATIONS } from './implementations.ts'
 import { toHex } from './read-vectors.ts'

@@ -83,7 +83,7 @@ onEachStorage('a person who was forgotten', (engine) => {
     const session = vault.as(OWNER)
     const namesNow = async () => (await session.get('customers', {})).records.map(({ fields }) => fields.name)
     expect(await namesNow()).toEqual(['ann', 'bob', 'eve'])
-    // As another process forgets her and leaves her records, or as a backup brings them back.
+    // As another process destroys the key and leaves the records, or as a backup brings them back.
     await forgetRows(raw, [1])
     now.ms += TRUST_MS + 1
     expect(await namesNow()).toEqual(['bob', 'eve'])

@@ -3,9 +3,9 @@ import { copyFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { memoryStorage } from '../../../src/adapters/memory/memory-storage.ts'
 import type { StorageHandle } from '../../../src/core/ports/storage.ts'
+import { unusedKeysPass } from '../../../src/core/records/unused-keys.ts'
 import { SUBJECT_KEYS } from '../../../src/core/schema/system-tables.ts'
 import { createKeyedStorage } from '../../../src/core/subject-keys/keyed-storage.ts'
-import { unusedKeysPass } from '../../../src/core/subject-keys/unused-keys.ts'
 import { backupVault, restoreVault } from '../../../src/transfer/index.ts'
 import { onEachStorage, sqliteEngine } from '../../support/storages/engines.ts'
 import { openStorage } from '../../support/storages/open-storage.ts'
@@ -36,7 +36,7 @@ onEachStorage('keys of subjects in a storage of their own', (engine) => {
     expect(await keyRows(restored)).toEqual([])
     await vault.subjects.forget(OWNER, 'customer', ann, { reason: 'asked' })
     expect((await keyRows(home)).map(({ row_id }) => row_id)).toEqual([0, 2, 3])
-    // The keys of today, and the data of yesterday: everyone else is there.
+    // The keys of today, and the data of yesterday: all others are there.
     const again = await openCustomers(restored, { subjectKeys: home })
     const reader = again.as(OWNER)
     expect((await reader.get('customers', {})).records.map(({ fields }) => fields.name)).toEqual(['bob', 'eve'])
