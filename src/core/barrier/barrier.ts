@@ -1,7 +1,8 @@
 /** The dependencies of every function that seals or reveals: keys, random bytes, and the vault. */
 import { fault, type Sentence, say, words } from '../errors.ts'
 import type { Entropy, KeyRing } from '../ports/crypto.ts'
-import type { Column, Table } from '../schema/layout.ts'
+import type { Column } from '../schema/column-layout.ts'
+import type { Table } from '../schema/layout.ts'
 import { readVersion, sealBodies } from '../sealing/envelope.ts'
 import { sealSubjectBodies, subjectKeyOf } from '../sealing/subject-bodies.ts'
 import type { SubjectKeyring } from '../sealing/subject-keyring.ts'

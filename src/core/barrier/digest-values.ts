@@ -2,7 +2,7 @@
 import { VaultError } from '../errors.ts'
 import { DIGEST_BYTES, type KeyRing } from '../ports/crypto.ts'
 import type { Cell } from '../ports/storage.ts'
-import type { Column } from '../schema/layout.ts'
+import type { Column } from '../schema/column-layout.ts'
 import { toDigestUuid } from '../sealing/envelope.ts'
 import { ByteWriter, keyOfBytes, sameBytes } from '../util/bytes.ts'
 import { required } from '../util/lists.ts'

@@ -1,6 +1,7 @@
 /** The times from which records and values are kept, as cells of their rows: what a retention rule counts from, in milliseconds since 1970, rounded up to the hour. */
 import type { Cell, Row } from '../ports/storage.ts'
-import type { Column, KeptTime, Table } from '../schema/layout.ts'
+import type { Column } from '../schema/column-layout.ts'
+import type { KeptTime, Table } from '../schema/layout.ts'
 import { at } from '../util/lists.ts'
 import { nextHour } from '../util/period.ts'
 import type { Barrier } from './barrier.ts'

@@ -1,7 +1,8 @@
 /** The cells of unique keys: what a unique index compares of a record, and what a row that holds a key can have. */
 import type { KeyRing } from '../ports/crypto.ts'
 import type { Cell, Row } from '../ports/storage.ts'
-import type { Column, UniqueKey } from '../schema/layout.ts'
+import type { Column } from '../schema/column-layout.ts'
+import type { UniqueKey } from '../schema/layout.ts'
 import { at, required } from '../util/lists.ts'
 import { digestValues, keyOfCell } from './digest-values.ts'
 import type { Values } from './parse-record.ts'

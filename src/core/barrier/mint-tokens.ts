@@ -1,6 +1,7 @@
 /** Mints the tokens of records from token metadata and values, a slice of a list at a time: stored texts, encrypted pointers, and derived tokens. */
 import { type KeyRing, POINTER_WORDS } from '../ports/crypto.ts'
-import type { Column, Table } from '../schema/layout.ts'
+import type { Column } from '../schema/column-layout.ts'
+import type { Table } from '../schema/layout.ts'
 import { writePointer } from '../sealing/envelope.ts'
 import { required } from '../util/lists.ts'
 import { fewNumbers } from '../util/memory.ts'

@@ -1,6 +1,7 @@
 /** Parses the untrusted fields of a record into a list of values by column position. */
 import { type ErrorCode, type Fault, fault, say, words } from '../errors.ts'
-import type { Column, Table } from '../schema/layout.ts'
+import type { Column } from '../schema/column-layout.ts'
+import type { Table } from '../schema/layout.ts'
 import { type JsonBudget, ValueError } from '../values/column-type.ts'
 import { cellDetail, inRecord, type RecordIndex, recordDetail, recordPath, unknownColumn } from './record-errors.ts'
 

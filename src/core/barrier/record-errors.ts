@@ -2,7 +2,8 @@
 import { type ErrorDetail, type Fault, fault, isVaultError, printableName, type Sentence, say, words } from '../errors.ts'
 import type { KeyRing } from '../ports/crypto.ts'
 import type { Row } from '../ports/storage.ts'
-import type { Column, Table } from '../schema/layout.ts'
+import type { Column } from '../schema/column-layout.ts'
+import type { Table } from '../schema/layout.ts'
 import { listNames } from '../schema/unique-together.ts'
 import { encodeRecordIds } from './record-ids.ts'
 

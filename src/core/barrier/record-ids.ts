@@ -1,7 +1,8 @@
 /** Rows as encrypted pointers, both ways: public ids of records and events, versions, and the cursors of pages, of which none is one of the others. */
 import { type KeyRing, POINTER_WORDS } from '../ports/crypto.ts'
 import type { Cell, Page, Row } from '../ports/storage.ts'
-import type { Column, Table } from '../schema/layout.ts'
+import type { Column } from '../schema/column-layout.ts'
+import type { Table } from '../schema/layout.ts'
 import { type Pointer, readPointer, toUuidTexts, writePointer } from '../sealing/envelope.ts'
 import { ByteWriter, readU32, toHex } from '../util/bytes.ts'
 import { required } from '../util/lists.ts'

@@ -3,7 +3,8 @@ import { type Fault, fault, words } from '../errors.ts'
 import type { Opened } from '../ports/crypto.ts'
 import type { Row } from '../ports/storage.ts'
 import { redact } from '../redaction.ts'
-import { BODY, type Column, type ColumnView, plainValue, type Table } from '../schema/layout.ts'
+import { type Column, type ColumnView, plainValue } from '../schema/column-layout.ts'
+import { BODY, type Table } from '../schema/layout.ts'
 import {
   bitsOf,
   type CellMap,

@@ -1,7 +1,8 @@
 /** Seals values into rows of bodies, digests and plain cells, a list of records at a time. */
 import { VaultError } from '../errors.ts'
 import type { Cell, NewRow, Patch, Row } from '../ports/storage.ts'
-import { BODY, type Column, type Table } from '../schema/layout.ts'
+import type { Column } from '../schema/column-layout.ts'
+import { BODY, type Table } from '../schema/layout.ts'
 import { beginValue, createLayoutWriter, endValue } from '../sealing/body-writer.ts'
 import { cellBits, HAS_CHECK, HAS_VALUE, IS_SHARED } from '../sealing/cell-layout.ts'
 import { VAULT_KEY } from '../sealing/subject-bodies.ts'

@@ -1,7 +1,8 @@
 /** Seals and reveals transient values: each in a row of its own, with its token check and its expiry. */
 import type { Opened } from '../ports/crypto.ts'
 import type { NewRow, Row } from '../ports/storage.ts'
-import { BODY, type Column, type Table } from '../schema/layout.ts'
+import type { Column } from '../schema/column-layout.ts'
+import { BODY, type Table } from '../schema/layout.ts'
 import { type CellMap, createCellMap, mapCells, valueEnd, valueStart } from '../sealing/body-reader.ts'
 import { beginValue, createLayoutWriter, endValue } from '../sealing/body-writer.ts'
 import { type CellSpec, type CellSpecs, cellBits, hashColumn, TOKEN_CHECK_BYTES, toCellSpecs } from '../sealing/cell-layout.ts'

@@ -1,7 +1,8 @@
 /** Logs and records digests that do not agree with their values, as an operation saw them. */
 import { type EventContext, type EventDraft, outcomeOf, SUCCESS, toRuns } from '../audit/event.ts'
 import { type Fault, fault } from '../errors.ts'
-import type { Column, Table } from '../schema/layout.ts'
+import type { Column } from '../schema/column-layout.ts'
+import type { Table } from '../schema/layout.ts'
 import type { SessionContext } from './context.ts'
 import type { EventBuilder } from './event-builder.ts'
 import type { Operation } from './operation.ts'

@@ -1,6 +1,6 @@
 /** Converts conditions about one table to filters, so that storage evaluates as much of them as it can without opening a cell. */
 import type { Cell, Filter } from '../ports/storage.ts'
-import type { Column } from '../schema/layout.ts'
+import type { Column } from '../schema/column-layout.ts'
 import { unreachable } from '../util/causes.ts'
 import type { Comparator } from './ast.ts'
 import { type ColumnRef, type Condition, columnsOf, MIRRORED, type Term } from './condition.ts'

@@ -1,5 +1,5 @@
 /** A condition with resolved names and types: its form, its columns and conjuncts, and AND, OR and NOT of several. Values decide it, or filters where storage can. */
-import type { Column } from '../schema/layout.ts'
+import type { Column } from '../schema/column-layout.ts'
 import { unreachable } from '../util/causes.ts'
 import { type AnyColumnType, columnTypes } from '../values/column-types.ts'
 import type { Comparator } from './ast.ts'

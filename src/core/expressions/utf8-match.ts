@@ -1,5 +1,5 @@
 /** Tests conditions on one sealed text with its UTF-8, as it is in an opened body: a scan then makes no string for each row. */
-import type { Column } from '../schema/layout.ts'
+import type { Column } from '../schema/column-layout.ts'
 import { toUtf8 } from '../util/bytes.ts'
 import type { Condition, Term } from './condition.ts'
 import { fixedPieces } from './like.ts'

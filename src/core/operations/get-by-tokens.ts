@@ -11,7 +11,7 @@ import { showRecords, type UntypedRecord, withVersions } from '../records/show-r
 import { addRowsOf, needsOfTokens, resolveVisible, type VisibleResolution, type VisibleToken } from '../records/visible-tokens.ts'
 import { REDACTIONS, type Redaction } from '../redaction.ts'
 import { assertPlainText, loweredColumns, ON_LOWERED, type OnLowered, parseOnLowered } from '../row-access/evaluate-access.ts'
-import type { Column } from '../schema/layout.ts'
+import type { Column } from '../schema/column-layout.ts'
 import { at, groupBy } from '../util/lists.ts'
 import { assertOptions } from '../util/options.ts'
 

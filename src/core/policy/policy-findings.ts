@@ -1,6 +1,7 @@
 /** Finds statements of a policy that decide nothing: about tokens of columns without tokens, never true, denied by another one, or said twice. */
 import { lowerLevel } from '../redaction.ts'
-import type { Column, Table } from '../schema/layout.ts'
+import type { Column } from '../schema/column-layout.ts'
+import type { Table } from '../schema/layout.ts'
 import { required } from '../util/lists.ts'
 import type { Policy } from './compile-policy.ts'
 import { appliesTo, levelBy, type Rule, type StatementOrigin } from './rule.ts'

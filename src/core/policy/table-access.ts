@@ -1,7 +1,8 @@
 /** One caller's access to one table: what every row grants, what some row can grant, and what a given row grants. */
 import { allOf, anyOf, type Condition, columnsOf, negate, type Truth } from '../expressions/condition.ts'
 import { lowerLevel, type Redaction, type RedactionLevel } from '../redaction.ts'
-import type { Column, ColumnView, Table } from '../schema/layout.ts'
+import type { Column, ColumnView } from '../schema/column-layout.ts'
+import type { Table } from '../schema/layout.ts'
 import { at } from '../util/lists.ts'
 import { type Caller, purposeOf } from './caller.ts'
 import { appliesTo, levelBy, type Rule, type StatementOrigin } from './rule.ts'

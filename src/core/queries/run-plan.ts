@@ -2,7 +2,7 @@
 import { VaultError } from '../errors.ts'
 import type { ColumnRef } from '../expressions/condition.ts'
 import type { ColumnCells, ScanPage } from '../ports/storage.ts'
-import { type Column, plainValue } from '../schema/layout.ts'
+import { type Column, plainValue } from '../schema/column-layout.ts'
 import { createAccumulator, resultsOfCells } from '../sql/aggregate.ts'
 import type { Plan, StepPlan } from '../sql/plan.ts'
 import type { AggregateOutput } from '../sql/query.ts'

@@ -7,7 +7,8 @@ import { encodeRecordIds } from '../barrier/record-ids.ts'
 import { type Fault, fault, words } from '../errors.ts'
 import type { Filter, Page, Row, StorageReads } from '../ports/storage.ts'
 import { type ReadingContext, valuesInSlices } from '../row-access/evaluate-access.ts'
-import type { Column, Table, UniqueKey } from '../schema/layout.ts'
+import type { Column } from '../schema/column-layout.ts'
+import type { Table, UniqueKey } from '../schema/layout.ts'
 import { append, at, groupBy, required } from '../util/lists.ts'
 
 /** Lists of keys that one filter has. Engines take long filters, and plan them slowly. */

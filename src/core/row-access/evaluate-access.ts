@@ -12,7 +12,8 @@ import type { RowAccess, TableAccess } from '../policy/table-access.ts'
 import type { Row } from '../ports/storage.ts'
 import type { Clock, Scheduler } from '../ports/time.ts'
 import type { Redaction } from '../redaction.ts'
-import type { Column, ColumnView, Layout, Table } from '../schema/layout.ts'
+import type { Column, ColumnView } from '../schema/column-layout.ts'
+import type { Layout, Table } from '../schema/layout.ts'
 import { at } from '../util/lists.ts'
 
 /** The dependencies of reading records and resolving tokens. */

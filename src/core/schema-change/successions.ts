@@ -10,8 +10,9 @@ import {
   nextOrdinal,
 } from '../schema/catalog-schema.ts'
 import { type ColumnDefinition, tokenOf } from '../schema/column.ts'
+import { hashOf } from '../schema/column-layout.ts'
 import { type ConverterName, possibleConverters, widening } from '../schema/converters.ts'
-import { hashOf, layoutSchema } from '../schema/layout.ts'
+import { layoutSchema } from '../schema/layout.ts'
 import { tokenKinds } from '../tokens/token-kinds.ts'
 import type { SchemaMoves, SchemaPlace } from './schema-moves.ts'
 

@@ -3,7 +3,8 @@ import type { RedactionLevel } from '../redaction.ts'
 import type { TokenKindName } from '../tokens/token-kind.ts'
 import type { ValueTypes } from '../values/column-type.ts'
 import type { ColumnDefinition, Requirement, SchemaDefinition } from './column.ts'
-import type { Column, Layout } from './layout.ts'
+import type { Column } from './column-layout.ts'
+import type { Layout } from './layout.ts'
 
 /** One column: what it accepts and how it is shown. An absent member does not apply to the column. */
 export interface ColumnDescription {

@@ -2,7 +2,7 @@
 import { say, VaultError, words } from '../errors.ts'
 import { LanguageError } from '../expressions/language-error.ts'
 import type { Aggregate, Cell } from '../ports/storage.ts'
-import { plainValue } from '../schema/layout.ts'
+import { plainValue } from '../schema/column-layout.ts'
 import { unreachable } from '../util/causes.ts'
 import { at, required } from '../util/lists.ts'
 import { type JsonValue, toSafeNumber } from '../values/column-type.ts'

@@ -1,7 +1,8 @@
 /** Explains a query plan: columns, redaction levels and strategies, never a value. */
 import { type ColumnRef, type Condition, columnsOf } from '../expressions/condition.ts'
 import type { Filter } from '../ports/storage.ts'
-import type { Column, Table } from '../schema/layout.ts'
+import type { Column } from '../schema/column-layout.ts'
+import type { Table } from '../schema/layout.ts'
 import { unreachable } from '../util/causes.ts'
 import { at } from '../util/lists.ts'
 import { explainWholeRead } from './explain-whole-read.ts'

@@ -1,7 +1,8 @@
 /** A resolved query: names, types, grants and result keys are checked, what it needs of the rows of each table is known, and no row has been read. */
 import { allOf, type ColumnRef, type Condition } from '../expressions/condition.ts'
 import type { Redaction } from '../redaction.ts'
-import type { Column, Table } from '../schema/layout.ts'
+import type { Column } from '../schema/column-layout.ts'
+import type { Table } from '../schema/layout.ts'
 import type { AggregateName, JoinKind } from './select.ts'
 import {
   type ColumnRequirements,

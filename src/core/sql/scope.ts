@@ -3,7 +3,7 @@ import { Fault, printableName, type Sentence, say, words } from '../errors.ts'
 import type { ColumnIdentifier } from '../expressions/ast.ts'
 import type { ColumnRef } from '../expressions/condition.ts'
 import { LANGUAGE_ERROR_CODES, LanguageError, lineAndColumn } from '../expressions/language-error.ts'
-import type { Column } from '../schema/layout.ts'
+import type { Column } from '../schema/column-layout.ts'
 import type { Source } from './query.ts'
 import type { FromTable } from './select.ts'
 

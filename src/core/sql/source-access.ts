@@ -4,7 +4,7 @@
  */
 import { allOf, anyOf, type Condition, type Truth } from '../expressions/condition.ts'
 import type { RedactionLevel } from '../redaction.ts'
-import type { Column } from '../schema/layout.ts'
+import type { Column } from '../schema/column-layout.ts'
 
 /** A grant that a query requires of a row: an action on each of these columns or, without columns, on at least one. */
 export interface RequiredReadGrant {

@@ -2,7 +2,8 @@
 import { encodeRecordIds } from '../barrier/record-ids.ts'
 import type { KeyRing } from '../ports/crypto.ts'
 import type { Row } from '../ports/storage.ts'
-import type { Column, Table } from '../schema/layout.ts'
+import type { Column } from '../schema/column-layout.ts'
+import type { Table } from '../schema/layout.ts'
 
 /** What is wrong with a record. docs/security.md has what each kind means. */
 export type RecordFindingKind =

@@ -6,7 +6,8 @@ import { type MintInput, mintRecords, mintTokens, type StoredRecord } from '../.
 import { encodeRecordIds } from '../../../src/core/barrier/record-ids.ts'
 import { drawTokenMetadata } from '../../../src/core/barrier/token-metadata.ts'
 import { assignIds, EMPTY_CATALOG_SCHEMA } from '../../../src/core/schema/catalog-schema.ts'
-import { type Column, layoutSchema, type Table } from '../../../src/core/schema/layout.ts'
+import type { Column } from '../../../src/core/schema/column-layout.ts'
+import { layoutSchema, type Table } from '../../../src/core/schema/layout.ts'
 import { required } from '../../../src/core/util/lists.ts'
 import { column } from '../../../src/index.ts'
 

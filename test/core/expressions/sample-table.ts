@@ -10,7 +10,8 @@ import type { NameResolver } from '../../../src/core/expressions/resolve-compari
 import { resolveExpression } from '../../../src/core/expressions/resolve-expression.ts'
 import { assignIds, EMPTY_CATALOG_SCHEMA } from '../../../src/core/schema/catalog-schema.ts'
 import type { ColumnDefinition, SchemaDefinition } from '../../../src/core/schema/column.ts'
-import { type Column, layoutSchema, type Table } from '../../../src/core/schema/layout.ts'
+import type { Column } from '../../../src/core/schema/column-layout.ts'
+import { layoutSchema, type Table } from '../../../src/core/schema/layout.ts'
 import type { ColumnTypeName } from '../../../src/core/values/column-type.ts'
 import { defineSchema } from '../../../src/index.ts'
 

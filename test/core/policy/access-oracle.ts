@@ -1,7 +1,8 @@
 /** A second implementation of policy rules, slow and obvious, that the property tests compare with. */
 import type { Action, StatementDefinition } from '../../../src/core/policy/statement.ts'
 import type { RedactionLevel } from '../../../src/core/redaction.ts'
-import type { Column, Table } from '../../../src/core/schema/layout.ts'
+import type { Column } from '../../../src/core/schema/column-layout.ts'
+import type { Table } from '../../../src/core/schema/layout.ts'
 
 /** The values that the oracle knows of a row of persons. */
 export interface ExampleRow {

@@ -6,7 +6,8 @@ import type { PolicyDefinition } from '../../../src/core/policy/statement.ts'
 import type { TableAccess } from '../../../src/core/policy/table-access.ts'
 import { assignIds, EMPTY_CATALOG_SCHEMA } from '../../../src/core/schema/catalog-schema.ts'
 import { column } from '../../../src/core/schema/column.ts'
-import { type Column, layoutSchema, type Table } from '../../../src/core/schema/layout.ts'
+import type { Column } from '../../../src/core/schema/column-layout.ts'
+import { layoutSchema, type Table } from '../../../src/core/schema/layout.ts'
 
 /** Tables of the test policies. The table `ctx` has a name with another meaning in conditions. */
 export const LAYOUT = layoutSchema(

@@ -1,7 +1,8 @@
 /** Tests that aggregates computed value by value equal those computed by storage. */
 import { describe, expect, it } from 'vitest'
 import { assignIds, EMPTY_CATALOG_SCHEMA } from '../../../src/core/schema/catalog-schema.ts'
-import { type Column, layoutSchema } from '../../../src/core/schema/layout.ts'
+import type { Column } from '../../../src/core/schema/column-layout.ts'
+import { layoutSchema } from '../../../src/core/schema/layout.ts'
 import { createAccumulator, resultsOfCells, storageAggregates } from '../../../src/core/sql/aggregate.ts'
 import { nearestDouble } from '../../../src/core/sql/exact-sum.ts'
 import type { AggregateOutput } from '../../../src/core/sql/query.ts'
