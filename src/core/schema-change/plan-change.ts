@@ -1,75 +1,11 @@
-/** Says what a change of the schema does: its steps, how many rows each is about, how long it takes, who waits meanwhile, and what is refused. Only reads. */
-import type { Barrier } from '../barrier/barrier.ts'
 import { print, say } from '../errors.ts'
-import type { Storage, StorageReads } from '../ports/storage.ts'
-import type { Scheduler } from '../ports/time.ts'
-import type { CatalogSchema } from '../schema/catalog-schema.ts'
-import type { Schema } from '../schema/define-schema.ts'
+import type { StorageReads } from '../ports/storage.ts'
 import { layoutSchema, type Table } from '../schema/layout.ts'
 import { append } from '../util/lists.ts'
-import type { Signal } from '../util/signal.ts'
 import { inspectTable, type RowProblem } from './inspect-rows.ts'
-import { type NextOptions, type NextSchema, nextSchema, type Refusal, type TableChange } from './next-schema.ts'
+import { type NextSchema, nextSchema, type Refusal, type TableChange } from './next-schema.ts'
 import { planRewriting } from './plan-rewriting.ts'
-import type { SchemaMoves, SchemaPlace } from './schema-moves.ts'
-
-/**
- * What a step does. `now`: one change of the catalog, whatever the records are. `fill`: rows get new cells, by small slices. `check`: rows are read. `index`:
- * the database builds an index. `erase`: cells that no one reads are emptied.
- */
-export type StepKind = 'now' | 'fill' | 'check' | 'index' | 'erase'
-
-/** One step of a change. */
-export interface SchemaStep {
-  readonly kind: StepKind
-  /** Absent for a rule of the whole schema. */
-  readonly table?: string
-  /** Absent for a whole table. */
-  readonly column?: string
-  /** In a few words. */
-  readonly what: string
-  /** The rows that it reads or writes, as they are now. */
-  readonly rows: number
-  /** On an idle machine of 2026, roughly. */
-  readonly estimateMs: number
-  /** How long a writer of the table can wait for this step, roughly. */
-  readonly blocksWritesMs: number
-  /** What processes with an older schema can do from this step on. They take part in everything else: they fill what they write, and obey what is required. */
-  readonly olderProcesses: 'work' | 'cannot write the table'
-}
-
-/** What a change of the schema would do. It is given to `applySchemaChange`. */
-export interface SchemaPlan {
-  /** The generation of the catalog that it is of. */
-  readonly from: number
-  readonly steps: readonly SchemaStep[]
-  /** Why it cannot be done. Empty if it can. */
-  readonly refusals: readonly Refusal[]
-  /** What the schema leaves out: it stays stored, and is not seen. With its number of records. */
-  readonly leftOut: readonly (SchemaPlace & { readonly rows: number })[]
-  /** True if a process with an older schema cannot go on as before. */
-  readonly needsNewProcesses: boolean
-  /** The schema and the moves that it leads to. */
-  readonly schema: Schema
-  readonly moves: SchemaMoves
-}
-
-/** What a plan is made from. */
-export interface PlanPorts {
-  readonly storage: Storage
-  readonly barrier: Barrier
-  readonly scheduler: Scheduler
-}
-
-/** What is planned. */
-export interface PlanRequest extends NextOptions {
-  readonly generation: number
-  readonly stored: CatalogSchema
-  readonly next: Schema
-  /** True to open the records of columns with new requirements: only they say whether the change is refused. */
-  readonly readsRecords: boolean
-  readonly signal?: Signal | undefined
-}
+import type { PlanPorts, PlanRequest, SchemaPlan, SchemaStep, StepKind } from './schema-plan.ts'
 
 /** Microseconds for each row that is filled, opened or indexed. */
 const FILL_US = 25
@@ -172,7 +108,7 @@ function sentenceOf({ kind, table, column, rows }: RowProblem & { readonly table
     case 'equal':
       return say`column ${column} of table ${table} cannot become unique: ${rows} records hold a value that another one holds. Change them first.`
     case 'unfit':
-      return say`column ${column} of table ${table} cannot change: the values of ${rows} records are none of its new type, or not what its new rules and tokens take. Change them first.`
+      return say`column ${column} of table ${table} cannot change: ${rows} records have values that its new type, rules or tokens do not take. Change them first.`
     case 'keyless':
       return say`column ${column} of table ${table} cannot get digests: its normalizers leave nothing of the texts of ${rows} records. Change them first.`
   }

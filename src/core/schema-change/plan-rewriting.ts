@@ -10,7 +10,7 @@ import { layoutSchema, type Table, type WrittenTable } from '../schema/layout.ts
 import { assertNotAborted, type Signal } from '../util/signal.ts'
 import type { RowProblem } from './inspect-rows.ts'
 import type { NextSchema } from './next-schema.ts'
-import type { PlanPorts, PlanRequest, SchemaStep } from './plan-change.ts'
+import type { PlanPorts, PlanRequest, SchemaStep } from './schema-plan.ts'
 import { missingValues, onlyHidden, schemaName } from './succeed-rows.ts'
 
 /** Microseconds for each row whose value is stored anew, and for each that loses what is gone. */
