@@ -412,8 +412,6 @@ async function eraseAll(ports: SchemaChangePorts, job: Job, target: SchemaTarget
   })
   const goneTables = schema.gone ?? []
   if (changes.length === 0 && goneTables.length === 0) return
-  // Readers go by an index for as long as they do not know that it ended.
-  if (changes.some(({ unneeded }) => unneeded.length > 0)) await job.wait(target.settleMs)
   const begun = placeIn(job, target, 'erase', changes)
   for (const [index, { table: stored, cells }] of changes.entries()) {
     if (index < begun.index || cells.length === 0) continue
@@ -437,6 +435,9 @@ async function eraseAll(ports: SchemaChangePorts, job: Job, target: SchemaTarget
     objectIds.map(({ objectId }) => objectId),
   ))
     await job.pass(pass)
+  // Readers go by an index, and list a column, for as long as they do not know that it ended. This process knew the columns again while it erased them.
+  await storage.prepare(changes.map(({ table }) => table.physical))
+  if (changes.length > 0) await job.wait(target.settleMs)
   await attempt([lockTries(job, 'applySchemaChange')], () =>
     storage.drop(
       [
