@@ -1,58 +1,26 @@
 /** Changes the stored schema beside readers and writers. Ended at any point, by an error, an abort or a kill, the same call goes on. */
-import { type Barrier, OUTDATED, retryingBarrier } from '../barrier/barrier.ts'
+import { retryingBarrier } from '../barrier/barrier.ts'
 import { keptCells } from '../barrier/kept-times.ts'
 import type { CatalogState } from '../catalog/catalog-entries.ts'
 import { prepareLayout } from '../catalog/live-schema.ts'
-import type { Catalog } from '../catalog/open-catalog.ts'
 import { type Fault, fault, isVaultError, words } from '../errors.ts'
 import type { Job, JobPlace } from '../maintenance/job.ts'
 import { countRows } from '../pace/pace.ts'
 import type { Storage } from '../ports/storage.ts'
-import type { Clock, Scheduler } from '../ports/time.ts'
 import { ownKeysPass } from '../records/own-keys-pass.ts'
-import { LOCK_MS, lockTries } from '../rotation/rotate-keys.ts'
-import type { CatalogSchema, CatalogTable } from '../schema/catalog-schema.ts'
-import type { Schema } from '../schema/define-schema.ts'
-import { KEPT, layoutSchema, type Table } from '../schema/layout.ts'
+import type { CatalogTable } from '../schema/catalog-schema.ts'
+import { KEPT, layoutSchema } from '../schema/layout.ts'
 import { ownersOf, subjectsWithKeys } from '../schema/own-keys.ts'
 import { assertKeysAreHere } from '../subject-keys/key-rows.ts'
-import { attempt } from '../util/attempt.ts'
 import { nowMs } from '../util/time.ts'
-import { cellPasses, tablePass } from './erase-gone.ts'
-import { digestCells, erasePass, type FillCounts, fillPass } from './fill-rows.ts'
+import { eraseAll } from './erase-ended.ts'
+import { digestCells, type FillCounts, fillPass } from './fill-rows.ts'
 import { findEqual, type RowProblem } from './inspect-rows.ts'
-import { type NextSchema, nextSchema, type Refusal, type TableChange } from './next-schema.ts'
+import type { NextSchema, Refusal, TableChange } from './next-schema.ts'
 import { refusalOf } from './plan-change.ts'
-import { pendingGone } from './plan-rewriting.ts'
-import type { SchemaMoves } from './schema-moves.ts'
-import { type SucceedCounts, succeedPass } from './succeed-rows.ts'
+import { NO_COUNTS, type OfTable, placeIn, type SchemaChangePorts, type SchemaTarget, storeWay, wayTo } from './store-way.ts'
+import { succeedPass } from './succeed-rows.ts'
 import { withSuccessors } from './successions.ts'
-
-/** What a change of the schema needs. */
-export interface SchemaChangePorts {
-  readonly storage: Storage
-  readonly catalog: Catalog
-  readonly barrier: Barrier
-  readonly clock: Clock
-  readonly scheduler: Scheduler
-  /** Records a step. */
-  record(step: 'begun' | 'ended', generation: number): Promise<void>
-}
-
-/** The change. */
-export interface SchemaTarget {
-  readonly schema: Schema
-  readonly moves: SchemaMoves
-  /** Names the change in the place of its job, so that another one does not go on from there. */
-  readonly key: string
-  /** Milliseconds between the time when look-ups by a digest end and that when writers no longer store it: longer than readers go by an older schema. */
-  readonly settleMs: number
-}
-
-/** What is about one table. */
-interface OfTable {
-  readonly table: Table
-}
 
 /** Changes the schema, and returns the generation of the catalog after it. Throws `failed_precondition` if stored records do not allow it: marks of the change are taken back then. */
 export async function changeSchema(
@@ -76,15 +44,6 @@ export async function changeSchema(
   const { generation } = catalog.state
   await ports.record('ended', generation)
   return { generation }
-}
-
-/** Returns the way from the schema that is stored now. */
-function wayTo({ state }: Pick<Catalog, 'state'>, { schema, moves }: SchemaTarget): NextSchema {
-  const way = nextSchema(state.schema, schema, { moves, isOpening: false })
-  const [first] = way.refusals
-  if (first === undefined) return way
-  const { table, column, reason } = first
-  throw fault('failed_precondition', column === undefined ? { table } : { table, column })`${reason}`
 }
 
 /** Stores the marks of the change, and what needs no more than that: from then on all writers do what the new schema needs. */
@@ -121,55 +80,6 @@ async function assertNoRows(storage: Storage, changes: readonly TableChange[]): 
     const [rows] = await storage.aggregate(change.table.physical.name, { kind: 'all' }, [{ kind: 'count' }])
     if (Number(rows) > 0) throw refusal(refusalOf(change, { kind: 'new', column: column.name, rows: Number(rows) }))
   }
-}
-
-/** A schema to store. */
-interface WayToStore {
-  readonly way: NextSchema
-  readonly schema: CatalogSchema
-  /** The tables whose writers end first, and which no one writes meanwhile. */
-  readonly locked: readonly Table[]
-  check?(storage: Storage): Promise<void>
-}
-
-/** Stores a schema, unless it is the stored one, and again from what is stored then if another process changed the catalog meanwhile. */
-async function storeWay(ports: SchemaChangePorts, job: Job, next: () => Promise<WayToStore>): Promise<NextSchema> {
-  const { storage, catalog } = ports
-  const moved = { ...OUTDATED, between: () => catalog.reload(storage) }
-  const way = await attempt([moved, lockTries(job, 'applySchemaChange')], async () => {
-    const from = catalog.state
-    const { way, schema, locked, check } = await next()
-    if (isSame(schema, from.schema)) return way
-    await storeSchema(storage, catalog, {
-      from,
-      schema,
-      locked: [...new Set(locked.map(({ physical }) => physical.name))],
-      check,
-    })
-    return way
-  })
-  await catalog.reload(storage)
-  return way
-}
-
-/** A schema to store in place of another one. */
-interface SchemaToStore {
-  readonly from: CatalogState
-  readonly schema: CatalogSchema
-  readonly locked: readonly string[]
-  readonly check?: ((storage: Storage) => Promise<void>) | undefined
-}
-
-/** Stores a schema as the next generation of the catalog. Throws CATALOG_MOVED, and `unavailable` for writers that do not end in time. */
-export async function storeSchema(
-  storage: Storage,
-  catalog: Catalog,
-  { from, schema, locked, check }: SchemaToStore,
-): Promise<void> {
-  await storage.transaction(async (inner) => {
-    if (locked.length > 0) await inner.lock({ kind: 'tables', tables: locked, waitMs: LOCK_MS })
-    await catalog.store(inner, { from, schema, waitMs: LOCK_MS }, async () => check?.(inner))
-  })
 }
 
 async function countPasses(storage: Storage, { tables }: NextSchema): Promise<number | undefined> {
@@ -246,22 +156,6 @@ async function sealAll({ storage, catalog, barrier }: SchemaChangePorts, job: Jo
 
 function listed(kind: RowProblem['kind'], counts: Readonly<Record<string, number>>): RowProblem[] {
   return Object.entries(counts).map(([column, rows]) => ({ kind, column, rows }))
-}
-
-/** What has been counted at the beginning. */
-const NO_COUNTS = (): FillCounts & SucceedCounts => ({ missing: {}, keyless: {}, unfit: {}, equal: {} })
-
-/** Returns where an earlier run of this change ended. */
-function placeIn({ place }: Job, { key }: SchemaTarget, phase: string, changes: readonly OfTable[]) {
-  const index = changes.findIndex(({ table }) => table.physical.name === place?.table)
-  const isPlace = place?.key === key && place.phase === phase && index >= 0
-  if (!isPlace) return { index: 0, after: 0, counts: NO_COUNTS() }
-  // It was authenticated, so it is what a pass wrote.
-  return {
-    index,
-    after: Number(place.after),
-    counts: (place.counts === undefined ? NO_COUNTS() : JSON.parse(String(place.counts))) as FillCounts & SucceedCounts,
-  }
 }
 
 /** Builds the indexes of the new schema. Returns the unique ones that records do not allow. */
@@ -392,80 +286,4 @@ function rotating(): Fault {
 /** True if the moves erase what readers still see until they know of it. */
 function erasesSeen({ moves: { drop = {}, finish = [] } }: SchemaTarget): boolean {
   return finish.length > 0 || Object.values(drop).includes('erase')
-}
-
-/** Erases the cells and tables that ended, from where an earlier run ended, and forgets that there were any. */
-async function eraseAll(ports: SchemaChangePorts, job: Job, target: SchemaTarget): Promise<void> {
-  const { storage, catalog } = ports
-  const { schema } = catalog.state
-  const { tables } = layoutSchema(schema)
-  const changes = Object.entries(schema.tables).flatMap(([name, stored]) => {
-    const table = tables.get(name)
-    const gone = pendingGone(stored)
-    const cells = [
-      ...(stored.leftover ?? []).map((cell) => ({ name: cell, type: 'bytes' as const })),
-      ...gone.flatMap((one) => one.cells ?? []),
-    ]
-    const { unneeded = [] } = stored
-    const isDone = gone.length + cells.length + unneeded.length === 0
-    return table === undefined || isDone ? [] : [{ table, gone, cells, unneeded }]
-  })
-  const goneTables = schema.gone ?? []
-  if (changes.length === 0 && goneTables.length === 0) return
-  const begun = placeIn(job, target, 'erase', changes)
-  for (const [index, { table: stored, cells }] of changes.entries()) {
-    if (index < begun.index || cells.length === 0) continue
-    const { physical } = stored
-    const table = { ...stored, physical: { ...physical, columns: [...physical.columns, ...cells] } }
-    await storage.prepare([table.physical])
-    const placeAt = (after: number): JobPlace => ({ key: target.key, phase: 'erase', table: physical.name, after })
-    const names = cells.map(({ name }) => name)
-    await job.pass(erasePass(ports, job, { table, cells: names, after: index === begun.index ? begun.after : 0, placeAt }))
-  }
-  for (const table of goneTables) {
-    await storage.prepare([{ name: table.name, columns: [], indexes: [] }])
-    await job.pass(tablePass(storage, table, nowMs(ports)))
-  }
-  const objectIds = [
-    ...changes.flatMap(({ gone }) => gone),
-    ...goneTables.flatMap((table) => table.objectIds.map((objectId) => ({ objectId }))),
-  ]
-  for (const pass of cellPasses(
-    storage,
-    objectIds.map(({ objectId }) => objectId),
-  ))
-    await job.pass(pass)
-  // Readers go by an index, and list a column, for as long as they do not know that it ended. This process knew the columns again while it erased them.
-  await storage.prepare(changes.map(({ table }) => table.physical))
-  if (changes.length > 0) await job.wait(target.settleMs)
-  await attempt([lockTries(job, 'applySchemaChange')], () =>
-    storage.drop(
-      [
-        { kind: 'tables', tables: goneTables.map(({ name }) => name) },
-        ...changes.flatMap(({ table: { physical }, unneeded }) =>
-          unneeded.map((index) => ({ kind: 'index', table: physical.name, index }) as const),
-        ),
-        ...changes.map(
-          ({ table: { physical }, cells }) =>
-            ({ kind: 'columns', table: physical.name, columns: cells.map(({ name }) => name) }) as const,
-        ),
-      ],
-      { waitMs: LOCK_MS },
-    ),
-  )
-  await storeWay(ports, job, async () => {
-    const way = wayTo(catalog, target)
-    const { gone: _, ...rest } = way.ended
-    const cleared = Object.entries(way.ended.tables).map(([name, table]) => [name, withoutCells(table)])
-    return { way, schema: { ...rest, tables: Object.fromEntries(cleared) }, locked: [] }
-  })
-}
-
-/** Returns a table of which nothing is left to be erased. */
-function withoutCells({ leftover: _, unneeded: __, gone, ...table }: CatalogTable): CatalogTable {
-  return { ...table, ...(gone !== undefined && { gone: gone.map(({ cells: _, ...one }) => one) }) }
-}
-
-function isSame(one: unknown, other: unknown): boolean {
-  return JSON.stringify(one) === JSON.stringify(other)
 }
