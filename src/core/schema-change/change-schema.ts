@@ -1,66 +1,26 @@
 /** Changes the stored schema beside readers and writers. Ended at any point, by an error, an abort or a kill, the same call goes on. */
-import { type Barrier, OUTDATED, retryingBarrier } from '../barrier/barrier.ts'
+import { retryingBarrier } from '../barrier/barrier.ts'
 import { keptCells } from '../barrier/kept-times.ts'
 import type { CatalogState } from '../catalog/catalog-entries.ts'
 import { prepareLayout } from '../catalog/live-schema.ts'
-import type { Catalog } from '../catalog/open-catalog.ts'
-import { fault, isVaultError } from '../errors.ts'
+import { type Fault, fault, isVaultError, words } from '../errors.ts'
 import type { Job, JobPlace } from '../maintenance/job.ts'
 import { countRows } from '../pace/pace.ts'
 import type { Storage } from '../ports/storage.ts'
-import type { Clock, Scheduler } from '../ports/time.ts'
 import { ownKeysPass } from '../records/own-keys-pass.ts'
-import { LOCK_MS, lockTries } from '../rotation/rotate-keys.ts'
-import type { CatalogSchema } from '../schema/catalog-schema.ts'
-import type { Schema } from '../schema/define-schema.ts'
-import { layoutSchema, type Table } from '../schema/layout.ts'
+import type { CatalogTable } from '../schema/catalog-schema.ts'
+import { KEPT, layoutSchema } from '../schema/layout.ts'
 import { ownersOf, subjectsWithKeys } from '../schema/own-keys.ts'
 import { assertKeysAreHere } from '../subject-keys/key-rows.ts'
-import { attempt } from '../util/attempt.ts'
 import { nowMs } from '../util/time.ts'
-import {
-  assertNoRows,
-  assertNotHeld,
-  erasesSeen,
-  listed,
-  NO_COUNTS,
-  type OfTable,
-  placeIn,
-  refusal,
-  rotating,
-  withoutCells,
-  withoutMarks,
-} from './change-places.ts'
-import { cellPasses, tablePass } from './erase-gone.ts'
-import { digestCells, erasePass, type FillCounts, fillPass } from './fill-rows.ts'
+import { eraseAll } from './erase-ended.ts'
+import { digestCells, type FillCounts, fillPass } from './fill-rows.ts'
 import { findEqual, type RowProblem } from './inspect-rows.ts'
-import { type NextSchema, nextSchema, type TableChange, unneededBy } from './next-schema.ts'
+import type { NextSchema, Refusal, TableChange } from './next-schema.ts'
 import { refusalOf } from './plan-change.ts'
-import { pendingGone } from './plan-rewriting.ts'
-import type { SchemaMoves } from './schema-moves.ts'
+import { NO_COUNTS, type OfTable, placeIn, type SchemaChangePorts, type SchemaTarget, storeWay, wayTo } from './store-way.ts'
 import { succeedPass } from './succeed-rows.ts'
 import { withSuccessors } from './successions.ts'
-
-/** What a change of the schema needs. */
-export interface SchemaChangePorts {
-  readonly storage: Storage
-  readonly catalog: Catalog
-  readonly barrier: Barrier
-  readonly clock: Clock
-  readonly scheduler: Scheduler
-  /** Records a step. */
-  record(step: 'begun' | 'ended', generation: number): Promise<void>
-}
-
-/** The change. */
-export interface SchemaTarget {
-  readonly schema: Schema
-  readonly moves: SchemaMoves
-  /** Names the change in the place of its job, so that another one does not go on from there. */
-  readonly key: string
-  /** Milliseconds between the time when look-ups by a digest end and that when writers no longer store it: longer than readers go by an older schema. */
-  readonly settleMs: number
-}
 
 /** Changes the schema, and returns the generation of the catalog after it. Throws `failed_precondition` if stored records do not allow it: marks of the change are taken back then. */
 export async function changeSchema(
@@ -84,15 +44,6 @@ export async function changeSchema(
   const { generation } = catalog.state
   await ports.record('ended', generation)
   return { generation }
-}
-
-/** Returns the way from the schema that is stored now. */
-function wayTo({ state }: Pick<Catalog, 'state'>, { schema, moves }: SchemaTarget): NextSchema {
-  const way = nextSchema(state.schema, schema, { moves, isOpening: false })
-  const [first] = way.refusals
-  if (first === undefined) return way
-  const { table, column, reason } = first
-  throw fault('failed_precondition', column === undefined ? { table } : { table, column })`${reason}`
 }
 
 /** Stores the marks of the change, and what needs no more than that: from then on all writers do what the new schema needs. */
@@ -121,53 +72,14 @@ async function begin(ports: SchemaChangePorts, job: Job, target: SchemaTarget): 
   return way
 }
 
-/** A schema to store. */
-interface WayToStore {
-  readonly way: NextSchema
-  readonly schema: CatalogSchema
-  /** The tables whose writers end first, and which no one writes meanwhile. */
-  readonly locked: readonly Table[]
-  check?(storage: Storage): Promise<void>
-}
-
-/** Stores a schema, unless it is the stored one, and again from what is stored then if another process changed the catalog meanwhile. */
-async function storeWay(ports: SchemaChangePorts, job: Job, next: () => Promise<WayToStore>): Promise<NextSchema> {
-  const { storage, catalog } = ports
-  const moved = { ...OUTDATED, between: () => catalog.reload(storage) }
-  const way = await attempt([moved, lockTries(job, 'applySchemaChange')], async () => {
-    const from = catalog.state
-    const { way, schema, locked, check } = await next()
-    if (isSame(schema, from.schema)) return way
-    await storeSchema(storage, catalog, {
-      from,
-      schema,
-      locked: [...new Set(locked.map(({ physical }) => physical.name))],
-      check,
-    })
-    return way
-  })
-  await catalog.reload(storage)
-  return way
-}
-
-/** A schema to store in place of another one. */
-interface SchemaToStore {
-  readonly from: CatalogState
-  readonly schema: CatalogSchema
-  readonly locked: readonly string[]
-  readonly check?: ((storage: Storage) => Promise<void>) | undefined
-}
-
-/** Stores a schema as the next generation of the catalog. Throws CATALOG_MOVED, and `unavailable` for writers that do not end in time. */
-export async function storeSchema(
-  storage: Storage,
-  catalog: Catalog,
-  { from, schema, locked, check }: SchemaToStore,
-): Promise<void> {
-  await storage.transaction(async (inner) => {
-    if (locked.length > 0) await inner.lock({ kind: 'tables', tables: locked, waitMs: LOCK_MS })
-    await catalog.store(inner, { from, schema, waitMs: LOCK_MS }, async () => check?.(inner))
-  })
+/** Throws for a new required column of a table with records. */
+async function assertNoRows(storage: Storage, changes: readonly TableChange[]): Promise<void> {
+  for (const change of changes) {
+    const [column] = change.requiresNew
+    if (column === undefined) continue
+    const [rows] = await storage.aggregate(change.table.physical.name, { kind: 'all' }, [{ kind: 'count' }])
+    if (Number(rows) > 0) throw refusal(refusalOf(change, { kind: 'new', column: column.name, rows: Number(rows) }))
+  }
 }
 
 async function countPasses(storage: Storage, { tables }: NextSchema): Promise<number | undefined> {
@@ -242,6 +154,10 @@ async function sealAll({ storage, catalog, barrier }: SchemaChangePorts, job: Jo
   }
 }
 
+function listed(kind: RowProblem['kind'], counts: Readonly<Record<string, number>>): RowProblem[] {
+  return Object.entries(counts).map(([column, rows]) => ({ kind, column, rows }))
+}
+
 /** Builds the indexes of the new schema. Returns the unique ones that records do not allow. */
 async function buildIndexes(ports: SchemaChangePorts, way: NextSchema): Promise<Map<TableChange, readonly RowProblem[]>> {
   const layout = layoutSchema(way.ended)
@@ -289,6 +205,10 @@ async function refuseFor(
   throw refusal(first)
 }
 
+function refusal({ table, column, reason }: Refusal): Fault {
+  return fault('failed_precondition', column === undefined ? { table } : { table, column })`${words(reason)}`
+}
+
 /** Gives all rows their hidden cells, from where an earlier run ended. Takes the marks back and throws for values that cannot take their new form. */
 async function succeedAll(ports: SchemaChangePorts, job: Job, { way, target }: Filling): Promise<void> {
   const layout = layoutSchema(ports.catalog.state.schema)
@@ -318,6 +238,19 @@ async function succeedAll(ports: SchemaChangePorts, job: Job, { way, target }: F
   }
 }
 
+/** Returns a table without the marks of a change. What it has filled is left over; times of retention are still to be filled. */
+function withoutMarks({ filling = [], leftover = [], columns, ...table }: CatalogTable): CatalogTable {
+  const times = filling.filter((cell) => cell.startsWith(KEPT))
+  const left = [...leftover, ...filling.filter((cell) => !cell.startsWith(KEPT))]
+  const unmarked = Object.entries(columns).map(([name, { requiring: _, ...column }]) => [name, column])
+  return {
+    ...table,
+    columns: Object.fromEntries(unmarked),
+    ...(times.length > 0 && { filling: times }),
+    ...(left.length > 0 && { leftover: left }),
+  }
+}
+
 /** Stores the new schema: from then on readers go by it too. */
 async function end(ports: SchemaChangePorts, job: Job, target: SchemaTarget): Promise<void> {
   await storeWay(ports, job, async () => {
@@ -336,72 +269,21 @@ async function end(ports: SchemaChangePorts, job: Job, target: SchemaTarget): Pr
   })
 }
 
-/** Erases the cells and tables that ended, from where an earlier run ended, drops what no process needs, and forgets that there were any. */
-async function eraseAll(ports: SchemaChangePorts, job: Job, target: SchemaTarget): Promise<void> {
-  const { storage, catalog } = ports
-  const { schema } = catalog.state
-  const { tables } = layoutSchema(schema)
-  const changes = Object.entries(schema.tables).flatMap(([name, stored]) => {
-    const table = tables.get(name)
-    const gone = pendingGone(stored)
-    const cells = [
-      ...(stored.leftover ?? []).map((cell) => ({ name: cell, type: 'bytes' as const })),
-      ...gone.flatMap((one) => one.cells ?? []),
-    ]
-    if (table === undefined) return []
-    const unneeded = unneededBy(table, stored.unneeded)
-    return gone.length + cells.length + unneeded.length === 0 ? [] : [{ table, gone, cells, unneeded }]
-  })
-  const goneTables = schema.gone ?? []
-  if (changes.length === 0 && goneTables.length === 0) return
-  // No process reads by an index that is dropped, or writes its cells.
-  if (changes.some(({ unneeded }) => unneeded.length > 0)) await job.wait(target.settleMs)
-  const begun = placeIn(job, target, 'erase', changes)
-  for (const [index, { table: stored, cells }] of changes.entries()) {
-    if (index < begun.index || cells.length === 0) continue
-    const { physical } = stored
-    const table = { ...stored, physical: { ...physical, columns: [...physical.columns, ...cells] } }
-    await storage.prepare([table.physical])
-    const placeAt = (after: number): JobPlace => ({ key: target.key, phase: 'erase', table: physical.name, after })
-    const names = cells.map(({ name }) => name)
-    await job.pass(erasePass(ports, job, { table, cells: names, after: index === begun.index ? begun.after : 0, placeAt }))
-  }
-  for (const table of goneTables) {
-    await storage.prepare([{ name: table.name, columns: [], indexes: [] }])
-    await job.pass(tablePass(storage, table, nowMs(ports)))
-  }
-  const objectIds = [
-    ...changes.flatMap(({ gone }) => gone),
-    ...goneTables.flatMap((table) => table.objectIds.map((objectId) => ({ objectId }))),
-  ]
-  for (const pass of cellPasses(
-    storage,
-    objectIds.map(({ objectId }) => objectId),
-  ))
-    await job.pass(pass)
-  await attempt([lockTries(job, 'applySchemaChange')], () =>
-    storage.drop(
-      [
-        { kind: 'tables', tables: goneTables.map(({ name }) => name) },
-        ...changes.flatMap(({ table: { physical }, unneeded }) =>
-          unneeded.map((index) => ({ kind: 'index', table: physical.name, index }) as const),
-        ),
-        ...changes.map(
-          ({ table: { physical }, cells }) =>
-            ({ kind: 'columns', table: physical.name, columns: cells.map(({ name }) => name) }) as const,
-        ),
-      ],
-      { waitMs: LOCK_MS },
-    ),
-  )
-  await storeWay(ports, job, async () => {
-    const way = wayTo(catalog, target)
-    const { gone: _, ...rest } = way.ended
-    const cleared = Object.entries(way.ended.tables).map(([name, table]) => [name, withoutCells(table)])
-    return { way, schema: { ...rest, tables: Object.fromEntries(cleared) }, locked: [] }
-  })
+/** Throws while there are legal holds, if the moves erase: what they hold must stay. */
+function assertNotHeld({ holds }: CatalogState, target: SchemaTarget): void {
+  if (holds === 0 || !Object.values(target.moves.drop ?? {}).includes('erase')) return
+  throw fault(
+    'failed_precondition',
+  )`There are ${holds} legal holds, and what they hold cannot be erased. Keep the table or column, or end them with vault.holds.lift.`
 }
 
-function isSame(one: unknown, other: unknown): boolean {
-  return JSON.stringify(one) === JSON.stringify(other)
+function rotating(): Fault {
+  return fault(
+    'failed_precondition',
+  )`Look-up keys are being rotated, and digests of two keys are not compared. Call rotateLookups, which goes on, then this again.`
+}
+
+/** True if the moves erase what readers still see until they know of it. */
+function erasesSeen({ moves: { drop = {}, finish = [] } }: SchemaTarget): boolean {
+  return finish.length > 0 || Object.values(drop).includes('erase')
 }

@@ -203,7 +203,7 @@ function changedTables(
 }
 
 /** Returns those of some indexes that a table does not have. */
-export function unneededBy({ physical }: Table, indexes: readonly PhysicalIndex[] = []): PhysicalIndex[] {
+function unneededBy({ physical }: Table, indexes: readonly PhysicalIndex[] = []): PhysicalIndex[] {
   return indexes.filter((index) => !physical.indexes.some((one) => isSame(one, index)))
 }
 

@@ -9,10 +9,10 @@ import type { Scheduler } from '../ports/time.ts'
 import type { Schema } from '../schema/define-schema.ts'
 import { layoutSchema } from '../schema/layout.ts'
 import { attempt } from '../util/attempt.ts'
-import { storeSchema } from './change-schema.ts'
 import { nextSchema } from './next-schema.ts'
 import { planChange } from './plan-change.ts'
 import type { SchemaPlan } from './schema-plan.ts'
+import { storeSchema } from './store-way.ts'
 
 /** What an opening does with another schema than the stored one: what touches no record, all of it, or nothing. */
 export type SchemaChanges = 'small' | 'apply' | 'refuse'
