@@ -1,3 +1,4 @@
+/** Says what a change of the schema does: its steps, how many rows each is about, how long it takes, who waits meanwhile, and what is refused. Only reads. */
 import { print, say } from '../errors.ts'
 import type { StorageReads } from '../ports/storage.ts'
 import { layoutSchema, type Table } from '../schema/layout.ts'
