@@ -125,7 +125,9 @@ describe('doctor', () => {
     const { code, found } = await doctor(folder)
     expect(code).toBe(1)
     expect(found).toContainEqual(expect.stringContaining('unsafe statement 1 of role "support"'))
-    expect(found).toContainEqual(expect.stringContaining('unsafe option type, token of column "name" of table "people" cannot change'))
+    expect(found).toContainEqual(
+      expect.stringContaining('unsafe option type, token of column "name" of table "people" cannot change'),
+    )
   })
 
   it('knows the versions of Node', () => {
