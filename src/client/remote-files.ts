@@ -122,8 +122,6 @@ function openedOf({ headers, body }: Response, signal: Signal | undefined): Open
   return { stream: bytesOf(body, range.end - range.start, signal), metadata, size, range }
 }
 
-const EARLY = 'The file ended early.'
-
 /** Yields the bytes. Throws `unavailable` if they end early, and `cancelled` after an abort. */
 async function* bytesOf(
   body: ReadableStream<Uint8Array>,
@@ -142,10 +140,10 @@ async function* bytesOf(
       received += value.length
       yield value
     }
-    if (received < length) throw lost(false, EARLY)
+    if (received < length) throw new Error('too short')
   } catch (error) {
     if (VaultError.isGenuine(error)) throw error
-    throw signal?.aborted === true ? cancelled() : lost(false, EARLY, error)
+    throw signal?.aborted === true ? cancelled() : lost(false, 'The file ended early.', error)
   } finally {
     signal?.removeEventListener?.('abort', stop)
     stop()
