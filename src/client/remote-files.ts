@@ -38,7 +38,7 @@ function queryOf(members: Readonly<Record<string, string | undefined>>): string 
 }
 
 /** Returns text as RFC 8187 encodes it. Half a character becomes the sign of an unknown one. */
-function encoded(text: string): string {
+export function encoded(text: string): string {
   return encodeURIComponent(text.replace(/[\uD800-\uDFFF]/gu, '\uFFFD')).replace(
     /['()*]/g,
     (one) => `%${one.charCodeAt(0).toString(16)}`,
@@ -122,6 +122,8 @@ function openedOf({ headers, body }: Response, signal: Signal | undefined): Open
   return { stream: bytesOf(body, range.end - range.start, signal), metadata, size, range }
 }
 
+const EARLY = 'The file ended early.'
+
 /** Yields the bytes. Throws `unavailable` if they end early, and `cancelled` after an abort. */
 async function* bytesOf(
   body: ReadableStream<Uint8Array>,
@@ -140,10 +142,10 @@ async function* bytesOf(
       received += value.length
       yield value
     }
-    if (received < length) throw new Error('the body is shorter than its range')
+    if (received < length) throw lost(false, EARLY)
   } catch (error) {
     if (VaultError.isGenuine(error)) throw error
-    throw signal?.aborted === true ? cancelled() : lost(false, 'The file ended early.', error)
+    throw signal?.aborted === true ? cancelled() : lost(false, EARLY, error)
   } finally {
     signal?.removeEventListener?.('abort', stop)
     stop()

@@ -48,7 +48,7 @@ export function showExported({ table, rows: wanted }: ExportedRows): ExportOpera
       const { unit, barrier, access } = context
       const stored = (await unit.storage.get(table.physical.name, [...wanted.keys()])).filter((one) => one !== undefined)
       const isChanged = stored.some(({ id, version }) => wanted.get(id) !== version)
-      const current = isChanged ? (await findRows(unit.storage, context, plan, row)).get(table) : wanted
+      const current = isChanged ? (await findRows(unit.storage, context, { plan, row })).get(table) : wanted
       const own = stored.filter(({ id }) => current?.has(id) === true)
       const rows = await evaluateAccessInSlices(context, access.table(table), own)
       const rowIds = own.map(({ id }) => id)

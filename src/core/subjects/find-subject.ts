@@ -64,8 +64,9 @@ export function locateSubject(
 }
 
 /** Returns the rows of a subject that exists. Throws `not_found`. */
-export async function findExisting(context: OperationContext, { plan, row }: LocatedSubject, id: string): Promise<FoundRows> {
-  const found = await findRows(context.unit.storage, context, plan, row)
+export async function findExisting(context: OperationContext, located: LocatedSubject, id: string): Promise<FoundRows> {
+  const { plan } = located
+  const found = await findRows(context.unit.storage, context, located)
   if (found.get(plan.root)?.size === 0) throw recordsNotFound(plan.root, [id], [0])
   return found
 }

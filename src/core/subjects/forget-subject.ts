@@ -119,7 +119,7 @@ async function forgetWithin(
   const tables = plan.tables.map(({ table }) => table)
   // Writers of these tables end first, and what they stored is found. Later ones wait: what they store is no record that was left.
   await storage.lock({ kind: 'tables', tables: tables.map(({ physical }) => physical.name) })
-  const found = await findRows(storage, context, plan, row)
+  const found = await findRows(storage, context, { plan, row, withForgotten: true })
   const subject = { tableId: plan.root.objectId, rowId: row }
   const previous = await newestReceipt(storage, { keys: barrier, hash: audit.hash }, subject)
   const hasKey = plan.root.owner?.isSubject === true && (await findKeyRows(storage, plan.root, [row])).length > 0

@@ -1,18 +1,13 @@
 /** The purpose of a caller: its form, in the vault and in a header. */
 
-/** A text without line breaks and other controls, which would forge lines where events are printed. */
-const PURPOSE = /^[^\p{Cc}\p{Zl}\p{Zp}\p{Cs}]{1,128}$/u
+/** A text that is not blank, without line breaks and other controls, which would forge lines where events are printed. */
+const PURPOSE = /^(?!\s*$)[^\p{Cc}\p{Zl}\p{Zp}\p{Cs}]{1,128}$/u
 /** Printable ASCII. A purpose of 128 characters has at most 1,536. */
 const ENCODED = /^[\x20-\x7e]{1,1536}$/
 
-/** True for a text of 1 to 128 characters without control characters. */
+/** True for a text of 1 to 128 characters, not all of them white space, without control characters. */
 export function isPurpose(given: unknown): given is string {
   return typeof given === 'string' && PURPOSE.test(given)
-}
-
-/** Returns a purpose as a header has it: what is not printable ASCII, and %, is percent-encoded UTF-8. */
-export function encodePurpose(purpose: string): string {
-  return purpose.replace(/[^\x20-\x24\x26-\x7e]/gu, encodeURIComponent)
 }
 
 /** Returns the purpose of a header; undefined if it is malformed. */

@@ -30,7 +30,7 @@ describe('moves of a schema', () => {
     reconfigure(folder, { columns: NEXT })
     const wrong = await runCommand(['schema', 'plan', '--rename', 'people.name=ful_name'], { folder })
     expect(wrong.code).toBe(4)
-    expect(wrong.stderr).toContain('The moves rename people.name to ful_name, which the schema does not have.')
+    expect(wrong.stderr).toContain('The moves rename people.name to "ful_name", which the schema does not have.')
     const table = await runCommand(['schema', 'plan', '--rename', 'people=persons'], { folder })
     expect([table.code, table.stderr]).toEqual([4, expect.stringContaining('which the schema does not have')])
     for (const option of ['--rename', '--convert']) {

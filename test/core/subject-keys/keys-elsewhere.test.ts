@@ -52,6 +52,28 @@ onEachStorage('keys of subjects in a storage of their own', (engine) => {
     expect((await (await openCustomers(restored, { subjectKeys: home })).as(OWNER).get('customers', {})).records).toHaveLength(2)
   })
 
+  it('a person who was forgotten is forgotten again after a restore, with the rows that no longer open, and no other person', async () => {
+    const [data, home, restored] = [engine.fresh().open(), engine.fresh().open(), engine.fresh().open()]
+    const vault = await openCustomers(data, { subjectKeys: home })
+    const { session, ann } = await fillCustomers(vault)
+    await session.insertOne('notes', { email: 'bob@acme.example', memo: 'note' })
+    await restoreVault({ backups: [backupVault({ from: data })], to: restored })
+    await vault.subjects.forget(OWNER, 'customer', ann, { reason: 'asked' })
+    const again = await openCustomers(restored, { subjectKeys: home })
+    const rows = async (table: string) => (await restored.find(table, ALL, { order: 'asc', limit: 100 })).length
+    const counts = () => Promise.all([...Object.values(PHYSICAL), 'files'].map(rows))
+    expect(await counts()).toEqual([3, 2, 1, 2, 2])
+    for await (const { kind, id, receipt } of vault.subjects.forgotten()) {
+      const { tables, files } = await again.subjects.forget(OWNER, kind, id, { reason: receipt.reason })
+      expect({ tables, files }).toEqual({ tables: { customers: 1, orders: 1, items: 1, notes: 1 }, files: 2 })
+    }
+    expect(await counts()).toEqual([2, 1, 0, 1, 0])
+    expect(await again.verifyRecords()).toMatchObject({ ok: true, forgottenCount: 0 })
+    await again.as(OWNER).insertOne('customers', { email: 'ann@acme.example', name: 'another' })
+    const { records } = await again.as(OWNER).get('customers', {})
+    expect(records.map(({ fields }) => fields.name)).toEqual(['bob', 'eve', 'another'])
+  })
+
   it('must be where they were', async () => {
     const [data, home, other] = [engine.fresh().open(), engine.fresh().open(), engine.fresh().open()]
     await fillCustomers(await openCustomers(data, { subjectKeys: home }))

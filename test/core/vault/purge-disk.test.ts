@@ -2,10 +2,11 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
 import type { StorageHandle } from '../../../src/core/ports/storage.ts'
+import { AUDIT_CHAINS, AUDIT_EVENTS, CATALOG, MAINTENANCE, MARKER, OPENINGS } from '../../../src/core/schema/system-tables.ts'
 import { column, createVault, defineSchema } from '../../../src/index.ts'
 import { queryServer } from '../../support/postgres/query-server.ts'
 import { type OpenEngine, type Place, postgresPlaces, sqlitePlaces } from '../../support/storages/places.ts'
-import { findInFiles, readNeedles } from '../../support/storages/stored-bytes.ts'
+import { findInFiles, type Needle, readNeedles } from '../../support/storages/stored-bytes.ts'
 import { OWNER, TEST_SECRET } from '../../support/vaults/test-vault.ts'
 
 const schema = defineSchema({
@@ -60,6 +61,81 @@ async function forget(place: Place, storage: StorageHandle, vault: TestVault, id
   }
 }
 
+const email = { columnGroup: 'email', redaction: 'PLAIN_TEXT' } as const
+/** People of whom the vault has something of each kind: with keys of their own, tokens of each kind, plain cells, and files. */
+const subjects = defineSchema(
+  {
+    people: {
+      name: column.string({ token: 'random', redaction: 'PLAIN_TEXT' }),
+      email: column.string({ ...email, unique: true }),
+      ssn: column.string({ token: 'deterministic' }),
+      card: column.string({ token: { kind: 'formatPreserving', format: 'card' } }),
+      pin: column.string({ token: 'transient' }),
+      street: column.string({ encrypted: false, index: true, redaction: 'PLAIN_TEXT' }),
+      paper: column.file(),
+    },
+    orders: { person: column.string({ searchable: true }), code: column.string({ token: 'transient' }), paper: column.file() },
+    notes: { email: column.string({ ...email, searchable: true }), text: column.string({ encrypted: false }) },
+  },
+  {
+    subjects: {
+      person: {
+        table: 'people',
+        relations: [
+          { table: 'orders', column: 'person', references: 'people' },
+          { table: 'notes', column: 'email', equals: 'people.email' },
+        ],
+        ownKeys: true,
+      },
+    },
+  },
+)
+
+const openSubjects = (storage: StorageHandle) =>
+  createVault({ id: 'v1', schema: subjects, storage, keys: localKeys({ key: TEST_SECRET }) })
+type SubjectVault = Awaited<ReturnType<typeof openSubjects>>
+
+/** Stores a person with three orders and two notes. Returns the ids by table. */
+async function storePerson(vault: SubjectVault, name: string, number: number) {
+  const session = vault.as(OWNER)
+  const address = `${name}.${number}@example.org`
+  const fields = { name: `${name} ${number}`, email: address, ssn: `ssn of ${name} ${number}`, pin: `pin of ${name} ${number}` }
+  const card = `40000000000000${String(number + 10)}`.slice(0, 16)
+  const { id } = await session.insertOne('people', { ...fields, card, street: `${number} Street of ${name}` })
+  const orders = await session.insert(
+    'orders',
+    [1, 2, 3].map((order) => ({ fields: { person: id, code: `${name} ${number} ${order}` } })),
+  )
+  const notes = await session.insert(
+    'notes',
+    [1, 2].map((note) => ({ fields: { email: address, text: `${note} said ${name} of ${number}` } })),
+  )
+  const idsOf = ({ records }: { readonly records: readonly { readonly id: string }[] }) => records.map((one) => one.id)
+  const [order = ''] = idsOf(orders)
+  for (const [table, row] of [['people', id] as const, ['orders', order] as const])
+    await session.uploadFile({ table, column: 'paper', id: row, file: Buffer.alloc(90_000, `${table} ${name} ${number}`) })
+  return { id, orders: idsOf(orders), notes: idsOf(notes) }
+}
+
+/** What no person is in: events name rows and callers. */
+const OTHERS_TABLES = new Set([AUDIT_EVENTS, AUDIT_CHAINS, CATALOG, MARKER, OPENINGS, MAINTENANCE].map(({ name }) => name))
+
+/** A vault of some people, one of them Ann, and the cells that it has of her. */
+async function openWithAnn(storage: StorageHandle) {
+  const vault = await openSubjects(storage)
+  for (let number = 0; number < 12; number++) await storePerson(vault, 'Bob', number)
+  const before = await readNeedles(storage)
+  const ann = await storePerson(vault, ANN, 12)
+  const cells = [...(await readNeedles(storage))].flatMap(([hex, needle]) =>
+    before.has(hex) || OTHERS_TABLES.has(needle.table) ? [] : [needle],
+  )
+  for (let number = 13; number < 20; number++) await storePerson(vault, 'Bob', number)
+  return { vault, ann, cells }
+}
+
+const tablesOf = (needles: readonly Needle[]) =>
+  [...new Set(needles.map(({ table }) => table.replace(/^records_\d+_/, '')))].sort()
+
 const ENGINES: readonly (readonly [string, () => Promise<OpenEngine> | OpenEngine])[] = [
   ['better-sqlite3', () => sqlitePlaces('better-sqlite3')],
   ['node:sqlite', () => sqlitePlaces('node:sqlite')],
@@ -100,13 +176,43 @@ describe.each(ENGINES)('a purge of the disk on %s', (name, begin) => {
     await vault.close()
   })
 
+  it('after a person was forgotten, leaves no byte of them in the files; a deletion of their records leaves transient values', async () => {
+    const place = engine.fresh()
+    const storage = place.open()
+    const { vault, ann, cells } = await openWithAnn(storage)
+    const kinds = ['blob_pieces', 'blobs', 'files', 'notes', 'orders', 'people', 'subject_keys', 'tokens', 'transients']
+    expect(tablesOf(cells)).toEqual(kinds)
+    if (name === 'postgres') await queryServer((place.address() as { url: string }).url, 'checkpoint')
+    expect(await findInFiles(place, cells)).toHaveLength(cells.length)
+    await vault.subjects.forget(OWNER, 'person', ann.id, { reason: 'asked' })
+    // Planted: what a forgotten person leaves where nothing is purged.
+    expect((await findInFiles(place, cells)).length).toBeGreaterThan(0)
+    await vault.purgeDisk({ full: true })
+    expect(await findInFiles(place, cells)).toEqual([])
+    expect(await vault.verifyRecords()).toMatchObject({ ok: true, forgottenCount: 0 })
+    await vault.close()
+
+    const other = engine.fresh()
+    const planted = await openWithAnn(other.open())
+    const session = planted.vault.as(OWNER)
+    await session.delete('notes', planted.ann.notes)
+    await session.delete('orders', planted.ann.orders)
+    await session.delete('people', [planted.ann.id])
+    await planted.vault.sweep()
+    await planted.vault.purgeDisk({ full: true })
+    expect(tablesOf(await findInFiles(other, planted.cells))).toEqual(['subject_keys', 'transients'])
+    await planted.vault.close()
+  })
+
   it('waits for a transaction that writes, and says what an open one keeps', async () => {
     const place = engine.fresh()
     const storage = place.open()
     const vault = await open(storage)
     let purging: Promise<unknown> | undefined
     let isOver = false
-    await place.open().transaction(
+    const other = place.open()
+    await other.prepare([MAINTENANCE])
+    await other.transaction(
       async (inner) => {
         await inner.reserveIds('maintenance', 1).catch(() => {})
         purging = vault.purgeDisk().finally(() => {
