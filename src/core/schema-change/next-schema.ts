@@ -87,7 +87,7 @@ export interface NextOptions {
 
 /** Returns the way from the stored schema to another one. Throws `failed_precondition` for moves that cannot be made, and `limit_exceeded`. */
 export function nextSchema(stored: CatalogSchema, next: Schema, { moves, isOpening }: NextOptions): NextSchema {
-  const { schema: before, renamed } = renameStored(stored, moves)
+  const { schema: before, renamed } = renameStored(stored, moves, next.tables)
   const wanted = isOpening ? followingStored(before, next) : next
   const given = withFates(assignIds(wanted.tables, before, wanted.rules), moves)
   const { successions, refusals } = findSuccessions(before, given, moves)
