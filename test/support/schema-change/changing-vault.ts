@@ -12,7 +12,7 @@ import { asLoose, type LooseSession } from '../vaults/open-untyped.ts'
 import { SYSTEM_PORTS } from '../vaults/system-ports.ts'
 import { OWNER, TEST_SECRET } from '../vaults/test-vault.ts'
 
-const PLAIN = { redaction: 'PLAIN_TEXT' } as const
+export const PLAIN = { redaction: 'PLAIN_TEXT' } as const
 const KEYS = localKeys({ key: TEST_SECRET })
 
 /** A hundred times as fast, so that a look at the catalog is due after 100 ms, and a change that ends digests waits for 150. */
@@ -28,13 +28,13 @@ const FAST = {
 export function openChanging(
   storage: StorageHandle,
   schema: Schema,
-  options: Partial<VaultOptions<SchemaDefinition>> = {},
+  options: Partial<VaultOptions<SchemaDefinition> & Pick<typeof FAST, 'stopwatch'>> = {},
 ): Promise<Vault> {
   return openVault({ ...SYSTEM_PORTS, ...FAST, id: 'v1', schema, storage, keys: KEYS, ...options }) as unknown as Promise<Vault>
 }
 
 /** The columns of the table that changes. */
-const COLUMNS = {
+export const COLUMNS = {
   key: column.string({ ...PLAIN, unique: true }),
   name: column.string(PLAIN),
   found: column.string({ ...PLAIN, searchable: true }),
@@ -64,7 +64,7 @@ export interface Kind {
   readonly required?: readonly string[]
 }
 
-function schemaOf(
+export function schemaOf(
   columns: Columns,
   { table = 'people', rules = {} }: { readonly table?: string; readonly rules?: SchemaRules } = {},
 ): Schema {
