@@ -1,5 +1,5 @@
 /** The part of the stored schema that this process knows, compiled. It follows changes of the stored one: each attempt of an operation takes it as it is then, and an attempt that took an older one is not believed. */
-import type { PhysicalTable, StorageReads } from '../ports/storage.ts'
+import type { PhysicalTable, PrepareOptions, StorageReads } from '../ports/storage.ts'
 import { type CatalogSchema, knownPart } from '../schema/catalog-schema.ts'
 import type { SchemaDefinition } from '../schema/column.ts'
 import { type Layout, layoutSchema } from '../schema/layout.ts'
@@ -49,6 +49,13 @@ function storedOf({ tables }: Layout, stored: Layout): readonly PhysicalTable[] 
 }
 
 /** Prepares the tables of a layout. */
-export function prepareLayout(storage: Pick<StorageReads, 'prepare'>, { tables }: Pick<Layout, 'tables'>): Promise<void> {
-  return storage.prepare([...tables.values()].map(({ physical }) => physical))
+export function prepareLayout(
+  storage: Pick<StorageReads, 'prepare'>,
+  { tables }: Pick<Layout, 'tables'>,
+  options?: PrepareOptions,
+): Promise<void> {
+  return storage.prepare(
+    [...tables.values()].map(({ physical }) => physical),
+    options,
+  )
 }

@@ -8,19 +8,21 @@ import type { Job, JobPlace } from '../maintenance/job.ts'
 import { countRows } from '../pace/pace.ts'
 import type { Storage } from '../ports/storage.ts'
 import { ownKeysPass } from '../records/own-keys-pass.ts'
+import { LOCK_MS, lockTries } from '../rotation/rotate-keys.ts'
 import type { CatalogTable } from '../schema/catalog-schema.ts'
 import { KEPT, layoutSchema } from '../schema/layout.ts'
 import { ownersOf, subjectsWithKeys } from '../schema/own-keys.ts'
 import { assertKeysAreHere } from '../subject-keys/key-rows.ts'
+import { attempt } from '../util/attempt.ts'
 import { nowMs } from '../util/time.ts'
 import { eraseAll } from './erase-ended.ts'
 import { digestCells, type FillCounts, fillPass } from './fill-rows.ts'
 import { findEqual, type RowProblem } from './inspect-rows.ts'
-import type { NextSchema, Refusal, TableChange } from './next-schema.ts'
+import { lateBuilds, type NextSchema, type Refusal, type TableChange } from './next-schema.ts'
 import { refusalOf } from './plan-change.ts'
 import { NO_COUNTS, type OfTable, placeIn, type SchemaChangePorts, type SchemaTarget, storeWay, wayTo } from './store-way.ts'
 import { succeedPass } from './succeed-rows.ts'
-import { withSuccessors } from './successions.ts'
+import { isSame, withSuccessors } from './successions.ts'
 
 /** Changes the schema, and returns the generation of the catalog after it. Throws `failed_precondition` if stored records do not allow it: marks of the change are taken back then. */
 export async function changeSchema(
@@ -36,7 +38,7 @@ export async function changeSchema(
   job.expect(await countPasses(storage, way))
   await refuseFor(ports, job, way, await fillAll(ports, job, { way, target }))
   await succeedAll(ports, job, { way, target })
-  await refuseFor(ports, job, way, await buildIndexes(ports, way))
+  await refuseFor(ports, job, way, await buildIndexes(ports, job, way))
   await sealAll(ports, job, way)
   await end(ports, job, target)
   if (erasesSeen(target)) await job.wait(target.settleMs)
@@ -53,7 +55,7 @@ async function begin(ports: SchemaChangePorts, job: Job, target: SchemaTarget): 
   const way = await storeWay(ports, job, async () => {
     const way = wayTo(catalog, target)
     assertNotHeld(catalog.state, target)
-    await prepareLayout(storage, layoutSchema(way.begun))
+    await prepareLayout(storage, layoutSchema(way.begun), BESIDE)
     const [had, has] = [catalog.state.schema, way.begun].map(({ rules }) => subjectsWithKeys(rules).size > 0)
     if (has === true) await assertKeysAreHere(storage, ports.barrier, had !== true)
     // Writers that began before commit first: what they wrote is seen by the passes.
@@ -159,7 +161,11 @@ function listed(kind: RowProblem['kind'], counts: Readonly<Record<string, number
 }
 
 /** Builds the indexes of the new schema. Returns the unique ones that records do not allow. */
-async function buildIndexes(ports: SchemaChangePorts, way: NextSchema): Promise<Map<TableChange, readonly RowProblem[]>> {
+async function buildIndexes(
+  ports: SchemaChangePorts,
+  job: Job,
+  way: NextSchema,
+): Promise<Map<TableChange, readonly RowProblem[]>> {
   const layout = layoutSchema(way.ended)
   const begun = layoutSchema(way.begun)
   const problems = new Map<TableChange, readonly RowProblem[]>()
@@ -169,7 +175,7 @@ async function buildIndexes(ports: SchemaChangePorts, way: NextSchema): Promise<
       ...physical,
       columns: begun.tables.get(name)?.physical.columns ?? physical.columns,
     }))
-    await ports.storage.prepare(tables)
+    await keptMeanwhile(job, ports.storage.prepare(tables, BESIDE))
   } catch (error) {
     if (!isVaultError(error, 'failed_precondition')) throw error
     for (const change of way.tables) {
@@ -179,6 +185,23 @@ async function buildIndexes(ports: SchemaChangePorts, way: NextSchema): Promise<
     if (problems.size === 0) throw error
   }
   return problems
+}
+
+/** Writers of a table go on while its index is built, where the engine can. */
+const BESIDE = { besideWriters: true } as const
+/** Milliseconds between two looks at whether the database has built the indexes. */
+const LOOK_MS = 20
+
+/** Waits for work of the database, and keeps the row of the job meanwhile. An abort ends the job when that work has ended. */
+async function keptMeanwhile(job: Job, work: Promise<void>): Promise<void> {
+  let isOver = false
+  const keep = async () => {
+    while (!isOver) await job.wait(LOOK_MS)
+  }
+  const over = work.finally(() => {
+    isOver = true
+  })
+  for (const result of await Promise.allSettled([over, keep()])) if (result.status === 'rejected') throw result.reason
 }
 
 /** Takes the marks back and throws, if there are problems. */
@@ -191,13 +214,15 @@ async function refuseFor(
   const refusals = [...problems].flatMap(([change, found]) => found.map((problem) => refusalOf(change, problem)))
   const [first] = refusals
   if (first === undefined) return
-  const changed = new Set(way.tables.map(({ table }) => table.objectId))
+  // A unique index that was built keeps equal values out, though no schema says so.
+  const built = way.tables.flatMap((change) =>
+    lateBuilds(change).map((index) => ({ kind: 'index', table: change.table.physical.name, index }) as const),
+  )
+  await attempt([lockTries(job, 'applySchemaChange')], () => ports.storage.drop(built, { waitMs: LOCK_MS }))
+  const changed = new Map(way.tables.map((change) => [change.table.objectId, change]))
   await storeWay(ports, job, async () => {
     const schema = withSuccessors(ports.catalog.state.schema, [])
-    const tables = Object.entries(schema.tables).map(([name, table]) => [
-      name,
-      changed.has(table.objectId) ? withoutMarks(table) : table,
-    ])
+    const tables = Object.entries(schema.tables).map(([name, table]) => [name, withoutMarks(table, changed.get(table.objectId))])
     return { way, schema: { ...schema, tables: Object.fromEntries(tables) }, locked: [] }
   })
   // When records have been changed, the same call begins anew.
@@ -239,16 +264,20 @@ async function succeedAll(ports: SchemaChangePorts, job: Job, { way, target }: F
   }
 }
 
-/** Returns a table without the marks of a change. What it has filled is left over; times of retention are still to be filled. */
-function withoutMarks({ filling = [], leftover = [], columns, ...table }: CatalogTable): CatalogTable {
+/** Returns a table without the marks of a change of it. What was filled is left over; times of retention are still to be filled. */
+function withoutMarks(stored: CatalogTable, change: TableChange | undefined): CatalogTable {
+  if (change === undefined) return stored
+  const { filling = [], leftover = [], unneeded = [], columns, ...table } = stored
   const times = filling.filter((cell) => cell.startsWith(KEPT))
   const left = [...leftover, ...filling.filter((cell) => !cell.startsWith(KEPT))]
+  const others = unneeded.filter((index) => !lateBuilds(change).some((one) => isSame(one, index)))
   const unmarked = Object.entries(columns).map(([name, { requiring: _, ...column }]) => [name, column])
   return {
     ...table,
     columns: Object.fromEntries(unmarked),
     ...(times.length > 0 && { filling: times }),
     ...(left.length > 0 && { leftover: left }),
+    ...(others.length > 0 && { unneeded: others }),
   }
 }
 

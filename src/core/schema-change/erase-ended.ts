@@ -24,7 +24,7 @@ export async function eraseAll(ports: SchemaChangePorts, job: Job, target: Schem
       ...gone.flatMap((one) => one.cells ?? []),
     ]
     if (table === undefined) return []
-    const unneeded = unneededBy(table, stored.unneeded)
+    const unneeded = unneededBy(table.physical.indexes, stored.unneeded)
     const isDone = gone.length + cells.length + unneeded.length === 0
     return isDone ? [] : [{ table, gone, cells, unneeded }]
   })

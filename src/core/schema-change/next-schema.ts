@@ -15,6 +15,7 @@ import {
   FIXED_OPTIONS,
   findSuccessions,
   finished,
+  isSame,
   MAX_EARLIER,
   type Succession,
   succeeded,
@@ -185,13 +186,13 @@ function changedTables(
         return stored.definition.required !== true || (stored.requiring === true && !isOpening)
       }),
       requiresNew: table.columns.filter(({ name, required }) => required && marks.columns[name] === undefined),
-      builds: missingIndexes(table, was),
-      drops: missingIndexes(was, table).filter((index) => !(marks.unneeded ?? []).some((one) => isSame(one, index))),
+      builds: unneededBy(was.physical.indexes, table.physical.indexes),
+      drops: unneededBy([...table.physical.indexes, ...(marks.unneeded ?? [])], was.physical.indexes),
       ends: [...new Set([...had, ...(isOpening ? [] : (marks.filling ?? []))])].filter(
         (cell) => !has.has(cell) && !cell.startsWith(KEPT),
       ),
       leftover: isOpening ? [] : (marks.leftover ?? []).filter((cell) => !has.has(cell)),
-      unneeded: isOpening ? [] : unneededBy(table, marks.unneeded),
+      unneeded: isOpening ? [] : unneededBy(table.physical.indexes, marks.unneeded),
       seals: table.owner !== undefined && (was.owner === undefined || (marks.keying === true && !isOpening)),
     }
     const { fills, keeps, requires, requiresNew, builds, drops, ends, leftover, unneeded, seals } = change
@@ -202,14 +203,9 @@ function changedTables(
   })
 }
 
-/** Returns those of some indexes that a table does not have. */
-export function unneededBy({ physical }: Table, indexes: readonly PhysicalIndex[] = []): PhysicalIndex[] {
-  return indexes.filter((index) => !physical.indexes.some((one) => isSame(one, index)))
-}
-
-/** Returns the indexes of a table that another one does not have. */
-function missingIndexes({ physical: { indexes } }: Table, other: Table): PhysicalIndex[] {
-  return indexes.filter((index) => !other.physical.indexes.some((one) => isSame(one, index)))
+/** Returns those of some indexes that are not among the needed ones. */
+export function unneededBy(needed: readonly PhysicalIndex[], indexes: readonly PhysicalIndex[] = []): PhysicalIndex[] {
+  return indexes.filter((index) => !needed.some((one) => isSame(one, index)))
 }
 
 /** Returns the table while the change runs. A column whose records must be filled, checked or indexed first is as before until then. */
@@ -227,9 +223,18 @@ function begunTable({ before, target, tables }: Known, name: string): CatalogTab
   const filling = [...(was?.filling ?? []), ...filledCells(change), ...(change?.ends ?? [])]
   const leftover = (was?.leftover ?? []).filter((cell) => !filling.includes(cell))
   const keying = was?.keying === true || change?.seals === true
-  // The end of the change compares with this schema, which has none of them any more.
-  const unneeded = [...(was?.unneeded ?? []), ...(change?.drops ?? [])]
+  // Until the end they are of no schema: whatever ends the change, the next one drops those that it does not have. The end of the change compares with this
+  // schema, which has none of the dropped ones any more.
+  const builds = change === undefined ? [] : lateBuilds(change)
+  const unneeded = [...unneededBy(builds, was?.unneeded), ...(change?.drops ?? []), ...builds]
   return { ...table, columns: Object.fromEntries(columns), ...marksOf({ filling, leftover, unneeded, keying }) }
+}
+
+/** Returns the indexes that are built when rows are filled and checked. Those of new columns are there before. */
+export function lateBuilds({ was, table, builds }: Pick<TableChange, 'was' | 'table' | 'builds'>): PhysicalIndex[] {
+  return builds.filter(
+    ({ columns: [cell = '', ...more] }) => more.length > 0 || was.byName.has(table.byPhysical.get(cell)?.name ?? ''),
+  )
 }
 
 /** Returns the names of the columns that stay as they were until rows are filled, checked or indexed. */
@@ -261,7 +266,8 @@ function endedTable({ before, target, tables, isOpening }: Known, name: string):
   const filling = (was?.filling ?? []).filter((cell) => !done.has(cell))
   const leftover = [...(was?.leftover ?? []).filter((cell) => !done.has(cell)), ...ends]
   const keying = was?.keying === true && change?.seals !== true
-  const known = change === undefined ? (was?.unneeded ?? []) : [...unneededBy(change.table, was?.unneeded), ...change.drops]
+  const known =
+    change === undefined ? (was?.unneeded ?? []) : [...unneededBy(change.table.physical.indexes, was?.unneeded), ...change.drops]
   return { ...table, columns: Object.fromEntries(columns), ...marksOf({ filling, leftover, unneeded: known, keying }) }
 }
 
@@ -390,8 +396,4 @@ function leftOut(before: CatalogSchema, { tables }: Schema, { drop = {} }: Schem
       known.has(column) || one.leftOut === true || drop[`${table}.${column}`] !== undefined ? [] : [{ table, column }],
     )
   })
-}
-
-function isSame(one: unknown, other: unknown): boolean {
-  return JSON.stringify(one) === JSON.stringify(other)
 }

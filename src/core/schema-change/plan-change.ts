@@ -23,7 +23,7 @@ export async function planChange(ports: PlanPorts, request: PlanRequest): Promis
   const refusals: Refusal[] = way.refusals.map(({ reason, ...place }) => ({ ...place, reason: print(reason) }))
   for (const change of way.tables) {
     const rows = await count(ports.storage, change.was)
-    for (const step of stepsOf(change, rows)) steps.push(step)
+    for (const step of stepsOf(change, rows, ports.storage.transactions === 'serial')) steps.push(step)
     const problems = readsRecords ? await inspectTable(ports, change, request.signal) : cheapProblems(change, rows)
     for (const problem of problems) refusals.push(refusalOf(change, problem))
   }
@@ -45,8 +45,8 @@ function nowStep(place: { readonly table?: string; readonly column?: string; rea
   return { kind: 'now', ...place, rows: 0, estimateMs: SLICE_MS, blocksWritesMs: SLICE_MS, olderProcesses: 'work' }
 }
 
-/** Returns the steps of a table. Of one without rows all are done at once. */
-function stepsOf(change: TableChange, rows: number): SchemaStep[] {
+/** Returns the steps of a table. Of one without rows all are done at once. An engine with one writer makes it wait while an index is built. */
+function stepsOf(change: TableChange, rows: number, isSerial: boolean): SchemaStep[] {
   const { table, fills, keeps, requires, requiresNew, builds, drops, ends, leftover, unneeded, seals } = change
   const step = (kind: StepKind, column: string | undefined, what: string, us: number): SchemaStep => ({
     kind: rows === 0 && kind !== 'erase' ? 'now' : kind,
@@ -55,8 +55,8 @@ function stepsOf(change: TableChange, rows: number): SchemaStep[] {
     what,
     rows,
     estimateMs: Math.ceil((rows * us) / 1000) + SLICE_MS,
-    blocksWritesMs: kind === 'index' ? Math.ceil((rows * us) / 1000) + SLICE_MS : SLICE_MS,
-    olderProcesses: kind === 'check' && what === REQUIRED ? 'work' : 'work',
+    blocksWritesMs: kind === 'index' && isSerial ? Math.ceil((rows * us) / 1000) + SLICE_MS : SLICE_MS,
+    olderProcesses: 'work',
   })
   const named = (cells: readonly string[]): string => cells.map((cell) => nameOfCell(change, cell)).join(' and ')
   return [

@@ -53,7 +53,8 @@ async function successionSteps({ successions }: NextSchema, countOf: CountOf): P
   for (const { table, column, was, options } of successions) {
     const rows = await countOf(table)
     const what = `stored anew with another ${options.join(', ')}`
-    steps.push({ ...timed(rows === 0 ? 'now' : 'fill', rows, SUCCEED_US), table, column, what })
+    const olderProcesses = options.includes('type') ? 'read and write the new type' : 'work'
+    steps.push({ ...timed(rows === 0 ? 'now' : 'fill', rows, SUCCEED_US), table, column, what, olderProcesses })
     if (tokenOf(was).kind !== undefined) steps.push({ ...NOW, table, column, what: FORMER_STAY })
   }
   return steps

@@ -29,8 +29,11 @@ export interface SchemaStep {
   readonly estimateMs: number
   /** How long a writer of the table can wait for this step, roughly. */
   readonly blocksWritesMs: number
-  /** What processes with an older schema can do from this step on. They take part in everything else: they fill what they write, and obey what is required. */
-  readonly olderProcesses: 'work' | 'cannot write the table'
+  /**
+   * What processes with an older schema can do from this step on. They take part in everything else: they fill what they write, and obey what is required.
+   * `read and write the new type`: a value of the type before is `unprocessable` to them where the new type does not take it.
+   */
+  readonly olderProcesses: 'work' | 'read and write the new type' | 'cannot write the table'
 }
 
 /** What a change of the schema would do. It is given to `applySchemaChange`. */

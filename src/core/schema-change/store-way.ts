@@ -15,6 +15,7 @@ import type { FillCounts } from './fill-rows.ts'
 import { type NextSchema, nextSchema } from './next-schema.ts'
 import type { SchemaMoves } from './schema-moves.ts'
 import type { SucceedCounts } from './succeed-rows.ts'
+import { isSame } from './successions.ts'
 
 /** What a change of the schema needs. */
 export interface SchemaChangePorts {
@@ -114,8 +115,4 @@ export function placeIn({ place }: Job, { key }: SchemaTarget, phase: string, ch
     after: Number(place.after),
     counts: (place.counts === undefined ? NO_COUNTS() : JSON.parse(String(place.counts))) as FillCounts & SucceedCounts,
   }
-}
-
-export function isSame(one: unknown, other: unknown): boolean {
-  return JSON.stringify(one) === JSON.stringify(other)
 }

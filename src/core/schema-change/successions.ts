@@ -263,6 +263,7 @@ function withTable(schema: CatalogSchema, name: string, change: (table: CatalogT
   return table === undefined ? schema : { ...schema, tables: { ...schema.tables, [name]: change(table) } }
 }
 
-function isSame(one: unknown, other: unknown): boolean {
+/** True if both are equal as they are stored. */
+export function isSame(one: unknown, other: unknown): boolean {
   return JSON.stringify(one) === JSON.stringify(other)
 }

@@ -12,20 +12,20 @@ import { FAST_PORTS } from '../vaults/fast-ports.ts'
 import { asLoose, type LooseSession } from '../vaults/open-untyped.ts'
 import { OWNER, TEST_SECRET } from '../vaults/test-vault.ts'
 
-const PLAIN = { redaction: 'PLAIN_TEXT' } as const
+export const PLAIN = { redaction: 'PLAIN_TEXT' } as const
 const KEYS = localKeys({ key: TEST_SECRET })
 
 /** Opens the vault as one process. */
 export function openChanging(
   storage: StorageHandle,
   schema: Schema,
-  options: Partial<VaultOptions<SchemaDefinition>> = {},
+  options: Partial<VaultOptions<SchemaDefinition> & Pick<typeof FAST, 'stopwatch'>> = {},
 ): Promise<Vault> {
   return openVault({ ...FAST_PORTS, id: 'v1', schema, storage, keys: KEYS, ...options }) as unknown as Promise<Vault>
 }
 
 /** The columns of the table that changes. */
-const COLUMNS = {
+export const COLUMNS = {
   key: column.string({ ...PLAIN, unique: true }),
   name: column.string(PLAIN),
   found: column.string({ ...PLAIN, searchable: true }),
@@ -55,7 +55,7 @@ export interface Kind {
   readonly required?: readonly string[]
 }
 
-function schemaOf(
+export function schemaOf(
   columns: Columns,
   { table = 'people', rules = {} }: { readonly table?: string; readonly rules?: SchemaRules } = {},
 ): Schema {
