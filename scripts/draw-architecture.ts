@@ -11,7 +11,7 @@ export const PICTURE = join(TOP, 'docs/architecture.svg')
 /** What fits a screen, in pixels: test/docs/architecture-picture.test.ts holds the picture to it. */
 export const SCREEN = { width: 1200, height: 800 }
 
-const ROW = 11
+const ROW = 10
 const COLUMN = 20
 const GAP = 4
 const BOX_LEFT = 98
@@ -174,10 +174,10 @@ function drawLayer({ layer, top }: LayerRow, width: number): string[] {
 
 /** The box of a module, and one cell for each module it imports. */
 function drawModule({ name, files, imports }: Module, top: number, columns: readonly Module[]): string[] {
-  const middle = top + ROW / 2 + 3.5
+  const middle = top + ROW / 2 + 3
   const cells = columns.flatMap((column, index) => {
     const x = MATRIX_LEFT + index * COLUMN
-    if (column.name === name) return [`<rect class="self" x="${x + 6}" y="${top + 2}" width="8" height="8" rx="2"/>`]
+    if (column.name === name) return [`<rect class="self" x="${x + 6}" y="${top + 1}" width="8" height="8" rx="2"/>`]
     const count = imports.get(column.name)
     if (count === undefined) return []
     return [
@@ -194,11 +194,11 @@ function drawModule({ name, files, imports }: Module, top: number, columns: read
 }
 
 const STYLE = `<style>
-text { font: 10.5px system-ui, sans-serif; fill: #1f2328 }
+text { font: 10px system-ui, sans-serif; fill: #1f2328 }
 .head { font-size: 15px; font-weight: 600 }
 .faint { fill: #59636e }
 .files { fill: #59636e; text-anchor: end }
-.count { font-size: 9.5px; text-anchor: middle }
+.count { font-size: 9px; text-anchor: middle }
 .paper { fill: #ffffff; stroke: #d1d9e0 }
 .band { fill: #f0f3f6 }
 .box { fill: #ffffff; stroke: #8c959f }

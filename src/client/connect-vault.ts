@@ -1,9 +1,8 @@
 /** Connects to a vault over HTTP: the session of the library, whose methods each send one request. */
 import { printableName, VaultError } from '../core/errors.ts'
-import { encodePurpose, isPurpose } from '../core/util/purpose.ts'
 import type { OperationName, SchemaDefinition, Session, Signal, SqlQuery } from '../index.ts'
 import { bearerSource, type ClientCredentials } from './bearer-source.ts'
-import { type GivenFile, type GivenUpload, openRequest, uploadRequest } from './remote-files.ts'
+import { encoded, type GivenFile, type GivenUpload, openRequest, uploadRequest } from './remote-files.ts'
 import { createTransport, headerText } from './transport.ts'
 import { lost, parsed, readError } from './wire-errors.ts'
 
@@ -94,7 +93,6 @@ export function connectVault<Given extends { readonly tables: SchemaDefinition }
     throw invalid('Option "credentials" must be a text, or a function that returns one.')
   if (!(timeoutMs > 0)) throw invalid('Option "timeoutMs" must be a number of milliseconds.')
   if (!(retries >= 0)) throw invalid('Option "retries" must be a number from 0.')
-  if (purpose !== undefined && !isPurpose(purpose)) throw invalid('Option "purpose" must be a text of 1 to 128 characters.')
   const send = createTransport({
     base: `${url}/v3/vaults/${encodeURIComponent(vaultId)}`,
     bearers: bearerSource(credentials),
@@ -102,7 +100,7 @@ export function connectVault<Given extends { readonly tables: SchemaDefinition }
     fetch: options.fetch ?? ((input, init) => globalThis.fetch(input, init)),
     timeoutMs,
     retries,
-    headers: purpose === undefined ? {} : { 'x-purpose': encodePurpose(purpose) },
+    headers: purpose === undefined ? {} : { 'x-purpose': encoded(String(purpose)) },
   })
 
   async function perform(name: string, given: AnyInput = {}, { idempotencyKey }: Performing = {}): Promise<unknown> {

@@ -38,7 +38,7 @@ function queryOf(members: Readonly<Record<string, string | undefined>>): string 
 }
 
 /** Returns text as RFC 8187 encodes it. Half a character becomes the sign of an unknown one. */
-function encoded(text: string): string {
+export function encoded(text: string): string {
   return encodeURIComponent(text.replace(/[\uD800-\uDFFF]/gu, '\uFFFD')).replace(
     /['()*]/g,
     (one) => `%${one.charCodeAt(0).toString(16)}`,
@@ -140,7 +140,7 @@ async function* bytesOf(
       received += value.length
       yield value
     }
-    if (received < length) throw new Error('the body is shorter than its range')
+    if (received < length) throw new Error('too short')
   } catch (error) {
     if (VaultError.isGenuine(error)) throw error
     throw signal?.aborted === true ? cancelled() : lost(false, 'The file ended early.', error)

@@ -100,7 +100,7 @@ export function createTransport({ base, bearers, fetch, timeoutMs, retries, head
       if (isAborted(signal)) return { error: cancelled(), again: 'no' }
       // What the request itself is wrong about.
       if (VaultError.isGenuine(error)) return { error, again: 'no' }
-      const why = controller.signal.aborted ? 'The vault did not answer in time.' : 'The connection was lost, or there is none.'
+      const why = controller.signal.aborted ? 'The vault did not answer in time.' : 'The connection failed.'
       return { error: lost(key !== undefined, why, error), again: 'yes' }
     } finally {
       clearTimeout(timer)
@@ -128,7 +128,7 @@ async function failureOf(
 ): Promise<Failure> {
   const { status } = response
   const { error, isOfVault } = await errorOf(response)
-  const asked = Number(response.headers.get('retry-after') ?? Number.NaN) * 1000
+  const asked = Number(response.headers.get('retry-after') ?? -1) * 1000
   const wait = asked >= 0 ? { waitMs: Math.min(asked, MAX_WAIT_MS) } : {}
   if (isOfVault) {
     // A status of 401 alone can also be a missing grant.

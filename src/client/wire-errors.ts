@@ -26,7 +26,7 @@ export async function errorOf(response: Response): Promise<{ readonly error: Vau
   if (error !== undefined) return { error, isOfVault: true }
   const { status } = response
   const code = status === TOO_MANY || status >= 500 ? 'unavailable' : 'invalid_request'
-  const sentence = `Request failed. The address answered ${status} without the error of a vault. Check the url and what is before the vault.`
+  const sentence = `Request failed. The address answered ${status} without the error of a vault. Check the url.`
   return { error: new VaultError(code, sentence, [], { httpStatus: status }), isOfVault: false }
 }
 

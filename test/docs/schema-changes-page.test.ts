@@ -30,9 +30,12 @@ function without(name: keyof typeof things): SchemaDefinition {
 /** The schemas that a row of the page is about, by its first cell. */
 const CHANGES: Readonly<Record<string, readonly SchemaDefinition[]>> = {
   'add a table': [{ ...BASE, more: { must } }],
-  'add a column': [withThings({ more: free }), withThings({ more: indexed })],
+  'add a column': [withThings({ more: free }), withThings({ more: plain })],
   'add a `required` column': [{ things, others: { text: free, more: must } }],
-  'add a `unique` or `searchable` column': [withThings({ more: unique }), withThings({ more: searchable })],
+  'add a `unique`, `searchable` or `index` column': [unique, searchable, indexed].map((more) => ({
+    things,
+    others: { text: free, more },
+  })),
   '`required` on a column': [withThings({ free: must })],
   '`unique` on a column': [
     withThings({ free: unique }),
@@ -41,12 +44,15 @@ const CHANGES: Readonly<Record<string, readonly SchemaDefinition[]>> = {
   '`searchable` on a column': [withThings({ free: searchable })],
   '`index` on a plain column': [withThings({ plain: indexed })],
   '`required` removed': [withThings({ must: free })],
-  '`unique`, `searchable`, `index` removed': [
+  '`unique`, `searchable`, `index`, unique together removed': [
     withThings({ unique: free }),
     withThings({ searchable: free }),
     withThings({ indexed: plain }),
   ],
-  '`redaction`, `mask`': [withThings({ free: column.string({ redaction: 'MASKED', mask: mask.keepLast(1) }) })],
+  '`redaction`, `mask`, `requires`': [
+    withThings({ free: column.string({ redaction: 'MASKED', mask: mask.keepLast(1) }) }),
+    withThings({ free: column.string({ requires: ['purpose'] }) }),
+  ],
   '`pattern`, `maxLength`, `oneOf`, `allowedTypes`, `maxBytes`': [
     withThings({ free: column.string({ pattern: 'z', maxLength: 1, oneOf: ['z'] }) }),
     withThings({ photo: column.file({ allowedTypes: ['image/*'], maxBytes: 1 }) }),
@@ -108,8 +114,13 @@ const isOfOpening = (cell: string): boolean => cell.startsWith('yes') || cell.st
 describe('a change of the schema', () => {
   const rows = new Map(rowsOf('What can change').map(([change = '', ...cells]) => [change, cells]))
 
-  it('is listed for each row but three, which say what other rows say, or take moves', () => {
-    const more = ['rename a table or column', 'erase a table or column', "the vault's `id`"]
+  it('is listed for each row but four, which say what other rows say, or take moves or rules', () => {
+    const more = [
+      'rename a table or column',
+      'erase a table or column',
+      'columns [unique together](schema.md#unique-together)',
+      "the vault's `id`",
+    ]
     expect([...rows.keys()].sort()).toEqual([...Object.keys(CHANGES), ...more].sort())
   })
 
@@ -132,6 +143,11 @@ describe('a change of the schema', () => {
       }
     },
   )
+
+  it.each([must, unique, searchable, indexed])('is more than an opening makes where a table with rows gets %o', async (more) => {
+    const { storage } = await foundOlder()
+    expect(await succeeds(() => open(storage, withThings({ more })))).toBe(false)
+  })
 })
 
 describe('a process with an older schema that is opened after a change', () => {

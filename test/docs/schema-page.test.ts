@@ -31,6 +31,7 @@ const SAMPLES: Readonly<Record<string, (type: string) => object>> = {
   mask: () => ({ mask: { preset: 'keepFirst', count: 1 } }),
   token: () => ({ token: 'random' }),
   columnGroup: () => ({ columnGroup: 'all_of_them' }),
+  requires: () => ({ requires: ['purpose'] }),
   pattern: () => ({ pattern: 'a+' }),
   maxLength: () => ({ maxLength: 10 }),
   oneOf: (type) => ({ oneOf: type === 'STRING' ? ['a'] : type === 'DECIMAL' ? ['1.00'] : [1] }),

@@ -149,7 +149,7 @@ describe('a client that lists', () => {
     }
     expect(await refused('GET', `${V}/people?other[]=1`)).toMatch(/^400 Get failed\. Member 1 of the query string is unknown\./)
     expect(await refused('DELETE', `${V}/people/${UNKNOWN_ID}?tokenization=true`)).toBe(
-      '400 Delete failed. Member 1 of the query string is unknown. This route has none.',
+      '400 Delete failed. Member 1 of the query string is unknown. Use only transients.',
     )
   })
 

@@ -10,11 +10,6 @@ export function isPurpose(given: unknown): given is string {
   return typeof given === 'string' && PURPOSE.test(given)
 }
 
-/** Returns a purpose as a header has it: what is not printable ASCII, and %, is percent-encoded UTF-8. */
-export function encodePurpose(purpose: string): string {
-  return purpose.replace(/[^\x20-\x24\x26-\x7e]/gu, encodeURIComponent)
-}
-
 /** Returns the purpose of a header; undefined if it is malformed. */
 export function decodePurpose(header: string): string | undefined {
   try {

@@ -125,7 +125,9 @@ describe('doctor', () => {
     const { code, found } = await doctor(folder)
     expect(code).toBe(1)
     expect(found).toContainEqual(expect.stringContaining('unsafe statement 1 of role "support"'))
-    expect(found).toContainEqual(expect.stringContaining('unsafe option "type" of column "name" of table "people" cannot change'))
+    expect(found).toContainEqual(
+      expect.stringContaining('unsafe option type, token of column "name" of table "people" cannot change'),
+    )
   })
 
   it('knows the versions of Node', () => {
@@ -160,25 +162,28 @@ describe('schema', () => {
     reconfigure(folder, { columns: NARROWER })
     const { code, stdout } = await runCommand(['schema', 'plan', '--json'], { folder })
     expect(code).toBe(0)
-    const changes = JSON.parse(stdout)
-    expect(
-      changes.map((one: { column: string; option?: string; change: string }) => `${one.column} ${one.option ?? one.change}`),
-    ).toEqual(['name mask', 'note added', 'ssn left out', 'email left out', 'country left out'])
+    const { steps, refusals, leftOut } = JSON.parse(stdout)
+    expect(steps).toEqual([
+      expect.objectContaining({ kind: 'now', table: 'people', column: 'note', what: 'added' }),
+      expect.objectContaining({ kind: 'now', table: 'people', column: 'name', what: 'mask changed' }),
+    ])
+    expect(refusals).toEqual([])
+    expect(leftOut).toEqual(['ssn', 'email', 'country'].map((name) => ({ table: 'people', column: name, rows: 3 })))
     const got = await runCommand(['get', 'people', '--json', '--limit', '1'], { folder })
     expect(JSON.parse(got.stdout)).not.toHaveProperty('note')
     expect(got.stderr).toContain('The schema of the configuration is not the stored one, which is used.')
     expect((await runCommand(['schema', 'apply'], { folder })).code).toBe(0)
     const after = JSON.parse((await runCommand(['schema', 'plan', '--json'], { folder })).stdout)
-    expect(new Set(after.map(({ change }: { change: string }) => change))).toEqual(new Set(['left out']))
+    expect([after.steps, after.leftOut]).toEqual([[], leftOut])
   })
 
   it('plan ends with 1 for what is refused, as a table too', async () => {
     const folder = await soundFolder()
-    reconfigure(folder, { columns: `name: column.string({ encrypted: false })` })
+    reconfigure(folder, { columns: `name: column.integer()` })
     const { code, stdout, stderr } = await runCommand(['schema', 'plan'], { folder })
     expect(code).toBe(1)
-    expect(stdout).toContain('option "encrypted" of column "name" of table "people" cannot change')
-    expect(stderr).toContain('A process with this schema does not open the vault.')
+    expect(stdout).toContain('option type, token of column "name" of table "people" cannot change')
+    expect(stderr).toContain('The schema is refused. Nothing was changed.')
     expect((await runCommand(['schema', 'apply'], { folder })).code).toBe(4)
   })
 })

@@ -60,7 +60,7 @@ describe('get', () => {
     const args = ['get', 'people', id, '--api-key-env', 'KEY', '--json']
     const { stdout } = await runCommand(args, { folder, env: { KEY: apiKey } })
     expect(rowsOf(stdout)).toMatchObject([SHOWN])
-    const wrong = await runCommand(args, { folder, env: { KEY: `${apiKey.slice(0, -1)}-` } })
+    const wrong = await runCommand(args, { folder, env: { KEY: `${apiKey.slice(0, -2)}${apiKey.endsWith('AA') ? 'BB' : 'AA'}` } })
     expect([wrong.code, wrong.stdout]).toEqual([4, ''])
     expect(wrong.stderr).not.toContain(apiKey.slice(-20, -1))
   })

@@ -69,7 +69,7 @@ describe('on a vault with a trail', () => {
   it('lists events by filters, as a table and as lines', async () => {
     const { run } = await openWorld()
     const all = await run('list')
-    expect(all.stdout.split('\n')[0]).toMatch(/^time +actor +action +code +resources +message$/)
+    expect(all.stdout.split('\n')[0]).toMatch(/^time +actor +purpose +action +code +resources +message$/)
     expect(all.stdout.split('\n')).toHaveLength(8)
     expect(all.stdout).toContain('\\u001b[31m')
     expect(all.stdout).not.toContain('\u001b')
