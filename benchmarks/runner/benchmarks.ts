@@ -9,6 +9,7 @@ import { cryptographyBenchmark } from '../suites/cryptography-benchmark.ts'
 import { detokenizeBenchmark } from '../suites/detokenize-benchmark.ts'
 import { diskBenchmark } from '../suites/disk-benchmark.ts'
 import { filesBenchmark } from '../suites/files-benchmark.ts'
+import { forgetBenchmark } from '../suites/forget-benchmark.ts'
 import { getBenchmark } from '../suites/get-benchmark.ts'
 import { growthBenchmark } from '../suites/growth-benchmark.ts'
 import { httpBenchmark } from '../suites/http-benchmark.ts'
@@ -44,6 +45,7 @@ export const BENCHMARKS: readonly Benchmark[] = [
   growthBenchmark,
   openingBenchmark,
   rotationBenchmark,
+  forgetBenchmark,
   subjectKeysBenchmark,
   httpBenchmark,
 ]
