@@ -2,16 +2,22 @@
 import type { CommandDescription, OptionDescription } from '../command.ts'
 
 const PACE: OptionDescription = { flags: '--pace <rows>', text: 'rows a second at most, so that other work keeps up' }
-const RENAME: OptionDescription = {
-  flags: '--rename <table.column=name>',
-  text: 'a table or column that has another name now; can be given several times',
-  isList: true,
-}
-const KEEP: OptionDescription = {
-  flags: '--keep <table.column>',
-  text: 'a table or column that the schema leaves out on purpose, and that stays stored; can be given several times',
-  isList: true,
-}
+/** What a change of the schema cannot know by itself. */
+const MOVES: readonly OptionDescription[] = [
+  { flags: '--rename <table.column=name>', text: 'a table or column that has another name now', isList: true },
+  {
+    flags: '--keep <table.column>',
+    text: 'a table or column that the schema leaves out on purpose, and that stays stored',
+    isList: true,
+  },
+  { flags: '--erase <table.column>', text: 'a table or column that the schema leaves out, and that is erased', isList: true },
+  {
+    flags: '--convert <table.column=converter>',
+    text: 'what makes the values of a column whose type changes, such as toInteger',
+    isList: true,
+  },
+  { flags: '--finish <table.column>', text: 'a column whose former tokens end', isList: true },
+]
 const YES: OptionDescription = { flags: '--yes', text: 'do not ask' }
 export const WHERE: OptionDescription = {
   flags: '--where <column>',
@@ -23,7 +29,7 @@ export const REDACTION: OptionDescription = {
 }
 const CONTEXT: OptionDescription = {
   flags: '--context <name=value>',
-  text: 'an attribute that a policy knows as ctx.name; can be given several times',
+  text: 'an attribute that a policy knows as ctx.name',
   isList: true,
 }
 
@@ -50,7 +56,7 @@ const LOOKING: readonly CommandDescription[] = [
     name: 'schema plan',
     summary:
       'Show the steps from the stored schema to that of the configuration: rows, times, who waits, and what is refused; changes nothing.',
-    options: [RENAME, KEEP],
+    options: MOVES,
     examples: ['strongroom schema plan', 'strongroom schema plan --rename people.born=birth_date'],
     load: async () => (await import('./schema.ts')).planSchema,
   },
@@ -58,7 +64,7 @@ const LOOKING: readonly CommandDescription[] = [
     name: 'schema apply',
     summary:
       'Make the schema of the configuration the stored one, beside readers and writers; founds the vault if there is none. Ended early, it goes on when it is run again.',
-    options: [RENAME, KEEP, PACE],
+    options: [...MOVES, PACE],
     examples: ['strongroom schema plan && strongroom schema apply'],
     load: async () => (await import('./schema.ts')).applySchema,
   },
@@ -197,7 +203,7 @@ const CREDENTIALS: readonly CommandDescription[] = [
     summary: 'Make an API key, shown this once, or the key file of a service account.',
     options: [
       { flags: '--name <name>', text: 'what people call it' },
-      { flags: '--grant <role>', text: 'a role of the credential; can be given several times', isList: true },
+      { flags: '--grant <role>', text: 'a role of the credential', isList: true },
       { flags: '--expires <when>', text: '12h, 90d, or a date as 2027-01-31 (default: never)' },
       CONTEXT,
       { flags: '--service-account', text: 'a service account, whose key file goes to --out' },

@@ -6,7 +6,7 @@ import type { Config } from '../config/define-config.ts'
 import { CommandFailure, EXIT } from '../failure.ts'
 import { type Row, timeOf } from '../output/cells.ts'
 import { writeNewFile } from '../output/new-file.ts'
-import { contextOf } from './context-option.ts'
+import { contextOf } from './pair-options.ts'
 
 const BUILT_IN: ReadonlySet<string> = new Set(['VAULT_OWNER', 'VAULT_EDITOR', 'VAULT_VIEWER'])
 

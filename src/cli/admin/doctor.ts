@@ -38,5 +38,5 @@ async function openedFindings(run: CommandRun, loaded: LoadedConfig): Promise<re
 }
 
 function lineOf({ level, finding, remedy }: Finding): string {
-  return `${level.padEnd(8)} ${finding}: ${remedy}`
+  return `${level.padEnd(8)} ${finding.replace(/\.$/, '')}: ${remedy}`
 }

@@ -4,8 +4,8 @@ import type { CommandWork } from '../command.ts'
 import type { Config } from '../config/define-config.ts'
 import { EXIT } from '../failure.ts'
 import type { Row } from '../output/cells.ts'
-import { contextOf } from './context-option.ts'
 import { openInMemory } from './memory-vault.ts'
+import { contextOf } from './pair-options.ts'
 
 /** The work of `strongroom policy check`. */
 export const checkPolicy: CommandWork = async ({ loadConfig, output }) => {

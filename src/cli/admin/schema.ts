@@ -4,6 +4,7 @@ import type { CommandOptions, CommandWork } from '../command.ts'
 import type { AnyVault } from '../config/any-vault.ts'
 import { CommandFailure, EXIT } from '../failure.ts'
 import { openInMemory } from './memory-vault.ts'
+import { pairsOf } from './pair-options.ts'
 
 type SchemaPlan = Awaited<ReturnType<AnyVault['planSchemaChange']>>
 type SchemaMoves = NonNullable<Parameters<AnyVault['planSchemaChange']>[1]>
@@ -63,19 +64,26 @@ export function describePlan({ steps, refusals, leftOut }: Pick<SchemaPlan, 'ste
       'writers wait': time(blocksWritesMs),
       'older processes': olderProcesses,
     })),
-    ...refusals.map(({ table, column = '', reason }) => ({ ...EMPTY, step: 'refused', table, column, what: reason })),
+    ...refusals.map(({ table, column = '', reason }) => ({
+      step: 'refused',
+      table,
+      column,
+      what: reason,
+      rows: '',
+      ...NO_TIMES,
+    })),
     ...leftOut.map(({ table, column = '', rows }) => ({
-      ...EMPTY,
       step: 'left out',
       table,
       column,
       what: 'stays stored; not seen with this schema',
       rows: String(rows),
+      ...NO_TIMES,
     })),
   ]
 }
 
-const EMPTY = { rows: '', takes: '', 'writers wait': '', 'older processes': '' }
+const NO_TIMES = { takes: '', 'writers wait': '', 'older processes': '' }
 
 function time(ms: number): string {
   return ms < 1000 ? `${ms} ms` : `${Math.ceil(ms / 1000)} s`
@@ -102,12 +110,13 @@ function isWithoutVault(error: unknown): boolean {
   return isVaultError(error, 'failed_precondition') && error.message.startsWith('Cannot open the vault: the storage has none')
 }
 
-/** Returns the moves of `--rename` and `--keep`. */
+/** Returns the moves of `--rename`, `--keep`, `--erase`, `--convert` and `--finish`. */
 function movesOf(options: CommandOptions): SchemaMoves {
-  const renames = options.list('rename').map((text) => {
-    const [from = '', to = ''] = text.split('=')
-    return [from, to] as const
-  })
-  const kept = options.list('keep').map((path) => [path, 'keep'] as const)
-  return { rename: Object.fromEntries(renames), drop: Object.fromEntries(kept) }
+  const fates = (['keep', 'erase'] as const).flatMap((fate) => options.list(fate).map((path) => [path, fate] as const))
+  return {
+    rename: pairsOf(options, 'rename', 'table=name or table.column=name'),
+    drop: Object.fromEntries(fates),
+    convert: pairsOf(options, 'convert', 'table.column=converter'),
+    finish: options.list('finish'),
+  }
 }

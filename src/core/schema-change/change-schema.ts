@@ -202,6 +202,7 @@ async function refuseFor(
   })
   // When records have been changed, the same call begins anew.
   await ports.storage.transaction((inner) => job.savePlace(inner, { key: '' }))
+  await job.advance({ rows: 0, done: 0 })
   throw refusal(first)
 }
 

@@ -7,6 +7,7 @@ import { attempt } from '../util/attempt.ts'
 import { nowMs } from '../util/time.ts'
 import { cellPasses, tablePass } from './erase-gone.ts'
 import { erasePass } from './fill-rows.ts'
+import { unneededBy } from './next-schema.ts'
 import { pendingGone } from './plan-rewriting.ts'
 import { placeIn, type SchemaChangePorts, type SchemaTarget, storeWay, wayTo } from './store-way.ts'
 
@@ -22,9 +23,10 @@ export async function eraseAll(ports: SchemaChangePorts, job: Job, target: Schem
       ...(stored.leftover ?? []).map((cell) => ({ name: cell, type: 'bytes' as const })),
       ...gone.flatMap((one) => one.cells ?? []),
     ]
-    const { unneeded = [] } = stored
+    if (table === undefined) return []
+    const unneeded = unneededBy(table, stored.unneeded)
     const isDone = gone.length + cells.length + unneeded.length === 0
-    return table === undefined || isDone ? [] : [{ table, gone, cells, unneeded }]
+    return isDone ? [] : [{ table, gone, cells, unneeded }]
   })
   const goneTables = schema.gone ?? []
   if (changes.length === 0 && goneTables.length === 0) return

@@ -87,7 +87,7 @@ export interface NextOptions {
 
 /** Returns the way from the stored schema to another one. Throws `failed_precondition` for moves that cannot be made, and `limit_exceeded`. */
 export function nextSchema(stored: CatalogSchema, next: Schema, { moves, isOpening }: NextOptions): NextSchema {
-  const { schema: before, renamed } = renameStored(stored, moves)
+  const { schema: before, renamed } = renameStored(stored, moves, next.tables)
   const wanted = isOpening ? followingStored(before, next) : next
   const given = withFates(assignIds(wanted.tables, before, wanted.rules), moves)
   const { successions, refusals } = findSuccessions(before, given, moves)
@@ -186,7 +186,7 @@ function changedTables(
       }),
       requiresNew: table.columns.filter(({ name, required }) => required && marks.columns[name] === undefined),
       builds: missingIndexes(table, was),
-      drops: missingIndexes(was, table),
+      drops: missingIndexes(was, table).filter((index) => !(marks.unneeded ?? []).some((one) => isSame(one, index))),
       ends: [...new Set([...had, ...(isOpening ? [] : (marks.filling ?? []))])].filter(
         (cell) => !has.has(cell) && !cell.startsWith(KEPT),
       ),
@@ -203,7 +203,7 @@ function changedTables(
 }
 
 /** Returns those of some indexes that a table does not have. */
-function unneededBy({ physical }: Table, indexes: readonly PhysicalIndex[] = []): PhysicalIndex[] {
+export function unneededBy({ physical }: Table, indexes: readonly PhysicalIndex[] = []): PhysicalIndex[] {
   return indexes.filter((index) => !physical.indexes.some((one) => isSame(one, index)))
 }
 
@@ -227,7 +227,8 @@ function begunTable({ before, target, tables }: Known, name: string): CatalogTab
   const filling = [...(was?.filling ?? []), ...filledCells(change), ...(change?.ends ?? [])]
   const leftover = (was?.leftover ?? []).filter((cell) => !filling.includes(cell))
   const keying = was?.keying === true || change?.seals === true
-  const unneeded = was?.unneeded ?? []
+  // The end of the change compares with this schema, which has none of them any more.
+  const unneeded = [...(was?.unneeded ?? []), ...(change?.drops ?? [])]
   return { ...table, columns: Object.fromEntries(columns), ...marksOf({ filling, leftover, unneeded, keying }) }
 }
 

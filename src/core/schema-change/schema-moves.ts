@@ -1,6 +1,7 @@
 /** What a change of the schema does with tables and columns that two schemas cannot say: new names, and the fate of what is left out. */
-import { type Fault, fault, words } from '../errors.ts'
+import { type Fault, fault, printableName, words } from '../errors.ts'
 import { type CatalogSchema, type CatalogTable, renamingOf, storedName } from '../schema/catalog-schema.ts'
+import type { SchemaDefinition } from '../schema/column.ts'
 import { CONVERTER_NAMES } from '../schema/converters.ts'
 import { renameRules } from '../schema/rename-rules.ts'
 import { assertOptions } from '../util/options.ts'
@@ -52,8 +53,11 @@ export function parseMoves(moves: SchemaMoves | undefined): SchemaMoves {
   return moves
 }
 
-/** Returns the stored schema under the new names. A move that was made already changes nothing. Throws `failed_precondition` for one that cannot be made. */
-export function renameStored(stored: CatalogSchema, { rename = {} }: SchemaMoves): Renamed {
+/**
+ * Returns the stored schema under the new names, which are those of the next one. A move that was made already changes nothing. Throws `failed_precondition`
+ * for one that cannot be made.
+ */
+export function renameStored(stored: CatalogSchema, { rename = {} }: SchemaMoves, next: SchemaDefinition): Renamed {
   const renamed: (SchemaPlace & { readonly from: string })[] = []
   const tables: Record<string, CatalogTable> = { ...stored.tables }
   for (const [path, to] of Object.entries(rename)) {
@@ -74,6 +78,7 @@ export function renameStored(stored: CatalogSchema, { rename = {} }: SchemaMoves
       renamed.push({ table: to, from: table })
     }
   }
+  for (const [path, to] of Object.entries(rename)) assertNamed(path, to, next, storedName(tables, placeOf(path).table, next))
   const rules = renameRules(stored.rules, renamingOf(tables, stored))
   return { schema: { ...stored, tables, rules }, renamed }
 }
@@ -90,6 +95,14 @@ function withName<T extends { readonly formerly?: readonly string[] }>(
   }
   if (Object.hasOwn(others, to)) throw taken(path, to)
   return { ...others, [to]: { ...one, formerly: [...(one.formerly ?? []), from] } }
+}
+
+/** Throws for a new name that the next schema does not have: a wrong letter would hide all records behind it. */
+function assertNamed(path: string, to: string, next: SchemaDefinition, table = ''): void {
+  const { column } = placeOf(path)
+  const names = column === undefined ? next : Object.hasOwn(next, table) ? next[table] : undefined
+  if (names !== undefined && Object.hasOwn(names, to)) return
+  throw fault('failed_precondition')`The moves rename ${words(path)} to ${printableName(to)}, which the schema does not have.`
 }
 
 /** Returns the table and the column of `table` or `table.column`. */

@@ -83,6 +83,7 @@ describe('parseEventQuery accepts', () => {
       'REWRAP_KEYS',
       'DESTROY_KEY',
       'ROTATE_LOOKUPS',
+      'CHANGE_SCHEMA',
       'FORGET',
     ])
     expect(filterOf({ actionType: 'LOGIN' }).actions).toEqual(['ISSUE_BEARER'])

@@ -12,6 +12,7 @@ import { openVault } from '../../../src/core/vault/open-vault.ts'
 import { column, defineSchema, type Vault, VaultError } from '../../../src/index.ts'
 import { onEachStorage, type Place } from '../../support/storages/engines.ts'
 import { interposedStorage } from '../../support/storages/interposed-storage.ts'
+import { FAST_PORTS } from '../../support/vaults/fast-ports.ts'
 import { SYSTEM_PORTS } from '../../support/vaults/system-ports.ts'
 import { OWNER, TEST_SECRET } from '../../support/vaults/test-vault.ts'
 
@@ -37,16 +38,7 @@ const { n: MODULUS = '' } = generateKeyPairSync('rsa', { modulusLength: 2048 }).
 const JWK = JSON.stringify({ kty: 'RSA', n: MODULUS, e: 'AQAB' })
 const KEYS = localKeys({ key: TEST_SECRET })
 
-/** A hundred times as fast, so that a look at the catalog is due after 100 ms, and a rotation waits for 150. */
-const FAST = {
-  stopwatch: { now: () => SYSTEM_PORTS.stopwatch.now() * 100 },
-  timer: {
-    after: (milliseconds: number, callback: () => void, keepsAlive?: boolean) =>
-      SYSTEM_PORTS.timer.after(milliseconds / 100, callback, keepsAlive),
-  },
-}
-
-function open(storage: StorageHandle, { audit = 'on', ports = FAST }: { audit?: 'on' | 'off'; ports?: object } = {}) {
+function open(storage: StorageHandle, { audit = 'on', ports = FAST_PORTS }: { audit?: 'on' | 'off'; ports?: object } = {}) {
   return openVault({ ...SYSTEM_PORTS, ...ports, id: 'v1', schema: SCHEMA, storage, audit, keys: KEYS })
 }
 
@@ -372,7 +364,7 @@ onEachStorage('beside a rotation of look-up keys', (engine) => {
     const place = engine.fresh()
     const vault = await open(place.open(), { audit: 'off' })
     await insertPeople(vault, 0, 5)
-    const blind = await open(place.open(), { audit: 'off', ports: { ...FAST, stopwatch: { now: () => 0 } } })
+    const blind = await open(place.open(), { audit: 'off', ports: { ...FAST_PORTS, stopwatch: { now: () => 0 } } })
     const reader = await open(place.open(), { audit: 'off' })
     await begin(place.open())
     const faulty = await open(withoutOlder(place.open()), { audit: 'off' })

@@ -8,6 +8,7 @@ import { resealPass } from '../../../src/core/rotation/reseal-pass.ts'
 import { sealedPlaces } from '../../../src/core/rotation/sealed-places.ts'
 import { readVersion } from '../../../src/core/sealing/envelope.ts'
 import { makeKeys } from '../../../src/core/subject-keys/key-rows.ts'
+import { insertForgotten } from '../../../src/core/subjects/forgotten-rows.ts'
 import { interposedStorage } from '../../support/storages/interposed-storage.ts'
 import { addKey } from '../../support/vaults/planted-rotation.ts'
 import { fillRotating, openRotating, ROTATING_TABLES } from '../../support/vaults/rotating-vault.ts'
@@ -21,6 +22,18 @@ const NOT_SEALED = [
   /^former_tokens\.successor$/,
   /^blob_pieces\.content$/,
 ]
+
+const RECEIPT = {
+  v: 1,
+  vaultID: 'v1',
+  kind: 'person',
+  subject: '',
+  reason: 'asked',
+  at: '2001-01-01T00:00:00Z',
+  tables: {},
+  files: 0,
+  notReached: [],
+} as const
 
 /** A storage that remembers the tables that were prepared. */
 function noting(storage: StorageHandle) {
@@ -50,9 +63,10 @@ it('every place holds a body when something of each kind is sealed, and every co
   const { storage, interpose } = interposedStorage(sound)
   const vault = await openRotating(storage)
   const { ids } = await fillRotating(vault, 5)
-  // No subject of this vault has a key of its own.
+  // No subject of this vault has a key of its own, or was forgotten.
   const { barrier } = await catalogOf(storage)
   await storage.insert('subject_keys', (await makeKeys(storage, barrier, { objectId: 1 }, [1])).rows)
+  await insertForgotten(storage, barrier, Date.now(), { tableId: 1, rowId: 1, receipt: RECEIPT })
   await vault.as(OWNER).revokeCredential({ jti: 'a', expiresAt: Date.now() + 60_000 })
   await vault.credentials.spendOnce('nonce', Date.now() + 60_000)
   const places = sealedPlaces((await catalogOf(storage)).state)

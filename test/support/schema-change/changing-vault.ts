@@ -8,21 +8,12 @@ import type { SchemaMoves } from '../../../src/core/schema-change/schema-moves.t
 import { openVault } from '../../../src/core/vault/open-vault.ts'
 import type { VaultOptions } from '../../../src/core/vault/options.ts'
 import { column, type SchemaDefinition, type Vault } from '../../../src/index.ts'
+import { FAST_PORTS } from '../vaults/fast-ports.ts'
 import { asLoose, type LooseSession } from '../vaults/open-untyped.ts'
-import { SYSTEM_PORTS } from '../vaults/system-ports.ts'
 import { OWNER, TEST_SECRET } from '../vaults/test-vault.ts'
 
 const PLAIN = { redaction: 'PLAIN_TEXT' } as const
 const KEYS = localKeys({ key: TEST_SECRET })
-
-/** A hundred times as fast, so that a look at the catalog is due after 100 ms, and a change that ends digests waits for 150. */
-const FAST = {
-  stopwatch: { now: () => SYSTEM_PORTS.stopwatch.now() * 100 },
-  timer: {
-    after: (milliseconds: number, callback: () => void, keepsAlive?: boolean) =>
-      SYSTEM_PORTS.timer.after(milliseconds / 100, callback, keepsAlive),
-  },
-}
 
 /** Opens the vault as one process. */
 export function openChanging(
@@ -30,7 +21,7 @@ export function openChanging(
   schema: Schema,
   options: Partial<VaultOptions<SchemaDefinition>> = {},
 ): Promise<Vault> {
-  return openVault({ ...SYSTEM_PORTS, ...FAST, id: 'v1', schema, storage, keys: KEYS, ...options }) as unknown as Promise<Vault>
+  return openVault({ ...FAST_PORTS, id: 'v1', schema, storage, keys: KEYS, ...options }) as unknown as Promise<Vault>
 }
 
 /** The columns of the table that changes. */
