@@ -103,7 +103,7 @@ describe.each([
 
 describe.each([
   ['as it is', {}, false],
-  // Its time stands still, so that what it knows of the catalog is always fresh to it.
+  // Its time does not move, so that what it knows of the catalog is always fresh to it.
   ['planted', { stopwatch: { now: () => 0 } }, true],
 ] as const)('a reader that looks at the catalog: %s', (_name, options, isFound) => {
   it(isFound ? 'is found' : 'equals the model', async () => {

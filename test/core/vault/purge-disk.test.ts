@@ -120,7 +120,7 @@ async function storePerson(vault: SubjectVault, name: string, number: number) {
 /** What no person is in: events name rows and callers. */
 const OTHERS_TABLES = new Set([AUDIT_EVENTS, AUDIT_CHAINS, CATALOG, MARKER, OPENINGS, MAINTENANCE].map(({ name }) => name))
 
-/** A vault of some people, one of them Ann, and the cells that it has of Ann. */
+/** A vault of some people, one of them Ann, and the cells that are about them. */
 async function openWithAnn(storage: StorageHandle) {
   const vault = await openSubjects(storage)
   for (let number = 0; number < 12; number++) await storePerson(vault, 'Bob', number)

@@ -19,7 +19,7 @@ const KEYS = localKeys({ key: TEST_SECRET })
 export function openChanging(
   storage: StorageHandle,
   schema: Schema,
-  options: Partial<VaultOptions<SchemaDefinition> & Pick<typeof FAST, 'stopwatch'>> = {},
+  options: Partial<VaultOptions<SchemaDefinition> & Pick<typeof FAST_PORTS, 'stopwatch'>> = {},
 ): Promise<Vault> {
   return openVault({ ...FAST_PORTS, id: 'v1', schema, storage, keys: KEYS, ...options }) as unknown as Promise<Vault>
 }
