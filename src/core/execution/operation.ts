@@ -29,6 +29,8 @@ export interface Operation<Given, Request, Result> {
   readonly notFoundStatus?: 400
   /** Returns the typed request of untrusted input. Throws `invalid_request`, `out_of_range`, `limit_exceeded`, or `not_found` for a table. */
   parse(given: Untrusted<Given>, context: ParsingContext): Request
+  /** Returns a parsed request as it is with another layout, for one with a source that is read once. Default: the input is parsed again. */
+  again?(request: Request, context: ParsingContext): Request
   /** Runs a request in a unit of work for one caller, and returns its result. */
   execute(context: OperationContext, request: Request): Promise<Result>
   /** How a request with an idempotency key is performed once. Absent: it changes nothing, so it can be performed again. */

@@ -76,7 +76,7 @@ async function run<Given extends object, Request, Result>(
       const shared = joined?.join(operation.asOne, context, parsed.request)
       const attempt = (current: OperationContext): Promise<Result> => {
         // Tables and columns are those of a layout: with another one the input is parsed again.
-        const { request, write } = current.layout === context.layout ? parsed : parseGiven(current, operation, input)
+        const { request, write } = current.layout === context.layout ? parsed : parsedAgain(current, operation, input, parsed)
         unit.beginAttempt()
         return write === undefined ? operation.execute(current, request) : executeOnce(current, operation, request, write)
       }
@@ -120,6 +120,17 @@ function parseGiven<Given extends object, Request, Result>(
   const write =
     key === undefined || operation.once === undefined ? undefined : readInput(() => parseOnce(context, operation, given, key))
   return { request, write }
+}
+
+/** Returns the request as it is with another layout. */
+function parsedAgain<Given extends object, Request, Result>(
+  context: OperationContext,
+  operation: Operation<Given, Request, Result>,
+  input: Pick<Started<Given>, 'given' | 'options'>,
+  parsed: ReturnType<typeof parseGiven<Given, Request, Result>>,
+) {
+  if (operation.again === undefined) return parseGiven(context, operation, input)
+  return { ...parsed, request: operation.again(parsed.request, context) }
 }
 
 /** Returns the idempotency key. Throws `invalid_request` for another option. */

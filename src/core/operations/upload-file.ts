@@ -75,7 +75,7 @@ export interface UploadedFile {
 
 /** A parsed request, before grants are checked. */
 export interface UploadFileRequest {
-  readonly table: Table
+  table: Table
   readonly column: unknown
   /** Undefined for a new record. */
   id: string | undefined
@@ -122,6 +122,10 @@ export const uploadFile: Operation<UploadFileInput, UploadFileRequest, UploadedF
     context.event.setTable(table)
     const record = isAskId(id) ? { id: undefined, askId: id } : { id: toRecordId(id), askId: undefined }
     return { ...parseContent(given), ...record, table, column, reserved: undefined }
+  },
+  again(request, context) {
+    request.table = requireTable(context, request.table.name)
+    return request
   },
   execute: storeOrAbandon,
   once: { isNoted: () => true, isFoundFirst: true, restore: uploadedBefore },

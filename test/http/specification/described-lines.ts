@@ -48,7 +48,7 @@ export function memberLines(place: Place, given: JsonSchema, shared: Shared): Li
   const schema = resolved(given, shared)
   const { minimum, maximum, maxLength, format, enum: words = [] } = schema
   const sayings = [
-    `type ${typeof schema.type === 'string' ? schema.type : 'any'}`,
+    ...typesOf(schema).map((type) => `type ${type}`),
     ...(schema.default === undefined ? [] : [`default ${String(schema.default)}`]),
     ...(minimum === undefined || maximum === undefined ? [] : [`${minimum}..${maximum}`]),
     ...(maxLength === undefined ? [] : [`max ${maxLength}`]),
@@ -60,6 +60,13 @@ export function memberLines(place: Place, given: JsonSchema, shared: Shared): Li
     ...words.map((word) => ({ route: place.route, about: `${place.about} = ${String(word)}`, says: 'exists' })),
     ...innerLines(place, schema, shared),
   ]
+}
+
+/** The types of a member: of each alternative, where it has several. */
+function typesOf({ type, anyOf = [] }: JsonSchema): readonly string[] {
+  if (type !== undefined) return [type].flat()
+  const types = anyOf.flatMap((one) => (typeof one.type === 'string' ? [one.type] : []))
+  return types.length === 0 ? ['any'] : types
 }
 
 function innerLines({ route, about }: Place, given: JsonSchema, shared: Shared): Line[] {
