@@ -9,11 +9,10 @@ import {
   hiddenOf,
   nextOrdinal,
 } from '../schema/catalog-schema.ts'
-import { type ColumnDefinition, tokenOf } from '../schema/column.ts'
+import { type ColumnDefinition, isTransient, tokenOf } from '../schema/column.ts'
 import { hashOf } from '../schema/column-layout.ts'
 import { type ConverterName, possibleConverters, widening } from '../schema/converters.ts'
 import { layoutSchema } from '../schema/layout.ts'
-import { tokenKinds } from '../tokens/token-kinds.ts'
 import type { SchemaMoves, SchemaPlace } from './schema-moves.ts'
 
 /** Options that decide what stored bytes mean. */
@@ -97,11 +96,6 @@ function typeRefusal(what: Sentence, { stored: { definition: was }, is, named }:
   if (named === undefined && widening(was, is) === undefined)
     return say`${what} ${from} by itself, because not every value can. Name the converter ${words(possible.join(' or '))} in the moves.`
   return undefined
-}
-
-function isTransient(definition: ColumnDefinition): boolean {
-  const { kind } = tokenOf(definition)
-  return kind !== undefined && tokenKinds[kind].expires
 }
 
 /** Returns an option of a definition, or its default if it is absent. */
