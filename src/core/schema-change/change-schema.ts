@@ -5,7 +5,7 @@ import type { CatalogState } from '../catalog/catalog-entries.ts'
 import { prepareLayout } from '../catalog/live-schema.ts'
 import { type Fault, fault, isVaultError, words } from '../errors.ts'
 import type { Job, JobPlace } from '../maintenance/job.ts'
-import { countRows } from '../pace/pace.ts'
+import { countMatches, countRows } from '../pace/pace.ts'
 import type { Storage } from '../ports/storage.ts'
 import { ownKeysPass } from '../records/own-keys-pass.ts'
 import { LOCK_MS, lockTries } from '../rotation/rotate-keys.ts'
@@ -79,8 +79,8 @@ async function assertNoRows(storage: Storage, changes: readonly TableChange[]): 
   for (const change of changes) {
     const [column] = change.requiresNew
     if (column === undefined) continue
-    const [rows] = await storage.aggregate(change.table.physical.name, { kind: 'all' }, [{ kind: 'count' }])
-    if (Number(rows) > 0) throw refusal(refusalOf(change, { kind: 'new', column: column.name, rows: Number(rows) }))
+    const rows = await countMatches(storage, change.table.physical.name)
+    if (rows > 0) throw refusal(refusalOf(change, { kind: 'new', column: column.name, rows }))
   }
 }
 
