@@ -54,7 +54,7 @@ export interface FillCounts {
   readonly keyless: Record<string, number>
 }
 
-/** What passes need. */
+/** What passes over rows need. */
 export interface FillPorts {
   readonly storage: Storage
   readonly catalog: Catalog

@@ -3,7 +3,6 @@ import type { Barrier } from '../barrier/barrier.ts'
 import type { Values } from '../barrier/parse-record.ts'
 import { openRows } from '../barrier/reveal.ts'
 import { createCatalogFence } from '../catalog/catalog-fence.ts'
-import type { Catalog } from '../catalog/open-catalog.ts'
 import { isVaultError } from '../errors.ts'
 import type { Job, MaintenancePass } from '../maintenance/job.ts'
 import { type PassPlace, rowPass } from '../maintenance/row-pass.ts'
@@ -17,12 +16,10 @@ import type { Layout, Table, WrittenTable } from '../schema/layout.ts'
 import { unitWithin } from '../unit-of-work/unit-of-work.ts'
 import { attempt } from '../util/attempt.ts'
 import { present } from '../util/lists.ts'
+import type { FillPorts } from './fill-rows.ts'
 
 /** What the pass needs. */
-export interface SucceedPorts {
-  readonly storage: Storage
-  readonly catalog: Catalog
-  readonly barrier: Barrier
+export interface SucceedPorts extends FillPorts {
   readonly clock: Clock
   readonly scheduler: Scheduler
 }
