@@ -56,7 +56,7 @@ export const ADAPTERS_SEE_CORE = /^src\/core\/(ports\/|util\/|errors\.ts$)/
 /** Adapters that an adapter may import. */
 export const ADAPTERS_SEE_ADAPTERS: Readonly<Record<string, readonly string[]>> = {
   keys: ['errors', 'packages', 'system'],
-  blobs: ['errors', 'packages'],
+  blobs: ['errors', 'packages', 'system'],
   memory: ['errors'],
   sql: ['errors'],
   opentelemetry: ['packages'],
