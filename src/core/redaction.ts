@@ -3,6 +3,7 @@ import { type RE2JS as Pattern, RE2JS } from 're2js'
 import { unreachable } from './util/causes.ts'
 import { required } from './util/lists.ts'
 import { readOptions } from './util/options.ts'
+import { IBAN } from './util/text.ts'
 
 /** A mask as a schema defines it. */
 export type MaskDefinition =
@@ -132,10 +133,7 @@ function maskCardBin(text: string): string {
   return isLong ? `${digits.slice(0, 6)}******${digits.slice(-4)}` : maskCard(text)
 }
 
-/** An account number in any case, with spaces or hyphens. Source: ISO 13616-1. */
-const IBAN = /^[A-Za-z]{2}[0-9]{2}[A-Za-z0-9]{11,30}$/
-
-/** The number of stars is the same for all countries and all other texts. */
+/** Reads spaces and hyphens too. The number of stars is the same for all countries and all other texts. */
 function maskIban(text: string): string {
   const number = text.length <= 80 ? text.replaceAll(/[ -]/g, '') : ''
   return IBAN.test(number) ? `${number.slice(0, 2)}${'*'.repeat(16)}${number.slice(-4)}`.toUpperCase() : '*'.repeat(22)

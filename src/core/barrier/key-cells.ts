@@ -35,7 +35,8 @@ export function keyCells(
   })
 }
 
-function hasValue(values: Values, column: Column): boolean {
+/** True if a record has a value in a column, and not null. */
+export function hasValue(values: Values, column: Column): boolean {
   const value = values[column.position]
   return value !== undefined && value !== null
 }

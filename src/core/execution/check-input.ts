@@ -5,6 +5,7 @@ import { type Fault, fault, MAX_DETAILS, printableName, type Sentence, say, with
 import { MAX_TOKEN_LENGTH } from '../limits.ts'
 import { isRedaction, REDACTIONS, type Redaction } from '../redaction.ts'
 import type { Layout, Table } from '../schema/layout.ts'
+import { MAX_KEY_COLUMNS } from '../schema/schema-rules.ts'
 import { inWords } from '../util/lists.ts'
 import type { Limits } from './context.ts'
 
@@ -81,9 +82,6 @@ export function parseByot(value: unknown): ByotMode {
   if (isByotMode(mode)) return mode
   throw fault('invalid_request')`byot must be ${words(inWords(BYOT_MODES))}.`
 }
-
-/** Most columns that a key has. */
-const MAX_KEY_COLUMNS = 8
 
 /** Returns the names of the columns of an upsert; undefined without one. Throws `invalid_request` for anything but a name and a list of names. */
 export function parseUpsert(given: unknown): readonly string[] | undefined {

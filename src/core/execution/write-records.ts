@@ -1,5 +1,5 @@
 /** Writes the records of an insert: as new ones, without those whose unique values are in use, or by the values of an upsert column. */
-import { type KeyCells, keyAlternatives, keyCells, textOfKey } from '../barrier/key-cells.ts'
+import { hasValue, type KeyCells, keyAlternatives, keyCells, textOfKey } from '../barrier/key-cells.ts'
 import type { StoredRecord } from '../barrier/mint-tokens.ts'
 import { assertComplete, type Values } from '../barrier/parse-record.ts'
 import { cellDetail, valueTaken } from '../barrier/record-errors.ts'
@@ -14,8 +14,7 @@ import { findExisting, findKeyedRows } from '../records/find-by-keys.ts'
 import { type NewRecords, storeNew, type WrittenRows } from '../records/record-store.ts'
 import { storeUntaken, storeUpserts, type UpsertRecord, type UpsertRequest, unlessSureConflict } from '../records/upsert-store.ts'
 import { levelsOf, type RowWithAccess } from '../row-access/evaluate-access.ts'
-import type { Table } from '../schema/layout.ts'
-import { type UniqueKey, uniqueKeyNamed } from '../schema/layout.ts'
+import { type Table, type UniqueKey, uniqueKeyNamed } from '../schema/layout.ts'
 import { listNames } from '../schema/unique-together.ts'
 import { PREPARED_TOO_EARLY } from '../unit-of-work/changes-together.ts'
 import { append, at, required } from '../util/lists.ts'
@@ -177,7 +176,7 @@ function requiredKeys({ barrier }: SessionContext, key: UniqueKey, { access, val
   const { table } = access
   return keyCells(barrier.ring, key, values).map((cells, index) => {
     if (cells !== undefined) return cells
-    const column = key.columns.find(({ position }) => (values[index]?.[position] ?? null) === null) ?? at(key.columns, 0)
+    const column = required(key.columns.find((one) => !hasValue(at(values, index), one)))
     throw fault(
       'unprocessable',
       cellDetail(table, column, index),

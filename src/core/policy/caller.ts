@@ -22,8 +22,9 @@ export interface Caller<Role extends string = string> {
    */
   readonly context?: CallerContext
   /**
-   * Why the caller works with the data, such as the number of a ticket: 1 to 128 characters, without control characters. Policies read it as
-   * `ctx.purpose`, columns can require it, and every event records it as it is, so it must name no person. A `purpose` of the context is it too.
+   * Why the caller works with the data, such as the number of a ticket: 1 to 128 characters, not all white space, without control characters.
+   * Policies read it as `ctx.purpose`, columns can require it, and every event records it as it is, so it must name no person. A `purpose` of
+   * the context is it too.
    */
   readonly purpose?: string
   /** Origin and credential of the request, as the audit trail records them. */

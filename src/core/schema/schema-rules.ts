@@ -32,6 +32,9 @@ export interface RulesFor<S extends SchemaDefinition, U extends TogetherIn<S> = 
   readonly retention?: { readonly [Name in (keyof S & string) | Dotted<S>]?: RetentionDefinition }
 }
 
+/** Most columns that a key has. */
+export const MAX_KEY_COLUMNS = 8
+
 /** The shape of the rules. The file of each rule checks what it says of the tables. */
 const name = z.string().min(1).max(64)
 const relationShape = z.union([
@@ -39,7 +42,7 @@ const relationShape = z.union([
   z.strictObject({ table: name, column: name, equals: z.string().min(3).max(129) }),
 ])
 export const rulesShape = z.strictObject({
-  uniqueTogether: z.record(name, z.array(z.array(name).min(2).max(8)).max(16)).optional(),
+  uniqueTogether: z.record(name, z.array(z.array(name).min(2).max(MAX_KEY_COLUMNS)).max(16)).optional(),
   subjects: z
     .record(
       name,

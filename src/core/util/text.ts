@@ -1,4 +1,4 @@
-/** Text from bytes and back: short ASCII, hex digits, base64 and base64url (RFC 4648, sections 4 and 5), and the parts of email addresses. */
+/** Text from bytes and back: short ASCII, hex digits, base64 and base64url (RFC 4648, sections 4 and 5), the parts of email addresses, and the form of IBANs. */
 import { at } from './lists.ts'
 
 /** Bytes up to which a text has a case below. */
@@ -137,6 +137,12 @@ export function splitEmail(text: string): EmailAddress | undefined {
   const isLocal = UNQUOTED.test(local) || QUOTED.test(local)
   return isLocal && (LITERAL.test(domain) || domain.split('.').every(isLabel)) ? { local, domain } : undefined
 }
+
+/**
+ * An international account number in any case, without spaces: a country, check digits, and the account of the country. Which are correct does not matter
+ * here. Source: ISO 13616-1.
+ */
+export const IBAN = /^[A-Za-z]{2}[0-9]{2}[A-Za-z0-9]{11,30}$/
 
 /** True for a label of a domain, in Unicode or in ASCII. */
 export function isLabel(label: string): boolean {

@@ -2,7 +2,7 @@
 import * as z from 'zod'
 import { at } from '../util/lists.ts'
 import { type ColumnType, toSafeNumber, ValueError } from './column-type.ts'
-import { compareDecimals, type Decimal, parseDecimal, shifted } from './decimal.ts'
+import { type Decimal, floorOf, isWhole, parseDecimal, shifted } from './decimal.ts'
 import { integerType } from './number-types.ts'
 import { foldNumber } from './spelling.ts'
 
@@ -31,12 +31,11 @@ const TYPES: readonly ColumnType<number | bigint>[] = Array.from({ length: MAX_D
 function typeOfScale(scale: number): ColumnType<number | bigint> {
   const form = `must be a decimal number with at most ${MAX_DECIMAL_DIGITS - scale} digits before the point and ${scale} behind it`
   const scaled = (decimal: Decimal | undefined): number | bigint => {
-    if (decimal === undefined) throw new ValueError(form)
-    const { isNegative, digits, point } = shifted(decimal, scale)
-    if (digits.length > point && digits !== '') throw new ValueError(form)
-    if (point > MAX_DECIMAL_DIGITS) throw new ValueError(form)
-    const whole = BigInt(digits.padEnd(point, '0'))
-    return toSafeNumber(isNegative ? -whole : whole)
+    const number = decimal && shifted(decimal, scale)
+    const isKept = number !== undefined && isWhole(number) && number.point <= MAX_DECIMAL_DIGITS
+    const whole = isKept ? floorOf(number) : undefined
+    if (whole === undefined) throw new ValueError(form)
+    return toSafeNumber(whole)
   }
   const type: ColumnType<number | bigint> = {
     ...integerType,
@@ -78,14 +77,13 @@ function typeOfScale(scale: number): ColumnType<number | bigint> {
 type NumberType = Pick<ColumnType<never>, 'scale'> & { toText(value: unknown): string }
 
 /** Returns how numbers of two types compare: exactly where both are exact, else as doubles, as in PostgreSQL. */
-export function numberComparison(left: NumberType, right: NumberType): (one: unknown, other: unknown) => number {
+export function numberComparison(left: NumberType, right: NumberType): (one: unknown, other: unknown) => number | undefined {
   if (left.scale === undefined || right.scale === undefined)
     return (one, other) => nearestNumber(left, one) - nearestNumber(right, other)
-  const decimalOf = (type: NumberType, value: unknown): Decimal => parseDecimal(type.toText(value)) ?? ZERO
-  return (one, other) => compareDecimals(decimalOf(left, one), decimalOf(right, other))
+  const [ofLeft, ofRight] = [10n ** BigInt(right.scale), 10n ** BigInt(left.scale)]
+  // Values of an exact type are integers.
+  return (one, other) => integerType.compare(BigInt(one as bigint) * ofLeft, BigInt(other as bigint) * ofRight)
 }
-
-const ZERO: Decimal = { isNegative: false, digits: '', point: 0 }
 
 /** Returns the double nearest to a number. */
 export function nearestNumber({ scale = 0, toText }: NumberType, value: unknown): number {

@@ -1,5 +1,5 @@
 /** Normalizers: they make texts that mean the same equal, for uniqueness and lookup, and never texts that mean different things. */
-import { splitEmail } from '../util/text.ts'
+import { IBAN, splitEmail } from '../util/text.ts'
 import { foldDomain } from './fold-domain.ts'
 import { lowerCodePoints, withAsciiDigits } from './spelling.ts'
 
@@ -68,8 +68,6 @@ function emailAddress(text: string): string | undefined {
 
 /** What is written between the characters of an account number, and invisible signs that are copied with it. */
 const GAPS = /[\s\p{Cf}]/gu
-/** A country, check digits, and the account of the country. Which are correct does not matter here. Source: ISO 13616-1. */
-const IBAN = /^[A-Za-z]{2}[0-9]{2}[A-Za-z0-9]{11,30}$/
 
 function accountNumber(text: string): string | undefined {
   const number = withAsciiDigits(text).replaceAll(GAPS, '')
