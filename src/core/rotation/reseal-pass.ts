@@ -1,13 +1,13 @@
 /** Seals the bodies of one place again with the active root key, a slice of rows at a time, beside writers; and counts bodies by the key that they are sealed with. */
 import type { CatalogKeys } from '../catalog/catalog-entries.ts'
 import type { Job, MaintenancePass } from '../maintenance/job.ts'
-import { lostOf, type PassPlace, rowPass, untilPatched } from '../maintenance/row-pass.ts'
 import { possibleRows } from '../pace/pace.ts'
 import type { BytesPart, Patch, Row, Storage } from '../ports/storage.ts'
 import type { Scheduler } from '../ports/time.ts'
 import { readVersion, readVersions, resealBodies } from '../sealing/envelope.ts'
 import { at, groupBy } from '../util/lists.ts'
 import { assertNotAborted, type Signal } from '../util/signal.ts'
+import { lostOf, type PassPlace, rowPass, untilPatched } from './row-pass.ts'
 import type { SealedPlace } from './sealed-places.ts'
 
 /** Rows of a slice at most: it holds the event loop, and on SQLite the file, for some milliseconds. */

@@ -4,7 +4,6 @@ import { FRESH_MS } from '../catalog/open-catalog.ts'
 import { lookupVersionsOf } from '../catalog/root-keys.ts'
 import { fault, isVaultError } from '../errors.ts'
 import type { Job, MaintenancePass } from '../maintenance/job.ts'
-import { lostOf, type PassPlace, rowPass, untilPatched } from '../maintenance/row-pass.ts'
 import { countRows, eachPossiblePage } from '../pace/pace.ts'
 import type { Row, Storage } from '../ports/storage.ts'
 import { noteFormer } from '../records/former-tokens.ts'
@@ -14,6 +13,7 @@ import { attempt } from '../util/attempt.ts'
 import { addLookupKey, changeKeys, digestBy, lookUpBy, removeRootKey } from './change-keys.ts'
 import { type LookupPlace, lookupPlaces, type RaisedRows } from './lookup-places.ts'
 import { LOCK_MS, lockTries, type RotationPorts } from './rotate-keys.ts'
+import { lostOf, type PassPlace, rowPass, untilPatched } from './row-pass.ts'
 
 /** The result of a rotation of look-up keys. */
 export interface LookupRotation {

@@ -1,8 +1,9 @@
 /** Passes over the rows of a table, by rising ids, beside writers: a page of rows is one slice, and rows that others change meanwhile are read again. */
+
+import type { JobPlace, MaintenancePass } from '../maintenance/job.ts'
 import { createPageSize, possibleRows } from '../pace/pace.ts'
 import type { Filter, Patch, Row, Storage } from '../ports/storage.ts'
 import { present } from '../util/lists.ts'
-import type { JobPlace, MaintenancePass } from './job.ts'
 
 /** Where a pass begins, and how it says where it is. */
 export interface PassPlace {
