@@ -92,11 +92,11 @@ const { records: resolved } = await session.detokenize([
 ])
 table(resolved.map(({ value, valueType }) => ({ token, valueType, value })))
 
-heading('6. Upsert by e-mail: the address is normalized, so the same customer is updated')
+heading('6. Upsert by e-mail: blanks and case do not count, so the same customer is updated')
 const luis = { name: 'Luís G.', email: ' LUISG@embraer.com.br' }
 const upserted = await session.insertOne('customers', luis, { upsert: 'email' })
 const after = await session.getOne('customers', first.id, { redaction: 'PLAIN_TEXT', fields: ['name', 'email', 'phone'] })
-line(`Same id: ${String(upserted.id === first.id)}. Columns that were not sent keep their values:`)
+line(`Same id: ${String(upserted.id === first.id)}. Values are stored as they were sent, and other columns keep theirs:`)
 table([after.fields])
 
 heading('7. A duplicate of a unique value is refused, and the error contains no value')

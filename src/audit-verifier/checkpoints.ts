@@ -32,14 +32,21 @@ export function createVerifiers(keys: readonly VerifierKey[]): SignatureVerifier
 
 /** True if one of the keys signed this checkpoint. */
 export function isSigned(signed: SignedCheckpoint, verifiers: readonly SignatureVerifier[]): boolean {
-  const signature = signatureBytes(signed)
-  if (signature === undefined) return false
-  const bytes = checkpointBytes(signed.checkpoint)
-  return verifiers.some((verifier) => isOf(signed, verifier) && verifier.verify(bytes, signature))
+  return isSignatureOf(() => checkpointBytes(signed.checkpoint), signed, verifiers)
 }
 
-function isOf({ keyId, algorithm }: SignedCheckpoint, verifier: SignatureVerifier): boolean {
-  return verifier.keyId === keyId && verifier.algorithm === algorithm
+/** True if one of the keys made this signature of some bytes. */
+export function isSignatureOf(
+  bytesOf: () => Uint8Array,
+  signed: Omit<SignedCheckpoint, 'checkpoint'>,
+  verifiers: readonly SignatureVerifier[],
+): boolean {
+  const signature = signatureBytes(signed)
+  if (signature === undefined) return false
+  const bytes = bytesOf()
+  return verifiers.some(
+    ({ keyId, algorithm, verify }) => keyId === signed.keyId && algorithm === signed.algorithm && verify(bytes, signature),
+  )
 }
 
 function parsePem(pem: unknown): KeyObject | undefined {

@@ -6,6 +6,7 @@ import type { BlobStore, ByteRange } from '../../core/ports/blobs.ts'
 import { assertBlobKeys, assertByteRange, errorCode, noBlobError } from '../../core/util/causes.ts'
 import { toBlocks, watchContent } from '../../core/util/memory.ts'
 import { readOptions } from '../../core/util/options.ts'
+import { syncFolder } from '../system/sync-folder.ts'
 import {
   assertDirectoryName,
   type BlobPaths,
@@ -16,7 +17,6 @@ import {
   mapFileError,
   type OpenFile,
   type OpenFiles,
-  synchronizeFolder,
 } from './folder-files.ts'
 
 /** Where blobs are stored. */
@@ -90,7 +90,7 @@ async function writeFile({ files, folders, paths }: NewBlob, content: AsyncItera
     await file.handle.sync()
     await file.close()
     await rename(paths.unfinished, paths.file)
-    await synchronizeFolder(paths.folder)
+    await syncFolder(paths.folder)
   } catch (error) {
     // A write that goes on would write into the next file that gets its number.
     await writing.catch(() => {})
@@ -178,7 +178,7 @@ async function deleteFiles(blobs: readonly BlobPaths[]): Promise<void> {
     for (const { folder, file, unfinished } of blobs) {
       for (const path of [unfinished, file]) if (await removeFile(path)) changed.add(folder)
     }
-    for (const folder of changed) await synchronizeFolder(folder)
+    for (const folder of changed) await syncFolder(folder)
   } catch (error) {
     throw mapFileError(error)
   }

@@ -4,6 +4,7 @@ import { dirname, join, resolve } from 'node:path'
 import { fault, isVaultError, VaultError } from '../../core/errors.ts'
 import { errorCode, isForbidden } from '../../core/util/causes.ts'
 import { closedError, fullError, strippedCause, unavailableError } from '../errors/storage-errors.ts'
+import { syncFolder } from '../system/sync-folder.ts'
 
 /** The paths of one blob. */
 export interface BlobPaths {
@@ -42,7 +43,7 @@ export function createDurableFolders(directory: string): DurableFolders {
     async make(folder) {
       if (durable.has(folder)) return
       await mkdirIn(directory, folder)
-      await synchronizeFolder(directory)
+      await syncFolder(directory)
       durable.add(folder)
     },
   }
@@ -63,20 +64,8 @@ async function mkdirIn(directory: string, folder: string): Promise<void> {
 /** Synchronizes every folder above `directory`, up to `top`. */
 async function synchronizeAbove(directory: string, top: string): Promise<void> {
   for (let folder = dirname(directory); folder.length >= top.length; folder = dirname(folder)) {
-    await synchronizeFolder(folder)
+    await syncFolder(folder)
     if (folder === top) return
-  }
-}
-
-/** Waits until the names in a folder are on the disk. */
-export async function synchronizeFolder(folder: string): Promise<void> {
-  // Windows opens no folder, and its file system logs names by itself.
-  if (process.platform === 'win32') return
-  const handle = await open(folder, 'r')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
   }
 }
 

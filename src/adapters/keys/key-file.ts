@@ -5,6 +5,7 @@ import { type FileHandle, link, mkdir, open, unlink } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { VaultError } from '../../core/errors.ts'
 import { errorCode, isForbidden } from '../../core/util/causes.ts'
+import { syncFolder } from '../system/sync-folder.ts'
 import { fillFresh } from '../system/system.ts'
 import { byteCodes, isRepeated, KEY_TEXT_LENGTH, parseKey, secretBytes, wipe, writeKeyText } from './key-bytes.ts'
 
@@ -144,17 +145,6 @@ async function writeDraft(draft: string, content: Uint8Array): Promise<void> {
   const handle = await open(draft, 'wx', OWNER_ONLY)
   try {
     await handle.writeFile(content)
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
-}
-
-/** Makes the name of the new file durable. Windows cannot open folders, and does not need this. */
-async function syncFolder(folder: string): Promise<void> {
-  if (process.platform === 'win32') return
-  const handle = await open(folder, 'r')
-  try {
     await handle.sync()
   } finally {
     await handle.close()

@@ -30,14 +30,10 @@ export async function buildIndexes(session: Session, build: Build): Promise<void
   const { dialect, keepsSession, tables } = build
   const run = (statement: RawBuilder<unknown>) => session.run(patient(dialect, statement))
   const stored = await readStoredObjects(session, build)
-  const limits = keepsSession ? LIMITS : []
-  const settings: (readonly RawRow[])[] = []
-  for (const [name] of limits) settings.push(await run(sql`show ${sql.raw(name)}`))
-  for (const [name, value] of limits) await run(sql`set ${sql.raw(name)} = ${sql.lit(value)}`)
+  if (keepsSession) for (const [name, value] of LIMITS) await run(sql`set ${sql.raw(name)} = ${sql.lit(value)}`)
   for (const table of tables) {
     for (const index of missingIndexes(table, stored)) await buildIndex(run, build, table, index)
   }
-  for (const [k, [name]] of limits.entries()) await run(sql`set ${sql.raw(name)} = ${sql.lit(String(settings[k]?.[0]?.[0]))}`)
 }
 
 type Run = (statement: RawBuilder<unknown>) => Promise<readonly RawRow[]>

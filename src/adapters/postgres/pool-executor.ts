@@ -42,22 +42,12 @@ const BEGIN_SNAPSHOT = `begin isolation level repeatable read read only;
 export interface PoolExecutor extends Executor {
   /** Runs work once, in a transaction that reads one state and writes nothing. */
   snapshot<T>(work: (executor: Executor) => Promise<T>): Promise<T>
-  /** Runs statements that no transaction can hold, on a connection that is closed after them: what they set is left to no other call. They take as long as they take. */
-  outside<T>(work: (run: (text: string) => Promise<readonly RawRow[]>) => Promise<T>): Promise<T>
+  session<T>(work: (session: Session) => Promise<T>): Promise<T>
 }
 
 export function createPoolExecutor(context: SharedPool): PoolExecutor {
   return {
     snapshot: (work) => runTransaction(context, work, BEGIN_SNAPSHOT),
-    async outside(work) {
-      if (isInsideTransaction(context.owner)) throw outerStorageError()
-      const { connection, release } = await takeClient(context)
-      try {
-        return await work(async (text) => (await connection.send({ text, parameters: [], isUnlimited: true })).rows)
-      } finally {
-        release(true)
-      }
-    },
     inTransaction: false,
     isShared: false,
     run: (query) => retried(() => runAlone(context, query)),
@@ -105,15 +95,12 @@ async function runAlone(context: SharedPool, query: PreparedQuery, mapLoss = asI
 }
 
 async function runSession<T>(context: SharedPool, work: (session: Session) => Promise<T>): Promise<T> {
-  const held = await takeClient(context)
+  if (isInsideTransaction(context.owner)) throw outerStorageError()
+  const { connection, release } = await takeClient(context)
   try {
-    const result = await work({ run: async (query) => (await held.connection.send(query)).rows })
-    held.release(false)
-    return result
-  } catch (error) {
-    // Its settings may be changed.
-    held.release(true)
-    throw error
+    return await work({ run: async (query) => (await connection.send(query)).rows })
+  } finally {
+    release(true)
   }
 }
 

@@ -1,9 +1,10 @@
 /** Takes the bytes of deleted rows out of the tables of PostgreSQL, as far as the owner of tables can: VACUUM, or tables written anew. */
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { VaultError } from '../../core/errors.ts'
 import type { DiskNote, DiskPurge, DiskReport } from '../../core/ports/storage.ts'
 import { attempt, jitteredMs, type Reason } from '../../core/util/attempt.ts'
 import type { RawRow } from './driver-connection.ts'
+import { patient } from './lock-tables.ts'
 import type { PoolExecutor } from './pool-executor.ts'
 import { mapPostgresError, postgresCause, sqlState } from './postgres-errors.ts'
 import type { SqlContext } from './row-queries.ts'
@@ -15,8 +16,8 @@ const LOCK_MS = 250
 const MAX_ATTEMPTS = 40
 const PAUSE = { firstMs: 8, maxMs: 1024 }
 
-/** Runs one statement. */
-type Run = (text: string) => Promise<readonly RawRow[]>
+/** Runs one statement, as long as it takes. */
+type Run = (statement: RawBuilder<unknown>) => Promise<readonly RawRow[]>
 
 /**
  * Removes dead rows of all tables of the schema, so that their space is used again. With `full`, writes each table with its indexes and long values
@@ -28,17 +29,18 @@ export async function purgeTables(executor: PoolExecutor, context: SqlContext, {
       'failed_precondition',
       'VACUUM FULL needs a session of its own, to limit its wait for locks. Open the storage on the server itself, without preparedStatements: false.',
     )
-  return executor.outside(async (run) => {
-    const ask: Run = (text) => mapped(run(text))
-    const names = (await mapped(storedTables({ ...executor, run: ({ text }) => run(text) }, context))).map(({ name }) => name)
-    if (context.named) await ask(`set statement_timeout = 0; set lock_timeout = ${LOCK_MS}`)
+  return executor.session(async (session) => {
+    const run: Run = (statement) => session.run(patient(context.dialect, statement))
+    const ask: Run = (statement) => mapped(run(statement))
+    const names = (await mapped(storedTables(session, context))).map(({ name }) => name)
+    if (context.named) await ask(sql`set statement_timeout = 0; set lock_timeout = ${sql.lit(LOCK_MS)}`)
     const own = await ownTables(ask, context, names)
     const open = Number((await ask(OPEN_TRANSACTIONS))[0]?.[0])
     const total = own.length + 1
     for (const [done, name] of own.entries()) {
       await onStep({ done, total })
-      const table = textOf(context, sql`${context.dialect.tableName(name)}`)
-      await whenFree(() => run(`vacuum (${full ? 'full, analyze' : 'analyze'}) ${table}`))
+      const vacuum = sql`vacuum (${sql.raw(full ? 'full, analyze' : 'analyze')}) ${context.dialect.tableName(name)}`
+      await mapped(attempt([LOCKED], () => run(vacuum)))
     }
     await onStep({ done: own.length, total })
     const isWritten = await checkpoint(run)
@@ -68,44 +70,29 @@ const LOCKED: Reason = {
     ),
 }
 
-function whenFree(work: () => Promise<unknown>): Promise<unknown> {
-  return mapped(attempt([LOCKED], work))
-}
-
 /** The tables that this role can vacuum: PostgreSQL passes over others with a warning only. */
-async function ownTables(run: Run, context: SqlContext, names: readonly string[]): Promise<readonly string[]> {
+async function ownTables(run: Run, { schema }: SqlContext, names: readonly string[]): Promise<readonly string[]> {
   if (names.length === 0) return []
-  const rows = await run(
-    textOf(
-      context,
-      sql`select c.relname::pg_catalog.text ${classes(context, names)} and (pg_catalog.pg_has_role(c.relowner, 'USAGE')
+  const rows =
+    await run(sql`select c.relname::pg_catalog.text from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+    where n.nspname = ${sql.lit(schema)} and c.relname in (${sql.join(names.map((name) => sql.lit(name)))})
+      and (pg_catalog.pg_has_role(c.relowner, 'USAGE')
         or exists (select from pg_catalog.pg_database d where d.datname = pg_catalog.current_database() and pg_catalog.pg_has_role(d.datdba, 'USAGE')))
-        order by 1`,
-    ),
-  )
+    order by 1`)
   return rows.map(([name]) => String(name))
 }
 
 /** Counts what was open before the first VACUUM and may read rows that are dead: they are kept. Sessions of other roles are seen by pg_read_all_stats only. */
-const OPEN_TRANSACTIONS = `select (select count(*) from pg_catalog.pg_stat_activity
+const OPEN_TRANSACTIONS = sql`select (select count(*) from pg_catalog.pg_stat_activity
     where pid <> pg_catalog.pg_backend_pid() and (backend_xmin is not null or backend_xid is not null)
       and (datname = pg_catalog.current_database() or backend_type = 'walsender'))
   + (select count(*) from pg_catalog.pg_replication_slots where xmin is not null)
   + (select count(*) from pg_catalog.pg_prepared_xacts where database = pg_catalog.current_database())`
 
-function classes({ schema }: SqlContext, names: readonly string[]) {
-  return sql`from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
-    where n.nspname = ${sql.lit(schema)} and c.relname in (${sql.join(names.map((name) => sql.lit(name)))})`
-}
-
-function textOf({ dialect }: SqlContext, query: ReturnType<typeof sql>): string {
-  return query.compile(dialect.compiler).sql
-}
-
 /** Has pages in memory written to the files. Returns false where the role may not. */
 async function checkpoint(run: Run): Promise<boolean> {
   try {
-    await run('checkpoint')
+    await run(sql`checkpoint`)
     return true
   } catch (error) {
     if (sqlState(error) !== '42501') throw mapPostgresError(error, {})

@@ -10,7 +10,7 @@ import { TYPE_OIDS } from './wire-cells.ts'
 const TYPES = new Map(Object.entries(TYPE_OIDS).map(([type, oid]) => [oid, type as PhysicalType]))
 
 /** Lists the tables. Another form of table, or one without a sequence, is the application's, and left out. */
-export async function storedTables(executor: Executor, context: SqlContext): Promise<readonly StoredTable[]> {
+export async function storedTables(executor: Pick<Executor, 'run'>, context: SqlContext): Promise<readonly StoredTable[]> {
   const columns = new Map<string, { readonly name: string; readonly oid: number }[]>()
   for (const [table, name, oid] of await run(executor, context, columnsQuery(context.schema))) {
     const of = columns.get(String(table)) ?? []
@@ -72,7 +72,7 @@ function columnsQuery(schema: string): RawBuilder<unknown> {
     order by c.relname collate pg_catalog."C", a.attnum`
 }
 
-async function run(executor: Executor, { dialect }: SqlContext, query: RawBuilder<unknown>) {
+async function run(executor: Pick<Executor, 'run'>, { dialect }: SqlContext, query: RawBuilder<unknown>) {
   const { sql: text, parameters } = query.compile(dialect.compiler)
   return executor.run({ text, parameters })
 }

@@ -25,7 +25,7 @@ export interface Executor {
   run(query: PreparedQuery): Promise<readonly RawRow[]>
   /** Runs one statement that stores changes and commits by itself. Throws `outcome_unknown` if the connection is lost meanwhile. Absent in a transaction. */
   readonly commitAlone?: (query: PreparedQuery) => Promise<readonly RawRow[]>
-  /** Runs statements on one connection, each of which commits by itself. The connection is closed if work throws. Absent in a transaction. */
+  /** Runs statements that no transaction can hold, on a connection that is closed after them: what they set is left to no other call. Absent in a transaction. */
   readonly session?: <T>(work: (session: Session) => Promise<T>) => Promise<T>
   /** Runs all or nothing: a transaction on the pool, a savepoint inside one. Rethrows what work throws. */
   transaction<T>(work: (executor: Executor) => Promise<T>, options?: TransactionOptions): Promise<T>

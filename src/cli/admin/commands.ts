@@ -1,4 +1,5 @@
 /** The commands that look at a vault and administer it. */
+import { signerOptions } from '../audit/commands.ts'
 import type { CommandDescription, OptionDescription } from '../command.ts'
 
 const PACE: OptionDescription = { flags: '--pace <rows>', text: 'rows a second at most, so that other work keeps up' }
@@ -18,6 +19,7 @@ const MOVES: readonly OptionDescription[] = [
   },
   { flags: '--finish <table.column>', text: 'a column whose former tokens end', isList: true },
 ]
+const OUT: OptionDescription = { flags: '--out <file>', text: 'a new file (default: standard output)' }
 const YES: OptionDescription = { flags: '--yes', text: 'do not ask' }
 export const WHERE: OptionDescription = {
   flags: '--where <column>',
@@ -252,7 +254,7 @@ const SUBJECTS: readonly CommandDescription[] = [
     options: [
       { flags: '--contents', text: 'with the contents of files' },
       { flags: '--events', text: 'with the ids of events that name the records, which reads the whole trail' },
-      { flags: '--out <file>', text: 'a new file (default: standard output)' },
+      OUT,
     ],
     examples: ['strongroom subject export customer 5b6f0b6e-7d6e-4d1c-9a55-3f9f1d3b6f10 --contents --out customer.ndjson'],
     load: async () => (await import('./subjects.ts')).exportSubject,
@@ -267,9 +269,7 @@ const SUBJECTS: readonly CommandDescription[] = [
     options: [
       { flags: '--reason <text>', text: 'why, for the receipt: no name' },
       { flags: '--from <file>', text: 'the subjects of this file of `subject forgotten`, after a restore' },
-      { flags: '--key-id <name>', text: 'sign the receipt; name of the key in it' },
-      { flags: '--key-file <file>', text: 'its private key in PEM format: Ed25519 or ML-DSA-65' },
-      { flags: '--key-env <name>', text: 'environment variable with it' },
+      ...signerOptions('sign the receipt; name of the key in it'),
       YES,
     ],
     examples: [
@@ -282,10 +282,7 @@ const SUBJECTS: readonly CommandDescription[] = [
     name: 'subject forgotten',
     summary:
       'List the subjects that were forgotten, with their receipts: keep it beside backups, to forget them again after a restore.',
-    options: [
-      { flags: '--since <time>', text: 'from this time on, such as 2026-01-31T12:00:00Z' },
-      { flags: '--out <file>', text: 'a new file (default: standard output)' },
-    ],
+    options: [{ flags: '--since <time>', text: 'from this time on, such as 2026-01-31T12:00:00Z' }, OUT],
     examples: ['strongroom subject forgotten --out forgotten.ndjson'],
     load: async () => (await import('./subjects.ts')).listForgotten,
   },

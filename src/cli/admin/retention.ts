@@ -1,13 +1,11 @@
 /** What is kept, and for how long: `sweep`, and `hold place`, `list` and `lift`. */
 import type { CommandWork } from '../command.ts'
+import { callerOf } from '../config/open-session.ts'
 import { CommandFailure, EXIT } from '../failure.ts'
 import { timeOf } from '../output/cells.ts'
 import { watch } from '../watch.ts'
 import { expiryOf } from './credentials.ts'
 import { assertSure } from './input.ts'
-
-/** Who places and lifts holds, in the events: the account that runs the command has the key of the vault. */
-const CALLER = { actor: 'strongroom hold', actorType: 'SERVICE_ACCOUNT', roles: [] } as const
 
 /** The work of `strongroom sweep`. */
 export const sweep: CommandWork = async (run) => {
@@ -21,18 +19,19 @@ export const sweep: CommandWork = async (run) => {
 }
 
 /** The work of `strongroom hold place`. */
-export const placeHold: CommandWork = async ({ args, openVault, options, output }) => {
+export const placeHold: CommandWork = async (run) => {
+  const { args, options, output } = run
   const [name = '', ...rest] = args
   const ids = rest.filter((one) => one !== undefined)
   const reason = options.text('reason')
   if (reason === undefined) throw new CommandFailure(EXIT.usage, 'Specify --reason.')
   const until = expiryOf(options.text('until'), '--until')
   const [id = ''] = ids
-  if (options.isSet('subject') && ids.length !== 1)
-    throw new CommandFailure(EXIT.usage, 'Specify the id of one subject with --subject.')
-  const of = options.isSet('subject') ? { subject: { name, id } } : { table: name, ids }
-  const vault = await openVault()
-  const hold = await vault.holds.place({ ...of, reason, ...(until !== undefined && { until }) }, CALLER)
+  const isSubject = options.isSet('subject')
+  if (isSubject && ids.length !== 1) throw new CommandFailure(EXIT.usage, 'Specify the id of one subject with --subject.')
+  const of = isSubject ? { subject: { name, id } } : { table: name, ids }
+  const vault = await run.openVault()
+  const hold = await vault.holds.place({ ...of, reason, ...(until !== undefined && { until }) }, await callerOf(vault, run))
   output.result(hold, () => hold.id)
   return undefined
 }
@@ -56,10 +55,13 @@ export const listHolds: CommandWork = async ({ openVault, output }) => {
 }
 
 /** The work of `strongroom hold lift`. */
-export const liftHold: CommandWork = async ({ args: [id = ''], openVault, options, output }) => {
-  const vault = await openVault()
+export const liftHold: CommandWork = async (run) => {
+  const { args, options, output } = run
+  const [id = ''] = args
+  const vault = await run.openVault()
+  const caller = await callerOf(vault, run)
   await assertSure(`Lift hold ${id}? What it holds can be deleted then.`, options.isSet('yes'))
-  await vault.holds.lift(id, CALLER)
+  await vault.holds.lift(id, caller)
   output.result({ id }, () => `Hold ${id} is lifted.`)
   return undefined
 }

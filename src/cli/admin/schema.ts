@@ -3,6 +3,7 @@ import { isVaultError } from '../../index.ts'
 import type { CommandOptions, CommandWork } from '../command.ts'
 import type { AnyVault } from '../config/any-vault.ts'
 import { CommandFailure, EXIT } from '../failure.ts'
+import { watch } from '../watch.ts'
 import { openInMemory } from './memory-vault.ts'
 import { pairsOf } from './pair-options.ts'
 
@@ -90,16 +91,16 @@ function time(ms: number): string {
 }
 
 /** The work of `strongroom schema apply`. */
-export const applySchema: CommandWork = async ({ loadConfig, openVault, options, output, signal }) => {
+export const applySchema: CommandWork = async (run) => {
+  const { loadConfig, openVault, options, output, signal } = run
   const { config } = await loadConfig()
   const vault = await openVault().catch((error: unknown) => {
     if (!isWithoutVault(error)) throw error
     return openVault({ serves: true })
   })
-  const pace = options.integer('pace', { min: 1 })
+  const watching = watch(run, 'records')
   const plan = await vault.planSchemaChange(config.vault.schema, movesOf(options), { signal, readsRecords: false })
-  const watch = { signal, onProgress: output.progress('records'), ...(pace === undefined ? {} : { pace }) }
-  if (plan.steps.length + plan.refusals.length > 0) await vault.applySchemaChange(plan, watch)
+  if (plan.steps.length + plan.refusals.length > 0) await vault.applySchemaChange(plan, watching)
   output.result({ applied: true, leftOut: plan.leftOut }, () => 'The vault has the schema of the configuration.')
   return undefined
 }

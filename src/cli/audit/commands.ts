@@ -1,8 +1,18 @@
 /** The commands of the audit trail. */
-import type { CommandDescription } from '../command.ts'
+import type { CommandDescription, OptionDescription } from '../command.ts'
 import { AUDIT_FOLLOW } from '../follow/commands.ts'
 
 const CHECKPOINT = { flags: '--checkpoint <file>', text: 'a checkpoint that was stored elsewhere', isList: true } as const
+const TO = { flags: '--to <file>', text: 'a new file (default: standard output)' }
+
+/** The options that `readSigner` reads. `keyId` says what the name of the key is for. */
+export function signerOptions(keyId: string): readonly OptionDescription[] {
+  return [
+    { flags: '--key-id <name>', text: keyId },
+    { flags: '--key-file <file>', text: 'its private key in PEM format: Ed25519 or ML-DSA-65' },
+    { flags: '--key-env <name>', text: 'environment variable with it' },
+  ]
+}
 
 export const AUDIT: readonly CommandDescription[] = [
   {
@@ -48,19 +58,14 @@ export const AUDIT: readonly CommandDescription[] = [
   {
     name: 'audit export',
     summary: 'Write the whole trail as lines of JSON, for `audit verify --export` and for keeping.',
-    options: [CHECKPOINT, { flags: '--to <file>', text: 'a new file (default: standard output)' }],
+    options: [CHECKPOINT, TO],
     examples: ['npx strongroom audit export --to audit.ndjson', 'npx strongroom audit export | gzip > audit.ndjson.gz'],
     load: async () => (await import('./audit-export.ts')).auditExport,
   },
   {
     name: 'audit checkpoint',
     summary: 'Sign the positions of all chains, so that it is noticed when events are removed later.',
-    options: [
-      { flags: '--key-id <name>', text: 'name of the key in the checkpoint' },
-      { flags: '--key-file <file>', text: 'its private key in PEM format: Ed25519 or ML-DSA-65' },
-      { flags: '--key-env <name>', text: 'environment variable with it' },
-      { flags: '--to <file>', text: 'a new file (default: standard output)' },
-    ],
+    options: [...signerOptions('name of the key in the checkpoint'), TO],
     examples: ['npx strongroom audit checkpoint --key-id audit-2026 --key-file audit.key --to checkpoint.json'],
     load: async () => (await import('./audit-checkpoint.ts')).auditCheckpoint,
   },

@@ -46,10 +46,14 @@ export function textOfKey(cells: readonly (Cell | undefined)[]): string {
   return cells.length === 1 ? keyOfCell(cells[0]) : JSON.stringify(cells.map(keyOfCell))
 }
 
-/** Returns what rows can have that hold the keys of these records, all of which have one. */
-export function keyAlternatives(ring: KeyRing, key: UniqueKey, records: readonly Values[]): KeyAlternatives[] {
+/** Returns what rows can have that hold the keys of these records, all of which have one. `newest` is what `keyCells` returned for them. */
+export function keyAlternatives(
+  ring: KeyRing,
+  key: UniqueKey,
+  records: readonly Values[],
+  newest: readonly (KeyCells | undefined)[] = keyCells(ring, key, records),
+): KeyAlternatives[] {
   const [, older] = ring.lookupVersions
-  const newest = keyCells(ring, key, records)
   const former = older === undefined ? [] : keyCells(ring, key, records, older)
   return records.map((_, index) =>
     key.columns.map(({ plain }, member): KeyCells => {

@@ -10,20 +10,21 @@ import { fewNumbers, toSlab } from '../util/memory.ts'
 import { fromBase64Url, fromHex, toBase64Url } from '../util/text.ts'
 import { digestItems, keyOfCell } from './digest-values.ts'
 
-/** Returns the public id of each row of a table, in order: a UUID, version 4. */
-export function encodeRecordIds(ring: KeyRing, table: Pick<Table, 'objectId'>, ids: readonly number[]): string[] {
+/** Returns the public id of each row of a table, in order: a UUID, version 4, by default of the newest look-up keys. */
+export function encodeRecordIds(
+  ring: KeyRing,
+  table: Pick<Table, 'objectId'>,
+  ids: readonly number[],
+  version = ring.lookupVersion,
+): string[] {
   const words = fewNumbers(ids.length * POINTER_WORDS)
   writeRecordPointers(words, table, ids)
-  return ring.encryptPointers(ring.lookupVersion, words)
+  return ring.encryptPointers(version, words)
 }
 
 /** Returns every id that records of these rows can be known by: during a rotation of look-up keys, those of both. */
 export function allRecordIds(ring: KeyRing, table: Pick<Table, 'objectId'>, ids: readonly number[]): string[] {
-  return ring.lookupVersions.flatMap((version) => {
-    const words = fewNumbers(ids.length * POINTER_WORDS)
-    writeRecordPointers(words, table, ids)
-    return ring.encryptPointers(version, words)
-  })
+  return ring.lookupVersions.flatMap((version) => encodeRecordIds(ring, table, ids, version))
 }
 
 /** Writes the pointers of these rows to the start of a list of words. Throws `internal` for a missing row id. */

@@ -37,11 +37,20 @@ interface RemovingSession {
 /** Removes at most `limit` files that are due. In a transaction, which may roll back, and after an error, the purge removes them later. */
 export async function removeDueQuietly({ files: context, log }: RemovingSession, limit: number): Promise<void> {
   if (context.isInTransaction) return
-  try {
+  await endsQuietly(log, async () => {
     const due = { kind: 'compare', column: 'remove_at', operator: '<', value: nowMs(context) + 1 } as const
     await removeRows(context, await context.storage.find(FILES.name, due, { order: 'asc', limit }))
+  })
+}
+
+/** Does work that removes files. Returns false after an error, which is logged. */
+async function endsQuietly(log: Log | undefined, work: () => Promise<unknown>): Promise<boolean> {
+  try {
+    await work()
+    return true
   } catch (error) {
     log?.warn({ code: isVaultError(error) ? error.code : 'internal' }, 'files that are due were not removed')
+    return false
   }
 }
 
@@ -84,12 +93,7 @@ export async function fileIdsOf(
 export async function removeContents({ files: context, log }: RemovingSession, ids: readonly number[]): Promise<number> {
   for (let start = 0; start < ids.length; start += SLICE) {
     const slice = ids.slice(start, start + SLICE)
-    try {
-      await removeFiles(context, slice)
-    } catch (error) {
-      log?.warn({ code: isVaultError(error) ? error.code : 'internal' }, 'files that are due were not removed')
-      break
-    }
+    if (!(await endsQuietly(log, () => removeFiles(context, slice)))) break
   }
   let left = 0
   const soon = nowMs(context) + REMOVAL_LEASE_MS

@@ -221,6 +221,12 @@ export function possibleRows(filter: Filter | undefined): Filter {
   return filter === undefined || filter.kind === 'all' ? POSSIBLE_ROWS : { kind: 'and', filters: [filter, POSSIBLE_ROWS] }
 }
 
+/** Returns the number of rows of a table that match. Default: all. */
+export async function countMatches(storage: Pick<StorageReads, 'aggregate'>, table: string, filter?: Filter): Promise<number> {
+  const [rows] = await storage.aggregate(table, filter ?? { kind: 'all' }, [{ kind: 'count' }])
+  return Number(rows)
+}
+
 /** Returns the number of rows that match in all of these tables, for a progress; undefined if an engine stops at an id that no row can have. */
 export async function countRows(
   storage: Pick<StorageReads, 'aggregate'>,
@@ -228,9 +234,7 @@ export async function countRows(
 ): Promise<number | undefined> {
   let total = 0
   try {
-    for (const { table, filter } of tables) {
-      total += Number((await storage.aggregate(table, filter ?? { kind: 'all' }, [{ kind: 'count' }]))[0])
-    }
+    for (const { table, filter } of tables) total += await countMatches(storage, table, filter)
     return total
   } catch (error) {
     if (isVaultError(error, 'data_loss')) return undefined

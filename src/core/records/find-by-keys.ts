@@ -71,6 +71,7 @@ export async function findExisting(
     barrier.ring,
     key,
     records.map(({ values }) => values),
+    records.map(({ cells }) => cells),
   )
   const rows = await findKeyedRows(storage, { table, key }, keys)
   const held: (readonly unknown[])[] = []

@@ -1,6 +1,6 @@
 /** What writers and readers do beside their work while look-up keys are rotated: digests of the older root key give way to those of the newest, and stay known. */
 import { digestValues, digestVersion, keyOfCell } from '../barrier/digest-values.ts'
-import { keyAlternatives, newestCells } from '../barrier/key-cells.ts'
+import { keyAlternatives, keyCells, newestCells } from '../barrier/key-cells.ts'
 import type { Values } from '../barrier/parse-record.ts'
 import type { KeyRing } from '../ports/crypto.ts'
 import type { Filter, Patch, Row, Storage, StorageReads } from '../ports/storage.ts'
@@ -96,9 +96,10 @@ async function raiseKeyed(
   ring: KeyRing,
   { table, key, records, rows }: Pick<WrittenDigests, 'table' | 'records'> & { key: UniqueKey; rows: readonly number[] },
 ): Promise<void> {
-  const isWhole = (values: Values): boolean => key.columns.every(({ position }) => (values[position] ?? null) !== null)
-  const own = rows.filter((_, index) => isWhole(at(records, index)))
-  const keys = keyAlternatives(ring, key, records.filter(isWhole))
+  const cells = keyCells(ring, key, records)
+  const isWhole = (_: unknown, index: number): boolean => cells[index] !== undefined
+  const own = new Set(rows.filter(isWhole))
+  const keys = keyAlternatives(ring, key, records.filter(isWhole), cells.filter(isWhole))
   const cellsOf = newestCells(key, keys)
   const found = await findKeyedRows(storage, { table, key, columns: key.cells }, keys)
   const patches = found.flatMap((row): Patch[] => {
@@ -107,9 +108,7 @@ async function raiseKeyed(
       const cell = cells[member] ?? null
       return keyOfCell(cell) === keyOfCell(row[name]) ? [] : [[name, cell] as const]
     })
-    return changed.length === 0 || own.includes(row.id)
-      ? []
-      : [{ id: row.id, version: row.version, set: Object.fromEntries(changed) }]
+    return changed.length === 0 || own.has(row.id) ? [] : [{ id: row.id, version: row.version, set: Object.fromEntries(changed) }]
   })
   if (patches.length > 0) await storage.update(table.physical.name, patches)
 }

@@ -8,7 +8,7 @@ import type { Filter, Patch, Row, Storage } from '../ports/storage.ts'
 import type { ReadingContext } from '../row-access/evaluate-access.ts'
 import type { Column } from '../schema/column-layout.ts'
 import { BODY, type Table } from '../schema/layout.ts'
-import { keysOfReferences } from '../subject-keys/owners.ts'
+import { keysOfRecords, keysOfReferences } from '../subject-keys/owners.ts'
 import { at, groupBy, required } from '../util/lists.ts'
 import { slabItem } from '../util/memory.ts'
 import { STALE } from './attempt-change.ts'
@@ -99,9 +99,7 @@ export async function patchOwners(
   table: Table,
   rows: readonly Row[],
 ): Promise<readonly Patch[]> {
-  const keys = await keysOfReferences(storage, context, table, (name) =>
-    columnValues(context.barrier, table, required(table.byName.get(name), 'A column with references'), rows),
-  )
+  const keys = await keysOfReferences(storage, context, table, (column) => columnValues(context.barrier, table, column, rows))
   return patchKeys(context.barrier, { table, rows, keys })
 }
 
@@ -112,14 +110,9 @@ export async function moveFiles(
   table: Table,
   records: readonly number[],
 ): Promise<void> {
-  const filter = { kind: 'in', column: 'id', values: records } as const
-  const rows = await storage.find(table.physical.name, filter, {
-    order: 'asc',
-    limit: Math.max(1, records.length),
-    columns: [BODY],
-  })
-  for (const [key, group] of groupBy(rows, keyOf)) {
-    const ids = group.map(({ id }) => id)
+  const keys = await keysOfRecords(storage, table, records)
+  for (const [key, group] of groupBy([...keys], ([, own]) => own)) {
+    const ids = group.map(([row]) => row)
     if (!(await moveSecrets(storage, context.barrier, { table, records: ids, key }))) throw STALE
   }
 }

@@ -21,6 +21,7 @@ import { destroyKeys, keepKeys } from '../subject-keys/key-rows.ts'
 import { keysOfChanged, keysOfNew } from '../subject-keys/owners.ts'
 import { isIdConflict } from '../unit-of-work/gather.ts'
 import { insertInOrder, type UnitOfWork } from '../unit-of-work/unit-of-work.ts'
+import { present } from '../util/lists.ts'
 import { nowMs } from '../util/time.ts'
 import { DRAWN_TOKEN_TAKEN, STALE } from './attempt-change.ts'
 import { chooseTokens, type DrawRequest, tokenTaken, type WriteRequest } from './choose-tokens.ts'
@@ -278,7 +279,7 @@ export async function deleteRows(
 
 /** Drops the transient values of rows, and their stored tokens. */
 async function dropTransientsOf(storage: Storage, { barrier }: DeletingContext, { table, rows }: DeletedRows): Promise<void> {
-  const found = (await storage.get(table.physical.name, rows)).filter((row) => row !== undefined)
+  const found = present(await storage.get(table.physical.name, rows))
   const cursor = openRows(barrier, table, found)
   const metadata = createTokenMetadata(table, found.length)
   for (let row = 0; row < found.length; row++) {

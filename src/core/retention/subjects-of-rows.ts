@@ -8,7 +8,7 @@ import type { StorageReads } from '../ports/storage.ts'
 import type { ReadingContext } from '../row-access/evaluate-access.ts'
 import type { Column } from '../schema/column-layout.ts'
 import type { Table } from '../schema/layout.ts'
-import type { SubjectDefinition, SubjectRelation } from '../schema/subjects.ts'
+import { originOf, type SubjectDefinition, type SubjectRelation } from '../schema/subjects.ts'
 import { present, required } from '../util/lists.ts'
 
 /** The rows of one table that lead to others: each with the rows of the first table that it was reached from. */
@@ -71,8 +71,9 @@ async function parentsOf(
   const stored = present(await storage.get(child.physical.name, rows))
   const values = columnValues(barrier, child, known(child.byName.get(relation.column), child.name), stored)
   const held = stored.flatMap(({ id }, index) => (values[index] === null ? [] : [{ id, value: values[index] }]))
-  if ('references' in relation) {
-    const parent = known(tables.get(relation.references), relation.references)
+  const origin = originOf(relation)
+  const parent = known(tables.get(origin.table), origin.table)
+  if (origin.column === undefined) {
     const ids = decodeRecordIds(
       barrier.ring,
       parent,
@@ -80,10 +81,8 @@ async function parentsOf(
     )
     return { parent: parent.name, rowsOf: new Map(held.map(({ id }, index) => [id, present([ids[index]])])) }
   }
-  const [parentName = '', columnName = ''] = relation.equals.split('.')
-  const parent = known(tables.get(parentName), parentName)
-  const column = known(parent.byName.get(columnName), parentName)
-  return { parent: parentName, rowsOf: await equalRows(storage, { barrier }, { parent, column, held }) }
+  const column = known(parent.byName.get(origin.column), parent.name)
+  return { parent: parent.name, rowsOf: await equalRows(storage, { barrier }, { parent, column, held }) }
 }
 
 /** Values of rows, and the column that has the same ones. */

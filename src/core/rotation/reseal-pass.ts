@@ -1,7 +1,8 @@
 /** Seals the bodies of one place again with the active root key, a slice of rows at a time, beside writers; and counts bodies by the key that they are sealed with. */
 import type { CatalogKeys } from '../catalog/catalog-entries.ts'
-import type { Job, JobPlace, MaintenancePass } from '../maintenance/job.ts'
-import { createPageSize, possibleRows } from '../pace/pace.ts'
+import type { Job, MaintenancePass } from '../maintenance/job.ts'
+import { lostOf, type PassPlace, rowPass, untilPatched } from '../maintenance/row-pass.ts'
+import { possibleRows } from '../pace/pace.ts'
 import type { BytesPart, Patch, Row, Storage } from '../ports/storage.ts'
 import type { Scheduler } from '../ports/time.ts'
 import { readVersion, readVersions, resealBodies } from '../sealing/envelope.ts'
@@ -21,57 +22,38 @@ export interface ResealCounts {
 }
 
 /** A pass over a place. */
-export interface Resealing {
+export interface Resealing extends PassPlace {
   readonly storage: Storage
   /** Its ring is read again for each slice. */
   readonly keys: CatalogKeys
   readonly place: SealedPlace
   readonly job: Pick<Job, 'savePlace'>
   readonly counts: ResealCounts
-  /** The row after which the pass begins. */
-  readonly after: number
-  /** Returns the place of the job after a row. */
-  placeAt(row: number): JobPlace
 }
 
 /**
  * Returns the pass. A row that others change meanwhile is read again: a change of plain columns alone keeps the body. Only bodies of an older key
  * than the active one are changed, so that a pass that slept through a later rotation puts no older key back.
  */
-export function resealPass({ storage, keys, place, job, counts, after: from, placeAt }: Resealing): MaintenancePass {
-  const size = createPageSize({ first: 64, max: MAX_ROWS })
-  const filter = possibleRows(place.filter)
-  let after = from
-  return {
-    async slice() {
-      const limit = size.next()
-      const columns = [place.column, ...place.reads]
-      const rows = await storage.find(place.table, filter, { order: 'asc', after, limit, columns })
-      size.read(rows)
-      const last = rows.at(-1)?.id ?? after
-      let resealed = 0
-      for (let older = olderOf(keys, place, rows); older.length > 0; ) {
-        const patches = patchesOf(keys, place, older, counts)
-        if (patches.length === 0) break
-        const arePatched = await storage.transaction(async (inner) => {
-          const applied = await inner.update(place.table, patches)
-          await job.savePlace(inner, placeAt(last))
-          return applied
-        })
-        const lost = patches.flatMap(({ id }, index) => (arePatched[index] === true ? [] : [id]))
-        resealed += patches.length - lost.length
-        const again = await storage.get(place.table, lost)
-        older = olderOf(
-          keys,
-          place,
-          again.filter((row) => row !== undefined),
-        )
-      }
-      counts.resealed += resealed
-      after = last
-      return { rows: rows.length, table: place.name, isLast: rows.length < limit }
-    },
-  }
+export function resealPass({ storage, keys, place, job, counts, after, placeAt }: Resealing): MaintenancePass {
+  const { table, name, filter } = place
+  const columns = [place.column, ...place.reads]
+  return rowPass(storage, { table, name, filter, columns, after, max: MAX_ROWS }, async (rows, last) => {
+    let resealed = 0
+    await untilPatched(storage, { table, rows }, async (pending) => {
+      const patches = patchesOf(keys, place, olderOf(keys, place, pending), counts)
+      if (patches.length === 0) return []
+      const arePatched = await storage.transaction(async (inner) => {
+        const applied = await inner.update(table, patches)
+        await job.savePlace(inner, placeAt(last))
+        return applied
+      })
+      const lost = lostOf(patches, arePatched)
+      resealed += patches.length - lost.length
+      return lost
+    })
+    counts.resealed += resealed
+  })
 }
 
 function olderOf({ ring }: CatalogKeys, { column }: SealedPlace, rows: readonly Row[]): Row[] {

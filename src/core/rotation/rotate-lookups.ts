@@ -3,8 +3,9 @@ import { OUTDATED, retryingBarrier } from '../barrier/barrier.ts'
 import { FRESH_MS } from '../catalog/open-catalog.ts'
 import { lookupVersionsOf } from '../catalog/root-keys.ts'
 import { fault, isVaultError } from '../errors.ts'
-import type { Job, JobPlace, MaintenancePass } from '../maintenance/job.ts'
-import { countRows, createPageSize, eachPossiblePage, possibleRows } from '../pace/pace.ts'
+import type { Job, MaintenancePass } from '../maintenance/job.ts'
+import { lostOf, type PassPlace, rowPass, untilPatched } from '../maintenance/row-pass.ts'
+import { countRows, eachPossiblePage } from '../pace/pace.ts'
 import type { Row, Storage } from '../ports/storage.ts'
 import { noteFormer } from '../records/former-tokens.ts'
 import { layoutSchema } from '../schema/layout.ts'
@@ -106,52 +107,37 @@ async function replaceAll(
 }
 
 /** A pass over a place. */
-interface Replacing {
+interface Replacing extends PassPlace {
   readonly place: LookupPlace
-  /** The row after which it begins. */
-  readonly after: number
   readonly counts: LookupCounts
-  /** Returns the place of the job after a row. */
-  placeAt(row: number): JobPlace
 }
 
 /** Returns the pass. A row that others change meanwhile is read again: a change of other columns keeps the digest. */
-function lookupPass(ports: RotationPorts, job: Job, { place, after: from, counts, placeAt }: Replacing): MaintenancePass {
+function lookupPass(ports: RotationPorts, job: Job, { place, after, counts, placeAt }: Replacing): MaintenancePass {
   const { storage } = ports
   const { table } = place
-  const size = createPageSize({ first: 64, max: MAX_ROWS })
-  let after = from
-  return {
-    async slice() {
-      const limit = size.next()
-      const rows = await storage.find(table, possibleRows(undefined), { order: 'asc', after, limit })
-      size.read(rows)
-      const last = rows.at(-1)?.id ?? after
-      for (let pending = rows; pending.length > 0; ) {
-        const raised = await raiseKnown(ports, place, pending)
-        counts.unreadable += raised.unreadable.length
-        if (raised.patches.length === 0) break
-        const ids = raised.patches.map(({ id }) => id)
-        const arePatched = await storage
-          .transaction(async (inner) => {
-            const applied = await inner.update(table, raised.patches)
-            await noteFormer(inner, raised.former)
-            await job.savePlace(inner, placeAt(last))
-            return applied
-          })
-          .catch((error: unknown) => {
-            // Another writer noted the same token: all is read again.
-            if (isVaultError(error, 'conflict') && error.details[0]?.table === FORMER_TOKENS.name) return []
-            throw isVaultError(error, 'conflict') ? equalValues(table) : error
-          })
-        const lost = ids.filter((_, index) => arePatched[index] !== true)
-        counts.replaced += ids.length - lost.length
-        pending = (await storage.get(table, lost)).filter((row) => row !== undefined)
-      }
-      after = last
-      return { rows: rows.length, table, isLast: rows.length < limit }
-    },
-  }
+  return rowPass(storage, { table, after, max: MAX_ROWS }, (rows, last) =>
+    untilPatched(storage, { table, rows }, async (pending) => {
+      const { patches, former, unreadable } = await raiseKnown(ports, place, pending)
+      counts.unreadable += unreadable.length
+      if (patches.length === 0) return []
+      const arePatched = await storage
+        .transaction(async (inner) => {
+          const applied = await inner.update(table, patches)
+          await noteFormer(inner, former)
+          await job.savePlace(inner, placeAt(last))
+          return applied
+        })
+        .catch((error: unknown) => {
+          // Another writer noted the same token: all is read again.
+          if (isVaultError(error, 'conflict') && error.details[0]?.table === FORMER_TOKENS.name) return []
+          throw isVaultError(error, 'conflict') ? equalValues(table) : error
+        })
+      const lost = lostOf(patches, arePatched)
+      counts.replaced += patches.length - lost.length
+      return lost
+    }),
+  )
 }
 
 function equalValues(table: string) {

@@ -4,8 +4,8 @@ import { keptCells } from '../barrier/kept-times.ts'
 import type { CatalogState } from '../catalog/catalog-entries.ts'
 import { prepareLayout } from '../catalog/live-schema.ts'
 import { type Fault, fault, isVaultError, words } from '../errors.ts'
-import type { Job, JobPlace } from '../maintenance/job.ts'
-import { countRows } from '../pace/pace.ts'
+import type { Job } from '../maintenance/job.ts'
+import { countMatches, countRows } from '../pace/pace.ts'
 import type { Storage } from '../ports/storage.ts'
 import { ownKeysPass } from '../records/own-keys-pass.ts'
 import { LOCK_MS, lockTries } from '../rotation/rotate-keys.ts'
@@ -16,11 +16,12 @@ import { assertKeysAreHere } from '../subject-keys/key-rows.ts'
 import { attempt } from '../util/attempt.ts'
 import { nowMs } from '../util/time.ts'
 import { eraseAll } from './erase-ended.ts'
-import { digestCells, type FillCounts, fillPass } from './fill-rows.ts'
+import { digestCells, fillPass } from './fill-rows.ts'
 import { findEqual, type RowProblem } from './inspect-rows.ts'
-import { lateBuilds, type NextSchema, type Refusal, type TableChange } from './next-schema.ts'
+import { lateBuilds, marksOf, type NextSchema, type Refusal, type TableChange } from './next-schema.ts'
 import { refusalOf } from './plan-change.ts'
-import { NO_COUNTS, type OfTable, placeIn, type SchemaChangePorts, type SchemaTarget, storeWay, wayTo } from './store-way.ts'
+import { placeOf } from './schema-moves.ts'
+import { type OfTable, type SchemaChangePorts, type SchemaTarget, storeWay, tablesToPass, wayTo } from './store-way.ts'
 import { succeedPass } from './succeed-rows.ts'
 import { isSame, withSuccessors } from './successions.ts'
 
@@ -36,7 +37,7 @@ export async function changeSchema(
   // Readers that go by an older schema do not compare it with the stored one for so long. What they read ends only after that.
   if (way.successions.length > 0 || way.tables.some(({ ends }) => ends.length > 0)) await job.wait(target.settleMs)
   job.expect(await countPasses(storage, way))
-  await refuseFor(ports, job, way, await fillAll(ports, job, { way, target }))
+  await fillAll(ports, job, { way, target })
   await succeedAll(ports, job, { way, target })
   await refuseFor(ports, job, way, await buildIndexes(ports, job, way))
   await sealAll(ports, job, way)
@@ -79,8 +80,8 @@ async function assertNoRows(storage: Storage, changes: readonly TableChange[]): 
   for (const change of changes) {
     const [column] = change.requiresNew
     if (column === undefined) continue
-    const [rows] = await storage.aggregate(change.table.physical.name, { kind: 'all' }, [{ kind: 'count' }])
-    if (Number(rows) > 0) throw refusal(refusalOf(change, { kind: 'new', column: column.name, rows: Number(rows) }))
+    const rows = await countMatches(storage, change.table.physical.name)
+    if (rows > 0) throw refusal(refusalOf(change, { kind: 'new', column: column.name, rows }))
   }
 }
 
@@ -104,45 +105,18 @@ interface Filling {
   readonly target: SchemaTarget
 }
 
-/** Fills the cells of all rows, and counts what is in the way, from where an earlier run ended. */
-async function fillAll(
-  ports: SchemaChangePorts,
-  job: Job,
-  { way, target }: Filling,
-): Promise<Map<TableChange, readonly RowProblem[]>> {
+/** Fills the cells of all rows, from where an earlier run ended. Takes the marks back and throws for records that are in the way. */
+async function fillAll(ports: SchemaChangePorts, job: Job, { way, target }: Filling): Promise<void> {
   const barrier = retryingBarrier(ports.barrier)
   const changes = way.tables.filter(isFilled)
   const now = nowMs(ports)
-  const begun = placeIn(job, target, 'fill', changes)
-  const problems = new Map<TableChange, readonly RowProblem[]>()
-  for (const [index, change] of changes.entries()) {
+  for (const { change, ...place } of tablesToPass(job, target, { phase: 'fill', changes })) {
     const { table, fills, keeps, requires } = change
-    // Problems of tables before are in the place too, because they end the change.
-    const counts: FillCounts = index === begun.index ? begun.counts : NO_COUNTS()
-    if (index >= begun.index) {
-      const placeAt = (after: number): JobPlace => ({
-        key: target.key,
-        phase: 'fill',
-        table: table.physical.name,
-        after,
-        counts: JSON.stringify(counts),
-      })
-      const after = index === begun.index ? begun.after : 0
-      const filling = {
-        table,
-        cells: [...digestCells(barrier, fills), ...keeps.map((kept) => keptCells(kept, now))],
-        required: requires,
-        keyed: fills,
-        counts,
-        after,
-        placeAt,
-      }
-      await job.pass(fillPass({ ...ports, barrier }, job, filling))
-    }
-    const found = [...listed('null', counts.missing), ...listed('keyless', counts.keyless)]
-    if (found.length > 0) await refuseFor(ports, job, way, new Map([[change, found]]))
+    const cells = [...digestCells(barrier, fills), ...keeps.map((kept) => keptCells(kept, now))]
+    await job.pass(fillPass({ ...ports, barrier }, job, { ...place, table, cells, required: requires, keyed: fills }))
+    const { missing, keyless } = place.counts
+    await refuseFor(ports, job, way, new Map([[change, [...listed('null', missing), ...listed('keyless', keyless)]]]))
   }
-  return problems
 }
 
 /** Seals records with keys of their subjects, from the first table on: those that are sealed so are only read. Each table comes after those that it refers to. */
@@ -222,7 +196,7 @@ async function refuseFor(
   const changed = new Map(way.tables.map((change) => [change.table.objectId, change]))
   await storeWay(ports, job, async () => {
     const schema = withSuccessors(ports.catalog.state.schema, [])
-    const tables = Object.entries(schema.tables).map(([name, table]) => [name, withoutMarks(table, changed.get(table.objectId))])
+    const tables = Object.entries(schema.tables).map(([name, table]) => [name, takenBack(table, changed.get(table.objectId))])
     return { way, schema: { ...schema, tables: Object.fromEntries(tables) }, locked: [] }
   })
   // When records have been changed, the same call begins anew.
@@ -231,7 +205,8 @@ async function refuseFor(
   throw refusal(first)
 }
 
-function refusal({ table, column, reason }: Refusal): Fault {
+/** Returns the error of a change that is refused. */
+export function refusal({ table, column, reason }: Refusal): Fault {
   return fault('failed_precondition', column === undefined ? { table } : { table, column })`${words(reason)}`
 }
 
@@ -239,35 +214,24 @@ function refusal({ table, column, reason }: Refusal): Fault {
 async function succeedAll(ports: SchemaChangePorts, job: Job, { way, target }: Filling): Promise<void> {
   const layout = layoutSchema(ports.catalog.state.schema)
   const names = new Set(way.successions.map(({ table }) => table))
-  const tables = [...layout.tables.values()].filter(({ name }) => names.has(name)).map((table) => ({ table }))
+  const changes = [...layout.tables.values()].filter(({ name }) => names.has(name)).map((table) => ({ table }))
   // What was taken back and begun again is another column, whose rows have none of its cells yet.
-  const hidden = tables.flatMap(({ table }) => table.written?.hidden ?? [])
+  const hidden = changes.flatMap(({ table }) => table.written?.hidden ?? [])
   const phase = `succeed ${hidden.map(({ column }) => column.objectId).join()}`
-  const begun = placeIn(job, target, phase, tables)
-  for (const [index, { table }] of tables.entries()) {
-    const { written } = table
-    if (index < begun.index || written === undefined) continue
-    const counts = index === begun.index ? begun.counts : NO_COUNTS()
-    const placeAt = (after: number): JobPlace => ({
-      key: target.key,
-      phase,
-      table: table.physical.name,
-      after,
-      counts: JSON.stringify(counts),
-    })
-    const after = index === begun.index ? begun.after : 0
-    await job.pass(
-      succeedPass({ ...ports, barrier: retryingBarrier(ports.barrier) }, job, { table, written, layout, counts, after, placeAt }),
-    )
-    const found = [...listed('unfit', counts.unfit), ...listed('equal', counts.equal)]
-    if (found.length > 0) await refuseFor(ports, job, way, new Map([[{ table }, found]]))
+  for (const { change, ...place } of tablesToPass(job, target, { phase, changes })) {
+    const { written } = change.table
+    if (written === undefined) continue
+    const succeeding = { ...place, table: change.table, written, layout }
+    await job.pass(succeedPass({ ...ports, barrier: retryingBarrier(ports.barrier) }, job, succeeding))
+    const { unfit, equal } = place.counts
+    await refuseFor(ports, job, way, new Map([[change, [...listed('unfit', unfit), ...listed('equal', equal)]]]))
   }
 }
 
-/** Returns a table without the marks of a change of it. What was filled is left over; times of retention are still to be filled. */
-function withoutMarks(stored: CatalogTable, change: TableChange | undefined): CatalogTable {
+/** Returns a table with the marks of a change of it taken back. What was filled is left over; times of retention are still to be filled. */
+function takenBack(stored: CatalogTable, change: TableChange | undefined): CatalogTable {
   if (change === undefined) return stored
-  const { filling = [], leftover = [], unneeded = [], columns, ...table } = stored
+  const { filling = [], leftover = [], unneeded = [], keying = false, columns, ...table } = stored
   const times = filling.filter((cell) => cell.startsWith(KEPT))
   const left = [...leftover, ...filling.filter((cell) => !cell.startsWith(KEPT))]
   const others = unneeded.filter((index) => !lateBuilds(change).some((one) => isSame(one, index)))
@@ -275,9 +239,7 @@ function withoutMarks(stored: CatalogTable, change: TableChange | undefined): Ca
   return {
     ...table,
     columns: Object.fromEntries(unmarked),
-    ...(times.length > 0 && { filling: times }),
-    ...(left.length > 0 && { leftover: left }),
-    ...(others.length > 0 && { unneeded: others }),
+    ...marksOf({ filling: times, leftover: left, unneeded: others, keying }),
   }
 }
 
@@ -293,7 +255,7 @@ async function end(ports: SchemaChangePorts, job: Job, target: SchemaTarget): Pr
     const ending = [
       ...way.tables.filter(({ ends }) => ends.length > 0).map(({ table }) => table),
       ...way.successions.flatMap(({ table }) => tables.get(table) ?? []),
-      ...Object.keys(target.moves.drop ?? {}).flatMap((path) => tables.get(path.split('.')[0] ?? '') ?? []),
+      ...Object.keys(target.moves.drop ?? {}).flatMap((path) => tables.get(placeOf(path).table) ?? []),
     ]
     return { way, schema: way.ended, locked: ending }
   })

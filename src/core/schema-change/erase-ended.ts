@@ -1,5 +1,5 @@
 /** The end of a change of the schema: what no process reads is erased, dropped and forgotten. */
-import type { Job, JobPlace } from '../maintenance/job.ts'
+import type { Job } from '../maintenance/job.ts'
 import { LOCK_MS, lockTries } from '../rotation/rotate-keys.ts'
 import type { CatalogTable } from '../schema/catalog-schema.ts'
 import { layoutSchema } from '../schema/layout.ts'
@@ -9,7 +9,7 @@ import { cellPasses, tablePass } from './erase-gone.ts'
 import { erasePass } from './fill-rows.ts'
 import { unneededBy } from './next-schema.ts'
 import { pendingGone } from './plan-rewriting.ts'
-import { placeIn, type SchemaChangePorts, type SchemaTarget, storeWay, wayTo } from './store-way.ts'
+import { type SchemaChangePorts, type SchemaTarget, storeWay, tablesToPass, wayTo } from './store-way.ts'
 
 /** Erases the cells and tables that ended, from where an earlier run ended, and forgets that there were any. */
 export async function eraseAll(ports: SchemaChangePorts, job: Job, target: SchemaTarget): Promise<void> {
@@ -30,15 +30,14 @@ export async function eraseAll(ports: SchemaChangePorts, job: Job, target: Schem
   })
   const goneTables = schema.gone ?? []
   if (changes.length === 0 && goneTables.length === 0) return
-  const begun = placeIn(job, target, 'erase', changes)
-  for (const [index, { table: stored, cells }] of changes.entries()) {
-    if (index < begun.index || cells.length === 0) continue
-    const { physical } = stored
-    const table = { ...stored, physical: { ...physical, columns: [...physical.columns, ...cells] } }
+  const passed = changes.filter(({ cells }) => cells.length > 0)
+  for (const { change, after, placeAt } of tablesToPass(job, target, { phase: 'erase', changes: passed })) {
+    const { cells } = change
+    const { physical } = change.table
+    const table = { ...change.table, physical: { ...physical, columns: [...physical.columns, ...cells] } }
     await storage.prepare([table.physical])
-    const placeAt = (after: number): JobPlace => ({ key: target.key, phase: 'erase', table: physical.name, after })
     const names = cells.map(({ name }) => name)
-    await job.pass(erasePass(ports, job, { table, cells: names, after: index === begun.index ? begun.after : 0, placeAt }))
+    await job.pass(erasePass(ports, job, { table, cells: names, after, placeAt }))
   }
   for (const table of goneTables) {
     await storage.prepare([{ name: table.name, columns: [], indexes: [] }])

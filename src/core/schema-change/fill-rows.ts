@@ -5,8 +5,8 @@ import { digestPresent, hasKey } from '../barrier/digest-values.ts'
 import { assertVersions } from '../barrier/record-errors.ts'
 import { resealRows } from '../barrier/seal-rows.ts'
 import type { Catalog } from '../catalog/open-catalog.ts'
-import type { Job, JobPlace, MaintenancePass } from '../maintenance/job.ts'
-import { createPageSize, possibleRows } from '../pace/pace.ts'
+import type { Job, MaintenancePass } from '../maintenance/job.ts'
+import { lostOf, type PassPlace, rowPass, untilPatched } from '../maintenance/row-pass.ts'
 import type { Cell, Patch, Row, Storage } from '../ports/storage.ts'
 import type { Column } from '../schema/column-layout.ts'
 import type { Table } from '../schema/layout.ts'
@@ -38,7 +38,7 @@ export function digestCells(barrier: Barrier, columns: readonly Column[]): Fille
 }
 
 /** A table to fill, and what is counted meanwhile. */
-export interface Filling {
+export interface Filling extends PassPlace {
   readonly table: Table
   readonly cells: readonly FilledCell[]
   /** Columns that must have a value. */
@@ -46,10 +46,6 @@ export interface Filling {
   /** Columns with digests, whose normalizers must leave something of their texts. */
   readonly keyed: readonly Column[]
   readonly counts: FillCounts
-  /** The row after which it begins. */
-  readonly after: number
-  /** Returns the place of the job after a row. */
-  placeAt(row: number): JobPlace
 }
 
 /** The rows, by column, that keep the change from being made. */
@@ -58,7 +54,7 @@ export interface FillCounts {
   readonly keyless: Record<string, number>
 }
 
-/** What passes need. */
+/** What passes over rows need. */
 export interface FillPorts {
   readonly storage: Storage
   readonly catalog: Catalog
@@ -73,7 +69,7 @@ const MAX_ROWS = 256
  * generation of the catalog: a digest is never of a key that gave way.
  */
 export function fillPass(ports: FillPorts, job: Job, filling: Filling): MaintenancePass {
-  const { storage, barrier } = ports
+  const { barrier } = ports
   const { table, cells, required, keyed, counts, placeAt } = filling
   const columns = [...new Set([...cells.flatMap((one) => one.columns), ...required, ...keyed])]
   return slices(ports, job, {
@@ -82,17 +78,7 @@ export function fillPass(ports: FillPorts, job: Job, filling: Filling): Maintena
     placeAt,
     onPage(rows) {
       const valuesOf = readValues(barrier, table, rows, columns)
-      for (const { name } of required)
-        add(
-          counts.missing,
-          name,
-          valuesOf(
-            at(
-              columns.filter((one) => one.name === name),
-              0,
-            ),
-          ).filter((value) => value === null).length,
-        )
+      for (const column of required) add(counts.missing, column.name, valuesOf(column).filter((value) => value === null).length)
       for (const column of keyed)
         add(counts.keyless, column.name, valuesOf(column).filter((value) => !hasKey(column, value)).length)
     },
@@ -106,7 +92,6 @@ export function fillPass(ports: FillPorts, job: Job, filling: Filling): Maintena
         return set.length === 0 ? [] : [patchOf(row, Object.fromEntries(set.map(({ cell, cells: of }) => [cell, at(of, index)])))]
       })
     },
-    storage,
   })
 }
 
@@ -114,7 +99,7 @@ export function fillPass(ports: FillPorts, job: Job, filling: Filling): Maintena
 export function erasePass(
   ports: FillPorts,
   job: Job,
-  { table, cells, after, placeAt }: Pick<Filling, 'table' | 'after' | 'placeAt'> & { readonly cells: readonly string[] },
+  { table, cells, after, placeAt }: PassPlace & { readonly table: Table; readonly cells: readonly string[] },
 ): MaintenancePass {
   return slices(ports, job, {
     table,
@@ -129,7 +114,6 @@ export function erasePass(
         return set.length === 0 && body === undefined ? [] : [patchOf(row, { ...body, ...Object.fromEntries(set) })]
       })
     },
-    storage: ports.storage,
   })
 }
 
@@ -142,47 +126,36 @@ function withoutGone(barrier: Barrier, table: Table, rows: readonly Row[]): read
 }
 
 /** A pass over the rows of a table. */
-interface Slices extends Pick<Filling, 'table' | 'after' | 'placeAt'> {
-  readonly storage: Storage
+interface Slices extends PassPlace {
+  readonly table: Table
   /** Called once for the rows of each page, as they were read first. */
   onPage(rows: readonly Row[]): void
   patchesOf(rows: readonly Row[]): readonly Patch[]
 }
 
 function slices(
-  { catalog }: FillPorts,
+  { storage, catalog }: FillPorts,
   job: Job,
-  { storage, table, after: from, placeAt, onPage, patchesOf }: Slices,
+  { table: { name, physical }, after, placeAt, onPage, patchesOf }: Slices,
 ): MaintenancePass {
-  const { name } = table.physical
-  const size = createPageSize({ first: 64, max: MAX_ROWS })
+  const table = physical.name
   const reloading = { ...OUTDATED, between: () => catalog.reload(storage) }
-  let after = from
-  return {
-    async slice() {
-      const limit = size.next()
-      const rows = await storage.find(name, possibleRows(undefined), { order: 'asc', after, limit })
-      size.read(rows)
-      const last = rows.at(-1)?.id ?? after
-      await attempt([reloading], async () => onPage(rows))
-      for (let pending = rows; pending.length > 0; ) {
-        const lost = await attempt([reloading], async () => {
-          const { generation } = catalog.state
-          const patches = patchesOf(pending)
-          if (patches.length === 0) return []
-          return storage.transaction(async (inner) => {
-            const arePatched = await inner.update(name, patches)
-            await job.savePlace(inner, placeAt(last))
-            if (catalog.state.generation !== generation || !(await catalog.isCurrent(inner))) throw CATALOG_MOVED
-            return patches.flatMap(({ id }, index) => (arePatched[index] === true ? [] : [id]))
-          })
+  return rowPass(storage, { table, name, after, max: MAX_ROWS }, async (rows, last) => {
+    await attempt([reloading], async () => onPage(rows))
+    await untilPatched(storage, { table, rows }, (pending) =>
+      attempt([reloading], async () => {
+        const { generation } = catalog.state
+        const patches = patchesOf(pending)
+        if (patches.length === 0) return []
+        return storage.transaction(async (inner) => {
+          const arePatched = await inner.update(table, patches)
+          await job.savePlace(inner, placeAt(last))
+          if (catalog.state.generation !== generation || !(await catalog.isCurrent(inner))) throw CATALOG_MOVED
+          return lostOf(patches, arePatched)
         })
-        pending = (await storage.get(name, lost)).filter((row) => row !== undefined)
-      }
-      after = last
-      return { rows: rows.length, table: table.name, isLast: rows.length < limit }
-    },
-  }
+      }),
+    )
+  })
 }
 
 function patchOf({ id, version }: Row, set: Readonly<Record<string, Cell>>): Patch {

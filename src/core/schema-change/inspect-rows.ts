@@ -22,22 +22,17 @@ export interface RowProblem {
 }
 
 interface InspectPorts {
-  readonly storage: Pick<StorageReads, 'find' | 'scan' | 'aggregate'>
+  readonly storage: Pick<StorageReads, 'find' | 'scan'>
   readonly barrier: Barrier
   readonly scheduler: Scheduler
 }
 
 /** Reads a table for what a change requires of its records, and returns what is in the way. Opens records only where their values are asked for. */
 export async function inspectTable(ports: InspectPorts, change: TableChange, signal?: Signal): Promise<RowProblem[]> {
-  const { was, fills, requiresNew, builds } = change
-  const [rows] = await ports.storage.aggregate(was.physical.name, { kind: 'all' }, [{ kind: 'count' }])
+  const { was, fills, builds } = change
   const isFilled = new Set(fills.flatMap(({ digest }) => digest ?? []))
   const known = builds.filter(({ columns }) => !columns.some((cell) => isFilled.has(cell)))
-  const found = [
-    ...requiresNew.map((column): RowProblem => ({ kind: 'new', column: column.name, rows: Number(rows) })),
-    ...(await inspectValues(ports, change, signal)),
-    ...(await findEqual(ports, was, known, signal)),
-  ]
+  const found = [...(await inspectValues(ports, change, signal)), ...(await findEqual(ports, was, known, signal))]
   return found.filter((problem) => problem.rows > 0)
 }
 
@@ -113,12 +108,12 @@ export function readValues(
 }
 
 /** Returns the names of the columns of physical ones. */
-export function columnsNamed(table: Table, cells: readonly string[]): string {
+function columnsNamed(table: Table, cells: readonly string[]): string {
   return cells.map((cell) => table.byPhysical.get(cell)?.name ?? cell).join(' and ')
 }
 
 /** Adds the cells of rows, given column by column, and returns how many rows were there before. */
-function addSeen(seen: Set<string>, columns: readonly (readonly Cell[])[]): number {
+export function addSeen(seen: Set<string>, columns: readonly (readonly Cell[])[]): number {
   let equal = 0
   for (const index of columns[0]?.keys() ?? []) {
     const cells = columns.map((column) => column[index] ?? null)

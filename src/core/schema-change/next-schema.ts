@@ -8,7 +8,7 @@ import type { Schema } from '../schema/define-schema.ts'
 import { KEPT, type KeptTime, type Layout, layoutSchema, type Table } from '../schema/layout.ts'
 import { subjectsWithKeys } from '../schema/own-keys.ts'
 import type { SchemaRules } from '../schema/schema-rules.ts'
-import { renameStored, type SchemaMoves, type SchemaPlace } from './schema-moves.ts'
+import { placeOf, renameStored, type SchemaMoves, type SchemaPlace } from './schema-moves.ts'
 import {
   asStored,
   erased,
@@ -135,7 +135,7 @@ function withFates(schema: CatalogSchema, { drop = {} }: SchemaMoves): CatalogSc
   const tables = { ...schema.tables }
   for (const [path, fate] of Object.entries(drop)) {
     if (fate !== 'keep') continue
-    const [name = '', columnName] = path.split('.')
+    const { table: name, column: columnName } = placeOf(path)
     const table = tables[name]
     const column = columnName === undefined ? undefined : table?.columns[columnName]
     if (table === undefined) continue
@@ -277,7 +277,8 @@ function withoutMarks(target: CatalogSchema, name: string): CatalogTable {
   return table
 }
 
-function marksOf({
+/** Returns the marks that a table has. */
+export function marksOf({
   filling,
   leftover,
   unneeded,
@@ -318,7 +319,7 @@ function begunRules({ before, target, tables }: Known): SchemaRules {
 function erasedThough(target: CatalogSchema, { tables }: Schema, { drop = {} }: SchemaMoves): NextSchema['refusals'] {
   return Object.entries(drop).flatMap(([path, fate]) => {
     if (fate !== 'erase') return []
-    const [table = '', column] = path.split('.')
+    const { table, column } = placeOf(path)
     const own = tables[table]
     if (own === undefined || (column !== undefined && own[column] === undefined)) {
       const { definition } = (column === undefined ? undefined : target.tables[table]?.columns[column]) ?? {}

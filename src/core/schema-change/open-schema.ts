@@ -13,6 +13,7 @@ import { nextSchema } from './next-schema.ts'
 import { planChange } from './plan-change.ts'
 import type { SchemaPlan } from './schema-plan.ts'
 import { storeSchema } from './store-way.ts'
+import { isSame } from './successions.ts'
 
 /** What an opening does with another schema than the stored one: what touches no record, all of it, or nothing. */
 export type SchemaChanges = 'small' | 'apply' | 'refuse'
@@ -71,7 +72,7 @@ const LEFT_OUT = 'stored, and left out of the schema of this process: it is not 
 async function storeSmall({ storage, catalog }: OpeningPorts, schema: Schema): Promise<void> {
   const { state: from } = catalog
   const { ended, tables } = nextSchema(from.schema, schema, { moves: {}, isOpening: true })
-  if (JSON.stringify(ended) === JSON.stringify(from.schema)) return
+  if (isSame(ended, from.schema)) return
   await prepareLayout(storage, layoutSchema(ended))
   const empty = tables.map(({ table }) => table.physical.name)
   await storeSchema(storage, catalog, {
@@ -100,13 +101,11 @@ function larger({ steps, refusals }: SchemaPlan) {
       column === undefined ? { table } : { table, column },
     )`Cannot open the vault: ${words(reason)}`
   }
-  const details = [
-    ...steps.map(({ table, column, kind, what, rows }) => ({
-      ...(table !== undefined && { table }),
-      ...(column !== undefined && { column }),
-      step: `${kind}: ${what}${rows > 0 ? `, ${rows} rows` : ''}`,
-    })),
-  ]
+  const details = steps.map(({ table, column, kind, what, rows }) => ({
+    ...(table !== undefined && { table }),
+    ...(column !== undefined && { column }),
+    step: `${kind}: ${what}${rows > 0 ? `, ${rows} rows` : ''}`,
+  }))
   return fault(
     'failed_precondition',
     details,

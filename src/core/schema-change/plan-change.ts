@@ -1,63 +1,70 @@
 /** Says what a change of the schema does: its steps, how many rows each is about, how long it takes, who waits meanwhile, and what is refused. Only reads. */
 import { print, say } from '../errors.ts'
+import { countMatches } from '../pace/pace.ts'
 import type { StorageReads } from '../ports/storage.ts'
-import { layoutSchema, type Table } from '../schema/layout.ts'
-import { append } from '../util/lists.ts'
+import type { CatalogSchema } from '../schema/catalog-schema.ts'
+import { type Layout, layoutSchema, type Table } from '../schema/layout.ts'
+import { append, required } from '../util/lists.ts'
 import { inspectTable, type RowProblem } from './inspect-rows.ts'
-import { type NextSchema, nextSchema, type Refusal, type TableChange } from './next-schema.ts'
-import { planRewriting } from './plan-rewriting.ts'
-import type { PlanPorts, PlanRequest, SchemaPlan, SchemaStep, StepKind } from './schema-plan.ts'
+import { nextSchema, type Refusal, type TableChange } from './next-schema.ts'
+import { type CountOf, planRewriting } from './plan-rewriting.ts'
+import type { SchemaPlace } from './schema-moves.ts'
+import { NOW, type PlanPorts, type PlanRequest, type SchemaPlan, type SchemaStep, type StepKind, timed } from './schema-plan.ts'
 
 /** Microseconds for each row that is filled, opened or indexed. */
 const FILL_US = 25
 const READ_US = 10
 const INDEX_US = 3
-/** Milliseconds that one change of the catalog, or one slice of rows, keeps writers waiting. */
-const SLICE_MS = 20
 
 /** Returns the plan. The storage has the stored tables prepared. */
 export async function planChange(ports: PlanPorts, request: PlanRequest): Promise<SchemaPlan> {
   const { stored, next, moves, generation, readsRecords } = request
   const way = nextSchema(stored, next, request)
-  const steps: SchemaStep[] = way.simple.map((change) => nowStep(change))
+  const countOf = countEach(ports.storage, way.renamed)
+  const steps: SchemaStep[] = way.simple.map((change) => ({ ...NOW, ...change }))
   const refusals: Refusal[] = way.refusals.map(({ reason, ...place }) => ({ ...place, reason: print(reason) }))
   for (const change of way.tables) {
-    const rows = await count(ports.storage, change.was)
+    const rows = await countOf(change.table.name)
     for (const step of stepsOf(change, rows, ports.storage.transactions === 'serial')) steps.push(step)
-    const problems = readsRecords ? await inspectTable(ports, change, request.signal) : cheapProblems(change, rows)
-    for (const problem of problems) refusals.push(refusalOf(change, problem))
+    const found = readsRecords ? await inspectTable(ports, change, request.signal) : []
+    for (const problem of [...newProblems(change, rows), ...found]) refusals.push(refusalOf(change, problem))
   }
-  const rewriting = await planRewriting(ports, way, request)
+  const rewriting = await planRewriting(ports, { way, countOf }, request)
   append(steps, rewriting.steps)
   for (const { table, problem } of rewriting.problems) refusals.push(refusalOf({ table }, problem))
+  const leftOut: (SchemaPlace & { rows: number })[] = []
+  for (const place of way.leftOut) leftOut.push({ ...place, rows: await countOf(place.table) })
   return {
     from: generation,
     steps,
     refusals,
-    leftOut: await countLeftOut(ports.storage, way),
+    leftOut,
     needsNewProcesses: steps.some(({ olderProcesses }) => olderProcesses !== 'work'),
     schema: next,
     moves,
   }
 }
 
-function nowStep(place: { readonly table?: string; readonly column?: string; readonly what: string }): SchemaStep {
-  return { kind: 'now', ...place, rows: 0, estimateMs: SLICE_MS, blocksWritesMs: SLICE_MS, olderProcesses: 'work' }
+/** Returns what counts the records of the tables of a schema: each table once, and without a layout if none is asked for, as at most openings. */
+function countEach(storage: StorageReads, schema: CatalogSchema): CountOf {
+  const counts = new Map<string, Promise<number>>()
+  let tables: Layout['tables'] | undefined
+  return (name) => {
+    tables ??= layoutSchema(schema).tables
+    const rows = counts.get(name) ?? countMatches(storage, required(tables.get(name)).physical.name)
+    counts.set(name, rows)
+    return rows
+  }
 }
 
 /** Returns the steps of a table. Of one without rows all are done at once. An engine with one writer makes it wait while an index is built. */
 function stepsOf(change: TableChange, rows: number, isSerial: boolean): SchemaStep[] {
   const { table, fills, keeps, requires, requiresNew, builds, drops, ends, leftover, unneeded, seals } = change
-  const step = (kind: StepKind, column: string | undefined, what: string, us: number): SchemaStep => ({
-    kind: rows === 0 && kind !== 'erase' ? 'now' : kind,
-    table: table.name,
-    ...(column !== undefined && { column }),
-    what,
-    rows,
-    estimateMs: Math.ceil((rows * us) / 1000) + SLICE_MS,
-    blocksWritesMs: kind === 'index' && isSerial ? Math.ceil((rows * us) / 1000) + SLICE_MS : SLICE_MS,
-    olderProcesses: 'work',
-  })
+  const step = (kind: StepKind, column: string | undefined, what: string, us: number): SchemaStep => {
+    const said = timed(rows === 0 && kind !== 'erase' ? 'now' : kind, rows, us)
+    const blocksWritesMs = kind === 'index' && isSerial ? said.estimateMs : said.blocksWritesMs
+    return { ...said, table: table.name, ...(column !== undefined && { column }), what, blocksWritesMs }
+  }
   const named = (cells: readonly string[]): string => cells.map((cell) => nameOfCell(change, cell)).join(' and ')
   return [
     ...requiresNew.map((column) => ({
@@ -87,8 +94,8 @@ function nameOfCell({ table }: TableChange, cell: string): string {
   return table.columns.find((column) => column.objectId === objectId)?.name ?? cell
 }
 
-/** Returns what can be said without opening a record. */
-function cheapProblems({ requiresNew }: TableChange, rows: number): RowProblem[] {
+/** Returns what can be said without reading a record. */
+function newProblems({ requiresNew }: TableChange, rows: number): RowProblem[] {
   return rows === 0 ? [] : requiresNew.map((column) => ({ kind: 'new', column: column.name, rows }))
 }
 
@@ -113,19 +120,4 @@ function sentenceOf({ kind, table, column, rows }: RowProblem & { readonly table
     case 'keyless':
       return say`column ${column} of table ${table} cannot get digests: its normalizers leave nothing of the texts of ${rows} records. Change them first.`
   }
-}
-
-async function countLeftOut(storage: StorageReads, { renamed, leftOut }: NextSchema): Promise<SchemaPlan['leftOut']> {
-  const { tables } = layoutSchema(renamed)
-  const counts = new Map<string, number>()
-  for (const { table } of leftOut) {
-    const found = tables.get(table)
-    if (found !== undefined && !counts.has(table)) counts.set(table, await count(storage, found))
-  }
-  return leftOut.map((place) => ({ ...place, rows: counts.get(place.table) ?? 0 }))
-}
-
-async function count(storage: Pick<StorageReads, 'aggregate'>, { physical }: Table): Promise<number> {
-  const [rows] = await storage.aggregate(physical.name, { kind: 'all' }, [{ kind: 'count' }])
-  return Number(rows)
 }

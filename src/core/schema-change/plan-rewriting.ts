@@ -1,23 +1,21 @@
 /** The steps of a change that rewrite or erase stored bytes, and what is in their way. Only reads. */
-import { digestPresent, keyOfCell } from '../barrier/digest-values.ts'
+import { digestPresent } from '../barrier/digest-values.ts'
 import { isVaultError } from '../errors.ts'
-import { eachPage } from '../pace/pace.ts'
+import { countMatches, eachPage } from '../pace/pace.ts'
 import type { Storage } from '../ports/storage.ts'
 import { assertFits } from '../records/choose-tokens.ts'
 import type { CatalogTable, GoneColumn } from '../schema/catalog-schema.ts'
 import { tokenOf } from '../schema/column.ts'
 import { layoutSchema, type Table, type WrittenTable } from '../schema/layout.ts'
 import { assertNotAborted, type Signal } from '../util/signal.ts'
-import type { RowProblem } from './inspect-rows.ts'
+import { addSeen, type RowProblem } from './inspect-rows.ts'
 import type { NextSchema } from './next-schema.ts'
-import type { PlanPorts, PlanRequest, SchemaStep } from './schema-plan.ts'
+import { NOW, type PlanPorts, type PlanRequest, type SchemaStep, timed } from './schema-plan.ts'
 import { missingValues, onlyHidden, schemaName } from './succeed-rows.ts'
 
 /** Microseconds for each row whose value is stored anew, and for each that loses what is gone. */
 const SUCCEED_US = 60
 const ERASE_US = 30
-/** Milliseconds that one slice of rows keeps writers waiting. */
-const SLICE_MS = 20
 
 /** What a plan says of these steps. */
 interface Rewriting {
@@ -25,27 +23,37 @@ interface Rewriting {
   readonly problems: readonly { readonly table: Pick<Table, 'name'>; readonly problem: RowProblem }[]
 }
 
-/** The number of records of a table, now. */
-type CountOf = (table: string) => Promise<number>
+/** Returns the number of records of a table, by its new name. */
+export type CountOf = (table: string) => Promise<number>
 
 /** Returns the steps, in the order in which they are made. */
-export async function planRewriting(ports: PlanPorts, way: NextSchema, request: PlanRequest): Promise<Rewriting> {
-  const { storage } = ports
-  const { tables } = layoutSchema(way.renamed)
-  const countOf = (name: string) => count(storage, tables.get(name)?.physical.name ?? '')
-  const problems: { table: Table; problem: RowProblem }[] = []
-  const begun = layoutSchema(way.begun)
-  for (const name of new Set(way.successions.map(({ table }) => table))) {
-    const written = begun.tables.get(name)?.written
-    if (written === undefined || !request.readsRecords) continue
-    for (const problem of await inspectRewriting(ports, written, request.signal)) problems.push({ table: written, problem })
-  }
+export async function planRewriting(
+  ports: PlanPorts,
+  { way, countOf }: { readonly way: NextSchema; readonly countOf: CountOf },
+  { readsRecords, signal }: PlanRequest,
+): Promise<Rewriting> {
   const steps = [
     ...(await successionSteps(way, countOf)),
     ...(await endingSteps(way, countOf)),
-    ...(await goneSteps(storage, way, countOf)),
+    ...(await goneSteps(ports.storage, way, countOf)),
   ]
-  return { steps, problems }
+  return { steps, problems: readsRecords ? await inspectSuccessions(ports, way, signal) : [] }
+}
+
+async function inspectSuccessions(
+  ports: PlanPorts,
+  { successions, begun }: NextSchema,
+  signal: Signal | undefined,
+): Promise<Rewriting['problems']> {
+  if (successions.length === 0) return []
+  const problems: { table: Table; problem: RowProblem }[] = []
+  const { tables } = layoutSchema(begun)
+  for (const name of new Set(successions.map(({ table }) => table))) {
+    const written = tables.get(name)?.written
+    if (written === undefined) continue
+    for (const problem of await inspectRewriting(ports, written, signal)) problems.push({ table: written, problem })
+  }
+  return problems
 }
 
 async function successionSteps({ successions }: NextSchema, countOf: CountOf): Promise<SchemaStep[]> {
@@ -89,7 +97,7 @@ async function goneSteps(storage: Storage, { renamed, ended }: NextSchema, count
     const isStored = renamed.gone?.some((one) => one.name === name) !== true
     if (isStored) steps.push({ ...NOW, table, what: 'the table ends', olderProcesses: 'cannot write the table' })
     else await storage.prepare([{ name, columns: [], indexes: [] }])
-    const rows = isStored ? await countOf(table) : await count(storage, name)
+    const rows = isStored ? await countOf(table) : await countMatches(storage, name)
     steps.push({ ...timed('erase', rows, ERASE_US), table, what: `its records are erased. ${REMAINS}` })
   }
   return steps
@@ -98,18 +106,6 @@ async function goneSteps(storage: Storage, { renamed, ended }: NextSchema, count
 /** What no change of the schema can take back. */
 const REMAINS =
   'What was stored stays in the log, in free pages and in backups until they are rewritten: vault.purgeDisk, VACUUM.'
-
-const NOW = { kind: 'now', rows: 0, estimateMs: SLICE_MS, blocksWritesMs: SLICE_MS, olderProcesses: 'work' } as const
-
-function timed(kind: SchemaStep['kind'], rows: number, us: number) {
-  return {
-    kind,
-    rows,
-    estimateMs: Math.ceil((rows * us) / 1000) + SLICE_MS,
-    blocksWritesMs: SLICE_MS,
-    olderProcesses: 'work',
-  } as const
-}
 
 /** Returns the columns of which records can still have cells. */
 export function pendingGone({ gone = [] }: Pick<CatalogTable, 'gone'>): readonly GoneColumn[] {
@@ -124,7 +120,7 @@ async function inspectRewriting(
 ): Promise<RowProblem[]> {
   const unfit = new Map<string, number>()
   const equal = new Map<string, number>()
-  const seen = new Map(written.hidden.filter(({ column }) => column.unique).map(({ column }) => [column, new Set<string>()]))
+  const keys = new Map(written.hidden.filter(({ column }) => column.unique).map(({ column }) => [column, new Set<string>()]))
   for await (const rows of eachPage(storage, written.physical.name, { scheduler })) {
     assertNotAborted(signal)
     const made = missingValues(barrier, written, rows).flatMap(({ given }) => {
@@ -134,21 +130,17 @@ async function inspectRewriting(
         return [values]
       } catch (error) {
         if (!isVaultError(error, 'unprocessable')) throw error
-        add(unfit, schemaName(error.details[0]?.column))
+        add(unfit, schemaName(error.details[0]?.column), 1)
         return []
       }
     })
-    for (const [column, keys] of seen) {
+    for (const [column, seen] of keys) {
       const values = made.map((one) => one[column.position] ?? null)
       const cells =
         column.digest === undefined
-          ? values.map((value) => (value === null ? undefined : column.type.toCell(value)))
-          : digestPresent(barrier.ring, column, values)
-      for (const cell of cells) {
-        if (cell === undefined) continue
-        if (keys.has(keyOfCell(cell))) add(equal, column.origin?.name ?? column.name)
-        keys.add(keyOfCell(cell))
-      }
+          ? values.map((value) => (value === null ? null : column.type.toCell(value)))
+          : digestPresent(barrier.ring, column, values).map((digest) => digest ?? null)
+      add(equal, column.origin?.name ?? column.name, addSeen(seen, [cells]))
     }
   }
   return [
@@ -157,11 +149,6 @@ async function inspectRewriting(
   ]
 }
 
-function add(counts: Map<string, number>, name: string): void {
-  counts.set(name, (counts.get(name) ?? 0) + 1)
-}
-
-async function count(storage: Pick<Storage, 'aggregate'>, table: string): Promise<number> {
-  const [rows] = await storage.aggregate(table, { kind: 'all' }, [{ kind: 'count' }])
-  return Number(rows)
+function add(counts: Map<string, number>, name: string, rows: number): void {
+  if (rows > 0) counts.set(name, (counts.get(name) ?? 0) + rows)
 }

@@ -52,6 +52,18 @@ export interface SchemaPlan {
   readonly moves: SchemaMoves
 }
 
+/** Milliseconds that one change of the catalog, or one slice of rows, keeps writers waiting. */
+const SLICE_MS = 20
+
+/** Returns what is said of a step over rows, each of which takes so many microseconds. */
+export function timed(kind: StepKind, rows: number, us: number) {
+  const estimateMs = Math.ceil((rows * us) / 1000) + SLICE_MS
+  return { kind, rows, estimateMs, blocksWritesMs: SLICE_MS, olderProcesses: 'work' } as const
+}
+
+/** What is said of a step that is one change of the catalog. */
+export const NOW = timed('now', 0, 0)
+
 /** What a plan is made from. */
 export interface PlanPorts {
   readonly storage: Storage

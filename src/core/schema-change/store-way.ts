@@ -1,11 +1,11 @@
 /** Stores the schemas on the way of a change: each as the next generation of the catalog, and again from what is stored if another process was first. */
-import { type Barrier, OUTDATED } from '../barrier/barrier.ts'
+import { OUTDATED } from '../barrier/barrier.ts'
 import type { CatalogState } from '../catalog/catalog-entries.ts'
 import type { Catalog } from '../catalog/open-catalog.ts'
 import { fault } from '../errors.ts'
 import type { Job } from '../maintenance/job.ts'
+import type { PassPlace } from '../maintenance/row-pass.ts'
 import type { Storage } from '../ports/storage.ts'
-import type { Clock, Scheduler } from '../ports/time.ts'
 import { LOCK_MS, lockTries } from '../rotation/rotate-keys.ts'
 import type { CatalogSchema } from '../schema/catalog-schema.ts'
 import type { Schema } from '../schema/define-schema.ts'
@@ -14,16 +14,11 @@ import { attempt } from '../util/attempt.ts'
 import type { FillCounts } from './fill-rows.ts'
 import { type NextSchema, nextSchema } from './next-schema.ts'
 import type { SchemaMoves } from './schema-moves.ts'
-import type { SucceedCounts } from './succeed-rows.ts'
+import type { SucceedCounts, SucceedPorts } from './succeed-rows.ts'
 import { isSame } from './successions.ts'
 
 /** What a change of the schema needs. */
-export interface SchemaChangePorts {
-  readonly storage: Storage
-  readonly catalog: Catalog
-  readonly barrier: Barrier
-  readonly clock: Clock
-  readonly scheduler: Scheduler
+export interface SchemaChangePorts extends SucceedPorts {
   /** Records a step. */
   record(step: 'begun' | 'ended', generation: number): Promise<void>
 }
@@ -101,18 +96,34 @@ export async function storeSchema(
   })
 }
 
-/** What has been counted at the beginning. */
-export const NO_COUNTS = (): FillCounts & SucceedCounts => ({ missing: {}, keyless: {}, unfit: {}, equal: {} })
+/** What passes count. It is in their places, because what an earlier run has counted ends the change too. */
+type PassCounts = FillCounts & SucceedCounts
 
-/** Returns where an earlier run of this change ended. */
-export function placeIn({ place }: Job, { key }: SchemaTarget, phase: string, changes: readonly OfTable[]) {
+/** A table that a phase of the change passes over, and where its pass begins. */
+interface TableToPass<T> extends PassPlace {
+  readonly change: T
+  readonly counts: PassCounts
+}
+
+/** Returns the tables that are still to be passed over in a phase, from where an earlier run of this change ended. */
+export function tablesToPass<T extends OfTable>(
+  { place }: Job,
+  { key }: SchemaTarget,
+  { phase, changes }: { readonly phase: string; readonly changes: readonly T[] },
+): readonly TableToPass<T>[] {
   const index = changes.findIndex(({ table }) => table.physical.name === place?.table)
-  const isPlace = place?.key === key && place.phase === phase && index >= 0
-  if (!isPlace) return { index: 0, after: 0, counts: NO_COUNTS() }
-  // It was authenticated, so it is what a pass wrote.
-  return {
-    index,
-    after: Number(place.after),
-    counts: (place.counts === undefined ? NO_COUNTS() : JSON.parse(String(place.counts))) as FillCounts & SucceedCounts,
-  }
+  const begun = place?.key === key && place.phase === phase && index >= 0 ? place : undefined
+  return changes.slice(begun === undefined ? 0 : index).map((change, nth) => {
+    const from = nth === 0 ? begun : undefined
+    // It was authenticated, so it is what a pass wrote.
+    const counts: PassCounts =
+      from?.counts === undefined ? { missing: {}, keyless: {}, unfit: {}, equal: {} } : JSON.parse(String(from.counts))
+    const table = change.table.physical.name
+    return {
+      change,
+      counts,
+      after: Number(from?.after ?? 0),
+      placeAt: (after) => ({ key, phase, table, after, counts: JSON.stringify(counts) }),
+    }
+  })
 }

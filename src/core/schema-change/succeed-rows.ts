@@ -2,11 +2,11 @@
 import type { Barrier } from '../barrier/barrier.ts'
 import type { Values } from '../barrier/parse-record.ts'
 import { openRows } from '../barrier/reveal.ts'
-import type { Catalog } from '../catalog/open-catalog.ts'
+import { createCatalogFence } from '../catalog/catalog-fence.ts'
 import { isVaultError } from '../errors.ts'
-import type { Job, JobPlace, MaintenancePass } from '../maintenance/job.ts'
-import { type CurrentCatalog, storeCurrent } from '../maintenance/store-current.ts'
-import { createPageSize, possibleRows } from '../pace/pace.ts'
+import type { Job, MaintenancePass } from '../maintenance/job.ts'
+import { type PassPlace, rowPass } from '../maintenance/row-pass.ts'
+import { storeCurrent } from '../maintenance/store-current.ts'
 import type { Row, Storage } from '../ports/storage.ts'
 import type { Clock, Scheduler } from '../ports/time.ts'
 import { DRAWN_TOKEN_TAKEN } from '../records/attempt-change.ts'
@@ -16,12 +16,10 @@ import type { Layout, Table, WrittenTable } from '../schema/layout.ts'
 import { unitWithin } from '../unit-of-work/unit-of-work.ts'
 import { attempt } from '../util/attempt.ts'
 import { present } from '../util/lists.ts'
+import type { FillPorts } from './fill-rows.ts'
 
 /** What the pass needs. */
-export interface SucceedPorts {
-  readonly storage: Storage
-  readonly catalog: Catalog
-  readonly barrier: Barrier
+export interface SucceedPorts extends FillPorts {
   readonly clock: Clock
   readonly scheduler: Scheduler
 }
@@ -33,15 +31,11 @@ export interface SucceedCounts {
 }
 
 /** A table with hidden columns. */
-export interface Succeeding {
+export interface Succeeding extends PassPlace {
   readonly table: Table
   readonly written: WrittenTable
   readonly layout: Layout
   readonly counts: SucceedCounts
-  /** The row after which the pass begins. */
-  readonly after: number
-  /** Returns the place of the job after a row. */
-  placeAt(row: number): JobPlace
 }
 
 /** Rows of one slice at most: they are locked while they are sealed. */
@@ -50,32 +44,18 @@ const MAX_ROWS = 200
 /** Returns the pass. Rows that have their hidden cells are passed over, so a pass that runs again does nothing twice. */
 export function succeedPass(ports: SucceedPorts, job: Job, succeeding: Succeeding): MaintenancePass {
   const { storage, catalog } = ports
-  const { table, counts, placeAt } = succeeding
-  const { name } = table.physical
-  const size = createPageSize({ first: 32, max: MAX_ROWS })
-  const current = { storage, catalog: currentOf(catalog) }
-  let after = succeeding.after
-  return {
-    async slice() {
-      const limit = size.next()
-      const rows = await storage.find(name, possibleRows(undefined), { order: 'asc', after, limit })
-      size.read(rows)
-      const last = rows.at(-1)?.id ?? after
-      const found = await storeCurrent(current, async (inner) => {
-        const problems = await succeedSlice(
-          ports,
-          inner,
-          succeeding,
-          rows.map(({ id }) => id),
-        )
-        await job.savePlace(inner, placeAt(last))
-        return problems
-      })
-      for (const { kind, column } of found) counts[kind][column] = (counts[kind][column] ?? 0) + 1
-      after = last
-      return { rows: rows.length, table: table.name, isLast: rows.length < limit }
-    },
-  }
+  const { table, counts, after, placeAt } = succeeding
+  const current = { storage, catalog: createCatalogFence(catalog, { part: catalog.state.schema }) }
+  const rowsOf = { table: table.physical.name, name: table.name, after, first: 32, max: MAX_ROWS }
+  return rowPass(storage, rowsOf, async (rows, last) => {
+    const ids = rows.map(({ id }) => id)
+    const found = await storeCurrent(current, async (inner) => {
+      const problems = await succeedSlice(ports, inner, succeeding, ids)
+      await job.savePlace(inner, placeAt(last))
+      return problems
+    })
+    for (const { kind, column } of found) counts[kind][column] = (counts[kind][column] ?? 0) + 1
+  })
 }
 
 /** A row that could not be stored. */
@@ -189,15 +169,4 @@ function problemOf(error: unknown): Problem {
   const isEqual = isVaultError(error, 'conflict')
   if (!isEqual && !isVaultError(error, 'unprocessable')) throw error
   return { kind: isEqual ? 'equal' : 'unfit', column: schemaName(error.details[0]?.column) }
-}
-
-/** Returns the catalog as writers of no operation look at it. */
-function currentOf(catalog: Catalog): CurrentCatalog {
-  return {
-    get keys() {
-      return catalog.state
-    },
-    isCurrent: async (storage, generation) => catalog.state.generation === generation && (await catalog.isCurrent(storage)),
-    reload: catalog.reload,
-  }
 }

@@ -9,12 +9,11 @@ import {
   hiddenOf,
   nextOrdinal,
 } from '../schema/catalog-schema.ts'
-import { type ColumnDefinition, tokenOf } from '../schema/column.ts'
+import { type ColumnDefinition, isTransient, tokenOf } from '../schema/column.ts'
 import { hashOf } from '../schema/column-layout.ts'
 import { type ConverterName, possibleConverters, widening } from '../schema/converters.ts'
 import { layoutSchema } from '../schema/layout.ts'
-import { tokenKinds } from '../tokens/token-kinds.ts'
-import type { SchemaMoves, SchemaPlace } from './schema-moves.ts'
+import { placeOf, type SchemaMoves, type SchemaPlace } from './schema-moves.ts'
 
 /** Options that decide what stored bytes mean. */
 export const FIXED_OPTIONS = ['type', 'scale', 'encrypted', 'token', 'columnGroup', 'normalize'] as const
@@ -99,11 +98,6 @@ function typeRefusal(what: Sentence, { stored: { definition: was }, is, named }:
   return undefined
 }
 
-function isTransient(definition: ColumnDefinition): boolean {
-  const { kind } = tokenOf(definition)
-  return kind !== undefined && tokenKinds[kind].expires
-}
-
 /** Returns an option of a definition, or its default if it is absent. */
 function optionOf(definition: ColumnDefinition, option: (typeof FIXED_OPTIONS)[number]): unknown {
   const given: unknown = Reflect.get(definition, option)
@@ -185,7 +179,7 @@ export const MAX_EARLIER = 4
 /** Returns the schema without the former tokens of these columns. */
 export function finished(schema: CatalogSchema, { finish = [] }: SchemaMoves): CatalogSchema {
   return finish.reduce((next, path) => {
-    const [table = '', column = ''] = path.split('.')
+    const { table, column = '' } = placeOf(path)
     const former = next.tables[table]?.columns[column]?.former
     if (former === undefined) return next
     const without = withColumn(next, { table, column }, ({ former: _, ...one }) => one)
@@ -197,7 +191,7 @@ export function finished(schema: CatalogSchema, { finish = [] }: SchemaMoves): C
 export function erased(schema: CatalogSchema, { drop = {} }: SchemaMoves): CatalogSchema {
   let next = schema
   for (const [path, fate] of Object.entries(drop)) {
-    const [name = '', column] = path.split('.')
+    const { table: name, column } = placeOf(path)
     const table = next.tables[name]
     if (fate !== 'erase' || table === undefined) continue
     if (column === undefined) {

@@ -4,9 +4,8 @@ import { type Fault, fault } from '../errors.ts'
 import { MAX_OBJECT_IDS } from '../limits.ts'
 import type { PhysicalColumn, PhysicalIndex } from '../ports/storage.ts'
 import type { ColumnHash } from '../sealing/cell-layout.ts'
-import { tokenKinds } from '../tokens/token-kinds.ts'
 import { required } from '../util/lists.ts'
-import { type ColumnDefinition, type SchemaDefinition, tokenOf } from './column.ts'
+import { type ColumnDefinition, isTransient, type SchemaDefinition, tokenOf } from './column.ts'
 import type { ConverterName } from './converters.ts'
 import { type Renaming, renameRules } from './rename-rules.ts'
 import { retentionOf } from './retention.ts'
@@ -275,10 +274,5 @@ export function hiddenTokenIds(part: CatalogSchema, stored: CatalogSchema, table
   return Object.values(found?.columns ?? {})
     .filter(({ objectId }) => !known.has(objectId))
     .flatMap((column) => [column, ...hiddenOf(column)])
-    .flatMap(({ objectId, definition: is }) => (keepsTokens(is) ? [objectId] : []))
-}
-
-function keepsTokens(definition: ColumnDefinition): boolean {
-  const { kind } = tokenOf(definition)
-  return kind !== undefined && !tokenKinds[kind].expires
+    .flatMap(({ objectId, definition: is }) => (tokenOf(is).kind !== undefined && !isTransient(is) ? [objectId] : []))
 }

@@ -13,7 +13,7 @@ import type { AnyColumnType } from '../values/column-types.ts'
 import type { Normalizer } from '../values/normalizers.ts'
 import { compileRules, type ValueRule } from '../values/value-rules.ts'
 import { type CatalogColumn, isRequired } from './catalog-schema.ts'
-import { type FileOptions, normalizersOf, tokenOf, typeOf } from './column.ts'
+import { type FileOptions, hasDigest, normalizersOf, tokenOf, typeOf } from './column.ts'
 
 /** One compiled column. */
 export interface Column {
@@ -105,7 +105,7 @@ export function layoutColumn(
   const plain = sealed ? undefined : `plain_${part}`
   const { kind, format, ttlMinutes, stable, whenRefused } = tokenOf(definition)
   const token = kind === undefined ? undefined : tokenKinds[kind]
-  const isDigested = token?.isDeterministic === true || (sealed && (unique || definition.searchable === true))
+  const isDigested = hasDigest(definition)
   const digestName = `digest_${part}`
   const digest = isDigested ? digestName : undefined
   const writtenDigest = isDigested || one.filling.includes(digestName) ? digestName : undefined

@@ -1,6 +1,7 @@
 /** Column definitions as plain JSON, and typed builders for them. */
 import type { MaskDefinition, RedactionLevel } from '../redaction.ts'
 import type { TokenDefinition, TokenKindName, TokenKindTypes } from '../tokens/token-kind.ts'
+import { tokenKinds } from '../tokens/token-kinds.ts'
 import { readInput } from '../util/boundary.ts'
 import type { ColumnTypeName, ValueTypes } from '../values/column-type.ts'
 import { type AnyColumnType, columnTypes } from '../values/column-types.ts'
@@ -102,6 +103,29 @@ export type TableDefinition = Readonly<Record<string, ColumnDefinition>>
 
 /** The tables of a vault by name. */
 export type SchemaDefinition = Readonly<Record<string, TableDefinition>>
+
+/** Returns a table of a definition; undefined if it has none of this name. */
+export function tableNamed(tables: SchemaDefinition, table: string): TableDefinition | undefined {
+  return Object.hasOwn(tables, table) ? tables[table] : undefined
+}
+
+/** Returns a column of a table; undefined if it has none of this name. */
+export function columnNamed(columns: TableDefinition | undefined, column: string): ColumnDefinition | undefined {
+  return columns !== undefined && Object.hasOwn(columns, column) ? columns[column] : undefined
+}
+
+/** True if values are stored outside of the record, and expire. */
+export function isTransient(definition: ColumnDefinition): boolean {
+  const { kind } = tokenOf(definition)
+  return kind !== undefined && tokenKinds[kind].expires
+}
+
+/** True if each record has a digest of its value, by which it is found and compared. */
+export function hasDigest(definition: ColumnDefinition): boolean {
+  const { kind } = tokenOf(definition)
+  if (kind !== undefined && tokenKinds[kind].isDeterministic) return true
+  return definition.encrypted !== false && (definition.unique === true || definition.searchable === true)
+}
 
 /** The type of a column. */
 export function typeOf(definition: ColumnDefinition): AnyColumnType {

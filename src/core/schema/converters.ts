@@ -1,4 +1,5 @@
 /** How the values of a column become those of a column that takes its place: named in the catalog, so that every process that writes records makes the same. */
+import { keysOf } from '../util/lists.ts'
 import type { ColumnTypeName } from '../values/column-type.ts'
 import { ValueError } from '../values/column-type.ts'
 import type { ColumnDefinition } from './column.ts'
@@ -35,12 +36,14 @@ const CONVERTERS = {
 /** The name of a converter. */
 export type ConverterName = keyof typeof CONVERTERS
 
+const NAMES = keysOf(CONVERTERS)
+
 /** The names of all converters. */
-export const CONVERTER_NAMES: readonly string[] = Object.keys(CONVERTERS)
+export const CONVERTER_NAMES: readonly string[] = NAMES
 
 /** Returns the converters that make values of a column what another definition takes, by the names that can be asked for. */
 export function possibleConverters(before: ColumnDefinition, after: ColumnDefinition): readonly ConverterName[] {
-  return names().filter((name) => {
+  return NAMES.filter((name) => {
     const { to, widens, narrows }: Converter = CONVERTERS[name]
     return to === after.type && [...widens, ...narrows].some((type) => type === before.type)
   })
@@ -48,14 +51,10 @@ export function possibleConverters(before: ColumnDefinition, after: ColumnDefini
 
 /** Returns the converter that needs no name; undefined if there is none. */
 export function widening(before: ColumnDefinition, after: ColumnDefinition): ConverterName | undefined {
-  return names().find((name) => {
+  return NAMES.find((name) => {
     const { to, widens }: Converter = CONVERTERS[name]
     return to === after.type && widens.some((type) => type === before.type)
   })
-}
-
-function names(): ConverterName[] {
-  return Object.keys(CONVERTERS) as ConverterName[] // Its keys are these names.
 }
 
 /** Returns a value of another column; null for null. Throws `ValueError` for a value that has none. */

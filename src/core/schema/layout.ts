@@ -9,7 +9,7 @@ import { type Column, cellSize, layoutColumn, NAME_PART_LENGTH } from './column-
 import { type Convert, converterOf } from './converters.ts'
 import { type Owner, ownersOf } from './own-keys.ts'
 import { periodOf, retentionOf } from './retention.ts'
-import { rulesOf, type SchemaRules } from './schema-rules.ts'
+import type { SchemaRules } from './schema-rules.ts'
 import { isSameKey } from './unique-together.ts'
 
 /** What a retention rule counts from, in the rows of its table. */
@@ -167,7 +167,7 @@ function layoutTable(name: string, definition: CatalogTable, { rules, owner, sto
   const goneOrdinals = gone.map(({ ordinal }) => ordinal)
   const byName = new Map(columns.map((column) => [column.name, column]))
   const kept = layoutKept(name, definition, { byName, rules })
-  const uniqueKeys = uniqueKeysOf({ columns, byName }, rulesOf(rules, name).uniqueTogether)
+  const uniqueKeys = uniqueKeysOf({ columns, byName }, rules.uniqueTogether?.[name] ?? [])
   const physicalName = `records_${definition.objectId}_${born.slice(0, NAME_PART_LENGTH)}`
   const physical = layoutPhysical(physicalName, { columns: all, uniqueKeys })
   const shared = {

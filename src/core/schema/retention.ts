@@ -1,8 +1,7 @@
 /** How long records and values are kept: the rules, their checks, and the time from which each counts. */
 import { fault, printableName, type Sentence, say, words } from '../errors.ts'
-import { tokenKinds } from '../tokens/token-kinds.ts'
 import { type Period, parsePeriod } from '../util/period.ts'
-import { type ColumnDefinition, type SchemaDefinition, tokenOf } from './column.ts'
+import { columnNamed, isTransient, type SchemaDefinition, tableNamed } from './column.ts'
 
 /** The rule of one table or column. */
 export interface RetentionDefinition {
@@ -51,13 +50,12 @@ interface NamedRule extends RetentionDefinition {
 }
 
 function problemOf(tables: SchemaDefinition, { table, column, expiresAfter, from, becomes }: NamedRule): Sentence | undefined {
-  const columns = Object.hasOwn(tables, table) ? tables[table] : undefined
+  const columns = tableNamed(tables, table)
   if (columns === undefined) return say`names a table that the schema does not have`
-  const named = (name: string): ColumnDefinition | undefined => (Object.hasOwn(columns, name) ? columns[name] : undefined)
   if (parsePeriod(expiresAfter) === undefined)
     return say`needs an expiresAfter of years, months, weeks, days or hours, such as P7Y, P90D or PT12H`
   if (from !== undefined) {
-    const counted = named(from)
+    const counted = columnNamed(columns, from)
     if (counted?.type !== 'DATE' && counted?.type !== 'DATETIME')
       return say`counts from ${printableName(from)}, which is no DATE or DATETIME column of the table`
     if (isTransient(counted)) return say`counts from column ${from}, whose values are transient`
@@ -65,16 +63,11 @@ function problemOf(tables: SchemaDefinition, { table, column, expiresAfter, from
   if (column === undefined) {
     return becomes === undefined ? undefined : say`has becomes, which is for columns: a record is deleted. Remove it`
   }
-  const emptied = named(column)
+  const emptied = columnNamed(columns, column)
   if (emptied === undefined) return say`names a column that the table does not have`
   if (becomes === undefined) return say`needs becomes: ${words("'null'")}, because a column cannot be deleted`
   if (emptied.required === true) return say`empties a required column. Make it optional`
   if (emptied.type === 'FILE') return say`empties a column of files. Delete the records, or their files, by the application`
   if (isTransient(emptied)) return say`is for a column with transient values, which expire by their ttlMinutes. Remove it`
   return column === from ? say`counts from the column that it empties` : undefined
-}
-
-function isTransient(definition: ColumnDefinition): boolean {
-  const { kind } = tokenOf(definition)
-  return kind !== undefined && tokenKinds[kind].expires
 }

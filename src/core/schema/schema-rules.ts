@@ -1,6 +1,6 @@
 /** Rules of a schema that concern more than one column: what is unique together, whose records are a person's, and how long values are kept. */
 import * as z from 'zod'
-import type { SchemaDefinition, TableDefinition } from './column.ts'
+import type { SchemaDefinition } from './column.ts'
 import type { RetentionDefinition, RetentionRules } from './retention.ts'
 import type { SubjectDefinition } from './subjects.ts'
 
@@ -56,13 +56,3 @@ export const rulesShape = z.strictObject({
     )
     .optional(),
 })
-
-/** Returns the rules of one table, of those that are listed by table. */
-export function rulesOf(rules: SchemaRules, table: string): { readonly uniqueTogether: readonly (readonly string[])[] } {
-  return { uniqueTogether: rules.uniqueTogether?.[table] ?? [] }
-}
-
-/** Returns a table of the definition that a rule names; undefined if there is none. */
-export function tableNamed(tables: SchemaDefinition, table: string): TableDefinition | undefined {
-  return Object.hasOwn(tables, table) ? tables[table] : undefined
-}

@@ -1,7 +1,15 @@
 /** The people that records are about: the table of a subject, and how other tables refer to it. */
 import { type Fault, fault, type Sentence, say, words } from '../errors.ts'
-import { tokenKinds } from '../tokens/token-kinds.ts'
-import { type ColumnDefinition, normalizersOf, type SchemaDefinition, tokenOf, typeOf } from './column.ts'
+import {
+  type ColumnDefinition,
+  columnNamed,
+  hasDigest,
+  isTransient,
+  normalizersOf,
+  type SchemaDefinition,
+  tableNamed,
+  typeOf,
+} from './column.ts'
 import { nameProblem } from './names.ts'
 
 /** How a table refers to a subject, or to a table that belongs to it. */
@@ -113,18 +121,14 @@ function assertRelation(tables: SchemaDefinition, subject: string, relation: Sub
 }
 
 function columnOf(tables: SchemaDefinition, table: string, column: string): ColumnDefinition | undefined {
-  const columns = Object.hasOwn(tables, table) ? tables[table] : undefined
-  return columns !== undefined && Object.hasOwn(columns, column) ? columns[column] : undefined
+  return columnNamed(tableNamed(tables, table), column)
 }
 
 /** Returns by what records with a value of a column are found; undefined if only by reading all. */
 function lookupOf(definition: ColumnDefinition): 'plain' | 'digest' | undefined {
-  const { kind } = tokenOf(definition)
-  if (kind !== undefined && tokenKinds[kind].expires === true) return undefined
-  const isPlain = definition.encrypted === false
-  if (isPlain && (definition.unique === true || definition.index === true)) return 'plain'
-  const hasDigest = kind !== undefined && tokenKinds[kind].isDeterministic === true
-  return hasDigest || (!isPlain && (definition.unique === true || definition.searchable === true)) ? 'digest' : undefined
+  if (isTransient(definition)) return undefined
+  if (definition.encrypted === false && (definition.unique === true || definition.index === true)) return 'plain'
+  return hasDigest(definition) ? 'digest' : undefined
 }
 
 function areComparable(left: ColumnDefinition, right: ColumnDefinition): boolean {

@@ -1,8 +1,15 @@
 /** What a schema can say of columns that are unique together, and what a changed schema can say of them. */
 import { type Fault, fault, printableName, type Sentence, say, words } from '../errors.ts'
-import { tokenKinds } from '../tokens/token-kinds.ts'
-import { type ColumnDefinition, type SchemaDefinition, tokenOf, typeOf } from './column.ts'
-import { type SchemaRules, tableNamed } from './schema-rules.ts'
+import {
+  type ColumnDefinition,
+  columnNamed,
+  hasDigest,
+  isTransient,
+  type SchemaDefinition,
+  tableNamed,
+  typeOf,
+} from './column.ts'
+import type { SchemaRules } from './schema-rules.ts'
 
 /** Returns the names of columns as a part of a sentence. */
 export function listNames(names: readonly string[]): Sentence {
@@ -22,7 +29,7 @@ export function assertTogether(tables: SchemaDefinition, { uniqueTogether = {} }
       throw invalid(say`uniqueTogether names table ${printableName(table)}, which does not exist.`, table)
     for (const [index, names] of keys.entries()) {
       for (const name of names) {
-        const problem = memberProblem(Object.hasOwn(columns, name) ? columns[name] : undefined)
+        const problem = memberProblem(columnNamed(columns, name))
         if (problem !== undefined)
           throw invalid(
             say`uniqueTogether of table ${table} names column ${printableName(name)}, which ${words(problem)}.`,
@@ -40,16 +47,12 @@ export function assertTogether(tables: SchemaDefinition, { uniqueTogether = {} }
 function memberProblem(definition: ColumnDefinition | undefined): string | undefined {
   if (definition === undefined) return 'does not exist'
   if (definition.type === 'FILE') return 'holds files: leave it out'
-  const { kind } = tokenOf(definition)
-  if (kind !== undefined && tokenKinds[kind].expires)
-    return 'is transient, so that its values are not stored with the record: leave it out'
+  if (isTransient(definition)) return 'is transient, so that its values are not stored with the record: leave it out'
   if (definition.encrypted === false)
     return typeOf(definition).comparesAs === undefined
       ? 'is plain and of a type that cannot be compared: encrypt it and set searchable: true'
       : undefined
-  const hasDigest =
-    definition.unique === true || definition.searchable === true || (kind !== undefined && tokenKinds[kind].isDeterministic)
-  return hasDigest ? undefined : 'is encrypted and has no digest: set searchable: true'
+  return hasDigest(definition) ? undefined : 'is encrypted and has no digest: set searchable: true'
 }
 
 function invalid(sentence: Sentence, table: string, column?: string): Fault {
@@ -67,7 +70,7 @@ export function keptTogether(
   for (const [table, keys] of Object.entries(known)) {
     const own = next[table] ?? []
     const columns = tableNamed(definition, table)
-    const others = keys.filter((names) => !names.every((name) => columns !== undefined && Object.hasOwn(columns, name)))
+    const others = keys.filter((names) => !names.every((name) => columnNamed(columns, name) !== undefined))
     if (others.length > 0) kept[table] = [...own, ...others]
   }
   return Object.keys(kept).length === 0 ? undefined : kept

@@ -48,12 +48,11 @@ export function sealSubjectBodies(
   ids: readonly number[],
   plaintexts: Slab,
 ): Slab {
-  return byKind(keys, plaintexts, (items, own) => {
-    const rows = items.indexes === undefined ? ids : items.indexes.map((index) => at(ids, index))
-    if (own === undefined) return sealBodies(ring, address, rows, items.slab)
+  return byKind(keys, { ids, slab: plaintexts }, (items, own) => {
+    if (own === undefined) return sealBodies(ring, address, items.ids, items.slab)
     const headers = new Uint8Array(own.length * HEADER_BYTES)
     for (const [index, key] of own.entries()) writeHeader(headers, index * HEADER_BYTES, key)
-    return keyring.seal(headers, own, items.slab, associatedDataOf(address, rows))
+    return keyring.seal(headers, own, items.slab, associatedDataOf(address, items.ids))
   })
 }
 
@@ -68,14 +67,14 @@ export function openSubjectBodies(
   openOthers: (ids: readonly number[], bodies: Slab) => Opened,
 ): Opened {
   const opened = new Uint8Array(bodies.count)
-  const plaintexts = byKind(keys, bodies, (items, own) => {
-    const rows = items.indexes === undefined ? ids : items.indexes.map((index) => at(ids, index))
-    const associatedData = own === undefined ? undefined : associatedDataOf(address, rows)
-    const part =
-      own === undefined
-        ? openOthers(rows, items.slab)
-        : keyring.open(HEADER_BYTES, own, items.slab, associatedData ?? new Uint8Array(0))
-    if (associatedData !== undefined) freeBytes(associatedData)
+  const openOwn = (items: Items, own: Float64Array): Opened => {
+    const associatedData = associatedDataOf(address, items.ids)
+    const part = keyring.open(HEADER_BYTES, own, items.slab, associatedData)
+    freeBytes(associatedData)
+    return part
+  }
+  const plaintexts = byKind(keys, { ids, slab: bodies }, (items, own) => {
+    const part = own === undefined ? openOthers(items.ids, items.slab) : openOwn(items, own)
     for (let i = 0; i < part.opened.length; i++) opened[items.indexes?.[i] ?? i] = required(part.opened[i])
     return part.plaintexts
   })
@@ -84,21 +83,24 @@ export function openSubjectBodies(
 
 /** Items of a list that are of one kind: all of them, or those at some indexes. */
 interface Items {
-  readonly indexes: readonly number[] | undefined
+  readonly indexes?: readonly number[]
+  readonly ids: readonly number[]
   readonly slab: Slab
 }
 
 /** Does work with the items that root keys seal, and with those of subjects, whose keys it is given. Returns the results in the order of the items. */
-function byKind(keys: ArrayLike<number>, slab: Slab, work: (items: Items, keys: Float64Array | undefined) => Slab): Slab {
+function byKind(keys: ArrayLike<number>, all: Items, work: (items: Items, keys: Float64Array | undefined) => Slab): Slab {
+  const { ids, slab } = all
   const own: number[] = []
   const others: number[] = []
   for (let i = 0; i < slab.count; i++) (keys[i] === VAULT_KEY ? others : own).push(i)
-  if (others.length === 0) return work({ indexes: undefined, slab }, Float64Array.from(keys))
-  if (own.length === 0) return work({ indexes: undefined, slab }, undefined)
+  if (others.length === 0) return work(all, Float64Array.from(keys))
+  if (own.length === 0) return work(all, undefined)
   const results: Uint8Array[] = new Array(slab.count)
   for (const indexes of [own, others]) {
     const part = toSlab(indexes.map((index) => slabItem(slab, index)))
-    const made = work({ indexes, slab: part }, indexes === own ? Float64Array.from(own, (index) => at(keys, index)) : undefined)
+    const items = { indexes, ids: indexes.map((index) => at(ids, index)), slab: part }
+    const made = work(items, indexes === own ? Float64Array.from(own, (index) => at(keys, index)) : undefined)
     for (const [position, index] of indexes.entries()) results[index] = slabItem(made, position)
   }
   return toSlab(results)

@@ -6,7 +6,7 @@ import type { Table } from '../schema/layout.ts'
 import { ofRecords, SUBJECT_KEYS } from '../schema/system-tables.ts'
 import { namesUnknownKey, openEntries, sealEntries } from '../sealing/envelope.ts'
 import type { SubjectKeyring } from '../sealing/subject-keyring.ts'
-import { at, required } from '../util/lists.ts'
+import { at, present, required } from '../util/lists.ts'
 import { slabItem } from '../util/memory.ts'
 
 const SECRET_BYTES = 32
@@ -60,7 +60,7 @@ export async function lookUpKeys(
   if (wanted.length === 0) return
   const since = keyring.now()
   const found = await storage.get(SUBJECT_KEYS.name, wanted)
-  const rows = found.filter((row) => row !== undefined)
+  const rows = present(found)
   if (rows.some((row) => namesUnknownKey(barrier.ring, bodyOf(row)))) await reload(storage)
   const { plaintexts, opened } = openEntries(
     addressOf(barrier),

@@ -9,6 +9,7 @@ import { forbidden } from '../policy/create-access.ts'
 import { showRecords, type UntypedRecord } from '../records/show-records.ts'
 import { evaluateAccessInSlices } from '../row-access/evaluate-access.ts'
 import type { Table } from '../schema/layout.ts'
+import { present } from '../util/lists.ts'
 import { type FoundRows, findRows } from './find-rows.ts'
 import {
   findExisting,
@@ -46,7 +47,7 @@ export function showExported({ table, rows: wanted }: ExportedRows): ExportOpera
     async execute(context, request) {
       const { plan, row } = locateSubject(context, request, 'READ')
       const { unit, barrier, access } = context
-      const stored = (await unit.storage.get(table.physical.name, [...wanted.keys()])).filter((one) => one !== undefined)
+      const stored = present(await unit.storage.get(table.physical.name, [...wanted.keys()]))
       const isChanged = stored.some(({ id, version }) => wanted.get(id) !== version)
       const current = isChanged ? (await findRows(unit.storage, context, { plan, row })).get(table) : wanted
       const own = stored.filter(({ id }) => current?.has(id) === true)

@@ -13,6 +13,7 @@ import { deleteRows } from '../records/record-store.ts'
 import type { Table } from '../schema/layout.ts'
 import { destroyKeys, findKeyRows } from '../subject-keys/key-rows.ts'
 import { toHex, toUtf8 } from '../util/bytes.ts'
+import { append } from '../util/lists.ts'
 import { toSlab } from '../util/memory.ts'
 import { nowMs, toTimestamp } from '../util/time.ts'
 import { countsOf, type FoundRows, findRows } from './find-rows.ts'
@@ -65,7 +66,7 @@ const FORMER = 'keyed digests of tokens as they were before rotateLookups, until
 
 /**
  * Forgets a subject. Needs DELETE on all columns of all its tables, without a condition. A subject that was forgotten before is forgotten again: what was
- * inserted for it since is deleted. Throws `not_found` for one that never was, and `forbidden`.
+ * inserted for it since is deleted. Throws `not_found` for one that never was, `forbidden`, and `failed_precondition` for a record under legal hold.
  */
 export const forgetSubject: Operation<ForgetInput, ForgetRequest, ForgottenSubject> = {
   ...SUBJECT_OPERATION,
@@ -151,7 +152,7 @@ async function deleteFound(storage: Storage, context: OperationContext, found: F
     const ids = [...all.keys()]
     for (let start = 0; start < ids.length; start += SLICE) {
       const rows = ids.slice(start, start + SLICE)
-      if (context.catalog.holdsFiles(table)) for (const file of await fileIdsOf(storage, table, rows)) files.push(file)
+      if (context.catalog.holdsFiles(table)) append(files, await fileIdsOf(storage, table, rows))
       await deleteRows(storage, context, { table, rows, transients: true })
       await pace.worked()
     }

@@ -3,9 +3,9 @@ import { type Receipt, receiptDigest } from '../audit/receipt.ts'
 import type { Barrier } from '../barrier/barrier.ts'
 import { eachPage } from '../pace/pace.ts'
 import type { Hash } from '../ports/crypto.ts'
-import type { Filter, Row, Storage, StorageReads } from '../ports/storage.ts'
+import type { Row, Storage, StorageReads } from '../ports/storage.ts'
 import type { Scheduler } from '../ports/time.ts'
-import { FORGOTTEN } from '../schema/system-tables.ts'
+import { FORGOTTEN, ofRecords } from '../schema/system-tables.ts'
 import { namesUnknownKey, openEntry, sealEntry } from '../sealing/envelope.ts'
 import { readUtf8, toUtf8 } from '../util/bytes.ts'
 import { at } from '../util/lists.ts'
@@ -46,11 +46,8 @@ export async function newestReceipt(
   { keys, hash }: { readonly keys: Keys; readonly hash: Hash },
   { tableId, rowId }: Omit<ForgottenEntry, 'receipt'>,
 ): Promise<string | undefined> {
-  const filters: readonly Filter[] = [
-    { kind: 'compare', column: 'row_id', operator: '=', value: rowId },
-    { kind: 'compare', column: 'table_id', operator: '=', value: tableId },
-  ]
-  const [row] = await storage.find(FORGOTTEN.name, { kind: 'and', filters }, { order: 'desc', limit: 1 })
+  const filter = ofRecords({ objectId: tableId }, [rowId])
+  const [row] = await storage.find(FORGOTTEN.name, filter, { order: 'desc', limit: 1 })
   const entry = row === undefined ? undefined : openRow(keys, row)
   return entry === undefined ? undefined : receiptDigest(hash, entry.receipt)
 }

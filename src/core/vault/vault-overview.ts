@@ -2,8 +2,8 @@
 
 import type { LiveSchema } from '../catalog/live-schema.ts'
 import { openFileRows } from '../file-store/file-rows.ts'
-import { eachPage } from '../pace/pace.ts'
-import type { Filter, Storage, StorageHandle } from '../ports/storage.ts'
+import { countMatches, eachPage } from '../pace/pace.ts'
+import type { Filter, StorageHandle } from '../ports/storage.ts'
 import type { Clock, Scheduler } from '../ports/time.ts'
 import { AUDIT_CHAINS, AUDIT_EVENTS, FILES, TRANSIENTS } from '../schema/system-tables.ts'
 import { nowMs } from '../util/time.ts'
@@ -44,20 +44,18 @@ export function createVaultOverview(ports: OverviewPorts): VaultOverview {
     contents: () =>
       outside.run('Counting failed.', async () => {
         const records: Record<string, number> = {}
-        for (const { name, physical } of live.layout.tables.values()) records[name] = await count(storage, physical.name)
+        for (const { name, physical } of live.layout.tables.values()) records[name] = await countMatches(storage, physical.name)
         return {
           records,
-          transients: await count(storage, TRANSIENTS.name),
+          transients: await countMatches(storage, TRANSIENTS.name),
           files: await countFiles(ports),
-          audit: { events: await count(storage, AUDIT_EVENTS.name), chains: await count(storage, AUDIT_CHAINS.name) },
+          audit: {
+            events: await countMatches(storage, AUDIT_EVENTS.name),
+            chains: await countMatches(storage, AUDIT_CHAINS.name),
+          },
         }
       }),
   }
-}
-
-async function count(storage: Storage, table: string, filter: Filter = { kind: 'all' }): Promise<number> {
-  const [cell] = await storage.aggregate(table, filter, [{ kind: 'count' }])
-  return Number(cell)
 }
 
 /** Files that wait for another time are few: those whose scan runs, or failed. Only their rows are opened. */
@@ -72,8 +70,8 @@ async function countFiles({ storage, files, scheduler, ...ports }: OverviewPorts
   }
   const due: Filter = { kind: 'compare', column: 'scan_at', operator: '<', value: now + 1 }
   return {
-    stored: await count(storage, FILES.name, isOfRecord),
-    due: await count(storage, FILES.name, { kind: 'and', filters: [isOfRecord, due] }),
+    stored: await countMatches(storage, FILES.name, isOfRecord),
+    due: await countMatches(storage, FILES.name, { kind: 'and', filters: [isOfRecord, due] }),
     scanning,
     failed,
   }

@@ -1,7 +1,7 @@
 /** The stored schema of a vault, as an application plans and makes changes of it. */
 import type { Barrier } from '../barrier/barrier.ts'
 import { createCatalogFence } from '../catalog/catalog-fence.ts'
-import { Fault, fault, say, words } from '../errors.ts'
+import { Fault, fault, say } from '../errors.ts'
 import { perform } from '../execution/perform.ts'
 import type { Watch } from '../maintenance/job.ts'
 import { createJobs, type JobPorts } from '../maintenance/jobs.ts'
@@ -10,7 +10,7 @@ import { VAULT_CALLER } from '../policy/caller.ts'
 import type { Hash } from '../ports/crypto.ts'
 import { MIN_SETTLE_MS } from '../rotation/rotate-lookups.ts'
 import { checkSchema, type Schema } from '../schema/define-schema.ts'
-import { changeSchema } from '../schema-change/change-schema.ts'
+import { changeSchema, refusal } from '../schema-change/change-schema.ts'
 import type { OpeningPorts } from '../schema-change/open-schema.ts'
 import { planChange } from '../schema-change/plan-change.ts'
 import { parseMoves, type SchemaMoves } from '../schema-change/schema-moves.ts'
@@ -104,11 +104,8 @@ export function applyAtOpening(
 
 /** Throws for a plan with refusals, and for one that says nothing of a step that would be done now. */
 function assertPlanned(plan: SchemaPlan, now: SchemaPlan): void {
-  const [refusal] = [...plan.refusals, ...now.refusals]
-  if (refusal !== undefined) {
-    const { table, column, reason } = refusal
-    throw fault('failed_precondition', column === undefined ? { table } : { table, column })`${words(reason)}`
-  }
+  const [first] = [...plan.refusals, ...now.refusals]
+  if (first !== undefined) throw refusal(first)
   const known = new Set(plan.steps.map(keyOf))
   if (now.steps.every((step) => known.has(keyOf(step)))) return
   throw fault('aborted')`The stored schema was changed since this plan was made. Plan again.`

@@ -76,7 +76,7 @@ export interface VaultSubjects<Role extends string = string> {
     /**
      * Deletes all records of a subject in one transaction with one event: the records, their tokens and transient values; then the contents of their files.
      * Returns a receipt. Called again, deletes what was inserted since. Needs DELETE on all columns of all its tables, for every record; else `forbidden`.
-     * Throws `not_found` for a subject that never was. If the signer rejects, the subject is forgotten, and a call again signs another receipt.
+     * Throws `not_found` for a subject that never was, and `failed_precondition` for a record under legal hold. If the signer rejects, the subject is forgotten, and a call again signs another receipt.
      */
     forget<const Named extends Role | BuiltInRole | (string & {})>(
       caller: CallerIn<Role, Named>,

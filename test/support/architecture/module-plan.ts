@@ -56,7 +56,7 @@ export const ADAPTERS_SEE_CORE = /^src\/core\/(ports\/|util\/|errors\.ts$)/
 /** Adapters that an adapter may import. */
 export const ADAPTERS_SEE_ADAPTERS: Readonly<Record<string, readonly string[]>> = {
   keys: ['errors', 'packages', 'system'],
-  blobs: ['errors', 'packages'],
+  blobs: ['errors', 'packages', 'system'],
   memory: ['errors'],
   sql: ['errors'],
   opentelemetry: ['packages'],
@@ -76,8 +76,7 @@ export const VERIFIER_SEES =
 export const HOSTS_SEE: Readonly<Record<string, RegExp>> = {
   http: /^src\/(index\.ts$|core\/util\/)/,
   // Of the main entry it has the types alone: a test bundles it for browsers.
-  // The form of a purpose is that of its header.
-  client: /^src\/(index|core\/errors|core\/util\/purpose)\.ts$/,
+  client: /^src\/(index|core\/errors)\.ts$/,
   // Whole vaults are copied below the vault: by the tables that each has, and the entries of the catalog that close a storage.
   transfer: /^src\/(index\.ts$|core\/(ports|util)\/|core\/(errors|schema\/system-tables|catalog\/vault-moves|pace\/pace)\.ts$)/,
   // The plan tries every row in a vault in memory.
