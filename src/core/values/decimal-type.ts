@@ -7,7 +7,7 @@ import { integerType } from './number-types.ts'
 import { foldNumber } from './spelling.ts'
 
 /** Digits of the longest number: as many nines are less than 2^63, so that the number without its point fits a cell of 64 bits in every engine. */
-export const MAX_DECIMAL_DIGITS = 18
+const MAX_DECIMAL_DIGITS = 18
 /** Digits that a double keeps of every decimal number. Beyond them it may be another number than its author wrote. */
 const EXACT_DIGITS = 15
 /** Length of the longest text that is read. */

@@ -2,11 +2,10 @@
 import { expect, it } from 'vitest'
 import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
 import type { StorageHandle } from '../../../src/core/ports/storage.ts'
-import { openVault } from '../../../src/core/vault/open-vault.ts'
 import { column, createVault, defineSchema, isVaultError } from '../../../src/index.ts'
 import { randomFor } from '../../support/random/seeded-random.ts'
 import { memoryEngine, onEachStorage } from '../../support/storages/engines.ts'
-import { FAST_PORTS } from '../../support/vaults/fast-ports.ts'
+import { openFast } from '../../support/vaults/fast-ports.ts'
 import { OWNER, TEST_SECRET } from '../../support/vaults/test-vault.ts'
 
 const PLAIN = { redaction: 'PLAIN_TEXT' } as const
@@ -221,13 +220,7 @@ onEachStorage('columns that are unique together', (engine) => {
 
   it('are added to a table that has records, unless some are equal, and taken away', async () => {
     const place = engine.fresh()
-    const vault = await openVault({
-      ...FAST_PORTS,
-      id: 'v1',
-      schema: defineSchema(TABLES),
-      storage: place.open(),
-      keys: localKeys({ key: TEST_SECRET }),
-    })
+    const vault = await openFast(place.open(), defineSchema(TABLES))
     const people = vault.as(OWNER)
     const same = { tenant: 'a', email: 'x@acme.example' }
     const records = [{ fields: same }, { fields: { ...same, email: 'X@acme.example' } }, { fields: same }]

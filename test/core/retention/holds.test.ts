@@ -6,6 +6,7 @@ import { column } from '../../../src/index.ts'
 import type { Place } from '../../support/storages/engines.ts'
 import { memoryEngine, onEachStorage } from '../../support/storages/engines.ts'
 import { interposedStorage } from '../../support/storages/interposed-storage.ts'
+import { CUSTOMER_RELATIONS } from '../../support/subjects/customers.ts'
 import { type LooseOptions, type LooseVault, openLoose } from '../../support/vaults/open-untyped.ts'
 import { OWNER } from '../../support/vaults/test-vault.ts'
 
@@ -15,17 +16,13 @@ const TABLES = {
   customers: { email: column.string({ unique: true, columnGroup: 'email', ...PLAIN }), name: column.string(PLAIN) },
   orders: { customer_id: column.string({ searchable: true, ...PLAIN }), iban: column.string({ token: 'random', ...PLAIN }) },
   notes: { email: column.string({ searchable: true, columnGroup: 'email', ...PLAIN }) },
-  lines: { order_id: column.string({ encrypted: false, index: true, ...PLAIN }) },
+  items: { order_id: column.string({ encrypted: false, index: true, ...PLAIN }) },
 }
 const RULES = {
   subjects: {
     customer: {
       table: 'customers',
-      relations: [
-        { table: 'orders', column: 'customer_id', references: 'customers' },
-        { table: 'notes', column: 'email', equals: 'customers.email' },
-        { table: 'lines', column: 'order_id', references: 'orders' },
-      ],
+      relations: CUSTOMER_RELATIONS,
     },
   },
   retention: {
@@ -44,8 +41,8 @@ async function fill({ session }: LooseVault) {
     const { id: customer } = await session.insertOne('customers', { email, name })
     const { id: order } = await session.insertOne('orders', { customer_id: customer, iban: 'DE1' })
     const { id: note } = await session.insertOne('notes', { email })
-    const { id: line } = await session.insertOne('lines', { order_id: order })
-    people.push({ email, customers: customer, orders: order, notes: note, lines: line })
+    const { id: item } = await session.insertOne('items', { order_id: order })
+    people.push({ email, customers: customer, orders: order, notes: note, items: item })
   }
   const [ann, bob] = people
   if (ann === undefined || bob === undefined) throw new Error('two people')
@@ -69,7 +66,7 @@ onEachStorage('a legal hold', (engine) => {
       const late = await other.session.insertOne('orders', { customer_id: ann.customers })
       for (const { session, vault: own } of [vault, other]) {
         const typed = own.as(OWNER)
-        for (const table of ['customers', 'orders', 'notes', 'lines'] as const) {
+        for (const table of ['customers', 'orders', 'notes', 'items'] as const) {
           const refused = expect.objectContaining({ ...HELD, message: expect.stringContaining(id) })
           await expect(session.delete(table, [ann[table]])).rejects.toEqual(refused)
           await expect(session.delete(table, [bob[table], ann[table]])).rejects.toEqual(refused)
@@ -86,7 +83,7 @@ onEachStorage('a legal hold', (engine) => {
         expect((await session.get('customers')).records).toHaveLength(2)
         expect((await session.get('orders')).records).toHaveLength(3)
       }
-      await other.session.delete('lines', [bob.lines])
+      await other.session.delete('items', [bob.items])
       expect(await other.vault.holds.list()).toMatchObject([
         {
           id,

@@ -5,14 +5,14 @@ import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
 import { openCatalog } from '../../../src/core/catalog/open-catalog.ts'
 import type { GetOptions, GetResult } from '../../../src/core/operations/get-records.ts'
 import type { Storage, StorageHandle } from '../../../src/core/ports/storage.ts'
+import type { Stopwatch } from '../../../src/core/ports/time.ts'
 import { addLookupKey, digestBy } from '../../../src/core/rotation/change-keys.ts'
 import { layoutSchema } from '../../../src/core/schema/layout.ts'
 import { at } from '../../../src/core/util/lists.ts'
-import { openVault } from '../../../src/core/vault/open-vault.ts'
 import { column, defineSchema, type Vault, VaultError } from '../../../src/index.ts'
 import { onEachStorage, type Place } from '../../support/storages/engines.ts'
 import { interposedStorage } from '../../support/storages/interposed-storage.ts'
-import { FAST_PORTS } from '../../support/vaults/fast-ports.ts'
+import { openFast } from '../../support/vaults/fast-ports.ts'
 import { SYSTEM_PORTS } from '../../support/vaults/system-ports.ts'
 import { OWNER, TEST_SECRET } from '../../support/vaults/test-vault.ts'
 
@@ -38,8 +38,8 @@ const { n: MODULUS = '' } = generateKeyPairSync('rsa', { modulusLength: 2048 }).
 const JWK = JSON.stringify({ kty: 'RSA', n: MODULUS, e: 'AQAB' })
 const KEYS = localKeys({ key: TEST_SECRET })
 
-function open(storage: StorageHandle, { audit = 'on', ports = FAST_PORTS }: { audit?: 'on' | 'off'; ports?: object } = {}) {
-  return openVault({ ...SYSTEM_PORTS, ...ports, id: 'v1', schema: SCHEMA, storage, audit, keys: KEYS })
+function open(storage: StorageHandle, options: { audit?: 'on' | 'off'; stopwatch?: Stopwatch } = {}) {
+  return openFast(storage, SCHEMA, options)
 }
 
 function person(n: number | string) {
@@ -364,7 +364,7 @@ onEachStorage('beside a rotation of look-up keys', (engine) => {
     const place = engine.fresh()
     const vault = await open(place.open(), { audit: 'off' })
     await insertPeople(vault, 0, 5)
-    const blind = await open(place.open(), { audit: 'off', ports: { ...FAST_PORTS, stopwatch: { now: () => 0 } } })
+    const blind = await open(place.open(), { audit: 'off', stopwatch: { now: () => 0 } })
     const reader = await open(place.open(), { audit: 'off' })
     await begin(place.open())
     const faulty = await open(withoutOlder(place.open()), { audit: 'off' })

@@ -19,7 +19,7 @@ onEachStorage('keys of subjects', (engine) => {
     for (const reader of [session, other]) {
       expect((await reader.getOne('customers', ann)).fields).toMatchObject({ name: 'ann', email: 'ann@acme.example' })
       expect((await reader.get('customers', {})).records.map(({ fields }) => fields.name)).toEqual(['ann', 'bob', 'eve'])
-      const found = await reader.get('orders', { where: { customer: [ann] } })
+      const found = await reader.get('orders', { where: { customer_id: [ann] } })
       expect(found.records.map(({ fields }) => fields.memo)).toEqual(['of ann'])
       const shown = await reader.detokenize(pins.map((token) => ({ token })))
       expect(shown.records.map(({ value }) => value)).toEqual(['pin of ann', 'pin of bob', 'pin of eve'])
@@ -34,7 +34,7 @@ onEachStorage('keys of subjects', (engine) => {
       [a, b, e],
       [a, 0],
     ])
-    await session.updateOne('orders', order, { customer: bob })
+    await session.updateOne('orders', order, { customer_id: bob })
     expect([await keysIn(storage, PHYSICAL.orders), await keysIn(storage, PHYSICAL.items)]).toEqual([[b, 0], [b]])
     expect((await other.getOne('items', item)).fields.memo).toBe('item of ann')
     expect(await scanOf(other, 'orders', order)).toBe('scan of orders')

@@ -31,7 +31,7 @@ onEachStorage('keys that are turned on', (engine) => {
         'scan of customers',
         'scan of orders',
       ])
-      await session.insertOne('orders', { customer: ann, memo: 'later' })
+      await session.insertOne('orders', { customer_id: ann, memo: 'later' })
       expect(await one.verifyRecords()).toMatchObject({ ok: true })
     }
     expect((await keysIn(storage, PHYSICAL.orders)).slice(2)).toEqual([keys[0], keys[0]])

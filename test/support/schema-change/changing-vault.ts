@@ -1,27 +1,24 @@
 /** A vault whose schema changes under load: its kinds of change, writers and readers that compare what they see with a model, and what must hold at the end. */
 import { expect } from 'vitest'
-import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
 import type { StorageHandle } from '../../../src/core/ports/storage.ts'
 import { checkSchema, type Schema } from '../../../src/core/schema/define-schema.ts'
 import type { SchemaRules } from '../../../src/core/schema/schema-rules.ts'
 import type { SchemaMoves } from '../../../src/core/schema-change/schema-moves.ts'
-import { openVault } from '../../../src/core/vault/open-vault.ts'
-import type { VaultOptions } from '../../../src/core/vault/options.ts'
+import type { OpenOptions } from '../../../src/core/vault/options.ts'
 import { column, type SchemaDefinition, type Vault } from '../../../src/index.ts'
-import { FAST_PORTS } from '../vaults/fast-ports.ts'
+import { openFast } from '../vaults/fast-ports.ts'
 import { asLoose, type LooseSession } from '../vaults/open-untyped.ts'
-import { OWNER, TEST_SECRET } from '../vaults/test-vault.ts'
+import { OWNER } from '../vaults/test-vault.ts'
 
 export const PLAIN = { redaction: 'PLAIN_TEXT' } as const
-const KEYS = localKeys({ key: TEST_SECRET })
 
 /** Opens the vault as one process. */
 export function openChanging(
   storage: StorageHandle,
   schema: Schema,
-  options: Partial<VaultOptions<SchemaDefinition> & Pick<typeof FAST_PORTS, 'stopwatch'>> = {},
+  options: Partial<OpenOptions<SchemaDefinition>> = {},
 ): Promise<Vault> {
-  return openVault({ ...FAST_PORTS, id: 'v1', schema, storage, keys: KEYS, ...options }) as unknown as Promise<Vault>
+  return openFast(storage, schema, options) as unknown as Promise<Vault>
 }
 
 /** The columns of the table that changes. */

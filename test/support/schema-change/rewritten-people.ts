@@ -1,11 +1,9 @@
 /** People of a table whose stored bytes a change of the schema rewrites: the schemas before and after, writers of both, and what must be stored. */
-import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
 import type { StorageHandle } from '../../../src/core/ports/storage.ts'
 import type { SchemaMoves } from '../../../src/core/schema-change/schema-moves.ts'
-import { openVault } from '../../../src/core/vault/open-vault.ts'
 import { column, defineSchema, isVaultError, type Schema, type Vault } from '../../../src/index.ts'
-import { FAST_PORTS } from '../vaults/fast-ports.ts'
-import { OWNER, TEST_SECRET } from '../vaults/test-vault.ts'
+import { FAST_PORTS, openFast } from '../vaults/fast-ports.ts'
+import { OWNER } from '../vaults/test-vault.ts'
 
 export const PLAIN = { redaction: 'PLAIN_TEXT' } as const
 export const KEY = { key: column.string({ ...PLAIN, encrypted: false, unique: true }) }
@@ -71,8 +69,7 @@ export function schemaOf(tables: object): Schema {
 }
 
 export function open(storage: StorageHandle, tables: object, audit: 'on' | 'off' = 'on'): Promise<AnyVault> {
-  const keys = localKeys({ key: TEST_SECRET })
-  return openVault({ ...FAST_PORTS, clock, id: 'v1', schema: schemaOf(tables), storage, audit, keys }) as never
+  return openFast(storage, schemaOf(tables), { clock, audit }) as never
 }
 
 /** The fields of a person as a process writes them that knows the types before, or those after. */

@@ -1,5 +1,4 @@
 /** One vault that holds every known database, with unique table names. Queries are rewritten to use them. */
-
 import { localKeys } from '../../../src/adapters/keys/local-keys.ts'
 import type { StorageHandle } from '../../../src/core/ports/storage.ts'
 import type { ColumnDefinition, SchemaDefinition } from '../../../src/core/schema/column.ts'

@@ -38,12 +38,14 @@ const tables = {
 
 export type Shop = typeof tables
 
-const RELATIONS = [
-  { table: 'shipments', column: 'order_number', equals: 'orders.number' },
+/** The orders of a customer with their items, and what has the address of one. */
+export const CUSTOMER_RELATIONS = [
   { table: 'items', column: 'order_id', references: 'orders' },
   { table: 'orders', column: 'customer_id', references: 'customers' },
   { table: 'notes', column: 'email', equals: 'customers.email' },
 ] as const
+
+const RELATIONS = [{ table: 'shipments', column: 'order_number', equals: 'orders.number' }, ...CUSTOMER_RELATIONS] as const
 
 /** The schema. The relations of a planted fault leave a table out. */
 export function shopSchema(without?: (typeof RELATIONS)[number]['table']) {

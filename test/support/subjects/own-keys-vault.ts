@@ -5,6 +5,7 @@ import { subjectKeyOf } from '../../../src/core/sealing/subject-bodies.ts'
 import { destroyKeys } from '../../../src/core/subject-keys/key-rows.ts'
 import { column, createVault, defineSchema, type Vault } from '../../../src/index.ts'
 import { OWNER, TEST_SECRET } from '../vaults/test-vault.ts'
+import { CUSTOMER_RELATIONS } from './customers.ts'
 
 const text = () => column.string({ redaction: 'PLAIN_TEXT' })
 const reference = () => column.string({ redaction: 'PLAIN_TEXT', searchable: true })
@@ -15,7 +16,7 @@ const TABLES = {
     pin: column.string({ redaction: 'PLAIN_TEXT', token: 'transient' }),
     scan: column.file({ redaction: 'PLAIN_TEXT' }),
   },
-  orders: { customer: reference(), memo: text(), scan: column.file({ redaction: 'PLAIN_TEXT' }) },
+  orders: { customer_id: reference(), memo: text(), scan: column.file({ redaction: 'PLAIN_TEXT' }) },
   items: { order_id: reference(), memo: text() },
   notes: { email: column.string({ redaction: 'PLAIN_TEXT', searchable: true, columnGroup: 'email' }), memo: text() },
 }
@@ -34,11 +35,7 @@ export const customerSchema = (ownKeys = true) =>
     subjects: {
       customer: {
         table: 'customers',
-        relations: [
-          { table: 'orders', column: 'customer', references: 'customers' },
-          { table: 'items', column: 'order_id', references: 'orders' },
-          { table: 'notes', column: 'email', equals: 'customers.email' },
-        ],
+        relations: CUSTOMER_RELATIONS,
         ownKeys,
       },
     },
@@ -63,7 +60,7 @@ export async function fillCustomers(vault: CustomerVault) {
   const people = ['ann', 'bob', 'eve'].map((name) => ({ fields: { name, email: `${name}@acme.example`, pin: `pin of ${name}` } }))
   const { records } = await session.insert('customers', people, { tokenization: true })
   const [ann = '', bob = ''] = records.map(({ id }) => id)
-  const { id: order } = await session.insertOne('orders', { customer: ann, memo: 'of ann' })
+  const { id: order } = await session.insertOne('orders', { customer_id: ann, memo: 'of ann' })
   const { id: item } = await session.insertOne('items', { order_id: order, memo: 'item of ann' })
   await session.insertOne('orders', { memo: 'of no one' })
   await session.insertOne('notes', { email: 'ann@acme.example', memo: 'note' })
