@@ -7,7 +7,7 @@ import type { Operation } from '../execution/operation.ts'
 import { bytesOfBody, inSlices } from '../pace/pace.ts'
 import { forbidden } from '../policy/create-access.ts'
 import { addRowsOf, needsOfTokens, resolveVisible, type VisibleResolution } from '../records/visible-tokens.ts'
-import { REDACTIONS, type Redaction } from '../redaction.ts'
+import { type LoweredLevel, REDACTIONS, type Redaction } from '../redaction.ts'
 import { assertPlainText, ON_LOWERED, type OnLowered, parseOnLowered } from '../row-access/evaluate-access.ts'
 import { ALONE } from '../unit-of-work/gather.ts'
 import { at, cutList } from '../util/lists.ts'
@@ -40,8 +40,8 @@ export interface DetokenizedRecord {
   /** The column of the token, and its table; absent with an error. */
   readonly table?: string
   readonly column?: string
-  /** Present if the value is masked or redacted. */
-  readonly lowered?: true
+  /** The level of the value, if it is masked or redacted. */
+  readonly level?: LoweredLevel
   readonly error?: string
   /** The code of the error: `not_found`, or `data_loss` for a record that failed authentication. */
   readonly code?: ErrorCode
@@ -160,7 +160,7 @@ function toRecord({ token, redaction }: Required<DetokenizeParameter>, found: Vi
     return { token, valueType: 'NONE', value: '', error: TOKEN_NOT_FOUND, code: 'not_found' }
   const { table, column, value } = found
   const shown = { token, valueType: column.type.name, value: showText(view, value), table: table.name, column: column.name }
-  return view.level === 'PLAIN_TEXT' ? shown : { ...shown, lowered: true }
+  return view.level === 'PLAIN_TEXT' ? shown : { ...shown, level: view.level }
 }
 
 function parseParameter(parameter: unknown, index: number): Required<DetokenizeParameter> {

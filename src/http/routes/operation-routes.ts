@@ -69,7 +69,7 @@ const performRoute: BearerRoute = {
   example: {
     params: { operation: 'getOne' },
     body: { table: EXAMPLE.table, id: EXAMPLE.id, options: { fields: ['name', 'email'], redaction: 'PLAIN_TEXT' } },
-    response: { id: EXAMPLE.id, fields: { name: EXAMPLE.fields.name, email: EXAMPLE.fields.email }, lowered: [] },
+    response: { id: EXAMPLE.id, fields: { name: EXAMPLE.fields.name, email: EXAMPLE.fields.email }, levels: {} },
   },
   async handle({ request, options, params, query, session }) {
     readQuery({}, query())
