@@ -70,7 +70,7 @@ export interface TableDescription {
 }
 
 /** One record as the caller has it. */
-export interface ShownRecord {
+export interface UntypedRecord {
   readonly id: string
   readonly fields: Readonly<Record<string, unknown>>
   /** Columns that are not in plain text. */

@@ -18,12 +18,12 @@ export function Link({
   return (
     <a
       class={name}
-      href={hrefOf(...to)}
+      href={hrefOf(to)}
       aria-current={isHere ? 'page' : undefined}
       onClick={(event) => {
         if (event.metaKey || event.ctrlKey || event.shiftKey || event.button !== 0) return
         event.preventDefault()
-        go(...to)
+        go(to)
       }}
     >
       {children}

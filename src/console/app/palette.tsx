@@ -51,10 +51,10 @@ export function Palette({ session, onHelp, onClose }: { readonly session: Sessio
         }}
         onKeyDown={onKeyDown}
       />
-      <ul id="palette-list" role="listbox" aria-label="Results">
+      <div id="palette-list" role="listbox" aria-label="Results">
         {found.map(({ name, hint }, index) => (
           // biome-ignore lint/a11y/useKeyWithClickEvents: The keys are those of the text field.
-          <li
+          <div
             role="option"
             id={`palette-${index}`}
             aria-selected={index === at}
@@ -65,9 +65,9 @@ export function Palette({ session, onHelp, onClose }: { readonly session: Sessio
           >
             {name}
             <span class="faint">{hint}</span>
-          </li>
+          </div>
         ))}
-      </ul>
+      </div>
       {found.length === 0 ? <p class="faint palette-none">Nothing is called that.</p> : null}
     </Dialog>
   )
@@ -75,8 +75,8 @@ export function Palette({ session, onHelp, onClose }: { readonly session: Sessio
 
 function entriesOf({ caller, tables }: Session, onHelp: () => void): Entry[] {
   return [
-    ...tables.map(({ name }) => ({ name, hint: 'table', run: () => go('tables', name) })),
-    ...shownPages(caller).map(({ id, name }) => ({ name, hint: 'page', run: () => go(id) })),
+    ...tables.map(({ name }) => ({ name, hint: 'table', run: () => go(['tables', name]) })),
+    ...shownPages(caller).map(({ id, name }) => ({ name, hint: 'page', run: () => go([id]) })),
     { name: 'Hide revealed values', hint: 'Esc', run: forgetRevealed },
     { name: 'Keys', hint: '?', run: onHelp },
     { name: 'Sign out', hint: '', run: () => signOut() },

@@ -15,25 +15,25 @@ export interface PageProps {
 export const path = createStore<Path>(readPath())
 
 /** Returns the address of a path. */
-export function hrefOf(...to: Path): string {
+export function hrefOf(to: Path): string {
   return `${CONSOLE_URL.pathname}${to.map(encodeURIComponent).join('/')}`
 }
 
 /** Opens a path. */
-export function go(...to: Path): void {
-  history.pushState(null, '', hrefOf(...to))
+export function go(to: Path): void {
+  history.pushState(null, '', hrefOf(to))
   path.set(to)
 }
 
 /** Opens a path in place of the one that is shown. */
-export function replace(...to: Path): void {
-  history.replaceState(null, '', hrefOf(...to))
+export function replace(to: Path): void {
+  history.replaceState(null, '', hrefOf(to))
   path.set(to)
 }
 
 /** Goes to the start, when the session has ended. */
 export function leaveAll(): void {
-  replace()
+  replace([])
 }
 
 function readPath(): Path {

@@ -27,7 +27,7 @@ export function Shell() {
         openKeyList: () => setOver('keys'),
         openPage(key) {
           const page = shownPages(currentSession().caller).find((one) => one.key === key)
-          if (page !== undefined) go(page.id)
+          if (page !== undefined) go([page.id])
           return page !== undefined
         },
       }),
@@ -64,8 +64,8 @@ function CurrentPage() {
   const [table] = tables
   useEffect(() => {
     if (!isStart) return
-    if (table !== undefined) replace('tables', table.name)
-    else if (first === '' && caller.can.audit) replace('audit')
+    if (table !== undefined) replace(['tables', table.name])
+    else if (first === '' && caller.can.audit) replace(['audit'])
   }, [isStart, table])
   if (isStart && table !== undefined) return null
   if (first === 'tables' || first === '') {

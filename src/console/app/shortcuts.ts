@@ -23,8 +23,9 @@ export function listenToShortcuts(shortcuts: Shortcuts): () => void {
     }
     if (event.defaultPrevented || event.metaKey || event.ctrlKey || event.altKey) return
     if (isIn(event, 'input, textarea, select, [contenteditable=true], dialog')) return
-    const isSecond = event.timeStamp - pressedG < SEQUENCE_MS
-    pressedG = key === 'g' ? event.timeStamp : Number.NEGATIVE_INFINITY
+    const now = performance.now()
+    const isSecond = now - pressedG < SEQUENCE_MS
+    pressedG = key === 'g' ? now : Number.NEGATIVE_INFINITY
     if (isSecond && shortcuts.openPage(key)) event.preventDefault()
     else if (event.key === '?') shortcuts.openKeyList()
     else if (event.key === '/') focusLookUp(event)

@@ -1,5 +1,5 @@
 /** The sign-in page: an API key, the key file of a service account, or a JWT. Nothing of it is kept but in memory. */
-import { useRef, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { messageOf } from '../ui/failure.tsx'
 import { Mark } from '../ui/mark.tsx'
 import { useTitle } from '../ui/page.tsx'
@@ -29,7 +29,6 @@ export function SignIn() {
   const [text, setText] = useState('')
   const [isBusy, setBusy] = useState(false)
   const [failed, setFailed] = useState('')
-  const file = useRef<HTMLInputElement>(null)
   const needsVault = ONLY_VAULT === undefined && kind !== KEY_FILE
   const isReady = text.trim() !== '' && (!needsVault || vaultID.trim() !== '')
 
@@ -83,12 +82,12 @@ export function SignIn() {
             />
           </label>
         ) : null}
-        <label class="field">
-          <span>{KINDS[kind]?.name}</span>
+        <div class="field">
+          <label for="credential">{KINDS[kind]?.name}</label>
           {kind === KEY_FILE ? (
             <input
               class="input"
-              ref={file}
+              id="credential"
               type="file"
               accept="application/json,.json"
               key="file"
@@ -98,6 +97,7 @@ export function SignIn() {
           ) : (
             <input
               class="input mono"
+              id="credential"
               type="password"
               autocomplete="off"
               spellcheck={false}
@@ -110,7 +110,7 @@ export function SignIn() {
               onInput={({ currentTarget }) => setText(currentTarget.value)}
             />
           )}
-        </label>
+        </div>
         {problem === '' ? null : (
           <p class="note bad" role="alert">
             {problem}

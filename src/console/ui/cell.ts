@@ -1,5 +1,5 @@
 /** What a caller sees of one cell. The state is what the vault says, never the look of a value: a customer may be called `A*******`. */
-import type { ColumnDescription, Level, ShownRecord } from '../app/contract.ts'
+import type { ColumnDescription, Level, UntypedRecord } from '../app/contract.ts'
 import { revealedOf } from './revealed.ts'
 
 /** One cell. */
@@ -9,7 +9,7 @@ export type Cell =
   | { readonly state: 'redacted' | 'hidden' | 'null' }
 
 /** Returns the cell of a column. With the name of the table, a value that is revealed now comes first. */
-export function cellOf(record: Pick<ShownRecord, 'id' | 'fields' | 'levels'>, column: string, table?: string): Cell {
+export function cellOf(record: Pick<UntypedRecord, 'id' | 'fields' | 'levels'>, column: string, table?: string): Cell {
   const shown = table === undefined ? undefined : revealedOf(table, record.id, column)
   if (shown !== undefined) return { state: 'revealed', ...shown }
   if (!Object.hasOwn(record.fields, column)) return { state: 'hidden' }

@@ -55,6 +55,6 @@ const GAP = 6
 function placeAt(dialog: HTMLDialogElement, { left, top, bottom }: DOMRect): void {
   const { offsetWidth, offsetHeight, style } = dialog
   const isBelow = bottom + GAP + offsetHeight + MARGIN <= innerHeight
-  style.left = `${Math.max(MARGIN, Math.min(left, innerWidth - offsetWidth - MARGIN))}px`
-  style.top = `${isBelow ? bottom + GAP : Math.max(MARGIN, top - offsetHeight - GAP)}px`
+  style.setProperty('--x', `${Math.max(MARGIN, Math.min(left, innerWidth - offsetWidth - MARGIN))}px`)
+  style.setProperty('--y', `${isBelow ? bottom + GAP : Math.max(MARGIN, top - offsetHeight - GAP)}px`)
 }

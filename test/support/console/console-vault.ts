@@ -35,7 +35,7 @@ const schema = defineSchema({
   disputes: { reason: column.string({ redaction: 'PLAIN_TEXT' }) },
 })
 
-/** What each role is granted. `nobody` of the callers below has none of them. */
+/** What each role is granted. `newcomer` is the name of a role that has no statements. */
 const policy = {
   privacy_desk: [
     'ALLOW READ, SEARCH ON customers.name, customers.email, customers.phone, customers.address, customers.country, customers.risk WITH REDACTION = PLAIN_TEXT',
@@ -54,7 +54,7 @@ const policy = {
 } as const
 
 /** Callers by the name of their key. */
-export type ConsoleCaller = 'owner' | 'desk' | 'support' | 'analyst' | 'auditor' | 'stranger'
+export type ConsoleCaller = 'owner' | 'desk' | 'support' | 'analyst' | 'auditor' | 'newcomer'
 
 /** A vault, and the API key of each caller. */
 export interface ConsoleVault {
@@ -130,7 +130,7 @@ export async function openConsoleVault({
       support: await keyOf('support', ['support']),
       analyst: await keyOf('analyst', ['analyst'], { country: 'SE' }),
       auditor: await keyOf('auditor', ['auditor']),
-      stranger: await keyOf('stranger', []),
+      newcomer: await keyOf('newcomer', ['newcomer']),
     },
   }
 }

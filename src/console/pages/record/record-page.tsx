@@ -43,9 +43,9 @@ function NewRecord({ table }: { readonly table: TableDescription }) {
           changeCount(table.name, 1)
           forgetView()
           announce('Record inserted')
-          replace('tables', table.name, id)
+          replace(['tables', table.name, id])
         }}
-        onCancel={() => go('tables', table.name)}
+        onCancel={() => go(['tables', table.name])}
       />
     </Page>
   )
@@ -111,7 +111,7 @@ function StoredRecord({ table, id }: { readonly table: TableDescription; readonl
             changeCount(table.name, -1)
             forgetRevealed()
             announce('Record deleted')
-            replace('tables', table.name)
+            replace(['tables', table.name])
           }}
           onClose={() => setMode('read')}
         />

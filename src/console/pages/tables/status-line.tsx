@@ -1,5 +1,5 @@
 /** The line under the grid: where the current cell is, how it is shown, and which statement decided that. */
-import type { ColumnDescription, ShownRecord } from '../../app/contract.ts'
+import type { ColumnDescription, UntypedRecord } from '../../app/contract.ts'
 import { type Cell, cellOf, LEVEL_WORDS, levelOf } from '../../ui/cell.ts'
 import { decidingStatements, statementName } from '../../ui/decision.ts'
 import { messageOf } from '../../ui/failure.tsx'
@@ -76,7 +76,7 @@ function numbered(count: number): string {
 }
 
 /** Returns the record of the current row; undefined where none is read. */
-export function currentRecord({ pages, current }: TableView): ShownRecord | undefined {
+export function currentRecord({ pages, current }: TableView): UntypedRecord | undefined {
   const content = pages.at(current.row)
   return typeof content === 'object' ? content : undefined
 }

@@ -1,7 +1,7 @@
 /** What the caller looks at in a table: a look-up, an order, the pages of it, and the place among them. Kept until another table is opened. */
 import { useLayoutEffect, useReducer, useState } from 'preact/hooks'
 import { perform } from '../../app/api.ts'
-import type { ShownRecord, TableDescription } from '../../app/contract.ts'
+import type { UntypedRecord, TableDescription } from '../../app/contract.ts'
 import { currentSession, onSignOut } from '../../app/session.ts'
 import type { CellPosition } from '../../ui/grid/moves.ts'
 import { createPages, type LoadedPage, type Pages } from '../../ui/grid/pages.ts'
@@ -21,7 +21,7 @@ export interface TableRead {
 /** A view. */
 export interface TableView extends TableRead {
   readonly table: TableDescription
-  readonly pages: Pages<ShownRecord>
+  readonly pages: Pages<UntypedRecord>
   readonly scroll: { top: number }
   current: CellPosition
 }
@@ -60,10 +60,10 @@ function openView(table: TableDescription, { lookUp, isNewestFirst }: TableRead)
   const order = isNewestFirst ? { orderBy: 'DESCENDING' } : {}
   // The value is in the body, and it is text, as the box has it.
   const where = lookUp === undefined ? {} : { where: { [lookUp.column]: lookUp.text } }
-  const load = (after: string | undefined, signal: AbortSignal): Promise<LoadedPage<ShownRecord>> => {
+  const load = (after: string | undefined, signal: AbortSignal): Promise<LoadedPage<UntypedRecord>> => {
     const options = { limit, ...order, ...where, ...(after === undefined ? {} : { after }) }
     return perform('get', { table: table.name, options, areTexts: lookUp !== undefined }, { signal })
   }
-  const pages = createPages<ShownRecord>({ load, onChange: () => onChange(), ahead: limit })
+  const pages = createPages<UntypedRecord>({ load, onChange: () => onChange(), ahead: limit })
   return { table, lookUp, isNewestFirst, pages, scroll: { top: 0 }, current: { row: 0, column: 0 } }
 }

@@ -55,7 +55,7 @@ function TablePage({ table }: { readonly table: TableDescription }) {
       view.current = position
       redraw()
     },
-    open: (id) => go('tables', table.name, id),
+    open: (id) => go(['tables', table.name, id]),
     explain: (one, at) => setOver({ kind: 'why', column: one, at }),
     reveal({ row, column: index }, at) {
       const record = pages.at(row)

@@ -2,7 +2,7 @@
 import './grid.css'
 import { observeElementOffset, observeElementRect, Virtualizer } from '@tanstack/virtual-core'
 import { useLayoutEffect, useMemo, useReducer, useRef, useState } from 'preact/hooks'
-import type { ColumnDescription, ShownRecord, TableDescription } from '../../app/contract.ts'
+import type { ColumnDescription, UntypedRecord, TableDescription } from '../../app/contract.ts'
 import { useStore } from '../../app/store.ts'
 import { revealedChanges } from '../revealed.ts'
 import { type GridColumns, ID_WIDTH } from './columns.ts'
@@ -30,7 +30,7 @@ export interface CellActions {
 export interface GridProps {
   readonly table: TableDescription
   readonly columns: GridColumns
-  readonly pages: Pages<ShownRecord>
+  readonly pages: Pages<UntypedRecord>
   /** Number of records, where it is known. */
   readonly total: number | undefined
   /** The current cell. Column 0 is the id. */

@@ -1,6 +1,6 @@
 /** One row of the grid. Its element is kept while rows scroll through it, and drawn again only when what it shows changes. */
 import { Component } from 'preact'
-import type { ColumnDescription, ShownRecord } from '../../app/contract.ts'
+import type { ColumnDescription, UntypedRecord } from '../../app/contract.ts'
 import { hrefOf } from '../../app/router.ts'
 import { type Cell, canReveal, cellOf, textOf } from '../cell.ts'
 import { Value } from '../value.tsx'
@@ -13,7 +13,7 @@ export interface RowProps {
   readonly row: number
   /** Pixels from the top of the rows. */
   readonly top: number
-  readonly content: RowContent<ShownRecord>
+  readonly content: RowContent<UntypedRecord>
   readonly columns: readonly ColumnDescription[]
   /** The column of the current cell, from 0 for the id; undefined if the current cell is in another row. */
   readonly current: number | undefined
@@ -87,13 +87,13 @@ export class Row extends Component<RowProps> {
     }
   }
 
-  private link({ id }: ShownRecord) {
+  private link({ id }: UntypedRecord) {
     const { table, actions } = this.props
     return (
       <a
         class="mono faint"
         tabIndex={-1}
-        href={hrefOf('tables', table, id)}
+        href={hrefOf(['tables', table, id])}
         onClick={(event) => {
           if (event.metaKey || event.ctrlKey || event.shiftKey || event.button !== 0) return
           event.preventDefault()
@@ -105,7 +105,7 @@ export class Row extends Component<RowProps> {
     )
   }
 
-  private value(record: ShownRecord, column: ColumnDescription, index: number) {
+  private value(record: UntypedRecord, column: ColumnDescription, index: number) {
     const { table, row, current, actions } = this.props
     const cell = cellOf(record, column.name, table)
     return (
@@ -125,7 +125,7 @@ export class Row extends Component<RowProps> {
 const DRAWN = ['row', 'top', 'content', 'columns', 'current', 'revealed', 'table'] as const
 
 /** A row that is not read yet, or whose record was deleted since it was. */
-function NoRecord({ content, isCell = false }: { readonly content: RowContent<ShownRecord>; readonly isCell?: boolean }) {
+function NoRecord({ content, isCell = false }: { readonly content: RowContent<UntypedRecord>; readonly isCell?: boolean }) {
   if (content === undefined) return <span class="skeleton" />
   return isCell ? null : <span class="faint">deleted</span>
 }
