@@ -63,6 +63,16 @@ export async function performLines<Line>(
   }
 }
 
+/** Calls an operation whose body or answer is a file. Its path has names and an id, and no value. Throws as `perform`. */
+export async function performFile(path: string, request: RequestInit): Promise<Response> {
+  const as = credential()
+  if (as === undefined) throw new ApiError('You are signed out.')
+  const headers = { ...request.headers, authorization: `Bearer ${await as.bearer()}` }
+  const response = await send(`v3/vaults/${encodeURIComponent(as.vaultID)}/${path}`, { ...request, headers })
+  if (!response.ok) throw refusal(response, await response.json().catch(() => undefined), {})
+  return response
+}
+
 /** Sends a body without a credential, for the token route. Throws `ApiError`. */
 export async function postWithout(path: string, body: object): Promise<unknown> {
   const response = await send(path, { body: JSON.stringify(body), headers: JSON_TYPE })

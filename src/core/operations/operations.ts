@@ -1,5 +1,6 @@
 /** The registry of operations that consist of no others. Batches run them; `batch/perform-named.ts` adds the batch itself. */
 import { createCredential, listCredentials, revokeCredential } from './credentials.ts'
+import { countEvents } from './count-events.ts'
 import { deleteFile } from './delete-file.ts'
 import { deleteOne, deleteRecords } from './delete-records.ts'
 import { deleteWhere } from './delete-where.ts'
@@ -13,6 +14,7 @@ import { downloadTicket, uploadTicket } from './issue-tickets.ts'
 import { listEvents } from './list-events.ts'
 import { openFile } from './open-file.ts'
 import { query } from './query-records.ts'
+import { reveal } from './reveal-value.ts'
 import { tokenize } from './tokenize-values.ts'
 import { update, updateOne } from './update-records.ts'
 import { updateWhere } from './update-where.ts'
@@ -34,7 +36,9 @@ export const OPERATIONS = {
   tokenize,
   getByTokens,
   query,
+  reveal,
   listEvents,
+  countEvents,
   uploadFile,
   openFile,
   deleteFile,
