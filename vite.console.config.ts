@@ -52,5 +52,6 @@ export default defineConfig({
     sourcemap: false,
     reportCompressedSize: false,
     chunkSizeWarningLimit: 1000,
+    rolldownOptions: { checks: { pluginTimings: false } },
   },
 })

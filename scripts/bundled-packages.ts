@@ -67,6 +67,7 @@ export const CONSOLE_PACKAGES: readonly string[] = [
   '@lezer/highlight',
   '@lezer/lr',
   '@marijn/find-cluster-break',
+  '@tanstack/store',
   '@tanstack/table-core',
   '@tanstack/virtual-core',
   'crelt',

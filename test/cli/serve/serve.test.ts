@@ -62,7 +62,7 @@ it('the console is served where it is asked for, in one process and in several',
   for (const workers of ['1', '2']) {
     const server = await startServer(project, ['--console', '--workers', workers])
     expect((await server.ask('GET', '/vault/console', { credential: null })).status).toBe(200)
-    expect(server.command.printed.stdout).toContain(`Console:  http://127.0.0.1:${server.port}/vault/console\n`)
+    expect(server.command.printed.stdout).toContain(`"console":"http://127.0.0.1:${server.port}/vault/console"`)
   }
 })
 

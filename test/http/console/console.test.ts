@@ -85,6 +85,20 @@ describe('the console', () => {
     }
   })
 
+  it.each(['br', 'gzip'])('has at most 150 kB to the first paint, and as much to that of a table, as %s', async (coding) => {
+    const { ask } = await served()
+    const sizeOf = async (path: string): Promise<number> =>
+      (await ask('GET', path, { headers: { 'accept-encoding': coding } })).bytes.length
+    const files = filesOf((await ask('GET', '/console')).text, '/console')
+    const [script = ''] = files.filter((file) => file.endsWith('.js'))
+    const ofTables = [...new Set((await ask('GET', script)).text.match(/tables-page-[\w-]+\.(?:js|css)/g))]
+    expect(ofTables.length).toBeGreaterThan(0)
+    const all = ['/console', ...files, ...ofTables.map((name) => `/console/assets/${name}`)]
+    const sizes = await Promise.all(all.map(async (file) => [file, await sizeOf(file)] as const))
+    const total = sizes.reduce((sum, [, size]) => sum + size, 0)
+    expect(total, JSON.stringify(sizes)).toBeLessThanOrEqual(150_000)
+  })
+
   it('answers HEAD as GET without its body, and other methods as a path that does not exist', async () => {
     const { ask } = await served()
     const [got, head] = [await ask('GET', '/console'), await ask('HEAD', '/console')]
