@@ -118,9 +118,14 @@ export function FilterBar({ range, filter, actors, onRange, onFilter }: FilterBa
       </label>
       {text('actor', 'Actor', names)}
       {text('purpose', 'Purpose')}
-      {text('resource', 'On, such as RECORD/…')}
-      {text('request', 'Request id')}
-      {text('address', 'From address')}
+      <details class="more-filters">
+        <summary>More filters</summary>
+        <div class="filters">
+          {text('resource', 'On, such as RECORD/…')}
+          {text('request', 'Request id')}
+          {text('address', 'From address')}
+        </div>
+      </details>
       <datalist id={names}>
         {Object.entries(actors).map(([key, name]) => (
           <option value={name} key={key} />

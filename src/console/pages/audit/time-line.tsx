@@ -42,7 +42,14 @@ function stack(bins: readonly EventBin[], kinds: readonly (readonly number[])[])
   return [bins.map(({ from }) => Date.parse(from) / SECOND), ...tops.reverse()]
 }
 
-function options(width: number, onChoose: (range: TimeRange) => void): uPlot.Options {
+/** What the chart is made of: its width in pixels, and the time from the first part to the end of the last, in seconds. */
+interface Chart {
+  readonly width: number
+  readonly ends: readonly [number, number]
+  onChoose(range: TimeRange): void
+}
+
+function options({ width, ends: [first, last], onChoose }: Chart): uPlot.Options {
   const styles = getComputedStyle(document.documentElement)
   const token = (name: string): string => styles.getPropertyValue(name).trim()
   const axis = { stroke: token('--ink-2'), font: `11px ${token('--font')}`, ticks: { show: false } }
@@ -52,9 +59,9 @@ function options(width: number, onChoose: (range: TimeRange) => void): uPlot.Opt
     height: HEIGHT,
     legend: { show: false },
     cursor: { y: false, points: { show: false }, drag: { x: true, y: false, setScale: false } },
-    scales: { x: { time: true }, y: { range: (_, _least, most) => [0, Math.max(most, 1)] } },
+    scales: { x: { time: true, range: () => [first, last] }, y: { range: (_, _least, most) => [0, Math.max(most, 1)] } },
     axes: [
-      { ...axis, grid: { show: false } },
+      { ...axis, grid: { show: false }, values: (_, splits, __, ___, step) => splits.map((at) => labelOf(at, step)) },
       {
         ...axis,
         grid: { stroke: token('--line'), width: 1 },
@@ -85,6 +92,20 @@ function options(width: number, onChoose: (range: TimeRange) => void): uPlot.Opt
   }
 }
 
+const hour = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' })
+const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' })
+const DAY_SECONDS = 86_400
+
+/** Returns the text of a mark of the axis; where marks are days apart, its day. */
+function labelOf(at: number, step: number): string {
+  return (step < DAY_SECONDS ? hour : day).format(at * SECOND)
+}
+
+function endsOf(bins: readonly EventBin[]): readonly [number, number] {
+  const [first = 0, second = first] = bins.map(({ from }) => Date.parse(from) / SECOND)
+  return [first, first + (second - first) * bins.length]
+}
+
 /** Draws it, with its totals. */
 export function TimeLine({ bins, onChoose }: { readonly bins: readonly EventBin[]; onChoose(range: TimeRange): void }) {
   const ref = useRef<HTMLDivElement>(null)
@@ -92,7 +113,7 @@ export function TimeLine({ bins, onChoose }: { readonly bins: readonly EventBin[
   useEffect(() => {
     const place = ref.current
     if (place === null) return
-    const plot = new uPlot(options(place.clientWidth, onChoose), stack(bins, kinds), place)
+    const plot = new uPlot(options({ width: place.clientWidth, ends: endsOf(bins), onChoose }), stack(bins, kinds), place)
     const resized = new ResizeObserver(() => plot.setSize({ width: place.clientWidth, height: HEIGHT }))
     resized.observe(place)
     return () => {
