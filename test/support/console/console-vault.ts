@@ -84,15 +84,18 @@ export async function openConsoleVault({
   storage = memoryStorage(),
   extra = 0,
   id = 'acme',
+  roles = {},
 }: {
   readonly storage?: StorageHandle
   readonly extra?: number
   readonly id?: string
+  /** Statements of roles in place of theirs. */
+  readonly roles?: Readonly<Record<string, readonly string[]>>
 } = {}): Promise<ConsoleVault> {
   const vault: Vault = await createVault({
     id,
     schema,
-    policy,
+    policy: { ...policy, ...roles },
     storage,
     keys: localKeys({ key: TEST_SECRET }),
     clock: tickingClock(),
