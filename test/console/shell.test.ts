@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { accessibilityFaults } from '../support/console/accessibility.ts'
-import { type ConsoleVault, CUSTOMERS } from '../support/console/console-vault.ts'
+import { type ConsoleVault, CUSTOMERS, MARKUP } from '../support/console/console-vault.ts'
 import { CHROMIUM, type OpenedConsole, openConsole, signIn } from '../support/console/open-console.ts'
 
 const [LEONIE] = CUSTOMERS
@@ -32,7 +32,7 @@ describe.skipIf(CHROMIUM === undefined)('the console', () => {
     expect(await shown('owner')).toEqual(['acme', ...tables, ...pages, 'Audit', 'Operations', 'owner', 'VAULT_OWNER'])
     expect(await shown('desk')).toEqual(['acme', ...tables, ...pages, 'Audit', 'privacy desk', 'privacy_desk'])
     expect(await shown('analyst')).toEqual(['acme', 'customers', ...pages, 'analyst', 'analyst', 'country = SE'])
-    expect(await shown('newcomer')).toEqual(['acme', ...pages, 'newcomer', 'newcomer'])
+    expect(await shown('newcomer')).toEqual(['acme', ...pages, MARKUP, 'newcomer'])
   })
 
   it('opens at the first table, at the trail for an auditor, and says when nothing is granted', async () => {
