@@ -40,7 +40,7 @@ const LOOKS: readonly (readonly [string, ConsoleCaller, BrowserContextOptions])[
   ['less motion, forced colors', 'desk', { reducedMotion: 'reduce', forcedColors: 'active' }],
 ]
 
-/** What Chromium itself does in an editor when all of it is replaced by typing; see docs/console.md. */
+/** Chromium itself makes a styled element in an editor all of whose text is replaced by typing. The policy refuses the style; nothing is lost. */
 const OF_THE_EDITOR = /style-src-attr/
 
 describe.skipIf(CHROMIUM === undefined)('every page', () => {

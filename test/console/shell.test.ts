@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { accessibilityFaults } from '../support/console/accessibility.ts'
 import { type ConsoleVault, CUSTOMERS, MARKUP } from '../support/console/console-vault.ts'
 import { CHROMIUM, type OpenedConsole, openConsole, signIn } from '../support/console/open-console.ts'
+import { OWNER } from '../support/vaults/test-vault.ts'
 
 const [LEONIE] = CUSTOMERS
 
@@ -109,11 +110,15 @@ describe.skipIf(CHROMIUM === undefined)('the console', () => {
       return { page, isShown: async () => (await page.content()).includes(LEONIE.phone) }
     }
 
+    async function goToPhone(page: Page): Promise<void> {
+      await page.locator('.value-masked').first().waitFor()
+      await page.getByRole('grid').focus()
+      for (const key of ['ControlOrMeta+Home', 'ArrowRight', 'ArrowRight', 'ArrowRight']) await page.keyboard.press(key)
+    }
+
     async function revealFirst(page: Page): Promise<void> {
-      const grid = page.getByRole('grid')
-      await page.getByText('l•••@surfeu.example').or(page.locator('.value-masked').first()).first().waitFor()
-      await grid.focus()
-      for (const key of ['ControlOrMeta+Home', 'ArrowRight', 'ArrowRight', 'ArrowRight', 'r']) await page.keyboard.press(key)
+      await goToPhone(page)
+      await page.keyboard.press('r')
       await page.getByLabel('Why do you need it?').fill('Case 4711')
       await page.keyboard.press('Enter')
       await page.getByText('Hide 1 revealed').waitFor()
@@ -124,6 +129,29 @@ describe.skipIf(CHROMIUM === undefined)('the console', () => {
         Object.defineProperty(document, 'hidden', { configurable: true, value: hidden })
         document.dispatchEvent(new Event('visibilitychange'))
       }, isHidden)
+
+    it('has its purpose in the trail, once for two clicks, and asks for 4 to 128 characters', async () => {
+      const { page, requests } = await opened.signedIn('desk', '/tables/customers')
+      await goToPhone(page)
+      await page.keyboard.press('r')
+      const purpose = page.getByLabel('Why do you need it?')
+      const button = page.getByRole('button', { name: 'Reveal for 60 s' })
+      for (const [text, isEnough] of [
+        ['', false],
+        ['Case', true],
+        ['    abc  ', false],
+        ['Ärende 4711: på begäran ✓', true],
+      ] as const) {
+        await purpose.fill(text)
+        await expect.poll(() => button.isEnabled()).toBe(isEnough)
+      }
+      expect(await purpose.getAttribute('maxlength')).toBe('128')
+      await button.dblclick()
+      await page.getByText('Hide 1 revealed').waitFor()
+      expect(requests.filter((url) => url.endsWith('/reveal'))).toHaveLength(1)
+      const { events } = await opened.vault.as(OWNER).listEvents({ filterOps: { accountID: 'acme', actionType: 'DETOKENIZE' } })
+      expect(JSON.stringify(events[0])).toMatch(/"purpose":"Ärende 4711: på begäran ✓".*"level":"PLAIN_TEXT"/)
+    })
 
     it('is hidden after 60 seconds, and not before', async () => {
       const { page, isShown } = await revealed()
