@@ -15,7 +15,8 @@ export interface CallerDescription {
   readonly roles: readonly string[]
   readonly context: Readonly<Record<string, unknown>>
   readonly authMode?: string
-  readonly expiresAt?: string
+  /** Milliseconds since 1970. */
+  readonly expiresAt?: number
   readonly can: { readonly audit: boolean; readonly administer: boolean }
   readonly limits: { readonly page: number; readonly query: number }
 }
@@ -40,10 +41,12 @@ export interface ColumnDescription {
   /** Records can be looked up by its whole value. */
   readonly lookup: boolean
   readonly encrypted: boolean
-  readonly mask?: unknown
+  /** True if masked differs from redacted. */
+  readonly masked: boolean
   /** Its own level, without a request for another one. */
   readonly redaction: Level
-  readonly token?: string
+  /** Absent for a column without tokens. */
+  readonly tokenKind?: string
   /** Finds its tokens in text; a source for `RegExp`. */
   readonly tokenPattern?: string
   /** What a read of it requires, such as a purpose. */

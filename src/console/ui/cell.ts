@@ -48,9 +48,9 @@ export function canReveal(column: ColumnDescription): boolean {
 }
 
 /** The lower one of the column's own level and the granted one. Without a mask, masked is redacted. */
-function defaultLevel({ redaction, mask }: ColumnDescription, granted: Level): Level {
+function defaultLevel({ redaction, masked }: ColumnDescription, granted: Level): Level {
   const lower = ORDER.indexOf(granted) < ORDER.indexOf(redaction) ? granted : redaction
-  return lower === 'MASKED' && mask === undefined ? 'REDACTED' : lower
+  return lower === 'MASKED' && !masked ? 'REDACTED' : lower
 }
 
 /** Returns a value as text: of JSON its text, of everything else what it is. */
