@@ -1,6 +1,7 @@
 /** The registry of operations that consist of no others. Batches run them; `batch/perform-named.ts` adds the batch itself. */
-import { createCredential, listCredentials, revokeCredential } from './credentials.ts'
+
 import { countEvents } from './count-events.ts'
+import { createCredential, listCredentials, revokeCredential } from './credentials.ts'
 import { deleteFile } from './delete-file.ts'
 import { deleteOne, deleteRecords } from './delete-records.ts'
 import { deleteWhere } from './delete-where.ts'
