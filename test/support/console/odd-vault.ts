@@ -6,7 +6,7 @@ import { column, createVault, defineSchema, mask, type Vault } from '../../../sr
 import { OWNER, TEST_SECRET } from '../vaults/test-vault.ts'
 
 /** Markup that runs where text is taken for it. */
-export const MARKUP = '<img src=x onerror="document.title=\'run\'"><script>document.title=\'run\'</script>'
+export const MARKUP = "<img src=x onerror=\"document.title='run'\"><script>document.title='run'</script>"
 
 const PLAIN = { redaction: 'PLAIN_TEXT' } as const
 
@@ -67,12 +67,17 @@ export async function openOddVault() {
     { allowShownText: true },
   )
   const ids = records.map(({ id }) => id)
-  await owner.uploadFile({ table: 'odd', column: 'scan', id: ids[0] ?? '', file: Buffer.from('%PDF-1.4 odd'), fileName: FILE_NAME })
-  const keyOf = async (name: string, roles: readonly string[]) => (await createApiKey(owner, { name, roles })).apiKey
-  const [ownerKey, reader] = [await keyOf(`owner ${MARKUP}`, ['VAULT_OWNER']), await keyOf('reader', [`reader ${MARKUP}`])]
+  await owner.uploadFile({
+    table: 'odd',
+    column: 'scan',
+    id: ids[0] ?? '',
+    file: Buffer.from('%PDF-1.4 odd'),
+    fileName: FILE_NAME,
+  })
+  const keyOf = async (name: string, role: string) => (await createApiKey(owner, { name, roles: [role] })).apiKey
   return {
     vault,
-    customers: ids,
-    keys: { owner: ownerKey, desk: reader, support: reader, analyst: reader, auditor: reader, newcomer: reader },
+    ids,
+    keys: { owner: await keyOf(`owner ${MARKUP}`, 'VAULT_OWNER'), reader: await keyOf('reader', `reader ${MARKUP}`) },
   }
 }
