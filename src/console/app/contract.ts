@@ -41,12 +41,14 @@ export interface ColumnDescription {
   /** Records can be looked up by its whole value. */
   readonly lookup: boolean
   readonly encrypted: boolean
-  /** True if masked differs from redacted. */
+  /** A masked value differs from a redacted one. */
   readonly masked: boolean
   /** Its own level, without a request for another one. */
   readonly redaction: Level
-  /** Absent for a column without tokens. */
+  /** Only of a column with tokens. */
   readonly tokenKind?: string
+  /** The only values that it takes. */
+  readonly oneOf?: readonly (string | number)[]
   /** Finds its tokens in text; a source for `RegExp`. */
   readonly tokenPattern?: string
   /** What a read of it requires, such as a purpose. */
@@ -55,6 +57,8 @@ export interface ColumnDescription {
     readonly decision: Decision
     readonly level?: Level
     readonly highestLevel?: Level
+    /** The column requires a purpose: without one it is redacted at most. */
+    readonly lacks?: 'purpose'
     readonly statements: readonly Statement[]
     readonly hiddenColumns?: number
   }

@@ -82,6 +82,9 @@ function customer(name: string, email: string, phone: string, country: string, r
   return { name, email, phone, ssn: `ssn of ${email}`, address: `Storgatan ${risk}, home of ${email}`, country, risk }
 }
 
+/** Records of one insert at most. */
+const MAX_INSERTED = 1000
+
 /** Opens the vault, by default in memory, with so many further customers. The caller closes it. */
 export async function openConsoleVault({
   storage = memoryStorage(),
@@ -111,13 +114,13 @@ export async function openConsoleVault({
       at % 1000,
     ),
   )
-  const { records } = await owner.insert(
-    'customers',
-    [...CUSTOMERS, ...further].map((fields) => ({ fields })),
+  const customers: string[] = []
+  const all = [...CUSTOMERS, ...further].map((fields) => ({ fields }))
+  for (let from = 0; from < all.length; from += MAX_INSERTED) {
     // One customer is called as a mask looks.
-    { allowShownText: true },
-  )
-  const customers = records.map((record) => record.id)
+    const { records } = await owner.insert('customers', all.slice(from, from + MAX_INSERTED), { allowShownText: true })
+    for (const { id: customerID } of records) customers.push(customerID)
+  }
   await owner.insert(
     'orders',
     [customers[0], customers[1], MARKUP].map((of, at) => ({ fields: { customer: of, total: 88 + at, memo: `Gift for ${at}` } })),
