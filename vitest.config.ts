@@ -21,7 +21,7 @@ const COMMON = {
 
 export default defineConfig({
   test: {
-    globalSetup: ['test/support/postgres/global-setup.ts'],
+    globalSetup: ['test/support/postgres/global-setup.ts', 'test/support/console/global-setup.ts'],
     // Many tests wait, for timers, disks and processes: three use two cores better than two do.
     maxWorkers: 3,
     reporters: ['default', summaryLine()],

@@ -128,7 +128,7 @@ export const tokenKindProperties: Readonly<Record<string, TokenKindProperty>> = 
           valueType: samples[k % samples.length]?.column.type,
           table: 'lefts',
           column: `c_${samples[k % samples.length]?.name}`,
-          ...(isHidden ? { value: '*REDACTED*', lowered: true } : { value: shown[k] }),
+          ...(isHidden ? { value: '*REDACTED*', level: 'REDACTED' } : { value: shown[k] }),
         })),
       )
     }

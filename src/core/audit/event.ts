@@ -1,6 +1,7 @@
 /** Audit events: as an operation describes them, as they are chained, and as they are listed. Source: specification, "Audit event". */
 import { type ErrorCode, VaultError } from '../errors.ts'
 import { MAX_ROW_ID } from '../ports/storage.ts'
+import type { RedactionLevel } from '../redaction.ts'
 
 /** The kinds of operations. Lists of words only grow at their ends: a stored event has their indexes. */
 export const ACTION_TYPES = [
@@ -37,6 +38,7 @@ export const ACTION_TYPES = [
   'FIND_SUBJECT',
   'EXPORT_SUBJECT',
   'FORGET',
+  'VERIFY_AUDIT',
 ] as const
 /** The kinds of resources, as in `<resourceType>/<resourceID>`. */
 export const RESOURCE_TYPES = ['RECORD', 'TABLE', 'TOKEN', 'VAULT', 'FILE', 'CREDENTIAL'] as const
@@ -112,6 +114,8 @@ export interface EventDraft {
   readonly credential?: string | undefined
   /** HTTP status of the outcome. */
   readonly code: number
+  /** The highest level at which values of records were shown. Absent if none were. */
+  readonly level?: RedactionLevel | undefined
   /** Empty on success. */
   readonly message: string
   /** The body of the request as JSON text, with every value replaced and equal neighbors merged. */
@@ -149,12 +153,16 @@ export interface AuditEvent {
     readonly vaultID: string
     /** `<resourceType>/<resourceID>`. */
     readonly resources: readonly string[]
+    /** How many it has, where a listing asked for some of them. */
+    readonly resourceCount?: number
     readonly userEmail?: string
   }
   readonly response: {
     readonly code: number
     readonly message: string
     readonly timestamp: string
+    /** The highest level at which values of records were shown. Absent if none were. */
+    readonly level?: RedactionLevel
     readonly data?: { readonly content: string }
     readonly nestedResponse?: readonly {
       readonly code: number

@@ -1,4 +1,6 @@
 /** The registry of operations that consist of no others. Batches run them; `batch/perform-named.ts` adds the batch itself. */
+
+import { countEvents } from './count-events.ts'
 import { createCredential, listCredentials, revokeCredential } from './credentials.ts'
 import { deleteFile } from './delete-file.ts'
 import { deleteOne, deleteRecords } from './delete-records.ts'
@@ -13,6 +15,7 @@ import { downloadTicket, uploadTicket } from './issue-tickets.ts'
 import { listEvents } from './list-events.ts'
 import { openFile } from './open-file.ts'
 import { query } from './query-records.ts'
+import { reveal } from './reveal-value.ts'
 import { tokenize } from './tokenize-values.ts'
 import { update, updateOne } from './update-records.ts'
 import { updateWhere } from './update-where.ts'
@@ -34,7 +37,9 @@ export const OPERATIONS = {
   tokenize,
   getByTokens,
   query,
+  reveal,
   listEvents,
+  countEvents,
   uploadFile,
   openFile,
   deleteFile,

@@ -1,6 +1,6 @@
 /** One caller's access to one table: what every row grants, what some row can grant, and what a given row grants. */
 import { allOf, anyOf, type Condition, columnsOf, negate, type Truth } from '../expressions/condition.ts'
-import { lowerLevel, type Redaction, type RedactionLevel } from '../redaction.ts'
+import { levelShown, lowerLevel, type Redaction, type RedactionLevel } from '../redaction.ts'
 import type { Column, ColumnView } from '../schema/column-layout.ts'
 import type { Table } from '../schema/layout.ts'
 import { at } from '../util/lists.ts'
@@ -332,5 +332,5 @@ function createViews(table: Table, levelOf: (column: Column) => RedactionLevel |
 
 function viewOf(column: Column, asked: Redaction, allowed: RedactionLevel | undefined): ColumnView | undefined {
   if (allowed === undefined) return undefined
-  return { column, level: lowerLevel(asked === 'DEFAULT' ? column.level : asked, allowed) }
+  return { column, level: levelShown(column, asked, allowed) }
 }

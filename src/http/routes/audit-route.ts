@@ -108,6 +108,10 @@ const RESPONSE = z
     code: z.int().describe('Status of the operation. For a batch, 200 does not mean that every item succeeded.'),
     message: z.string().describe('Why the operation failed; blank on success.'),
     data: DATA.optional(),
+    level: z
+      .enum(['PLAIN_TEXT', 'MASKED', 'REDACTED'])
+      .optional()
+      .describe('The highest level at which values of records were shown. Absent if none were.'),
     timestamp: z.string().describe('RFC 3339 with nanoseconds.'),
     nestedResponse: z.array(NESTED_RESPONSE).optional().describe('Outcomes of the items of a batch.'),
   })

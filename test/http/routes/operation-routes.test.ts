@@ -32,7 +32,7 @@ onEachStorage('routes of operations', (engine) => {
     const { json, status } = await insert({ table: 'people', records: [{ fields: { name: 'Ann' } }] })
     expect(status).toBe(200)
     const read = await served.ask('POST', `${V}/getOne`, { body: { table: 'people', id: json.records[0].id } })
-    expect(read.json).toEqual({ id: json.records[0].id, fields: { name: 'Ann', email: null, scan: null }, lowered: [] })
+    expect(read.json).toEqual({ id: json.records[0].id, fields: { name: 'Ann', email: null, scan: null }, levels: {} })
     // An operation without input needs no body.
     expect((await served.ask('POST', `${V}/listCredentials`)).json).toEqual({ credentials: [] })
     // The page sizes of the handler do not apply.
