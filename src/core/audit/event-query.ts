@@ -131,6 +131,7 @@ const ACTION_WORDS: Readonly<Record<ActionWord, readonly ActionType[]>> = {
       'QUERY',
       'LIST_EVENTS',
       'LIST_CREDENTIALS',
+      'READ_POLICY',
     ] as const),
     ...(['OPEN_FILE', 'FILE_STATUS', 'DOWNLOAD_URL'] as const),
   ],

@@ -96,7 +96,7 @@ export function rowsOfEvent({ rows = [], nested = [] }: Pick<ChainedEvent, 'rows
 /** Returns an event with record ids in place of rows. */
 export function toAuditEvent(event: ChainedEvent, ids: IdsByRows): AuditEvent {
   const { userEmail, ...context } = event.context
-  const { code, message, timestamp, content, nested } = event
+  const { code, message, timestamp, content, nested, seenAs } = event
   return {
     context: { ...context, changeID: event.changeID },
     request: {
@@ -104,6 +104,7 @@ export function toAuditEvent(event: ChainedEvent, ids: IdsByRows): AuditEvent {
       resourceType: event.resourceType,
       vaultID: event.vaultID,
       resources: resourcesOf(event, ids),
+      ...(seenAs === undefined ? {} : { seenAs: { roles: seenAs.roles, context: JSON.parse(seenAs.context) } }),
       ...(userEmail === undefined ? {} : { userEmail }),
     },
     response: {

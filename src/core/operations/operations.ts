@@ -12,7 +12,9 @@ import { insert } from './insert-records.ts'
 import { downloadTicket, uploadTicket } from './issue-tickets.ts'
 import { listEvents } from './list-events.ts'
 import { openFile } from './open-file.ts'
+import { previewAccess } from './preview-access.ts'
 import { query } from './query-records.ts'
+import { checkPolicy, readPolicy } from './read-policy.ts'
 import { tokenize } from './tokenize-values.ts'
 import { update, updateOne } from './update-records.ts'
 import { updateWhere } from './update-where.ts'
@@ -45,4 +47,7 @@ export const OPERATIONS = {
   createCredential,
   revokeCredential,
   listCredentials,
+  readPolicy,
+  previewAccess,
+  checkPolicy,
 } as const

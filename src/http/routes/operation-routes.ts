@@ -40,6 +40,9 @@ const NAMES: Readonly<Record<Exclude<OperationName, Streamed>, true>> = {
   createCredential: true,
   revokeCredential: true,
   listCredentials: true,
+  readPolicy: true,
+  previewAccess: true,
+  checkPolicy: true,
 }
 
 /** What the routes have in common. */
