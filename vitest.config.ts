@@ -6,7 +6,7 @@ import { summaryLine } from './test/support/reporting/summary-line.ts'
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    globalSetup: ['test/support/postgres/global-setup.ts'],
+    globalSetup: ['test/support/postgres/global-setup.ts', 'test/support/console/global-setup.ts'],
     // No test measures time: one that hangs fails, and one on a busy machine does not.
     testTimeout: 300_000,
     hookTimeout: 300_000,

@@ -234,8 +234,8 @@ const SESSION: Calls = {
     owner.createCredential({ kind: 'API_KEY', name: 'n', roles: ['r'], verifier: '0'.repeat(64), ...o }),
   'revokeCredential credential': (o: object) => owner.revokeCredential({ keyId: 'k', ...o }),
   listCredentials: (o) => owner.listCredentials(o),
-  'previewAccess preview': (o: object) => owner.previewAccess({ roles: [], ...o }),
-  'checkPolicy draft': (o: object) => owner.checkPolicy({ roles: {}, ...o }),
+  'previewAccess request': (o: object) => owner.previewAccess({ roles: [], ...o }),
+  'checkPolicy request': (o: object) => owner.checkPolicy({ roles: {}, ...o }),
   perform: (o) => owner.perform('get', { table: 'clients' }, o),
 }
 

@@ -26,7 +26,7 @@ export interface ConnectOptions {
 /** The session of a caller over HTTP: that of the library. */
 export type RemoteSession<S extends SchemaDefinition> = Session<S>
 
-/** The operations, and the names of their arguments. Those with a star write: each has an idempotency key, so that it can be sent again. */
+/** The operations with a method, and the names of its arguments. `perform` sends every other one. Those with a star write: each has an idempotency key, so that it can be sent again. */
 export const OPERATIONS = {
   insert: '*table records options',
   importRecords: '*',
@@ -57,7 +57,7 @@ export const OPERATIONS = {
   readPolicy: '',
   previewAccess: '',
   checkPolicy: '',
-} as const satisfies Readonly<Record<OperationName, string>>
+} as const satisfies Readonly<Partial<Record<OperationName, string>>>
 
 /** Records of a page without `limit`. */
 const PAGE_SIZE = 25
@@ -179,7 +179,7 @@ function assertOptions(options: object): void {
 }
 
 function isWrite(name: string): boolean {
-  return Object.hasOwn(OPERATIONS, name) && OPERATIONS[name as OperationName].startsWith('*')
+  return Object.hasOwn(OPERATIONS, name) && OPERATIONS[name as keyof typeof OPERATIONS].startsWith('*')
 }
 
 /** Returns an input without the signal of its options, which stays here. */

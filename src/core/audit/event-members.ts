@@ -1,6 +1,7 @@
 /** The members of an event, once: what writes an event, reads it, recognizes its text and checks its shape goes through this list. */
 import { MAX_CHAINS } from '../limits.ts'
 import { MAX_ROW_ID } from '../ports/storage.ts'
+import { REDACTION_LEVELS } from '../redaction.ts'
 import { toUtf8 } from '../util/bytes.ts'
 import * as shapes from '../util/options.ts'
 import {
@@ -225,6 +226,7 @@ export const EVENT = object<ChainedEvent, WrittenEvent>({
   content: optional(TEXT, (event) => event.content),
   context: needed(CONTEXT, (event) => event.context),
   credential: optional(TEXT, (event) => event.credential),
+  level: optional(word(REDACTION_LEVELS), (event) => event.level),
   message: needed(TEXT, (event) => event.message),
   nested: optional(list(NESTED), (event) => event.nested),
   position: needed(POSITION, (event) => event.position),

@@ -1,6 +1,7 @@
 /** Audit events: as an operation describes them, as they are chained, and as they are listed. Source: specification, "Audit event". */
 import { type ErrorCode, VaultError } from '../errors.ts'
 import { MAX_ROW_ID } from '../ports/storage.ts'
+import type { RedactionLevel } from '../redaction.ts'
 
 /** The kinds of operations. Lists of words only grow at their ends: a stored event has their indexes. */
 export const ACTION_TYPES = [
@@ -123,6 +124,8 @@ export interface EventDraft {
   readonly credential?: string | undefined
   /** HTTP status of the outcome. */
   readonly code: number
+  /** The highest level at which values of records were shown. Absent if none were. */
+  readonly level?: RedactionLevel | undefined
   /** Empty on success. */
   readonly message: string
   /** The body of the request as JSON text, with every value replaced and equal neighbors merged. */
@@ -162,12 +165,16 @@ export interface AuditEvent {
     readonly resources: readonly string[]
     /** As whom the caller looked at records, in a preview. What was shown was at the lower level of both. */
     readonly seenAs?: { readonly roles: readonly string[]; readonly context: Readonly<Record<string, unknown>> }
+    /** How many it has, where a listing asked for some of them. */
+    readonly resourceCount?: number
     readonly userEmail?: string
   }
   readonly response: {
     readonly code: number
     readonly message: string
     readonly timestamp: string
+    /** The highest level at which values of records were shown. Absent if none were. */
+    readonly level?: RedactionLevel
     readonly data?: { readonly content: string }
     readonly nestedResponse?: readonly {
       readonly code: number

@@ -16,7 +16,8 @@ import type { Barrier, DigestMismatch } from '../barrier/barrier.ts'
 import { UNKNOWN_NAME } from '../errors.ts'
 import { type Caller, purposeOf, type RequestContext } from '../policy/caller.ts'
 import type { Span } from '../ports/observability.ts'
-import type { Column } from '../schema/column-layout.ts'
+import { lowerLevel, type RedactionLevel } from '../redaction.ts'
+import type { Column, ColumnView } from '../schema/column-layout.ts'
 import type { Layout, Table } from '../schema/layout.ts'
 import { toHex, type Writable } from '../util/bytes.ts'
 import { type EventPart, nestedOutcomes, type RowCounts } from './event-parts.ts'
@@ -76,6 +77,7 @@ export class EventBuilder {
   #isRepeated = false
   #credential: string | undefined
   #seenAs: SeenAs | undefined
+  #level: RedactionLevel | undefined
   #parts: (() => Iterable<EventPart>) | undefined
 
   /** `table` is the table of the operation, if it is known. */
@@ -133,6 +135,18 @@ export class EventBuilder {
   /** Sets as whom records are looked at. */
   setSeenAs(seenAs: SeenAs): void {
     this.#seenAs = seenAs
+  }
+
+  /** Adds what values are shown by: the event has the highest level of all. */
+  addViews(views: readonly Pick<ColumnView, 'level'>[]): void {
+    for (const { level } of views) this.#level = higherOf(this.#level, level)
+  }
+
+  /** The highest level at which values are shown, with those of its parts that succeeded. */
+  get level(): RedactionLevel | undefined {
+    let level = this.#level
+    for (const { event, outcome } of this.parts) if (outcome === SUCCESS) level = higherOf(level, event.level)
+    return level
   }
 
   /** Adds rows that were read or found. */
@@ -254,6 +268,7 @@ export class EventBuilder {
       resourceType: this.#resourceType ?? resourceType,
       content,
       code: outcome.code,
+      level: outcome === SUCCESS ? this.level : undefined,
       message: outcome.message,
       table: this.#table,
       tables: this.#tables.length === 0 ? undefined : this.#tables,
@@ -263,6 +278,11 @@ export class EventBuilder {
       nested: this.#parts === undefined ? undefined : nestedOutcomes(this.#parts(), outcome),
     }
   }
+}
+
+function higherOf(left: RedactionLevel | undefined, right: RedactionLevel | undefined): RedactionLevel | undefined {
+  if (left === undefined || right === undefined) return left ?? right
+  return lowerLevel(left, right) === left ? right : left
 }
 
 /** Returns the input as its event records it; empty text if a getter of the input throws. */

@@ -9,15 +9,15 @@ import type { Operation } from '../execution/operation.ts'
 import { DEFAULT_PAGE_SIZE } from '../limits.ts'
 import { type Caller, type CallerContext, parseCaller } from '../policy/caller.ts'
 import { createCommonAccess } from '../policy/common-access.ts'
-import type { Policy } from '../policy/compile-policy.ts'
+import { contextNamesOf, type Policy } from '../policy/compile-policy.ts'
 import { type Access, accessOf } from '../policy/create-access.ts'
+import { parseDraft, withDraft } from '../policy/draft.ts'
 import type { PolicyDefinition } from '../policy/statement.ts'
 import { showRecords, type UntypedRecord } from '../records/show-records.ts'
 import { NONE_LOWERED, REDACTIONS, type Redaction } from '../redaction.ts'
 import { evaluateAccessInSlices, type FoundRows } from '../row-access/evaluate-access.ts'
 import type { Table } from '../schema/layout.ts'
 import { at } from '../util/lists.ts'
-import { contextNamesOf, parseDraft, withDraft } from './read-policy.ts'
 
 /** Input of a preview. */
 export interface PreviewAccessInput {
@@ -110,7 +110,7 @@ export const previewAccess: Operation<PreviewAccessInput, PreviewRequest, Previe
     const { policy, event } = context
     event.setSeenAs(seenAsBy(policy, other))
     assertOwner(context)
-    const draftPolicy = draft === undefined ? undefined : policyWith(context, draft)
+    const draftPolicy = draft === undefined ? undefined : policyWith(policy, draft)
     if (draftPolicy !== undefined) event.setSeenAs(seenAsBy(draftPolicy, other))
     const seen = accessOf(policy, other)
     const drafted = draftPolicy === undefined ? undefined : accessOf(draftPolicy, other)
@@ -129,9 +129,9 @@ function parseOther(roles: unknown, context: unknown, purpose: unknown): Preview
 }
 
 /** Returns the policy with the draft. Its texts can be anything, and events keep messages, so the error repeats none. */
-function policyWith(context: OperationContext, draft: PolicyDefinition): Policy {
+function policyWith(policy: Policy, draft: PolicyDefinition): Policy {
   try {
-    return withDraft(context, draft)
+    return withDraft(policy, draft)
   } catch (error) {
     if (!isVaultError(error)) throw error
     throw fault('invalid_request')`The draft is invalid. checkPolicy returns its errors.`
@@ -141,7 +141,7 @@ function policyWith(context: OperationContext, draft: PolicyDefinition): Policy 
 /** Returns as whom the caller looks: roles and attributes that the policy has. Others decide nothing, and can be any text. */
 function seenAsBy(policy: Policy, { roles, context = {} }: PreviewRequest['other']): SeenAs {
   const names = contextNamesOf(policy)
-  const used = Object.entries(context).filter(([name]) => name === 'purpose' || names.has(name.toLowerCase()))
+  const used = Object.entries(context).filter(([name]) => name === 'purpose' || names.includes(name.toLowerCase()))
   return {
     roles: roles.map((role) => (policy.roles.has(role) ? role : UNKNOWN_NAME)),
     context: JSON.stringify(Object.fromEntries(used)),
@@ -165,6 +165,7 @@ async function showPage(
     table,
     found.rows.map(({ row }) => row.id),
   )
+  for (const { access } of found.rows) context.event.addViews(access.views(table.readable, redaction))
   const show = (rows: FoundRows) => showRecords(context, rows, { table, columns: table.readable, redaction, asTokens: false })
   const showFor = async (access: Access) => show(await commonRows(context, found, access.table(table)))
   const yours = await show(found)

@@ -1,19 +1,17 @@
 /** The policy, for those who can grant everything: as it is, and what a draft of roles would change. */
-import { fault, VaultError, words } from '../errors.ts'
 import type { OperationContext } from '../execution/context.ts'
 import { assertOwner } from '../execution/grants.ts'
 import type { Operation } from '../execution/operation.ts'
 import { toFilter } from '../expressions/condition-filter.ts'
 import { type AccessChange, comparePolicies, type RoleAccess } from '../policy/compare-policies.ts'
-import { compilePolicy, type Policy } from '../policy/compile-policy.ts'
+import { contextNamesOf, type Policy } from '../policy/compile-policy.ts'
 import { accessOf } from '../policy/create-access.ts'
+import { parseDraft, withDraft } from '../policy/draft.ts'
 import { findIdleStatements, type PolicyFinding } from '../policy/policy-findings.ts'
 import { BUILT_IN_ROLES, type PolicyDefinition, type PolicyError, type PolicyPlace } from '../policy/statement.ts'
 import type { Filter } from '../ports/storage.ts'
 import { filterCells } from '../row-access/find-visible.ts'
 import type { Table } from '../schema/layout.ts'
-import { readInput } from '../util/boundary.ts'
-import { isList } from '../util/lists.ts'
 
 /** A policy as it is read. */
 export interface ReadPolicy {
@@ -40,14 +38,9 @@ export const readPolicy: Operation<object, object, ReadPolicy> = {
     return {
       roles: own.map(([name, { statements }]) => ({ name, statements })),
       builtIn: Object.keys(BUILT_IN_ROLES),
-      contextNames: [...contextNamesOf(context.policy)].sort(),
+      contextNames: contextNamesOf(context.policy),
     }
   },
-}
-
-/** Returns the attributes of callers that the conditions of a policy read, in lower case. */
-export function contextNamesOf({ roles }: Policy): ReadonlySet<string> {
-  return new Set([...roles.values()].flatMap(({ contextNames }) => contextNames))
 }
 
 /** Input of checking a draft. */
@@ -77,7 +70,7 @@ export const checkPolicy: Operation<CheckPolicyInput, CheckPolicyInput, CheckedP
   async execute(context, { roles }) {
     assertOwner(context)
     const errors: PolicyError[] = []
-    const draft = withDraft(context, roles, (error) => errors.push(error))
+    const draft = withDraft(context.policy, roles, (error) => errors.push(error))
     if (errors.length > 0) return { errors: errors.map(({ problem }) => problem), changes: [], findings: [] }
     const count = counterOf(context, draft)
     const changes: (AccessChange & { readonly records?: number })[] = []
@@ -87,27 +80,6 @@ export const checkPolicy: Operation<CheckPolicyInput, CheckPolicyInput, CheckedP
     }
     return { errors: [], changes, findings: findIdleStatements(draft).filter(({ role }) => Object.hasOwn(roles, role)) }
   },
-}
-
-/** Statements of a draft at most. */
-const MAX_STATEMENTS = 1000
-
-/** Returns a draft of roles. What its statements say is checked later, against the schema. Throws `invalid_request`, `limit_exceeded`. */
-export function parseDraft(draft: unknown, member: 'roles' | 'draft'): PolicyDefinition {
-  if (typeof draft !== 'object' || draft === null || Array.isArray(draft))
-    throw fault('invalid_request')`${words(member)} must be an object of roles by name, each an array of statements.`
-  const count = Object.values(draft).reduce((sum: number, statements) => sum + (isList(statements) ? statements.length : 1), 0)
-  if (count > MAX_STATEMENTS) throw fault('limit_exceeded')`${words(member)} can have at most ${MAX_STATEMENTS} statements.`
-  return draft as PolicyDefinition // Its compiler reads it as unknown.
-}
-
-/** Returns the policy with the roles of a draft. Throws the first of its errors, or passes each to `refuse`. */
-export function withDraft(
-  { policy, layout }: Pick<OperationContext, 'policy' | 'layout'>,
-  draft: PolicyDefinition,
-  refuse?: (error: PolicyError) => void,
-): Policy {
-  return readInput(() => compilePolicy({ ...policy.definition, ...draft }, layout, refuse), VaultError.isGenuine)
 }
 
 /** Records of a table that a count may pass over: more would take longer than a person waits. */

@@ -73,6 +73,11 @@ function collect(refuse: Refuse, check: () => void): void {
   }
 }
 
+/** Returns the attributes of callers that the conditions of a policy read, in lower case, in their order. */
+export function contextNamesOf({ roles }: Policy): readonly string[] {
+  return [...new Set([...roles.values()].flatMap(({ contextNames }) => contextNames))].sort()
+}
+
 /** A column of a condition whose values the times of reads can show. */
 export interface TimedColumn {
   readonly role: string
