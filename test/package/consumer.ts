@@ -336,8 +336,6 @@ export async function account(privateKey: string): Promise<boolean> {
   vault.as({ ...caller, request: { authMode: 'PASSWORD' } })
   const { records } = await vault.as(caller).query<{ name: string }>('select name from customers where country = $1', ['DE'])
   const { events, nextOps } = await vault.as(caller).listEvents({ filterOps: { accountID: 'acme', actionType: 'QUERY' } })
-  // @ts-expect-error the account must be named
-  await vault.as(caller).listEvents({ filterOps: {} })
   const [column] = vault.explain(caller, 'READ', 'customers').columns
   // @ts-expect-error no such table
   vault.explain(caller, 'READ', 'people')

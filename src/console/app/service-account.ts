@@ -43,20 +43,29 @@ export async function serviceAccount(text: string): Promise<Credential> {
   }
 }
 
+const MEMBERS = ['clientID', 'keyID', 'tokenURI', 'privateKey'] as const
+
 function parseKeyFile(text: string): KeyFile {
   const file = parseJson(text)
-  const read = (name: string): string => (typeof file?.[name] === 'string' ? file[name] : '')
-  const keyID = read('keyID')
-  const parsed = {
-    vaultID: read('vaultID'),
-    clientID: read('clientID'),
-    keyID,
-    tokenURI: read('tokenURI'),
-    privateKey: read('privateKey'),
+  const [clientID = '', keyID = '', tokenURI = '', privateKey = ''] = MEMBERS.map((name) => {
+    const value = file?.[name]
+    if (typeof value === 'string' && value !== '') return value
+    throw new ApiError(`This is no key file of a service account: ${name} is missing.`)
+  })
+  return { vaultID: vaultOf(keyID), clientID, keyID, tokenURI, privateKey }
+}
+
+/** The id of a key ends with the vault that has it. */
+function vaultOf(keyID: string): string {
+  try {
+    const encoded = keyID
+      .slice(keyID.indexOf('.') + 1)
+      .replaceAll('-', '+')
+      .replaceAll('_', '/')
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytesOf(encoded))
+  } catch {
+    throw new ApiError('This is no key file of a service account: keyID names no vault.')
   }
-  const missing = Object.entries(parsed).find(([, value]) => value === '')?.[0]
-  if (missing === undefined) return parsed
-  throw new ApiError(`This is no key file of a service account: ${missing} is missing.`)
 }
 
 function parseJson(text: string): Readonly<Record<string, unknown>> | undefined {
@@ -69,9 +78,10 @@ function parseJson(text: string): Readonly<Record<string, unknown>> | undefined 
 }
 
 async function importKey(pem: string): Promise<CryptoKey> {
+  if (!isSecureContext)
+    throw new ApiError('A key file signs in from pages over HTTPS, or of this machine. Open the console there.')
   try {
-    const bytes = Uint8Array.from(atob(pem.replace(/-----[A-Z ]+-----|\s/g, '')), (letter) => letter.charCodeAt(0))
-    return await crypto.subtle.importKey('pkcs8', bytes, RSA, false, ['sign'])
+    return await crypto.subtle.importKey('pkcs8', bytesOf(pem.replace(/-----[A-Z ]+-----|\s/g, '')), RSA, false, ['sign'])
   } catch {
     throw new ApiError('The private key of this key file cannot be read.')
   }
@@ -94,6 +104,10 @@ async function exchange({ clientID, keyID, tokenURI }: Omit<KeyFile, 'privateKey
   const token: unknown = (answer as { accessToken?: unknown }).accessToken
   if (typeof token === 'string') return token
   throw new ApiError('The server answered without a token.')
+}
+
+function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0))
 }
 
 function encode(value: object): string {

@@ -1,11 +1,12 @@
 /** The sign-in page: an API key, the key file of a service account, or a JWT. Nothing of it is kept but in memory. */
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { messageOf } from '../ui/failure.tsx'
 import { Mark } from '../ui/mark.tsx'
 import { useTitle } from '../ui/page.tsx'
 import { Value } from '../ui/value.tsx'
 import { ApiError } from './api.ts'
 import type { Credential } from './credential.ts'
+import { PAGES } from './pages.ts'
 import { ONLY_VAULT } from './places.ts'
 import { serviceAccount } from './service-account.ts'
 import { endReason, signIn } from './session.ts'
@@ -29,6 +30,8 @@ export function SignIn() {
   const [text, setText] = useState('')
   const [isBusy, setBusy] = useState(false)
   const [failed, setFailed] = useState('')
+  // The first page is there when the vault has answered.
+  useEffect(() => void PAGES[0]?.load().catch(() => {}), [])
   const needsVault = ONLY_VAULT === undefined && kind !== KEY_FILE
   const isReady = text.trim() !== '' && (!needsVault || vaultID.trim() !== '')
 

@@ -121,7 +121,8 @@ export async function eventsAt<Event>(
   const rows = (await reader.storage.get(AUDIT_EVENTS.name, ids)).filter((row) => row !== undefined)
   const events: DatedEvent<Event>[] = []
   for await (const entries of openInSlices(reader, { kind: 'event', rows, pace: reader.pace })) {
-    for (const { id, at, bytes } of entries) events.push({ id, at, event: bytes === undefined ? undefined : reader.decode(bytes) })
+    for (const { id, at, bytes } of entries)
+      events.push({ id, at, event: bytes === undefined ? undefined : reader.decode(bytes) })
   }
   return { rows, events }
 }

@@ -138,6 +138,7 @@ const ACTION_WORDS: Readonly<Record<ActionWord, readonly ActionType[]>> = {
       'QUERY',
       'LIST_EVENTS',
       'LIST_CREDENTIALS',
+      'VERIFY_AUDIT',
       'READ_POLICY',
     ] as const),
     ...(['OPEN_FILE', 'FILE_STATUS', 'DOWNLOAD_URL'] as const),

@@ -38,6 +38,7 @@ export const ACTION_TYPES = [
   'FIND_SUBJECT',
   'EXPORT_SUBJECT',
   'FORGET',
+  'VERIFY_AUDIT',
   'READ_POLICY',
 ] as const
 /** The kinds of resources, as in `<resourceType>/<resourceID>`. */

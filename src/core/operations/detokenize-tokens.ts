@@ -3,6 +3,7 @@
 import { showText } from '../barrier/reveal.ts'
 import { type ErrorCode, type Fault, fault, VaultError, withoutStack } from '../errors.ts'
 import { parseFlag, parseList, parseRedaction, parseTokenText, paths, TOKEN_NOT_FOUND } from '../execution/check-input.ts'
+import type { EventBuilder } from '../execution/event-builder.ts'
 import type { Operation } from '../execution/operation.ts'
 import { bytesOfBody, inSlices } from '../pace/pace.ts'
 import { forbidden } from '../policy/create-access.ts'
@@ -108,6 +109,7 @@ export const detokenize: Operation<DetokenizeInput, DetokenizeRequest, { records
     for (let index = 0; index < records.length; index++) if (records[index]?.error === TOKEN_NOT_FOUND) missing.push(index)
     if (missing.length > 0 && (!continueOnError || missing.length === found.length))
       throw tokensNotFound(missing, continueOnError)
+    addLevelsOf(records, context.event)
     return { records }
   },
   asOne: {
@@ -125,10 +127,17 @@ export const detokenize: Operation<DetokenizeInput, DetokenizeRequest, { records
         // The errors of tokens have positions, so a request with one of them runs by itself.
         if (own.some((one) => one === undefined || one instanceof VaultError)) return ALONE
         addRowsOf(own, at(events, index))
-        return { records: own.map((one, position) => toRecord(at(parameters, position), one)) }
+        const records = own.map((one, position) => toRecord(at(parameters, position), one))
+        addLevelsOf(records, at(events, index))
+        return { records }
       })
     },
   },
+}
+
+/** Adds the levels of the values that are shown to an event. */
+function addLevelsOf(records: readonly DetokenizedRecord[], event: Pick<EventBuilder, 'addViews'>): void {
+  for (const { valueType, level = 'PLAIN_TEXT' } of records) if (valueType !== 'NONE') event.addViews([{ level }])
 }
 
 /** Maximum number of tokens of a request that is joined with others. */

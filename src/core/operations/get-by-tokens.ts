@@ -9,7 +9,7 @@ import type { Operation } from '../execution/operation.ts'
 import { forbidden } from '../policy/create-access.ts'
 import { showRecords, type UntypedRecord, withVersions } from '../records/show-records.ts'
 import { addRowsOf, needsOfTokens, resolveVisible, type VisibleResolution, type VisibleToken } from '../records/visible-tokens.ts'
-import { type Levels, NONE_LOWERED, REDACTIONS, type Redaction } from '../redaction.ts'
+import { type Levels, NONE_LOWERED, REDACTIONS, type Redaction, shownLevels } from '../redaction.ts'
 import { assertPlainText, loweredLevels, ON_LOWERED, type OnLowered, parseOnLowered } from '../row-access/evaluate-access.ts'
 import type { Column } from '../schema/column-layout.ts'
 import { at, groupBy } from '../util/lists.ts'
@@ -108,6 +108,7 @@ export const getByTokens: Operation<GetByTokensInput, GetByTokensRequest, { reco
     const shown = await showFound(context, found, { redaction, columnOnly, hasVersion })
     const records = found.map((one, index) => toRecord(one, shown.get(index), { token: at(texts, index), redaction, columnOnly }))
     if (refusesMissing) assertFound(records, found)
+    for (const { fields, levels } of records) context.event.addViews(shownLevels(fields, levels))
     return { records }
   },
 }

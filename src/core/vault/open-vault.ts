@@ -271,16 +271,21 @@ async function createVault<S extends SchemaDefinition, Role extends string>(
   }
   const within = (units: UnitFactory, calls: Lifetime): VaultInTransaction<S, Role> => {
     const sharedInside = { ...shared, units, lifetime: calls, files: files.inTransaction, joined: undefined }
-    return { as: (caller) => createSession<S>(contextIn(sharedInside, parseCaller(caller))) }
+    return { as: (caller) => createSession<S>({ context: contextIn(sharedInside, parseCaller(caller)), vault: undefined }) }
   }
   const readSchema = () => describeSchema(live.layout, definitionOf(live.part))
-  return {
+  const planOwnSchema = async () => {
+    if (options.schema === storedSchema) return null
+    const plan = await vault.planSchemaChange(options.schema, {}, { readsRecords: false })
+    return plan.steps.length + plan.refusals.length + plan.leftOut.length === 0 ? null : plan
+  }
+  const vault: Vault<S, Role> = {
     id,
     accountId,
     get schema() {
       return readSchema()
     },
-    as: (caller) => createSession<S>(outerContext(parseCaller(caller))),
+    as: (caller) => createSession<S>({ context: outerContext(parseCaller(caller)), vault: () => ({ ...vault, planOwnSchema }) }),
     transaction: (work, transacting) =>
       outside.run('The transaction failed.', (run) => {
         assertFunction(work, 'The transaction failed. The work of a transaction must be a function.')
@@ -334,6 +339,7 @@ async function createVault<S extends SchemaDefinition, Role extends string>(
       await close()
     },
   }
+  return vault
 }
 
 /** Waits for work, for a time at most. Returns what is left of the time, in milliseconds; undefined without a limit. Throws the error of the work. */

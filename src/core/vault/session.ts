@@ -2,10 +2,8 @@
 
 import type { EventQueryInput } from '../audit/event-query.ts'
 import type { BatchItem } from '../batch/batch-item.ts'
-import { type OperationInput, type OperationName, type OperationResult, performNamed } from '../batch/perform-named.ts'
 import { type BatchOptions, batch } from '../batch/run-batch.ts'
 import type { DeleteOptions } from '../execution/check-input.ts'
-import type { SessionContext } from '../execution/context.ts'
 import type { IssuedTicket } from '../execution/file-tickets.ts'
 import type { Where } from '../execution/find-records.ts'
 import type { PerformOptions } from '../execution/once.ts'
@@ -58,6 +56,7 @@ import type { NoOptions, SchemaDefinition } from '../schema/column.ts'
 import type { FileColumn, InsertFields, TableName, TokenizedValue, TokensOf, UpdateFields } from '../schema/infer.ts'
 import type { SqlQuery } from '../sql/sql.ts'
 import { at } from '../util/lists.ts'
+import { type OperationInput, type OperationName, type OperationResult, type Performing, performAny } from './administration.ts'
 import type { BatchResponses, CheckedItems, ItemOutline } from './session-batch.ts'
 import { type GivenUpload, type RecordPage, readPages, toInsertInput, toQueryInput, toUploadInput } from './session-input.ts'
 import type {
@@ -253,8 +252,8 @@ export interface Session<S extends SchemaDefinition> {
   /** Checks a draft of roles, and returns its errors, or what it would change for whom. It is not deployed. Needs what `createCredential` needs. */
   checkPolicy(draft: CheckPolicyInput): Promise<CheckedPolicy>
   /**
-   * Performs an operation by its name, typed by the operation and not by the schema, for example for HTTP routes. Checks its input
-   * like the other methods. Throws `invalid_request` for an unknown name. With an `idempotencyKey`, a write is performed once: its repeat returns
+   * Performs an operation by its name, typed by the operation and not by the schema, for example for HTTP routes; also those of an owner or an
+   * auditor that have no method, as docs/http.md lists them. Checks its input like the other methods. Throws `invalid_request` for an unknown name. With an `idempotencyKey`, a write is performed once: its repeat returns
    * the same result. Throws `conflict` for a key of another request.
    */
   perform<Name extends OperationName>(
@@ -265,7 +264,8 @@ export interface Session<S extends SchemaDefinition> {
 }
 
 /** Returns a session. Operations check their input; the cast gives their results the types of the schema. */
-export function createSession<S extends SchemaDefinition>(context: SessionContext): Session<S> {
+export function createSession<S extends SchemaDefinition>(performing: Performing): Session<S> {
+  const { context } = performing
   const session = {
     insert: (table: string, records: readonly RecordInput[], options = {}) =>
       perform(context, insert, { table, records, options }),
@@ -306,7 +306,7 @@ export function createSession<S extends SchemaDefinition>(context: SessionContex
     previewAccess: (given: PreviewAccessInput) => perform(context, previewAccess, given),
     checkPolicy: (given: CheckPolicyInput) => perform(context, checkPolicy, given),
     perform: <Name extends OperationName>(name: Name, input: OperationInput<Name>, options?: PerformOptions) =>
-      performNamed(context, name, input, options),
+      performAny(performing, name, input, options),
   }
   return session as unknown as Session<S>
 }

@@ -32,8 +32,11 @@ export interface Tab {
   received(): Promise<string>
 }
 
+/** A vault, and the API keys of its callers. */
+export type KeyedVault<Caller extends string> = Pick<ConsoleVault, 'vault'> & { readonly keys: Readonly<Record<Caller, string>> }
+
 /** A server with the console, and a browser. */
-export interface OpenedConsole extends ConsoleVault {
+export interface OpenedConsole<Caller extends string = ConsoleCaller> extends KeyedVault<Caller> {
   readonly served: ServedVault
   readonly browser: Browser
   /** Address of the console, without a slash at its end. */
@@ -41,22 +44,28 @@ export interface OpenedConsole extends ConsoleVault {
   /** Opens a tab at a path of the console, in a profile of its own. */
   tab(path?: string, options?: BrowserContextOptions): Promise<Tab>
   /** Opens a tab, and signs in. */
-  signedIn(caller: ConsoleCaller, path?: string, options?: BrowserContextOptions): Promise<Tab>
+  signedIn(caller: Caller, path?: string, options?: BrowserContextOptions): Promise<Tab>
   close(): Promise<void>
 }
 
 /** How it is opened. */
 export interface OpenConsoleOptions {
-  /** Default: a vault in memory. */
-  readonly vault?: ConsoleVault
   readonly handler?: Partial<HandlerOptions>
   /** Path under which the handler is mounted. */
   readonly basePath?: string
 }
 
-/** Starts the server and Chromium: once for each test file. */
-export async function openConsole({ vault, handler, basePath = '' }: OpenConsoleOptions = {}): Promise<OpenedConsole> {
-  const opened = vault ?? (await openConsoleVault())
+/** Starts the server and Chromium, on a vault in memory: once for each test file. */
+export async function openConsole(options: OpenConsoleOptions = {}): Promise<OpenedConsole & ConsoleVault> {
+  const opened = await openConsoleVault()
+  return { ...opened, ...(await openConsoleOn(opened, options)) }
+}
+
+/** Does the same on a vault that is open, and closes it at the end. */
+export async function openConsoleOn<Caller extends string>(
+  opened: KeyedVault<Caller>,
+  { handler, basePath = '' }: OpenConsoleOptions = {},
+): Promise<OpenedConsole<Caller>> {
   const authenticate = [apiKeys(), serviceAccounts()]
   const served = await serveVault({
     vault: opened.vault,
@@ -89,9 +98,9 @@ export async function openConsole({ vault, handler, basePath = '' }: OpenConsole
   }
 }
 
-/** Signs in with an API key, and waits for the first page. */
-export async function signIn(page: Page, apiKey: string): Promise<void> {
-  await page.getByLabel('API key').last().fill(apiKey)
+/** Signs in with an API key, or with what the field of a label asks for, and waits for the first page. */
+export async function signIn(page: Page, credential: string, label = 'API key'): Promise<void> {
+  await page.getByLabel(label).last().fill(credential)
   await page.keyboard.press('Enter')
   await page.locator('.frame h1').waitFor()
 }

@@ -16,6 +16,7 @@ const ACTIVITIES: Readonly<Record<string, keyof typeof ACTIVITY_NAMES>> = {
   TOKENIZE: 2,
   QUERY: 2,
   LIST_EVENTS: 2,
+  VERIFY_AUDIT: 2,
   LIST_CREDENTIALS: 2,
   READ_POLICY: 2,
   OPEN_FILE: 2,

@@ -1,7 +1,7 @@
 /** Reads one record with its version and the metadata of its files. */
 import { useEffect, useState } from 'preact/hooks'
 import { perform } from '../../app/api.ts'
-import type { UntypedRecord, TableDescription } from '../../app/contract.ts'
+import type { TableDescription, UntypedRecord } from '../../app/contract.ts'
 
 /** A file of a record, as far as the caller may know it. */
 export interface FileMetadata {

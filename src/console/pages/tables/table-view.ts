@@ -1,7 +1,7 @@
 /** What the caller looks at in a table: a look-up, an order, the pages of it, and the place among them. Kept until another table is opened. */
 import { useLayoutEffect, useReducer, useState } from 'preact/hooks'
 import { perform } from '../../app/api.ts'
-import type { UntypedRecord, TableDescription } from '../../app/contract.ts'
+import type { TableDescription, UntypedRecord } from '../../app/contract.ts'
 import { currentSession, onSignOut } from '../../app/session.ts'
 import type { CellPosition } from '../../ui/grid/moves.ts'
 import { createPages, type LoadedPage, type Pages } from '../../ui/grid/pages.ts'

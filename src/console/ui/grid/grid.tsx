@@ -2,7 +2,7 @@
 import './grid.css'
 import { observeElementOffset, observeElementRect, Virtualizer } from '@tanstack/virtual-core'
 import { useLayoutEffect, useMemo, useReducer, useRef, useState } from 'preact/hooks'
-import type { ColumnDescription, UntypedRecord, TableDescription } from '../../app/contract.ts'
+import type { ColumnDescription, TableDescription, UntypedRecord } from '../../app/contract.ts'
 import { useStore } from '../../app/store.ts'
 import { revealedChanges } from '../revealed.ts'
 import { type GridColumns, ID_WIDTH } from './columns.ts'
