@@ -35,7 +35,7 @@ function afterReading(table: string) {
 
 /** A pass that sleeps between its read and its write. Returns what is wrong afterwards. */
 async function sleepInPass(place: Place, table: string, weaken = (storage: StorageHandle) => storage): Promise<string[]> {
-  const filled = await fillRotating(await openRotating(place.open()))
+  const filled = await fillRotating(await openRotating(place.open()), 30)
   const { storage, interpose } = interposedStorage(weaken(place.open()))
   const sleeping = await openRotating(storage)
   const awake = place.open()
