@@ -54,6 +54,9 @@ export const OPERATIONS = {
   createCredential: '*',
   revokeCredential: '*',
   listCredentials: 'options',
+  readPolicy: '',
+  previewAccess: '',
+  checkPolicy: '',
 } as const satisfies Readonly<Partial<Record<OperationName, string>>>
 
 /** Records of a page without `limit`. */

@@ -121,7 +121,7 @@ export function cutEvent({ nested: _, ...event }: ChainedEvent, most: number): C
 /** Returns an event with record ids in place of rows. */
 export function toAuditEvent({ event, most, resourceCount }: CutEvent, ids: IdsByRows): AuditEvent {
   const { userEmail, ...context } = event.context
-  const { code, level, message, timestamp, content, nested } = event
+  const { code, level, message, timestamp, content, nested, seenAs } = event
   return {
     context: { ...context, changeID: event.changeID },
     request: {
@@ -130,6 +130,7 @@ export function toAuditEvent({ event, most, resourceCount }: CutEvent, ids: IdsB
       vaultID: event.vaultID,
       resources: resourcesOf(event, ids).slice(0, most),
       ...(resourceCount === undefined ? {} : { resourceCount }),
+      ...(seenAs === undefined ? {} : { seenAs: { roles: seenAs.roles, context: JSON.parse(seenAs.context) } }),
       ...(userEmail === undefined ? {} : { userEmail }),
     },
     response: {

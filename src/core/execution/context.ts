@@ -4,6 +4,7 @@ import type { CatalogFence } from '../catalog/catalog-fence.ts'
 import type { FileContext } from '../file-store/file-rows.ts'
 import type { QueryLimits } from '../limits.ts'
 import type { Caller } from '../policy/caller.ts'
+import type { Policy } from '../policy/compile-policy.ts'
 import type { Access } from '../policy/create-access.ts'
 import type { Log, Tracing } from '../ports/observability.ts'
 import type { ReadingContext } from '../row-access/evaluate-access.ts'
@@ -38,6 +39,8 @@ export interface SessionContext extends ReadingContext {
   current(): SessionContext
   readonly limits: Limits
   readonly caller: Caller
+  /** The policy, by the layout of the session. */
+  readonly policy: Policy
   /** The grants of the caller. */
   readonly access: Access
   readonly units: UnitFactory

@@ -88,7 +88,7 @@ export function explainAccess(policy: Policy, caller: Pick<Caller, 'roles' | 'co
 }
 
 /** The actions that can grant this one. READ in plain text implies SEARCH, and so does writing a unique column. */
-function actionsImplying(action: Action, column: Column): ActionSet {
+export function actionsImplying(action: Action, column: Column): ActionSet {
   if (action !== 'SEARCH') return BITS[action]
   return actionSet(column.unique ? ['SEARCH', 'READ', 'CREATE', 'UPDATE'] : ['SEARCH', 'READ'])
 }

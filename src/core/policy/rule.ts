@@ -38,8 +38,8 @@ export interface Rule {
 export interface RuleCondition {
   /** The text of the condition. Conditions with the same text are evaluated once. */
   readonly key: string
-  /** True if the condition uses the caller's context. */
-  readonly usesContext: boolean
+  /** The attributes of the caller's context that the condition uses, in lower case. */
+  readonly contextNames: readonly string[]
   /** Sealed columns that must be opened to decide the condition in a row: how long that takes can show their values. */
   readonly opened: readonly Column[]
   /** Returns the condition with the values of a caller's context. */
@@ -66,18 +66,16 @@ export const MAX_CONDITIONAL_RULES = 30
 export function ruleConditionOf(table: Table, { location, text, expression }: Where, effect: Effect): RuleCondition {
   const column = (name: ColumnIdentifier) => columnIn(table, name)
   try {
-    let usesContext = false
-    const context = () => {
-      usesContext = true
-      return undefined
-    }
+    const used = new Set<string>()
+    const context = (name: string) => void used.add(name)
     const withoutContext = resolveExpression(expression, { column, context })
     assertOwnPatterns(expression)
     const opened = [...new Set(openedIn(table, expression, effect === 'ALLOW'))]
-    if (!usesContext) return { key: text, usesContext, opened, bind: () => withoutContext }
+    const contextNames = [...used]
+    if (contextNames.length === 0) return { key: text, contextNames, opened, bind: () => withoutContext }
     return {
       key: text,
-      usesContext,
+      contextNames,
       opened,
       bind: (attributes) => resolveExpression(expression, { column, context: contextByName(attributes) }),
     }

@@ -145,7 +145,7 @@ const TIMED =
 const WITHDRAWN = 'The vault is closed: its key provider withdrew the key. Allow the key again, then open the vault.'
 
 /** What is of one caller, or of one layout. */
-type OfSession = 'caller' | 'layout' | 'access' | 'current'
+type OfSession = 'caller' | 'layout' | 'policy' | 'access' | 'current'
 
 /** The result of opening a vault. */
 interface Opened {
@@ -219,7 +219,8 @@ async function createVault<S extends SchemaDefinition, Role extends string>(
   const contextIn = (common: Omit<SessionContext, OfSession>, caller: Caller): SessionContext => {
     const now = (): SessionContext => {
       const { layout } = live
-      return { ...common, caller, layout, access: accessOf(policyNow(), caller), current }
+      const policy = policyNow()
+      return { ...common, caller, layout, policy, access: accessOf(policy, caller), current }
     }
     const current = (): SessionContext => {
       if (latest.layout !== live.layout) latest = now()

@@ -79,9 +79,7 @@ export function EventDrawer({
         {content === '' ? null : (
           <section class="section" aria-label="Request">
             <h3>Request</h3>
-            <pre class="content">
-              {printed(content)}
-            </pre>
+            <pre class="content">{printed(content)}</pre>
           </section>
         )}
         {loaded.failure === undefined ? null : <Failure error={loaded.failure} retry={reload} />}

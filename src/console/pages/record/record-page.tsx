@@ -93,7 +93,10 @@ function StoredRecord({ table, id }: { readonly table: TableDescription; readonl
             reload()
             announce('Changes saved')
           }}
-          onCancel={() => setMode('read')}
+          onCancel={(isRefused) => {
+            setMode('read')
+            if (isRefused) reload()
+          }}
         />
       ) : (
         <div class="record-columns">
