@@ -88,7 +88,7 @@ try {
     await page.evaluate('document.fonts.ready')
     await before?.(page)
     await page.waitForLoadState('networkidle')
-    await page.screenshot({ path: join(FOLDER, `${name}.png`), animations: 'disabled' })
+    await page.screenshot({ path: join(FOLDER, `${name}.png`) })
     await page.context().close()
   }
 } finally {

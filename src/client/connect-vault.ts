@@ -57,6 +57,9 @@ export const OPERATIONS = {
   describeCaller: '',
   describeSchema: '',
   explainQuery: 'query values',
+  readPolicy: '',
+  previewAccess: '',
+  checkPolicy: '',
 } as const satisfies Readonly<Partial<Record<OperationName, string>>>
 
 /** Records of a page without `limit`. */

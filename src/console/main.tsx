@@ -15,5 +15,9 @@ function Console() {
   return useStore(session) === undefined ? <SignIn /> : <Shell />
 }
 
+// Its way is relative to the path at the start, and browsers look it up again after each change of the path.
+const icon = document.querySelector<HTMLLinkElement>('link[rel=icon]')
+icon?.setAttribute('href', icon.href)
+
 const place = document.getElementById('app')
 if (place !== null) render(<Console />, place)

@@ -2,8 +2,9 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { accessibilityFaults } from '../support/console/accessibility.ts'
-import { type ConsoleVault, CUSTOMERS } from '../support/console/console-vault.ts'
+import { type ConsoleVault, CUSTOMERS, MARKUP } from '../support/console/console-vault.ts'
 import { CHROMIUM, type OpenedConsole, openConsole, signIn } from '../support/console/open-console.ts'
+import { OWNER } from '../support/vaults/test-vault.ts'
 
 const [LEONIE] = CUSTOMERS
 
@@ -21,30 +22,32 @@ describe.skipIf(CHROMIUM === undefined)('the console', () => {
   it('shows the vault, the caller and their roles, and the pages that they may use', async () => {
     const shown = async (caller: Parameters<typeof opened.signedIn>[0]): Promise<string[]> => {
       const { page } = await opened.signedIn(caller)
-      const texts = await page.locator('.brand b, .nav a:visible, .caller b, .caller .chip').allTextContents()
+      const texts = await page
+        .locator('.brand b, .nav a:visible > span:first-of-type, .caller b, .caller .chip')
+        .allTextContents()
       await page.context().close()
       return texts
     }
-    const tables = ['customers', 'disputes', 'orders']
+    const tables = ['customers', 'orders', 'disputes']
     const pages = ['Queries', 'Tokens', 'Policy']
     expect(await shown('owner')).toEqual(['acme', ...tables, ...pages, 'Audit', 'Operations', 'owner', 'VAULT_OWNER'])
     expect(await shown('desk')).toEqual(['acme', ...tables, ...pages, 'Audit', 'privacy desk', 'privacy_desk'])
     expect(await shown('analyst')).toEqual(['acme', 'customers', ...pages, 'analyst', 'analyst', 'country = SE'])
-    expect(await shown('newcomer')).toEqual(['acme', ...pages, 'newcomer', 'newcomer'])
+    expect(await shown('newcomer')).toEqual(['acme', ...pages, MARKUP, 'newcomer'])
   })
 
   it('opens at the first table, at the trail for an auditor, and says when nothing is granted', async () => {
     const opens = async (caller: Parameters<typeof opened.signedIn>[0], path = ''): Promise<(string | null)[]> => {
       const { page } = await opened.signedIn(caller, path)
-      const found = [new URL(page.url()).pathname, await title(page), await page.title()]
+      const found = [await title(page), new URL(page.url()).pathname, await page.title()]
       await page.context().close()
       return found
     }
-    expect(await opens('desk')).toEqual(['/console/tables/customers', 'customers', 'customers · strongroom'])
-    expect(await opens('desk', '/tables/orders')).toEqual(['/console/tables/orders', 'orders', 'orders · strongroom'])
-    expect(await opens('auditor')).toEqual(['/console/audit', 'Audit', 'Audit · strongroom'])
-    expect((await opens('newcomer'))[1]).toBe('Tables')
-    expect((await opens('support', '/ops'))[1]).toBe('No such page')
+    expect(await opens('desk')).toEqual(['customers', '/console/tables/customers', 'customers · strongroom'])
+    expect(await opens('desk', '/tables/orders')).toEqual(['orders', '/console/tables/orders', 'orders · strongroom'])
+    expect(await opens('auditor')).toEqual(['Audit', '/console/audit', 'Audit · strongroom'])
+    expect((await opens('newcomer'))[0]).toBe('Tables')
+    expect((await opens('support', '/ops'))[0]).toBe('No such page')
   })
 
   it('is used by keys alone: skip link, pages by G and a letter, palette, list of keys', async () => {
@@ -60,7 +63,7 @@ describe.skipIf(CHROMIUM === undefined)('the console', () => {
     }
     await page.keyboard.press('ControlOrMeta+k')
     await page.keyboard.type('ord')
-    expect(await page.getByRole('option').allTextContents()).toEqual(['orderstable'])
+    expect(await page.getByRole('listbox', { name: 'Results' }).getByRole('option').allTextContents()).toEqual(['orderstable'])
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { level: 1, name: 'orders' }).waitFor()
     const grid = page.getByRole('grid')
@@ -107,11 +110,15 @@ describe.skipIf(CHROMIUM === undefined)('the console', () => {
       return { page, isShown: async () => (await page.content()).includes(LEONIE.phone) }
     }
 
+    async function goToPhone(page: Page): Promise<void> {
+      await page.locator('.value-masked').first().waitFor()
+      await page.getByRole('grid').focus()
+      for (const key of ['ControlOrMeta+Home', 'ArrowRight', 'ArrowRight', 'ArrowRight']) await page.keyboard.press(key)
+    }
+
     async function revealFirst(page: Page): Promise<void> {
-      const grid = page.getByRole('grid')
-      await page.getByText('l•••@surfeu.example').or(page.locator('.value-masked').first()).first().waitFor()
-      await grid.focus()
-      for (const key of ['ControlOrMeta+Home', 'ArrowRight', 'ArrowRight', 'ArrowRight', 'r']) await page.keyboard.press(key)
+      await goToPhone(page)
+      await page.keyboard.press('r')
       await page.getByLabel('Why do you need it?').fill('Case 4711')
       await page.keyboard.press('Enter')
       await page.getByText('Hide 1 revealed').waitFor()
@@ -122,6 +129,29 @@ describe.skipIf(CHROMIUM === undefined)('the console', () => {
         Object.defineProperty(document, 'hidden', { configurable: true, value: hidden })
         document.dispatchEvent(new Event('visibilitychange'))
       }, isHidden)
+
+    it('has its purpose in the trail, once for two clicks, and asks for 4 to 128 characters', async () => {
+      const { page, requests } = await opened.signedIn('desk', '/tables/customers')
+      await goToPhone(page)
+      await page.keyboard.press('r')
+      const purpose = page.getByLabel('Why do you need it?')
+      const button = page.getByRole('button', { name: 'Reveal for 60 s' })
+      for (const [text, isEnough] of [
+        ['', false],
+        ['Case', true],
+        ['    abc  ', false],
+        ['Ärende 4711: på begäran ✓', true],
+      ] as const) {
+        await purpose.fill(text)
+        await expect.poll(() => button.isEnabled()).toBe(isEnough)
+      }
+      expect(await purpose.getAttribute('maxlength')).toBe('128')
+      await button.dblclick()
+      await page.getByText('Hide 1 revealed').waitFor()
+      expect(requests.filter((url) => url.endsWith('/reveal'))).toHaveLength(1)
+      const { events } = await opened.vault.as(OWNER).listEvents({ filterOps: { accountID: 'acme', actionType: 'DETOKENIZE' } })
+      expect(JSON.stringify(events[0])).toMatch(/"purpose":"Ärende 4711: på begäran ✓".*"level":"PLAIN_TEXT"/)
+    })
 
     it('is hidden after 60 seconds, and not before', async () => {
       const { page, isShown } = await revealed()

@@ -35,7 +35,7 @@ describe.skipIf(CHROMIUM === undefined)('the sign-in page', () => {
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width)
   })
 
-  it('signs in with a key file, whose key signs in the tab, and says when it is none', async () => {
+  it('signs in with a key file, whose key signs in the tab, and says what is wrong with it', async () => {
     const { page, messages, requests, received } = await opened.tab('')
     await page.getByRole('button', { name: 'Key file' }).click()
     const upload = async (text: string): Promise<void> => {

@@ -11,7 +11,7 @@ import { hostileInputs } from '../support/vaults/hostile-inputs.ts'
 import type { Law } from './law.ts'
 
 /** Values of a case. */
-const RUNS = 10_000
+const RUNS = 2500
 
 const formats = Object.entries(tokenFormatSamples)
 
@@ -112,7 +112,7 @@ export const tokenFormatsLaw: Law = {
   statement:
     'Tokens of every format keep the form of their value, are never the value, and decrypt to it if they are deterministic',
   unit: 'values',
-  figures: { test: formats.length * RUNS, soak: 100 * formats.length * RUNS },
+  figures: { test: formats.length * RUNS, soak: 400 * formats.length * RUNS },
   weight: 1,
   open: () => ({
     check({ number, random }) {

@@ -15,7 +15,8 @@ export interface CallerDescription {
   readonly roles: readonly string[]
   readonly context: Readonly<Record<string, unknown>>
   readonly authMode?: string
-  readonly expiresAt?: string
+  /** Milliseconds since 1970. */
+  readonly expiresAt?: number
   readonly can: { readonly audit: boolean; readonly administer: boolean }
   readonly limits: { readonly page: number; readonly query: number }
 }
@@ -40,10 +41,14 @@ export interface ColumnDescription {
   /** Records can be looked up by its whole value. */
   readonly lookup: boolean
   readonly encrypted: boolean
-  readonly mask?: unknown
+  /** A masked value differs from a redacted one. */
+  readonly masked: boolean
   /** Its own level, without a request for another one. */
   readonly redaction: Level
-  readonly token?: string
+  /** Only of a column with tokens. */
+  readonly tokenKind?: string
+  /** The only values that it takes. */
+  readonly oneOf?: readonly (string | number)[]
   /** Finds its tokens in text; a source for `RegExp`. */
   readonly tokenPattern?: string
   /** What a read of it requires, such as a purpose. */
@@ -52,6 +57,8 @@ export interface ColumnDescription {
     readonly decision: Decision
     readonly level?: Level
     readonly highestLevel?: Level
+    /** The column requires a purpose: without one it is redacted at most. */
+    readonly lacks?: 'purpose'
     readonly statements: readonly Statement[]
     readonly hiddenColumns?: number
   }

@@ -7,8 +7,8 @@ import { KeyList } from './key-list.tsx'
 import { lazyPage } from './lazy-page.tsx'
 import { loadRecordPage, PAGES, shownPages } from './pages.ts'
 import { Palette } from './palette.tsx'
-import { go, path, replace } from './router.ts'
-import { currentSession } from './session.ts'
+import { go, type Path, path, replace } from './router.ts'
+import { currentSession, type Session } from './session.ts'
 import { listenToShortcuts } from './shortcuts.ts'
 import { SideBar } from './side-bar.tsx'
 import { useStore } from './store.ts'
@@ -60,20 +60,23 @@ function focusContent(): void {
 function CurrentPage() {
   const { caller, tables } = currentSession()
   const [first = '', ...rest] = useStore(path)
-  const isStart = first === '' || (first === 'tables' && rest.length === 0)
-  const [table] = tables
+  const start = first === '' || (first === 'tables' && rest.length === 0) ? startOf(currentSession(), first) : undefined
   useEffect(() => {
-    if (!isStart) return
-    if (table !== undefined) replace(['tables', table.name])
-    else if (first === '' && caller.can.audit) replace(['audit'])
-  }, [isStart, table])
-  if (isStart && table !== undefined) return null
+    if (start !== undefined) replace(start)
+  })
+  if (start !== undefined) return null
   if (first === 'tables' || first === '') {
-    if (table === undefined) return <NothingGranted />
+    if (tables.length === 0) return <NothingGranted />
     if (rest.length > 1) return <RecordPage path={rest} key={rest.join('/')} />
   }
   const Component = shownPages(caller).some(({ id }) => id === first) ? COMPONENTS.get(first) : undefined
   return Component === undefined ? <NoSuchPage /> : <Component path={rest} key={`${first}/${rest.join('/')}`} />
+}
+
+/** Returns where a path without a page leads: to the first table, or to the trail for an auditor. */
+function startOf({ caller, tables: [table] }: Session, first: string): Path | undefined {
+  if (table !== undefined) return ['tables', table.name]
+  return first === '' && caller.can.audit ? ['audit'] : undefined
 }
 
 function NothingGranted() {

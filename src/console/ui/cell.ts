@@ -42,15 +42,18 @@ export function levelOf(column: ColumnDescription): ColumnLevel {
   return defaultLevel(column, level)
 }
 
-/** True if a cell of the column may be shown in plain text, and is not by default. */
+/** True if a cell of the column may be shown in plain text, and is not by default. The vault decides, by the record and the purpose. */
 export function canReveal(column: ColumnDescription): boolean {
-  return column.read.highestLevel === 'PLAIN_TEXT' && defaultLevel(column, 'PLAIN_TEXT') !== 'PLAIN_TEXT'
+  const { tokenKind, detokenize, read } = column
+  if (read.decision === 'DENIED' || (tokenKind !== undefined && detokenize === 'DENIED')) return false
+  if (read.lacks === 'purpose') return true
+  return read.highestLevel === 'PLAIN_TEXT' && defaultLevel(column, 'PLAIN_TEXT') !== 'PLAIN_TEXT'
 }
 
 /** The lower one of the column's own level and the granted one. Without a mask, masked is redacted. */
-function defaultLevel({ redaction, mask }: ColumnDescription, granted: Level): Level {
+function defaultLevel({ redaction, masked }: ColumnDescription, granted: Level): Level {
   const lower = ORDER.indexOf(granted) < ORDER.indexOf(redaction) ? granted : redaction
-  return lower === 'MASKED' && mask === undefined ? 'REDACTED' : lower
+  return lower === 'MASKED' && !masked ? 'REDACTED' : lower
 }
 
 /** Returns a value as text: of JSON its text, of everything else what it is. */

@@ -1,6 +1,7 @@
 /** One value as its cell says it is: plain, masked, redacted, not shown, null or revealed. Text is only ever a text node. */
 import { useEffect, useState } from 'preact/hooks'
 import { type Cell, textOf } from './cell.ts'
+import { REVEALED_MS } from './revealed.ts'
 
 /** Dots that stand for hidden letters, at most: more push the visible ones out of narrow columns. */
 const MAX_DOTS = 8
@@ -47,8 +48,9 @@ function Masked({ text }: { readonly text: string }) {
 }
 
 function RevealedText({ value, until }: { readonly value: unknown; readonly until: number }) {
+  const [shownFor] = useState(() => `${Date.now() - until + REVEALED_MS}ms`)
   return (
-    <span class="value value-revealed" dir="auto">
+    <span class="value value-revealed" dir="auto" style={{ '--shown-for': shownFor }}>
       {textOf(value)}
       <Seconds until={until} />
       <span class="spoken">, revealed</span>

@@ -17,6 +17,7 @@ import {
   type EventRows,
   type NestedOutcome,
   RESOURCE_TYPES,
+  type SeenAs,
 } from './event.ts'
 
 /** An event as it is written. `at` is its time in nanoseconds since 1970. */
@@ -195,6 +196,11 @@ const ROWS = object<EventRows>({
   table: needed(TEXT, (rows) => rows.table),
 })
 
+const SEEN_AS = object<SeenAs>({
+  context: needed(TEXT, (seen) => seen.context),
+  roles: needed(list(TEXT), (seen) => seen.roles),
+})
+
 const NESTED = object<NestedOutcome>({
   code: needed(CODE, (outcome) => outcome.code),
   content: optional(TEXT, (outcome) => outcome.content),
@@ -226,6 +232,7 @@ export const EVENT = object<ChainedEvent, WrittenEvent>({
   position: needed(POSITION, (event) => event.position),
   resourceType: needed(word(RESOURCE_TYPES), (event) => event.resourceType),
   rows: optional(list(ROWS), (event) => event.rows),
+  seenAs: optional(SEEN_AS, (event) => event.seenAs),
   table: optional(TEXT, (event) => event.table),
   tables: optional(list(TEXT), (event) => event.tables),
   timestamp: needed(TIME, (event) => event),

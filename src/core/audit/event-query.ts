@@ -139,6 +139,7 @@ const ACTION_WORDS: Readonly<Record<ActionWord, readonly ActionType[]>> = {
       'LIST_EVENTS',
       'LIST_CREDENTIALS',
       'VERIFY_AUDIT',
+      'READ_POLICY',
     ] as const),
     ...(['OPEN_FILE', 'FILE_STATUS', 'DOWNLOAD_URL'] as const),
   ],

@@ -39,6 +39,7 @@ export const ACTION_TYPES = [
   'EXPORT_SUBJECT',
   'FORGET',
   'VERIFY_AUDIT',
+  'READ_POLICY',
 ] as const
 /** The kinds of resources, as in `<resourceType>/<resourceID>`. */
 export const RESOURCE_TYPES = ['RECORD', 'TABLE', 'TOKEN', 'VAULT', 'FILE', 'CREDENTIAL'] as const
@@ -100,6 +101,14 @@ export interface NestedOutcome {
   readonly contentOf?: number
 }
 
+/** Another caller, as whom the caller of a preview looked at records. */
+export interface SeenAs {
+  /** Roles that neither the policy nor the draft of the preview has are *UNKNOWN*. */
+  readonly roles: readonly string[]
+  /** The attributes of the other caller that policies read, as JSON text. */
+  readonly context: string
+}
+
 /** What an operation records when it ends, whether it succeeds or fails. */
 export interface EventDraft {
   readonly context: EventContext
@@ -110,6 +119,8 @@ export interface EventDraft {
   /** The tables that a query names, or that a listing of events asks for, each once. */
   readonly tables?: readonly string[] | undefined
   readonly rows?: readonly EventRows[] | undefined
+  /** As whom records were looked at. Absent unless it was a preview. */
+  readonly seenAs?: SeenAs | undefined
   /** Key id of the stored credential that the operation is about. */
   readonly credential?: string | undefined
   /** HTTP status of the outcome. */
@@ -153,6 +164,8 @@ export interface AuditEvent {
     readonly vaultID: string
     /** `<resourceType>/<resourceID>`. */
     readonly resources: readonly string[]
+    /** As whom the caller looked at records, in a preview. What was shown was at the lower level of both. */
+    readonly seenAs?: { readonly roles: readonly string[]; readonly context: Readonly<Record<string, unknown>> }
     /** How many it has, where a listing asked for some of them. */
     readonly resourceCount?: number
     readonly userEmail?: string

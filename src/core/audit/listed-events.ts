@@ -103,7 +103,7 @@ export interface CutEvent {
 
 /** Returns an event with the rows of so many resources at most, and without the outcomes of items. */
 export function cutEvent({ nested: _, ...event }: ChainedEvent, most: number): CutEvent {
-  let count = namesOf(event).length
+  let count = tablesOf(event).length + (event.credential === undefined ? 0 : 1)
   let left = Math.max(0, most - count)
   const rows = (event.rows ?? []).map(({ table, runs }): EventRows => {
     const kept = runs.flatMap(([first, length]): (readonly [number, number])[] => {
@@ -121,7 +121,7 @@ export function cutEvent({ nested: _, ...event }: ChainedEvent, most: number): C
 /** Returns an event with record ids in place of rows. */
 export function toAuditEvent({ event, most, resourceCount }: CutEvent, ids: IdsByRows): AuditEvent {
   const { userEmail, ...context } = event.context
-  const { code, level, message, timestamp, content, nested } = event
+  const { code, level, message, timestamp, content, nested, seenAs } = event
   return {
     context: { ...context, changeID: event.changeID },
     request: {
@@ -130,6 +130,7 @@ export function toAuditEvent({ event, most, resourceCount }: CutEvent, ids: IdsB
       vaultID: event.vaultID,
       resources: resourcesOf(event, ids).slice(0, most),
       ...(resourceCount === undefined ? {} : { resourceCount }),
+      ...(seenAs === undefined ? {} : { seenAs: { roles: seenAs.roles, context: JSON.parse(seenAs.context) } }),
       ...(userEmail === undefined ? {} : { userEmail }),
     },
     response: {
@@ -147,14 +148,13 @@ export function toAuditEvent({ event, most, resourceCount }: CutEvent, ids: IdsB
 function resourcesOf(event: ChainedEvent, ids: IdsByRows): string[] {
   const type = event.resourceType === 'FILE' ? 'FILE' : 'RECORD'
   const records = (event.rows ?? []).flatMap((group) => ids.get(group) ?? []).map((id) => `${type}/${id}`)
-  const resources = [...namesOf(event), ...records]
+  const { credential } = event
+  const resources = [...tablesOf(event), ...records, ...(credential === undefined ? [] : [`CREDENTIAL/${credential}`])]
   return resources.length === 0 ? [`VAULT/${event.vaultID}`] : resources
 }
 
-/** Returns what an event names besides rows. */
-function namesOf({ table, tables = [], credential }: Pick<ChainedEvent, 'table' | 'tables' | 'credential'>): string[] {
-  const named = [...(table === undefined ? [] : [table]), ...tables].map((name) => `TABLE/${name}`)
-  return credential === undefined ? named : [...named, `CREDENTIAL/${credential}`]
+function tablesOf({ table, tables = [] }: Pick<ChainedEvent, 'table' | 'tables'>): string[] {
+  return [...(table === undefined ? [] : [table]), ...tables].map((name) => `TABLE/${name}`)
 }
 
 /** Returns the result of each item of a batch. */

@@ -7,6 +7,7 @@ import {
   isOfChange,
   type Outcome,
   type ResourceType,
+  type SeenAs,
   SUCCESS,
   toRuns,
 } from '../audit/event.ts'
@@ -75,6 +76,7 @@ export class EventBuilder {
   #hasWritten = false
   #isRepeated = false
   #credential: string | undefined
+  #seenAs: SeenAs | undefined
   #level: RedactionLevel | undefined
   #parts: (() => Iterable<EventPart>) | undefined
 
@@ -128,6 +130,11 @@ export class EventBuilder {
   /** Sets the key id of the credential that the operation is about. It is one that is stored, so it contains no value. */
   setCredential(keyId: string): void {
     this.#credential = keyId
+  }
+
+  /** Sets as whom records are looked at. */
+  setSeenAs(seenAs: SeenAs): void {
+    this.#seenAs = seenAs
   }
 
   /** Adds what values are shown by: the event has the highest level of all. */
@@ -266,6 +273,7 @@ export class EventBuilder {
       table: this.#table,
       tables: this.#tables.length === 0 ? undefined : this.#tables,
       rows: rows.length === 0 ? undefined : rows,
+      seenAs: this.#seenAs,
       credential: this.#credential,
       nested: this.#parts === undefined ? undefined : nestedOutcomes(this.#parts(), outcome),
     }

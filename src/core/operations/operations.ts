@@ -14,7 +14,9 @@ import { insert } from './insert-records.ts'
 import { downloadTicket, uploadTicket } from './issue-tickets.ts'
 import { listEvents } from './list-events.ts'
 import { openFile } from './open-file.ts'
+import { previewAccess } from './preview-access.ts'
 import { query } from './query-records.ts'
+import { checkPolicy, readPolicy } from './read-policy.ts'
 import { reveal } from './reveal-value.ts'
 import { tokenize } from './tokenize-values.ts'
 import { update, updateOne } from './update-records.ts'
@@ -50,4 +52,7 @@ export const OPERATIONS = {
   createCredential,
   revokeCredential,
   listCredentials,
+  readPolicy,
+  previewAccess,
+  checkPolicy,
 } as const

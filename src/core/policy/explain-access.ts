@@ -121,7 +121,7 @@ export function relevantRules({ rules }: EvaluatedRules, action: Action, column:
 }
 
 /** The actions that can grant this one. READ in plain text implies SEARCH, and so does writing a unique column. */
-function actionsImplying(action: Action, column: Column): ActionSet {
+export function actionsImplying(action: Action, column: Column): ActionSet {
   if (action !== 'SEARCH') return BITS[action]
   return actionSet(column.unique ? ['SEARCH', 'READ', 'CREATE', 'UPDATE'] : ['SEARCH', 'READ'])
 }

@@ -40,8 +40,8 @@ export interface Rule {
 export interface RuleCondition {
   /** The text of the condition. Conditions with the same text are evaluated once. */
   readonly key: string
-  /** True if the condition uses the caller's context. */
-  readonly usesContext: boolean
+  /** The attributes of the caller's context that the condition uses, in lower case. */
+  readonly contextNames: readonly string[]
   /** The columns that the condition names. */
   readonly columns: readonly Column[]
   /** Sealed columns that must be opened to decide the condition in a row: how long that takes can show their values. */
@@ -75,19 +75,17 @@ export function ruleConditionOf(table: Table, { location, text, expression }: Wh
     return ref
   }
   try {
-    let usesContext = false
-    const context = () => {
-      usesContext = true
-      return undefined
-    }
+    const used = new Set<string>()
+    const context = (name: string) => void used.add(name)
     const withoutContext = resolveExpression(expression, { column, context })
     assertOwnPatterns(expression)
     const opened = [...new Set(openedIn(table, expression, effect === 'ALLOW'))]
+    const contextNames = [...used]
     const columns = [...named]
-    if (!usesContext) return { key: text, usesContext, columns, opened, bind: () => withoutContext }
+    if (contextNames.length === 0) return { key: text, contextNames, columns, opened, bind: () => withoutContext }
     return {
       key: text,
-      usesContext,
+      contextNames,
       columns,
       opened,
       bind: (attributes) => resolveExpression(expression, { column, context: contextByName(attributes) }),

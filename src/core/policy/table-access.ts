@@ -307,7 +307,10 @@ function higherLevel(left: RedactionLevel | undefined, right: RedactionLevel): R
 }
 
 /** Column views at each requested level. A scan requests the same columns repeatedly, so the last result is cached. */
-function createViews(table: Table, levelOf: (column: Column) => RedactionLevel | undefined): Pick<RowAccess, 'view' | 'views'> {
+export function createViews(
+  table: Table,
+  levelOf: (column: Column) => RedactionLevel | undefined,
+): Pick<RowAccess, 'view' | 'views'> {
   const singles = new Map<Redaction, readonly (ColumnView | undefined)[]>()
   const last = new Map<Redaction, { readonly columns: readonly Column[]; readonly views: readonly ColumnView[] }>()
   const view: RowAccess['view'] = (column, asked) => {

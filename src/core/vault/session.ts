@@ -43,7 +43,9 @@ import { insert, type RecordInput } from '../operations/insert-records.ts'
 import { downloadTicket, type UploadTicketInput, uploadTicket } from '../operations/issue-tickets.ts'
 import { type EventList, listEvents } from '../operations/list-events.ts'
 import { type OpenFileOptions, type OpenFileResult, openFile } from '../operations/open-file.ts'
+import { type PreviewAccessInput, type PreviewedAccess, previewAccess } from '../operations/preview-access.ts'
 import { type QueryOptions, type QueryOutcome, query } from '../operations/query-records.ts'
+import { type CheckedPolicy, type CheckPolicyInput, checkPolicy, type ReadPolicy, readPolicy } from '../operations/read-policy.ts'
 import { type TokenizeParameter, tokenize } from '../operations/tokenize-values.ts'
 import { type RecordChange, update, updateOne } from '../operations/update-records.ts'
 import { type UpdateWhereOptions, updateWhere } from '../operations/update-where.ts'
@@ -251,6 +253,16 @@ export interface Session<S extends SchemaDefinition> {
    * event. Throws like `query`.
    */
   explainQuery(query: string | SqlQuery, values?: readonly QueryValue[]): Promise<OperationResult<'explainQuery'>>
+  /** Returns the statements of every role of the policy. Needs what `createCredential` needs. */
+  readPolicy(): Promise<ReadPolicy>
+  /**
+   * Shows records as a caller with other roles and attributes sees them, beside what this caller sees, at the lower of both callers' levels; also
+   * by a draft of roles. Records one GET event of this caller, with `seenAs`. Needs what `createCredential` needs. Throws `forbidden`,
+   * `invalid_request`, `not_found`. Source: docs/policy.md.
+   */
+  previewAccess(preview: PreviewAccessInput): Promise<PreviewedAccess>
+  /** Checks a draft of roles, and returns its errors, or what it would change for whom. It is not deployed. Needs what `createCredential` needs. */
+  checkPolicy(draft: CheckPolicyInput): Promise<CheckedPolicy>
   /**
    * Performs an operation by its name, typed by the operation and not by the schema, for example for HTTP routes; also those of an owner or an
    * auditor that have no method, as docs/http.md lists them. Checks its input like the other methods. Throws `invalid_request` for an unknown name. With an `idempotencyKey`, a write is performed once: its repeat returns
@@ -306,6 +318,9 @@ export function createSession<S extends SchemaDefinition>(performing: Performing
     describeSchema: () => performAny(performing, 'describeSchema', {}),
     explainQuery: (given: string | SqlQuery, values?: readonly QueryValue[]) =>
       performAny(performing, 'explainQuery', { query: given, values }),
+    readPolicy: () => perform(context, readPolicy, {}),
+    previewAccess: (given: PreviewAccessInput) => perform(context, previewAccess, given),
+    checkPolicy: (given: CheckPolicyInput) => perform(context, checkPolicy, given),
     perform: <Name extends OperationName>(name: Name, input: OperationInput<Name>, options?: PerformOptions) =>
       performAny(performing, name, input, options),
   }

@@ -52,6 +52,9 @@ const NAMES: Readonly<Record<Exclude<OperationName, Streamed>, true>> = {
   rotateKeys: true,
   destroyKey: true,
   health: true,
+  readPolicy: true,
+  previewAccess: true,
+  checkPolicy: true,
 }
 
 /** What the routes have in common. */

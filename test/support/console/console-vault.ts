@@ -64,13 +64,16 @@ export interface ConsoleVault {
   readonly customers: readonly string[]
 }
 
+/** What a page must draw as text wherever a name or a value is drawn. */
+export const MARKUP = '<img src=x onerror=alert(1)>'
+
 /** Whole values that `support` must not see. A test searches what the browser receives for them. */
 export const CUSTOMERS = [
   customer('Leonie Köhler', 'leonie@surfeu.example', '+49 711 2842222', 'DE', 120),
   customer('Frank Harris', 'frank@gmail.example', '+1 650 253 0000', 'US', 471),
   // Names that a page must draw as text: right to left, markup, and one that looks masked.
   customer('ليلى حسن', 'layla@mail.example', '+77 923 3907', 'NG', 80),
-  customer('<img src=x onerror=alert(1)>', 'xss@mail.example', '"><script>alert(2)</script>', 'BR', 999),
+  customer(MARKUP, 'xss@mail.example', '"><script>alert(2)</script>', 'BR', 999),
   customer('A*******', '*REDACTED*@mail.example', '*REDACTED*', 'SE', 950),
   { ...customer('Bjørn Hansen', 'bjorn@yahoo.example', '+47 22 44 22 22', 'NO', 310), phone: null },
 ] as const
@@ -78,6 +81,9 @@ export const CUSTOMERS = [
 function customer(name: string, email: string, phone: string, country: string, risk: number) {
   return { name, email, phone, ssn: `ssn of ${email}`, address: `Storgatan ${risk}, home of ${email}`, country, risk }
 }
+
+/** Records of one insert at most. */
+const MAX_INSERTED = 1000
 
 /** Opens the vault, by default in memory, with so many further customers. The caller closes it. */
 export async function openConsoleVault({
@@ -108,16 +114,16 @@ export async function openConsoleVault({
       at % 1000,
     ),
   )
-  const { records } = await owner.insert(
-    'customers',
-    [...CUSTOMERS, ...further].map((fields) => ({ fields })),
+  const customers: string[] = []
+  const all = [...CUSTOMERS, ...further].map((fields) => ({ fields }))
+  for (let from = 0; from < all.length; from += MAX_INSERTED) {
     // One customer is called as a mask looks.
-    { allowShownText: true },
-  )
-  const customers = records.map((record) => record.id)
+    const { records } = await owner.insert('customers', all.slice(from, from + MAX_INSERTED), { allowShownText: true })
+    for (const { id: customerID } of records) customers.push(customerID)
+  }
   await owner.insert(
     'orders',
-    [88, 89, 90].map((total, at) => ({ fields: { customer: customers[at] ?? '', total, memo: `Gift for ${at}` } })),
+    [customers[0], customers[1], MARKUP].map((of, at) => ({ fields: { customer: of, total: 88 + at, memo: `Gift for ${at}` } })),
   )
   const keyOf = async (name: string, roles: readonly string[], context?: Record<string, string>): Promise<string> =>
     (await createApiKey(owner, { name, roles, ...(context === undefined ? {} : { context }) })).apiKey
@@ -130,7 +136,7 @@ export async function openConsoleVault({
       support: await keyOf('support', ['support']),
       analyst: await keyOf('analyst', ['analyst'], { country: 'SE' }),
       auditor: await keyOf('auditor', ['auditor']),
-      newcomer: await keyOf('newcomer', ['newcomer']),
+      newcomer: await keyOf(MARKUP, ['newcomer']),
     },
   }
 }

@@ -24,7 +24,7 @@ export const CHROMIUM: string | undefined = spawnSync('which', [EXECUTABLE], { e
 /** A tab, and what happened in it. */
 export interface Tab {
   readonly page: Page
-  /** What the page wrote to the console, errors that it did not catch, and violations of its content policy. */
+  /** What the page wrote to the console, errors that it did not catch, violations of its content policy, and dialogs of scripts. */
   readonly messages: readonly string[]
   /** Addresses that it asked for. */
   readonly requests: readonly string[]
@@ -115,6 +115,11 @@ async function watch(page: Page): Promise<Tab> {
   const bodies: Promise<string>[] = []
   page.on('console', (message) => messages.push(`${message.type()}: ${message.text()}`))
   page.on('pageerror', (error) => messages.push(`error: ${error.message}`))
+  // What a script in a value would do.
+  page.on('dialog', (dialog) => {
+    messages.push(`dialog: ${dialog.message()}`)
+    void dialog.dismiss()
+  })
   page.on('request', (request) => requests.push(request.url()))
   page.on('response', (response) => {
     const head = JSON.stringify(response.headers())

@@ -18,6 +18,7 @@ const ACTIVITIES: Readonly<Record<string, keyof typeof ACTIVITY_NAMES>> = {
   LIST_EVENTS: 2,
   VERIFY_AUDIT: 2,
   LIST_CREDENTIALS: 2,
+  READ_POLICY: 2,
   OPEN_FILE: 2,
   FILE_STATUS: 2,
   DOWNLOAD_URL: 2,

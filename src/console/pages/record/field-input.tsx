@@ -72,14 +72,16 @@ function Control({ column, cell, written, error, onWrite, isNull }: FieldInputPr
   }
   const onInput = ({ currentTarget }: { currentTarget: HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement }): void =>
     onWrite(currentTarget.value)
-  if (type === 'BOOL') {
+  const choices = type === 'BOOL' ? ['true', 'false'] : column.oneOf
+  if (choices !== undefined) {
     return (
       <select {...common} value={text} onChange={onInput}>
         <option value="" disabled>
           {common.placeholder}
         </option>
-        <option>true</option>
-        <option>false</option>
+        {choices.map((choice) => (
+          <option key={choice}>{choice}</option>
+        ))}
       </select>
     )
   }

@@ -22,7 +22,7 @@ const MARKS: Readonly<Record<Cell['state'], ColumnLevel>> = {
   hidden: 'NONE',
 }
 
-/** Draws them. Without a record they are waited for. */
+/** Draws them. Without a record they are waited for. Files have a section of their own. */
 export function FieldSection({ table, record }: { readonly table: TableDescription; readonly record: OneRecord | undefined }) {
   useStore(revealedChanges)
   const [over, setOver] = useState<{ kind: 'why' | 'reveal'; column: ColumnDescription; at: DOMRect } | undefined>()
@@ -31,10 +31,11 @@ export function FieldSection({ table, record }: { readonly table: TableDescripti
     ({ currentTarget }: { currentTarget: Element }) =>
       setOver({ kind, column, at: currentTarget.getBoundingClientRect() })
   const close = (): void => setOver(undefined)
+  const columns = table.columns.filter(({ type }) => type !== 'FILE')
   return (
     <section class="section" aria-label="Fields" aria-busy={record === undefined}>
       <dl class="record">
-        {table.columns.map((column) => {
+        {columns.map((column) => {
           const cell = record === undefined ? undefined : cellOf(record, column.name, table.name)
           return (
             <div key={column.name}>

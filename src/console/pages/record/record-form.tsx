@@ -15,7 +15,8 @@ export interface RecordFormProps {
   readonly record?: OneRecord
   /** Called with the id of the record that was written. */
   onWritten(id: string): void
-  onCancel(): void
+  /** Called with true if the vault refused something: the record may have changed. */
+  onCancel(isRefused: boolean): void
 }
 
 /** Draws it. */
@@ -62,7 +63,7 @@ export function RecordForm({ table, record, onWritten, onCancel }: RecordFormPro
       class="record-form"
       onSubmit={submit}
       onKeyDown={({ key }) => {
-        if (key === 'Escape') onCancel()
+        if (key === 'Escape') onCancel(failure !== undefined)
       }}
     >
       {failure === undefined ? null : <Failure error={failure} />}
@@ -84,7 +85,7 @@ export function RecordForm({ table, record, onWritten, onCancel }: RecordFormPro
         ))}
       </div>
       <div class="actions">
-        <button type="button" class="button quiet" onClick={onCancel}>
+        <button type="button" class="button quiet" onClick={() => onCancel(failure !== undefined)}>
           Cancel
         </button>
         <button type="submit" class="button primary" disabled={isBusy || isNothing}>

@@ -12,6 +12,7 @@ import { Failure } from '../../ui/failure.tsx'
 import { Page } from '../../ui/page.tsx'
 import { HideRevealed } from '../../ui/reveal.tsx'
 import { forgetRevealed } from '../../ui/revealed.ts'
+import { WhoSaw } from '../audit/who-saw.tsx'
 import { NoSuchTable } from '../tables/no-such-table.tsx'
 import { changeCount } from '../tables/record-count.ts'
 import { forgetView } from '../tables/table-view.ts'
@@ -92,7 +93,10 @@ function StoredRecord({ table, id }: { readonly table: TableDescription; readonl
             reload()
             announce('Changes saved')
           }}
-          onCancel={() => setMode('read')}
+          onCancel={(isRefused) => {
+            setMode('read')
+            if (isRefused) reload()
+          }}
         />
       ) : (
         <div class="record-columns">
@@ -101,6 +105,7 @@ function StoredRecord({ table, id }: { readonly table: TableDescription; readonl
             {record === undefined ? null : <FileSection table={table} record={record} onChange={reload} />}
             {record === undefined ? null : <TokenSection table={table} id={id} />}
           </div>
+          {record === undefined ? null : <WhoSaw id={id} />}
         </div>
       )}
       {mode === 'delete' && record !== undefined ? (

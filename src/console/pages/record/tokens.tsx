@@ -11,7 +11,7 @@ type Tokens = Readonly<Record<string, string | null>>
 export function TokenSection({ table, id }: { readonly table: TableDescription; readonly id: string }) {
   const [tokens, setTokens] = useState<Tokens | undefined>()
   const [failure, setFailure] = useState<unknown>()
-  if (!table.columns.some(({ token }) => token !== undefined)) return null
+  if (!table.columns.some(({ tokenKind }) => tokenKind !== undefined)) return null
   const read = (): void => {
     setFailure(undefined)
     const options = { tokenization: true }

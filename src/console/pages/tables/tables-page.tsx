@@ -89,7 +89,7 @@ function TablePage({ table }: { readonly table: TableDescription }) {
             aria-pressed={isNewestFirst}
             onClick={() => open({ lookUp, isNewestFirst: !isNewestFirst })}
           >
-            Newest first
+            Newest<span class="only-wide"> first</span>
           </button>
           <ColumnMenu table={table} columns={columns} onChange={redraw} />
           {table.canInsert ? (

@@ -4,9 +4,9 @@
  */
 import { parseArgs } from 'node:util'
 import type { Page } from 'playwright-core'
-import { openConsoleVault } from '../test/support/console/console-vault.ts'
-import { openConsole } from '../test/support/console/open-console.ts'
-import { walkRows } from '../test/support/console/walk-rows.ts'
+import { openConsoleVault } from './console-vault.ts'
+import { openConsoleOn } from './open-console.ts'
+import { walkRows } from './walk-rows.ts'
 
 const { values } = parseArgs({
   options: { rows: { type: 'string', default: '100000' }, frames: { type: 'string', default: '300' } },
@@ -16,7 +16,7 @@ const [rows, frames] = [Number(values.rows), Number(values.frames)]
 /** Seconds that the main thread worked, by what it did. */
 const PARTS = { script: 'ScriptDuration', style: 'RecalcStyleDuration', layout: 'LayoutDuration', all: 'TaskDuration' } as const
 
-const opened = await openConsole({ vault: await openConsoleVault({ extra: rows }) })
+const opened = await openConsoleOn(await openConsoleVault({ extra: rows }))
 try {
   const { page } = await opened.signedIn('desk', '/tables/customers')
   await page.locator('[role=gridcell] .value').first().waitFor()
