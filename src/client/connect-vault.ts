@@ -54,6 +54,9 @@ export const OPERATIONS = {
   createCredential: '*',
   revokeCredential: '*',
   listCredentials: 'options',
+  describeCaller: '',
+  describeSchema: '',
+  explainQuery: 'query values',
   readPolicy: '',
   previewAccess: '',
   checkPolicy: '',
@@ -147,9 +150,11 @@ export function connectVault<Given extends { readonly tables: SchemaDefinition }
     query: (query: string | SqlQuery, second?: Options, third?: Options) => {
       // Whatever is before options counts as values.
       const hasValues = third !== undefined || Array.isArray(second)
-      const made = isMadeBySql(query) ? { query: query.text, values: query.values } : { query }
+      const made = textOf(query)
       return perform('query', hasValues ? { ...made, values: second, options: third ?? {} } : { ...made, options: second ?? {} })
     },
+    explainQuery: (query: string | SqlQuery, values?: unknown) =>
+      perform('explainQuery', { ...textOf(query), ...(values === undefined ? {} : { values }) }),
     perform,
   }
   // The vault checks what the methods are given; the cast gives their results the types of the schema.
@@ -232,6 +237,11 @@ interface BatchBody {
 /** Returns the responses with their errors as those of the library. */
 function withErrors({ responses }: BatchBody): object {
   return { responses: responses.map((one) => (one.ok ? one : { ...one, error: readError(one.error) })) }
+}
+
+/** Returns a query as an input has it. */
+function textOf(query: string | SqlQuery): object {
+  return isMadeBySql(query) ? { query: query.text, values: query.values } : { query }
 }
 
 /** True for what the tag `sql` made: it is frozen, as no JSON of others is. */

@@ -140,11 +140,11 @@ function isOfOwner({ effect, isAll, targets, level }: Statement): boolean {
 
 /** Splits a statement into one rule per table. */
 function rulesOf(layout: Layout, statement: Statement): readonly (readonly [Table, Rule])[] {
-  const { location, text, effect, level } = statement
-  const covered = coverage(layout, statement.targets)
+  const { location, text, effect, targets, level } = statement
+  const covered = coverage(layout, targets)
   const when = conditionOf(layout, statement)
   return [...covered].map(([table, covers]) => {
-    const rule = { origin: { role: location.role, position: location.position, text }, effect, covers, level, when }
+    const rule = { origin: { role: location.role, position: location.position, text }, targets, effect, covers, level, when }
     return [table, { ...rule, actions: actionsOn(statement) }] as const
   })
 }

@@ -11,7 +11,7 @@ import type { Column } from '../schema/column-layout.ts'
 import type { Table } from '../schema/layout.ts'
 import { unreachable } from '../util/causes.ts'
 import type { Caller } from './caller.ts'
-import { type ActionSet, type Effect, refuseText, type Where } from './statement.ts'
+import { type ActionSet, type Effect, refuseText, type Target, type Where } from './statement.ts'
 
 /** The statement that a rule comes from. */
 export interface StatementOrigin {
@@ -25,6 +25,8 @@ export interface StatementOrigin {
 /** What one statement says about one table. */
 export interface Rule {
   readonly origin: StatementOrigin
+  /** The tables and columns that the statement names as its targets, in whatever table. */
+  readonly targets: readonly Pick<Target, 'table' | 'column'>[]
   readonly effect: Effect
   readonly actions: ActionSet
   /** True at the position of each column that the rule covers. */
@@ -40,6 +42,8 @@ export interface RuleCondition {
   readonly key: string
   /** The attributes of the caller's context that the condition uses, in lower case. */
   readonly contextNames: readonly string[]
+  /** The columns that the condition names. */
+  readonly columns: readonly Column[]
   /** Sealed columns that must be opened to decide the condition in a row: how long that takes can show their values. */
   readonly opened: readonly Column[]
   /** Returns the condition with the values of a caller's context. */
@@ -64,7 +68,12 @@ export const MAX_CONDITIONAL_RULES = 30
  * match.
  */
 export function ruleConditionOf(table: Table, { location, text, expression }: Where, effect: Effect): RuleCondition {
-  const column = (name: ColumnIdentifier) => columnIn(table, name)
+  const named = new Set<Column>()
+  const column = (name: ColumnIdentifier) => {
+    const ref = columnIn(table, name)
+    if (ref.column !== undefined) named.add(ref.column)
+    return ref
+  }
   try {
     const used = new Set<string>()
     const context = (name: string) => void used.add(name)
@@ -72,10 +81,12 @@ export function ruleConditionOf(table: Table, { location, text, expression }: Wh
     assertOwnPatterns(expression)
     const opened = [...new Set(openedIn(table, expression, effect === 'ALLOW'))]
     const contextNames = [...used]
-    if (contextNames.length === 0) return { key: text, contextNames, opened, bind: () => withoutContext }
+    const columns = [...named]
+    if (contextNames.length === 0) return { key: text, contextNames, columns, opened, bind: () => withoutContext }
     return {
       key: text,
       contextNames,
+      columns,
       opened,
       bind: (attributes) => resolveExpression(expression, { column, context: contextByName(attributes) }),
     }

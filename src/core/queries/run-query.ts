@@ -8,7 +8,7 @@ import type { Clock, Scheduler } from '../ports/time.ts'
 import { type LoweredLevel, levelShown, NONE_LOWERED, type RedactionLevel, redact } from '../redaction.ts'
 import { notInPlainText } from '../row-access/evaluate-access.ts'
 import type { Table } from '../schema/layout.ts'
-import { explainPlan, type QueryPlan } from '../sql/explain-plan.ts'
+import { explainPlan, type IsKnown, type QueryPlan } from '../sql/explain-plan.ts'
 import type { Plan } from '../sql/plan.ts'
 import type { Outputs, Source, ValueOutput } from '../sql/query.ts'
 import { toQueryError } from '../sql/scope.ts'
@@ -71,9 +71,12 @@ export async function runQuery(context: QueryContext, request: QueryRequest): Pr
   }
 }
 
-/** Returns the explained plan of a query: what storage filters, what is opened, and what allows each column. Reads no row and contains no value. */
-export function explainQuery(context: Planning, query: QueryText): QueryPlan {
-  return explainPlan(planText(context, query), query.idName)
+/**
+ * Returns the explained plan of a query: what storage filters, what is opened, and what allows each column. Reads no row and contains no value. With
+ * `isKnown`, it names no other column of the policy's conditions.
+ */
+export function explainQuery(context: Planning, query: QueryText, isKnown?: IsKnown): QueryPlan {
+  return explainPlan(planText(context, query), query.idName, isKnown)
 }
 
 /** Language errors that depend on values get a position in the text, like other errors of the text. */

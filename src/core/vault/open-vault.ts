@@ -202,6 +202,7 @@ async function createVault<S extends SchemaDefinition, Role extends string>(
     log,
     audit,
     processName: options.process,
+    readSchema: () => describeSchema(live.layout, definitionOf(live.part)),
   }
   const joined = createJoinedCalls(scheduler)
   const jobs = createJobs({ ...options, barrier, catalog, log })
@@ -212,7 +213,8 @@ async function createVault<S extends SchemaDefinition, Role extends string>(
   const outside = createOutsideCalls(storage, lifetime)
   const contextOf = (caller: Caller): SessionContext => outerContext(caller)
   const files = createVaultFiles(options, { barrier, catalog, live, log, jobs, contextOf, outside: outside.run })
-  const sharedOutside = { ...shared, units: outer, lifetime, files: files.outer, joined }
+  const findCredential = (keyId: string) => credentials.find(keyId)
+  const sharedOutside = { ...shared, units: outer, lifetime, files: files.outer, joined, findCredential }
   const outerContext = (caller: Caller): SessionContext => contextIn(sharedOutside, caller)
   // What a call has changed is recorded, also if the vault is closed meanwhile.
   const contextOfCalls = (caller: Caller): SessionContext => contextIn({ ...sharedOutside, lifetime: lifetime.ofCalls }, caller)
@@ -269,11 +271,11 @@ async function createVault<S extends SchemaDefinition, Role extends string>(
     contextOf: outerContext,
     outside: outside.run,
   }
+  const credentials = createVaultCredentials(credentialPorts)
   const within = (units: UnitFactory, calls: Lifetime): VaultInTransaction<S, Role> => {
     const sharedInside = { ...shared, units, lifetime: calls, files: files.inTransaction, joined: undefined }
     return { as: (caller) => createSession<S>({ context: contextIn(sharedInside, parseCaller(caller)), vault: undefined }) }
   }
-  const readSchema = () => describeSchema(live.layout, definitionOf(live.part))
   const planOwnSchema = async () => {
     if (options.schema === storedSchema) return null
     const plan = await vault.planSchemaChange(options.schema, {}, { readsRecords: false })
@@ -283,7 +285,7 @@ async function createVault<S extends SchemaDefinition, Role extends string>(
     id,
     accountId,
     get schema() {
-      return readSchema()
+      return shared.readSchema()
     },
     as: (caller) => createSession<S>({ context: outerContext(parseCaller(caller)), vault: () => ({ ...vault, planOwnSchema }) }),
     transaction: (work, transacting) =>
@@ -309,11 +311,11 @@ async function createVault<S extends SchemaDefinition, Role extends string>(
     ...createVaultKeys({ ...keyPorts, storage: keyed.sealed }),
     ...createVaultRetention({ ...keyPorts, barrier, live, limits, files }),
     ...createVaultLookups({ ...keyPorts, barrier, live }),
-    ...createVaultSubjects({ readSchema, outside, contextOf: contextOfCalls }),
+    ...createVaultSubjects({ ...shared, outside, contextOf: contextOfCalls }),
     ...createVaultAudit({ ...shared, live, timer: options.timer, outside, jobs }),
     downloadWithTicket: (ticket, opening, request) => files.download(ticket, opening, request),
     uploadWithTicket: (ticket, given, request) => files.upload(ticket, given, request),
-    credentials: createVaultCredentials(credentialPorts),
+    credentials,
     recordRefusal: (refusal) => guard('Request failed.', () => recordRefusal(credentialPorts, refusal)),
     explain: (caller, action, name, explaining) =>
       withVerb('Explain', () => {

@@ -249,6 +249,18 @@ export interface Session<S extends SchemaDefinition> {
   revokeCredential(credential: RevokeCredentialInput): Promise<RevokedCredential>
   /** Lists the credentials in the order they were created, with expired ones until `vault.sweep`. Needs what `createCredential` needs. */
   listCredentials(options?: ListCredentialsOptions): Promise<CredentialList>
+  /** Returns who the caller is, as the vault knows them. Needs no grant, and records no event. */
+  describeCaller(): Promise<OperationResult<'describeCaller'>>
+  /**
+   * Returns the tables and columns on which the caller is granted something, at which levels, and the statements that decide it. What they do not know
+   * is left out, as if it did not exist. Needs no grant, and records no event. Source: docs/policy.md.
+   */
+  describeSchema(): Promise<OperationResult<'describeSchema'>>
+  /**
+   * Returns how a query would run, as `vault.explainQuery` does, without the columns that the caller does not know. Reads no record, and records no
+   * event. Throws like `query`.
+   */
+  explainQuery(query: string | SqlQuery, values?: readonly QueryValue[]): Promise<OperationResult<'explainQuery'>>
   /** Returns the statements of every role of the policy. Needs what `createCredential` needs. */
   readPolicy(): Promise<ReadPolicy>
   /**
@@ -310,6 +322,10 @@ export function createSession<S extends SchemaDefinition>(performing: Performing
     createCredential: (given: CreateCredentialInput) => perform(context, createCredential, given),
     revokeCredential: (given: RevokeCredentialInput) => perform(context, revokeCredential, given),
     listCredentials: (options = {}) => perform(context, listCredentials, { options }),
+    describeCaller: () => performAny(performing, 'describeCaller', {}),
+    describeSchema: () => performAny(performing, 'describeSchema', {}),
+    explainQuery: (given: string | SqlQuery, values?: readonly QueryValue[]) =>
+      performAny(performing, 'explainQuery', { query: given, values }),
     readPolicy: () => perform(context, readPolicy, {}),
     previewAccess: (given: PreviewAccessInput) => perform(context, previewAccess, given),
     checkPolicy: (given: CheckPolicyInput) => perform(context, checkPolicy, given),

@@ -221,6 +221,10 @@ export async function runCalls(s: CalledSession, clerk: CalledSession): Promise<
   await note('createCredential by the clerk', () =>
     clerk.createCredential({ kind: 'API_KEY', name: 'k', roles: ['VAULT_VIEWER'], verifier: 'ab'.repeat(32) }),
   )
+  await note('describeCaller', () => s.describeCaller())
+  await note('describeSchema', () => clerk.describeSchema())
+  await note('explainQuery', () => clerk.explainQuery(sql`SELECT name FROM people WHERE country = ${'SE'}`))
+  await note('explainQuery with values', () => clerk.explainQuery('SELECT nothing FROM people WHERE country = $1', ['SE']))
   await note('listCredentials', () => s.listCredentials({ limit: 5 }))
   await note('revokeCredential', () => s.revokeCredential({ keyId: UNKNOWN }))
   await note('revokeCredential of none', () => s.revokeCredential({ keyId: 'unknown' }))
