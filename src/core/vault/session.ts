@@ -322,10 +322,10 @@ export function createSession<S extends SchemaDefinition>(performing: Performing
     createCredential: (given: CreateCredentialInput) => perform(context, createCredential, given),
     revokeCredential: (given: RevokeCredentialInput) => perform(context, revokeCredential, given),
     listCredentials: (options = {}) => perform(context, listCredentials, { options }),
-    describeCaller: () => performAny(performing, 'describeCaller', {}),
-    describeSchema: () => performAny(performing, 'describeSchema', {}),
+    describeCaller: () => performNamed(context, 'describeCaller', {}),
+    describeSchema: () => performNamed(context, 'describeSchema', {}),
     explainQuery: (given: string | SqlQuery, values?: readonly QueryValue[]) =>
-      performAny(performing, 'explainQuery', { query: given, values }),
+      performNamed(context, 'explainQuery', { query: given, values }),
     readPolicy: () => perform(context, readPolicy, {}),
     previewAccess: (given: PreviewAccessInput) => perform(context, previewAccess, given),
     checkPolicy: (given: CheckPolicyInput) => perform(context, checkPolicy, given),
