@@ -71,7 +71,10 @@ describe.skipIf(CHROMIUM === undefined)('the page audit', () => {
     const { page, requests } = await open('Audit')
     await page.getByRole('cell', { name: 'auditor' }).first().waitFor()
     await page.getByRole('button', { name: 'Check chain' }).click()
-    await page.getByText(/^Chain whole: \d+ events checked$/).waitFor()
+    await page
+      .getByText(/^Chain whole: \d+ events checked$/)
+      .first()
+      .waitFor()
     const before = await page.getByLabel('From', { exact: true }).inputValue()
     const chart = await page.locator('.chart .u-over').boundingBox()
     if (chart === null) return expect.fail('the chart is drawn')
