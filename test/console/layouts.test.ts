@@ -1,6 +1,6 @@
 /** Pages of the console beside their stored layouts: boxes, type and colors. Pictures of two machines differ in the edges of letters; these do not. */
 import type { BrowserContextOptions, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { ConsoleCaller, ConsoleVault } from '../support/console/console-vault.ts'
 import { layoutChanges } from '../support/console/layout-of.ts'
 import { CHROMIUM, type OpenedConsole, openConsole } from '../support/console/open-console.ts'
@@ -54,6 +54,8 @@ describe.skipIf(CHROMIUM === undefined)('the layout', () => {
   })
 
   it('that changes is named by element', async () => {
+    // What is stored stays.
+    vi.stubEnv('UPDATE_LAYOUTS', '')
     const { page } = await opened.tab('', {})
     // The planted fault: a wider frame around the field, and another color of the button.
     await page.evaluate(() => {

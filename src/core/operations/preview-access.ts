@@ -58,7 +58,7 @@ export interface PreviewedAccess {
   readonly next?: string
 }
 
-interface PreviewRequest {
+export interface PreviewRequest {
   readonly other: Pick<Caller, 'roles' | 'context'>
   readonly table: Table | undefined
   readonly after: string | undefined
