@@ -3,12 +3,8 @@ import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import { summaryLine } from './test/support/reporting/summary-line.ts'
 
-/**
- * Files that run in processes with others of them, which load the sources once: half of the time of many files is that of loading. A file that changes what its process
- * has for all (a global, a module, the environment), or that measures it, is among APART.
- */
+/** Files that run in processes with others of them: each would load the sources anew, which is a quarter of the CPU of the suite. All others have a process of their own. */
 const TOGETHER = ['test/core/**/*.test.ts']
-const APART: readonly string[] = []
 
 const COMMON = {
   // No test measures time: one that hangs fails, and one on a busy machine does not.
@@ -28,7 +24,7 @@ export default defineConfig({
     coverage: { provider: 'v8', include: ['src/**/*.ts'], reporter: ['text-summary', 'html'] },
     projects: [
       { test: { ...COMMON, name: 'apart', include: ['test/**/*.test.ts'], exclude: TOGETHER } },
-      { test: { ...COMMON, name: 'together', include: TOGETHER, exclude: [...APART], isolate: false } },
+      { test: { ...COMMON, name: 'together', include: TOGETHER, isolate: false } },
     ],
   },
 })

@@ -1,6 +1,6 @@
 /**
  * Each kind of change of a schema is made beside processes with the older and the newer schema, killed at random times, and compared with a model.
- * `npm run schema-drill -- [--engine sqlite|postgres] [--rounds N] [--rows N] [--older N] [--newer N] [--kills N] [--kind NAME]`
+ * `npm run schema-drill -- [--engine sqlite|postgres] [--rounds N] [--rows N] [--older N] [--newer N] [--kills N] [--think MS] [--kind NAME]...`
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
+import { build } from 'esbuild'
 import { freshDatabase } from '../test/support/postgres/fresh-database.ts'
 import { startPostgres } from '../test/support/postgres/server.ts'
 import { BEFORE, fillPeople, openChanging, type Person, sessionOf } from '../test/support/schema-change/changing-vault.ts'
@@ -25,7 +26,7 @@ const { values } = parseArgs({
     newer: { type: 'string', default: '4' },
     kills: { type: 'string', default: '3' },
     think: { type: 'string', default: '20' },
-    kind: { type: 'string' },
+    kind: { type: 'string', multiple: true },
   },
 })
 const [rows, older, newer, kills] = [values.rows, values.older, values.newer, values.kills].map(Number) as [
@@ -34,7 +35,11 @@ const [rows, older, newer, kills] = [values.rows, values.older, values.newer, va
   number,
   number,
 ]
-const SCRIPT = join(import.meta.dirname, '../test/support/schema-change/drill-process.ts')
+/** Milliseconds of CPU that a transaction of a change may keep writers waiting. Indexes that SQLite builds take longer: the plan says how long. */
+const MAX_HOLD_MS = 200
+const SOURCE = join(import.meta.dirname, '../test/support/schema-change/drill-process.ts')
+/** One file of JavaScript: a process starts with a third of the CPU. It is where packages are found. */
+const SCRIPT = join(import.meta.dirname, `../node_modules/.cache/schema-drill-${process.pid}.mjs`)
 
 function start(options: DrillOptions): {
   readonly child: ChildProcess
@@ -50,17 +55,29 @@ function start(options: DrillOptions): {
   return { child, output, end: once(child, 'close').then(([code]) => code as number | null) }
 }
 
-/** Makes the change in processes of which the first ones are killed. Returns how many were. */
-async function change(address: StorageAddress, kind: string): Promise<number> {
+/** A change that was made. */
+interface Changed {
+  readonly killed: number
+  /** The longest that each kind of work kept writers waiting, in milliseconds of CPU. */
+  readonly held: ReadonlyMap<string, number>
+}
+
+/** Makes the change in processes of which the first ones are killed. */
+async function change(address: StorageAddress, kind: string): Promise<Changed> {
+  const held = new Map<string, number>()
   for (let killed = 0; ; ) {
-    const { child, end } = start({ address, kind, role: 'change', kills: killed })
+    const { child, output, end } = start({ address, kind, role: 'change', kills: killed })
     if (killed < kills) {
       await Promise.race([child.stdout === null ? end : once(child.stdout, 'data'), end])
       await Promise.race([pause(Math.random() * Math.random() * 1500), end])
       child.kill('SIGKILL')
     }
     const code = await end
-    if (code === 0) return killed
+    for (const line of (await output).split('\n')) {
+      const [hold = '', cpuMs] = line.split(' ')
+      if (cpuMs !== undefined) held.set(hold, Math.max(held.get(hold) ?? 0, Number(cpuMs)))
+    }
+    if (code === 0) return { killed, held }
     if (code !== null) throw new Error(`the change ended with ${code}`)
     killed++
   }
@@ -115,7 +132,7 @@ async function drill(address: StorageAddress, kind: DrilledKind): Promise<boolea
   )
   await pause(3000)
   const began = Date.now()
-  const killed = await change(address, kind.name)
+  const { killed, held } = await change(address, kind.name)
   const ended = Date.now()
   await pause(3000)
   for (const { child } of running) child.kill('SIGTERM')
@@ -141,17 +158,21 @@ async function drill(address: StorageAddress, kind: DrilledKind): Promise<boolea
   console.log(
     `${kind.name.padEnd(32)} ${ended - began} ms, killed ${killed}; ${during.length} writes during it, longest ${longest(during)} ms, above 200 ms: ${above}; apart ${apart.length}, longest ${longest(apart)} ms; retries ${JSON.stringify(retries)}`,
   )
+  console.log(`  longest holds of the change, ms of CPU: ${[...held].map(([hold, ms]) => `${hold} ${ms.toFixed(1)}`).join(', ')}`)
+  const longestHold = Math.max(0, held.get('transaction') ?? 0)
+  if (longestHold > MAX_HOLD_MS) problems.push(`a transaction of the change held writers for ${longestHold.toFixed(0)} ms of CPU`)
   for (const problem of problems.slice(0, 10)) console.log(`  ${problem}`)
   return problems.length === 0
 }
 
+await build({ entryPoints: [SOURCE], outfile: SCRIPT, bundle: true, platform: 'node', format: 'esm', packages: 'external' })
 const server = values.engine === 'sqlite' ? undefined : await startPostgres({ durable: true })
 const folder = mkdtempSync(join(tmpdir(), 'strongroom-drill-'))
 let failed = 0
 let done = 0
 for (let round = 0; round < Number(values.rounds); round++) {
   for (const kind of DRILLED) {
-    if (values.kind !== undefined && kind.name !== values.kind) continue
+    if (values.kind !== undefined && !values.kind.includes(kind.name)) continue
     const database = server === undefined ? undefined : await freshDatabase(server.url)
     const address: StorageAddress =
       database === undefined
@@ -165,4 +186,5 @@ for (let round = 0; round < Number(values.rounds); round++) {
 console.log(`${done} changes, ${failed} with problems`)
 await server?.stop()
 rmSync(folder, { recursive: true, force: true })
+rmSync(SCRIPT, { force: true })
 if (failed > 0) process.exitCode = 1

@@ -49,7 +49,7 @@ describe.skipIf(CHROMIUM === undefined)('the layout', () => {
     const { page } = caller === undefined ? await opened.tab(path, options) : await opened.signedIn(caller, path, options)
     await before?.(page)
     await page.waitForLoadState('networkidle')
-    expect(await layoutChanges(page, name)).toEqual([])
+    expect(await layoutChanges(page, name), 'If the page should look so: UPDATE_LAYOUTS=1').toEqual([])
     await page.context().close()
   })
 

@@ -137,7 +137,7 @@ function beginBatch(
 function sealItems(key: GcmKey, batch: Sealing, from: number, to: number): void {
   const { plaintexts, associatedData, prefix, startOf, out, drawIvs, max } = batch
   for (let item = from; item < to; ) {
-    const end = Math.min(to, shortRun(plaintexts, item, max))
+    const end = shortRun(plaintexts, { from: item, to, max })
     if (end > item) {
       sealBatch(key, batch, item, end)
       item = end
@@ -174,10 +174,10 @@ function sealedHalfBytes(header: Uint8Array): number {
   throw new VaultError('internal', 'A body needs a header, and that of the short form has one byte.')
 }
 
-/** Returns the index after the last of the neighboring items from `from` with at most `max` bytes. */
-function shortRun(items: Slab, from: number, max: number): number {
+/** Returns the index after the last of the neighboring items from `from` with at most `max` bytes; `to` at most, because each of many keys has a list of its own. */
+function shortRun(items: Slab, { from, to, max }: { readonly from: number; readonly to: number; readonly max: number }): number {
   let end = from
-  while (end < items.count && slabStart(items, end + 1) - slabStart(items, end) <= max) end++
+  while (end < to && slabStart(items, end + 1) - slabStart(items, end) <= max) end++
   return end
 }
 
@@ -192,9 +192,10 @@ function openOne(keys: NumberedKeys, headerBytes: number, version: number, bodie
   let plaintext: Uint8Array | undefined
   if (key !== undefined) {
     const body = end === bodies.bytes.length ? bodies.bytes : bodies.bytes.subarray(0, end)
-    if (isBatched(keys, length, prefixBytes))
-      plaintext = openSingle(key, { body, prefixBytes, associatedData, aadBytes: AAD_BYTES })
-    else plaintext = toPlainArray(openPlain(key, body.subarray(prefixBytes), associatedData))
+    if (isBatched(keys, length, prefixBytes)) {
+      const target = plaintextBytes(length)
+      if (openSingle(key, { body, prefixBytes, associatedData, aadBytes: AAD_BYTES }, target, 0)) plaintext = target
+    } else plaintext = toPlainArray(openPlain(key, body.subarray(prefixBytes), associatedData))
   }
   const bytes = plaintext ?? new Uint8Array(0)
   const opened = new Uint8Array(1)
@@ -222,6 +223,8 @@ function isShortForm(bytes: Uint8Array, start: number, end: number): boolean {
 /** The indexes of the bodies of one call that have one derived key and one form. The key is derived when the group is opened. */
 interface Group {
   readonly key: XaesKey
+  /** Offset of the half nonce of its first body. */
+  readonly half: number
   /** Length of the header, and of what is before the second half of the nonce. */
   readonly headerBytes: number
   readonly prefixBytes: number
@@ -235,39 +238,31 @@ function open(keys: NumberedKeys, headerBytes: number, versions: KeyNumbers, bod
   const groups = groupByKey(keys, headerBytes, versions, bodies, starts)
   const out = plaintextBytes(required(starts[count]))
   const opened = fewBytes(count)
-  for (const { key, prefixBytes, headerBytes: header, short, long } of groups) {
+  for (const { key, half, prefixBytes, headerBytes: header, short, long } of groups) {
     const batch: OpenBatch = { bodies, associatedData, aadBytes: AAD_BYTES, prefixBytes, starts, out, opened }
-    const half = slabStart(bodies, required(short[0] ?? long[0])) + header
     const derived = key.derive(bodies.bytes, half, prefixBytes - header)
     const [first] = short
-    if (first !== undefined && short.length === 1) openAlone(derived, batch, first, openSingleItem)
+    if (first !== undefined && short.length === 1) openSingleItem(derived, batch, first)
     else if (first !== undefined) openBatch(derived, batch, short)
-    for (const item of long) openAlone(derived, batch, item, openLongItem)
+    for (const item of long) openLongItem(derived, batch, item)
   }
   return { plaintexts: withoutFailed(out, starts, opened), opened }
 }
 
-/** Opens one item of a list by itself. */
-function openAlone(
-  key: GcmKey,
-  batch: OpenBatch,
-  item: number,
-  openItem: (key: GcmKey, batch: OpenBatch, item: number) => Uint8Array | undefined,
-): void {
-  const plaintext = openItem(key, batch, item)
-  if (plaintext === undefined) return
-  batch.out.set(plaintext, required(batch.starts[item]))
-  batch.opened[item] = 1
-}
-
-function openSingleItem(key: GcmKey, batch: OpenBatch, item: number): Uint8Array | undefined {
-  const { bodies, prefixBytes, aadBytes } = batch
+/** Opens one item of a list in the module, by itself. */
+function openSingleItem(key: GcmKey, batch: OpenBatch, item: number): void {
+  const { bodies, prefixBytes, aadBytes, out, starts } = batch
   const associatedData = associatedDataOf(batch.associatedData, item)
-  return openSingle(key, { body: slabItem(bodies, item), prefixBytes, associatedData, aadBytes })
+  const body = { body: slabItem(bodies, item), prefixBytes, associatedData, aadBytes }
+  if (openSingle(key, body, out, required(starts[item]))) batch.opened[item] = 1
 }
 
-function openLongItem(key: GcmKey, { bodies, prefixBytes, associatedData }: OpenBatch, item: number): Uint8Array | undefined {
-  return openPlain(key, slabItem(bodies, item).subarray(prefixBytes), associatedDataOf(associatedData, item))
+function openLongItem(key: GcmKey, { bodies, prefixBytes, associatedData, out, starts, opened }: OpenBatch, item: number): void {
+  const body = slabItem(bodies, item).subarray(prefixBytes)
+  const plaintext = openPlain(key, body, associatedDataOf(associatedData, item))
+  if (plaintext === undefined) return
+  out.set(plaintext, required(starts[item]))
+  opened[item] = 1
 }
 
 /**
@@ -282,9 +277,8 @@ function groupByKey(
   starts: Uint32Array,
 ): Iterable<Group> {
   const { bytes, ends, count } = bodies
-  const groups = new Map<string, Group>()
+  const groups: Groups = { firsts: new Map(), others: new Map() }
   let group: Group | undefined
-  let last = 0
   let start = 0
   let plainEnd = 0
   for (let i = 0; i < count; i++) {
@@ -298,20 +292,45 @@ function groupByKey(
     const key = length < 0 ? undefined : keys.keyOf(required(versions[i]))
     if (key !== undefined) {
       plainEnd += length
-      const isSame =
-        group?.key === key && group.prefixBytes === prefixBytes && isSameHalf(bytes, last, half, prefixBytes - header)
-      if (group === undefined || !isSame) {
-        last = half
-        const name = `${versions[i]}/${halfText(bytes, last, prefixBytes - header)}`
-        group = groups.get(name) ?? { key, headerBytes: header, prefixBytes, short: [], long: [] }
-        groups.set(name, group)
-      }
+      if (group?.key !== key || !isOfGroup(group, bytes, half, prefixBytes))
+        group = groupFor(
+          groups,
+          bytes,
+          { key, half, headerBytes: header, prefixBytes, short: [], long: [] },
+          required(versions[i]),
+        )
       if (isBatched(keys, length, prefixBytes)) group.short.push(i)
       else group.long.push(i)
     }
     starts[i + 1] = plainEnd
   }
-  return groups.values()
+  return [...groups.firsts.values(), ...groups.others.values()]
+}
+
+/** Most keys have one group, as each of those of people has: only others are looked for by text. */
+interface Groups {
+  readonly firsts: Map<XaesKey, Group>
+  readonly others: Map<string, Group>
+}
+
+/** Returns the group of a body. `fresh` is one with its key and its half nonce, which is added if there is none. */
+function groupFor({ firsts, others }: Groups, bytes: Uint8Array, fresh: Group, version: number): Group {
+  const { key, half, headerBytes, prefixBytes } = fresh
+  const first = firsts.get(key)
+  if (first === undefined) {
+    firsts.set(key, fresh)
+    return fresh
+  }
+  if (isOfGroup(first, bytes, half, prefixBytes)) return first
+  const name = `${version}/${halfText(bytes, half, prefixBytes - headerBytes)}`
+  const group = others.get(name) ?? fresh
+  others.set(name, group)
+  return group
+}
+
+/** True if a body of the key of a group has its form and its half nonce. */
+function isOfGroup(group: Group, bytes: Uint8Array, half: number, prefixBytes: number): boolean {
+  return group.prefixBytes === prefixBytes && isSameHalf(bytes, group.half, half, prefixBytes - group.headerBytes)
 }
 
 /** True if the stored bytes of the half nonces at two offsets are equal. */

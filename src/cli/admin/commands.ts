@@ -19,6 +19,10 @@ const MOVES: readonly OptionDescription[] = [
   },
   { flags: '--finish <table.column>', text: 'a column whose former tokens end', isList: true },
 ]
+const SETTLE: OptionDescription = {
+  flags: '--wait <seconds>',
+  text: 'how long each wait for readers that go by the older schema is; less only while no other process has the vault open (default: 15)',
+}
 const OUT: OptionDescription = { flags: '--out <file>', text: 'a new file (default: standard output)' }
 const YES: OptionDescription = { flags: '--yes', text: 'do not ask' }
 export const WHERE: OptionDescription = {
@@ -66,7 +70,7 @@ const LOOKING: readonly CommandDescription[] = [
     name: 'schema apply',
     summary:
       'Make the schema of the configuration the stored one, beside readers and writers; founds the vault if there is none. Ended early, it goes on when it is run again.',
-    options: [...MOVES, PACE],
+    options: [...MOVES, PACE, SETTLE],
     examples: ['strongroom schema plan && strongroom schema apply'],
     load: async () => (await import('./schema.ts')).applySchema,
   },

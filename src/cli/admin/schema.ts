@@ -43,11 +43,12 @@ export const checkSchema: CommandWork = async ({ loadConfig, output }) => {
 /** The work of `strongroom schema plan`. */
 export const planSchema: CommandWork = async ({ loadConfig, openVault, options, output, signal }) => {
   const { config } = await loadConfig()
-  const vault = await openVault()
+  const vault = await openVault({ comparesSchema: true })
   const plan = await vault.planSchemaChange(config.vault.schema, movesOf(options), { signal })
-  const { steps, refusals, leftOut, from, needsNewProcesses } = plan
-  if (output.isJson) output.result({ from, steps, refusals, leftOut, needsNewProcesses }, () => '')
+  const { steps, refusals, leftOut, from, needsNewProcesses, waitsMs } = plan
+  if (output.isJson) output.result({ from, steps, refusals, leftOut, needsNewProcesses, waitsMs }, () => '')
   else output.rows(describePlan(plan), 'The stored schema is that of the configuration.')
+  if (waitsMs > 0) output.note(`Applying waits ${waitsMs / 1000} s in all, until no reader goes by the older schema.`)
   if (refusals.length > 0) output.note('The schema is refused. Nothing was changed.')
   return refusals.length === 0 ? undefined : EXIT.found
 }
@@ -94,11 +95,12 @@ function time(ms: number): string {
 export const applySchema: CommandWork = async (run) => {
   const { loadConfig, openVault, options, output, signal } = run
   const { config } = await loadConfig()
-  const vault = await openVault().catch((error: unknown) => {
+  const vault = await openVault({ comparesSchema: true }).catch((error: unknown) => {
     if (!isWithoutVault(error)) throw error
     return openVault({ serves: true })
   })
-  const watching = watch(run, 'records')
+  const settle = options.integer('wait')
+  const watching = { ...watch(run, 'records'), ...(settle !== undefined && { settleMs: settle * 1000 }) }
   const plan = await vault.planSchemaChange(config.vault.schema, movesOf(options), { signal, readsRecords: false })
   if (plan.steps.length + plan.refusals.length > 0) await vault.applySchemaChange(plan, watching)
   output.result({ applied: true, leftOut: plan.leftOut }, () => 'The vault has the schema of the configuration.')

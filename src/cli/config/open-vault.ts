@@ -30,6 +30,8 @@ export interface VaultPorts {
    * Default: as it is stored, and nothing is changed. A line that looks at a vault must not change it because its folder has another schema.
    */
   readonly serves?: boolean
+  /** True for a command that says itself how the schema of the configuration differs from the stored one. */
+  readonly comparesSchema?: boolean
 }
 
 /** What opening needs besides the configuration. */
@@ -43,7 +45,7 @@ export interface OpeningContext extends VaultPorts {
 /** Opens the vault. The caller closes it. Throws `CommandFailure` for a secret that is missing, and what `createVault` throws. */
 export async function openVault(
   { config, pathOf }: LoadedConfig,
-  { environment, serves = false, note = () => {}, ...ports }: OpeningContext,
+  { environment, serves = false, comparesSchema = false, note = () => {}, ...ports }: OpeningContext,
 ): Promise<AnyVault> {
   const source: SecretSource = { environment, pathOf }
   const { storage: storageConfig, keys: keysConfig, blobs, scanner, schema, policy, ...options } = config.vault
@@ -57,7 +59,7 @@ export async function openVault(
   }
   try {
     if (serves) return await createVault({ ...options, ...ports, ...optional, schema, storage, keys })
-    return await openAsStored({ ...options, ...ports, ...optional, storage, keys }, { schema, note })
+    return await openAsStored({ ...options, ...ports, ...optional, storage, keys }, { schema, note, comparesSchema })
   } catch (error) {
     await storage.close()
     throw error
@@ -69,14 +71,18 @@ type StoredOptions = Omit<Parameters<typeof createVault<SchemaDefinition, string
 /** Opens the vault with the schema that is stored, and says if that is not the one of the configuration. */
 async function openAsStored(
   options: StoredOptions,
-  { schema, note }: { readonly schema: Schema; readonly note: (sentence: string) => void },
+  {
+    schema,
+    note,
+    comparesSchema,
+  }: { readonly schema: Schema; readonly note: (sentence: string) => void; readonly comparesSchema: boolean },
 ): Promise<AnyVault> {
   const open = (own: StoredOptions) => createVault<SchemaDefinition, string>({ ...own, schema: storedSchema })
   const differs =
     'The schema of the configuration is not the stored one, which is used. `strongroom schema plan` says how they differ.'
   try {
     const vault = await open(options)
-    if (await isOther(vault, schema)) note(differs)
+    if (!comparesSchema && (await isOther(vault, schema))) note(differs)
     return vault
   } catch (error) {
     if (!isVaultError(error) || !error.message.startsWith('Invalid policy')) throw error
@@ -84,7 +90,7 @@ async function openAsStored(
     const { policy: _, ...withoutPolicy } = options
     const vault = await open(withoutPolicy)
     if (await isOther(vault, schema)) {
-      note(differs)
+      if (!comparesSchema) note(differs)
       note(
         'The policy of the configuration does not fit it, so only VAULT_OWNER, VAULT_EDITOR and VAULT_VIEWER are granted anything.',
       )

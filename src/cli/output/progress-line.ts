@@ -5,6 +5,8 @@ import type { TextStream } from './text-stream.ts'
 export interface Progressed {
   readonly done: number
   readonly total?: number | undefined
+  /** What the work waits for. */
+  readonly waitsFor?: string | undefined
 }
 
 /** Shows the progress of one work. */
@@ -28,13 +30,13 @@ export function createProgressLine(stream: TextStream, noun: string): ProgressLi
   let drawnMs = startMs + QUIET_MS - (isTerminal ? DRAW_EVERY_MS : LOG_EVERY_MS)
   let isDrawn = false
   return {
-    update({ done, total }) {
+    update({ done, total, waitsFor }) {
       const nowMs = performance.now()
       // Work that goes on where it was interrupted begins above zero, which is no rate.
       firstDone ??= done
-      if (nowMs - drawnMs < (isTerminal ? DRAW_EVERY_MS : LOG_EVERY_MS)) return
+      if (waitsFor === undefined && nowMs - drawnMs < (isTerminal ? DRAW_EVERY_MS : LOG_EVERY_MS)) return
       drawnMs = nowMs
-      const text = describeProgress(noun, { done, total, rate: ((done - firstDone) * 1000) / (nowMs - startMs) })
+      const text = describeProgress(noun, { done, total, rate: ((done - firstDone) * 1000) / (nowMs - startMs), waitsFor })
       stream.write(isTerminal ? `\r${text}\u001b[K` : `${text}\n`)
       isDrawn = isTerminal
     },
@@ -46,9 +48,11 @@ export function createProgressLine(stream: TextStream, noun: string): ProgressLi
 }
 
 /** Returns `12,000 of 50,000 rows, 4,000/s, 10 s left`. */
-function describeProgress(noun: string, { done, total, rate }: Progressed & { readonly rate: number }): string {
+function describeProgress(noun: string, { done, total, rate, waitsFor }: Progressed & { readonly rate: number }): string {
   const count = (value: number) => Math.round(value).toLocaleString('en-US')
-  const parts = [total === undefined ? `${count(done)} ${noun}` : `${count(done)} of ${count(total)} ${noun}`, `${count(rate)}/s`]
+  const counted = total === undefined ? `${count(done)} ${noun}` : `${count(done)} of ${count(total)} ${noun}`
+  if (waitsFor !== undefined) return `${counted}, waits for ${waitsFor}`
+  const parts = [counted, `${count(rate)}/s`]
   if (total !== undefined && rate > 0 && total > done) parts.push(`${timeOf((total - done) / rate)} left`)
   return parts.join(', ')
 }

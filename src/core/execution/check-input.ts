@@ -4,16 +4,18 @@ import { BYOT_MODES, type ByotMode, isByotMode } from '../barrier/supplied-token
 import { type Fault, fault, MAX_DETAILS, printableName, type Sentence, say, withoutStack, words } from '../errors.ts'
 import { MAX_TOKEN_LENGTH } from '../limits.ts'
 import { isRedaction, REDACTIONS, type Redaction } from '../redaction.ts'
+import { goneFault } from '../schema/catalog-schema.ts'
 import type { Layout, Table } from '../schema/layout.ts'
 import { MAX_KEY_COLUMNS } from '../schema/schema-rules.ts'
 import { inWords } from '../util/lists.ts'
 import type { Limits } from './context.ts'
 
-/** Returns the table with this name. Throws `not_found`. */
+/** Returns the table with this name. Throws `not_found`, and `failed_precondition` for one that was erased. */
 export function requireTable({ layout }: { readonly layout: Layout }, name: unknown): Table {
   const table = typeof name === 'string' ? layout.tables.get(name) : undefined
   if (table !== undefined) return table
   const given = printableName(name)
+  if (layout.erased.has(given)) throw goneFault(given)
   throw fault('not_found', { table: given })`Table ${given} does not exist. Specify a table of the schema.`
 }
 

@@ -56,8 +56,11 @@ export interface Job {
   advance(slice: Slice): Promise<void>
   /** Keeps the row of the job within a slice that takes long, outside of transactions. Nearly always only looks at the clock. */
   keep(): Promise<void>
-  /** Waits outside of transactions, and keeps the row of the job meanwhile. Throws `cancelled` at an abort, and when the vault closes. */
-  wait(milliseconds: number): Promise<void>
+  /**
+   * Waits outside of transactions, and keeps the row of the job meanwhile. `waitsFor` says in a few words for what, in the progress. Throws `cancelled` at an
+   * abort, and when the vault closes.
+   */
+  wait(milliseconds: number, waitsFor?: string): Promise<void>
   /**
    * Takes the place of an exclusive job after the slice in progress, within its transaction, and stores it there with every 20th slice. Throws
    * `aborted`, which must end the slice, if another process has taken the job over. Not for a transaction that changes the catalog.

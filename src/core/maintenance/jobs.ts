@@ -4,6 +4,7 @@ import type { Entropy } from '../ports/crypto.ts'
 import type { Scheduler, Stopwatch, Timer } from '../ports/time.ts'
 import { MAINTENANCE } from '../schema/system-tables.ts'
 import { attempt } from '../util/attempt.ts'
+import type { Progress } from '../util/boundary.ts'
 import { toHex } from '../util/bytes.ts'
 import { at } from '../util/lists.ts'
 import { assertNotAborted, createAbortable, type Signal, unlessAborted } from '../util/signal.ts'
@@ -118,7 +119,8 @@ function createJob(
   const { scheduler, stopwatch, timer, closing, endsEarly } = ports
   const { state, place } = row
   let begun = stopwatch.now()
-  const wait = async (milliseconds: number): Promise<void> => {
+  const wait = async (milliseconds: number, waitsFor?: string): Promise<void> => {
+    if (waitsFor !== undefined && milliseconds > 0) await report?.(progressOf(state, waitsFor))
     for (let left = milliseconds; left > 0; left -= RENEW_MS) {
       let stop = (): void => {}
       const pause = () =>
@@ -137,7 +139,7 @@ function createJob(
   }
   const advance = async ({ rows, done, table }: Slice): Promise<void> => {
     row.advance(done ?? rows, table)
-    if (done !== 0) await report?.({ done: state.done, ...(state.total !== undefined && { total: state.total }) })
+    if (done !== 0) await report?.(progressOf(state))
     await row.keep()
     // A slice that took longer than its share is not made up for.
     if (pace !== undefined) await wait((rows * 1000) / pace - (stopwatch.now() - begun))
@@ -165,6 +167,10 @@ function createJob(
       }
     },
   }
+}
+
+function progressOf({ done, total }: RunRow['state'], waitsFor?: string): Progress {
+  return { done, ...(total !== undefined && { total }), ...(waitsFor !== undefined && { waitsFor }) }
 }
 
 function closed(): Fault {

@@ -170,7 +170,7 @@ function coverage(layout: Layout, targets: readonly Target[]): ReadonlyMap<Table
 
 function tableAt(layout: Layout, { table, location, at }: Target): Table {
   const name = required(table, 'The table of a target')
-  const found = layout.tables.get(name)
+  const found = layout.tables.get(name) ?? layout.erased.get(name)
   if (found !== undefined) return found
   throw policyError(location, say`Table ${name} does not exist. Expected a table of the schema, or *.`, at)
 }

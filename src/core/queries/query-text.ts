@@ -140,7 +140,7 @@ function keepTemplate(
 
 /** What the names of a query are looked up in. */
 export interface QuerySchema {
-  readonly layout: Pick<Layout, 'tables'>
+  readonly layout: Pick<Layout, 'tables' | 'erased'>
   /** The name of the record id in the query. */
   readonly idName: string
   /** Default: those of `QUERY_LIMITS`. All queries of one layout have the same. */

@@ -21,6 +21,7 @@ import { findEqual, type RowProblem } from './inspect-rows.ts'
 import { lateBuilds, marksOf, type NextSchema, type Refusal, type TableChange } from './next-schema.ts'
 import { refusalOf } from './plan-change.ts'
 import { placeOf } from './schema-moves.ts'
+import { endsLookUps, erasesSeen, OLDER_READERS } from './settling.ts'
 import { type OfTable, type SchemaChangePorts, type SchemaTarget, storeWay, tablesToPass, wayTo } from './store-way.ts'
 import { succeedPass } from './succeed-rows.ts'
 import { isSame, withSuccessors } from './successions.ts'
@@ -35,14 +36,14 @@ export async function changeSchema(
   await catalog.reload(storage)
   const way = await begin(ports, job, target)
   // Readers that go by an older schema do not compare it with the stored one for so long. What they read ends only after that.
-  if (way.successions.length > 0 || way.tables.some(({ ends }) => ends.length > 0)) await job.wait(target.settleMs)
+  if (endsLookUps(way)) await job.wait(target.settleMs, OLDER_READERS)
   job.expect(await countPasses(storage, way))
   await fillAll(ports, job, { way, target })
   await succeedAll(ports, job, { way, target })
   await refuseFor(ports, job, way, await buildIndexes(ports, job, way))
   await sealAll(ports, job, way)
   await end(ports, job, target)
-  if (erasesSeen(target)) await job.wait(target.settleMs)
+  if (erasesSeen(target.moves)) await job.wait(target.settleMs, OLDER_READERS)
   await eraseAll(ports, job, target)
   const { generation } = catalog.state
   await ports.record('ended', generation)
@@ -255,7 +256,7 @@ async function end(ports: SchemaChangePorts, job: Job, target: SchemaTarget): Pr
     const ending = [
       ...way.tables.filter(({ ends }) => ends.length > 0).map(({ table }) => table),
       ...way.successions.flatMap(({ table }) => tables.get(table) ?? []),
-      ...Object.keys(target.moves.drop ?? {}).flatMap((path) => tables.get(placeOf(path).table) ?? []),
+      ...Object.keys(way.moves.drop ?? {}).flatMap((path) => tables.get(placeOf(path).table) ?? []),
     ]
     return { way, schema: way.ended, locked: ending }
   })
@@ -273,9 +274,4 @@ function rotating(): Fault {
   return fault(
     'failed_precondition',
   )`Look-up keys are being rotated, and digests of two keys are not compared. Call rotateLookups, which goes on, then this again.`
-}
-
-/** True if the moves erase what readers still see until they know of it. */
-function erasesSeen({ moves: { drop = {}, finish = [] } }: SchemaTarget): boolean {
-  return finish.length > 0 || Object.values(drop).includes('erase')
 }

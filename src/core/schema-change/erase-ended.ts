@@ -7,8 +7,7 @@ import { attempt } from '../util/attempt.ts'
 import { nowMs } from '../util/time.ts'
 import { cellPasses, tablePass } from './erase-gone.ts'
 import { erasePass } from './fill-rows.ts'
-import { unneededBy } from './next-schema.ts'
-import { pendingGone } from './plan-rewriting.ts'
+import { endingParts, OLDER_READERS } from './settling.ts'
 import { type SchemaChangePorts, type SchemaTarget, storeWay, tablesToPass, wayTo } from './store-way.ts'
 
 /** Erases the cells and tables that ended, from where an earlier run ended, and forgets that there were any. */
@@ -18,15 +17,8 @@ export async function eraseAll(ports: SchemaChangePorts, job: Job, target: Schem
   const { tables } = layoutSchema(schema)
   const changes = Object.entries(schema.tables).flatMap(([name, stored]) => {
     const table = tables.get(name)
-    const gone = pendingGone(stored)
-    const cells = [
-      ...(stored.leftover ?? []).map((cell) => ({ name: cell, type: 'bytes' as const })),
-      ...gone.flatMap((one) => one.cells ?? []),
-    ]
-    if (table === undefined) return []
-    const unneeded = unneededBy(table.physical.indexes, stored.unneeded)
-    const isDone = gone.length + cells.length + unneeded.length === 0
-    return isDone ? [] : [{ table, gone, cells, unneeded }]
+    const parts = table === undefined ? undefined : endingParts(table, stored)
+    return table === undefined || parts === undefined ? [] : [{ table, ...parts }]
   })
   const goneTables = schema.gone ?? []
   if (changes.length === 0 && goneTables.length === 0) return
@@ -54,7 +46,7 @@ export async function eraseAll(ports: SchemaChangePorts, job: Job, target: Schem
     await job.pass(pass)
   // Readers go by an index, and list a column, for as long as they do not know that it ended. This process knew the columns again while it erased them.
   await storage.prepare(changes.map(({ table }) => table.physical))
-  if (changes.length > 0) await job.wait(target.settleMs)
+  if (changes.length > 0) await job.wait(target.settleMs, OLDER_READERS)
   await attempt([lockTries(job, 'applySchemaChange')], () =>
     storage.drop(
       [

@@ -19,6 +19,7 @@ import {
   MAX_EARLIER,
   type Succession,
   succeeded,
+  unneededBy,
   withSuccessors,
 } from './successions.ts'
 
@@ -67,6 +68,8 @@ export interface NextSchema {
   readonly begun: CatalogSchema
   /** At the end. Cells that ended are still to be erased. */
   readonly ended: CatalogSchema
+  /** The moves by the names of `renamed`, without what is erased already. */
+  readonly moves: SchemaMoves
   /** Columns that are stored anew. */
   readonly successions: readonly Succession[]
   readonly simple: readonly SimpleChange[]
@@ -87,13 +90,13 @@ export interface NextOptions {
 }
 
 /** Returns the way from the stored schema to another one. Throws `failed_precondition` for moves that cannot be made, and `limit_exceeded`. */
-export function nextSchema(stored: CatalogSchema, next: Schema, { moves, isOpening }: NextOptions): NextSchema {
-  const { schema: before, renamed } = renameStored(stored, moves, next.tables)
+export function nextSchema(stored: CatalogSchema, next: Schema, { moves: given, isOpening }: NextOptions): NextSchema {
+  const { schema: before, renamed, moves } = renameStored(stored, given, next.tables)
   const wanted = isOpening ? followingStored(before, next) : next
-  const given = withFates(assignIds(wanted.tables, before, wanted.rules), moves)
-  const { successions, refusals } = findSuccessions(before, given, moves)
+  const assigned = withFates(assignIds(wanted.tables, before, wanted.rules), moves)
+  const { successions, refusals } = findSuccessions(before, assigned, moves)
   // What is stored anew is as it was until then.
-  const target = asStored(given, before, [...successions, ...refusals])
+  const target = asStored(assigned, before, [...successions, ...refusals])
   const was = layoutSchema(before)
   const is = layoutSchema(target)
   const tables = changedTables({ was, is }, { before, target, isOpening })
@@ -105,6 +108,7 @@ export function nextSchema(stored: CatalogSchema, next: Schema, { moves, isOpeni
     renamed: before,
     begun: withSuccessors(begun, successions, options),
     ended: erased(finished(succeeded(withSuccessors(ended, successions, options), successions), moves), moves),
+    moves,
     successions,
     simple: [
       ...renamed.map(({ from, ...place }) => ({ ...place, what: `renamed from ${from}` })),
@@ -201,11 +205,6 @@ function changedTables(
       seals || [fills, keeps, requires, requiresNew, builds, drops, ends, leftover, unneeded].some(({ length }) => length > 0)
     return isChanged && target.tables[table.name] !== undefined ? [change] : []
   })
-}
-
-/** Returns those of some indexes that are not among the needed ones. */
-export function unneededBy(needed: readonly PhysicalIndex[], indexes: readonly PhysicalIndex[] = []): PhysicalIndex[] {
-  return indexes.filter((index) => !needed.some((one) => isSame(one, index)))
 }
 
 /** Returns the table while the change runs. A column whose records must be filled, checked or indexed first is as before until then. */

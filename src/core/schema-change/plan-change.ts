@@ -2,14 +2,16 @@
 import { print, say } from '../errors.ts'
 import { countMatches } from '../pace/pace.ts'
 import type { StorageReads } from '../ports/storage.ts'
+import { MIN_SETTLE_MS } from '../rotation/rotate-lookups.ts'
 import type { CatalogSchema } from '../schema/catalog-schema.ts'
 import { type Layout, layoutSchema, type Table } from '../schema/layout.ts'
 import { append, required } from '../util/lists.ts'
 import { inspectTable, type RowProblem } from './inspect-rows.ts'
-import { nextSchema, type Refusal, type TableChange } from './next-schema.ts'
+import { type NextSchema, nextSchema, type Refusal, type TableChange } from './next-schema.ts'
 import { type CountOf, planRewriting } from './plan-rewriting.ts'
 import type { SchemaPlace } from './schema-moves.ts'
 import { NOW, type PlanPorts, type PlanRequest, type SchemaPlan, type SchemaStep, type StepKind, timed } from './schema-plan.ts'
+import { endingParts, endsLookUps, erasesSeen } from './settling.ts'
 
 /** Microseconds for each row that is filled, opened or indexed. */
 const FILL_US = 25
@@ -39,10 +41,21 @@ export async function planChange(ports: PlanPorts, request: PlanRequest): Promis
     steps,
     refusals,
     leftOut,
+    waitsMs: waitsOf(way) * MIN_SETTLE_MS,
     needsNewProcesses: steps.some(({ olderProcesses }) => olderProcesses !== 'work'),
     schema: next,
     moves,
   }
+}
+
+/** Returns how often the change waits for readers of before. */
+function waitsOf(way: NextSchema): number {
+  const { tables } = layoutSchema(way.ended)
+  const erases = Object.entries(way.ended.tables).some(([name, stored]) => {
+    const table = tables.get(name)
+    return table !== undefined && endingParts(table, stored) !== undefined
+  })
+  return [endsLookUps(way), erasesSeen(way.moves), erases].filter(Boolean).length
 }
 
 /** Returns what counts the records of the tables of a schema: each table once, and without a layout if none is asked for, as at most openings. */

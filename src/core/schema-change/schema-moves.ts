@@ -31,6 +31,8 @@ export interface SchemaPlace {
 /** The stored schema with its new names, and the names that it had. */
 export interface Renamed {
   readonly schema: CatalogSchema
+  /** The moves by the new names, without what is erased already. */
+  readonly moves: SchemaMoves
   /** The places that got another name, by it. */
   readonly renamed: readonly (SchemaPlace & { readonly from: string })[]
 }
@@ -55,9 +57,10 @@ export function parseMoves(moves: SchemaMoves | undefined): SchemaMoves {
 
 /**
  * Returns the stored schema under the new names, which are those of the next one. A move that was made already changes nothing. Throws `failed_precondition`
- * for one that cannot be made.
+ * for one that cannot be made, and for one that names nothing that is stored: with a wrong letter, what is to be erased would stay.
  */
-export function renameStored(stored: CatalogSchema, { rename = {} }: SchemaMoves, next: SchemaDefinition): Renamed {
+export function renameStored(stored: CatalogSchema, moves: SchemaMoves, next: SchemaDefinition): Renamed {
+  const { rename = {}, drop = {}, convert = {}, finish = [] } = moves
   const renamed: (SchemaPlace & { readonly from: string })[] = []
   const tables: Record<string, CatalogTable> = { ...stored.tables }
   for (const [path, to] of Object.entries(rename)) {
@@ -80,7 +83,28 @@ export function renameStored(stored: CatalogSchema, { rename = {} }: SchemaMoves
   }
   for (const [path, to] of Object.entries(rename)) assertNamed(path, to, next, storedName(tables, placeOf(path).table, next))
   const rules = renameRules(stored.rules, renamingOf(tables, stored))
-  return { schema: { ...stored, tables, rules }, renamed }
+  const schema = { ...stored, tables, rules }
+  const named = <T>(by: Readonly<Record<string, T>>): Record<string, T> =>
+    Object.fromEntries(Object.entries(by).flatMap(([path, what]) => currentPaths(schema, path).map((now) => [now, what])))
+  return {
+    schema,
+    moves: { rename, drop: named(drop), convert: named(convert), finish: finish.flatMap((path) => currentPaths(schema, path)) },
+    renamed,
+  }
+}
+
+/** Returns the present name of a table or column as a path; none if it is erased already. Throws for one that never was. */
+function currentPaths({ tables, erased = [] }: CatalogSchema, path: string): string[] {
+  const { table: given, column } = placeOf(path)
+  const table = storedName(tables, given, {}) ?? given
+  const columns = tables[table]?.columns ?? {}
+  if (Object.hasOwn(tables, table)) {
+    if (column === undefined) return [table]
+    const name = storedName(columns, column, {})
+    if (name !== undefined) return [`${table}.${name}`]
+  }
+  if ([path, `${table}.${column}`, given].some((one) => erased.includes(one))) return []
+  throw unknownPlace(path)
 }
 
 /** Returns the entries with one under its new name; undefined if it has that already. */

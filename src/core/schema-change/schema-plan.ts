@@ -45,6 +45,8 @@ export interface SchemaPlan {
   readonly refusals: readonly Refusal[]
   /** What the schema leaves out: it stays stored, and is not seen. With its number of records. */
   readonly leftOut: readonly (SchemaPlace & { readonly rows: number })[]
+  /** Milliseconds that the change waits in all, between its steps, until no reader goes by the older schema. Readers and writers go on meanwhile. */
+  readonly waitsMs: number
   /** True if a process with an older schema cannot go on as before. */
   readonly needsNewProcesses: boolean
   /** The schema and the moves that it leads to. */

@@ -1,5 +1,6 @@
 /** Columns that another one takes the place of, because their stored bytes change: what is possible, and the schemas on the way. Looks at no record. */
 import { type Sentence, say, words } from '../errors.ts'
+import type { PhysicalIndex } from '../ports/storage.ts'
 import {
   type CatalogColumn,
   type CatalogSchema,
@@ -194,6 +195,7 @@ export function erased(schema: CatalogSchema, { drop = {} }: SchemaMoves): Catal
     const { table: name, column } = placeOf(path)
     const table = next.tables[name]
     if (fate !== 'erase' || table === undefined) continue
+    next = { ...next, erased: [...new Set([...(next.erased ?? []), path])] }
     if (column === undefined) {
       const { [name]: _, ...tables } = next.tables
       next = { ...next, tables, gone: [...(next.gone ?? []), goneTable(next, name, table)] }
@@ -260,4 +262,9 @@ function withTable(schema: CatalogSchema, name: string, change: (table: CatalogT
 /** True if both are equal as they are stored. */
 export function isSame(one: unknown, other: unknown): boolean {
   return JSON.stringify(one) === JSON.stringify(other)
+}
+
+/** Returns those of some indexes that are not among the needed ones. */
+export function unneededBy(needed: readonly PhysicalIndex[], indexes: readonly PhysicalIndex[] = []): PhysicalIndex[] {
+  return indexes.filter((index) => !needed.some((one) => isSame(one, index)))
 }

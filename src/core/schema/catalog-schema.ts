@@ -96,6 +96,8 @@ export interface CatalogSchema {
   readonly rules: SchemaRules
   /** Tables that were erased, as long as they are stored. */
   readonly gone?: readonly GoneTable[]
+  /** What changes of the schema have erased, as `table` or `table.column`: moves that name it again are made already. */
+  readonly erased?: readonly string[]
   /** Rules that there were before, newest first. Source: `CatalogColumn.earlier`. */
   readonly earlierRules?: readonly SchemaRules[]
 }
@@ -250,7 +252,8 @@ function uncountedFault(table: string, own: CatalogTable, { rules }: CatalogSche
   })`The stored schema is newer than the one of this process: a rule of retention of table ${table} counts from a column that it leaves out. Restart the process with the new schema.`
 }
 
-function goneFault(table: string, column?: string): Fault {
+/** Returns the error of a process for what a change of the schema has erased. */
+export function goneFault(table: string, column?: string): Fault {
   if (column === undefined)
     return fault('failed_precondition', {
       table,

@@ -82,6 +82,8 @@ export interface WrittenTable extends Table {
 /** The compiled tables of a vault. */
 export interface Layout {
   readonly tables: ReadonlyMap<string, Table>
+  /** Tables of the schema of this process that a change of the stored one has erased: nothing of them is read. */
+  readonly erased: ReadonlyMap<string, Table>
   /** The rules that concern more than one column, as they are stored. */
   readonly rules: SchemaRules
   /** All object ids of tables and columns. */
@@ -104,12 +106,17 @@ export const BODY = 'body'
  */
 export function layoutSchema({ tables: definitions, rules }: CatalogSchema, stored?: Layout): Layout {
   const tables = new Map<string, Table>()
+  const erased = new Map<string, Table>()
   const tokenColumns = new Map<number, { table: Table; column: Column }>()
   const storedCells = new Map([...(stored?.tables.values() ?? [])].map(({ objectId, cells }) => [objectId, cells]))
   const owners = ownersOf(rules)
   for (const [name, definition] of Object.entries(definitions)) {
     const context = { rules, owner: owners.get(name), storedCells: storedCells.get(definition.objectId) }
     const table = layoutTable(name, definition, context)
+    if (stored !== undefined && context.storedCells === undefined) {
+      erased.set(name, table)
+      continue
+    }
     tables.set(name, table)
     for (const column of (table.written ?? table).tokenized)
       if (isResolved(column)) tokenColumns.set(column.objectId, { table, column })
@@ -118,12 +125,13 @@ export function layoutSchema({ tables: definitions, rules }: CatalogSchema, stor
     table.objectId,
     ...(table.written ?? table).columns.map((column) => column.objectId),
   ])
-  const names = [...tables.values()].flatMap((table) => [
+  const names = [...tables.values(), ...erased.values()].flatMap((table) => [
     table.name,
     ...table.columns.flatMap(({ name, group }) => [name, group ?? name]),
   ])
   return {
     tables,
+    erased,
     rules,
     tokenColumns,
     objectIds: stored?.objectIds ?? new Set(all),

@@ -91,11 +91,13 @@ interface Items {
 /** Does work with the items that root keys seal, and with those of subjects, whose keys it is given. Returns the results in the order of the items. */
 function byKind(keys: ArrayLike<number>, all: Items, work: (items: Items, keys: Float64Array | undefined) => Slab): Slab {
   const { ids, slab } = all
+  let ownCount = 0
+  for (let i = 0; i < slab.count; i++) if (keys[i] !== VAULT_KEY) ownCount++
+  if (ownCount === slab.count) return work(all, keys instanceof Float64Array ? keys : Float64Array.from(keys))
+  if (ownCount === 0) return work(all, undefined)
   const own: number[] = []
   const others: number[] = []
   for (let i = 0; i < slab.count; i++) (keys[i] === VAULT_KEY ? others : own).push(i)
-  if (others.length === 0) return work(all, Float64Array.from(keys))
-  if (own.length === 0) return work(all, undefined)
   const results: Uint8Array[] = new Array(slab.count)
   for (const indexes of [own, others]) {
     const part = toSlab(indexes.map((index) => slabItem(slab, index)))

@@ -7,6 +7,8 @@ import type { Slab } from '../util/memory.ts'
 const IDLE_KEYS = 4096
 /** Keys that are held at most. */
 const MAX_KEYS = 65_536
+/** An eighth more than that are held before the oldest are dropped. */
+const SPARE = 3
 
 /**
  * Milliseconds after which a key is looked up again before it opens another row: what another process destroyed opens nothing longer than this. This
@@ -103,6 +105,8 @@ export class SubjectKeyring {
     // Deleting first moves the entry to the end of the map.
     this.#known.delete(id)
     this.#known.set(id, known)
+    // Many at a time: walking a map passes over all that was deleted before.
+    if (this.#known.size <= this.#capacity + (this.#capacity >> SPARE)) return
     for (const [oldest] of this.#known) {
       if (this.#known.size <= this.#capacity) return
       this.drop(oldest)

@@ -5,6 +5,7 @@ import { allOf, type Condition } from '../expressions/condition.ts'
 import { LanguageError } from '../expressions/language-error.ts'
 import { resolveExpression } from '../expressions/resolve-expression.ts'
 import type { QueryLimits } from '../limits.ts'
+import { goneFault } from '../schema/catalog-schema.ts'
 import type { Layout, Table } from '../schema/layout.ts'
 import { useConditionColumns } from './column-uses.ts'
 import { type JoinStep, needsOf, type Outputs, type Query, type Source, type Use } from './query.ts'
@@ -17,7 +18,7 @@ import { SHOWS_ANYTHING, type SourceAccess, type SourceNeeds } from './source-ac
 export interface ResolveInput {
   /** The text of the query, for line and column in errors. */
   readonly text: string
-  readonly layout: Pick<Layout, 'tables'>
+  readonly layout: Pick<Layout, 'tables' | 'erased'>
   /** The name of the record id. */
   readonly idName: string
   readonly limits: QueryLimits
@@ -103,7 +104,7 @@ function resolveSources(select: Select, input: ResolveInput): Source[] {
 
 function resolveSource(from: FromTable, index: number, { text, layout, accessTo }: ResolveInput): Source {
   const table = layout.tables.get(from.table)
-  if (table === undefined) throw unknownTableError(text, from)
+  if (table === undefined) throw layout.erased.has(from.table) ? goneFault(from.table) : unknownTableError(text, from)
   const access = accessTo(table)
   if (!access.possiblyMeets(SHOWS_ANYTHING)) {
     throw new LanguageError('level', say`READ on table ${table.name} is not granted. Ask the vault owner for a role.`, from.at)

@@ -16,7 +16,7 @@ import type {
   StorageReads,
 } from '../ports/storage.ts'
 import { BODY } from '../schema/layout.ts'
-import { SUBJECT_KEYS } from '../schema/system-tables.ts'
+import { SUBJECT_KEYS, SUBJECT_KEYS_APART } from '../schema/system-tables.ts'
 import { subjectKeyOf, subjectKeysOf, VAULT_KEY } from '../sealing/subject-bodies.ts'
 import type { SubjectKeyring } from '../sealing/subject-keyring.ts'
 import { append, required } from '../util/lists.ts'
@@ -179,10 +179,7 @@ function viewOf<Inner extends Storage>(inner: Inner, shared: Shared, ending: End
     ...inner,
     prepare: async (tables, options) => {
       if (home === undefined) return inner.prepare(tables, options)
-      await home.prepare(
-        tables.filter(({ name }) => name === SUBJECT_KEYS.name),
-        options,
-      )
+      if (tables.some(({ name }) => name === SUBJECT_KEYS.name)) await home.prepare([SUBJECT_KEYS_APART], options)
       await inner.prepare(
         tables.filter(({ name }) => name !== SUBJECT_KEYS.name),
         options,

@@ -102,6 +102,8 @@ export interface Progress {
   readonly done: number
   /** As counted at the start, so it can differ from what is done at the end. Absent if it is not known. */
   readonly total?: number
+  /** What it waits for from now on, in a few words. Absent: it goes on. */
+  readonly waitsFor?: string
 }
 
 /** A callback of the caller. It is awaited between two steps of the work; what it throws ends the work, and is thrown to the caller unchanged. */

@@ -2,16 +2,10 @@
 import type { VerificationResult } from '../audit/chain-verifier.ts'
 import type { ActionType } from '../audit/event.ts'
 import type { RecordedShape } from '../audit/record-shape.ts'
-import {
-  type OperationInput as InputOf,
-  type OperationName as NameOf,
-  performNamed,
-  type OperationResult as ResultOf,
-} from '../batch/perform-named.ts'
+import type { OperationInput as InputOf, OperationName as NameOf, OperationResult as ResultOf } from '../batch/perform-named.ts'
 import { fault, isVaultError } from '../errors.ts'
 import type { SessionContext } from '../execution/context.ts'
 import { assertOwner } from '../execution/grants.ts'
-import type { PerformOptions } from '../execution/once.ts'
 import type { Operation } from '../execution/operation.ts'
 import { perform, withVerb } from '../execution/perform.ts'
 import type { MaintenanceJob } from '../maintenance/jobs.ts'
@@ -70,7 +64,8 @@ function call<Given extends object, Result>(made: AdministrativeCall<Given, Resu
 /** What reads what an operator looks at, again and again: only refusals are recorded. */
 const OWNER_READS = { action: 'REQUEST', grant: 'ALL', isRecorded: false } as const
 
-const CALLS = {
+/** The calls by their names. */
+export const CALLS = {
   describeKeys: call<Pick<KeysOptions, 'count'>, KeyReport>({
     ...OWNER_READS,
     verb: 'Keys',
@@ -175,25 +170,9 @@ export interface Performing {
   readonly vault: (() => Administered) | undefined
 }
 
-/** Performs an operation, or a call of the vault, by its name. Throws `forbidden` for a call that the caller's grants do not allow, and `invalid_request` for an unknown name. */
-export function performAny<Name extends OperationName>(
-  performing: Performing,
-  name: Name,
-  input: OperationInput<Name>,
-  options?: PerformOptions,
-): Promise<OperationResult<Name>> {
-  // The cast is safe: both tables are typed so that a name determines the result.
-  const result = isCall(name)
-    ? makeCall(performing, CALLS[name], input)
-    : performNamed(performing.context, name as NameOf, input as never, options)
-  return result as Promise<OperationResult<Name>>
-}
-
-async function makeCall(
-  { context, vault }: Performing,
-  asked: AdministrativeCall<never, unknown>,
-  input: unknown,
-): Promise<unknown> {
+/** Makes a call of the vault. Throws `forbidden` for one that the caller's grants do not allow. */
+export async function makeCall({ context, vault }: Performing, name: keyof Calls, input: unknown): Promise<unknown> {
+  const asked: AdministrativeCall<never, unknown> = CALLS[name]
   if (vault === undefined)
     throw withVerb(
       asked.verb,
@@ -202,10 +181,6 @@ async function makeCall(
   await permit(context, asked, input)
   // The vault checks what it is given.
   return asked.run(vault(), input as never, context)
-}
-
-function isCall(name: unknown): name is CallName {
-  return typeof name === 'string' && Object.hasOwn(CALLS, name)
 }
 
 /** Throws unless the caller may make this call with these members. A refusal is recorded, and a call that is recorded. */

@@ -2,6 +2,7 @@
 
 import type { EventQueryInput } from '../audit/event-query.ts'
 import type { BatchItem } from '../batch/batch-item.ts'
+import { type OperationInput as InputOf, type OperationName as NameOf, performNamed } from '../batch/perform-named.ts'
 import { type BatchOptions, batch } from '../batch/run-batch.ts'
 import type { DeleteOptions } from '../execution/check-input.ts'
 import type { IssuedTicket } from '../execution/file-tickets.ts'
@@ -56,7 +57,14 @@ import type { NoOptions, SchemaDefinition } from '../schema/column.ts'
 import type { FileColumn, InsertFields, TableName, TokenizedValue, TokensOf, UpdateFields } from '../schema/infer.ts'
 import type { SqlQuery } from '../sql/sql.ts'
 import { at } from '../util/lists.ts'
-import { type OperationInput, type OperationName, type OperationResult, type Performing, performAny } from './administration.ts'
+import {
+  CALLS,
+  makeCall,
+  type OperationInput,
+  type OperationName,
+  type OperationResult,
+  type Performing,
+} from './administration.ts'
 import type { BatchResponses, CheckedItems, ItemOutline } from './session-batch.ts'
 import { type GivenUpload, type RecordPage, readPages, toInsertInput, toQueryInput, toUploadInput } from './session-input.ts'
 import type {
@@ -314,15 +322,17 @@ export function createSession<S extends SchemaDefinition>(performing: Performing
     createCredential: (given: CreateCredentialInput) => perform(context, createCredential, given),
     revokeCredential: (given: RevokeCredentialInput) => perform(context, revokeCredential, given),
     listCredentials: (options = {}) => perform(context, listCredentials, { options }),
-    describeCaller: () => performAny(performing, 'describeCaller', {}),
-    describeSchema: () => performAny(performing, 'describeSchema', {}),
+    describeCaller: () => performNamed(context, 'describeCaller', {}),
+    describeSchema: () => performNamed(context, 'describeSchema', {}),
     explainQuery: (given: string | SqlQuery, values?: readonly QueryValue[]) =>
-      performAny(performing, 'explainQuery', { query: given, values }),
+      performNamed(context, 'explainQuery', { query: given, values }),
     readPolicy: () => perform(context, readPolicy, {}),
     previewAccess: (given: PreviewAccessInput) => perform(context, previewAccess, given),
     checkPolicy: (given: CheckPolicyInput) => perform(context, checkPolicy, given),
     perform: <Name extends OperationName>(name: Name, input: OperationInput<Name>, options?: PerformOptions) =>
-      performAny(performing, name, input, options),
+      Object.hasOwn(CALLS, name)
+        ? makeCall(performing, name as keyof typeof CALLS, input)
+        : performNamed(context, name as NameOf, input as InputOf<NameOf>, options),
   }
   return session as unknown as Session<S>
 }

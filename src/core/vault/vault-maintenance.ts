@@ -1,6 +1,5 @@
 /** The work of a vault that no caller asks for: probes, scans of files, verification of records. */
 import { type Barrier, retryingBarrier } from '../barrier/barrier.ts'
-import type { LiveSchema } from '../catalog/live-schema.ts'
 import { requireTable } from '../execution/check-input.ts'
 import type { Jobs } from '../maintenance/jobs.ts'
 import type { StorageHandle } from '../ports/storage.ts'
@@ -11,12 +10,11 @@ import type { Vault } from './vault.ts'
 import type { VaultFiles } from './vault-files.ts'
 
 /** What maintenance needs. */
-interface MaintenancePorts extends Omit<Verifying, 'layout'> {
+interface MaintenancePorts extends Verifying {
   readonly storage: StorageHandle
   /** The same, with the rows of forgotten people. */
   readonly whole: StorageHandle
   readonly barrier: Barrier
-  readonly live: LiveSchema
   readonly files: VaultFiles
   readonly outside: OutsideCalls
   readonly jobs: Jobs
@@ -43,7 +41,7 @@ export function createVaultMaintenance({
       outside.watch({ verb: 'Verify', given, others: ['table'] }, (watch, { table }) => {
         const { layout } = live
         const tables = table === undefined ? [...layout.tables.values()] : [requireTable({ layout }, table)]
-        const context = { ...shared, layout, storage: whole, barrier: retryingBarrier(barrier) }
+        const context = { ...shared, storage: whole, barrier: retryingBarrier(barrier) }
         return jobs.run({ kind: 'verifyRecords' }, watch, (job) => verifyRecords(context, tables, job))
       }),
   }

@@ -19,12 +19,21 @@ import type { SchemaTarget } from '../schema-change/store-way.ts'
 import { toHex, toUtf8 } from '../util/bytes.ts'
 import { toSlab } from '../util/memory.ts'
 import type { WatchOptions } from './outside-calls.ts'
-import type { KeyPorts } from './vault-keys.ts'
+import { assertSettleMs, type KeyPorts } from './vault-keys.ts'
 
 /** Options of `vault.planSchemaChange`. */
 export interface PlanSchemaOptions extends Pick<WatchOptions, 'signal'> {
   /** False to open no record: whether records refuse what is required or unique is then not said. Default true. */
   readonly readsRecords?: boolean
+}
+
+/** Options of `vault.applySchemaChange`. */
+export interface ApplySchemaOptions extends WatchOptions {
+  /**
+   * Milliseconds of each wait until no reader goes by the older schema. Less than the default only while no other process has the vault open: its readers
+   * would miss what ends. Default 15,000.
+   */
+  readonly settleMs?: number
 }
 
 /** The methods for changes of the schema. */
@@ -40,7 +49,7 @@ export interface VaultSchema {
    * the same call goes on, in any process. Throws `failed_precondition` for a plan with refusals, for records that came meanwhile and do not allow it, and
    * while a change runs in another process; `aborted` if the stored schema is no longer the one of the plan; `unavailable` and `cancelled`.
    */
-  applySchemaChange(plan: SchemaPlan, options?: WatchOptions): Promise<{ readonly generation: number }>
+  applySchemaChange(plan: SchemaPlan, options?: ApplySchemaOptions): Promise<{ readonly generation: number }>
 }
 
 export function createVaultSchema(ports: KeyPorts & { readonly barrier: Barrier }): VaultSchema {
@@ -60,19 +69,23 @@ export function createVaultSchema(ports: KeyPorts & { readonly barrier: Barrier 
         planned(checkSchema(schema?.tables, schema?.rules), parseMoves(moves), { readsRecords, signal }),
       ),
     applySchemaChange: (plan, given) =>
-      outside.watch({ verb: 'The change of the schema', given }, async (watch) => {
-        const schema = checkSchema(plan?.schema?.tables, plan?.schema?.rules)
-        const moves = parseMoves(plan.moves)
-        assertPlanned(plan, await planned(schema, moves, { readsRecords: false, signal: watch.signal }))
-        const changing = {
-          ...ports,
-          record: (step: 'begun' | 'ended', generation: number) =>
-            perform(contextOf(VAULT_CALLER), schemaChangeStep, { step, generation }),
-        }
-        return jobs.run({ kind: 'changeSchema', exclusive: true }, watch, (job) =>
-          changeSchema(changing, job, targetOf(hash, schema, moves)),
-        )
-      }),
+      outside.watch(
+        { verb: 'The change of the schema', given, others: ['settleMs'] },
+        async (watch, { settleMs = MIN_SETTLE_MS }) => {
+          assertSettleMs(settleMs, 0)
+          const schema = checkSchema(plan?.schema?.tables, plan?.schema?.rules)
+          const moves = parseMoves(plan.moves)
+          assertPlanned(plan, await planned(schema, moves, { readsRecords: false, signal: watch.signal }))
+          const changing = {
+            ...ports,
+            record: (step: 'begun' | 'ended', generation: number) =>
+              perform(contextOf(VAULT_CALLER), schemaChangeStep, { step, generation }),
+          }
+          return jobs.run({ kind: 'changeSchema', exclusive: true }, watch, (job) =>
+            changeSchema(changing, job, { ...targetOf(hash, schema, moves), settleMs }),
+          )
+        },
+      ),
   }
 }
 

@@ -2,6 +2,7 @@
 import { isForgotten, UNKNOWN_KEY } from '../barrier/barrier.ts'
 import { bodyOf } from '../barrier/reveal.ts'
 import type { CatalogFence } from '../catalog/catalog-fence.ts'
+import type { LiveSchema } from '../catalog/live-schema.ts'
 import type { Job } from '../maintenance/job.ts'
 import { countRows, createPageSize, eachPossiblePage, findImpossibleRows, isRowId } from '../pace/pace.ts'
 import type { Row, StorageReads } from '../ports/storage.ts'
@@ -17,7 +18,9 @@ import { checkStoredTokens } from './check-stored-tokens.ts'
 import { RecordFindings, type RecordVerificationResult, type Suspicion } from './record-findings.ts'
 
 /** The dependencies of a verification. */
-export interface Verifying extends ReadingContext {
+export interface Verifying extends Omit<ReadingContext, 'layout'> {
+  /** The schema as this process knows it, which can change meanwhile: each slice goes by what it is then. */
+  readonly live: LiveSchema
   readonly catalog: Pick<CatalogFence, 'reload' | 'isCurrent' | 'keys'>
   readonly storage: StorageReads
 }
@@ -31,7 +34,11 @@ const MAX_CHECKS = 10
  * Verifies the records of these tables, slice by slice. Holds no transaction: what seems wrong is read again, and counts only if
  * the row did not change meanwhile. A record that changes during each of 10 checks is not reported. Throws `cancelled`.
  */
-export async function verifyRecords(context: Verifying, tables: readonly Table[], job: Job): Promise<RecordVerificationResult> {
+export async function verifyRecords(
+  context: Verifying,
+  tables: readonly Pick<Table, 'objectId' | 'physical'>[],
+  job: Job,
+): Promise<RecordVerificationResult> {
   const { storage, scheduler } = context
   const findings = new RecordFindings(context.barrier.ring)
   job.expect(
@@ -42,28 +49,36 @@ export async function verifyRecords(context: Verifying, tables: readonly Table[]
   )
   let recordCount = 0
   let forgottenCount = 0
-  for (const table of tables) {
+  for (const { objectId, physical } of tables) {
+    const first = tableNow(context, objectId)
+    if (first === undefined) continue
     const unindexed: UnindexedValues = new Map()
-    const { lowest, highest } = await findImpossibleRows(storage, table.physical.name)
-    if ((lowest ?? highest) !== undefined) findings.add(table, { kind: 'impossible_id' }, undefined)
-    for await (const rows of eachPossiblePage(storage, table.physical.name, {
+    const { lowest, highest } = await findImpossibleRows(storage, physical.name)
+    if ((lowest ?? highest) !== undefined) findings.add(first, { kind: 'impossible_id' }, undefined)
+    for await (const rows of eachPossiblePage(storage, physical.name, {
       size: createPageSize({ first: FIRST_ROWS }),
       scheduler,
     })) {
       assertNotAborted(job.signal)
-      for (const found of await checkSlice(context, { table, rows, unindexed })) findings.add(table, found, found.row.id)
+      for (const found of await checkSlice(context, { objectId, rows, unindexed }))
+        findings.add(tableNow(context, objectId) ?? first, found, found.row.id)
       recordCount += rows.length
       forgottenCount += rows.filter((row) => isForgotten(context.barrier, bodyOf(row))).length
-      await job.advance({ rows: rows.length, table: table.name })
+      await job.advance({ rows: rows.length, table: tableNow(context, objectId)?.name })
     }
   }
-  await verifyTokenRows(context, { tables, findings, job })
+  await verifyTokenRows(context, { tables: tables.flatMap(({ objectId }) => tableNow(context, objectId) ?? []), findings, job })
   return findings.result({ recordCount, forgottenCount })
+}
+
+/** Returns a table as the schema has it now; undefined if it was erased meanwhile. */
+function tableNow({ live }: Pick<Verifying, 'live'>, objectId: number): Table | undefined {
+  return [...live.layout.tables.values()].find((table) => table.objectId === objectId)
 }
 
 /** Rows of one table to check. */
 interface Slice {
-  readonly table: Table
+  readonly objectId: number
   readonly rows: readonly Row[]
   readonly unindexed: UnindexedValues
 }
@@ -72,12 +87,14 @@ interface Slice {
  * Returns what is wrong with some rows. Other tables are read after the rows, and suspicious rows once more after those. A row that
  * still has its version had it throughout, because a record and what belongs to it change in one transaction. Another one is checked again.
  */
-async function checkSlice(context: Verifying, { table, rows, unindexed }: Slice): Promise<readonly Suspicion[]> {
+async function checkSlice(context: Verifying, { objectId, rows, unindexed }: Slice): Promise<readonly Suspicion[]> {
   const confirmed: Suspicion[] = []
   let pending = rows
   for (let checks = 0; checks < MAX_CHECKS && pending.length > 0; checks++) {
-    const suspicions = await suspect(context, { table, rows: pending, unindexed })
+    const suspicions = await suspect(context, { objectId, rows: pending, unindexed })
     const suspects = [...new Set(suspicions.map(({ row }) => row))]
+    const table = tableNow(context, objectId)
+    if (table === undefined) return []
     const again = await storedAgain(context, table.physical.name, suspects)
     for (const one of suspicions) if (isUnchanged(one.row, again.get(one.row.id))) confirmed.push(one)
     pending = suspects.flatMap((suspect) => {
@@ -93,7 +110,7 @@ function isUnchanged(row: Row, again: Row | undefined): boolean {
   return again !== undefined && Object.is(again.version, row.version)
 }
 
-/** Returns what seems wrong. Reads the catalog again if another process changed it: bodies can be of a key that it made, and digests too. */
+/** Returns what seems wrong. Reads the catalog again if another process changed it: bodies can be of a key that it made, digests too, and columns of another schema. */
 async function suspect(context: Verifying, slice: Slice): Promise<readonly Suspicion[]> {
   const { catalog, storage } = context
   const { generation } = catalog.keys
@@ -108,12 +125,15 @@ async function suspect(context: Verifying, slice: Slice): Promise<readonly Suspi
   return suspectNow({ ...context, barrier: { entropy, vault, ring, subjectKeys } }, slice)
 }
 
-async function suspectNow(context: Verifying, { table, rows, unindexed }: Slice): Promise<readonly Suspicion[]> {
+async function suspectNow(context: Verifying, { objectId, rows, unindexed }: Slice): Promise<readonly Suspicion[]> {
   const { storage, barrier } = context
+  const { layout } = context.live
+  const table = tableNow(context, objectId)
+  if (table === undefined) return []
   const page = openPage(barrier, table, rows)
   return [
     ...page.suspicions,
-    ...(await checkStoredTokens(storage, context, page)),
+    ...(await checkStoredTokens(storage, { ...context, layout }, page)),
     ...(await checkFiles(storage, barrier, page)),
     ...(await checkDuplicates(storage, barrier, { page, unindexed })),
   ]

@@ -178,8 +178,20 @@ onEachStorage('changes that rewrite stored bytes', (engine) => {
     for (const k of before.keys()) writers.model.set(`old ${k}`, { key: `old ${k}`, ...person(k, false) })
     const other = await open(place.open(), { people: kept })
     writers.start(other, false)
-    await change(vault, { people: kept }, ERASE)
+    const misspelled = { drop: { ...ERASE.drop, 'people.faks': 'erase' } } as const
+    await expect(vault.planSchemaChange(schemaOf({ people: kept }), misspelled)).rejects.toMatchObject({
+      code: 'failed_precondition',
+      message: expect.stringContaining('column "faks" of table "people", which is not stored'),
+    })
+    const waits: unknown[] = []
+    const plan = await vault.planSchemaChange(schemaOf({ people: kept }), ERASE)
+    await vault.applySchemaChange(plan, { onProgress: ({ waitsFor }) => void (waitsFor !== undefined && waits.push(waitsFor)) })
     await writers.stop()
+    expect([plan.waitsMs, waits]).toEqual([30_000, Array(2).fill('readers that go by the older schema')])
+    expect((await other.planSchemaChange(schemaOf({ people: kept }), ERASE)).steps).toEqual([])
+    const erased = { code: 'failed_precondition', message: expect.stringContaining('Table "notes" was erased') }
+    await expect(vault.as(OWNER).get('notes', { limit: 1 })).rejects.toMatchObject(erased)
+    await expect(vault.as(OWNER).query('SELECT text FROM notes')).rejects.toMatchObject(erased)
     await expectModel(other, writers.model)
     await expect(vault.as(OWNER).insertOne('people', { key: 'late' } as never)).rejects.toMatchObject({
       code: 'failed_precondition',
@@ -297,6 +309,20 @@ async function killedAt(call: number): Promise<boolean> {
   await second.close()
   return isKilled
 }
+
+it('records are verified by the schema of the time, and not by that of the beginning', async () => {
+  const storage = memoryStorage()
+  const vault = await open(storage, OLD)
+  await insertBefore(vault, 300)
+  let changing: Promise<void> | undefined
+  const verified = await vault.verifyRecords({
+    async onProgress() {
+      changing ??= open(storage, OLD).then((other) => change(other, MADE_ANEW, CONVERT))
+      await changing
+    },
+  })
+  expect(verified).toMatchObject({ findings: [], recordCount: 301 })
+})
 
 it('a change that is killed at any call of the storage goes on, and ends as one that was not', async () => {
   let calls = 0

@@ -73,6 +73,22 @@ onEachStorage('routes of operations', (engine) => {
     await served.close()
   })
 
+  it('answer an owner and an auditor about the whole vault, and the check of the trail in lines', async () => {
+    const { served, insert } = await serve()
+    await insert({ table: 'people', records: [{ fields: { name: 'Ann' } }] })
+    const keys = await served.ask('POST', `${V}/describeKeys`, { body: {} })
+    expect(keys).toMatchObject({ status: 200, json: { keys: [{ version: 1 }, { version: 2, state: 'active' }] } })
+    const refused = await served.ask('POST', `${V}/describeKeys`, { credential: CLERK_CREDENTIAL })
+    expect(refused).toMatchObject({ status: 401, json: { error: { code: 'forbidden' } } })
+    expect((await served.ask('POST', `${V}/health`, { credential: CLERK_CREDENTIAL })).json).toMatchObject({ ok: true })
+    const checked = await served.ask('POST', `${V}/verifyAudit`)
+    expect(checked.headers['content-type']).toMatch(/^application\/x-ndjson/)
+    const lines = checked.text.split('\n').filter((line) => line !== '')
+    expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject({ result: { ok: true } })
+    expect((await served.ask('POST', `${V}/verifyAudit`, { credential: CLERK_CREDENTIAL })).status).toBe(401)
+    await served.close()
+  })
+
   it('have the errors of the items of a batch, and so has the route of batches', async () => {
     const { served } = await serve()
     const items = [

@@ -1,10 +1,12 @@
 /** A process of the drill: it changes the schema, or writes and reads people of its own by a model until it is ended by SIGTERM, and prints what it saw. */
+import { writeSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { isVaultError, type Vault } from '../../../src/index.ts'
 import { openStorage, type StorageAddress } from '../storages/open-storage.ts'
 import { SYSTEM_PORTS } from '../vaults/system-ports.ts'
 import { BEFORE, openChanging, type Person, person, sessionOf } from './changing-vault.ts'
 import { DRILLED } from './drill-kinds.ts'
+import { type Hold, measuringHolds } from './held-writers.ts'
 
 /** What a process is started with, as JSON in its first argument. */
 export interface DrillOptions {
@@ -52,9 +54,18 @@ process.on('SIGTERM', () => {
 async function change(): Promise<void> {
   const aheadNs = BigInt(options.kills ?? 0) * 61_000_000_000n
   const clock = { now: () => SYSTEM_PORTS.clock.now() + aheadNs }
-  const vault = await openChanging(openStorage(options.address), before, { clock })
+  // Lines, and at once: this process can be killed.
+  const longest = new Map<Hold, number>()
+  const storage = measuringHolds(openStorage(options.address), (hold, cpuMs) => {
+    if (!isApplying || cpuMs <= (longest.get(hold) ?? 0)) return
+    longest.set(hold, cpuMs)
+    writeSync(1, `${hold} ${cpuMs}\n`)
+  })
+  let isApplying = false
+  const vault = await openChanging(storage, before, { clock })
   const plan = await vault.planSchemaChange(after, moves)
-  process.stdout.write('applies\n')
+  isApplying = true
+  writeSync(1, 'applies\n')
   await vault.applySchemaChange(plan)
   await vault.close()
 }

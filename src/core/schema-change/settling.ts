@@ -1,0 +1,31 @@
+/** Where a change of the schema waits: readers that go by an older schema do not compare it with the stored one for so long, and what they read ends only after that. */
+import type { CatalogTable } from '../schema/catalog-schema.ts'
+import type { Table } from '../schema/layout.ts'
+import type { NextSchema } from './next-schema.ts'
+import { pendingGone } from './plan-rewriting.ts'
+import type { SchemaMoves } from './schema-moves.ts'
+import { unneededBy } from './successions.ts'
+
+/** What the change waits for. */
+export const OLDER_READERS = 'readers that go by the older schema'
+
+/** True if writers no longer store, or store anew, what readers look up until they know of it. */
+export function endsLookUps({ successions, tables }: Pick<NextSchema, 'successions' | 'tables'>): boolean {
+  return successions.length > 0 || tables.some(({ ends }) => ends.length > 0)
+}
+
+/** True if the moves erase what readers still see until they know of it. */
+export function erasesSeen({ drop = {}, finish = [] }: SchemaMoves): boolean {
+  return finish.length > 0 || Object.values(drop).includes('erase')
+}
+
+/** Returns what a table still has that is to be erased and dropped, which readers can list or look up by; undefined if nothing. */
+export function endingParts(table: Pick<Table, 'physical'>, stored: CatalogTable) {
+  const gone = pendingGone(stored)
+  const cells = [
+    ...(stored.leftover ?? []).map((cell) => ({ name: cell, type: 'bytes' as const })),
+    ...gone.flatMap((one) => one.cells ?? []),
+  ]
+  const unneeded = unneededBy(table.physical.indexes, stored.unneeded)
+  return gone.length + cells.length + unneeded.length === 0 ? undefined : { gone, cells, unneeded }
+}
